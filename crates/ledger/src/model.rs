@@ -1,0 +1,170 @@
+//! What a ledger holds, as its readers see it. Written by the conductor alone.
+
+use observe::durability::Durability;
+use observe::latency::Latency;
+use observe::metric::Metric;
+use observe::record::Failure;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The study as it was when its first trial started.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StudyRecord {
+    /// Name.
+    pub name: String,
+    /// The question it answers.
+    pub question: String,
+    /// The study file's text, with `--set` changes listed in `overrides`.
+    pub text: String,
+    /// `path=value` changes from the command line.
+    pub overrides: Vec<String>,
+    /// SHA-256 of what decides the results (text and overrides), hexadecimal.
+    pub hash: String,
+    /// Seed of order and data.
+    pub seed: u64,
+    /// surefoot's version.
+    pub surefoot_version: String,
+    /// Unix time, seconds.
+    pub created: f64,
+    /// The baseline scenario's label.
+    pub baseline: String,
+    /// Declared analysis settings.
+    pub analysis: AnalysisSettings,
+}
+
+/// Fixed before the first trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AnalysisSettings {
+    /// Two-sided confidence, 0.95.
+    pub confidence: f64,
+    /// Margin below which a difference is negligible, as a fraction (0.03).
+    pub margin: f64,
+    /// Wanted half-width of the primary contrasts, as a fraction (0.03).
+    pub precision: f64,
+    /// At least this many rounds.
+    pub rounds_min: u32,
+    /// At most this many rounds.
+    pub rounds_max: u32,
+}
+
+/// One bar in the chart.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// Label, unique in the study.
+    pub label: String,
+    /// Factor → level label. The A/A control has the baseline's levels.
+    pub levels: BTreeMap<String, String>,
+    /// Workload name.
+    pub workload: String,
+    /// Name of its primary metric.
+    pub primary_metric: String,
+    /// Whether it is the A/A control: the baseline once more under another name.
+    pub control: bool,
+    /// Durability by settings.
+    pub durability: Durability,
+    /// All its settings in plain form, JSON.
+    pub settings: serde_json::Value,
+}
+
+/// How a trial stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialState {
+    /// Started and not ended: the conductor was killed, or it runs now. Void once a later attempt exists.
+    Running,
+    /// Ended well.
+    Finished,
+    /// Ended badly; see its failure.
+    Failed,
+    /// Cut off by the user; will be done again.
+    Interrupted,
+}
+
+/// One scenario in one round (one attempt).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Id in the ledger.
+    pub id: i64,
+    /// Label of its scenario.
+    pub scenario: String,
+    /// Round, from 0.
+    pub round: u32,
+    /// Position in the round.
+    pub position: u32,
+    /// Seed of its data.
+    pub seed: u64,
+    /// How it stands.
+    pub state: TrialState,
+    /// Unix time, seconds.
+    pub started: f64,
+    /// Unix time, seconds; none while it runs.
+    pub ended: Option<f64>,
+    /// Why it failed.
+    pub failure: Option<Failure>,
+    /// Steps with their seconds, in order.
+    pub steps: Vec<(String, f64)>,
+    /// Facts read back from the storage.
+    pub facts: BTreeMap<String, String>,
+    /// Shell commands that would provision it by hand.
+    pub commands: Vec<String>,
+    /// Warnings said by the trial.
+    pub warnings: Vec<String>,
+}
+
+/// One run of a trial, without its histograms and series (read those apart: they are large).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRow {
+    /// Id in the ledger.
+    pub id: i64,
+    /// Its trial.
+    pub trial: i64,
+    /// Counted from 0, warm-ups included.
+    pub run: u32,
+    /// Whether it is a warm-up.
+    pub warm_up: bool,
+    /// Unix time of the start.
+    pub started: f64,
+    /// Length of the window.
+    pub seconds: f64,
+    /// Metric name → value.
+    pub metrics: BTreeMap<String, f64>,
+}
+
+/// A run's latencies and series.
+#[derive(Debug, Clone, Default)]
+pub struct RunDetail {
+    /// Latency by operation.
+    pub latencies: BTreeMap<String, Latency>,
+    /// Values once a second, by name.
+    pub series: BTreeMap<String, Vec<f64>>,
+}
+
+/// One sitting of the conductor: a `run` or `resume`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Session {
+    /// Unix time.
+    pub started: f64,
+    /// Unix time; none while it runs or when it was killed.
+    pub ended: Option<f64>,
+    /// Machine facts at its start: name → value.
+    pub machine: BTreeMap<String, String>,
+    /// Why it ended: "precision reached", "rounds_max", "time budget", "interrupted" …
+    pub reason: Option<String>,
+}
+
+/// Everything but histograms and series.
+#[derive(Debug, Clone)]
+pub struct Contents {
+    /// The study.
+    pub study: StudyRecord,
+    /// Sessions in order.
+    pub sessions: Vec<Session>,
+    /// Scenarios in plan order.
+    pub scenarios: Vec<Scenario>,
+    /// Trials, in order of start; only the last attempt of each (scenario, round) counts.
+    pub trials: Vec<Trial>,
+    /// Runs of all trials.
+    pub runs: Vec<RunRow>,
+    /// Metrics by name.
+    pub metrics: BTreeMap<String, Metric>,
+}

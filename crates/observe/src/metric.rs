@@ -1,0 +1,57 @@
+//! A named figure of a run: the one home of its unit and of whether more or less is better.
+
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// Which way is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// More is better: rates.
+    More,
+    /// Less is better: times, latencies.
+    Less,
+    /// Neither: a figure that explains, like bytes written.
+    Neither,
+}
+
+/// A figure's name, unit and direction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Metric {
+    /// `snake_case`, with the unit in it where there is one: `transactions_per_second`.
+    pub name: Cow<'static, str>,
+    /// Unit for axes and tables: `1/s`, `µs`, `B`, `s`, `1`.
+    pub unit: Cow<'static, str>,
+    /// Which way is better.
+    pub direction: Direction,
+}
+
+impl Metric {
+    /// A metric known at compile time.
+    #[must_use]
+    pub const fn new(name: &'static str, unit: &'static str, direction: Direction) -> Metric {
+        Metric { name: Cow::Borrowed(name), unit: Cow::Borrowed(unit), direction }
+    }
+
+    /// A metric whose name is only known when the study is read (the `command` workload).
+    #[must_use]
+    pub fn named(name: String, unit: String, direction: Direction) -> Metric {
+        Metric { name: Cow::Owned(name), unit: Cow::Owned(unit), direction }
+    }
+
+    /// This metric with a value.
+    #[must_use]
+    pub fn at(&self, value: f64) -> Measured {
+        Measured { metric: self.clone(), value }
+    }
+}
+
+/// A metric and its value in one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// What was measured.
+    #[serde(flatten)]
+    pub metric: Metric,
+    /// In the metric's unit.
+    pub value: f64,
+}

@@ -1,0 +1,88 @@
+//! What a trial tells the conductor: one JSON line a record, on a pipe.
+
+use crate::durability::Durability;
+use crate::latency::Latency;
+use crate::metric::Measured;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One line from a trial.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "snake_case")]
+pub enum Record {
+    /// A step of the trial ended: `mkfs`, `mount`, `load`, `teardown` …
+    Step {
+        /// Which.
+        name: String,
+        /// How long it took.
+        seconds: f64,
+    },
+    /// The storage is ready and was read back.
+    Provisioned(Provisioned),
+    /// A run begins; what follows until [`Record::Run`] belongs to it.
+    RunStarted {
+        /// Counted from 0, warm-ups included.
+        run: u32,
+        /// Whether it is a warm-up.
+        warm_up: bool,
+    },
+    /// The current speed, once a second, for the live line only.
+    Progress {
+        /// Seconds since the run began.
+        second: f64,
+        /// Of the workload's primary metric.
+        value: f64,
+    },
+    /// A run ended well.
+    Run(Run),
+    /// Something that a reader of the result should know.
+    Warning {
+        /// In words.
+        message: String,
+    },
+    /// The trial failed; nothing but `Step`s of the teardown follows.
+    Failed(Failure),
+    /// The last line of a trial that went well.
+    Finished,
+}
+
+/// What was really made and mounted.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Provisioned {
+    /// Facts read back: `filesystem`, `mount_options`, `block_size`, …
+    pub facts: BTreeMap<String, String>,
+    /// The plain shell commands that would do the same by hand.
+    pub commands: Vec<String>,
+    /// The durability that the settings give.
+    pub durability: Option<Durability>,
+}
+
+/// One measured execution of the workload.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Run {
+    /// Counted from 0, warm-ups included.
+    pub run: u32,
+    /// Whether it is a warm-up, which no claim uses.
+    pub warm_up: bool,
+    /// Unix time of the start, seconds.
+    pub started: f64,
+    /// Length of the measured window.
+    pub seconds: f64,
+    /// Figures, the workload's own and the machine's.
+    pub metrics: Vec<Measured>,
+    /// Latency by operation: `transaction`, `fsync` …
+    pub latencies: BTreeMap<String, Latency>,
+    /// Values once a second from the start of the window, by name: `transactions_per_second`, `dirty_bytes` …
+    pub series: BTreeMap<String, Vec<f64>>,
+}
+
+/// Why a trial failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The step it failed in: `mkfs`, `mount`, `load`, `run` …
+    pub step: String,
+    /// What went wrong, the outermost first, then its causes.
+    pub causes: Vec<String>,
+    /// The last lines of the program's own output, when there is one.
+    pub log: String,
+}

@@ -1,0 +1,78 @@
+//! Values with a unit, as people write them: `"4GiB"`, `"30s"`, `"2%"`.
+
+/// Units of bytes: binary (`KiB`) and decimal (`KB`) spelled as IEC 80000-13 and SI do.
+const BYTE_UNITS: &[(&str, u64)] = &[
+    ("TiB", 1 << 40),
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+    ("TB", 1_000_000_000_000),
+    ("GB", 1_000_000_000),
+    ("MB", 1_000_000),
+    ("KB", 1_000),
+    ("kB", 1_000),
+    ("B", 1),
+];
+
+const SECOND_UNITS: &[(&str, f64)] = &[("us", 1e-6), ("ms", 1e-3), ("min", 60.0), ("h", 3600.0), ("s", 1.0)];
+
+/// Bytes of `"4GiB"`, `"512 MiB"`, `"4096B"`; a bare number has no unit and is refused.
+#[must_use]
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    let (number, unit) = split_unit(text)?;
+    let factor = BYTE_UNITS.iter().find(|(name, _)| *name == unit)?.1;
+    let bytes = number * factor as f64;
+    (bytes >= 0.0 && bytes < u64::MAX as f64 && bytes.fract() == 0.0).then_some(bytes as u64)
+}
+
+/// Seconds of `"30s"`, `"5min"`, `"1h"`, `"250ms"`.
+#[must_use]
+pub fn parse_seconds(text: &str) -> Option<f64> {
+    let (number, unit) = split_unit(text)?;
+    let seconds = number * SECOND_UNITS.iter().find(|(name, _)| *name == unit)?.1;
+    (seconds >= 0.0 && seconds.is_finite()).then_some(seconds)
+}
+
+/// The fraction of `"2%"` (0.02).
+#[must_use]
+pub fn parse_percent(text: &str) -> Option<f64> {
+    let (number, unit) = split_unit(text)?;
+    (unit == "%" && number.is_finite()).then_some(number / 100.0)
+}
+
+/// Bytes in the largest binary unit that keeps them short: `1.5GiB`.
+#[must_use]
+pub fn format_bytes(bytes: u64) -> String {
+    for (name, factor) in BYTE_UNITS.iter().filter(|(name, _)| name.ends_with("iB")) {
+        if bytes >= *factor {
+            let value = bytes as f64 / *factor as f64;
+            return if value.fract() < 0.005 { format!("{value:.0}{name}") } else { format!("{value:.1}{name}") };
+        }
+    }
+    format!("{bytes}B")
+}
+
+/// Seconds as a person says them: `850ms`, `12s`, `4min 10s`, `2h 5min`.
+#[must_use]
+pub fn format_seconds(seconds: f64) -> String {
+    if seconds < 1.0 {
+        return format!("{:.0}ms", seconds * 1000.0);
+    }
+    if seconds < 10.0 {
+        return format!("{seconds:.1}s");
+    }
+    let whole = seconds.round() as u64;
+    match whole {
+        0..60 => format!("{whole}s"),
+        60..3600 if whole % 60 == 0 => format!("{}min", whole / 60),
+        60..3600 => format!("{}min {}s", whole / 60, whole % 60),
+        _ => format!("{}h {}min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+fn split_unit(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))?;
+    let number: f64 = text[..end].replace('_', "").parse().ok()?;
+    Some((number, text[end..].trim_start()))
+}

@@ -1,0 +1,197 @@
+//! One setting: how it is called, what it may be, and what it is when nobody says.
+
+use crate::quantity::{parse_bytes, parse_percent, parse_seconds};
+use serde_json::{Map, Value};
+
+/// What values a setting takes, as written in a study file, and what they become once checked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// `"4GiB"` → integer number of bytes.
+    Bytes { min: u64, max: u64 },
+    /// `"30s"` → seconds, a float.
+    Seconds { min: f64, max: f64 },
+    /// `"2%"` → fraction, a float (0.02).
+    Percent { min: f64, max: f64 },
+    /// An integer.
+    Integer { min: i64, max: i64 },
+    /// A float.
+    Number { min: f64, max: f64 },
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// `true` or `false`.
+    Boolean,
+    /// Any text.
+    Text,
+    /// A list of texts.
+    TextList,
+    /// A table of texts, numbers or booleans whose keys are free.
+    Table,
+}
+
+/// A setting of a kind: the one definition behind check, help, JSON Schema and reference docs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Setting {
+    /// Name inside its table, `snake_case`.
+    pub name: &'static str,
+    /// What it may be.
+    pub kind: Kind,
+    /// Default as a study file would write it (JSON: `"\"4GiB\""` is written `4GiB` for text kinds); none: absent.
+    pub default: Option<&'static str>,
+    /// One or two sentences: what it does, and what it does to the answer.
+    pub help: &'static str,
+}
+
+/// Why a value does not fit.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("expected {expected}, found {found}")]
+pub struct Wrong {
+    /// What is allowed, in words.
+    pub expected: String,
+    /// What stood there.
+    pub found: String,
+    /// The nearest allowed word, for choices.
+    pub nearest: Option<String>,
+}
+
+impl Setting {
+    /// Checks a value as written in a study file and turns it into its plain form (see [`Kind`]).
+    ///
+    /// # Errors
+    /// [`Wrong`] when the value has the wrong type, no unit, the wrong unit, or is out of range.
+    pub fn check(&self, value: &Value) -> Result<Value, Wrong> {
+        let wrong = || Wrong { expected: self.kind.allowed(), found: shown(value), nearest: self.kind.nearest(value) };
+        self.kind.convert(value).ok_or_else(wrong)
+    }
+
+    /// The default in its plain form, `Null` when there is none.
+    ///
+    /// # Panics
+    /// When the table's own default does not pass its own check: a mistake in the table.
+    #[must_use]
+    pub fn default_value(&self) -> Value {
+        let Some(text) = self.default else { return Value::Null };
+        let written = match self.kind {
+            Kind::Integer { .. } | Kind::Number { .. } | Kind::Boolean | Kind::TextList | Kind::Table => {
+                serde_json::from_str(text).expect("a default in the table is valid JSON")
+            }
+            _ => Value::String(text.to_string()),
+        };
+        self.check(&written).expect("a default in the table passes its own check")
+    }
+}
+
+impl Kind {
+    /// What is allowed, in words, for messages and help.
+    #[must_use]
+    pub fn allowed(&self) -> String {
+        use crate::quantity::{format_bytes, format_seconds};
+        match *self {
+            Kind::Bytes { min, max: u64::MAX } => {
+                format!("a size of {} or more, with its unit, like \"4GiB\"", format_bytes(min))
+            }
+            Kind::Bytes { min, max } => {
+                format!("a size from {} to {}, like \"4GiB\"", format_bytes(min), format_bytes(max))
+            }
+            Kind::Seconds { min, max } if max >= 1e9 => {
+                format!("a time of {} or more, with its unit, like \"30s\" or \"5min\"", format_seconds(min))
+            }
+            Kind::Seconds { min, max } => {
+                format!("a time from {} to {}, like \"30s\" or \"5min\"", format_seconds(min), format_seconds(max))
+            }
+            Kind::Percent { min, max } => format!("a share from {}% to {}%, like \"2%\"", min * 100.0, max * 100.0),
+            Kind::Integer { min, max: i64::MAX } => format!("a whole number of {min} or more"),
+            Kind::Integer { min, max } => format!("a whole number from {min} to {max}"),
+            Kind::Number { min, max } if max == f64::MAX => format!("a number of {min} or more"),
+            Kind::Number { min, max } => format!("a number from {min} to {max}"),
+            Kind::Choice(words) => format!("one of {}", words.join(", ")),
+            Kind::Boolean => "true or false".into(),
+            Kind::Text => "a text in quotes".into(),
+            Kind::TextList => "a list of texts, like [\"-O\", \"^has_journal\"]".into(),
+            Kind::Table => "a table of names and values".into(),
+        }
+    }
+
+    fn convert(&self, value: &Value) -> Option<Value> {
+        match *self {
+            Kind::Bytes { min, max } => {
+                parse_bytes(value.as_str()?).filter(|b| (min..=max).contains(b)).map(Value::from)
+            }
+            Kind::Seconds { min, max } => {
+                parse_seconds(value.as_str()?).filter(|s| (min..=max).contains(s)).map(Value::from)
+            }
+            Kind::Percent { min, max } => {
+                parse_percent(value.as_str()?).filter(|s| (min..=max).contains(s)).map(Value::from)
+            }
+            Kind::Integer { min, max } => value.as_i64().filter(|n| (min..=max).contains(n)).map(Value::from),
+            Kind::Number { min, max } => value.as_f64().filter(|n| (min..=max).contains(n)).map(Value::from),
+            Kind::Choice(words) => value.as_str().filter(|word| words.contains(word)).map(Value::from),
+            Kind::Boolean => value.as_bool().map(Value::from),
+            Kind::Text => value.as_str().map(Value::from),
+            Kind::TextList => value.as_array().filter(|list| list.iter().all(Value::is_string)).map(|_| value.clone()),
+            Kind::Table => {
+                let table = value.as_object()?;
+                table.values().all(|v| v.is_string() || v.is_number() || v.is_boolean()).then(|| value.clone())
+            }
+        }
+    }
+
+    fn nearest(&self, value: &Value) -> Option<String> {
+        let (Kind::Choice(words), Some(found)) = (self, value.as_str()) else { return None };
+        nearest_name(found, words.iter().copied()).map(str::to_string)
+    }
+}
+
+/// The name most like `found`, when one is like enough to be what was meant (Jaro-Winkler above 0.75).
+pub fn nearest_name<'a>(found: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    names
+        .map(|name| (strsim::jaro_winkler(found, name), name))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}
+
+/// Checks a whole table against its settings and fills in defaults.
+///
+/// # Errors
+/// Every problem at once, each with the key it belongs to. An unknown key's `expected` lists the known ones.
+pub fn check_all(settings: &[Setting], table: &Map<String, Value>) -> Result<Map<String, Value>, Vec<(String, Wrong)>> {
+    let mut problems = Vec::new();
+    let mut checked = defaults(settings);
+    for (name, value) in table {
+        let Some(setting) = settings.iter().find(|setting| setting.name == name) else {
+            let known = settings.iter().map(|setting| setting.name);
+            problems.push((
+                name.clone(),
+                Wrong {
+                    expected: format!("one of {}", known.clone().collect::<Vec<_>>().join(", ")),
+                    found: format!("`{name}`"),
+                    nearest: nearest_name(name, known).map(str::to_string),
+                },
+            ));
+            continue;
+        };
+        match setting.check(value) {
+            Ok(value) => {
+                checked.insert(name.clone(), value);
+            }
+            Err(wrong) => problems.push((name.clone(), wrong)),
+        }
+    }
+    if problems.is_empty() { Ok(checked) } else { Err(problems) }
+}
+
+/// Every setting at its default, in plain form; settings without one are `Null`.
+#[must_use]
+pub fn defaults(settings: &[Setting]) -> Map<String, Value> {
+    settings.iter().map(|setting| (setting.name.to_string(), setting.default_value())).collect()
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("\"{text}\""),
+        Value::Array(_) => "a list".into(),
+        Value::Object(_) => "a table".into(),
+        Value::Null => "nothing".into(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,67 @@
+//! All that a trial needs to know, as JSON on its standard input.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// One scenario, provisioned once, in one round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialSpec {
+    /// Name of the study.
+    pub study: String,
+    /// The scenario's label, unique in the study: `ext4 · noatime`.
+    pub scenario: String,
+    /// Round, from 0.
+    pub round: u32,
+    /// Position in the round's shuffled order, from 0.
+    pub position: u32,
+    /// Seed of the round's data and load: the same for all scenarios of a round.
+    pub seed: u64,
+    /// `host`, `simulated` (later `guest`).
+    pub bench: String,
+    /// Checked settings of `[storage]`, plain form (see `settings::Kind`).
+    pub storage: Map<String, Value>,
+    /// Which workload.
+    pub workload: String,
+    /// Checked settings of `[workload.NAME]`, plain form.
+    pub parameters: Map<String, Value>,
+    /// Memory limit of the trial, page cache included.
+    pub memory_bytes: Option<u64>,
+    /// CPUs of the servers (later issues) and of the load generator; empty: the default.
+    pub server_cpus: Vec<usize>,
+    /// CPUs of the load generator.
+    pub client_cpus: Vec<usize>,
+    /// Unmeasured runs first.
+    pub warm_up_runs: u32,
+    /// Measured runs.
+    pub runs: u32,
+    /// State of the caches before each run.
+    pub cache: Cache,
+    /// The trial is ended after this long.
+    pub timeout_seconds: f64,
+    /// How the trial takes an option that did not take effect.
+    pub ineffective_options: Ineffective,
+}
+
+/// State of the caches before each run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cache {
+    /// Page cache dropped before each run.
+    Cold,
+    /// As the load and earlier runs left it.
+    Warm,
+}
+
+/// What an option without effect does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ineffective {
+    /// Fails the trial, with the reason.
+    Fail,
+    /// Is listed as a warning.
+    Warn,
+}
+
+/// The levels of a scenario: factor name → level label.
+pub type Levels = BTreeMap<String, String>;

@@ -1,0 +1,5 @@
+//! Loads: one folder or file a workload, each with its parameters, its driver, its metrics and its verification.
+//!
+//! Driven by `lab::trial`. A workload does not know its filesystem: it gets a folder on it.
+
+pub mod workload;

@@ -1,0 +1,151 @@
+//! The contract of a workload: what it is ([`Kind`]) and what it does ([`Workload`]).
+
+use observe::durability::Durability;
+use observe::latency::Latency;
+use observe::metric::{Measured, Metric};
+use serde_json::{Map, Value};
+use settings::Setting;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+/// A workload as a row of the list: everything that is known without running it.
+pub struct Kind {
+    /// The name users write: `oltp`.
+    pub name: &'static str,
+    /// One sentence for lists and help.
+    pub summary: &'static str,
+    /// A few lines of study file that use it.
+    pub example: &'static str,
+    /// Its parameters.
+    pub settings: &'static [Setting],
+    /// The metrics its runs yield, the primary one first, for these parameters (in plain form). `command` names its own.
+    pub metrics: fn(&Map<String, Value>) -> Vec<Metric>,
+    /// What the engine's own settings do to durability.
+    pub durability: fn(&Map<String, Value>) -> Durability,
+    /// What a trial will need, for `plan`.
+    pub estimate: fn(&Map<String, Value>) -> Estimate,
+    /// Problems that only show when the settings are seen together; also programs that are missing.
+    pub check: fn(&Map<String, Value>) -> Vec<String>,
+    /// Opens it with checked parameters (plain form, defaults filled in).
+    pub open: fn(&Map<String, Value>) -> Result<Box<dyn Workload>, Error>,
+}
+
+/// What a trial of a workload will need, roughly.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Estimate {
+    /// Bytes on the filesystem under test when it is largest.
+    pub data_bytes: u64,
+    /// Seconds to load the data.
+    pub load_seconds: f64,
+    /// Seconds of one run.
+    pub run_seconds: f64,
+}
+
+/// What a workload is given. It may use nothing else.
+pub struct Context<'a> {
+    /// A folder on the filesystem under test. Empty when the workload is prepared.
+    pub data_folder: PathBuf,
+    /// A folder of the study, not on the filesystem under test, that lasts from trial to trial (archives, templates).
+    pub cache_folder: PathBuf,
+    /// Everything random comes from this; it differs by round, not by scenario, so that all scenarios of a round do the same.
+    pub seed: u64,
+    /// CPUs for the load generator's threads; empty: any.
+    pub client_cpus: Vec<usize>,
+    /// Set when the user interrupts: return soon, with [`Error::Interrupted`].
+    pub interrupted: &'a AtomicBool,
+    /// Called about once a second with (seconds since the window began, current value of the primary metric).
+    pub progress: &'a mut dyn FnMut(f64, f64),
+}
+
+/// A workload at work: prepared once a trial, run several times, verified at the end.
+pub trait Workload {
+    /// Loads the data. Required. Returns metrics of the load itself (may be empty). Not part of any run.
+    fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error>;
+
+    /// Lets go of caches of its own between runs, so that a cold run is cold (close files). Not required.
+    fn cool(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// One run: drive the load, verify what is read, return figures. Required. A wrong answer is an error, never a figure.
+    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error>;
+
+    /// Checks the data once more after the last run. Required where the workload has data.
+    fn verify(&mut self, context: &mut Context) -> Result<(), Error>;
+}
+
+/// The result of one run.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// Length of the measured window.
+    pub seconds: f64,
+    /// Figures; the primary metric of [`Kind::metrics`] must be among them.
+    pub metrics: Vec<Measured>,
+    /// Latency by operation.
+    pub latencies: BTreeMap<String, Latency>,
+    /// The primary metric (as a rate) for each whole second of the window.
+    pub series: BTreeMap<String, Vec<f64>>,
+    /// Bytes the workload itself asked to write, for write amplification; 0: unknown.
+    pub bytes_written: u64,
+    /// Durable commits the workload made, for flushes per commit; 0: it makes none.
+    pub commits: u64,
+}
+
+/// Why a workload could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The user interrupted.
+    #[error("interrupted")]
+    Interrupted,
+    /// What was read back is not what was written: the run is void.
+    #[error("wrong data in {place}: expected {expected}, found {found}")]
+    WrongData {
+        /// File, table, key …
+        place: String,
+        /// What should stand there.
+        expected: String,
+        /// What stood there.
+        found: String,
+    },
+    /// The system refused a file operation.
+    #[error("cannot {action} {path}")]
+    File {
+        /// "write", "create" …
+        action: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The engine or program refused.
+    #[error("{engine} cannot {action}")]
+    Engine {
+        /// `sqlite`, `lmdb`, a program's name.
+        engine: String,
+        /// What was tried.
+        action: String,
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A program ended badly.
+    #[error("{program} ended with {status}")]
+    Program {
+        /// Its name.
+        program: String,
+        /// Exit status or signal.
+        status: String,
+        /// Its last lines.
+        log: String,
+    },
+    /// Parameters that passed the check one by one but cannot work together or here.
+    #[error("{setting}: {problem}")]
+    Parameter {
+        /// Its name.
+        setting: &'static str,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+}
