@@ -1,1 +1,12 @@
-//! lab.
+//! Decides and conducts: which trial is next, where it runs, what is recorded, when it is enough.
+//!
+//! Start at `conductor.rs`; a trial's own flow is in `trial.rs`, and runs in a process of its own behind `bench.rs`.
+
+pub mod conductor;
+pub mod durability;
+pub mod resume;
+pub mod trial;
+pub mod work;
+pub mod bench;
+pub mod isolation;
+pub mod memory_limit;

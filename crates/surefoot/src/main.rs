@@ -1,1 +1,40 @@
-fn main() {}
+//! surefoot: which filesystem, mount options and settings should this server stand on?
+//!
+//! A table of contents: `cli.rs` has the words, `verbs/` a file for each, `failure.rs` the messages and exit statuses.
+
+mod catalogue;
+mod cli;
+mod failure;
+mod interrupt;
+mod live;
+mod source;
+mod verbs;
+
+use clap::Parser as _;
+use cli::{Command, Surefoot};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let result = match Surefoot::parse().command {
+        Command::Run(args) => verbs::run::run(&args),
+        Command::Resume(args) => verbs::run::resume(&args),
+        Command::Plan(args) => verbs::plan::run(&args),
+        Command::Report(args) => verbs::report::run(&args),
+        Command::Compare(args) => verbs::compare::run(&args),
+        Command::Status(args) => verbs::status::run(&args),
+        Command::Doctor(args) => verbs::doctor::run(&args),
+        Command::List(args) => verbs::list::run(&args),
+        Command::Init(args) => verbs::init::run(&args),
+        Command::Schema => verbs::schema::run(),
+        Command::SelfTest(args) => verbs::self_test::run(&args),
+        Command::Clean(args) => verbs::clean::run(&args),
+        Command::Completions(args) => verbs::shell::completions(&args),
+        Command::Man(args) => verbs::shell::man(&args),
+        Command::Trial(args) => verbs::trial::run(&args),
+        Command::Worker(args) => verbs::worker::run(&args),
+    };
+    match result {
+        Ok(status) => status.into(),
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,122 @@
+//! A bench without a machine: clock, disk and load by seed, so that whole studies, their faults and their resumes
+//! replay in milliseconds.
+
+use super::{Bench, End, Error};
+use observe::metric::{Direction, Metric};
+use observe::record::{Failure, Record, Run};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use study::trial_spec::TrialSpec;
+
+/// A machine that is made up.
+#[derive(Debug, Clone)]
+pub struct Simulated {
+    /// Seed of noise and faults.
+    pub seed: u64,
+    /// True speed of each scenario, by a word that its label contains; 1,000 for the others.
+    pub speeds: Vec<(String, f64)>,
+    /// Standard deviation of a trial on the log scale.
+    pub noise: f64,
+    /// Linear drift per trial on the log scale: a machine that gets slower has a negative one.
+    pub drift: f64,
+    /// Share of trials that fail.
+    pub failures: f64,
+    /// The user interrupts after this many trials.
+    pub interrupt_after: Option<u32>,
+    /// The metric that its runs yield.
+    pub metric: String,
+    /// Seconds a trial takes by the simulated clock.
+    pub trial_seconds: f64,
+    clock: f64,
+    trials: u32,
+}
+
+impl Simulated {
+    /// A quiet machine on which every scenario is the same.
+    #[must_use]
+    pub fn new(seed: u64, metric: &str) -> Simulated {
+        Simulated {
+            seed,
+            speeds: Vec::new(),
+            noise: 0.03,
+            drift: 0.0,
+            failures: 0.0,
+            interrupt_after: None,
+            metric: metric.to_string(),
+            trial_seconds: 10.0,
+            clock: 1_000_000_000.0,
+            trials: 0,
+        }
+    }
+
+    /// How many trials it was asked for.
+    #[must_use]
+    pub fn trials(&self) -> u32 {
+        self.trials
+    }
+
+    /// A uniform number in (0, 1) that depends on seed, scenario, round and purpose only: the same trial done again
+    /// after a resume yields the same figure.
+    fn uniform(&self, spec: &TrialSpec, purpose: u64) -> f64 {
+        let mut state = self.seed ^ (u64::from(spec.round) << 32) ^ (purpose << 56);
+        for byte in spec.scenario.bytes() {
+            state = mixed(state ^ u64::from(byte));
+        }
+        (mixed(state) >> 11) as f64 / (1_u64 << 53) as f64 + f64::EPSILON
+    }
+
+    fn value(&self, spec: &TrialSpec) -> f64 {
+        let speed = self.speeds.iter().find(|(word, _)| spec.scenario.contains(word.as_str()));
+        let normal = (-2.0 * self.uniform(spec, 1).ln()).sqrt() * (std::f64::consts::TAU * self.uniform(spec, 2)).cos();
+        let drift = self.drift * f64::from(self.trials);
+        speed.map_or(1000.0, |(_, speed)| *speed) * (self.noise * normal + drift).exp()
+    }
+}
+
+/// SplitMix64's output function (Steele, Lea, Flood 2014).
+fn mixed(state: u64) -> u64 {
+    let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl Bench for Simulated {
+    fn run(&mut self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
+        if self.interrupt_after == Some(self.trials) {
+            interrupted.store(true, Ordering::Relaxed);
+            return Ok(End::Interrupted);
+        }
+        self.trials += 1;
+        self.clock += self.trial_seconds;
+        sink(Record::Step { name: "mkfs".into(), seconds: 0.1 });
+        if self.uniform(spec, 3) < self.failures {
+            return Ok(End::Failed(Failure {
+                step: "run".into(),
+                causes: vec!["a simulated failure".into()],
+                log: String::new(),
+            }));
+        }
+        for run in 0..spec.warm_up_runs + spec.runs {
+            let value = self.value(spec);
+            let metric = Metric::named(self.metric.clone(), "1/s".into(), Direction::More);
+            sink(Record::Run(Run {
+                run,
+                warm_up: run < spec.warm_up_runs,
+                started: self.clock,
+                seconds: self.trial_seconds,
+                metrics: vec![metric.at(value)],
+                ..Run::default()
+            }));
+        }
+        Ok(End::Finished)
+    }
+
+    fn now(&self) -> f64 {
+        self.clock
+    }
+
+    fn machine(&self) -> BTreeMap<String, String> {
+        BTreeMap::from([("cpu".to_string(), "simulated".to_string())])
+    }
+}

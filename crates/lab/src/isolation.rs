@@ -1,0 +1,113 @@
+//! A trial's own world: mount, PID, network and IPC namespaces that vanish with it, whatever kills it.
+//!
+//! Called once, at the start of `surefoot trial`, while the process has a single thread. Without root a user
+//! namespace comes first; where the kernel refuses that too, the trial runs without walls and says so.
+
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::{ForkResult, fork, getgid, getuid};
+
+/// How far the trial is walled off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Walls {
+    /// Own mount, PID, network and IPC namespaces.
+    Namespaces,
+    /// The kernel refused namespaces: processes are ended by hand and ports are the host's.
+    None,
+}
+
+/// Moves into fresh namespaces. Returns only in the process that is to run the trial; the calling process waits
+/// for it and exits with its status.
+///
+/// # Errors
+/// When the namespaces were granted and could not be furnished (`/proc`, private mounts, `lo`).
+pub fn enter() -> nix::Result<Walls> {
+    die_with_parent()?;
+    if !unshare_all() {
+        return Ok(Walls::None);
+    }
+    // SAFETY: this process has one thread, so the child inherits no lock that another thread holds.
+    match unsafe { fork() }? {
+        ForkResult::Parent { child } => wait_and_exit(child),
+        ForkResult::Child => {
+            die_with_parent()?;
+            furnish()?;
+            Ok(Walls::Namespaces)
+        }
+    }
+}
+
+/// Whether this machine grants the namespaces a trial wants; tried in a process that ends at once.
+#[must_use]
+pub fn available() -> bool {
+    // SAFETY: the child calls only async-signal-safe functions before it exits.
+    match unsafe { fork() } {
+        Ok(ForkResult::Child) => {
+            let code = i32::from(!unshare_all());
+            // SAFETY: `_exit` is what a forked child of a threaded process may call.
+            unsafe { libc::_exit(code) }
+        }
+        Ok(ForkResult::Parent { child }) => matches!(waitpid(child, None), Ok(WaitStatus::Exited(_, 0))),
+        Err(_) => false,
+    }
+}
+
+fn unshare_all() -> bool {
+    let walls =
+        CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWIPC;
+    if unshare(walls).is_ok() {
+        return true;
+    }
+    let (user, group) = (getuid(), getgid());
+    if unshare(walls | CloneFlags::CLONE_NEWUSER).is_err() {
+        return false;
+    }
+    // The kernel wants `setgroups` denied before an unprivileged process may map its group (user_namespaces(7)).
+    let map = |file: &str, text: String| std::fs::write(format!("/proc/self/{file}"), text);
+    map("setgroups", "deny".into()).is_ok()
+        && map("uid_map", format!("{user} {user} 1")).is_ok()
+        && map("gid_map", format!("{group} {group} 1")).is_ok()
+}
+
+/// Private mounts (nothing of ours reaches the host), a `/proc` of the new PID namespace, and loopback.
+fn furnish() -> nix::Result<()> {
+    let nothing = None::<&str>;
+    mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing)?;
+    let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    mount(Some("proc"), "/proc", Some("proc"), safe, nothing)?;
+    loopback_up()
+}
+
+fn loopback_up() -> nix::Result<()> {
+    // SAFETY: plain socket and ioctl calls on a zeroed `ifreq` whose name is NUL-terminated.
+    unsafe {
+        let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        nix::errno::Errno::result(socket)?;
+        let mut request: libc::ifreq = std::mem::zeroed();
+        request.ifr_name[0] = b'l' as libc::c_char;
+        request.ifr_name[1] = b'o' as libc::c_char;
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+        let result = nix::errno::Errno::result(libc::ioctl(socket, libc::SIOCSIFFLAGS, &request));
+        libc::close(socket);
+        result.map(drop)
+    }
+}
+
+/// Killed when the parent dies, so that `kill -9` of the conductor takes the trial with it.
+fn die_with_parent() -> nix::Result<()> {
+    prctl::set_pdeathsig(Signal::SIGKILL)
+}
+
+fn wait_and_exit(child: nix::unistd::Pid) -> ! {
+    loop {
+        match waitpid(child, None) {
+            Ok(WaitStatus::Exited(_, status)) => std::process::exit(status),
+            Ok(WaitStatus::Signaled(_, signal, _)) => std::process::exit(128 + signal as i32),
+            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+            Err(_) => std::process::exit(1),
+        }
+    }
+}

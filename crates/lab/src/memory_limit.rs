@@ -1,0 +1,126 @@
+//! A cgroup around a trial that limits its memory, page cache included: v2 where the memory controller is there, else v1.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// All our groups carry this prefix, so that `clean` finds what a killed run left.
+const PREFIX: &str = "surefoot-";
+
+/// A cgroup; removed when dropped.
+#[derive(Debug)]
+pub struct MemoryLimit {
+    folder: PathBuf,
+}
+
+/// Why there can be no limit.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No memory controller that we may use.
+    #[error("`memory` needs the memory controller of cgroup v2 or v1, and neither is mounted and writable")]
+    NoController,
+    /// The system refused.
+    #[error("cannot write {path}")]
+    Write {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl MemoryLimit {
+    /// Makes a group of this size for one trial.
+    ///
+    /// # Errors
+    /// Without a memory controller, or without the right to use it.
+    pub fn new(bytes: u64) -> Result<MemoryLimit, Error> {
+        let (root, version) = controller().ok_or(Error::NoController)?;
+        let folder = root.join(format!("{PREFIX}{}", std::process::id()));
+        if !folder.exists() {
+            std::fs::create_dir(&folder).map_err(|source| Error::Write { path: folder.clone(), source })?;
+        }
+        let limit = MemoryLimit { folder };
+        match version {
+            Version::Two => {
+                limit.write("memory.max", bytes)?;
+                // No swap: a trial that swaps measures the swap device.
+                let _ = limit.write("memory.swap.max", 0);
+            }
+            Version::One => limit.write("memory.limit_in_bytes", bytes)?,
+        }
+        Ok(limit)
+    }
+
+    /// The file a process writes its id to, to live in the group.
+    #[must_use]
+    pub fn procs_file(&self) -> PathBuf {
+        self.folder.join("cgroup.procs")
+    }
+
+    fn write(&self, file: &str, value: u64) -> Result<(), Error> {
+        let path = self.folder.join(file);
+        std::fs::write(&path, value.to_string()).map_err(|source| Error::Write { path, source })
+    }
+}
+
+impl Drop for MemoryLimit {
+    fn drop(&mut self) {
+        // The group empties a moment after its last process was reaped.
+        for _ in 0..50 {
+            if std::fs::remove_dir(&self.folder).is_ok() || !self.folder.exists() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}
+
+/// Whether a limit could be set here.
+#[must_use]
+pub fn available() -> bool {
+    controller().is_some()
+}
+
+/// Removes empty groups that killed runs left; returns how many.
+#[must_use]
+pub fn remove_leftovers() -> usize {
+    let Some((root, _)) = controller() else { return 0 };
+    let Ok(entries) = root.read_dir() else { return 0 };
+    entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX))
+        // A group with processes can't be removed: it belongs to a run that is alive.
+        .filter(|entry| std::fs::remove_dir(entry.path()).is_ok())
+        .count()
+}
+
+enum Version {
+    One,
+    Two,
+}
+
+fn controller() -> Option<(PathBuf, Version)> {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").ok()?;
+    let mut fields = mounts.lines().filter_map(|line| {
+        let mut words = line.split(' ');
+        Some((PathBuf::from(words.nth(1)?), words.next()?, words.next()?))
+    });
+    let writable = |folder: &Path| {
+        use std::os::unix::ffi::OsStrExt as _;
+        let path = std::ffi::CString::new(folder.as_os_str().as_bytes()).expect("a mount point has no NUL byte");
+        // SAFETY: `path` is a valid C string for the length of the call.
+        unsafe { libc::access(path.as_ptr(), libc::W_OK) == 0 }
+    };
+    fields.find_map(|(folder, kind, options)| {
+        let version = match kind {
+            "cgroup2" => {
+                let controllers = std::fs::read_to_string(folder.join("cgroup.subtree_control")).ok()?;
+                controllers.split_whitespace().any(|name| name == "memory").then_some(Version::Two)?
+            }
+            "cgroup" if options.split(',').any(|option| option == "memory") => Version::One,
+            _ => return None,
+        };
+        writable(&folder).then_some((folder, version))
+    })
+}

@@ -1,0 +1,185 @@
+//! Going on where a study stopped: what is done, and whether it is still the same study on the same machine.
+
+use ledger::model::{AnalysisSettings, Scenario, StudyRecord, TrialState};
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use study::Plan;
+
+/// A ledger ready to be written, and what it holds already.
+pub struct Opened {
+    /// The ledger.
+    pub writer: ledger::Writer,
+    /// What is done.
+    pub done: Done,
+}
+
+/// Trials that need not be done again.
+#[derive(Debug, Default)]
+pub struct Done {
+    trials: HashMap<(String, u32), (TrialState, Option<f64>)>,
+}
+
+impl Done {
+    /// How a trial ended, if it did.
+    #[must_use]
+    pub fn state(&self, scenario: &str, round: u32) -> Option<TrialState> {
+        self.trials.get(&(scenario.to_string(), round)).map(|trial| trial.0)
+    }
+
+    /// The primary figure of a finished trial.
+    #[must_use]
+    pub fn value(&self, scenario: &str, round: u32) -> Option<f64> {
+        self.trials.get(&(scenario.to_string(), round)).and_then(|trial| trial.1)
+    }
+
+    /// How many trials ended, well or badly.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.trials.len()
+    }
+
+    /// How many failed.
+    #[must_use]
+    pub fn failed(&self) -> usize {
+        self.trials.values().filter(|trial| trial.0 == TrialState::Failed).count()
+    }
+
+    /// Notes a trial that ended now.
+    pub fn note(&mut self, scenario: &str, round: u32, state: TrialState, value: Option<f64>) {
+        self.trials.insert((scenario.to_string(), round), (state, value));
+    }
+}
+
+/// What a session brings to a ledger.
+pub struct Session<'a> {
+    /// The study file's text.
+    pub text: &'a str,
+    /// `path=value` changes from the command line.
+    pub overrides: Vec<String>,
+    /// The machine's facts now.
+    pub machine: BTreeMap<String, String>,
+    /// Go on although the machine has changed.
+    pub accept_changes: bool,
+    /// Do failed trials again.
+    pub retry_failed: bool,
+    /// Unix time, seconds.
+    pub now: f64,
+}
+
+/// Why a study can't go on in this ledger.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The results file holds another study, or this one before it was edited.
+    #[error("{path} holds the study `{name}` as it was before it was changed")]
+    OtherStudy {
+        /// The results file.
+        path: PathBuf,
+        /// The study it holds.
+        name: String,
+    },
+    /// The machine is not what it was.
+    #[error("the machine has changed since the first trial: {}", changes.join("; "))]
+    OtherMachine {
+        /// What changed, a phrase each.
+        changes: Vec<String>,
+    },
+    /// The ledger itself.
+    #[error(transparent)]
+    Ledger(#[from] ledger::Error),
+}
+
+/// Opens the results file for a study: a new one, or one to go on with.
+///
+/// # Errors
+/// When the file holds something else, or the machine has changed and `accept_changes` is not set.
+pub fn open(path: &Path, plan: &Plan, session: &Session) -> Result<Opened, Error> {
+    let mut writer = ledger::Writer::create_or_open(path)?;
+    let done = match writer.study()? {
+        None => {
+            writer.set_study(&study_record(plan, session), &scenarios(plan))?;
+            Done::default()
+        }
+        Some(study) if study.hash != plan.hash => {
+            return Err(Error::OtherStudy { path: path.into(), name: study.name });
+        }
+        Some(_) => go_on(path, &mut writer, plan, session)?,
+    };
+    writer.begin_session(&session.machine, session.now)?;
+    Ok(Opened { writer, done })
+}
+
+fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Session) -> Result<Done, Error> {
+    writer.void_unfinished()?;
+    let contents = ledger::Reader::open(path)?.contents()?;
+    if let Some(first) = contents.sessions.first() {
+        let changes = observe::machine::changes(&first.machine, &session.machine);
+        if !changes.is_empty() && !session.accept_changes {
+            return Err(Error::OtherMachine { changes });
+        }
+    }
+    writer.set_analysis(&analysis(plan))?;
+    let mut done = Done::default();
+    // One column a primary metric; a scenario's own is looked up by its name.
+    let values: HashMap<&str, Vec<Vec<Option<f64>>>> =
+        contents.scenarios.iter().map(|s| (&*s.primary_metric, contents.values(&s.primary_metric))).collect();
+    let columns: HashMap<&str, usize> =
+        contents.scenarios.iter().enumerate().map(|(column, s)| (&*s.label, column)).collect();
+    for trial in &contents.trials {
+        let Some(column) = columns.get(&*trial.scenario) else { continue };
+        let value = || {
+            let rounds = values.get(&*contents.scenarios[*column].primary_metric)?;
+            rounds.get(trial.round as usize)?[*column]
+        };
+        match trial.state {
+            TrialState::Finished => done.note(&trial.scenario, trial.round, TrialState::Finished, value()),
+            TrialState::Failed if !session.retry_failed => {
+                done.note(&trial.scenario, trial.round, TrialState::Failed, None);
+            }
+            TrialState::Failed | TrialState::Interrupted | TrialState::Running => {}
+        }
+    }
+    Ok(done)
+}
+
+fn study_record(plan: &Plan, session: &Session) -> StudyRecord {
+    StudyRecord {
+        name: plan.name.clone(),
+        question: plan.question.clone(),
+        text: session.text.to_string(),
+        overrides: session.overrides.clone(),
+        hash: plan.hash.clone(),
+        seed: plan.design.seed,
+        surefoot_version: env!("CARGO_PKG_VERSION").to_string(),
+        created: session.now,
+        baseline: plan.scenarios[plan.baseline].label.clone(),
+        analysis: analysis(plan),
+    }
+}
+
+fn analysis(plan: &Plan) -> AnalysisSettings {
+    let design = &plan.design;
+    AnalysisSettings {
+        confidence: design.confidence,
+        margin: design.margin,
+        precision: design.precision,
+        rounds_min: design.rounds_min,
+        rounds_max: design.rounds_max,
+    }
+}
+
+fn scenarios(plan: &Plan) -> Vec<Scenario> {
+    let scenario = |planned: &study::PlannedScenario| Scenario {
+        label: planned.label.clone(),
+        levels: planned.levels.clone(),
+        workload: planned.workload.clone(),
+        primary_metric: crate::conductor::primary_metric(&planned.workload, &planned.parameters),
+        control: planned.control,
+        durability: crate::durability::of(planned),
+        settings: serde_json::json!({
+            "storage": planned.storage,
+            "workload": planned.parameters,
+            "memory_bytes": planned.memory_bytes,
+        }),
+    };
+    plan.scenarios.iter().map(scenario).collect()
+}

@@ -1,0 +1,30 @@
+//! What surefoot knows, handed to `study` so that it can check a file without knowing any kind itself.
+
+use serde_json::{Map, Value};
+use settings::Setting;
+use study::Catalogue;
+
+/// All that is built in.
+pub struct BuiltIn;
+
+impl Catalogue for BuiltIn {
+    fn storage(&self) -> &'static [Setting] {
+        storage::settings()
+    }
+
+    fn storage_problems(&self, storage: &Map<String, Value>) -> Vec<(String, String)> {
+        storage::problems(storage)
+    }
+
+    fn workloads(&self) -> Vec<&'static str> {
+        workloads::kinds().iter().map(|kind| kind.name).collect()
+    }
+
+    fn workload(&self, name: &str) -> Option<&'static [Setting]> {
+        workloads::kind(name).map(|kind| kind.settings)
+    }
+
+    fn workload_problems(&self, name: &str, parameters: &Map<String, Value>) -> Vec<String> {
+        workloads::kind(name).map_or_else(Vec::new, |kind| (kind.check)(parameters))
+    }
+}

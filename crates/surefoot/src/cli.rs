@@ -1,0 +1,238 @@
+//! The words of the command line. Completions and man pages are made from this file.
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Finds out what your server should stand on: filesystem, mount options and settings, measured under real load
+#[derive(Parser)]
+#[command(name = "surefoot", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(after_help = "Exit status: 0 answered, 1 surefoot's own fault, 2 bad study or usage, 3 answered with holes, \
+                        4 refused to touch a device, 5 something missing, 130 interrupted")]
+pub struct Surefoot {
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The verbs.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Run a study, or go on with it where it stopped
+    Run(RunArgs),
+    /// Go on with a study where it stopped: the same as `run`, but never starts a new one
+    Resume(RunArgs),
+    /// Show what a study would do: scenarios, trials, time, space and what is missing; touches nothing
+    Plan(PlanArgs),
+    /// Show the answer of a results file, or export it
+    Report(ReportArgs),
+    /// Set two results files side by side: two machines, kernels or days
+    Compare(CompareArgs),
+    /// Show how far a study has come
+    Status(StatusArgs),
+    /// Show what this machine can do, and what would disturb a measurement
+    Doctor(DoctorArgs),
+    /// List studies, workloads, filesystems and devices, or explain one of them with its settings
+    List(ListArgs),
+    /// Write a commented study file to edit
+    Init(InitArgs),
+    /// Print the JSON Schema of study files, for editors
+    Schema,
+    /// Measure the machine's own noise: one configuration under two names must not differ
+    SelfTest(SelfTestArgs),
+    /// Remove work files, and anything an older run left
+    Clean(CleanArgs),
+    /// Print a shell's completions
+    Completions(CompletionsArgs),
+    /// Write man pages into a folder
+    Man(ManArgs),
+    /// Run one trial: its specification on standard input, its records on standard output
+    #[command(hide = true)]
+    Trial(TrialArgs),
+    /// Run one worker process of a workload
+    #[command(hide = true)]
+    Worker(WorkerArgs),
+}
+
+/// How a study is found and changed.
+#[derive(Args, Clone)]
+pub struct StudyArgs {
+    /// A study file, or the name of a built-in study (see `surefoot list`)
+    pub study: String,
+    /// Change a setting, or fix a factor to one or several levels: storage.filesystem=xfs, workload.oltp.threads=4
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
+    /// Only scenarios whose label or FACTOR=LEVEL contains this word
+    #[arg(long, value_name = "WORD")]
+    pub only: Vec<String>,
+    /// Rounds: a number, or MIN..MAX
+    #[arg(long, value_name = "N")]
+    pub rounds: Option<String>,
+    /// Time budget of the study, like 30min
+    #[arg(long, value_name = "TIME")]
+    pub time: Option<String>,
+    /// Seed of order and data
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Folder for image files and caches: it must lie on the disk under test [default: surefoot-work/STUDY]
+    #[arg(long, value_name = "DIR")]
+    pub work: Option<PathBuf>,
+    /// Results file [default: STUDY.surefoot]
+    #[arg(long, value_name = "FILE")]
+    pub results: Option<PathBuf>,
+}
+
+/// `run` and `resume`.
+#[derive(Args, Clone)]
+pub struct RunArgs {
+    /// Which study
+    #[command(flatten)]
+    pub study: StudyArgs,
+    /// Leave out scenarios that this machine can't run, instead of refusing
+    #[arg(long)]
+    pub skip_missing: bool,
+    /// Do failed trials again
+    #[arg(long)]
+    pub retry_failed: bool,
+    /// Go on although the machine has changed since the first trial
+    #[arg(long)]
+    pub accept_changes: bool,
+    /// Write the HTML report here [default: beside the results file]
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing while it runs
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// `plan`.
+#[derive(Args)]
+pub struct PlanArgs {
+    /// Which study
+    #[command(flatten)]
+    pub study: StudyArgs,
+    /// Print the plan as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `report`.
+#[derive(Args)]
+pub struct ReportArgs {
+    /// A results file
+    pub results: PathBuf,
+    /// Write the HTML report here; `-` for standard output
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Export every raw run as CSV; `-` for standard output
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Print everything as JSON: the analysis, and every raw run
+    #[arg(long)]
+    pub json: bool,
+    /// Print the plain shell commands that set up a scenario by hand
+    #[arg(long, value_name = "SCENARIO")]
+    pub reproduce: Option<String>,
+}
+
+/// `compare`.
+#[derive(Args)]
+pub struct CompareArgs {
+    /// The first results file: what the other is compared with
+    pub a: PathBuf,
+    /// The second results file
+    pub b: PathBuf,
+}
+
+/// `status`.
+#[derive(Args)]
+pub struct StatusArgs {
+    /// A results file, a study file or a built-in study; nothing: every results file in this folder
+    pub what: Option<String>,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `doctor`.
+#[derive(Args)]
+pub struct DoctorArgs {
+    /// The folder that would hold the image files
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub work: PathBuf,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `list`.
+#[derive(Args)]
+pub struct ListArgs {
+    /// `studies`, `workloads`, `filesystems`, `devices`, or the name of one of them to explain it
+    pub what: Option<String>,
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `init`.
+#[derive(Args)]
+pub struct InitArgs {
+    /// Name of the study; the file is NAME.toml
+    pub name: String,
+}
+
+/// `self-test`.
+#[derive(Args)]
+pub struct SelfTestArgs {
+    /// Rounds: a number, or MIN..MAX
+    #[arg(long, value_name = "N")]
+    pub rounds: Option<String>,
+    /// Folder for image files and caches
+    #[arg(long, value_name = "DIR")]
+    pub work: Option<PathBuf>,
+    /// Results file
+    #[arg(long, value_name = "FILE")]
+    pub results: Option<PathBuf>,
+    /// Say nothing while it runs
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// `clean`.
+#[derive(Args)]
+pub struct CleanArgs {
+    /// A work folder [default: every one under surefoot-work]
+    #[arg(long, value_name = "DIR")]
+    pub work: Option<PathBuf>,
+}
+
+/// `completions`.
+#[derive(Args)]
+pub struct CompletionsArgs {
+    /// Which shell
+    pub shell: clap_complete::Shell,
+}
+
+/// `man`.
+#[derive(Args)]
+pub struct ManArgs {
+    /// The folder
+    pub folder: PathBuf,
+}
+
+/// `trial`.
+#[derive(Args)]
+pub struct TrialArgs {
+    /// The study's work folder
+    pub work: PathBuf,
+}
+
+/// `worker`.
+#[derive(Args)]
+pub struct WorkerArgs {
+    /// The workload
+    pub workload: String,
+}

@@ -1,0 +1,150 @@
+//! The one renderer of messages, and the exit statuses.
+//!
+//! `error:` what and where · `caused by:` the chain · `hint:` what to do. Data goes to standard output, all this to
+//! standard error; the same words with and without colour.
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use std::fmt::Write as _;
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+use study::Problem;
+
+/// How surefoot ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// The question is answered.
+    Answered = 0,
+    /// surefoot's own fault, or the machine's.
+    Fault = 1,
+    /// A bad study file or command line.
+    BadStudy = 2,
+    /// Answered, but some trials failed.
+    Holes = 3,
+    /// Refused to touch a device.
+    Refused = 4,
+    /// A program, filesystem or right is missing.
+    Missing = 5,
+    /// Interrupted by the user.
+    Interrupted = 130,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> ExitCode {
+        ExitCode::from(status as u8)
+    }
+}
+
+/// Why a verb gave up.
+#[derive(Debug)]
+pub enum Failure {
+    /// All that is wrong with a study file.
+    Study {
+        /// Where it came from, for messages.
+        origin: String,
+        /// Its text.
+        text: String,
+        /// All problems.
+        problems: Vec<Problem>,
+    },
+    /// Anything else.
+    Other {
+        /// The exit status.
+        status: Status,
+        /// What, and its causes.
+        error: anyhow::Error,
+        /// What to do next.
+        hint: Option<String>,
+    },
+}
+
+impl Failure {
+    /// A failure with its status and, where there is one, a hint.
+    pub fn new(status: Status, error: impl Into<anyhow::Error>) -> Failure {
+        Failure::Other { status, error: error.into(), hint: None }
+    }
+
+    /// Adds what to do next.
+    #[must_use]
+    pub fn hint(self, text: impl Into<String>) -> Failure {
+        match self {
+            Failure::Other { status, error, .. } => Failure::Other { status, error, hint: Some(text.into()) },
+            study @ Failure::Study { .. } => study,
+        }
+    }
+
+    /// Prints it to standard error and gives the exit status.
+    pub fn report(&self) -> ExitCode {
+        let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        eprint!("{}", self.render(colour));
+        self.status().into()
+    }
+
+    /// The exit status.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match self {
+            Failure::Study { .. } => Status::BadStudy,
+            Failure::Other { status, .. } => *status,
+        }
+    }
+
+    /// The message.
+    #[must_use]
+    pub fn render(&self, colour: bool) -> String {
+        match self {
+            Failure::Study { origin, text, problems } => {
+                problems.iter().map(|problem| study_problem(origin, text, problem, colour)).collect::<Vec<_>>().join("\n")
+            }
+            Failure::Other { error, hint, .. } => chain(error, hint.as_deref(), colour),
+        }
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        Failure::new(Status::Fault, error)
+    }
+}
+
+fn chain(error: &anyhow::Error, hint: Option<&str>, colour: bool) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "{} {error}", painted("error:", "1;31", colour));
+    let mut said = error.to_string();
+    for cause in error.chain().skip(1) {
+        let text = cause.to_string();
+        // A transparent wrapper repeats its inner error's words.
+        if text != said {
+            let _ = writeln!(out, "  caused by: {text}");
+        }
+        said = text;
+    }
+    if let Some(hint) = hint {
+        let _ = writeln!(out, "{} {hint}", painted("hint:", "1;36", colour));
+    }
+    out
+}
+
+fn study_problem(origin: &str, text: &str, problem: &Problem, colour: bool) -> String {
+    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+    let title = Level::ERROR.primary_title(&problem.message);
+    let report = match &problem.span {
+        Some(span) => {
+            let span = span.start.min(text.len())..span.end.min(text.len());
+            title.element(
+                Snippet::source(text).path(origin).annotation(AnnotationKind::Primary.span(span).label(&problem.label)),
+            )
+        }
+        None => title.element(Level::NOTE.message(format!("{origin}: {}", problem.label))),
+    };
+    let mut out = renderer.decor_style(DecorStyle::Unicode).render(&[report]);
+    out.push('\n');
+    if let Some(hint) = &problem.hint {
+        let _ = writeln!(out, "{} {hint}", painted("hint:", "1;36", colour));
+    }
+    out
+}
+
+fn painted(text: &str, code: &str, colour: bool) -> String {
+    if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+}

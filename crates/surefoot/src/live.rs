@@ -1,0 +1,162 @@
+//! What a person watches while a study runs: a small table on a terminal, plain lines elsewhere.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use lab::bench::End;
+use lab::conductor::{Event, Values};
+use observe::record::Record;
+use settings::quantity::format_seconds;
+use std::fmt::Write as _;
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+use study::Plan;
+
+/// The live display.
+pub struct Live {
+    mode: Mode,
+    confidence: f64,
+    started: Instant,
+    trials_here: usize,
+    number: usize,
+    total: usize,
+    scenario: String,
+    doing: String,
+    speed: Option<f64>,
+    estimates: String,
+}
+
+enum Mode {
+    Quiet,
+    Lines,
+    Terminal(ProgressBar),
+}
+
+impl Live {
+    /// A display for this study; `quiet` shows nothing.
+    pub fn new(plan: &Plan, quiet: bool) -> Live {
+        let mode = match (quiet, std::io::stderr().is_terminal()) {
+            (true, _) => Mode::Quiet,
+            (false, false) => Mode::Lines,
+            (false, true) => {
+                let bar = ProgressBar::new_spinner();
+                bar.set_style(ProgressStyle::with_template("{spinner} {msg}").expect("the template is well formed"));
+                bar.enable_steady_tick(Duration::from_millis(250));
+                Mode::Terminal(bar)
+            }
+        };
+        Live {
+            mode,
+            confidence: plan.design.confidence,
+            started: Instant::now(),
+            trials_here: 0,
+            number: 0,
+            total: plan.scenarios.len() * plan.design.rounds_max as usize,
+            scenario: String::new(),
+            doing: String::new(),
+            speed: None,
+            estimates: String::new(),
+        }
+    }
+
+    /// Shows one line outside any trial.
+    pub fn say(&mut self, text: &str) {
+        match &self.mode {
+            Mode::Quiet => {}
+            Mode::Lines => eprintln!("{text}"),
+            Mode::Terminal(bar) => bar.set_message(text.to_string()),
+        }
+    }
+
+    /// Shows what the conductor tells.
+    pub fn show(&mut self, event: &Event) {
+        match event {
+            Event::TrialStarted { number, total_max, round, scenario } => {
+                (self.number, self.total) = (*number, *total_max);
+                self.scenario = format!("round {} · {scenario}", round + 1);
+                (self.doing, self.speed) = ("provisioning".into(), None);
+            }
+            Event::Record(record) => self.record(record),
+            Event::TrialEnded { scenario, end, seconds } => self.trial_ended(scenario, end, *seconds),
+            Event::RoundEnded { round, values, decision } => {
+                self.estimates = estimates(values, self.confidence);
+                self.line(&format!("round {} done: {decision}\n{}", round + 1, self.estimates.trim_end()));
+            }
+        }
+        self.draw();
+    }
+
+    /// Takes the display away.
+    pub fn finish(&self) {
+        if let Mode::Terminal(bar) = &self.mode {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn record(&mut self, record: &Record) {
+        match record {
+            Record::RunStarted { run, warm_up } => {
+                self.doing = if *warm_up { "warm-up".into() } else { format!("run {run}") };
+            }
+            Record::Progress { value, .. } => self.speed = Some(*value),
+            Record::Warning { message } => self.line(&format!("note: {}: {message}", self.scenario)),
+            _ => {}
+        }
+    }
+
+    fn trial_ended(&mut self, scenario: &str, end: &End, seconds: f64) {
+        self.trials_here += 1;
+        let how = match end {
+            End::Finished => format!("finished in {}", format_seconds(seconds)),
+            End::Failed(failure) => format!("FAILED at {}: {}", failure.step, failure.causes.join(": ")),
+            End::Interrupted => "interrupted".into(),
+        };
+        let text = format!("trial {}/{}: {scenario}: {how}", self.number, self.total);
+        match (&self.mode, end) {
+            (Mode::Lines, _) => eprintln!("{text}"),
+            // On a terminal the bar says it; what went wrong must stay readable above it.
+            (Mode::Terminal(bar), End::Failed(_)) => bar.println(text),
+            _ => {}
+        }
+    }
+
+    fn line(&self, text: &str) {
+        if matches!(self.mode, Mode::Lines) {
+            eprintln!("{text}");
+        }
+    }
+
+    fn draw(&self) {
+        let Mode::Terminal(bar) = &self.mode else { return };
+        let elapsed = self.started.elapsed().as_secs_f64();
+        let left = self.total.saturating_sub(self.number.saturating_sub(1));
+        let mut text = format!("trial {}/{} · {} · {}", self.number, self.total, self.scenario, self.doing);
+        if let Some(speed) = self.speed {
+            let _ = write!(text, " · {speed:.0}");
+        }
+        let _ = write!(text, "\n  elapsed {}", format_seconds(elapsed));
+        if self.trials_here > 0 {
+            let each = elapsed / self.trials_here as f64;
+            let _ = write!(text, " · at most {} to go", format_seconds(each * left as f64));
+        }
+        if !self.estimates.is_empty() {
+            let _ = write!(text, "\n{}", self.estimates.trim_end());
+        }
+        bar.set_message(text);
+    }
+}
+
+/// The current estimate of each scenario with its interval.
+fn estimates(values: &Values, confidence: f64) -> String {
+    let width = values.scenarios.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    let mut out = String::new();
+    for (column, label) in values.scenarios.iter().enumerate() {
+        let logarithms: Vec<f64> = values.rounds.iter().filter_map(|row| row[column]).map(f64::ln).collect();
+        let text = match stats::contrast(&logarithms, confidence) {
+            Some(interval) => {
+                format!("{:.1} ({:.1} to {:.1})", interval.ratio(), interval.ratio_low(), interval.ratio_high())
+            }
+            None => logarithms.first().map_or_else(|| "no result".into(), |value| format!("{:.1}", value.exp())),
+        };
+        let _ = writeln!(out, "  {label:width$}  {text}");
+    }
+    out
+}

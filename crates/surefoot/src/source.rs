@@ -1,0 +1,113 @@
+//! Where a study comes from (a file, or the binary itself), and what the command line changes in it.
+
+use crate::catalogue::BuiltIn;
+use crate::cli::StudyArgs;
+use crate::failure::{Failure, Status};
+use anyhow::anyhow;
+use std::path::{Path, PathBuf};
+use study::{Override, Plan};
+
+/// Built-in studies: name and text.
+pub const STUDIES: &[(&str, &str)] = &[
+    ("quick", include_str!("../../../studies/quick.toml")),
+];
+
+/// A study ready to be acted on.
+pub struct Loaded {
+    /// Its text.
+    pub text: String,
+    /// `path=value` changes.
+    pub overrides: Vec<String>,
+    /// What it comes to.
+    pub plan: Plan,
+    /// The results file.
+    pub results: PathBuf,
+    /// The work folder.
+    pub work: PathBuf,
+}
+
+/// Reads, changes, checks and plans a study.
+///
+/// # Errors
+/// Every problem of the file at once.
+pub fn load(args: &StudyArgs) -> Result<Loaded, Failure> {
+    let (origin, text) = text(&args.study)?;
+    let overrides = overrides(args)?;
+    let parsed: Vec<Override> = overrides
+        .iter()
+        .map(|change| {
+            let (path, value) = change.split_once('=').expect("checked when it was made");
+            Override { path: path.trim().into(), value: value.trim().into() }
+        })
+        .collect();
+    let failed = |problems| Failure::Study { origin: origin.clone(), text: text.clone(), problems };
+    let (study, problems) = study::read(&text, &parsed, &BuiltIn);
+    let study = match study {
+        Some(study) if problems.is_empty() => study,
+        _ => return Err(failed(problems)),
+    };
+    let mut plan = study::plan(&study).map_err(|problem| failed(vec![problem]))?;
+    if !args.only.is_empty() {
+        plan.only(&args.only);
+        if plan.scenarios.is_empty() {
+            let hint = format!("`surefoot plan {}` lists the scenarios", args.study);
+            return Err(Failure::new(Status::BadStudy, anyhow!("no scenario matches {}", args.only.join(", "))).hint(hint));
+        }
+    }
+    let results = args.results.clone().unwrap_or_else(|| format!("{}.surefoot", plan.name).into());
+    let work = args.work.clone().unwrap_or_else(|| Path::new("surefoot-work").join(&plan.name));
+    Ok(Loaded { text, overrides, plan, results, work })
+}
+
+/// A study's text and where it came from.
+///
+/// # Errors
+/// When there is no such file and no such built-in study.
+pub fn text(study: &str) -> Result<(String, String), Failure> {
+    let path = Path::new(study);
+    if let Some((name, text)) = STUDIES.iter().find(|(name, _)| *name == study)
+        && !path.is_file()
+    {
+        return Ok((format!("built-in study {name}"), (*text).to_string()));
+    }
+    let bad = |error: anyhow::Error| Failure::new(Status::BadStudy, error);
+    let length = match path.metadata() {
+        Ok(metadata) => metadata.len(),
+        Err(error) => {
+            let names = STUDIES.iter().map(|(name, _)| *name);
+            let hint = match settings::nearest_name(study, names.clone()) {
+                Some(name) => format!("did you mean the built-in study `{name}`?"),
+                None => format!("built-in studies: {}", names.collect::<Vec<_>>().join(", ")),
+            };
+            return Err(bad(anyhow!(error).context(format!("cannot read the study `{study}`"))).hint(hint));
+        }
+    };
+    if length > study::FILE_BYTES_MAX {
+        let limit = settings::quantity::format_bytes(study::FILE_BYTES_MAX);
+        return Err(bad(anyhow!("`{study}` has {length} bytes; a study file has at most {limit}")));
+    }
+    let bytes = std::fs::read(path).map_err(|error| bad(anyhow!(error).context(format!("cannot read `{study}`"))))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        bad(anyhow!("`{study}` is not UTF-8 text: byte {offset} begins no character"))
+            .hint("a study file is TOML, saved as UTF-8")
+    })?;
+    Ok((study.to_string(), text))
+}
+
+/// `--set`, `--rounds`, `--time` and `--seed` are all changes of settings.
+fn overrides(args: &StudyArgs) -> Result<Vec<String>, Failure> {
+    let mut all = args.set.clone();
+    if let Some(text) = &args.rounds {
+        let (low, high) = text.split_once("..").unwrap_or((text, text));
+        all.push(format!("design.rounds_min={low}"));
+        all.push(format!("design.rounds_max={high}"));
+    }
+    all.extend(args.time.iter().map(|time| format!("design.time_budget={time}")));
+    all.extend(args.seed.iter().map(|seed| format!("design.seed={seed}")));
+    match all.iter().find(|change| !change.contains('=')) {
+        Some(change) => Err(Failure::new(Status::BadStudy, anyhow!("`--set {change}` has no `=`"))
+            .hint("write it as PATH=VALUE, like `--set storage.filesystem=xfs`")),
+        None => Ok(all),
+    }
+}

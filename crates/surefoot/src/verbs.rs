@@ -1,0 +1,16 @@
+//! A file for each verb.
+
+pub mod clean;
+pub mod compare;
+pub mod doctor;
+pub mod init;
+pub mod list;
+pub mod plan;
+pub mod report;
+pub mod run;
+pub mod schema;
+pub mod self_test;
+pub mod shell;
+pub mod status;
+pub mod trial;
+pub mod worker;

@@ -1,0 +1,63 @@
+//! `surefoot doctor`: what this machine can do, and what would disturb a measurement.
+
+use crate::cli::DoctorArgs;
+use crate::failure::{Failure, Status};
+use observe::quiet::{Check, CheckStatus};
+
+/// Prints a line a check, with the remedy below what is not well.
+pub fn run(args: &DoctorArgs) -> Result<Status, Failure> {
+    let mut checks = observe::quiet::checks(&args.work);
+    checks.push(namespaces());
+    checks.push(memory_limit());
+    checks.extend(storage::filesystems().iter().map(filesystem));
+    if args.json {
+        println!("{:#}", serde_json::to_value(&checks)?);
+        return Ok(Status::Answered);
+    }
+    for check in &checks {
+        let word = match check.status {
+            CheckStatus::Ok => "ok",
+            CheckStatus::Missing => "missing",
+            CheckStatus::Risky => "risky",
+        };
+        println!("{word:8} {:22} {}", check.name, check.found);
+        if let Some(remedy) = &check.remedy {
+            println!("{:31} → {remedy}", "");
+        }
+    }
+    Ok(Status::Answered)
+}
+
+fn namespaces() -> Check {
+    let granted = lab::isolation::available();
+    Check {
+        name: "namespaces".into(),
+        status: if granted { CheckStatus::Ok } else { CheckStatus::Missing },
+        found: if granted { "mount, PID, network and IPC" } else { "the kernel refuses them" }.into(),
+        remedy: (!granted).then(|| "run as root, or allow user namespaces: kernel.unprivileged_userns_clone=1".into()),
+    }
+}
+
+fn memory_limit() -> Check {
+    let granted = lab::memory_limit::available();
+    Check {
+        name: "memory limit".into(),
+        status: if granted { CheckStatus::Ok } else { CheckStatus::Missing },
+        found: if granted { "a cgroup memory controller may be used" } else { "no cgroup memory controller" }.into(),
+        remedy: (!granted).then(|| "run as root on a kernel with the memory controller; only `memory = …` needs it".into()),
+    }
+}
+
+fn filesystem(filesystem: &'static storage::Filesystem) -> Check {
+    let missing = filesystem.missing();
+    Check {
+        name: filesystem.name.into(),
+        status: if missing.is_empty() { CheckStatus::Ok } else { CheckStatus::Missing },
+        found: if missing.is_empty() {
+            format!("kernel and {}", filesystem.mkfs)
+        } else {
+            missing.iter().map(|missing| missing.what.clone()).collect::<Vec<_>>().join("; ")
+        },
+        remedy: missing.first().map(|missing| missing.remedy.clone()),
+    }
+}

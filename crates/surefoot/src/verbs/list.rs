@@ -1,0 +1,113 @@
+//! `surefoot list`: what there is; and one of them explained, from the same tables that check a study file.
+
+use crate::cli::ListArgs;
+use crate::failure::{Failure, Status};
+use crate::source::STUDIES;
+use anyhow::anyhow;
+use serde_json::json;
+use settings::Setting;
+use std::fmt::Write as _;
+
+/// Prints the lists, one of them, or one thing.
+pub fn run(args: &ListArgs) -> Result<Status, Failure> {
+    if args.json {
+        println!("{:#}", all_as_json());
+        return Ok(Status::Answered);
+    }
+    let text = match args.what.as_deref() {
+        None => ["studies", "workloads", "filesystems", "devices"].map(|name| list(name).unwrap_or_default()).join("\n"),
+        Some(what) => list(what).or_else(|| explain(what)).ok_or_else(|| unknown(what))?,
+    };
+    print!("{text}");
+    Ok(Status::Answered)
+}
+
+fn list(what: &str) -> Option<String> {
+    let rows: Vec<(String, String)> = match what {
+        "studies" => STUDIES.iter().map(|(name, text)| ((*name).into(), question(text))).collect(),
+        "workloads" => workloads::kinds().iter().map(|kind| (kind.name.into(), kind.summary.into())).collect(),
+        "filesystems" => storage::filesystems()
+            .iter()
+            .map(|row| {
+                let presets: Vec<_> = row.presets().iter().map(|preset| preset.name).collect();
+                let presets = if presets.is_empty() { String::new() } else { format!("; presets: {}", presets.join(", ")) };
+                (row.name.into(), format!("{} (package {}){presets}", row.mkfs, row.package))
+            })
+            .collect(),
+        "devices" => DEVICES.iter().map(|(name, help)| ((*name).into(), (*help).into())).collect(),
+        _ => return None,
+    };
+    let mut out = format!("{what}:\n");
+    for (name, help) in rows {
+        let _ = writeln!(out, "  {name:20} {help}");
+    }
+    Some(out)
+}
+
+/// The values of `storage.device`.
+const DEVICES: &[(&str, &str)] = &[
+    ("loop", "an image file in the work folder behind a loop device with direct I/O (default)"),
+    ("block", "a real block device, behind the guard: it must hold nothing, or be named by storage.wipe"),
+    ("dir", "an existing directory as it is; needs no root"),
+    ("tmpfs", "memory: the ceiling, not a candidate"),
+];
+
+fn explain(what: &str) -> Option<String> {
+    if let Some((_, text)) = STUDIES.iter().find(|(name, _)| *name == what) {
+        return Some((*text).to_string());
+    }
+    if what == "storage" {
+        return Some(format!("settings of [storage]:\n{}", table(storage::settings())));
+    }
+    if let Some(kind) = workloads::kind(what) {
+        let settings = table(kind.settings);
+        return Some(format!("{}: {}\n\n{}\nsettings of [workload.{}]:\n{settings}", kind.name, kind.summary, kind.example, kind.name));
+    }
+    let row = storage::filesystems().iter().find(|row| row.name == what)?;
+    let mut out = format!("{}: made by {} (Debian package {}), checked by {}\n", row.name, row.mkfs, row.package, row.check);
+    for preset in row.presets() {
+        let _ = writeln!(out, "  preset {:16} {}", preset.name, preset.help);
+    }
+    Some(out)
+}
+
+fn table(settings: &[Setting]) -> String {
+    let mut out = String::new();
+    for setting in settings {
+        let default = setting.default.map_or_else(|| "none".to_string(), str::to_string);
+        let _ = writeln!(out, "  {} = {} (default {default})\n      {}", setting.name, setting.kind.allowed(), setting.help);
+    }
+    out
+}
+
+/// The `question` line of an embedded study.
+fn question(text: &str) -> String {
+    let line = text.lines().find_map(|line| line.strip_prefix("question"));
+    line.unwrap_or_default().trim_matches(|c| " =\"".contains(c)).to_string()
+}
+
+fn all_as_json() -> serde_json::Value {
+    let studies: Vec<_> = STUDIES.iter().map(|(name, text)| json!({ "name": name, "question": question(text) })).collect();
+    let workloads: Vec<_> =
+        workloads::kinds().iter().map(|kind| json!({ "name": kind.name, "summary": kind.summary })).collect();
+    let filesystems: Vec<_> = storage::filesystems()
+        .iter()
+        .map(|row| json!({ "name": row.name, "mkfs": row.mkfs, "package": row.package, "missing": row.missing().iter().map(|m| &m.what).collect::<Vec<_>>() }))
+        .collect();
+    let devices: Vec<_> = DEVICES.iter().map(|(name, help)| json!({ "name": name, "summary": help })).collect();
+    json!({ "studies": studies, "workloads": workloads, "filesystems": filesystems, "devices": devices })
+}
+
+fn unknown(what: &str) -> Failure {
+    let names = STUDIES
+        .iter()
+        .map(|(name, _)| *name)
+        .chain(workloads::kinds().iter().map(|kind| kind.name))
+        .chain(storage::filesystems().iter().map(|row| row.name))
+        .chain(["studies", "workloads", "filesystems", "devices", "storage"]);
+    let hint = match settings::nearest_name(what, names) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => "`surefoot list` shows everything".into(),
+    };
+    Failure::new(Status::BadStudy, anyhow!("there is nothing called `{what}`")).hint(hint)
+}

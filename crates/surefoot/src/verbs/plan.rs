@@ -1,0 +1,136 @@
+//! `surefoot plan STUDY`: what a study would do; touches nothing.
+
+use crate::cli::PlanArgs;
+use crate::failure::{Failure, Status};
+use crate::source;
+use settings::quantity::{format_bytes, format_seconds};
+use std::collections::BTreeMap;
+use storage::StorageSettings;
+use study::{Plan, PlannedScenario};
+
+/// Seconds a trial spends on provisioning and teardown, before any measurement of this machine is known: the slowest
+/// filesystem (btrfs, 2026-11, two cores, 1 GiB loop device) took half of it.
+const PROVISION_SECONDS: f64 = 1.0;
+
+/// Prints the plan.
+pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
+    let loaded = source::load(&args.study)?;
+    let plan = &loaded.plan;
+    let missing = missing(plan);
+    if args.json {
+        println!("{:#}", json(plan, &missing));
+        return Ok(Status::Answered);
+    }
+    println!("{}: {}\n", plan.name, plan.question);
+    println!("scenarios ({}):", plan.scenarios.len());
+    for (index, scenario) in plan.scenarios.iter().enumerate() {
+        let mark = if index == plan.baseline { "  (baseline)" } else { "" };
+        let durability = lab::durability::of(scenario);
+        println!("  {}{mark} · {}", scenario.label, durability.class.words());
+    }
+    totals(plan);
+    for warning in warnings(plan) {
+        println!("note:       {warning}");
+    }
+    for (label, what) in &missing {
+        println!("missing:    {label}: {what}");
+    }
+    Ok(Status::Answered)
+}
+
+fn totals(plan: &Plan) {
+    let design = &plan.design;
+    let round_seconds: f64 = plan.scenarios.iter().map(|scenario| trial_seconds(plan, scenario)).sum();
+    let trials = |rounds: u32| rounds as usize * plan.scenarios.len();
+    let (low, high) = (design.rounds_min, design.rounds_max);
+    println!("\nrounds:     {low} to {high}, until every primary contrast is known within {:.3} %", design.precision * 100.0);
+    println!("trials:     {} to {}", trials(low), trials(high));
+    let time = |rounds: u32| format_seconds(round_seconds * f64::from(rounds));
+    println!("time:       about {} to {}", time(low), time(high));
+    if let Some(budget) = design.time_budget_seconds {
+        println!("budget:     {}", format_seconds(budget));
+    }
+    println!("disk space: {} in the work folder", format_bytes(space_needed(plan)));
+}
+
+/// A trial's length, roughly.
+fn trial_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
+    let Some(kind) = workloads::kind(&scenario.workload) else { return 0.0 };
+    let estimate = (kind.estimate)(&scenario.parameters);
+    let runs = f64::from(plan.design.warm_up_runs + plan.design.runs);
+    PROVISION_SECONDS + estimate.load_seconds + runs * estimate.run_seconds
+}
+
+/// Bytes of image files that the study needs at once.
+#[must_use]
+pub fn space_needed(plan: &Plan) -> u64 {
+    let mut images = BTreeMap::new();
+    for scenario in &plan.scenarios {
+        images.extend(storage::images(&StorageSettings::from_map(&scenario.storage)));
+    }
+    images.values().sum()
+}
+
+/// What this machine lacks, scenario by scenario.
+#[must_use]
+pub fn missing(plan: &Plan) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for scenario in &plan.scenarios {
+        for missing in storage::missing(&StorageSettings::from_map(&scenario.storage)) {
+            all.push((scenario.label.clone(), format!("{}; {}", missing.what, missing.remedy)));
+        }
+        if scenario.memory_bytes.is_some() && !lab::memory_limit::available() {
+            all.push((scenario.label.clone(), "`memory` needs a cgroup memory controller that may be written".into()));
+        }
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        for cpu in scenario.client_cpus.iter().chain(&scenario.server_cpus).filter(|cpu| **cpu >= processors) {
+            all.push((scenario.label.clone(), format!("there is no CPU {cpu}; this machine has 0 to {}", processors - 1)));
+        }
+    }
+    all
+}
+
+/// What makes the answer smaller than it looks.
+fn warnings(plan: &Plan) -> Vec<String> {
+    let memory = observe::machine::memory_bytes();
+    let fits = plan.scenarios.iter().any(|scenario| {
+        let limit = scenario.memory_bytes.unwrap_or(memory);
+        workloads::kind(&scenario.workload).is_some_and(|kind| {
+            let data = (kind.estimate)(&scenario.parameters).data_bytes;
+            data > 0 && data < limit
+        })
+    });
+    let mut all = Vec::new();
+    if fits {
+        all.push("the data fits into memory: only flushes reach the device; `memory = \"1GiB\"` limits a trial".into());
+    }
+    let mut classes: Vec<_> = plan.scenarios.iter().map(|scenario| lab::durability::of(scenario).class).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    if classes.len() > 1 {
+        all.push("the scenarios promise different durability: a difference in speed is not like with like".into());
+    }
+    all
+}
+
+fn json(plan: &Plan, missing: &[(String, String)]) -> serde_json::Value {
+    let scenarios: Vec<_> = plan
+        .scenarios
+        .iter()
+        .map(|scenario| {
+            serde_json::json!({
+                "label": scenario.label, "levels": scenario.levels, "workload": scenario.workload,
+                "control": scenario.control, "durability": lab::durability::of(scenario),
+                "storage": scenario.storage, "parameters": scenario.parameters,
+                "estimated_seconds": trial_seconds(plan, scenario),
+            })
+        })
+        .collect();
+    let missing: Vec<_> =
+        missing.iter().map(|(scenario, what)| serde_json::json!({ "scenario": scenario, "what": what })).collect();
+    serde_json::json!({
+        "name": plan.name, "question": plan.question, "hash": plan.hash, "baseline": plan.scenarios[plan.baseline].label,
+        "rounds_min": plan.design.rounds_min, "rounds_max": plan.design.rounds_max,
+        "scenarios": scenarios, "space_bytes": space_needed(plan), "missing": missing, "notes": warnings(plan),
+    })
+}

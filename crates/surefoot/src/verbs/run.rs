@@ -1,0 +1,131 @@
+//! `surefoot run` and `surefoot resume`: conduct a study and say the answer.
+
+use crate::cli::RunArgs;
+use crate::failure::{Failure, Status};
+use crate::source::{self, Loaded};
+use crate::verbs::plan::{missing, space_needed};
+use crate::{interrupt, live};
+use anyhow::{Context as _, anyhow};
+use lab::bench::Bench as _;
+use lab::bench::host::Host;
+use lab::conductor::{self, Stop, Summary};
+use lab::resume::{self, Session};
+use lab::work::Work;
+use std::path::{Path, PathBuf};
+use storage::StorageSettings;
+
+/// Starts a study, or goes on with it.
+pub fn run(args: &RunArgs) -> Result<Status, Failure> {
+    conduct(args, source::load(&args.study)?)
+}
+
+/// Goes on with a study; there must be something to go on with.
+pub fn resume(args: &RunArgs) -> Result<Status, Failure> {
+    let loaded = source::load(&args.study)?;
+    if !loaded.results.is_file() {
+        let error = anyhow!("there is nothing to go on with: no results file {}", loaded.results.display());
+        let hint = format!("`surefoot run {}` starts the study", args.study.study);
+        return Err(Failure::new(Status::BadStudy, error).hint(hint));
+    }
+    conduct(args, loaded)
+}
+
+fn conduct(args: &RunArgs, mut loaded: Loaded) -> Result<Status, Failure> {
+    interrupt::catch();
+    leave_out_missing(&mut loaded, args.skip_missing)?;
+    let work = Work::open(&loaded.work).map_err(|error| {
+        Failure::new(Status::Fault, error).hint("name an empty or a new folder with --work DIR")
+    })?;
+    let mut bench = Host { program: std::env::current_exe()?, work: work.clone() };
+    let session = Session {
+        text: &loaded.text,
+        overrides: loaded.overrides.clone(),
+        machine: bench.machine(),
+        accept_changes: args.accept_changes,
+        retry_failed: args.retry_failed,
+        now: bench.now(),
+    };
+    let opened = resume::open(&loaded.results, &loaded.plan, &session).map_err(|error| explained(error, args))?;
+    let mut live = live::Live::new(&loaded.plan, args.quiet || args.json);
+    prepare_images(&loaded, &work, &mut live)?;
+    let summary = conductor::conduct(&loaded.plan, opened, &mut bench, &interrupt::INTERRUPTED, &mut |event| {
+        live.show(&event);
+    })?;
+    live.finish();
+    tell(args, &loaded, summary)
+}
+
+/// The answer, the report and the way on.
+fn tell(args: &RunArgs, loaded: &Loaded, summary: Summary) -> Result<Status, Failure> {
+    let input = report::load(&loaded.results)?;
+    let html = html_path(args, &loaded.results);
+    report::write_html(&input, &html).with_context(|| format!("cannot write {}", html.display()))?;
+    if args.json {
+        println!("{:#}", report::answer_json(&input));
+    } else {
+        print!("{}", super::report::terminal(&input));
+        println!("\nresults: {}\nreport:  {}", loaded.results.display(), html.display());
+    }
+    if summary.stop == Stop::Interrupted {
+        eprintln!("\ninterrupted: what was measured is kept; the same command goes on where it stopped");
+        return Ok(Status::Interrupted);
+    }
+    if !args.json {
+        println!("stopped:  {}", summary.stop.words());
+    }
+    Ok(if summary.failed > 0 { Status::Holes } else { Status::Answered })
+}
+
+/// Beside the results file, unless it was named.
+fn html_path(args: &RunArgs, results: &Path) -> PathBuf {
+    args.html.clone().unwrap_or_else(|| results.with_extension("html"))
+}
+
+/// Refuses what this machine can't run, or leaves it out when told so.
+fn leave_out_missing(loaded: &mut Loaded, skip: bool) -> Result<(), Failure> {
+    let missing = missing(&loaded.plan);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !skip {
+        let lines: Vec<String> = missing.iter().map(|(label, what)| format!("{label}: {what}")).collect();
+        let error = anyhow!("this machine can't run every scenario\n  {}", lines.join("\n  "));
+        return Err(Failure::new(Status::Missing, error).hint("--skip-missing leaves these scenarios out"));
+    }
+    for (label, what) in &missing {
+        eprintln!("left out: {label}: {what}");
+    }
+    loaded.plan.leave_out(&missing.iter().map(|(label, _)| label.clone()).collect::<Vec<_>>());
+    if loaded.plan.scenarios.is_empty() {
+        return Err(Failure::new(Status::Missing, anyhow!("no scenario is left")));
+    }
+    Ok(())
+}
+
+/// Writes the image files once for the study, so that every trial starts from the same allocated blocks.
+fn prepare_images(loaded: &Loaded, work: &Work, live: &mut live::Live) -> Result<(), Failure> {
+    let free = storage::free_bytes(work.folder())?;
+    let needed = space_needed(&loaded.plan).saturating_sub(storage::images_bytes(&work.images()));
+    if needed > free {
+        let bytes = settings::quantity::format_bytes;
+        let error = anyhow!("{} needs {} for image files, and {} are free", work.folder().display(), bytes(needed), bytes(free));
+        return Err(Failure::new(Status::Missing, error).hint("name a folder on a larger disk with --work DIR, or make storage.size smaller"));
+    }
+    live.say("preparing the image files");
+    for scenario in &loaded.plan.scenarios {
+        storage::prepare_images(&StorageSettings::from_map(&scenario.storage), &work.images())?;
+    }
+    Ok(())
+}
+
+fn explained(error: resume::Error, args: &RunArgs) -> Failure {
+    match &error {
+        resume::Error::OtherStudy { .. } => Failure::new(Status::BadStudy, error)
+            .hint("name another results file with --results FILE, or change the study back"),
+        resume::Error::OtherMachine { .. } => Failure::new(Status::BadStudy, error).hint(format!(
+            "start anew with --results FILE and compare the two, or go on all the same with `surefoot resume {} --accept-changes`",
+            args.study.study
+        )),
+        resume::Error::Ledger(_) => super::report::unreadable(error.into()),
+    }
+}

@@ -1,0 +1,18 @@
+//! `surefoot trial` (hidden): walls first, then one trial.
+
+use crate::cli::TrialArgs;
+use crate::failure::{Failure, Status};
+use std::io::BufReader;
+use std::os::fd::{AsFd as _, AsRawFd as _};
+
+/// Moves into fresh namespaces and runs the trial whose specification comes on standard input.
+pub fn run(args: &TrialArgs) -> Result<Status, Failure> {
+    // Records get a descriptor of their own; what programs print goes to the trial's log, so the two can't mix.
+    let records = std::io::stdout().as_fd().try_clone_to_owned()?;
+    nix::unistd::dup2_stdout(std::io::stderr())?;
+    assert!(records.as_raw_fd() > 2, "the record pipe is apart from the standard streams");
+    let walls = lab::isolation::enter()?;
+    let work = lab::work::Work::open(&args.work)?;
+    lab::trial::main(&work, BufReader::new(std::io::stdin()), std::fs::File::from(records), walls);
+    Ok(Status::Answered)
+}
