@@ -1,0 +1,41 @@
+# make demo, make test and make bench each do their own set-up: Debian packages by name, then the build.
+
+# What the filesystems, the checks and the comparisons need beyond Rust, make and a C compiler.
+PACKAGES = e2fsprogs xfsprogs btrfs-progs util-linux
+TEST_PACKAGES = $(PACKAGES) fio chromium
+BENCH_PACKAGES = $(PACKAGES) fio time
+
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+# Installs only what is missing, so that a machine without a package server but with the packages works.
+define install
+	@missing=$$(dpkg-query -W -f '$${binary:Package} $${db:Status-Status}\n' $(1) 2>/dev/null | awk '$$2 == "installed" { sub(/:.*/, "", $$1); print $$1 }' | sort > .packages.tmp; \
+	  printf '%s\n' $(1) | sort -u | comm -23 - .packages.tmp; rm -f .packages.tmp); \
+	if [ -n "$$missing" ]; then echo "installing" $$missing; \
+	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
+endef
+
+.PHONY: all demo test bench clean
+
+all:
+	cargo build --release --locked
+
+demo: packages-demo all
+	./target/release/surefoot run quick
+
+test: packages-test
+	cargo test --workspace --locked
+
+bench: packages-bench all
+	cargo bench --locked -p surefoot
+
+clean:
+	cargo clean
+
+.PHONY: packages-demo packages-test packages-bench
+packages-demo:
+	$(call install,$(PACKAGES))
+packages-test:
+	$(call install,$(TEST_PACKAGES))
+packages-bench:
+	$(call install,$(BENCH_PACKAGES))
