@@ -1,0 +1,179 @@
+//! The house's own rules, as tests: import direction, function length, true documents, no leftovers.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Which of our crates each crate may import: the direction of ARCHITECTURE.md.
+const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("settings", &[]),
+    ("study", &["settings"]),
+    ("stats", &[]),
+    ("observe", &[]),
+    ("storage", &["settings", "observe"]),
+    ("workloads", &["settings", "observe"]),
+    ("ledger", &["observe"]),
+    ("report", &["ledger", "observe", "stats", "settings"]),
+    ("lab", &["study", "storage", "workloads", "observe", "ledger", "stats", "settings"]),
+    ("surefoot", &["lab", "study", "storage", "workloads", "observe", "ledger", "stats", "report", "settings"]),
+];
+
+/// A foreign language is spoken in one crate only.
+const ONLY_IN: &[(&str, &[&str])] = &[
+    ("clap", &["surefoot"]),
+    ("toml", &["study"]),
+    ("anyhow", &["surefoot"]),
+    ("rusqlite", &["ledger", "workloads"]),
+    ("statrs", &["stats"]),
+];
+
+const FUNCTION_LINES_MAX: usize = 70;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace is there")
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// `[dependencies]` of each crate (not of its tests).
+fn dependencies() -> BTreeMap<String, Vec<String>> {
+    let mut all = BTreeMap::new();
+    for entry in root().join("crates").read_dir().expect("crates/ is there") {
+        let folder = entry.expect("an entry").path();
+        let manifest = read(&folder.join("Cargo.toml"));
+        let section = manifest.split("[dependencies]").nth(1).unwrap_or_default().split("\n[").next().unwrap_or_default();
+        let names = section.lines().filter_map(|line| line.split(['.', ' ', '=']).next()).map(str::trim);
+        let names = names.filter(|name| !name.is_empty() && !name.starts_with('#')).map(str::to_string).collect();
+        all.insert(folder.file_name().expect("a name").to_string_lossy().into_owned(), names);
+    }
+    all
+}
+
+fn sources() -> Vec<PathBuf> {
+    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in folder.read_dir().expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&root().join("crates"), &mut found);
+    found
+}
+
+#[test]
+fn imports_point_one_way() {
+    let dependencies = dependencies();
+    assert_eq!(dependencies.len(), MAY_IMPORT.len(), "every crate has its row in MAY_IMPORT");
+    for (name, allowed) in MAY_IMPORT {
+        for dependency in &dependencies[*name] {
+            let ours = dependencies.contains_key(dependency);
+            assert!(!ours || allowed.contains(&dependency.as_str()), "{name} imports {dependency}");
+        }
+    }
+}
+
+#[test]
+fn foreign_languages_stay_in_their_rooms() {
+    for (name, dependencies) in dependencies() {
+        for (language, rooms) in ONLY_IN {
+            assert!(!dependencies.iter().any(|d| d == language) || rooms.contains(&&*name), "{name} speaks {language}");
+        }
+    }
+}
+
+#[test]
+fn functions_are_short() {
+    let mut long = Vec::new();
+    for path in sources() {
+        let text = read(&path);
+        let mut open: Option<(usize, String)> = None;
+        for (number, line) in text.lines().enumerate() {
+            let indent: String = line.chars().take_while(|c| *c == ' ').collect();
+            let starts = ["fn ", "pub fn ", "pub(crate) fn ", "pub(super) fn ", "unsafe fn ", "pub const fn ", "extern \"C\" fn "];
+            if open.is_none() && starts.iter().any(|start| line.trim_start().starts_with(start)) {
+                open = Some((number, indent));
+            } else if let Some((start, indent)) = &open
+                && line == format!("{indent}}}")
+            {
+                if number - start > FUNCTION_LINES_MAX + 1 {
+                    long.push(format!("{}:{}: {} lines", path.display(), start + 1, number - start + 1));
+                }
+                open = None;
+            }
+            if open.as_ref().is_some_and(|(start, _)| *start == number) && (line.ends_with(';') || line.ends_with('}')) {
+                open = None;
+            }
+        }
+    }
+    assert!(long.is_empty(), "functions over {FUNCTION_LINES_MAX} lines:\n{}", long.join("\n"));
+}
+
+#[test]
+fn documents_name_only_what_exists() {
+    for document in ["ARCHITECTURE.md", "README.md"] {
+        let text = read(&root().join(document));
+        let mut checked = 0;
+        for word in text.split(|c: char| c.is_whitespace() || "`()[],;→".contains(c)) {
+            let word = word.trim_end_matches(['.', ':']);
+            if ["crates/", "studies/", "docs/"].iter().any(|start| word.starts_with(start)) {
+                checked += 1;
+                assert!(root().join(word).exists(), "{document} names {word}, which is not there");
+            }
+        }
+        assert!(checked > 0, "{document} names no path");
+    }
+}
+
+#[test]
+fn architecture_has_every_crate() {
+    let text = read(&root().join("ARCHITECTURE.md"));
+    for name in dependencies().keys() {
+        assert!(text.contains(&format!("### crates/{name}\n")), "ARCHITECTURE.md has no paragraph for crates/{name}");
+    }
+}
+
+#[test]
+fn every_file_says_what_it_is() {
+    for path in sources() {
+        assert!(read(&path).starts_with("//! "), "{} does not begin with //!", path.display());
+    }
+}
+
+#[test]
+fn no_file_is_dead() {
+    for path in sources() {
+        let relative = path.strip_prefix(root()).expect("inside the workspace").to_string_lossy().into_owned();
+        let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        if ["lib", "main", "tidy", "mod"].contains(&&*stem) || relative.contains("/benches/") || relative.contains("/bin/") {
+            continue;
+        }
+        let folder = path.parent().expect("a folder");
+        let mut parents = vec![folder.join("lib.rs"), folder.join("main.rs"), folder.join("mod.rs"), folder.with_extension("rs")];
+        parents.retain(|parent| parent.is_file());
+        let declared = parents.iter().any(|parent| {
+            read(parent).lines().any(|line| {
+                let line = line.trim();
+                [format!("mod {stem};"), format!("pub mod {stem};"), format!("pub(crate) mod {stem};")].contains(&line.to_string())
+            })
+        });
+        let is_test_root = folder.ends_with("tests");
+        assert!(declared || is_test_root, "{relative} is declared nowhere");
+    }
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    let words = [["TO", "DO"].concat(), ["FIX", "ME"].concat(), ["todo", "!("].concat(), ["unimplemented", "!("].concat(), ["#[ig", "nore"].concat()];
+    for path in sources() {
+        let text = read(&path);
+        for word in &words {
+            assert!(!text.contains(word.as_str()), "{} contains {word}", path.display());
+        }
+    }
+}
