@@ -1,0 +1,170 @@
+//! What goes wrong on real machines: kills, full disks, missing programs, foreign files.
+
+use crate::harness::{World, small_study, wait_until};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::path::Path;
+use std::time::Duration;
+
+fn finished(world: &World, results: &str) -> usize {
+    let json = world.surefoot(&["report", results, "--json"]).json();
+    let trials = json["ledger"]["trials"].as_array().expect("trials").clone();
+    trials.iter().filter(|trial| trial["state"] == "finished").count()
+}
+
+#[test]
+fn killed_at_any_moment_it_goes_on_where_it_stopped() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4", "xfs"], 3));
+    // Moments all over a trial, later ones in later trials too: provisioning, load, run, teardown.
+    for milliseconds in [60, 250, 400, 700, 1100, 1600] {
+        let mut child = world.start(&["run", "small.toml"]);
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        let _ = kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
+        child.wait().expect("it was killed");
+        world.assert_nothing_left();
+    }
+    world.surefoot(&["run", "small.toml"]).status(0);
+    // Two filesystems and the control in three rounds, each exactly once.
+    assert_eq!(finished(&world, "small.surefoot"), 9);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_killed_trial_is_a_hole_and_the_rest_goes_on() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4", "xfs"], 2).replace("300ms", "2s"));
+    let mut child = world.start(&["run", "small.toml"]);
+    let mut trial = None;
+    wait_until("a trial runs", || {
+        trial = trial_process(child.id());
+        trial.is_some()
+    });
+    kill(Pid::from_raw(trial.expect("found")), Signal::SIGKILL).expect("the trial is there");
+    assert_eq!(child.wait().expect("it ends").code(), Some(3));
+    assert_eq!(finished(&world, "small.surefoot"), 5);
+    world.assert_nothing_left();
+    world.surefoot(&["report", "small.surefoot"]).status(3).says("SIGKILL");
+    // On request, the hole is filled.
+    world.surefoot(&["resume", "small.toml", "--retry-failed"]).status(0);
+    assert_eq!(finished(&world, "small.surefoot"), 6);
+}
+
+/// The direct child of the conductor: the trial's outermost process.
+fn trial_process(conductor: u32) -> Option<i32> {
+    let children = std::fs::read_to_string(format!("/proc/{conductor}/task/{conductor}/children")).ok()?;
+    children.split_whitespace().next()?.parse().ok()
+}
+
+#[test]
+fn interrupted_once_it_records_tears_down_and_says_how_to_go_on() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4"], 3).replace("300ms", "2s"));
+    let mut command = world.command(&["run", "small.toml"]);
+    let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().expect("starts");
+    wait_until("a trial runs", || trial_process(child.id()).is_some());
+    std::thread::sleep(Duration::from_millis(500));
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("it runs");
+    let said = crate::harness::said(&child.wait_with_output().expect("it ends"));
+    let said = said.status(130).says("goes on where it stopped");
+    assert!(!said.stderr.contains("FAILED"), "{}", said.stderr);
+    world.assert_nothing_left();
+    world.surefoot(&["status", "small.surefoot"]).status(0).says("interrupted");
+    world.surefoot(&["resume", "small.toml", "--set", "workload.oltp.time=2s", "--quiet"]).status(2).says("holds the study");
+    world.surefoot(&["resume", "small.toml", "--quiet"]).status(0);
+    assert_eq!(finished(&world, "small.surefoot"), 6);
+}
+
+#[test]
+fn two_runs_on_one_results_file_the_second_is_refused() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4"], 2).replace("300ms", "2s"));
+    let mut first = world.start(&["run", "small.toml"]);
+    wait_until("the first runs", || trial_process(first.id()).is_some());
+    world.surefoot(&["run", "small.toml"]).status(2).says("small.surefoot");
+    world.surefoot(&["status"]).status(0).says("running");
+    assert_eq!(first.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn a_full_disk_is_a_failed_trial_with_its_reason() {
+    let world = World::new();
+    let study = small_study(&["ext4"], 1).replace("320MiB", "32MiB").replace("table_size = 2000", "table_size = 400000");
+    world.write("small.toml", study);
+    world.surefoot(&["run", "small.toml", "--set", "design.control=false"]).status(3);
+    let said = world.surefoot(&["report", "small.surefoot"]).status(3);
+    assert!(said.stdout.contains("full"), "{}", said.stdout);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_crashing_program_and_a_hanging_one_are_failed_trials() {
+    let world = World::new();
+    let study = |line: &str| {
+        format!(
+            "name = \"c\"\nquestion = \"?\"\n[factors]\n\"storage.filesystem\" = [\"ext4\"]\n[storage]\nsize = \"320MiB\"\n\
+             [workload.command]\ncommand = [\"sh\", \"-c\", \"{line}\"]\nmetrics = {{ speed = \"regex:speed ([0-9]+); unit 1/s; more\" }}\n\
+             [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\ntrial_timeout = \"3s\"\n"
+        )
+    };
+    world.write("crash.toml", study("echo last words; kill -SEGV $$"));
+    world.surefoot(&["run", "crash.toml"]).status(3);
+    let json = world.surefoot(&["report", "c.surefoot", "--json"]).json().to_string();
+    assert!(json.contains("last words"), "{json}");
+    world.write("hang.toml", study("sleep 100 & sleep 100"));
+    world.surefoot(&["run", "hang.toml", "--results", "hang.surefoot"]).status(3).says("3.0s");
+    world.assert_nothing_left();
+}
+
+#[test]
+fn what_is_missing_is_named_with_its_package_before_the_first_trial() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4", "jfs"], 1));
+    world.surefoot(&["run", "small.toml"]).status(5).says("jfs").says("--skip-missing");
+    assert!(!world.path().join("small.surefoot").exists());
+    world.surefoot(&["run", "small.toml", "--skip-missing"]).status(0).says("left out");
+    // A mkfs that is not in the path.
+    let output = world.command(&["run", "small.toml", "--set", "storage.filesystem=xfs"]).env("PATH", "/nowhere").output();
+    crate::harness::said(&output.expect("starts")).status(5).says("xfsprogs");
+}
+
+#[test]
+fn foreign_and_damaged_results_files_are_told_apart() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4"], 1));
+    world.surefoot(&["run", "small.toml", "--results", "good.surefoot"]).status(0);
+    let good = std::fs::read(world.path().join("good.surefoot")).expect("results");
+    world.write("text.surefoot", "these are my notes");
+    world.write("cut.surefoot", &good[..good.len() / 2]);
+    for file in ["text.surefoot", "cut.surefoot"] {
+        world.surefoot(&["report", file]).status(2).says(file);
+        world.surefoot(&["run", "small.toml", "--results", file]).status(2).says(file);
+    }
+    assert_eq!(std::fs::read(world.path().join("text.surefoot")).expect("still there"), b"these are my notes");
+    world.surefoot(&["report", "nothing.surefoot"]).status(2).says("nothing.surefoot");
+}
+
+#[test]
+fn a_read_only_results_folder_is_said_before_the_first_trial() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4"], 1));
+    let line = format!(
+        "mkdir ro && mount -t tmpfs -o ro none ro && {} run small.toml --results ro/x.surefoot",
+        env!("CARGO_BIN_EXE_surefoot")
+    );
+    let mut command = std::process::Command::new("unshare");
+    let output = command.args(["-m", "sh", "-c", &line]).current_dir(world.path()).output().expect("unshare");
+    crate::harness::said(&output).status(2).says("ro");
+}
+
+#[test]
+fn a_folder_that_is_not_ours_is_left_alone() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4"], 1));
+    let precious = world.path().join("precious");
+    std::fs::create_dir(&precious).expect("a folder");
+    std::fs::write(precious.join("letter"), "dear").expect("a file");
+    world.surefoot(&["run", "small.toml", "--work", "precious"]).status(1).says("not made by surefoot");
+    world.surefoot(&["clean", "--work", "precious"]).status(4);
+    assert!(Path::new(&precious.join("letter")).exists());
+}

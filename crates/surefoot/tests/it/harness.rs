@@ -1,0 +1,145 @@
+//! A folder of its own for each test, the binary, and what must never be left behind.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A test's world.
+pub struct World {
+    folder: tempfile::TempDir,
+}
+
+/// What the binary said and how it ended.
+#[derive(Debug)]
+pub struct Said {
+    pub status: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl World {
+    pub fn new() -> World {
+        assert!(nix::unistd::geteuid().is_root(), "these tests make filesystems: run them as root");
+        // On the disk, not in /tmp, which may be memory.
+        let folder = tempfile::Builder::new().prefix("surefoot-test-").tempdir_in("/var/tmp").expect("a folder");
+        World { folder }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path().join(name);
+        std::fs::write(&path, text).expect("a file in the test's folder");
+        path
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_surefoot"));
+        command.args(arguments).current_dir(self.path()).stdin(Stdio::null()).env_remove("COLUMNS");
+        command
+    }
+
+    pub fn surefoot(&self, arguments: &[&str]) -> Said {
+        said(&self.command(arguments).output().expect("surefoot starts"))
+    }
+
+    /// Starts it and leaves it running.
+    pub fn start(&self, arguments: &[&str]) -> Child {
+        self.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("surefoot starts")
+    }
+
+    /// Nothing of this test is mounted, attached or running.
+    pub fn assert_nothing_left(&self) {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            let left = self.left();
+            if left.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < deadline, "left behind: {left:#?}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn left(&self) -> Vec<String> {
+        let here = self.path().to_string_lossy().into_owned();
+        let mut left = Vec::new();
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").expect("/proc");
+        left.extend(mounts.lines().filter(|line| line.contains(&here)).map(|line| format!("mount {line}")));
+        for entry in Path::new("/sys/block").read_dir().expect("/sys").flatten() {
+            let backing = std::fs::read_to_string(entry.path().join("loop/backing_file")).unwrap_or_default();
+            if backing.contains(&here) {
+                left.push(format!("loop device {} on {backing}", entry.path().display()));
+            }
+        }
+        for entry in Path::new("/proc").read_dir().expect("/proc").flatten() {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            if String::from_utf8_lossy(&line).contains(&here) {
+                left.push(format!("process {}: {}", entry.path().display(), String::from_utf8_lossy(&line).replace('\0', " ")));
+            }
+        }
+        left
+    }
+}
+
+impl Said {
+    #[track_caller]
+    pub fn status(self, expected: i32) -> Said {
+        assert_eq!(self.status, Some(expected), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    #[track_caller]
+    pub fn says(self, text: &str) -> Said {
+        assert!(self.stderr.contains(text) || self.stdout.contains(text), "no {text:?} in\n{}\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {}", self.stdout))
+    }
+}
+
+pub fn said(output: &Output) -> Said {
+    Said {
+        status: output.status.code(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// Waits until something is true, at most this long.
+#[track_caller]
+pub fn wait_until(what: &str, mut is_true: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_true() {
+        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A study that takes seconds: `filesystems` on a small loop device, short oltp runs.
+pub fn small_study(filesystems: &[&str], rounds: u32) -> String {
+    format!(
+        r#"name = "small"
+question = "Which is faster?"
+[factors]
+"storage.filesystem" = {filesystems:?}
+[storage]
+device = "loop"
+size = "320MiB"
+[workload.oltp]
+engine = "sqlite"
+table_size = 2000
+threads = 1
+time = "300ms"
+[design]
+rounds_min = {rounds}
+rounds_max = {rounds}
+warm_up_runs = 0
+runs = 1
+"#
+    )
+}

@@ -1,0 +1,8 @@
+//! surefoot as its users meet it: the real binary, real filesystems, real faults. Needs root, loop devices, and the
+//! packages that `make test` installs.
+
+mod bad_studies;
+mod faults;
+mod harness;
+mod studies;
+mod verbs;

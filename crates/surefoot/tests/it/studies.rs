@@ -1,0 +1,111 @@
+//! Whole studies on real filesystems, from the file to the report.
+
+use crate::harness::{World, small_study};
+
+fn trials(world: &World, results: &str) -> Vec<serde_json::Value> {
+    let json = world.surefoot(&["report", results, "--json"]).json();
+    json["ledger"]["trials"].as_array().expect("trials").clone()
+}
+
+#[test]
+fn a_study_of_three_filesystems_ends_in_an_answer() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4", "xfs", "btrfs"], 3));
+    let said = world.surefoot(&["run", "small.toml"]).status(0);
+    assert!(said.stdout.contains("ext4") && said.stdout.contains("xfs"), "{}", said.stdout);
+    world.assert_nothing_left();
+    // Three filesystems and the control, in three rounds.
+    let trials = trials(&world, "small.surefoot");
+    assert_eq!(trials.len(), 12);
+    assert!(trials.iter().all(|trial| trial["state"] == "finished"), "{trials:#?}");
+    let csv = world.surefoot(&["report", "small.surefoot", "--csv", "-"]).status(0).stdout;
+    assert!(csv.lines().count() > 12, "{csv}");
+    let html = std::fs::read_to_string(world.path().join("small.html")).expect("the report");
+    assert!(html.contains("<svg") && html.contains("Which is faster?"));
+    world.surefoot(&["status"]).status(0).says("12 trials finished");
+    let control = "ext4 (control)";
+    let plan = world.surefoot(&["plan", "small.toml"]).status(0);
+    assert!(plan.stdout.contains(control), "{}", plan.stdout);
+    // The same command again has nothing left to do.
+    let again = world.surefoot(&["run", "small.toml"]).status(0);
+    assert!(!again.stderr.contains("trial 1/"), "{}", again.stderr);
+    world.surefoot(&["clean"]).status(0).says("removed");
+    assert!(!world.path().join("surefoot-work").exists());
+    assert!(world.path().join("small.surefoot").exists(), "clean never removes results");
+}
+
+#[test]
+fn reproduce_prints_commands_a_shell_runs() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4"], 1));
+    world.surefoot(&["run", "small.toml", "--set", "design.control=false"]).status(0);
+    let commands = world.surefoot(&["report", "small.surefoot", "--reproduce", "ext4"]).status(0).stdout;
+    assert!(commands.contains("mkfs.ext4") && commands.contains("mount "), "{commands}");
+}
+
+#[test]
+fn two_results_compare() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4"], 3));
+    for results in ["a.surefoot", "b.surefoot"] {
+        world.surefoot(&["run", "small.toml", "--results", results, "--set", "design.control=false"]).status(0);
+    }
+    world.surefoot(&["compare", "a.surefoot", "b.surefoot"]).status(0).says("ext4");
+}
+
+#[test]
+fn a_memory_limit_holds_and_is_taken_away() {
+    let world = World::new();
+    let study = small_study(&["ext4"], 1).replace("[factors]", "memory = \"256MiB\"\n[factors]");
+    world.write("small.toml", study);
+    world.surefoot(&["run", "small.toml", "--set", "design.control=false"]).status(0);
+    world.assert_nothing_left();
+    assert_eq!(lab::memory_limit::remove_leftovers(), 0, "the trial's cgroup went with it");
+}
+
+#[test]
+fn a_directory_needs_no_root() {
+    let world = World::new();
+    let folder = world.path().join("home");
+    std::fs::create_dir(&folder).expect("a folder");
+    nix::unistd::chown(&folder, Some(65534.into()), Some(65534.into())).expect("chown");
+    std::os::unix::fs::chown(world.path(), Some(65534), Some(65534)).expect("chown");
+    let study = format!(
+        "name = \"home\"\nquestion = \"?\"\n[factors]\n\"workload.oltp.threads\" = [1, 2]\n[storage]\ndevice = \"dir\"\n\
+         path = {folder:?}\n[workload.oltp]\ntable_size = 1000\ntime = \"200ms\"\n[design]\nrounds_min = 1\nrounds_max = 1\n\
+         warm_up_runs = 0\ncontrol = false\n"
+    );
+    world.write("home.toml", study);
+    // The binary lies where nobody may look; a copy does not.
+    let binary = world.path().join("surefoot");
+    std::fs::copy(env!("CARGO_BIN_EXE_surefoot"), &binary).expect("a copy");
+    let mut command = std::process::Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&binary).args(["run", "home.toml"]);
+    let output = command.current_dir(world.path()).output().expect("setpriv is part of util-linux");
+    crate::harness::said(&output).status(0).says("home.surefoot");
+    assert_eq!(folder.read_dir().expect("home").count(), 0, "the trial's folder is gone");
+}
+
+#[test]
+fn any_program_joins_a_study() {
+    let world = World::new();
+    let study = r#"name = "any"
+question = "How fast does dd write?"
+[factors]
+"storage.filesystem" = ["ext4", "ext2"]
+[storage]
+size = "320MiB"
+[workload.command]
+command = ["sh", "-c", "dd if=/dev/zero of={data}/file bs=64k count=100 conv=fsync 2>&1 && echo speed 123.5"]
+metrics = { speed = "regex:speed ([0-9.]+); unit MB/s; more" }
+[design]
+rounds_min = 1
+rounds_max = 1
+control = false
+warm_up_runs = 0
+"#;
+    world.write("any.toml", study);
+    world.surefoot(&["run", "any.toml"]).status(0);
+    let csv = world.surefoot(&["report", "any.surefoot", "--csv", "-"]).stdout;
+    assert!(csv.contains("123.5"), "{csv}");
+}

@@ -1,0 +1,108 @@
+//! Verbs that measure nothing.
+
+use crate::harness::World;
+use std::process::Command;
+
+#[test]
+fn every_flag_has_help() {
+    let world = World::new();
+    let help = world.surefoot(&["--help"]).status(0).stdout;
+    for verb in ["run", "resume", "plan", "report", "compare", "status", "doctor", "list", "init", "schema", "self-test", "clean", "completions", "man"] {
+        assert!(help.contains(verb), "{verb} is not in\n{help}");
+        let text = world.surefoot(&[verb, "--help"]).status(0).stdout;
+        let options = text.lines().skip_while(|line| !line.contains("Options:"));
+        let flags: Vec<&str> = options.filter(|line| line.trim_start().starts_with('-')).collect();
+        for flag in flags {
+            let next = text.lines().skip_while(|line| *line != flag).nth(1).unwrap_or_default();
+            let has_words = flag.trim().split("  ").count() > 1 || (!next.trim().is_empty() && !next.trim_start().starts_with('-'));
+            assert!(has_words, "{verb}: no help for {flag}");
+        }
+    }
+}
+
+#[test]
+fn every_built_in_study_plans() {
+    let world = World::new();
+    let listed = world.surefoot(&["list", "--json"]).status(0).json();
+    let studies = listed["studies"].as_array().expect("studies");
+    assert!(studies.len() >= 4, "{studies:?}");
+    for study in studies {
+        let name = study["name"].as_str().expect("a name");
+        assert!(!study["question"].as_str().unwrap_or_default().is_empty(), "{name} asks nothing");
+        let plan = world.surefoot(&["plan", name, "--json"]).status(0).json();
+        assert!(!plan["scenarios"].as_array().expect("scenarios").is_empty(), "{name}");
+    }
+    assert_eq!(world.path().read_dir().expect("the folder").count(), 0, "plan touches nothing");
+}
+
+#[test]
+fn every_study_file_is_built_in() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let world = World::new();
+    let listed = world.surefoot(&["list", "studies"]).status(0).stdout;
+    for entry in folder.read_dir().expect("studies/").flatten() {
+        let path = entry.path();
+        let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        assert!(listed.contains(&stem), "studies/{stem}.toml is not embedded");
+    }
+}
+
+#[test]
+fn every_kind_explains_itself() {
+    let world = World::new();
+    let listed = world.surefoot(&["list", "--json"]).json();
+    for kind in ["workloads", "filesystems"] {
+        for row in listed[kind].as_array().expect("rows") {
+            let name = row["name"].as_str().expect("a name");
+            world.surefoot(&["list", name]).status(0).says(name);
+        }
+    }
+    world.surefoot(&["list", "oltpp"]).status(2).says("did you mean `oltp`?");
+}
+
+#[test]
+fn the_template_of_init_plans() {
+    let world = World::new();
+    world.surefoot(&["init", "mine"]).status(0).says("mine.toml");
+    world.surefoot(&["plan", "mine.toml"]).status(0).says("mine");
+    world.surefoot(&["init", "mine"]).status(2).says("cannot create `mine.toml`");
+}
+
+#[test]
+fn the_schema_is_json_and_knows_the_settings() {
+    let world = World::new();
+    let schema = world.surefoot(&["schema"]).status(0).json();
+    let text = schema.to_string();
+    assert!(text.contains("table_size") && text.contains("filesystem") && text.contains("rounds_min"), "{text}");
+}
+
+#[test]
+fn doctor_sees_root_and_filesystems() {
+    let world = World::new();
+    let checks = world.surefoot(&["doctor", "--json"]).status(0).json();
+    let find = |name: &str| {
+        let found = checks.as_array().expect("checks").iter().find(|check| check["name"] == name);
+        found.unwrap_or_else(|| panic!("no check {name} in {checks:#}")).clone()
+    };
+    for name in ["ext4", "xfs", "btrfs", "namespaces"] {
+        assert_eq!(find(name)["status"], "ok", "{name}");
+    }
+    world.surefoot(&["doctor"]).status(0).says("clock");
+}
+
+#[test]
+fn completions_and_man_pages_come_from_the_same_words() {
+    let world = World::new();
+    world.surefoot(&["completions", "bash"]).status(0).says("--skip-missing");
+    world.surefoot(&["man", "man"]).status(0);
+    let page = std::fs::read_to_string(world.path().join("man/surefoot-run.1")).expect("a page for run");
+    assert!(page.contains("skip"), "{page}");
+}
+
+#[test]
+fn a_closed_pipe_is_no_crash() {
+    let world = World::new();
+    let line = format!("{} schema | head -1", env!("CARGO_BIN_EXE_surefoot"));
+    let output = Command::new("sh").args(["-c", &line]).current_dir(world.path()).output().expect("sh");
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"), "{output:?}");
+}
