@@ -1,0 +1,211 @@
+//! Whole studies on the simulated bench: order, stop rule, faults and resumes, in milliseconds.
+
+use lab::bench::simulated::Simulated;
+use lab::conductor::{self, Event, Stop, Summary};
+use lab::resume::{self, Session};
+use ledger::model::{Contents, TrialState};
+use observe::record::Record;
+use proptest::prelude::*;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use study::{Catalogue, Plan};
+
+struct Known;
+
+impl Catalogue for Known {
+    fn storage(&self) -> &'static [settings::Setting] {
+        storage::settings()
+    }
+    fn storage_problems(&self, storage: &Map<String, Value>) -> Vec<(String, String)> {
+        storage::problems(storage)
+    }
+    fn workloads(&self) -> Vec<&'static str> {
+        workloads::kinds().iter().map(|kind| kind.name).collect()
+    }
+    fn workload(&self, name: &str) -> Option<&'static [settings::Setting]> {
+        workloads::kind(name).map(|kind| kind.settings)
+    }
+    fn workload_problems(&self, name: &str, parameters: &Map<String, Value>) -> Vec<String> {
+        workloads::kind(name).map_or_else(Vec::new, |kind| (kind.check)(parameters))
+    }
+}
+
+fn text(filesystems: &[&str], design: &str) -> String {
+    format!(
+        "name = \"s\"\nquestion = \"?\"\n[factors]\n\"storage.filesystem\" = {filesystems:?}\n[storage]\n[workload.null]\n[design]\n{design}\n"
+    )
+}
+
+fn plan(text: &str) -> Plan {
+    let (study, problems) = study::read(text, &[], &Known);
+    assert!(problems.is_empty(), "{problems:?}");
+    study::plan(&study.expect("no problems")).expect("small")
+}
+
+fn machine() -> Simulated {
+    Simulated::new(7, &conductor::primary_metric("null", &settings::defaults(workloads::kind("null").expect("null").settings)))
+}
+
+fn session(text: &str) -> Session<'_> {
+    Session {
+        text,
+        overrides: Vec::new(),
+        machine: BTreeMap::from([("cpu".into(), "simulated".into())]),
+        accept_changes: false,
+        retry_failed: false,
+        now: 1e9,
+    }
+}
+
+/// Runs a study to its end, or until the machine says stop.
+fn run(text: &str, bench: &mut Simulated, results: &Path) -> Summary {
+    let plan = plan(text);
+    let opened = resume::open(results, &plan, &session(text)).expect("the results file opens");
+    conductor::conduct(&plan, opened, bench, &AtomicBool::new(false), &mut |_| {}).expect("a simulated machine starts")
+}
+
+fn contents(results: &Path) -> Contents {
+    ledger::Reader::open(results).expect("a ledger").contents().expect("readable")
+}
+
+/// (scenario, round) of finished trials that count, and their values.
+fn finished(results: &Path) -> BTreeMap<(String, u32), f64> {
+    let contents = contents(results);
+    let metric = contents.scenarios[0].primary_metric.clone();
+    let values = contents.values(&metric);
+    let mut all = BTreeMap::new();
+    for (round, row) in values.iter().enumerate() {
+        for (column, value) in row.iter().enumerate() {
+            all.extend(value.map(|value| ((contents.scenarios[column].label.clone(), round as u32), value)));
+        }
+    }
+    all
+}
+
+#[test]
+fn every_scenario_once_a_round_until_the_rounds_are_done() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("s.surefoot");
+    let text = text(&["ext4", "xfs"], "rounds_min = 4\nrounds_max = 4");
+    let summary = run(&text, &mut machine(), &results);
+    assert_eq!(summary, Summary { stop: Stop::RoundsMax, failed: 0 });
+    assert_eq!(finished(&results).len(), 3 * 4, "two filesystems and the control");
+}
+
+#[test]
+fn it_stops_when_the_widths_are_small_and_never_before_the_least_rounds() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = text(&["ext4", "xfs"], "rounds_min = 6\nrounds_max = 20");
+    let mut quiet = machine();
+    quiet.noise = 0.002;
+    let summary = run(&text, &mut quiet, &folder.path().join("quiet.surefoot"));
+    assert_eq!((summary.stop, quiet.trials()), (Stop::PrecisionReached, 6 * 3));
+    let mut noisy = machine();
+    noisy.noise = 0.3;
+    let summary = run(&text, &mut noisy, &folder.path().join("noisy.surefoot"));
+    assert_eq!((summary.stop, noisy.trials()), (Stop::RoundsMax, 20 * 3));
+}
+
+#[test]
+fn a_time_budget_ends_before_the_round_that_would_not_fit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = text(&["ext4", "xfs"], "rounds_min = 2\nrounds_max = 20\ntime_budget = \"100s\"");
+    let mut machine = machine();
+    machine.noise = 0.3;
+    // Three trials of ten seconds a round: the fourth round would end after 120 seconds.
+    let summary = run(&text, &mut machine, &folder.path().join("s.surefoot"));
+    assert_eq!((summary.stop, machine.trials()), (Stop::TimeBudget, 9));
+}
+
+#[test]
+fn failures_are_holes_and_a_scenario_that_always_fails_is_given_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("s.surefoot");
+    let text = text(&["ext4", "xfs"], "rounds_min = 6\nrounds_max = 6");
+    let mut broken = machine();
+    broken.failures = 1.0;
+    let summary = run(&text, &mut broken, &results);
+    assert_eq!(summary, Summary { stop: Stop::NothingLeft, failed: 6 });
+    // Filled on request.
+    let plan = plan(&text);
+    let mut again = session(&text);
+    again.retry_failed = true;
+    let opened = resume::open(&results, &plan, &again).expect("it opens");
+    let summary = conductor::conduct(&plan, opened, &mut machine(), &AtomicBool::new(false), &mut |_| {});
+    assert_eq!(summary.expect("it runs").failed, 0);
+    assert_eq!(finished(&results).len(), 18);
+}
+
+#[test]
+fn another_study_or_machine_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("s.surefoot");
+    let first = text(&["ext4"], "rounds_min = 1\nrounds_max = 1");
+    run(&first, &mut machine(), &results);
+    let other = text(&["xfs"], "rounds_min = 1\nrounds_max = 1");
+    let refused = resume::open(&results, &plan(&other), &session(&other)).err().expect("refused");
+    assert!(matches!(refused, resume::Error::OtherStudy { .. }), "{refused}");
+    // More rounds of the same study are the same study.
+    let more = text(&["ext4"], "rounds_min = 2\nrounds_max = 2");
+    run(&more, &mut machine(), &results);
+    assert_eq!(finished(&results).len(), 4);
+    let mut moved = session(&more);
+    let mut facts = observe::machine::facts();
+    facts.insert("kernel release".into(), "of another day".into());
+    moved.machine = facts;
+    // The simulated machine's facts have no kernel: whatever is identity there must differ here.
+    let refused = resume::open(&results, &plan(&more), &moved).err();
+    assert!(matches!(refused, Some(resume::Error::OtherMachine { .. })), "another machine is refused");
+    moved.accept_changes = true;
+    resume::open(&results, &plan(&more), &moved).expect("accepted");
+}
+
+#[test]
+fn an_interrupted_trial_is_done_again_and_the_watcher_sees_every_record() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("s.surefoot");
+    let text = text(&["ext4", "xfs"], "rounds_min = 2\nrounds_max = 2");
+    let mut machine = machine();
+    machine.interrupt_after = Some(4);
+    assert_eq!(run(&text, &mut machine, &results).stop, Stop::Interrupted);
+    assert_eq!(finished(&results).len(), 4);
+    assert!(contents(&results).trials.iter().any(|trial| trial.state == TrialState::Interrupted));
+    machine.interrupt_after = None;
+    let plan = plan(&text);
+    let opened = resume::open(&results, &plan, &session(&text)).expect("it opens");
+    let mut runs = 0;
+    conductor::conduct(&plan, opened, &mut machine, &AtomicBool::new(false), &mut |event| {
+        runs += usize::from(matches!(event, Event::Record(Record::Run(_))));
+    })
+    .expect("it runs");
+    assert_eq!(finished(&results).len(), 6);
+    assert_eq!(runs, 2 * (plan.design.runs + plan.design.warm_up_runs) as usize);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// However often a study is interrupted, it ends with the same trials, and as a study that never was.
+    #[test]
+    fn interruptions_change_nothing(cuts in prop::collection::vec(1_u32..5, 0..6), seed in 0_u64..1000) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = text(&["ext4", "xfs", "btrfs"], "rounds_min = 3\nrounds_max = 3");
+        let mut machine = machine();
+        machine.seed = seed;
+        machine.failures = 0.1;
+        let whole = folder.path().join("whole.surefoot");
+        run(&text, &mut machine.clone(), &whole);
+        let cut = folder.path().join("cut.surefoot");
+        for trials in cuts {
+            machine.interrupt_after = Some(machine.trials() + trials);
+            run(&text, &mut machine, &cut);
+        }
+        machine.interrupt_after = None;
+        run(&text, &mut machine, &cut);
+        prop_assert_eq!(finished(&whole), finished(&cut));
+        let order: HashSet<(String, u32)> = contents(&cut).trials.iter().map(|t| (t.scenario.clone(), t.round)).collect();
+        prop_assert!(order.len() <= 12);
+    }
+}
