@@ -120,7 +120,8 @@ pub fn conduct(
     let started = bench.now();
     let mut conductor = Conductor::new(plan, opened, bench, interrupted, watch);
     let stop = conductor.rounds(started)?;
-    conductor.writer.end_session(stop.words())?;
+    let now = conductor.bench.now();
+    conductor.writer.end_session(stop.words(), now)?;
     Ok(Summary { stop, failed: conductor.done.failed() })
 }
 

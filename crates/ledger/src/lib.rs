@@ -1,3 +1,89 @@
 //! The results file: append-only, SQLite, one file a study. The only crate that knows its schema.
+//!
+//! Written by the conductor alone (`writer.rs`), read by everyone else (`reader.rs`), also while it is written.
 
+pub mod export;
+mod lock;
 pub mod model;
+mod reader;
+mod schema;
+mod writer;
+
+pub use lock::is_held;
+pub use reader::Reader;
+pub use writer::Writer;
+
+use std::path::PathBuf;
+
+/// Why a results file can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It is something else.
+    #[error("{path} is not a results file of surefoot")]
+    NotALedger {
+        /// Which.
+        path: PathBuf,
+    },
+    /// It is cut off or damaged.
+    #[error("{path} is damaged: {what}")]
+    Damaged {
+        /// Which.
+        path: PathBuf,
+        /// What SQLite or we saw.
+        what: String,
+    },
+    /// A newer surefoot wrote it.
+    #[error("{path} has schema version {found}; this surefoot knows versions up to {known}")]
+    Newer {
+        /// Which.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+        /// The newest we know.
+        known: i64,
+    },
+    /// Another surefoot writes it now.
+    #[error("{path} is being written by another run of surefoot")]
+    Held {
+        /// Which.
+        path: PathBuf,
+    },
+    /// It can't be opened or made.
+    #[error("cannot open the results file {path}")]
+    Open {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// SQLite refused.
+    #[error("cannot {action} the results file {path}")]
+    Sqlite {
+        /// "read", "write".
+        action: &'static str,
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: rusqlite::Error,
+    },
+    /// An export could not be written.
+    #[error("cannot write the export")]
+    Export(#[from] std::io::Error),
+}
+
+impl Error {
+    /// What to do next, where that is not plain from the message.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Error::NotALedger { .. } => Some("name another file with --results FILE; this one is left as it is"),
+            Error::Damaged { .. } => Some("what can be read may be saved by `sqlite3 FILE .recover`; measure anew with --results FILE"),
+            Error::Newer { .. } => Some("read it with the surefoot that wrote it, or a newer one"),
+            Error::Held { .. } => Some("wait for it to end, or name another file with --results FILE"),
+            Error::Open { .. } => Some("name a file in a folder that can be written with --results FILE"),
+            Error::Sqlite { .. } | Error::Export(_) => None,
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! One writer at a time: an `flock` on a file beside the ledger, which the kernel lets go when the writer dies.
+//!
+//! Not on the ledger itself: SQLite locks byte ranges of it, and closing any descriptor of a file drops those.
+
+use crate::Error;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+/// Held while it lives.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// Takes the lock of a ledger.
+    pub fn take(ledger: &Path) -> Result<Lock, Error> {
+        let path = beside(ledger);
+        let opened = |source| Error::Open { path: ledger.into(), source };
+        loop {
+            let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(opened)?;
+            match file.try_lock() {
+                // An earlier holder may have removed the file between our opening and our locking it.
+                Ok(()) if is_at(&file, &path) => return Ok(Lock { _file: file, path }),
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Err(Error::Held { path: ledger.into() }),
+                Err(TryLockError::Error(source)) => return Err(opened(source)),
+            }
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // After a kill the file stays; it is harmless, and the next run takes it.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Whether a conductor writes this ledger now.
+#[must_use]
+pub fn is_held(ledger: &Path) -> bool {
+    File::open(beside(ledger)).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+/// Whether this open file is still the one at this path.
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    match (file.metadata(), path.metadata()) {
+        (Ok(ours), Ok(theirs)) => (ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino()),
+        _ => false,
+    }
+}
+
+fn beside(ledger: &Path) -> PathBuf {
+    let mut name = ledger.as_os_str().to_owned();
+    name.push(".lock");
+    name.into()
+}

@@ -1,0 +1,272 @@
+//! Reading: everything but histograms and series in one go, those by run.
+
+use crate::Error;
+use crate::model::{Contents, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial, TrialState};
+use crate::schema;
+use observe::latency::Latency;
+use observe::metric::Metric;
+use rusqlite::{Connection, OpenFlags};
+use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+/// A ledger opened for reading; works while a conductor writes it.
+#[derive(Debug)]
+pub struct Reader {
+    connection: Connection,
+    path: PathBuf,
+    version: i64,
+}
+
+impl Reader {
+    /// Opens a results file.
+    ///
+    /// # Errors
+    /// When it is not there, is something else, is damaged, or is newer than this surefoot.
+    pub fn open(path: &Path) -> Result<Reader, Error> {
+        // SQLite's own message for a missing file names neither file nor reason.
+        std::fs::File::open(path).map_err(|source| Error::Open { path: path.into(), source })?;
+        let failed = |error| schema::unreadable(path, error);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        // A ledger in WAL mode wants its side files even for reading; on a read-only folder it is read as it lies.
+        let connection = Connection::open_with_flags(path, flags)
+            .and_then(|connection| connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map(|()| connection))
+            .or_else(|_| Connection::open_with_flags(immutable(path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI))
+            .map_err(failed)?;
+        let version = schema::check(&connection, path)?;
+        connection.pragma_update(None, "query_only", true).map_err(failed)?;
+        Ok(Reader { connection, path: path.into(), version })
+    }
+
+    /// Everything but histograms and series.
+    ///
+    /// # Errors
+    /// When the file is damaged.
+    pub fn contents(&self) -> Result<Contents, Error> {
+        let study: StudyRecord = match self.rows("SELECT json FROM study", |row| row.get::<_, String>(0))?.first() {
+            Some(json) => self.parsed(json)?,
+            None => return Err(Error::Damaged { path: self.path.clone(), what: "it holds no study".into() }),
+        };
+        let scenarios: Vec<Scenario> = self.all_parsed("SELECT json FROM scenario ORDER BY id")?;
+        let (ids, metrics) = self.metrics()?;
+        Ok(Contents {
+            study,
+            sessions: self.sessions()?,
+            scenarios,
+            trials: self.trials()?,
+            runs: self.runs(&ids)?,
+            metrics,
+        })
+    }
+
+    /// Latencies and series of one run.
+    ///
+    /// # Errors
+    /// When the file is damaged.
+    pub fn detail(&self, run: i64) -> Result<RunDetail, Error> {
+        let mut detail = RunDetail::default();
+        let damaged = |what: &str| Error::Damaged { path: self.path.clone(), what: format!("{what} of run {run}") };
+        let named = |row: &rusqlite::Row| Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?));
+        for (name, bytes) in self.rows(&format!("SELECT name, hdr FROM latency WHERE run = {run}"), named)? {
+            let latency = Latency::from_bytes(&bytes).ok_or_else(|| damaged("latency"))?;
+            detail.latencies.insert(name, latency);
+        }
+        for (name, bytes) in self.rows(&format!("SELECT name, points FROM series WHERE run = {run}"), named)? {
+            let (points, rest) = bytes.as_chunks::<8>();
+            if !rest.is_empty() {
+                return Err(damaged("series"));
+            }
+            detail.series.insert(name, points.iter().map(|point| f64::from_le_bytes(*point)).collect());
+        }
+        Ok(detail)
+    }
+
+    fn sessions(&self) -> Result<Vec<Session>, Error> {
+        let rows = self.rows("SELECT started, ended, machine, reason FROM session ORDER BY id", |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?, row.get(3)?))
+        })?;
+        rows.into_iter()
+            .map(|(started, ended, machine, reason)| Ok(Session { started, ended, machine: self.parsed(&machine)?, reason }))
+            .collect()
+    }
+
+    fn trials(&self) -> Result<Vec<Trial>, Error> {
+        let rows = self.rows(
+            "SELECT trial.id, label, round, position, seed, state, started, ended, failure
+             FROM trial JOIN scenario ON scenario.id = trial.scenario ORDER BY trial.id",
+            |row| {
+                let trial = Trial {
+                    id: row.get(0)?,
+                    scenario: row.get(1)?,
+                    round: row.get(2)?,
+                    position: row.get(3)?,
+                    seed: row.get::<_, String>(4)?.parse().unwrap_or_default(),
+                    state: TrialState::Running,
+                    started: row.get(6)?,
+                    ended: row.get(7)?,
+                    failure: None,
+                    steps: Vec::new(),
+                    facts: BTreeMap::new(),
+                    commands: Vec::new(),
+                    warnings: Vec::new(),
+                };
+                Ok((trial, row.get::<_, String>(5)?, row.get::<_, Option<String>>(8)?))
+            },
+        )?;
+        let mut trials = Vec::with_capacity(rows.len());
+        for (mut trial, state, failure) in rows {
+            trial.state = self.parsed(&format!("\"{state}\""))?;
+            trial.failure = failure.map(|json| self.parsed(&json)).transpose()?;
+            trials.push(trial);
+        }
+        self.add_notes(&mut trials)?;
+        Ok(trials)
+    }
+
+    fn add_notes(&self, trials: &mut [Trial]) -> Result<(), Error> {
+        let columns: HashMap<i64, usize> = trials.iter().enumerate().map(|(index, trial)| (trial.id, index)).collect();
+        let mut statement = self.prepare("SELECT trial, kind, name, value FROM note ORDER BY id")?;
+        let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
+        while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
+            let mut add = || -> rusqlite::Result<()> {
+                let Some(trial) = columns.get(&row.get(0)?).map(|index| &mut trials[*index]) else { return Ok(()) };
+                match row.get_ref(1)?.as_str()? {
+                    "step" => trial.steps.push((row.get(2)?, row.get(3)?)),
+                    "fact" => drop(trial.facts.insert(row.get(2)?, row.get(3)?)),
+                    "command" => trial.commands.push(row.get(3)?),
+                    _ => trial.warnings.push(row.get(3)?),
+                }
+                Ok(())
+            };
+            add().map_err(|error| self.failed(error))?;
+        }
+        Ok(())
+    }
+
+    fn metrics(&self) -> Result<(HashMap<u32, String>, BTreeMap<String, Metric>), Error> {
+        let rows = self.rows("SELECT id, name, unit, direction FROM metric", |row| {
+            Ok((row.get::<_, u32>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?, row.get::<_, String>(3)?))
+        })?;
+        let (mut ids, mut metrics) = (HashMap::new(), BTreeMap::new());
+        for (id, name, unit, direction) in rows {
+            let direction = self.parsed(&format!("\"{direction}\""))?;
+            metrics.insert(name.clone(), Metric::named(name.clone(), unit, direction));
+            ids.insert(id, name);
+        }
+        Ok((ids, metrics))
+    }
+
+    fn runs(&self, names: &HashMap<u32, String>) -> Result<Vec<RunRow>, Error> {
+        let rows = self.rows("SELECT id, trial, run, warm_up, started, seconds, figures FROM run ORDER BY id", |row| {
+            let figures = row.get_ref(6)?.as_blob()?;
+            let (figures, rest) = figures.as_chunks::<12>();
+            let mut metrics = BTreeMap::new();
+            for figure in figures {
+                let id = u32::from_le_bytes(figure[..4].try_into().expect("four of twelve bytes"));
+                let value = f64::from_le_bytes(figure[4..].try_into().expect("eight of twelve bytes"));
+                metrics.extend(names.get(&id).map(|name| (name.clone(), value)));
+            }
+            let whole = rest.is_empty() && metrics.len() == figures.len();
+            Ok(whole.then_some(RunRow {
+                id: row.get(0)?,
+                trial: row.get(1)?,
+                run: row.get(2)?,
+                warm_up: row.get(3)?,
+                started: row.get(4)?,
+                seconds: row.get(5)?,
+                metrics,
+            }))
+        })?;
+        let damaged = || Error::Damaged { path: self.path.clone(), what: "a run's figures".into() };
+        rows.into_iter().map(|row| row.ok_or_else(damaged)).collect()
+    }
+
+    /// The schema version the file was written with.
+    #[must_use]
+    pub fn version(&self) -> i64 {
+        self.version
+    }
+
+    fn all_parsed<T: DeserializeOwned>(&self, sql: &str) -> Result<Vec<T>, Error> {
+        self.rows(sql, |row| row.get::<_, String>(0))?.iter().map(|json| self.parsed(json)).collect()
+    }
+
+    fn rows<T>(&self, sql: &str, read: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>) -> Result<Vec<T>, Error> {
+        let mut statement = self.prepare(sql)?;
+        let rows = statement.query_map([], read).map_err(|error| self.failed(error))?;
+        rows.collect::<rusqlite::Result<_>>().map_err(|error| self.failed(error))
+    }
+
+    fn prepare(&self, sql: &str) -> Result<rusqlite::Statement<'_>, Error> {
+        self.connection.prepare(sql).map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: rusqlite::Error) -> Error {
+        schema::unreadable(&self.path, error)
+    }
+
+    fn parsed<T: DeserializeOwned>(&self, json: &str) -> Result<T, Error> {
+        serde_json::from_str(json).map_err(|error| Error::Damaged { path: self.path.clone(), what: error.to_string() })
+    }
+}
+
+/// A file URI that reads the ledger without side files.
+fn immutable(path: &Path) -> String {
+    let escaped: String = path.to_string_lossy().chars().flat_map(escape).collect();
+    format!("file:{escaped}?immutable=1")
+}
+
+fn escape(character: char) -> Vec<char> {
+    match character {
+        '%' | '?' | '#' => format!("%{:02X}", character as u32).chars().collect(),
+        other => vec![other],
+    }
+}
+
+impl Contents {
+    /// The trials that count: of each scenario and round the last attempt, voided ones left out.
+    #[must_use]
+    pub fn counted_trials(&self) -> Vec<&Trial> {
+        let mut last: BTreeMap<(&str, u32), &Trial> = BTreeMap::new();
+        for trial in &self.trials {
+            if matches!(trial.state, TrialState::Finished | TrialState::Failed) {
+                last.insert((&trial.scenario, trial.round), trial);
+            }
+        }
+        let mut trials: Vec<&Trial> = last.into_values().collect();
+        trials.sort_by_key(|trial| trial.id);
+        trials
+    }
+
+    /// `[round][scenario]`: one number a trial, the geometric mean of a metric over its measured runs. None: a hole.
+    /// A metric that is not above zero in every run has its arithmetic mean: it is tabulated, never tested.
+    #[must_use]
+    pub fn values(&self, metric: &str) -> Vec<Vec<Option<f64>>> {
+        let columns: HashMap<&str, usize> =
+            self.scenarios.iter().enumerate().map(|(column, scenario)| (&*scenario.label, column)).collect();
+        let mut of_trial: HashMap<i64, Vec<f64>> = HashMap::new();
+        for run in self.runs.iter().filter(|run| !run.warm_up) {
+            if let Some(value) = run.metrics.get(metric) {
+                of_trial.entry(run.trial).or_default().push(*value);
+            }
+        }
+        let mut rounds: Vec<Vec<Option<f64>>> = Vec::new();
+        for trial in self.counted_trials().into_iter().filter(|trial| trial.state == TrialState::Finished) {
+            let (Some(column), Some(values)) = (columns.get(&*trial.scenario), of_trial.get(&trial.id)) else { continue };
+            let round = trial.round as usize;
+            if rounds.len() <= round {
+                rounds.resize(round + 1, vec![None; self.scenarios.len()]);
+            }
+            rounds[round][*column] = Some(mean(values));
+        }
+        rounds
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    if values.iter().all(|value| *value > 0.0) {
+        return (values.iter().map(|value| value.ln()).sum::<f64>() / count).exp();
+    }
+    values.iter().sum::<f64>() / count
+}

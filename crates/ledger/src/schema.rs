@@ -1,0 +1,85 @@
+//! The schema, and the ladder from older versions.
+//!
+//! | table | a row is |
+//! | --- | --- |
+//! | study | the study as it was before its first trial (one row): JSON of `StudyRecord` |
+//! | session | one sitting of the conductor |
+//! | scenario | one bar in the chart, in plan order: JSON of `Scenario` |
+//! | trial | one attempt at one scenario in one round |
+//! | note | something a trial said: step, facts, command, warning |
+//! | metric | a metric's name, unit and direction |
+//! | run | one run; `figures` is its metrics packed: (metric id: u32, value: f64), little endian |
+//! | latency | a run's histogram of one operation, HdrHistogram V2 |
+//! | series | a run's values once a second: f64, little endian |
+//!
+//! Figures are packed because a run has some sixty of them: a row each would make a report over 100,000 runs read
+//! millions of rows.
+
+use crate::Error;
+use rusqlite::Connection;
+use std::path::Path;
+
+/// `application_id` of our files: "sfot".
+pub const APPLICATION_ID: i64 = 0x7366_6f74;
+
+/// The newest schema version, in `user_version`.
+pub const VERSION: i64 = 2;
+
+const VERSION_1: &str = "
+CREATE TABLE study (json TEXT NOT NULL);
+CREATE TABLE session (id INTEGER PRIMARY KEY, started REAL NOT NULL, ended REAL, machine TEXT NOT NULL, reason TEXT);
+CREATE TABLE scenario (id INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE, json TEXT NOT NULL);
+CREATE TABLE trial (id INTEGER PRIMARY KEY, scenario INTEGER NOT NULL REFERENCES scenario, round INTEGER NOT NULL,
+  position INTEGER NOT NULL, seed TEXT NOT NULL, state TEXT NOT NULL, started REAL NOT NULL, ended REAL, failure TEXT);
+CREATE TABLE note (id INTEGER PRIMARY KEY, trial INTEGER NOT NULL REFERENCES trial, kind TEXT NOT NULL, name TEXT NOT NULL, value);
+CREATE TABLE metric (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, unit TEXT NOT NULL, direction TEXT NOT NULL);
+CREATE TABLE run (id INTEGER PRIMARY KEY, trial INTEGER NOT NULL REFERENCES trial, run INTEGER NOT NULL,
+  warm_up INTEGER NOT NULL, started REAL NOT NULL, seconds REAL NOT NULL, figures BLOB NOT NULL);
+CREATE TABLE latency (run INTEGER NOT NULL REFERENCES run, name TEXT NOT NULL, hdr BLOB NOT NULL, PRIMARY KEY (run, name)) WITHOUT ROWID;
+CREATE TABLE series (run INTEGER NOT NULL REFERENCES run, name TEXT NOT NULL, points BLOB NOT NULL, PRIMARY KEY (run, name)) WITHOUT ROWID;
+";
+
+/// Version 2 finds the runs and notes of a trial without reading them all.
+const VERSION_2: &str = "
+CREATE INDEX run_by_trial ON run (trial);
+CREATE INDEX note_by_trial ON note (trial);
+";
+
+const LADDER: &[&str] = &[VERSION_1, VERSION_2];
+
+/// Makes the tables in a new file, or climbs from an older version.
+pub fn climb(connection: &mut Connection, path: &Path, new: bool) -> Result<(), Error> {
+    let found = if new { 0 } else { check(connection, path)? };
+    let failed = |source| Error::Sqlite { action: "write", path: path.into(), source };
+    let transaction = connection.transaction().map_err(failed)?;
+    for step in &LADDER[usize::try_from(found).expect("a checked version is not negative")..] {
+        transaction.execute_batch(step).map_err(failed)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
+    transaction.pragma_update(None, "user_version", VERSION).map_err(failed)?;
+    transaction.commit().map_err(failed)
+}
+
+/// Whether a file is ours, and of which version.
+pub fn check(connection: &Connection, path: &Path) -> Result<i64, Error> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let application = pragma("application_id").map_err(|error| unreadable(path, error))?;
+    if application != APPLICATION_ID {
+        return Err(Error::NotALedger { path: path.into() });
+    }
+    let found = pragma("user_version").map_err(|error| unreadable(path, error))?;
+    if found > VERSION {
+        return Err(Error::Newer { path: path.into(), found, known: VERSION });
+    }
+    Ok(found.max(0))
+}
+
+/// What SQLite says of a file, told apart for people: something else, damaged, or refused.
+pub fn unreadable(path: &Path, error: rusqlite::Error) -> Error {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    match error.sqlite_error_code() {
+        Some(NotADatabase) => Error::NotALedger { path: path.into() },
+        Some(DatabaseCorrupt) => Error::Damaged { path: path.into(), what: error.to_string() },
+        _ => Error::Sqlite { action: "read", path: path.into(), source: error },
+    }
+}

@@ -1,0 +1,264 @@
+//! Writing: by the conductor, between runs, one transaction a record.
+
+use crate::Error;
+use crate::lock::Lock;
+use crate::model::{AnalysisSettings, Scenario, StudyRecord, TrialState};
+use crate::schema;
+use observe::metric::Metric;
+use observe::record::{Failure, Provisioned, Run};
+use rusqlite::{Connection, OptionalExtension as _, params};
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+/// The one writer of a ledger.
+#[derive(Debug)]
+pub struct Writer {
+    connection: Connection,
+    path: PathBuf,
+    metrics: HashMap<String, u32>,
+    session: Option<i64>,
+    _lock: Lock,
+}
+
+impl Writer {
+    /// Opens a ledger to go on, or makes a new one.
+    ///
+    /// # Errors
+    /// When it is held by another run, is something else, or can't be written.
+    pub fn create_or_open(path: &Path) -> Result<Writer, Error> {
+        let lock = Lock::take(path)?;
+        // An empty file is what `touch` or a full disk leaves: as good as none.
+        let new = path.metadata().map_or(true, |metadata| metadata.len() == 0);
+        if !new {
+            // Looked at read-only first, so that a stranger's file is left as it is.
+            crate::Reader::open(path)?;
+        }
+        let mut connection = Connection::open(path).map_err(|error| schema::unreadable(path, error))?;
+        let set = |name: &str, value: &str| {
+            connection.pragma_update(None, name, value).map_err(|error| schema::unreadable(path, error))
+        };
+        set("journal_mode", "WAL")?;
+        // What was said to be recorded survives a power cut: the writer only works between runs, where it is cheap.
+        set("synchronous", "FULL")?;
+        schema::climb(&mut connection, path, new)?;
+        let mut writer =
+            Writer { connection, path: path.into(), metrics: HashMap::new(), session: None, _lock: lock };
+        writer.metrics = writer.with("read", |connection| {
+            let mut statement = connection.prepare("SELECT name, id FROM metric")?;
+            statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        })?;
+        Ok(writer)
+    }
+
+    /// The study this ledger holds; none in a new one.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn study(&self) -> Result<Option<StudyRecord>, Error> {
+        let json: Option<String> = self.with("read", |connection| {
+            connection.query_row("SELECT json FROM study", [], |row| row.get(0)).optional()
+        })?;
+        json.map(|json| self.parsed(&json)).transpose()
+    }
+
+    /// Writes down the study before its first trial.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn set_study(&mut self, study: &StudyRecord, scenarios: &[Scenario]) -> Result<(), Error> {
+        let study = serde_json::to_string(study).expect("a study record is plain data");
+        self.write(|transaction| {
+            transaction.execute("INSERT INTO study (json) VALUES (?1)", [study])?;
+            for scenario in scenarios {
+                let json = serde_json::to_string(scenario).expect("a scenario is plain data");
+                transaction.execute("INSERT INTO scenario (label, json) VALUES (?1, ?2)", [&scenario.label, &json])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// A study that goes on may want more rounds.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn set_analysis(&mut self, analysis: &AnalysisSettings) -> Result<(), Error> {
+        let Some(mut study) = self.study()? else { return Ok(()) };
+        study.analysis = analysis.clone();
+        let json = serde_json::to_string(&study).expect("a study record is plain data");
+        self.write(|transaction| transaction.execute("UPDATE study SET json = ?1", [json]).map(drop))
+    }
+
+    /// A conductor sits down.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn begin_session(&mut self, machine: &BTreeMap<String, String>, now: f64) -> Result<(), Error> {
+        let machine = serde_json::to_string(machine).expect("facts are plain data");
+        let id = self.write(|transaction| {
+            transaction.execute("INSERT INTO session (started, machine) VALUES (?1, ?2)", params![now, machine])?;
+            Ok(transaction.last_insert_rowid())
+        })?;
+        self.session = Some(id);
+        Ok(())
+    }
+
+    /// A conductor gets up, and says why.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn end_session(&mut self, reason: &str, now: f64) -> Result<(), Error> {
+        let id = self.session.take();
+        self.write(|transaction| {
+            transaction.execute("UPDATE session SET ended = ?1, reason = ?2 WHERE id = ?3", params![now, reason, id]).map(drop)
+        })
+    }
+
+    /// A trial starts.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn begin_trial(&mut self, scenario: &str, round: u32, position: u32, seed: u64, now: f64) -> Result<i64, Error> {
+        self.write(|transaction| {
+            transaction.execute(
+                "INSERT INTO trial (scenario, round, position, seed, state, started)
+                 VALUES ((SELECT id FROM scenario WHERE label = ?1), ?2, ?3, ?4, 'running', ?5)",
+                // SQLite has no unsigned 64-bit integer.
+                params![scenario, round, position, seed.to_string(), now],
+            )?;
+            Ok(transaction.last_insert_rowid())
+        })
+    }
+
+    /// A step of a trial took this long.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn step(&mut self, trial: i64, name: &str, seconds: f64) -> Result<(), Error> {
+        self.note(trial, "step", name, &seconds)
+    }
+
+    /// What was really made and mounted.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn provisioned(&mut self, trial: i64, provisioned: &Provisioned) -> Result<(), Error> {
+        self.write(|transaction| {
+            let mut insert = transaction.prepare_cached("INSERT INTO note (trial, kind, name, value) VALUES (?1, ?2, ?3, ?4)")?;
+            for (name, value) in &provisioned.facts {
+                insert.execute(params![trial, "fact", name, value])?;
+            }
+            for command in &provisioned.commands {
+                insert.execute(params![trial, "command", "", command])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Something a reader should know.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn warning(&mut self, trial: i64, message: &str) -> Result<(), Error> {
+        self.note(trial, "warning", "", &message)
+    }
+
+    /// A run ended well.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn run(&mut self, trial: i64, run: &Run) -> Result<(), Error> {
+        let mut figures = Vec::with_capacity(run.metrics.len() * 12);
+        for measured in &run.metrics {
+            figures.extend_from_slice(&self.metric_id(&measured.metric)?.to_le_bytes());
+            figures.extend_from_slice(&measured.value.to_le_bytes());
+        }
+        self.write(|transaction| {
+            transaction.execute(
+                "INSERT INTO run (trial, run, warm_up, started, seconds, figures) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![trial, run.run, run.warm_up, run.started, run.seconds, figures],
+            )?;
+            let id = transaction.last_insert_rowid();
+            for (name, latency) in &run.latencies {
+                transaction.execute("INSERT INTO latency VALUES (?1, ?2, ?3)", params![id, name, latency.to_bytes()])?;
+            }
+            for (name, points) in &run.series {
+                let bytes: Vec<u8> = points.iter().flat_map(|point| point.to_le_bytes()).collect();
+                transaction.execute("INSERT INTO series VALUES (?1, ?2, ?3)", params![id, name, bytes])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// A trial ended.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn finish_trial(&mut self, trial: i64, state: TrialState, failure: Option<&Failure>, now: f64) -> Result<(), Error> {
+        let failure = failure.map(|failure| serde_json::to_string(failure).expect("a failure is plain data"));
+        let state = state_word(state);
+        self.write(|transaction| {
+            transaction
+                .execute("UPDATE trial SET state = ?1, failure = ?2, ended = ?3 WHERE id = ?4", params![state, failure, now, trial])
+                .map(drop)
+        })
+    }
+
+    /// Trials that a killed conductor left running are void; returns how many.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn void_unfinished(&mut self) -> Result<usize, Error> {
+        self.write(|transaction| transaction.execute("UPDATE trial SET state = 'interrupted' WHERE state = 'running'", []))
+    }
+
+    fn note(&mut self, trial: i64, kind: &str, name: &str, value: &dyn rusqlite::ToSql) -> Result<(), Error> {
+        self.write(|transaction| {
+            transaction
+                .execute("INSERT INTO note (trial, kind, name, value) VALUES (?1, ?2, ?3, ?4)", params![trial, kind, name, value])
+                .map(drop)
+        })
+    }
+
+    fn metric_id(&mut self, metric: &Metric) -> Result<u32, Error> {
+        if let Some(id) = self.metrics.get(&*metric.name) {
+            return Ok(*id);
+        }
+        let direction = serde_json::to_value(metric.direction).expect("a direction is plain data");
+        let id = self.write(|transaction| {
+            transaction.execute(
+                "INSERT INTO metric (name, unit, direction) VALUES (?1, ?2, ?3)",
+                params![metric.name, metric.unit, direction.as_str()],
+            )?;
+            Ok(u32::try_from(transaction.last_insert_rowid()).expect("fewer than four billion metrics"))
+        })?;
+        self.metrics.insert(metric.name.to_string(), id);
+        Ok(id)
+    }
+
+    fn write<T>(&mut self, act: impl FnOnce(&rusqlite::Transaction) -> rusqlite::Result<T>) -> Result<T, Error> {
+        let all = || {
+            let transaction = self.connection.transaction()?;
+            let value = act(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        };
+        all().map_err(|source| Error::Sqlite { action: "write", path: self.path.clone(), source })
+    }
+
+    fn with<T>(&self, action: &'static str, act: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
+        act(&self.connection).map_err(|source| Error::Sqlite { action, path: self.path.clone(), source })
+    }
+
+    fn parsed<T: serde::de::DeserializeOwned>(&self, json: &str) -> Result<T, Error> {
+        serde_json::from_str(json).map_err(|error| Error::Damaged { path: self.path.clone(), what: error.to_string() })
+    }
+}
+
+fn state_word(state: TrialState) -> &'static str {
+    match state {
+        TrialState::Running => "running",
+        TrialState::Finished => "finished",
+        TrialState::Failed => "failed",
+        TrialState::Interrupted => "interrupted",
+    }
+}
