@@ -1,0 +1,152 @@
+//! Where the CPUs' time went: `/proc/stat` (proc_stat(5)), and this process's own share of it.
+
+/// Kinds of time, in the order of [`Ticks`].
+pub const KINDS: [&str; 6] = ["user", "system", "iowait", "irq", "steal", "idle"];
+
+/// Clock ticks by kind, in the order of [`KINDS`]. `user` has the niced and the guests' time, `irq` both kinds of interrupt.
+pub type Ticks = [u64; 6];
+
+/// One reading of `/proc/stat`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stat {
+    /// All CPUs together.
+    pub total: Ticks,
+    /// By CPU number; a CPU that is offline is absent.
+    pub cpus: Vec<(u32, Ticks)>,
+    /// Context switches since boot.
+    pub context_switches: u64,
+}
+
+impl Stat {
+    /// Reads a text in the form of `/proc/stat`; `None` when it has no line of all CPUs.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Stat> {
+        let mut stat = Stat::default();
+        let mut complete = false;
+        for line in text.lines() {
+            let mut words = line.split_ascii_whitespace();
+            let Some(name) = words.next() else { continue };
+            if name == "cpu" {
+                stat.total = ticks(words)?;
+                complete = true;
+            } else if let Some(number) = name.strip_prefix("cpu").and_then(|number| number.parse().ok()) {
+                stat.cpus.push((number, ticks(words)?));
+            } else if name == "ctxt" {
+                stat.context_switches = words.next()?.parse().ok()?;
+            }
+        }
+        complete.then_some(stat)
+    }
+
+    /// The kernel's counters now.
+    #[must_use]
+    pub fn read() -> Option<Stat> {
+        Stat::parse(&std::fs::read_to_string("/proc/stat").ok()?)
+    }
+
+    /// One CPU's ticks.
+    #[must_use]
+    pub fn cpu(&self, number: u32) -> Option<&Ticks> {
+        self.cpus.iter().find(|cpu| cpu.0 == number).map(|cpu| &cpu.1)
+    }
+}
+
+/// The share of each kind in the time between two readings; they sum to 1. `None` when no tick lies between them.
+#[must_use]
+pub fn shares(before: &Ticks, after: &Ticks) -> Option<[f64; 6]> {
+    // The kernel lets iowait and idle run backwards at times (proc_stat(5)); such a step counts as none.
+    let spent: Vec<f64> = after.iter().zip(before).map(|(after, before)| after.saturating_sub(*before) as f64).collect();
+    let sum: f64 = spent.iter().sum();
+    (sum > 0.0).then(|| std::array::from_fn(|kind| spent[kind] / sum))
+}
+
+/// CPU seconds, user and system, of this process with all its threads, and of its children that have ended and been waited for.
+#[must_use]
+pub fn own_seconds() -> f64 {
+    use nix::sys::resource::{UsageWho, getrusage};
+    let of = |who| {
+        let usage = getrusage(who).expect("the two kinds of usage asked for exist on every Linux");
+        [usage.user_time(), usage.system_time()].iter().map(|time| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6).sum::<f64>()
+    };
+    of(UsageWho::RUSAGE_SELF) + of(UsageWho::RUSAGE_CHILDREN)
+}
+
+fn ticks<'a>(words: impl Iterator<Item = &'a str>) -> Option<Ticks> {
+    // user nice system idle iowait irq softirq steal guest guest_nice; the guests' time is in `user` and `nice` already.
+    let mut read = [0_u64; 8];
+    let mut words = words.take(read.len());
+    for (index, slot) in read.iter_mut().enumerate() {
+        match words.next() {
+            Some(word) => *slot = word.parse().ok()?,
+            // Kernels before 2.6.11 have no steal.
+            None if index >= 7 => {}
+            None => return None,
+        }
+    }
+    let [user, nice, system, idle, iowait, irq, softirq, steal] = read;
+    Some([user.saturating_add(nice), system, iowait, irq.saturating_add(softirq), steal, idle])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TEXT: &str = "cpu  9108 2 10585 1328908 4560 3 504 25 7 0\n\
+        cpu0 4035 0 4779 666158 2174 0 20 9 0 0\n\
+        cpu3 5072 2 5806 662750 2385 3 484 15 0 0\n\
+        intr 2227682 0 0\nctxt 7777237\nbtime 1795213924\n";
+
+    #[test]
+    fn a_real_text_is_read() {
+        let stat = Stat::parse(TEXT).expect("it is one");
+        assert_eq!(stat.total, [9110, 10585, 4560, 507, 25, 1_328_908]);
+        assert_eq!(stat.cpu(3), Some(&[5074, 5806, 2385, 487, 15, 662_750]));
+        assert_eq!(stat.cpu(1), None);
+        assert_eq!(stat.context_switches, 7_777_237);
+    }
+
+    #[test]
+    fn shares_are_of_the_time_between() {
+        let shares = shares(&[0, 0, 0, 0, 0, 100], &[30, 20, 10, 0, 0, 140]).expect("time went by");
+        assert_eq!(shares, [0.3, 0.2, 0.1, 0.0, 0.0, 0.4]);
+        assert_eq!(super::shares(&[1; 6], &[1; 6]), None);
+    }
+
+    #[test]
+    fn an_idle_counter_that_runs_backwards_counts_as_none() {
+        assert_eq!(shares(&[0, 0, 9, 0, 0, 50], &[10, 0, 4, 0, 0, 40]), Some([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]));
+    }
+
+    #[test]
+    fn own_seconds_grow_with_work() {
+        let before = own_seconds();
+        let mut sum = 0_u64;
+        while own_seconds() < before + 0.01 {
+            sum = std::hint::black_box(sum.wrapping_mul(31).wrapping_add(7));
+        }
+        assert!(own_seconds() > before);
+    }
+
+    #[test]
+    fn this_kernel_is_understood() {
+        let stat = Stat::read().expect("there is a /proc/stat");
+        assert!(!stat.cpus.is_empty() && stat.context_switches > 0);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_the_parser(text in "(cpu[0-9]{0,3}|ctxt|[a-z]{0,4})?[ 0-9\n.-]{0,80}\\PC{0,20}") {
+            let _ = Stat::parse(&text);
+        }
+
+        #[test]
+        fn shares_sum_to_one(before in any::<[u32; 6]>(), grown in any::<[u32; 6]>()) {
+            let before = before.map(u64::from);
+            let after: Ticks = std::array::from_fn(|i| before[i] + u64::from(grown[i]));
+            if let Some(shares) = shares(&before, &after) {
+                prop_assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Block devices: their counters (kernel: block/stat), the disk under a path, the space used of a filesystem.
+//!
+//! Reads sysfs only; opens no device.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// The kernel counts sectors of this size whatever the device's own (block/stat).
+const SECTOR_BYTES: u64 = 512;
+
+/// A device's counters since boot.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Read requests completed.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Write requests completed.
+    pub writes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Milliseconds in which at least one request was under way.
+    pub busy_milliseconds: u64,
+    /// Discard requests and bytes; kernels before 4.18 count none.
+    pub discards: Option<(u64, u64)>,
+    /// Flush requests and the milliseconds they took; kernels before 5.5 count none.
+    pub flushes: Option<(u64, u64)>,
+}
+
+impl Counters {
+    /// Reads a text in the form of `/sys/block/X/stat`; `None` when it is none.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Counters> {
+        let fields: Vec<u64> = text.split_ascii_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
+        let at = |index: usize| fields.get(index).copied();
+        let bytes = |index: usize| at(index).and_then(|sectors| sectors.checked_mul(SECTOR_BYTES));
+        Some(Counters {
+            reads: at(0)?,
+            read_bytes: bytes(2)?,
+            writes: at(4)?,
+            write_bytes: bytes(6)?,
+            busy_milliseconds: at(9)?,
+            discards: at(11).zip(bytes(13)),
+            flushes: at(15).zip(at(16)),
+        })
+    }
+
+    /// A device's counters now, by its name in `/sys/class/block`.
+    #[must_use]
+    pub fn read(device: &str) -> Option<Counters> {
+        Counters::parse(&std::fs::read_to_string(class(device).join("stat")).ok()?)
+    }
+}
+
+/// The name that a device has in `/sys/class/block`, from `loop3` or `/dev/loop3` or a link to it.
+#[must_use]
+pub fn device_name(device: &str) -> Option<String> {
+    let name = match device.strip_prefix("/dev/") {
+        None => device.to_string(),
+        Some(_) => Path::new(device).canonicalize().ok()?.file_name()?.to_str()?.to_string(),
+    };
+    class(&name).exists().then_some(name)
+}
+
+/// The whole disk that holds a file or folder; `None` where there is none (tmpfs, network).
+#[must_use]
+pub fn disk_under(path: &Path) -> Option<String> {
+    let number = path.metadata().ok()?.dev();
+    let folder = match (libc::major(number), libc::minor(number)) {
+        // Filesystems over several devices (btrfs) have a number of their own; the mount table names a device.
+        (0, _) => class(&mount_of(path)?.device_name()?),
+        (major, minor) => PathBuf::from(format!("/sys/dev/block/{major}:{minor}")),
+    };
+    let folder = folder.canonicalize().ok()?;
+    let disk = if folder.join("partition").exists() { folder.parent()? } else { &folder };
+    Some(disk.file_name()?.to_str()?.to_string())
+}
+
+/// The disk below the file that a loop device is made of.
+#[must_use]
+pub fn disk_below_loop(device: &str) -> Option<String> {
+    let file = std::fs::read_to_string(class(device).join("loop/backing_file")).ok()?;
+    disk_under(Path::new(file.trim_end_matches('\n')))
+}
+
+/// One of a device's settings: `queue/scheduler`, `device/model`, `size`.
+#[must_use]
+pub fn attribute(device: &str, name: &str) -> Option<String> {
+    let text = std::fs::read_to_string(class(device).join(name)).ok()?;
+    Some(text.trim().to_string()).filter(|text| !text.is_empty())
+}
+
+/// Bytes used and bytes free for unprivileged users on the filesystem at a path.
+#[must_use]
+pub fn space(path: &Path) -> Option<(u64, u64)> {
+    let facts = nix::sys::statvfs::statvfs(path).ok()?;
+    let used = facts.blocks().saturating_sub(facts.blocks_free());
+    Some((used.checked_mul(facts.fragment_size())?, facts.blocks_available().checked_mul(facts.fragment_size())?))
+}
+
+/// A line of the mount table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    /// Where it is mounted.
+    pub point: PathBuf,
+    /// Filesystem.
+    pub kind: String,
+    /// Device, or whatever the filesystem calls its source.
+    pub source: String,
+}
+
+impl Mount {
+    fn device_name(&self) -> Option<String> {
+        device_name(self.source.starts_with("/dev/").then_some(&self.source)?)
+    }
+}
+
+/// The mount that a path lies on.
+#[must_use]
+pub fn mount_of(path: &Path) -> Option<Mount> {
+    let path = path.canonicalize().ok()?;
+    mount_in(&std::fs::read_to_string("/proc/self/mountinfo").ok()?, &path)
+}
+
+/// The mount that an absolute path lies on, in a text in the form of `/proc/self/mountinfo`.
+#[must_use]
+pub fn mount_in(text: &str, path: &Path) -> Option<Mount> {
+    let mounts = text.lines().filter_map(|line| {
+        let (left, right) = line.split_once(" - ")?;
+        let mut right = right.split(' ');
+        let point = PathBuf::from(unescaped(left.split(' ').nth(4)?));
+        Some(Mount { point, kind: right.next()?.to_string(), source: unescaped(right.next()?) })
+    });
+    // Of two on the same point the later one hides the earlier; `max_by_key` keeps the last of equals.
+    mounts.filter(|mount| path.starts_with(&mount.point)).max_by_key(|mount| mount.point.components().count())
+}
+
+/// The kernel writes blank, tab, newline and backslash as three octal digits.
+fn unescaped(text: &str) -> String {
+    let mut parts = text.split('\\');
+    let mut plain = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let code = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match code {
+            Some(code) if code.is_ascii() => {
+                plain.push(char::from(code));
+                plain.push_str(&part[3..]);
+            }
+            _ => {
+                plain.push('\\');
+                plain.push_str(part);
+            }
+        }
+    }
+    plain
+}
+
+fn class(device: &str) -> PathBuf {
+    // sysfs writes the slashes of names like `cciss/c0d0` as exclamation marks.
+    Path::new("/sys/class/block").join(device.replace('/', "!"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_real_text_is_read() {
+        let text = "   69741    32502  7675834    26930  1026370    26922 22565916    69646        0    46532   112292   131872       26 18419512     6079   303639     9636\n";
+        let counters = Counters::parse(text).expect("it is one");
+        assert_eq!((counters.reads, counters.read_bytes), (69_741, 7_675_834 * 512));
+        assert_eq!((counters.writes, counters.write_bytes), (1_026_370, 22_565_916 * 512));
+        assert_eq!(counters.busy_milliseconds, 46_532);
+        assert_eq!(counters.discards, Some((131_872, 18_419_512 * 512)));
+        assert_eq!(counters.flushes, Some((303_639, 9636)));
+    }
+
+    #[test]
+    fn an_old_kernel_counts_no_discards_and_flushes() {
+        let counters = Counters::parse("1 0 8 0 2 0 16 0 0 5 5").expect("eleven fields are enough");
+        assert_eq!((counters.discards, counters.flushes), (None, None));
+        assert_eq!(Counters::parse("1 2 3"), None);
+        assert_eq!(Counters::parse("1 0 8 0 2 0 16 0 0 x 5"), None);
+    }
+
+    #[test]
+    fn the_nearest_mount_is_found() {
+        let text = "27 1 254:0 / / rw - ext4 /dev/vda rw\n30 27 0:27 / /mnt/a\\040b rw shared:1 - btrfs /dev/loop1 rw\n31 27 0:28 / /mnt rw - tmpfs none rw\n";
+        let at = |path: &str| mount_in(text, Path::new(path)).map(|mount| (mount.kind, mount.source));
+        assert_eq!(at("/mnt/a b/c"), Some(("btrfs".into(), "/dev/loop1".into())));
+        assert_eq!(at("/mnt/a"), Some(("tmpfs".into(), "none".into())));
+        assert_eq!(at("/home"), Some(("ext4".into(), "/dev/vda".into())));
+        assert_eq!(mount_in("", Path::new("/")), None);
+    }
+
+    #[test]
+    fn memory_has_no_disk_under_it_and_an_unknown_device_no_name() {
+        assert_eq!(disk_under(Path::new("/proc")), None);
+        assert_eq!(device_name("no-such-device"), None);
+        assert_eq!(Counters::read("no-such-device"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_the_parsers(text in "[ 0-9]{0,120}\\PC{0,10}", mounts in "([ -~\\\\é]{0,40}( - )?\n?){0,4}") {
+            let _ = Counters::parse(&text);
+            let _ = mount_in(&mounts, Path::new("/"));
+        }
+
+        #[test]
+        fn unescaping_never_panics(text in "[\\\\0-9a-zé]{0,20}") {
+            let _ = unescaped(&text);
+        }
+    }
+}
