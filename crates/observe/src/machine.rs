@@ -1,172 +1,289 @@
-//! The machine's own facts, once a study. Serial numbers, host names and addresses are left out: a results file is to be shared.
+//! The machine's own facts: what a reader must know of it, and what must not change while a study goes on.
+//!
+//! Recorded once a session. Serial numbers, host names and addresses are not recorded: a results file is made to be sent on.
 
-use crate::proc;
+use crate::command_line;
+use crate::disk;
+use crate::memory::Memory;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// Facts by name.
-pub type Facts = BTreeMap<String, String>;
-
-/// Facts whose change makes earlier figures another machine's.
-const IDENTITY: &[&str] = &[
-    "cpu model",
-    "cpu count",
-    "cpu governor",
-    "memory bytes",
-    "kernel release",
-    "kernel version",
-    "kernel command line",
-    "disk device",
-    "disk scheduler",
-    "disk write cache",
-    "mkfs.ext4",
-    "mkfs.xfs",
-    "mkfs.btrfs",
+/// Programs whose version can change a result, and how each says it. Those that are not there are left out.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("mkfs.ext4", "-V"),
+    ("mkfs.xfs", "-V"),
+    ("mkfs.btrfs", "--version"),
+    ("mkfs.f2fs", "-V"),
+    ("mkfs.nilfs2", "-V"),
+    ("mkfs.jfs", "-V"),
+    ("bcachefs", "version"),
+    ("zfs", "version"),
+    ("fio", "--version"),
 ];
 
-/// Programs whose version is a fact, and the option that asks for it.
-const PROGRAMS: &[(&str, &str)] = &[("mkfs.ext4", "-V"), ("mkfs.xfs", "-V"), ("mkfs.btrfs", "--version"), ("fio", "--version")];
+/// Plain files and the fact that each is.
+const FILES: &[(&str, &str)] = &[
+    ("kernel", "/proc/sys/kernel/osrelease"),
+    ("kernel_version", "/proc/sys/kernel/version"),
+    ("cpu_governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+    ("clock_source", "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+    ("swappiness", "/proc/sys/vm/swappiness"),
+    ("dirty_ratio_percent", "/proc/sys/vm/dirty_ratio"),
+    ("dirty_background_ratio_percent", "/proc/sys/vm/dirty_background_ratio"),
+    ("dirty_bytes", "/proc/sys/vm/dirty_bytes"),
+    ("dirty_background_bytes", "/proc/sys/vm/dirty_background_bytes"),
+    ("dirty_expire_centiseconds", "/proc/sys/vm/dirty_expire_centisecs"),
+    ("dirty_writeback_centiseconds", "/proc/sys/vm/dirty_writeback_centisecs"),
+];
 
-/// Facts of this machine; what the kernel does not tell is absent.
+/// A disk's settings that decide its speed or its promises.
+const DISK_ATTRIBUTES: &[(&str, &str)] = &[
+    ("device_model", "device/model"),
+    ("device_write_cache", "queue/write_cache"),
+    ("device_fua", "queue/fua"),
+    ("device_rotational", "queue/rotational"),
+    ("device_nr_requests", "queue/nr_requests"),
+    ("device_logical_block_bytes", "queue/logical_block_size"),
+    ("device_physical_block_bytes", "queue/physical_block_size"),
+    ("device_read_ahead_kibibytes", "queue/read_ahead_kb"),
+];
+
+/// Facts that are told but may differ when a study goes on: they do so by themselves.
+const FREE_TO_CHANGE: &[&str] = &["memory_bytes"];
+
+/// What is true of the machine as a whole.
 #[must_use]
-pub fn facts() -> Facts {
-    let mut facts = Facts::new();
+pub fn facts() -> BTreeMap<String, String> {
+    let mut facts = BTreeMap::new();
     let mut add = |name: &str, value: Option<String>| {
         facts.extend(value.filter(|value| !value.is_empty()).map(|value| (name.to_string(), value)));
     };
-    add("cpu model", cpu_model());
-    add("cpu count", std::thread::available_parallelism().ok().map(|count| count.to_string()));
-    add("cpu governor", read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
-    add("cpu mitigations", mitigations());
-    add("hypervisor", hypervisor());
-    add("memory bytes", Some(memory_bytes().to_string()));
-    add("swap bytes", proc::meminfo(&read("/proc/meminfo").unwrap_or_default(), "SwapTotal").map(|bytes| bytes.to_string()));
-    add("kernel release", read("/proc/sys/kernel/osrelease"));
-    add("kernel version", read("/proc/sys/kernel/version"));
-    add("kernel command line", read("/proc/cmdline"));
-    add("operating system", operating_system());
-    add("clock source", read("/sys/devices/system/clocksource/clocksource0/current_clocksource"));
-    add("transparent huge pages", read("/sys/kernel/mm/transparent_hugepage/enabled"));
-    for name in ["dirty_ratio", "dirty_background_ratio", "dirty_expire_centisecs", "swappiness"] {
-        add(&format!("vm.{name}"), read(&format!("/proc/sys/vm/{name}")));
+    for (name, path) in FILES {
+        add(name, file(path));
     }
-    for (program, option) in PROGRAMS {
-        add(program, version(program, option));
+    let processors = file("/proc/cpuinfo").unwrap_or_default();
+    add("cpu_model", cpu_model(&processors));
+    add("cpus", crate::cpu::Stat::read().map(|stat| stat.cpus.len().to_string()));
+    add("hypervisor", hypervisor(&processors));
+    if let Some(memory) = Memory::read() {
+        add("memory", Some(in_gibibytes(memory.total)));
+        add("memory_bytes", Some(memory.total.to_string()));
+        add("swap", Some(in_gibibytes(memory.swap_total)));
     }
-    facts
-}
-
-/// Facts of the disk under a folder: which, and how its queue is set.
-#[must_use]
-pub fn facts_for(folder: &Path) -> Facts {
-    let mut facts = Facts::new();
-    let Some((name, device)) = disk_under(folder) else { return facts };
-    facts.insert("disk device".into(), name);
-    let queue = device.join("queue");
-    let entries = [
-        ("disk model", device.join("device/model")),
-        ("disk size in sectors", device.join("size")),
-        ("disk scheduler", queue.join("scheduler")),
-        ("disk write cache", queue.join("write_cache")),
-        ("disk rotational", queue.join("rotational")),
-        ("disk queue length", queue.join("nr_requests")),
-        ("disk logical block bytes", queue.join("logical_block_size")),
-        ("disk read ahead KiB", queue.join("read_ahead_kb")),
-    ];
-    for (name, path) in entries {
-        facts.extend(read(path).map(|value| (name.to_string(), value)));
+    let host = file("/proc/sys/kernel/hostname").unwrap_or_default();
+    add("command_line", file("/proc/cmdline").map(|text| command_line::redacted(&text, &host)));
+    add("mitigations", mitigations());
+    let pages = file("/sys/kernel/mm/transparent_hugepage/enabled");
+    add("transparent_hugepages", pages.map(|text| chosen(&text).to_string()));
+    for (program, argument) in PROGRAMS {
+        add(program, program_version(program, argument));
     }
     facts
 }
 
-/// The whole disk that a folder's filesystem lies on: name and sysfs folder. None on filesystems without a device.
+/// What is true of the disk and the filesystem under a path.
 #[must_use]
-pub fn disk_under(folder: &Path) -> Option<(String, std::path::PathBuf)> {
-    let device = nix::sys::stat::stat(folder).ok()?.st_dev;
-    let (major, minor) = (nix::sys::stat::major(device), nix::sys::stat::minor(device));
-    let mut entry = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
-    // A partition's queue is its disk's.
-    if entry.join("partition").exists() {
-        entry = entry.parent()?.to_path_buf();
+pub fn facts_for(path: &Path) -> BTreeMap<String, String> {
+    let mut facts = BTreeMap::new();
+    let mut add = |name: &str, value: Option<String>| {
+        facts.extend(value.map(|value| (name.to_string(), value)));
+    };
+    let mount = disk::mount_of(path);
+    add("work_filesystem", mount.as_ref().map(|mount| mount.kind.clone()));
+    let Some(name) = disk::disk_under(path) else { return facts };
+    for (fact, attribute) in DISK_ATTRIBUTES {
+        add(fact, disk::attribute(&name, attribute));
     }
-    Some((entry.file_name()?.to_string_lossy().into_owned(), entry))
+    let scheduler = disk::attribute(&name, "queue/scheduler").map(|text| chosen(&text).to_string());
+    add("device_scheduler", scheduler);
+    let size = disk::attribute(&name, "size").and_then(|sectors| sectors.parse::<u64>().ok());
+    add("device_size", size.map(|sectors| in_gibibytes(sectors.saturating_mul(512))));
+    let on = mount.map_or(String::new(), |mount| format!(", {}", mount.kind));
+    add("device", Some(format!("{name}{on}")));
+    facts
 }
 
-/// Bytes of memory, 0 when the kernel does not say.
+/// Bytes of usable memory; 0 where the kernel does not say.
 #[must_use]
 pub fn memory_bytes() -> u64 {
-    proc::meminfo(&read("/proc/meminfo").unwrap_or_default(), "MemTotal").unwrap_or(0)
+    Memory::read().map_or(0, |memory| memory.total)
 }
 
-/// What has changed between two sets of facts, in words; only what makes figures incomparable.
+/// The facts that must be the same when a study goes on.
 #[must_use]
-pub fn changes(before: &Facts, now: &Facts) -> Vec<String> {
-    let word = |value: Option<&String>| value.map_or("nothing", String::as_str).to_string();
-    IDENTITY
-        .iter()
-        .filter(|name| before.get(**name) != now.get(**name))
-        .map(|name| format!("{name} was {}, is {}", word(before.get(*name)), word(now.get(*name))))
-        .collect()
+pub fn identity(facts: &BTreeMap<String, String>) -> BTreeMap<&str, &str> {
+    facts.iter().map(|(name, value)| (&**name, &**value)).filter(|(name, _)| !FREE_TO_CHANGE.contains(name)).collect()
 }
 
-/// A text file's only line.
-pub(crate) fn read(path: impl AsRef<Path>) -> Option<String> {
-    std::fs::read_to_string(path).ok().map(|text| text.trim().to_string())
+/// What has changed, a phrase each; empty when it is the same machine in the same state.
+#[must_use]
+pub fn changes(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Vec<String> {
+    let (before, now) = (identity(before), identity(now));
+    let mut names: Vec<&str> = before.keys().chain(now.keys()).copied().collect();
+    names.sort_unstable();
+    names.dedup();
+    let phrase = |name: &&str| match (before.get(name), now.get(name)) {
+        (Some(before), Some(now)) if before == now => None,
+        (Some(before), Some(now)) => Some(format!("{name} was {before}, now {now}")),
+        (Some(before), None) => Some(format!("{name} was {before}, now there is none")),
+        // A program that came since took no part in what is measured.
+        (None, Some(_)) if PROGRAMS.iter().any(|program| program.0 == *name) => None,
+        (None, now) => now.map(|now| format!("{name} was not there, now {now}")),
+    };
+    names.iter().filter_map(phrase).collect()
 }
 
-fn cpu_model() -> Option<String> {
-    let text = read("/proc/cpuinfo")?;
-    let line = text.lines().find(|line| line.starts_with("model name") || line.starts_with("Model"))?;
-    Some(line.split_once(':')?.1.trim().to_string())
+/// The first line with a digit that a program says when asked for its version; `None` when it is not there.
+#[must_use]
+pub fn program_version(program: &str, argument: &str) -> Option<String> {
+    let mut command = Command::new(program);
+    // mkfs programs lie where an unprivileged user's PATH does not lead.
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.arg(argument).env("PATH", format!("{path}:/usr/sbin:/sbin")).env("LC_ALL", "C").stdin(std::process::Stdio::null());
+    let output = command.output().ok()?;
+    let said = [output.stdout, output.stderr].concat();
+    version_in(&String::from_utf8_lossy(&said))
 }
 
-fn hypervisor() -> Option<String> {
-    let flags = read("/proc/cpuinfo")?;
-    let virtual_machine = flags.lines().find(|line| line.starts_with("flags"))?.split(' ').any(|flag| flag == "hypervisor");
-    Some(if virtual_machine { "virtual machine" } else { "none" }.to_string())
+fn version_in(said: &str) -> Option<String> {
+    let has_digit = |word: &&str| word.bytes().any(|byte| byte.is_ascii_digit());
+    let line = said.lines().find(|line| line.split_whitespace().any(|word| has_version(word)))?;
+    // "mke2fs 1.47.0 (5-Feb-2023)" and "mkfs.btrfs, part of btrfs-progs v6.2": the words from the number on.
+    let words: Vec<&str> = line.split_whitespace().skip_while(|word| !(has_version(word) && has_digit(word))).collect();
+    Some(words.join(" "))
 }
 
+/// Whether a word is a version: a number with a point in it, after at most a `v` or a program's name and a hyphen.
+fn has_version(word: &str) -> bool {
+    let tail = word.rsplit_once('-').map_or(word, |(_, tail)| tail);
+    let tail = tail.strip_prefix('v').unwrap_or(tail);
+    tail.contains('.') && tail.starts_with(|c: char| c.is_ascii_digit())
+}
+
+fn cpu_model(processors: &str) -> Option<String> {
+    // ARM kernels name no model; its parts' numbers are the best there is.
+    let field = |name: &str| {
+        let line = processors.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name))?;
+        Some(line.split_once(':')?.1.trim().to_string())
+    };
+    let parts = || Some(format!("implementer {} part {}", field("CPU implementer")?, field("CPU part")?));
+    field("model name").or_else(|| field("Model")).or_else(|| field("cpu")).or_else(parts)
+}
+
+fn hypervisor(processors: &str) -> Option<String> {
+    let vendor = file("/sys/class/dmi/id/sys_vendor").filter(|_| is_guest(processors));
+    let product = file("/sys/class/dmi/id/product_name").filter(|_| is_guest(processors));
+    let named = [vendor, product].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let kind = file("/sys/hypervisor/type").unwrap_or(named);
+    if kind.is_empty() { is_guest(processors).then(|| "unnamed".to_string()) } else { Some(kind) }
+}
+
+/// Hypervisors set this CPU flag for their guests.
+fn is_guest(processors: &str) -> bool {
+    processors.lines().find(|line| line.starts_with("flags")).is_some_and(|line| line.split(' ').any(|flag| flag == "hypervisor"))
+}
+
+/// `meltdown: PTI; …`, those that the CPU is not affected by left out.
 fn mitigations() -> Option<String> {
-    let mut names: Vec<String> = Path::new("/sys/devices/system/cpu/vulnerabilities")
-        .read_dir()
-        .ok()?
+    let folder = std::fs::read_dir("/sys/devices/system/cpu/vulnerabilities").ok()?;
+    let mut all: Vec<String> = folder
         .flatten()
-        .filter(|entry| read(entry.path()).is_some_and(|text| text.starts_with("Mitigation")))
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter_map(|entry| {
+            let state = file(entry.path().to_str()?)?;
+            (state != "Not affected").then(|| format!("{}: {state}", entry.file_name().to_string_lossy()))
+        })
         .collect();
-    names.sort();
-    Some(names.join(" "))
+    all.sort_unstable();
+    Some(if all.is_empty() { "not affected".into() } else { all.join("; ") })
 }
 
-fn operating_system() -> Option<String> {
-    let text = read("/etc/os-release")?;
-    let line = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
-    Some(line.trim_matches('"').to_string())
+/// The word in brackets of `always [madvise] never`; the whole text where none is.
+fn chosen(text: &str) -> &str {
+    let inner = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    inner.map_or(text, |(word, _)| word)
 }
 
-/// The first line that says a version, on either stream: mke2fs prints it on standard error.
-fn version(program: &str, option: &str) -> Option<String> {
-    let output = Command::new(program).arg(option).output().ok()?;
-    let text = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8_lossy(&text);
-    text.lines().map(str::trim).find(|line| line.chars().any(|c| c.is_ascii_digit())).map(str::to_string)
+fn in_gibibytes(bytes: u64) -> String {
+    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
+}
+
+fn file(path: &str) -> Option<String> {
+    std::fs::read_to_string(path).ok().map(|text| text.trim().to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn map(facts: &[(&str, &str)]) -> BTreeMap<String, String> {
+        facts.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string())).collect()
+    }
+
     #[test]
-    fn this_machine_has_facts_and_is_the_same_as_itself() {
+    fn this_machine_is_known() {
         let facts = facts();
-        for name in ["cpu count", "memory bytes", "kernel release"] {
-            assert!(facts.contains_key(name), "{facts:?}");
+        for name in ["cpu_model", "cpus", "kernel", "memory", "memory_bytes", "command_line", "clock_source"] {
+            assert!(facts.contains_key(name), "{name} in {facts:#?}");
         }
-        assert!(changes(&facts, &facts).is_empty());
-        let mut moved = facts.clone();
-        moved.insert("kernel release".into(), "1.0".into());
-        moved.insert("clock source".into(), "hourglass".into());
-        assert_eq!(changes(&facts, &moved).len(), 1, "a clock source is no identity");
+        assert_eq!(facts["memory_bytes"], memory_bytes().to_string());
+        let host = file("/proc/sys/kernel/hostname").expect("a host name");
+        // A short name like `vm` is part of other words by chance.
+        assert!(host.len() < 6 || !facts.values().any(|value| value.contains(&host)), "{facts:#?}");
+        assert_eq!(changes(&facts, &super::facts()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_disk_under_a_folder_is_known() {
+        let folder = std::env::current_dir().expect("a folder");
+        let facts = facts_for(&folder);
+        assert!(facts.contains_key("work_filesystem"), "{facts:#?}");
+        assert!(!facts.values().any(|value| value.to_lowercase().contains("serial")));
+    }
+
+    #[test]
+    fn a_change_is_said_in_words() {
+        let before = map(&[("kernel", "6.1"), ("cpus", "2"), ("memory_bytes", "5"), ("cpu_governor", "performance")]);
+        let now = map(&[("kernel", "6.18"), ("cpus", "2"), ("memory_bytes", "4"), ("device", "vdb")]);
+        assert_eq!(
+            changes(&before, &now),
+            [
+                "cpu_governor was performance, now there is none",
+                "device was not there, now vdb",
+                "kernel was 6.1, now 6.18",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_program_may_come_but_not_go() {
+        let (without, with) = (map(&[("kernel", "6")]), map(&[("kernel", "6"), ("mkfs.xfs", "6.1.0")]));
+        assert_eq!(changes(&without, &with), Vec::<String>::new());
+        assert_eq!(changes(&with, &without), ["mkfs.xfs was 6.1.0, now there is none"]);
+    }
+
+    #[test]
+    fn versions_are_found_in_what_programs_say() {
+        let versions = [
+            ("mke2fs 1.47.0 (5-Feb-2023)\n\tUsing EXT2FS Library version 1.47.0\n", Some("1.47.0 (5-Feb-2023)")),
+            ("mkfs.xfs version 6.1.0\n", Some("6.1.0")),
+            ("mkfs.btrfs, part of btrfs-progs v6.2\n", Some("v6.2")),
+            ("fio-3.33\n", Some("fio-3.33")),
+            ("usage: mkfs2 device\n", None),
+            ("", None),
+        ];
+        for (said, version) in versions {
+            assert_eq!(version_in(said).as_deref(), version, "{said}");
+        }
+        assert_eq!(program_version("no-such-program", "-V"), None);
+    }
+
+    #[test]
+    fn models_and_choices_are_read() {
+        assert_eq!(cpu_model("processor\t: 0\nmodel\t\t: 2\nmodel name\t: AMD EPYC\n").as_deref(), Some("AMD EPYC"));
+        assert_eq!(cpu_model("CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n").as_deref(), Some("implementer 0x41 part 0xd0c"));
+        assert_eq!(cpu_model(""), None);
+        assert_eq!(chosen("always [madvise] never"), "madvise");
+        assert_eq!(chosen("none"), "none");
     }
 }

@@ -1,8 +1,12 @@
-//! What this machine can do, and what would disturb a measurement: the checks of `surefoot doctor`.
+//! What a measurement wants of a machine, and what would disturb it: one [`Check`] each, with its remedy.
+//!
+//! Looks only, changes nothing. Namespaces, memory limits and filesystems are checked where they are used (`lab`, `storage`).
 
-use crate::machine::read;
-use crate::proc;
+use crate::cpu::{KINDS, Stat, shares};
+use crate::disk;
+use crate::memory::Memory;
 use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,138 +14,302 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckStatus {
-    /// Good.
+    /// Nothing to do.
     Ok,
-    /// Not there.
+    /// Something surefoot could use is not there.
     Missing,
-    /// It works, and may spoil a measurement.
+    /// Measuring works, and the answer may suffer.
     Risky,
 }
 
-/// One thing looked at.
+/// One line of `surefoot doctor`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
-    /// What.
+    /// What was looked at.
     pub name: String,
-    /// How it is.
+    /// How it came out.
     pub status: CheckStatus,
-    /// What was seen.
+    /// What was found.
     pub found: String,
-    /// What to do about it.
+    /// What to do; none when all is well.
     pub remedy: Option<String>,
 }
 
-impl Check {
-    fn new(name: &str, status: CheckStatus, found: impl Into<String>, remedy: &str) -> Check {
-        let remedy = (status != CheckStatus::Ok).then(|| remedy.to_string());
-        Check { name: name.into(), status, found: found.into(), remedy }
-    }
+/// The window in which steal and neighbours are watched: 50 clock ticks of 10 ms, so 2 % of a CPU can be seen.
+const WINDOW: Duration = Duration::from_millis(500);
 
-    fn risky_if(name: &str, risky: bool, found: impl Into<String>, remedy: &str) -> Check {
-        Check::new(name, if risky { CheckStatus::Risky } else { CheckStatus::Ok }, found, remedy)
-    }
-}
+/// A load or neighbour above this share of a CPU is worth a word: five times what the window can resolve.
+const DISTURBING_SHARE: f64 = 0.1;
 
-/// Less free space than this leaves no room for a study's image.
-const FREE_BYTES_MIN: u64 = 2 << 30;
-
-/// More than this of a CPU used by others is a busy neighbour.
-const BUSY_SHARE_MAX: f64 = 0.10;
-
-/// A stolen share above this means that the host is overcommitted.
+/// Steal above this share is worth a word: one tick in a hundred.
 const STEAL_SHARE_MAX: f64 = 0.01;
 
-/// Looks at everything that is the machine's own; takes half a second, to see its load.
+/// An image file of 4 GiB (the default) with the template beside it, and as much again for the ledger and the log.
+const FREE_BYTES_MIN: u64 = 10 << 30;
+
+/// Clock sources that are read without leaving user space or the guest.
+const FAST_CLOCKS: &[&str] = &["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase", "stp"];
+
+/// All that a bare machine can be asked; takes half a second, in which steal and neighbours are watched.
 #[must_use]
 pub fn checks(work_folder: &Path) -> Vec<Check> {
-    let mut all = vec![root(), loop_devices(), free_space(work_folder), governor(), swap()];
-    all.extend(load());
-    all.push(clock_source());
-    all
+    let mut checks = vec![
+        root(nix::unistd::geteuid().is_root()),
+        loop_devices(Path::new("/dev/loop-control").exists()),
+        free_space(work_folder, disk::space(work_folder).map(|space| space.1)),
+    ];
+    checks.extend(disturbances());
+    checks
 }
 
-fn root() -> Check {
-    let root = nix::unistd::geteuid().is_root();
-    let status = if root { CheckStatus::Ok } else { CheckStatus::Missing };
-    Check::new("root", status, if root { "yes" } else { "no" }, "run as root to make filesystems; device = \"dir\" works without")
+/// What would disturb a measurement now.
+#[must_use]
+pub fn disturbances() -> Vec<Check> {
+    let (stat, times) = (Stat::read(), process_ticks());
+    std::thread::sleep(WINDOW);
+    let (stat_after, times_after) = (Stat::read(), process_ticks());
+    let text = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_string()).ok();
+    let stolen = stat.zip(stat_after).and_then(|(before, after)| shares(&before.total, &after.total));
+    let stolen = stolen.map(|shares| shares[KINDS.iter().position(|kind| *kind == "steal").expect("steal is a kind")]);
+    vec![
+        governor(text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").as_deref()),
+        clock_source(text("/sys/devices/system/clocksource/clocksource0/current_clocksource").as_deref()),
+        swap(Memory::read().map(|memory| (memory.swap_total, memory.swap_used()))),
+        load(text("/proc/loadavg").as_deref().and_then(load_average)),
+        steal(stolen),
+        neighbours(busiest(&times, &times_after)),
+    ]
 }
 
-fn loop_devices() -> Check {
-    let there = Path::new("/dev/loop-control").exists();
-    let status = if there { CheckStatus::Ok } else { CheckStatus::Missing };
-    Check::new("loop devices", status, if there { "/dev/loop-control" } else { "no /dev/loop-control" }, "modprobe loop")
+fn check(name: &str, status: CheckStatus, found: impl Into<String>, remedy: &str) -> Check {
+    let remedy = (status != CheckStatus::Ok).then(|| remedy.to_string());
+    Check { name: name.into(), status, found: found.into(), remedy }
 }
 
-fn free_space(folder: &Path) -> Check {
-    use crate::machine::disk_under;
-    let Ok(stat) = nix::sys::statvfs::statvfs(folder) else {
-        return Check::new("free space", CheckStatus::Missing, format!("{} can't be read", folder.display()), "name a folder with --work");
+fn risky(condition: bool) -> CheckStatus {
+    if condition { CheckStatus::Risky } else { CheckStatus::Ok }
+}
+
+fn root(is_root: bool) -> Check {
+    let (status, found) = if is_root { (CheckStatus::Ok, "yes") } else { (CheckStatus::Missing, "no: filesystems can't be made or mounted") };
+    check("root", status, found, "run surefoot as root; without, `storage.device = \"dir\"` is what works")
+}
+
+fn loop_devices(there: bool) -> Check {
+    let (status, found) = if there { (CheckStatus::Ok, "/dev/loop-control is there") } else { (CheckStatus::Missing, "no /dev/loop-control") };
+    check("loop devices", status, found, "load the kernel's module: modprobe loop")
+}
+
+fn free_space(folder: &Path, bytes: Option<u64>) -> Check {
+    let Some(bytes) = bytes else {
+        return check("free space", CheckStatus::Missing, format!("{} can't be read", folder.display()), "name a folder that exists with --work DIR");
     };
-    let free = stat.blocks_available() as u64 * stat.fragment_size() as u64;
-    let disk = disk_under(folder).map_or_else(|| "no disk: memory or network".to_string(), |(name, _)| format!("disk {name}"));
-    let found = format!("{:.1} GiB in {} ({disk})", free as f64 / (1_u64 << 30) as f64, folder.display());
-    let status = match (free < FREE_BYTES_MIN, disk.starts_with("no disk")) {
-        (true, _) => CheckStatus::Missing,
-        (_, true) => CheckStatus::Risky,
-        _ => CheckStatus::Ok,
-    };
-    Check::new("free space", status, found, "name a folder on the disk under test, with room for the image, by --work DIR")
+    let found = format!("{} in {}", gibibytes(bytes), folder.display());
+    let remedy = "free some, or name a folder on a larger disk with --work DIR; `surefoot plan` says how much a study needs";
+    check("free space", risky(bytes < FREE_BYTES_MIN), found, remedy)
 }
 
-fn governor() -> Check {
-    match read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") {
-        None => Check::new("CPU governor", CheckStatus::Ok, "none: the machine does not scale its clock, or hides it", ""),
+fn governor(name: Option<&str>) -> Check {
+    match name {
+        // Guests see no governor; their host's counts, and shows as noise.
+        None => check("CPU frequency", CheckStatus::Ok, "not in this machine's hands", ""),
         Some(name) => {
-            let remedy = "cpupower frequency-set -g performance";
-            Check::risky_if("CPU governor", name != "performance", name, remedy)
+            let remedy = "cpupower frequency-set -g performance: else the clock follows the load, and speed with it";
+            check("CPU frequency", risky(name != "performance"), format!("governor {name}"), remedy)
         }
     }
 }
 
-fn swap() -> Check {
-    let memory = read("/proc/meminfo").unwrap_or_default();
-    let used = proc::meminfo(&memory, "SwapTotal").unwrap_or(0).saturating_sub(proc::meminfo(&memory, "SwapFree").unwrap_or(0));
-    let found = if used == 0 { "not in use".to_string() } else { format!("{} MiB in use", used >> 20) };
-    Check::risky_if("swap", used > 0, found, "swapoff -a while a study runs")
+fn clock_source(name: Option<&str>) -> Check {
+    let fast = name.is_some_and(|name| FAST_CLOCKS.contains(&name));
+    let remedy = "a read of this clock costs a system call or more, and each operation is timed; see the kernel's log for why tsc is not used";
+    check("clock source", risky(!fast), name.unwrap_or("unknown"), remedy)
 }
 
-fn load() -> Vec<Check> {
-    let look = || proc::stat(&read("/proc/stat").unwrap_or_default()).all;
-    let before = look();
-    std::thread::sleep(Duration::from_millis(500));
-    let shares = look().since(before).shares();
-    let share = |name: &str| shares.iter().find(|share| share.0 == name).map_or(0.0, |share| share.1);
-    let busy = 1.0 - share("idle") - share("iowait");
-    let average = read("/proc/loadavg").unwrap_or_default();
-    let average = average.split(' ').next().unwrap_or("?").to_string();
-    let busiest = format!("{:.0} % of the CPUs busy just now, load average {average}", busy * 100.0);
-    vec![
-        Check::risky_if("load", busy > BUSY_SHARE_MAX, busiest, "stop what else runs here; `top` shows it"),
-        Check::risky_if(
-            "steal",
-            share("steal") > STEAL_SHARE_MAX,
-            format!("{:.1} % of CPU time taken by the host", share("steal") * 100.0),
-            "another guest uses the same CPUs: measure at another time, with more rounds, or on another host",
-        ),
-    ]
+fn swap(bytes: Option<(u64, u64)>) -> Check {
+    match bytes {
+        None => check("swap", CheckStatus::Ok, "unknown", ""),
+        Some((0, _)) => check("swap", CheckStatus::Ok, "none", ""),
+        Some((total, 0)) => check("swap", CheckStatus::Ok, format!("{}, not in use", gibibytes(total)), ""),
+        Some((total, used)) => {
+            let found = format!("{} of {} in use", gibibytes(used), gibibytes(total));
+            check("swap", CheckStatus::Risky, found, "find what fills the memory, then: swapoff -a && swapon -a")
+        }
+    }
 }
 
-fn clock_source() -> Check {
-    let name = read("/sys/devices/system/clocksource/clocksource0/current_clocksource").unwrap_or_else(|| "unknown".into());
-    let cheap = ["tsc", "kvm-clock", "arch_sys_counter"].contains(&name.as_str());
-    Check::risky_if("clock source", !cheap, name, "reading the time costs a system call or more here: latencies below 1 µs are its own")
+fn load(average: Option<f64>) -> Check {
+    let Some(average) = average else { return check("load", CheckStatus::Ok, "unknown", "") };
+    let status = risky(average > DISTURBING_SHARE * 5.0);
+    check("load", status, format!("{average:.2} over the last minute"), "wait until the machine is idle, or stop what runs on it")
+}
+
+fn steal(share: Option<f64>) -> Check {
+    let Some(share) = share else { return check("steal", CheckStatus::Ok, "unknown", "") };
+    let found = format!("{:.1} % of the CPUs' time goes to other guests", share * 100.0);
+    let remedy = "measure on a host of your own, or at a quieter hour; expect wide intervals and plan more rounds";
+    check("steal", risky(share > STEAL_SHARE_MAX), found, remedy)
+}
+
+fn neighbours(busiest: Option<(String, f64)>) -> Check {
+    match busiest.filter(|(_, share)| *share > DISTURBING_SHARE) {
+        None => check("neighbours", CheckStatus::Ok, "no other program is busy", ""),
+        Some((name, share)) => {
+            let found = format!("{name} uses {:.0} % of a CPU", share * 100.0);
+            check("neighbours", CheckStatus::Risky, found, "stop it, or wait until it is done")
+        }
+    }
+}
+
+fn load_average(text: &str) -> Option<f64> {
+    text.split(' ').next()?.parse().ok().filter(|load: &f64| load.is_finite())
+}
+
+/// The program that used most CPU between two looks, and its share of one CPU.
+fn busiest(before: &HashMap<u32, Process>, after: &HashMap<u32, Process>) -> Option<(String, f64)> {
+    let ours = family(after, std::process::id());
+    let grown = after.iter().filter(|(id, _)| !ours.contains(id)).map(|(id, process)| {
+        let earlier = before.get(id).map_or(process.ticks, |earlier| earlier.ticks);
+        (process.ticks.saturating_sub(earlier), process)
+    });
+    let (ticks, process) = grown.max_by_key(|(ticks, _)| *ticks)?;
+    let ticks_per_second = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK).ok()??;
+    Some((process.name.clone(), ticks as f64 / ticks_per_second as f64 / WINDOW.as_secs_f64()))
+}
+
+/// A process and all that it started.
+fn family(processes: &HashMap<u32, Process>, head: u32) -> HashSet<u32> {
+    let mut family = HashSet::from([head]);
+    loop {
+        let children = processes.iter().filter(|(id, process)| family.contains(&process.parent) && !family.contains(id));
+        let children: Vec<u32> = children.map(|(id, _)| *id).collect();
+        if children.is_empty() {
+            return family;
+        }
+        family.extend(children);
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Process {
+    name: String,
+    parent: u32,
+    ticks: u64,
+}
+
+fn process_ticks() -> HashMap<u32, Process> {
+    let Ok(folder) = std::fs::read_dir("/proc") else { return HashMap::new() };
+    let one = |entry: std::fs::DirEntry| {
+        let id: u32 = entry.file_name().to_str()?.parse().ok()?;
+        // A process may end between the listing and the reading.
+        let text = std::fs::read(entry.path().join("stat")).ok()?;
+        Some((id, process(&String::from_utf8_lossy(&text))?))
+    };
+    folder.flatten().filter_map(one).collect()
+}
+
+/// Reads a text in the form of `/proc/PID/stat` (proc_pid_stat(5)); the name in brackets may itself hold blanks and brackets.
+fn process(text: &str) -> Option<Process> {
+    let (head, tail) = text.rsplit_once(')')?;
+    let name = head.split_once('(')?.1.to_string();
+    let fields: Vec<&str> = tail.split_ascii_whitespace().collect();
+    let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
+    // After the name come state (field 3), parent (4), … utime (14), stime (15).
+    Some(Process { name, parent: u32::try_from(number(1)?).ok()?, ticks: number(11)?.checked_add(number(12)?)? })
+}
+
+fn gibibytes(bytes: u64) -> String {
+    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
-    fn every_check_that_is_not_well_has_a_remedy() {
-        let all = checks(Path::new("/"));
-        assert!(all.iter().any(|check| check.name == "steal"));
-        for check in all {
-            assert_eq!(check.status != CheckStatus::Ok, check.remedy.is_some(), "{check:?}");
+    fn every_check_of_this_machine_has_a_remedy_or_is_well() {
+        let checks = checks(Path::new("/tmp"));
+        assert_eq!(checks.len(), 9);
+        for check in checks {
+            assert_eq!(check.status == CheckStatus::Ok, check.remedy.is_none(), "{check:?}");
+            assert!(!check.found.is_empty() && check.remedy.as_deref() != Some(""), "{check:?}");
+        }
+    }
+
+    #[test]
+    fn what_disturbs_is_risky() {
+        let risky = [
+            governor(Some("powersave")),
+            clock_source(Some("acpi_pm")),
+            clock_source(None),
+            swap(Some((10 << 30, 1 << 30))),
+            load(Some(3.5)),
+            steal(Some(0.05)),
+            neighbours(Some(("cc1".into(), 0.97))),
+            free_space(Path::new("/tmp"), Some(1 << 30)),
+        ];
+        for check in risky {
+            assert_eq!(check.status, CheckStatus::Risky, "{check:?}");
+        }
+        assert_eq!(neighbours(Some(("cc1".into(), 0.97))).found, "cc1 uses 97 % of a CPU");
+    }
+
+    #[test]
+    fn what_does_not_disturb_is_well() {
+        let well = [
+            governor(Some("performance")),
+            governor(None),
+            clock_source(Some("tsc")),
+            swap(Some((0, 0))),
+            swap(Some((1 << 30, 0))),
+            load(Some(0.2)),
+            steal(Some(0.0)),
+            neighbours(None),
+            neighbours(Some(("sshd".into(), 0.02))),
+            free_space(Path::new("/tmp"), Some(100 << 30)),
+            root(true),
+            loop_devices(true),
+        ];
+        for check in well {
+            assert_eq!((check.status, &check.remedy), (CheckStatus::Ok, &None), "{check:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_missing() {
+        for check in [root(false), loop_devices(false), free_space(Path::new("/nowhere"), None)] {
+            assert_eq!(check.status, CheckStatus::Missing, "{check:?}");
+        }
+    }
+
+    #[test]
+    fn the_busiest_stranger_is_found_and_our_own_family_is_not() {
+        let own = std::process::id();
+        let one = |name: &str, parent, ticks| Process { name: name.into(), parent, ticks };
+        let before: HashMap<u32, Process> =
+            [(own, one("us", 1, 5)), (own + 1, one("ours", own, 5)), (own + 2, one("cc1", 1, 5)), (own + 3, one("sshd", 1, 900))].into();
+        let mut after = before.clone();
+        for (id, grown) in [(own, 40), (own + 1, 50), (own + 2, 30), (own + 3, 1)] {
+            after.get_mut(&id).expect("it is there").ticks += grown;
+        }
+        let (name, share) = busiest(&before, &after).expect("there is one");
+        assert_eq!(name, "cc1");
+        assert!(share > 0.0);
+    }
+
+    #[test]
+    fn a_process_line_with_an_odd_name_is_read() {
+        let text = "42 (a) (b c) S 7 42 42 0 -1 4194560 1 2 3 4 11 22 0 0 20 0 1 0 5";
+        assert_eq!(process(text), Some(Process { name: "a) (b c".into(), parent: 7, ticks: 33 }));
+        assert_eq!(process("42 (a"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_breaks_the_parsers(text in "([0-9]{0,6} )?\\(?[a-z )(]{0,9}\\)?[ 0-9SR-]{0,80}\\PC{0,9}") {
+            let _ = process(&text);
+            let _ = load_average(&text);
         }
     }
 }

@@ -1,264 +1,331 @@
-//! Telemetry of a run: counters before and after it, and once a second in between.
+//! What the machine did during a run: exact differences between its start and its end, and a sample each second.
 //!
-//! Driven by `lab::trial`. Explains a figure; never is one that a claim is about.
+//! Driven by `lab::trial` around each run. Every figure is of the whole machine, but the device's and `driver_cpu_*`.
+//! A figure that this kernel or device does not have is left out, never 0.
 
+use crate::cpu::{KINDS, Stat, own_seconds, shares};
+use crate::disk::{self, Counters};
+use crate::memory::Memory;
 use crate::metric::{Direction, Measured, Metric};
-use crate::proc::{self, Disk, Stat};
+use crate::pressure::{Pressure, RESOURCES};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Watches the machine until it is stopped.
-pub struct Sampler {
-    stop: Sender<()>,
-    thread: JoinHandle<(Snapshot, BTreeMap<String, Vec<f64>>)>,
-    before: Snapshot,
-    sources: Sources,
-}
+/// Device bytes written for each byte the workload wrote. What is still in memory at the run's end isn't counted.
+const WRITE_AMPLIFICATION: Metric = Metric::new("write_amplification", "1", Direction::Less);
+/// Flushes the device got for each durable commit. Neither is better: below 1 commits share flushes, or go without.
+const FLUSHES_PER_COMMIT: Metric = Metric::new("flushes_per_commit", "1", Direction::Neither);
 
-/// What was seen.
+/// What the machine did during one run.
 #[derive(Debug, Clone, Default)]
 pub struct Telemetry {
-    /// Figures over the whole window.
+    /// Figures of the whole run.
     pub metrics: Vec<Measured>,
-    /// Values once a second.
+    /// One value a second from the run's start: of a level (`dirty_bytes`) the level at the second's end, of a
+    /// count (`device_write_bytes`) its growth in that second.
     pub series: BTreeMap<String, Vec<f64>>,
 }
 
-/// Where to look.
-#[derive(Debug, Clone)]
-struct Sources {
-    device: Option<PathBuf>,
-    backing: Option<PathBuf>,
-    mount_point: Option<PathBuf>,
+/// Samples until it is stopped.
+#[derive(Debug)]
+pub struct Sampler {
+    targets: Targets,
+    before: Snapshot,
+    /// Dropped to stop the thread.
+    stop: Sender<()>,
+    thread: JoinHandle<Samples>,
 }
 
 impl Sampler {
-    /// Starts watching. `device` is the block device under test (`loop3`), `backing` the disk below it (`vda`).
-    #[must_use]
-    pub fn start(device: Option<&str>, backing: Option<&str>, mount_point: Option<&Path>) -> Sampler {
-        let stat = |name: &str| Path::new("/sys/class/block").join(name).join("stat");
-        let sources = Sources {
-            device: device.map(stat),
-            backing: backing.map(stat),
-            mount_point: mount_point.map(Path::to_path_buf),
-        };
-        let (stop, stopped) = channel();
-        let watched = sources.clone();
-        let before = Snapshot::take(&sources);
-        let mut last = before.clone();
-        let thread = std::thread::spawn(move || {
-            let mut series = BTreeMap::new();
-            let started = Instant::now();
-            for second in 1.. {
-                // Against the start, so that the cost of sampling does not add up.
-                let wait = Duration::from_secs(second).saturating_sub(started.elapsed());
-                if stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
-                    break;
-                }
-                let now = Snapshot::take(&watched);
-                now.add_to(&last, &mut series);
-                last = now;
-            }
-            (Snapshot::take(&watched), series)
-        });
-        Sampler { stop, thread, before, sources }
-    }
-
-    /// Stops watching.
+    /// Starts a run's telemetry: `device` is what is under the filesystem under test (`loop3`; absent: the disk under
+    /// `mount_point`, if any), `backing_device` the disk under a loop device (absent: found out).
     ///
     /// # Panics
-    /// When the sampling thread did.
+    /// When the system has no thread left to give.
+    #[must_use]
+    pub fn start(device: Option<&str>, backing_device: Option<&str>, mount_point: Option<&Path>) -> Sampler {
+        let targets = Targets::find(device, backing_device, mount_point);
+        let (stop, stopped) = channel::<()>();
+        let of_thread = targets.clone();
+        let before = Snapshot::take(&targets);
+        let first = before.clone();
+        let work = move || {
+            let mut samples = Samples::new(first);
+            while stopped.recv_timeout(samples.until_next()) == Err(RecvTimeoutError::Timeout) {
+                samples.add(Snapshot::take(&of_thread));
+            }
+            samples
+        };
+        let thread = std::thread::Builder::new().name("sampler".into()).spawn(work).expect("a thread can be had");
+        Sampler { targets, before, stop, thread }
+    }
+
+    /// Ends the run's telemetry.
+    ///
+    /// # Panics
+    /// When the sampling thread panicked.
     #[must_use]
     pub fn stop(self) -> Telemetry {
-        // The thread may have ended only by a panic, which `join` passes on.
-        let _ = self.stop.send(());
-        let (after, series) = self.thread.join().expect("the sampling thread only reads");
-        Telemetry { metrics: after.metrics_since(&self.before, &self.sources), series }
+        let after = Snapshot::take(&self.targets);
+        drop(self.stop);
+        let mut samples = self.thread.join().expect("the sampling thread does not panic");
+        samples.note_extremes(&after);
+        let mut metrics = difference(&self.before, &after);
+        metrics.extend(samples.extremes());
+        Telemetry { metrics, series: samples.series }
     }
 }
 
-/// Bytes and flushes of the device against what the workload itself asked for. `workload_bytes` and `commits` of 0
-/// mean that the workload does not know.
+/// Figures that need both the machine's and the workload's count; each is left out where either is unknown.
 #[must_use]
 pub fn derived(telemetry: &Telemetry, workload_bytes: u64, commits: u64) -> Vec<Measured> {
-    let find = |name: &str| telemetry.metrics.iter().find(|measured| measured.metric.name == name).map(|m| m.value);
-    let mut metrics = Vec::new();
-    if let (Some(bytes), 1..) = (find("device_write_bytes"), workload_bytes) {
-        metrics.push(Metric::new("write_amplification", "1", Direction::Less).at(bytes / workload_bytes as f64));
+    let value = |name: &str| telemetry.metrics.iter().find(|measured| measured.metric.name == name).map(|found| found.value);
+    let ratio = |metric: &Metric, name: &str, count: u64| Some(metric.at(value(name)? / count as f64)).filter(|_| count > 0);
+    let ratios = [
+        ratio(&WRITE_AMPLIFICATION, "device_write_bytes", workload_bytes),
+        ratio(&FLUSHES_PER_COMMIT, "device_flushes", commits),
+    ];
+    ratios.into_iter().flatten().collect()
+}
+
+/// What is looked at.
+#[derive(Debug, Clone, Default)]
+struct Targets {
+    device: Option<String>,
+    backing: Option<String>,
+    mount_point: Option<PathBuf>,
+}
+
+impl Targets {
+    fn find(device: Option<&str>, backing: Option<&str>, mount_point: Option<&Path>) -> Targets {
+        let device = match device {
+            Some(device) => disk::device_name(device),
+            None => mount_point.and_then(disk::disk_under),
+        };
+        let backing = match backing {
+            Some(backing) => disk::device_name(backing),
+            None => device.as_deref().and_then(disk::disk_below_loop),
+        };
+        Targets { device, backing, mount_point: mount_point.map(Path::to_path_buf) }
     }
-    if let (Some(flushes), 1..) = (find("device_flushes"), commits) {
-        metrics.push(Metric::new("flushes_per_commit", "1", Direction::Neither).at(flushes / commits as f64));
-    }
-    metrics
 }
 
 /// All counters at one moment.
 #[derive(Debug, Clone)]
 struct Snapshot {
     at: Instant,
-    stat: Stat,
-    own_cpu_seconds: f64,
-    device: Option<Disk>,
-    backing: Option<Disk>,
-    used_bytes: Option<f64>,
-    available_bytes: Option<u64>,
-    dirty_bytes: Option<u64>,
-    writeback_bytes: Option<u64>,
-    /// Stalled microseconds: cpu, io, memory.
-    pressure: [Option<u64>; 3],
+    stat: Option<Stat>,
+    memory: Option<Memory>,
+    device: Option<Counters>,
+    backing: Option<Counters>,
+    space_used: Option<u64>,
+    pressure: [Option<Pressure>; 3],
+    own_seconds: f64,
 }
 
 impl Snapshot {
-    fn take(sources: &Sources) -> Snapshot {
-        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-        let disk = |path: &Option<PathBuf>| proc::disk(&std::fs::read_to_string(path.as_ref()?).ok()?);
-        let memory = read("/proc/meminfo");
+    fn take(targets: &Targets) -> Snapshot {
         Snapshot {
             at: Instant::now(),
-            stat: proc::stat(&read("/proc/stat")),
-            own_cpu_seconds: own_cpu_seconds(),
-            device: disk(&sources.device),
-            backing: disk(&sources.backing),
-            used_bytes: sources.mount_point.as_deref().and_then(used_bytes),
-            available_bytes: proc::meminfo(&memory, "MemAvailable"),
-            dirty_bytes: proc::meminfo(&memory, "Dirty"),
-            writeback_bytes: proc::meminfo(&memory, "Writeback"),
-            pressure: ["cpu", "io", "memory"].map(|name| proc::pressure(&read(&format!("/proc/pressure/{name}")))),
+            stat: Stat::read(),
+            memory: Memory::read(),
+            device: targets.device.as_deref().and_then(Counters::read),
+            backing: targets.backing.as_deref().and_then(Counters::read),
+            space_used: targets.mount_point.as_deref().and_then(disk::space).map(|space| space.0),
+            pressure: RESOURCES.map(Pressure::read),
+            own_seconds: own_seconds(),
         }
-    }
-
-    fn add_to(&self, before: &Snapshot, series: &mut BTreeMap<String, Vec<f64>>) {
-        let mut add = |name: &str, value: f64| series.entry(name.to_string()).or_default().push(value);
-        for (name, share) in self.stat.all.since(before.stat.all).shares() {
-            add(&format!("cpu_{name}_share"), share);
-        }
-        if let (Some(now), Some(then)) = (self.device, before.device) {
-            let seconds = (self.at - before.at).as_secs_f64();
-            add("device_read_bytes_per_second", (now.read_bytes - then.read_bytes) / seconds);
-            add("device_write_bytes_per_second", (now.write_bytes - then.write_bytes) / seconds);
-            if let (Some(now), Some(then)) = (now.flushes, then.flushes) {
-                add("device_flushes_per_second", (now - then) / seconds);
-            }
-        }
-        for (name, value) in [("dirty_bytes", self.dirty_bytes), ("writeback_bytes", self.writeback_bytes)] {
-            if let Some(value) = value {
-                add(name, value as f64);
-            }
-        }
-    }
-
-    fn metrics_since(&self, before: &Snapshot, sources: &Sources) -> Vec<Measured> {
-        use Direction::{Less, Neither};
-        let seconds = (self.at - before.at).as_secs_f64();
-        let mut metrics = Vec::new();
-        let mut add = |name: String, unit: &'static str, direction, value| {
-            metrics.push(Metric::named(name, unit.into(), direction).at(value));
-        };
-        for (name, share) in self.stat.all.since(before.stat.all).shares() {
-            add(format!("cpu_{name}_share"), "1", Neither, share);
-        }
-        for (cpu, (now, then)) in self.stat.each.iter().zip(&before.stat.each).enumerate() {
-            for (name, share) in now.since(*then).shares().into_iter().filter(|(name, _)| *name != "idle") {
-                add(format!("cpu{cpu}_{name}_share"), "1", Neither, share);
-            }
-        }
-        let switches = self.stat.context_switches.saturating_sub(before.stat.context_switches);
-        add("context_switches_per_second".into(), "1/s", Neither, switches as f64 / seconds);
-        add("client_cpu_seconds".into(), "s", Neither, self.own_cpu_seconds - before.own_cpu_seconds);
-        add("client_cpu_share".into(), "1", Neither, (self.own_cpu_seconds - before.own_cpu_seconds) / seconds);
-        for (prefix, now, then) in
-            [("device", self.device, before.device), ("backing_device", self.backing, before.backing)]
-        {
-            if let (Some(now), Some(then)) = (now, then) {
-                for (name, unit, value) in disk_figures(now, then, seconds) {
-                    add(format!("{prefix}_{name}"), unit, Neither, value);
-                }
-            }
-        }
-        for (name, now, then) in [
-            ("cpu", self.pressure[0], before.pressure[0]),
-            ("io", self.pressure[1], before.pressure[1]),
-            ("memory", self.pressure[2], before.pressure[2]),
-        ] {
-            if let (Some(now), Some(then)) = (now, then) {
-                add(format!("pressure_{name}_share"), "1", Less, now.saturating_sub(then) as f64 / 1e6 / seconds);
-            }
-        }
-        for (name, value) in [("memory_available_bytes", self.available_bytes), ("dirty_bytes", self.dirty_bytes)] {
-            if let Some(value) = value {
-                add(name.into(), "B", Neither, value as f64);
-            }
-        }
-        if let (Some(used), Some(_)) = (self.used_bytes, &sources.mount_point) {
-            add("filesystem_used_bytes".into(), "B", Less, used);
-        }
-        metrics
     }
 }
 
-fn disk_figures(now: Disk, then: Disk, seconds: f64) -> Vec<(&'static str, &'static str, f64)> {
-    let mut figures = vec![
-        ("reads", "1", now.reads - then.reads),
-        ("read_bytes", "B", now.read_bytes - then.read_bytes),
-        ("writes", "1", now.writes - then.writes),
-        ("write_bytes", "B", now.write_bytes - then.write_bytes),
-        ("busy_share", "1", (now.busy_seconds - then.busy_seconds) / seconds),
+/// Every figure of the time between two snapshots.
+fn difference(before: &Snapshot, after: &Snapshot) -> Vec<Measured> {
+    let seconds = after.at.duration_since(before.at).as_secs_f64().max(f64::MIN_POSITIVE);
+    let mut list = List(Vec::new());
+    if let (Some(before), Some(after)) = (&before.stat, &after.stat) {
+        list.cpus(before, after);
+        let switches = after.context_switches.saturating_sub(before.context_switches);
+        list.add("context_switches_per_second".into(), "1/s", switches as f64 / seconds);
+    }
+    let own = (after.own_seconds - before.own_seconds).max(0.0);
+    list.add("driver_cpu_seconds".into(), "s", own);
+    list.add("driver_cpu_cores".into(), "1", own / seconds);
+    list.disk("device", before.device.zip(after.device), seconds);
+    list.disk("device_backing", before.backing.zip(after.backing), seconds);
+    if let (Some(before), Some(after)) = (before.space_used, after.space_used) {
+        list.add("space_used_bytes".into(), "B", after as f64);
+        list.add("space_grown_bytes".into(), "B", after as f64 - before as f64);
+    }
+    if let Some(memory) = after.memory {
+        list.add("dirty_bytes_end".into(), "B", memory.dirty as f64);
+    }
+    for (index, resource) in RESOURCES.iter().enumerate() {
+        let (Some(before), Some(after)) = (before.pressure[index], after.pressure[index]) else { continue };
+        let share = |before: u64, after: u64| after.saturating_sub(before) as f64 * 1e-6 / seconds;
+        list.add(format!("pressure_{resource}_some_share"), "1", share(before.some, after.some));
+        if let (Some(before), Some(after)) = (before.full, after.full) {
+            list.add(format!("pressure_{resource}_full_share"), "1", share(before, after));
+        }
+    }
+    list.0
+}
+
+struct List(Vec<Measured>);
+
+impl List {
+    fn add(&mut self, name: String, unit: &'static str, value: f64) {
+        // All of these explain a result; none of them is one, so none has a better side.
+        self.0.push(Metric::named(name, unit.into(), Direction::Neither).at(value));
+    }
+
+    fn cpus(&mut self, before: &Stat, after: &Stat) {
+        let of_all = shares(&before.total, &after.total);
+        self.shares("cpu", of_all);
+        for (number, ticks) in &after.cpus {
+            let of_one = before.cpu(*number).and_then(|before| shares(before, ticks));
+            self.shares(&format!("cpu_{number}"), of_one);
+        }
+    }
+
+    fn shares(&mut self, prefix: &str, shares: Option<[f64; 6]>) {
+        for (kind, share) in KINDS.iter().zip(shares.into_iter().flatten()) {
+            self.add(format!("{prefix}_{kind}_share"), "1", share);
+        }
+    }
+
+    fn disk(&mut self, prefix: &str, counters: Option<(Counters, Counters)>, seconds: f64) {
+        let Some((before, after)) = counters else { return };
+        for (name, unit, grown) in growth(&before, &after) {
+            self.add(format!("{prefix}_{name}"), unit, grown);
+        }
+        let busy = after.busy_milliseconds.saturating_sub(before.busy_milliseconds) as f64 * 1e-3;
+        self.add(format!("{prefix}_busy_share"), "1", busy / seconds);
+    }
+}
+
+/// By how much a device's counters grew.
+fn growth(before: &Counters, after: &Counters) -> Vec<(&'static str, &'static str, f64)> {
+    let grown = |before: u64, after: u64| after.saturating_sub(before) as f64;
+    let mut list = vec![
+        ("reads", "1", grown(before.reads, after.reads)),
+        ("read_bytes", "B", grown(before.read_bytes, after.read_bytes)),
+        ("writes", "1", grown(before.writes, after.writes)),
+        ("write_bytes", "B", grown(before.write_bytes, after.write_bytes)),
     ];
-    for (name, now, then) in [("flushes", now.flushes, then.flushes), ("discards", now.discards, then.discards)] {
-        if let (Some(now), Some(then)) = (now, then) {
-            figures.push((name, "1", now - then));
+    if let (Some(before), Some(after)) = (before.discards, after.discards) {
+        list.push(("discards", "1", grown(before.0, after.0)));
+        list.push(("discard_bytes", "B", grown(before.1, after.1)));
+    }
+    if let (Some(before), Some(after)) = (before.flushes, after.flushes) {
+        list.push(("flushes", "1", grown(before.0, after.0)));
+        list.push(("flush_seconds", "s", grown(before.1, after.1) * 1e-3));
+    }
+    list
+}
+
+/// What the sampling thread has gathered.
+#[derive(Debug)]
+struct Samples {
+    start: Instant,
+    /// Whole seconds that have their values.
+    seconds: usize,
+    last: Snapshot,
+    series: BTreeMap<String, Vec<f64>>,
+    available_min: Option<u64>,
+    dirty_max: Option<u64>,
+    writeback_max: Option<u64>,
+}
+
+impl Samples {
+    fn new(first: Snapshot) -> Samples {
+        let (start, series) = (first.at, BTreeMap::new());
+        let mut samples =
+            Samples { start, seconds: 0, last: first.clone(), series, available_min: None, dirty_max: None, writeback_max: None };
+        samples.note_extremes(&first);
+        samples
+    }
+
+    /// How long until the next whole second of the run ends.
+    fn until_next(&self) -> Duration {
+        (self.start + Duration::from_secs(self.seconds as u64 + 1)).saturating_duration_since(Instant::now())
+    }
+
+    fn add(&mut self, now: Snapshot) {
+        self.note_extremes(&now);
+        let whole = now.at.duration_since(self.start).as_secs() as usize;
+        let missed = whole.saturating_sub(self.seconds);
+        let interval = now.at.duration_since(self.last.at).as_secs_f64();
+        if missed == 0 || interval <= 0.0 {
+            return;
+        }
+        for (name, value) in values(&self.last, &now, interval) {
+            let series = self.series.entry(name).or_default();
+            // A figure that came late or a second that was slept over on a busy machine must not shift the others.
+            series.resize(self.seconds.max(series.len()), f64::NAN);
+            series.resize(whole, value);
+        }
+        self.seconds = whole;
+        self.last = now;
+    }
+
+    fn note_extremes(&mut self, now: &Snapshot) {
+        let Some(memory) = now.memory else { return };
+        self.available_min = Some(self.available_min.map_or(memory.available, |min| min.min(memory.available)));
+        self.dirty_max = self.dirty_max.max(Some(memory.dirty));
+        self.writeback_max = self.writeback_max.max(Some(memory.writeback));
+    }
+
+    fn extremes(&self) -> Vec<Measured> {
+        let mut list = List(Vec::new());
+        let named = [
+            ("memory_available_bytes_min", self.available_min),
+            ("dirty_bytes_max", self.dirty_max),
+            ("memory_writeback_bytes_max", self.writeback_max),
+        ];
+        for (name, value) in named {
+            if let Some(value) = value {
+                list.add(name.into(), "B", value as f64);
+            }
+        }
+        list.0
+    }
+}
+
+/// The values of one second, by the name of their series. Growth is scaled to a second: the thread wakes a little late.
+fn values(before: &Snapshot, after: &Snapshot, interval: f64) -> Vec<(String, f64)> {
+    let mut list = Vec::new();
+    if let (Some(before), Some(after)) = (&before.stat, &after.stat) {
+        for (kind, share) in KINDS.iter().zip(shares(&before.total, &after.total).into_iter().flatten()) {
+            list.push((format!("cpu_{kind}_share"), share));
+        }
+        for (number, ticks) in &after.cpus {
+            if let Some([_, _, iowait, _, _, idle]) = before.cpu(*number).and_then(|before| shares(before, ticks)) {
+                list.push((format!("cpu_{number}_busy_share"), 1.0 - iowait - idle));
+            }
+        }
+        list.push(("context_switches".into(), after.context_switches.saturating_sub(before.context_switches) as f64 / interval));
+    }
+    for (prefix, before, after) in [("device", before.device, after.device), ("device_backing", before.backing, after.backing)] {
+        let Some((before, after)) = before.zip(after) else { continue };
+        list.extend(growth(&before, &after).into_iter().map(|(name, _, grown)| (format!("{prefix}_{name}"), grown / interval)));
+        let busy = after.busy_milliseconds.saturating_sub(before.busy_milliseconds) as f64 * 1e-3;
+        list.push((format!("{prefix}_busy_share"), busy / interval));
+    }
+    if let Some(memory) = after.memory {
+        list.push(("memory_available_bytes".into(), memory.available as f64));
+        list.push(("dirty_bytes".into(), memory.dirty as f64));
+        list.push(("memory_writeback_bytes".into(), memory.writeback as f64));
+    }
+    list.extend(after.space_used.map(|used| ("space_used_bytes".into(), used as f64)));
+    for (index, resource) in RESOURCES.iter().enumerate() {
+        if let (Some(before), Some(after)) = (before.pressure[index], after.pressure[index]) {
+            let stalled = after.some.saturating_sub(before.some) as f64 * 1e-6;
+            list.push((format!("pressure_{resource}_some_share"), stalled / interval));
         }
     }
-    figures
-}
-
-/// CPU time of this process and of the children it has waited for.
-fn own_cpu_seconds() -> f64 {
-    use nix::sys::resource::{UsageWho, getrusage};
-    [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN]
-        .into_iter()
-        .filter_map(|who| getrusage(who).ok())
-        .flat_map(|usage| [usage.user_time(), usage.system_time()])
-        .map(|time| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6)
-        .sum()
-}
-
-fn used_bytes(path: &Path) -> Option<f64> {
-    let stat = nix::sys::statvfs::statvfs(path).ok()?;
-    Some((stat.blocks() - stat.blocks_free()) as f64 * stat.fragment_size() as f64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_busy_second_is_seen() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let sampler = Sampler::start(None, None, Some(folder.path()));
-        let started = Instant::now();
-        let mut turns = 0_u64;
-        while started.elapsed() < Duration::from_millis(1200) {
-            turns = std::hint::black_box(turns + 1);
-        }
-        let telemetry = sampler.stop();
-        let find = |name: &str| telemetry.metrics.iter().find(|m| m.metric.name == name).map(|m| m.value);
-        assert!(find("client_cpu_seconds").expect("always there") > 0.3, "{telemetry:?}");
-        assert!(find("filesystem_used_bytes").is_some());
-        assert_eq!(telemetry.series["cpu_user_share"].len(), 1);
-        assert!(derived(&telemetry, 1000, 10).is_empty(), "no device, no amplification");
-    }
-
-    #[test]
-    fn amplification_and_flushes_per_commit() {
-        let metric = |name, value| Metric::new(name, "1", Direction::Neither).at(value);
-        let metrics = vec![metric("device_write_bytes", 3000.0), metric("device_flushes", 20.0)];
-        let telemetry = Telemetry { metrics, series: BTreeMap::new() };
-        let values: Vec<f64> = derived(&telemetry, 1000, 10).iter().map(|measured| measured.value).collect();
-        assert_eq!(values, [3.0, 2.0]);
-        assert!(derived(&telemetry, 0, 0).is_empty());
-    }
+    list.push(("driver_cpu_cores".into(), (after.own_seconds - before.own_seconds).max(0.0) / interval));
+    list
 }
