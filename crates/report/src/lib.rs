@@ -1,1 +1,32 @@
-//! report.
+//! From a ledger to an answer: words first, then a table, charts, one self-contained HTML file, JSON for machines.
+//!
+//! Reads ledgers only; knows no study, device or process. Start at `answer.rs` (the words) and `view.rs` (the numbers).
+
+mod answer;
+mod chart;
+mod compare;
+mod html;
+pub mod input;
+mod json;
+mod judge;
+mod live;
+mod number;
+mod reproduce;
+mod terminal;
+mod view;
+mod warnings;
+
+pub use answer::answer;
+pub use compare::{compare, compare_html};
+pub use html::{html, write_html};
+pub use input::{Error, Input, load};
+pub use json::answer_json;
+pub use live::{Estimate, live_estimate};
+pub use reproduce::reproduce;
+pub use terminal::terminal;
+
+/// Whether trials failed, so that the answer has holes.
+#[must_use]
+pub fn has_holes(input: &Input) -> bool {
+    !input::Counting::of(&input.contents).failed.is_empty()
+}

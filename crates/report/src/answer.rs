@@ -1,0 +1,325 @@
+//! The answer in words. Every sentence that claims something about the measured is written here and nowhere else.
+
+use crate::input::Input;
+use crate::number::{percent, percent_number_signed, percent_signed, ratio, ratio_number, words};
+use crate::judge::{Claim, ROUNDS_FOR_CLAIMS, Subject};
+use crate::view::{Part, Row, View};
+use observe::durability::Class;
+use stats::Verdict;
+
+/// Ratios from here on read better as "1.42×" than as "42 %".
+const RATIO_FROM: f64 = 1.25;
+/// Scenarios named in one sentence; the rest are counted.
+const NAMES_MAX: usize = 4;
+/// Claims said in words; a table has all.
+const CLAIMS_MAX: usize = 8;
+
+/// The limits of every study, whatever it found.
+pub const LIMITS: &str = "Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover \
+    the variation from trial to trial and round to round on this machine only.";
+
+/// The whole answer, a sentence or two a line, the most important first.
+#[must_use]
+pub fn answer(input: &Input) -> Vec<String> {
+    let view = View::of(input);
+    let mut lines = Vec::new();
+    for part in &view.parts {
+        if view.parts.len() > 1 {
+            lines.push(format!("{}:", heading(part)));
+        }
+        lines.extend(part_answer(part, &view));
+    }
+    if view.parts.iter().all(|part| part.measured().next().is_none()) {
+        lines.truncate(0);
+        lines.push(nothing(&view));
+    }
+    lines.extend(holes(&view));
+    lines.extend(durability(&view));
+    lines.push(LIMITS.into());
+    lines
+}
+
+/// "oltp, transactions per second (more is better)".
+#[must_use]
+pub fn heading(part: &Part) -> String {
+    let better = if part.more_is_better { "more is better" } else { "less is better" };
+    format!("{}, {} ({better})", part.workload, words(&part.metric.name))
+}
+
+/// One part's sentences: the pick, what it gains, what could be as good, what mattered, the noise floor.
+#[must_use]
+pub fn part_answer(part: &Part, view: &View) -> Vec<String> {
+    let mut lines = vec![pick(part, view)];
+    if part.measured().next().is_none() {
+        return lines;
+    }
+    if !part.has_choice() {
+        lines.extend(noise_floor(part, view));
+        return lines;
+    }
+    if part.rounds_complete < ROUNDS_FOR_CLAIMS {
+        lines.push(direction_only(part));
+        return lines;
+    }
+    lines.extend(claims(part, view));
+    lines.extend(runners_up(part));
+    lines.extend(importance(part));
+    lines.extend(noise_floor(part, view));
+    lines
+}
+
+/// The first sentence.
+#[must_use]
+pub fn pick(part: &Part, view: &View) -> String {
+    let Some(best) = part.pick() else {
+        return format!("{}: nothing was measured, so there is nothing to say.", part.workload);
+    };
+    let value = centre_words(best, part, view.confidence);
+    if !part.has_choice() {
+        return format!("{}: {value}. With one scenario there is nothing to compare.", best.label);
+    }
+    if part.rounds_complete < ROUNDS_FOR_CLAIMS {
+        return format!("{} was ahead: {value}.", best.label);
+    }
+    let regret = match part.judgement.regrets.get(&best.label) {
+        Some(regret) if *regret == 0.0 => "It is shown to be the best of the scenarios measured".to_string(),
+        Some(regret) => format!("It is at most {} behind the best of the scenarios measured", percent(*regret)),
+        None => return format!("Pick {}: {value}.", best.label),
+    };
+    format!("Pick {}: {value}. {regret} ({} confidence).", best.label, percent(view.confidence))
+}
+
+fn centre_words(row: &Row, part: &Part, confidence: f64) -> String {
+    let Some(centre) = row.centre else { return "no value".into() };
+    let scale = &part.scale;
+    let what = if part.metric.unit == "1/s" || part.metric.unit == "1" { words(&part.metric.name) } else { String::new() };
+    let value = if what.is_empty() {
+        format!("{} {}", words(&part.metric.name), scale.with_unit(centre.mean))
+    } else {
+        format!("{} {what}", scale.number(centre.mean))
+    };
+    if centre.count < 2 {
+        return format!("{value} (one trial, so no interval)");
+    }
+    let interval = format!("{}–{}", scale.number(centre.low), scale.number(centre.high));
+    format!("{value} ({} interval {interval}, {} trials)", percent(confidence), centre.count)
+}
+
+fn direction_only(part: &Part) -> String {
+    let rounds = part.rounds_complete;
+    let times = if rounds == 1 { "round" } else { "rounds" };
+    format!("{rounds} {times} show a direction only: no difference is claimed. Run at least {ROUNDS_FOR_CLAIMS} rounds, better 6.")
+}
+
+/// What is claimed, what concerns the pick first: the pick against the baseline, then the declared family.
+fn claims(part: &Part, view: &View) -> Vec<String> {
+    let Some(best) = part.pick() else { return Vec::new() };
+    let mut sentences: Vec<&Claim> = part.claim_of(&best.label).into_iter().filter(|claim| claim.exploratory).collect();
+    let (near, far): (Vec<&Claim>, Vec<&Claim>) = part.judgement.claims.iter().partition(|claim| concerns(claim, best, part));
+    sentences.extend(near.into_iter().chain(far));
+    let more = sentences.len().saturating_sub(CLAIMS_MAX);
+    let said = sentences.iter().take(CLAIMS_MAX).map(|claim| claim_sentence(claim, part, view.margin, view.confidence));
+    let left_out = (more > 0).then(|| format!("{more} more comparisons are in the report's table of claims."));
+    said.chain(left_out).collect()
+}
+
+/// Whether a claim is about a scenario, or about a level that it has.
+fn concerns(claim: &Claim, row: &Row, part: &Part) -> bool {
+    match &claim.subject {
+        Subject::Level { factor, .. } => part.judgement.factors > 1 || row.levels.get(factor).is_some_and(|level| claim.names_one(level)),
+        Subject::Scenario { .. } | Subject::Control { .. } => claim.names_one(&row.label),
+    }
+}
+
+/// A claim as a sentence: who, how much, how sure, and the verdict.
+#[must_use]
+pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) -> String {
+    let (a, b) = claim.names();
+    let averaged = match &claim.subject {
+        Subject::Level { factor, .. } if part.judgement.factors > 1 => format!(" ({}, averaged over the other factors)", short_factor(factor)),
+        _ => String::new(),
+    };
+    let interval = interval_words(claim, confidence);
+    match claim.verdict {
+        None => format!("{a} {} {b}{averaged}, from {} rounds: a direction only.", size_words(claim, part), claim.rounds),
+        Some(Verdict::Faster | Verdict::Slower) => format!("{a} {} {b}{averaged} ({interval}).", size_words(claim, part)),
+        Some(Verdict::Negligible) => format!(
+            "{a} {} {b}{averaged} ({interval}): real, but smaller than the {} that matters.",
+            size_words(claim, part),
+            percent(margin)
+        ),
+        Some(Verdict::Equivalent) => format!(
+            "{a} and {b}{averaged} can't be told apart within {}: no difference found, and the data rule out more than ±{}.",
+            percent(margin),
+            percent(claim.ruled_out)
+        ),
+        Some(Verdict::Inconclusive) => {
+            // An interval is one comparison's; the verdict answers for all of them together.
+            let corrected = if claim.low > 1.0 || claim.high < 1.0 { ", which is not enough among so many comparisons" } else { "" };
+            format!(
+                "{a} against {b}{averaged} is inconclusive ({interval}{corrected}): differences below {} could not be seen.",
+                percent(claim.visible)
+            )
+        }
+    }
+}
+
+/// "is 1.42×", "is 3.1 % faster than", "takes 12 % less time than".
+fn size_words(claim: &Claim, part: &Part) -> String {
+    let r = claim.ratio;
+    let large = r >= RATIO_FROM || r <= 1.0 / RATIO_FROM;
+    let is_time = matches!(part.metric.unit.as_ref(), "s" | "µs");
+    let is_rate = part.metric.unit.ends_with("/s");
+    let change = percent((r - 1.0).abs());
+    match (part.more_is_better, large) {
+        (false, true) if is_time => format!("takes {} the time of", ratio(r)),
+        (false, false) if is_time => format!("takes {change} {} time than", if r < 1.0 { "less" } else { "more" }),
+        (_, true) => format!("is {}", ratio(r)),
+        (true, false) if is_rate => format!("is {change} {} than", if r > 1.0 { "faster" } else { "slower" }),
+        (_, false) => format!("is {change} {} than", if r > 1.0 { "higher" } else { "lower" }),
+    }
+}
+
+/// "95 % interval 1.35–1.49" or "95 % interval +1.8 to +4.6 %".
+#[must_use]
+pub fn interval_words(claim: &Claim, confidence: f64) -> String {
+    let large = claim.ratio >= RATIO_FROM || claim.ratio <= 1.0 / RATIO_FROM;
+    let sure = percent(confidence);
+    if large {
+        return format!("{sure} interval {}–{}", ratio_number(claim.low), ratio_number(claim.high));
+    }
+    let ends = (percent_number_signed(claim.low - 1.0), percent_number_signed(claim.high - 1.0));
+    format!("{sure} interval {} to {} %", ends.0, ends.1)
+}
+
+/// The verdict in a table's cell.
+#[must_use]
+pub fn verdict_words(claim: &Claim, part: &Part) -> String {
+    let is_speed = part.metric.unit.ends_with("/s") || matches!(part.metric.unit.as_ref(), "s" | "µs");
+    match claim.verdict {
+        None => "direction only".into(),
+        Some(Verdict::Faster) => if is_speed { "faster" } else { "better" }.into(),
+        Some(Verdict::Slower) => if is_speed { "slower" } else { "worse" }.into(),
+        Some(Verdict::Negligible) => "real but negligible".into(),
+        Some(Verdict::Equivalent) => "equivalent".into(),
+        Some(Verdict::Inconclusive) => "can't tell".into(),
+    }
+}
+
+/// Those that could be as good as the pick.
+fn runners_up(part: &Part) -> Option<String> {
+    let mut candidates = part.measured().filter(|row| part.pick().is_some_and(|best| best.label != row.label) && part.judgement.best_set.contains(&row.label) && !row.control);
+    let names: Vec<&str> = candidates.by_ref().take(NAMES_MAX).map(|row| row.label.as_str()).collect();
+    let more = candidates.count();
+    let list = match (names.len(), more) {
+        (0, _) => return None,
+        (_, 0) => and_list(&names),
+        (_, more) => format!("{} and {more} more", names.join(", ")),
+    };
+    Some(format!("Not ruled out as the best: {list}."))
+}
+
+fn and_list(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_string(),
+        [init @ .., last] => format!("{} and {last}", init.join(", ")),
+    }
+}
+
+fn importance(part: &Part) -> Option<String> {
+    if part.judgement.importance.len() < 2 {
+        return None;
+    }
+    let shares: Vec<String> = part
+        .judgement
+        .importance
+        .iter()
+        .map(|share| {
+            let swing = share.swing.map(|swing| format!(" (best level over worst: {})", percent_signed(swing))).unwrap_or_default();
+            format!("{} {}{swing}", share.name, percent_whole(share.share))
+        })
+        .collect();
+    Some(format!("What mattered, as share of the variation: {}; noise {}.", shares.join(", "), percent_whole(part.judgement.noise_share)))
+}
+
+/// Shares of variation are known to a percent at best.
+#[must_use]
+pub fn percent_whole(share: f64) -> String {
+    if share > 0.0 && share < 0.01 { "under 1 %".into() } else { format!("{:.0} %", share * 100.0) }
+}
+
+/// What the A/A control saw.
+#[must_use]
+pub fn noise_floor(part: &Part, view: &View) -> Option<String> {
+    let control = part.judgement.control.as_ref()?;
+    let size = percent((control.ratio - 1.0).abs());
+    let interval = interval_words(control, view.confidence);
+    Some(format!("Noise floor: the same scenario measured twice under two names differed by {size} ({interval})."))
+}
+
+/// The last part of a dotted path: what people call the factor.
+#[must_use]
+pub fn short_factor(factor: &str) -> String {
+    words(factor.rsplit('.').next().unwrap_or(factor))
+}
+
+fn nothing(view: &View) -> String {
+    match view.failed_total {
+        0 => "No trial has finished yet: there is no answer.".into(),
+        failed => format!("No trial finished and {failed} failed: there is no answer. The failures are listed below."),
+    }
+}
+
+/// What is missing, scenario by scenario.
+#[must_use]
+pub fn holes(view: &View) -> Vec<String> {
+    let holed = |row: &&Row| row.failed > 0;
+    let rows: Vec<&Row> = view.parts.iter().flat_map(|part| part.rows.iter().filter(holed)).collect();
+    let mut lines: Vec<String> = rows
+        .iter()
+        .take(NAMES_MAX)
+        .map(|row| {
+            let trials = row.failed + row.centre.map_or(0, |centre| centre.count);
+            let why = view.failure_of(&row.label).map(|why| format!(" ({why})")).unwrap_or_default();
+            let kept = if row.centre.is_some() { "; it is compared by the rounds it finished" } else { "; it is not part of the answer" };
+            format!("Hole: {} of {trials} trials of {} failed{why}{kept}.", row.failed, row.label)
+        })
+        .collect();
+    if rows.len() > NAMES_MAX {
+        lines.push(format!("{} more scenarios have failed trials.", rows.len() - NAMES_MAX));
+    }
+    lines
+}
+
+/// Marks scenarios whose speed is bought with safety.
+#[must_use]
+pub fn durability(view: &View) -> Vec<String> {
+    let mut lines = Vec::new();
+    for part in view.parts.iter().filter(|part| part.durability_differs) {
+        let safest = part.rows.iter().map(|row| row.durability).min().unwrap_or(Class::KeepsAcknowledged);
+        for class in [Class::LosesRecent, Class::MayCorrupt, Class::LosesAll].into_iter().filter(|class| *class > safest) {
+            let names: Vec<&str> = part.rows.iter().filter(|row| row.durability == class).map(|row| row.label.as_str()).collect();
+            if names.is_empty() {
+                continue;
+            }
+            let shown = if names.len() > NAMES_MAX {
+                format!("{} and {} more", names[..NAMES_MAX].join(", "), names.len() - NAMES_MAX)
+            } else {
+                and_list(&names)
+            };
+            let whose = if names.len() == 1 { "its" } else { "their" };
+            lines.push(format!("{shown}: after a power cut, {}; {whose} speed is not comparable with scenarios that are safe.", consequence(class)));
+        }
+    }
+    lines
+}
+
+fn consequence(class: Class) -> &'static str {
+    match class {
+        Class::KeepsAcknowledged => "every acknowledged commit is kept",
+        Class::LosesRecent => "the last seconds of acknowledged commits may be lost",
+        Class::MayCorrupt => "the data may be corrupt",
+        Class::LosesAll => "everything is lost",
+    }
+}

@@ -1,0 +1,351 @@
+//! Charts as SVG text: the writer, the axes and the colours that all charts share; one file a chart below.
+//!
+//! Presentation attributes only, no scripts, no classes: the same text stands in the page and in any SVG viewer.
+//! Laid out 400 units wide with text of 13, so that on a phone of 390 pixels no text falls below 11 pixels.
+
+pub mod forest;
+pub mod latency;
+pub mod ranking;
+pub mod shares;
+pub mod throughput;
+pub mod trust;
+
+use std::fmt::Write;
+
+/// Width of every full-size chart, in its own units.
+pub const WIDTH: f64 = 400.0;
+/// Size of ordinary text.
+pub const TEXT: f64 = 13.0;
+
+/// Okabe and Ito's colours in this order; the last, black, is the text's colour so that it shows on dark pages.
+const COLOURS: [&str; 7] = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "currentColor"];
+
+/// The colour of the `index`th scenario.
+#[must_use]
+pub fn colour(index: usize) -> &'static str {
+    COLOURS[index % COLOURS.len()]
+}
+
+/// Text that may stand between tags and inside quoted attributes.
+#[must_use]
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            // Control characters are not allowed in XML, not even escaped.
+            c if c.is_control() && !matches!(c, '\n' | '\t') => escaped.push('\u{fffd}'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Where text is anchored.
+#[derive(Debug, Clone, Copy)]
+pub enum Anchor {
+    /// Left end at the point.
+    Start,
+    /// Centre at the point.
+    Middle,
+    /// Right end at the point.
+    End,
+}
+
+/// One drawing in the making. Coordinates have one decimal: a tenth of a unit can't be seen.
+pub struct Svg {
+    id: String,
+    body: String,
+}
+
+impl Svg {
+    /// An empty drawing; `id` is unique on the page and made of letters, digits and dashes.
+    #[must_use]
+    pub fn new(id: &str) -> Svg {
+        let id = id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        Svg { id, body: String::new() }
+    }
+
+    /// The whole element, with what a screen reader says.
+    #[must_use]
+    pub fn finish(self, width: f64, height: f64, title: &str, description: &str) -> String {
+        let Svg { id, body } = self;
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"{id}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" \
+             viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"system-ui,sans-serif\" font-size=\"{TEXT}\" \
+             fill=\"currentColor\"><title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>{body}</svg>",
+            escape(title),
+            escape(description),
+        )
+    }
+
+    /// Text with its baseline at `y`.
+    pub fn text(&mut self, x: f64, y: f64, anchor: Anchor, text: &str) {
+        self.styled_text(x, y, anchor, "", text);
+    }
+
+    /// Text in the paler tone of axes and notes.
+    pub fn faint_text(&mut self, x: f64, y: f64, anchor: Anchor, text: &str) {
+        self.styled_text(x, y, anchor, " fill-opacity=\"0.72\"", text);
+    }
+
+    /// Text in bold.
+    pub fn bold_text(&mut self, x: f64, y: f64, anchor: Anchor, text: &str) {
+        self.styled_text(x, y, anchor, " font-weight=\"600\"", text);
+    }
+
+    fn styled_text(&mut self, x: f64, y: f64, anchor: Anchor, style: &str, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
+        };
+        let _ = write!(self.body, "<text x=\"{x:.1}\" y=\"{y:.1}\"{anchor}{style}>{}</text>", escape(text));
+    }
+
+    /// A straight line.
+    pub fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: &str, width: f64) {
+        let ((x1, y1), (x2, y2)) = (from, to);
+        let _ = write!(
+            self.body,
+            "<path d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\" stroke=\"{stroke}\" stroke-width=\"{width}\"/>"
+        );
+    }
+
+    /// A hair line of the grid.
+    pub fn grid_line(&mut self, from: (f64, f64), to: (f64, f64)) {
+        let ((x1, y1), (x2, y2)) = (from, to);
+        let _ = write!(
+            self.body,
+            "<path d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\" stroke=\"currentColor\" stroke-opacity=\"0.15\"/>"
+        );
+    }
+
+    /// A dashed line that marks a reference.
+    pub fn reference_line(&mut self, from: (f64, f64), to: (f64, f64)) {
+        let ((x1, y1), (x2, y2)) = (from, to);
+        let _ = write!(
+            self.body,
+            "<path d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\" stroke=\"currentColor\" stroke-opacity=\"0.6\" \
+             stroke-dasharray=\"4 3\"/>"
+        );
+    }
+
+    /// A line through points; `tip` is shown when the pointer is over it.
+    pub fn polyline(&mut self, points: &[(f64, f64)], stroke: &str, width: f64, opacity: f64, tip: &str) {
+        if points.is_empty() {
+            return;
+        }
+        let _ = write!(
+            self.body,
+            "<path fill=\"none\" stroke-linejoin=\"round\" stroke=\"{stroke}\" stroke-width=\"{width}\" \
+             stroke-opacity=\"{opacity}\" d=\"M"
+        );
+        for (i, (x, y)) in points.iter().enumerate() {
+            let _ = write!(self.body, "{}{x:.1} {y:.1}", if i == 0 { "" } else { "L" });
+        }
+        self.body.push_str("\">");
+        self.tip(tip);
+        self.body.push_str("</path>");
+    }
+
+    /// A filled rectangle; `tip` is shown when the pointer is over it.
+    pub fn rectangle(&mut self, corner: (f64, f64), size: (f64, f64), fill: &str, opacity: f64, tip: &str) {
+        let ((x, y), (width, height)) = (corner, size);
+        let _ = write!(
+            self.body,
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{fill}\" \
+             fill-opacity=\"{opacity}\">"
+        );
+        self.tip(tip);
+        self.body.push_str("</rect>");
+    }
+
+    /// The mark of scenario `index`: colour and shape both, so that neither alone must be seen.
+    pub fn mark(&mut self, index: usize, x: f64, y: f64, radius: f64, opacity: f64, tip: &str) {
+        let path = mark_path(index, x, y, radius);
+        let fill = colour(index);
+        let _ = write!(
+            self.body,
+            "<path d=\"{path}\" fill=\"{fill}\" fill-opacity=\"{opacity}\" stroke=\"currentColor\" \
+             stroke-width=\"0.6\" stroke-opacity=\"{opacity}\">"
+        );
+        self.tip(tip);
+        self.body.push_str("</path>");
+    }
+
+    fn tip(&mut self, tip: &str) {
+        if !tip.is_empty() {
+            let _ = write!(self.body, "<title>{}</title>", escape(tip));
+        }
+    }
+}
+
+/// Seven shapes: circle, square, diamond, triangle up, triangle down, plus, bar.
+fn mark_path(index: usize, x: f64, y: f64, r: f64) -> String {
+    match index % COLOURS.len() {
+        0 => format!("M{:.1} {y:.1}a{r:.1} {r:.1} 0 1 0 {:.1} 0a{r:.1} {r:.1} 0 1 0 {:.1} 0z", x - r, 2.0 * r, -2.0 * r),
+        1 => format!("M{:.1} {:.1}h{:.1}v{:.1}h{:.1}z", x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8, -r * 1.8),
+        2 => format!("M{x:.1} {:.1}l{q:.1} {q:.1}l-{q:.1} {q:.1}l-{q:.1} -{q:.1}z", y - r * 1.25, q = r * 1.25),
+        3 => format!("M{x:.1} {:.1}l{:.1} {:.1}h{:.1}z", y - r * 1.2, r * 1.15, r * 2.1, -r * 2.3),
+        4 => format!("M{x:.1} {:.1}l{:.1} {:.1}h{:.1}z", y + r * 1.2, r * 1.15, -r * 2.1, -r * 2.3),
+        5 => {
+            let (arm, wide) = (r * 1.2, r * 0.42);
+            let step = arm - wide;
+            format!(
+                "M{:.1} {:.1}h{w:.1}v{step:.1}h{step:.1}v{w:.1}h-{step:.1}v{step:.1}h-{w:.1}v-{step:.1}h-{step:.1}v-{w:.1}h{step:.1}z",
+                x - wide,
+                y - arm,
+                w = wide * 2.0
+            )
+        }
+        _ => format!("M{:.1} {:.1}h{:.1}v{:.1}h{:.1}z", x - r * 1.2, y - r * 0.5, r * 2.4, r, -r * 2.4),
+    }
+}
+
+/// From values to coordinates, straight or logarithmic.
+#[derive(Debug, Clone, Copy)]
+pub struct Axis {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+    logarithmic: bool,
+}
+
+impl Axis {
+    /// A straight axis that holds `low..high` between the coordinates `from` and `to`, with a little air.
+    #[must_use]
+    pub fn linear(low: f64, high: f64, from: f64, to: f64) -> Axis {
+        let air = if high > low { (high - low) * 0.04 } else { low.abs().max(1.0) * 0.04 };
+        Axis { low: low - air, high: high + air, from, to, logarithmic: false }
+    }
+
+    /// A straight axis from exactly `low` to exactly `high`.
+    #[must_use]
+    pub fn exact(low: f64, high: f64, from: f64, to: f64) -> Axis {
+        Axis { low, high: if high > low { high } else { low + 1.0 }, from, to, logarithmic: false }
+    }
+
+    /// A logarithmic axis; both ends are above 0.
+    #[must_use]
+    pub fn logarithmic(low: f64, high: f64, from: f64, to: f64) -> Axis {
+        let air = (high / low).powf(0.04).max(1.01);
+        Axis { low: low / air, high: high * air, from, to, logarithmic: true }
+    }
+
+    /// Logarithmic where the values span more than a factor of four, as a straight one would press most dots together.
+    #[must_use]
+    pub fn fitting(low: f64, high: f64, from: f64, to: f64) -> Axis {
+        if low > 0.0 && high / low > 4.0 { Axis::logarithmic(low, high, from, to) } else { Axis::linear(low, high, from, to) }
+    }
+
+    /// Whether equal distances are equal ratios.
+    #[must_use]
+    pub fn is_logarithmic(&self) -> bool {
+        self.logarithmic
+    }
+
+    /// The coordinate of a value, kept on the axis.
+    #[must_use]
+    pub fn at(&self, value: f64) -> f64 {
+        let share = if self.logarithmic {
+            (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        self.from + (self.to - self.from) * share.clamp(0.0, 1.0)
+    }
+
+    /// About `count` round values on the axis.
+    #[must_use]
+    pub fn ticks(&self, count: usize) -> Vec<f64> {
+        if self.logarithmic && self.high / self.low > 4.0 {
+            return self.logarithmic_ticks(count);
+        }
+        let step = round_step((self.high - self.low) / count as f64);
+        let first = (self.low / step).ceil() as i64;
+        (first..).map(|i| i as f64 * step).take_while(|value| *value <= self.high + step * 1e-9).take(50).collect()
+    }
+
+    fn logarithmic_ticks(&self, count: usize) -> Vec<f64> {
+        let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
+        let inside = |steps: &[f64]| -> Vec<f64> {
+            let all = decades.clone().flat_map(|decade| steps.iter().map(move |step| step * 10f64.powi(decade)));
+            all.filter(|value| (self.low..=self.high).contains(value)).collect()
+        };
+        let finest = [&[1.0, 2.0, 5.0][..], &[1.0, 3.0], &[1.0]].map(inside);
+        let fitting = finest.iter().find(|ticks| ticks.len() <= count + 1).unwrap_or(&finest[2]);
+        // Many decades: every second, third … of them.
+        let keep = fitting.len().div_ceil(count + 1).max(1);
+        fitting.iter().copied().step_by(keep).collect()
+    }
+}
+
+/// 1, 2 or 5 times a power of ten, at least `rough`.
+fn round_step(rough: f64) -> f64 {
+    let power = 10f64.powf(rough.abs().max(1e-300).log10().floor());
+    [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * power).find(|step| *step >= rough * 0.999).unwrap_or(power * 10.0)
+}
+
+/// A label for a tick: no more decimals than the step between ticks needs.
+#[must_use]
+pub fn tick_label(value: f64, ticks: &[f64]) -> String {
+    let step = ticks.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(f64::INFINITY, f64::min);
+    let decimals = if step.is_finite() && step > 0.0 { (-(step * 1.0001).log10().floor()).clamp(0.0, 6.0) as usize } else { 0 };
+    if value.abs() >= 1e4 {
+        return crate::number::figure(value);
+    }
+    format!("{:.decimals$}", if value.abs() < step * 1e-6 { 0.0 } else { value }).replace('-', "−")
+}
+
+/// Labels cut so that they fit: about `room` units at the chart's text size.
+#[must_use]
+pub fn fitted(label: &str, room: f64) -> String {
+    // 0.56 of the size is a system font's mean width; measured in Chromium with DejaVu Sans, the widest default, it is 0.6.
+    let letters = (room / (TEXT * 0.6)).max(4.0) as usize;
+    if label.chars().count() <= letters {
+        return label.to_string();
+    }
+    let head: String = label.chars().take(letters.saturating_sub(1)).collect();
+    format!("{}…", head.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn hostile_text_stays_text() {
+        let mut svg = Svg::new("a\"><script>");
+        svg.text(0.0, 0.0, Anchor::Start, "<script>alert('x')</script>");
+        let text = svg.finish(10.0, 10.0, "\"<b>", "\u{1}");
+        assert!(!text.contains("<script"), "{text}");
+        assert!(text.contains("id=\"a---script-\""), "{text}");
+        assert!(!text.contains('\u{1}'));
+    }
+
+    #[test]
+    fn ticks_are_round() {
+        assert_eq!(Axis::exact(0.0, 10.0, 0.0, 1.0).ticks(5), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        let ticks = Axis::logarithmic(10.0, 10_000.0, 0.0, 1.0).ticks(4);
+        assert_eq!(ticks, [10.0, 100.0, 1000.0, 10_000.0]);
+        assert_eq!(tick_label(0.5, &[0.0, 0.5]), "0.5");
+        assert_eq!(tick_label(2500.0, &[2500.0, 2600.0]), "2500");
+    }
+
+    proptest! {
+        #[test]
+        fn an_axis_keeps_order_and_bounds(low in -1e6..1e6f64, span in 1e-3..1e6f64, share in 0.0..1.0f64) {
+            let axis = Axis::fitting(low, low + span, 10.0, 90.0);
+            let (a, b) = (axis.at(low), axis.at(low + span * share));
+            prop_assert!((10.0..=90.0).contains(&a) && (10.0..=90.0).contains(&b) && b >= a - 1e-9);
+            prop_assert!(axis.ticks(5).len() <= 12);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Is it real: every claim's ratio with its interval, the band in which a difference does not matter, and the verdict.
+
+use super::{Anchor, Axis, Svg, TEXT, WIDTH, fitted};
+use crate::answer::{interval_words, short_factor, verdict_words};
+use crate::number::ratio_precise;
+use crate::judge::{Claim, Subject};
+use crate::view::Part;
+use stats::Verdict;
+
+const ROW: f64 = 46.0;
+const TOP: f64 = 8.0;
+/// More rows than this make no picture; the table below has them all.
+pub const ROWS_MAX: usize = 60;
+
+/// The chart of one workload's claims, the control last; `None` without claims.
+#[must_use]
+pub fn draw(id: &str, part: &Part, margin: f64) -> Option<String> {
+    let claims: Vec<&Claim> = part.judgement.claims.iter().take(ROWS_MAX).chain(&part.judgement.control).collect();
+    if claims.is_empty() {
+        return None;
+    }
+    let reach = 1.0 + 1.5 * margin;
+    let low = claims.iter().map(|claim| claim.low.min(claim.ratio)).fold(1.0 / reach, f64::min);
+    let high = claims.iter().map(|claim| claim.high.max(claim.ratio)).fold(reach, f64::max);
+    // An interval from few rounds may reach from nothing to a thousandfold: the arrow at the edge is enough.
+    let axis = Axis::logarithmic(low.max(0.02), high.min(50.0), 10.0, WIDTH - 10.0);
+    let bottom = TOP + ROW * claims.len() as f64;
+    let mut svg = Svg::new(id);
+    let band = (axis.at(1.0 / (1.0 + margin)), axis.at(1.0 + margin));
+    svg.rectangle((band.0, TOP), (band.1 - band.0, bottom - TOP), "currentColor", 0.09, "differences in here do not matter");
+    let ticks = axis.ticks(5);
+    for tick in &ticks {
+        let x = axis.at(*tick);
+        svg.grid_line((x, TOP), (x, bottom));
+        svg.faint_text(x.clamp(16.0, WIDTH - 16.0), bottom + 16.0, Anchor::Middle, &super::tick_label(*tick, &ticks));
+    }
+    svg.reference_line((axis.at(1.0), TOP), (axis.at(1.0), bottom));
+    for (i, claim) in claims.iter().enumerate() {
+        draw_claim(&mut svg, claim, part, &axis, TOP + ROW * i as f64);
+    }
+    let better = if part.more_is_better { "better →" } else { "← better" };
+    svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &format!("ratio, log   {better}"));
+    let title = format!("{}: ratios with their intervals", part.workload);
+    Some(svg.finish(WIDTH, bottom + 42.0, &title, "Each line is a comparison of two scenarios or two levels of a factor."))
+}
+
+fn draw_claim(svg: &mut Svg, claim: &Claim, part: &Part, axis: &Axis, top: f64) {
+    let (a, b) = claim.names();
+    let verdict = verdict_words(claim, part);
+    let about = match &claim.subject {
+        Subject::Level { factor, .. } => format!("{}: {a} vs {b}", short_factor(factor)),
+        Subject::Scenario { .. } => format!("{a} vs {b}"),
+        Subject::Control { .. } => "A/A control: the same scenario twice".into(),
+    };
+    let room = WIDTH - 14.0 - verdict.chars().count() as f64 * TEXT * 0.6;
+    svg.text(4.0, top + 14.5, Anchor::Start, &fitted(&about, room));
+    let is_plain = !matches!(claim.verdict, Some(Verdict::Faster | Verdict::Slower));
+    if is_plain {
+        svg.faint_text(WIDTH - 4.0, top + 14.5, Anchor::End, &verdict);
+    } else {
+        svg.bold_text(WIDTH - 4.0, top + 14.5, Anchor::End, &verdict);
+    }
+    let y = top + 30.0;
+    let (low, high) = (axis.at(claim.low), axis.at(claim.high));
+    svg.line((low, y), (high, y), "currentColor", 1.6);
+    for end in [low, high] {
+        svg.line((end, y - 4.0), (end, y + 4.0), "currentColor", 1.6);
+    }
+    let tip = format!("{about}: {} ({}), {verdict}", ratio_precise(claim.ratio), interval_words(claim, part.confidence));
+    // Filled when the difference is shown, pale when it is not.
+    svg.mark(0, axis.at(claim.ratio), y, 5.5, if is_plain { 0.35 } else { 1.0 }, &tip);
+}

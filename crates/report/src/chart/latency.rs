@@ -1,0 +1,99 @@
+//! The tail of latency: each scenario's merged histogram as a line, x = 1/(1−q) on a log scale, as HDR plots do.
+//!
+//! Merged counts, never averages of percentiles.
+
+use super::{Anchor, Axis, Svg, TEXT, WIDTH, fitted, tick_label};
+use crate::number::Scale;
+use observe::latency::Latency;
+use observe::metric::{Direction, Metric};
+
+/// As many lines as there are colours that can be told apart.
+pub const LINES_MAX: usize = 7;
+const LEFT: f64 = 52.0;
+const TOP: f64 = 10.0;
+const HEIGHT: f64 = 230.0;
+/// A quantile needs this many operations beyond it before it is drawn: fewer is one unlucky second.
+const BEYOND_MIN: f64 = 10.0;
+
+/// One scenario's line.
+pub struct Curve<'a> {
+    /// Place in the plan: colour and shape.
+    pub index: usize,
+    /// Label.
+    pub label: &'a str,
+    /// Latencies of all its runs.
+    pub latency: &'a Latency,
+}
+
+/// The chart of one operation; `None` when nothing was counted.
+#[must_use]
+pub fn draw(id: &str, operation: &str, curves: &[Curve]) -> Option<String> {
+    let curves: Vec<&Curve> = curves.iter().filter(|curve| curve.latency.count() > 0).take(LINES_MAX).collect();
+    let points: Vec<Vec<(f64, f64)>> = curves.iter().map(|curve| quantiles(curve.latency)).collect();
+    let all = || points.iter().flatten();
+    let high = all().map(|point| point.1).fold(0.0, f64::max);
+    let low = all().map(|point| point.1).fold(f64::INFINITY, f64::min);
+    let far = all().map(|point| point.0).fold(10.0, f64::max);
+    if !low.is_finite() || high <= 0.0 {
+        return None;
+    }
+    let scale = Scale::of(&Metric::new("latency", "µs", Direction::Less), high);
+    let bottom = TOP + HEIGHT;
+    let x_axis = Axis::logarithmic(1.0, far, LEFT, WIDTH - 14.0);
+    let y_axis = Axis::fitting(scale.apply(low), scale.apply(high), bottom, TOP);
+    let mut svg = Svg::new(id);
+    draw_axes(&mut svg, &x_axis, &y_axis, bottom, far);
+    for (curve, line) in curves.iter().zip(&points) {
+        let coordinates: Vec<(f64, f64)> = line.iter().map(|(x, y)| (x_axis.at(*x), y_axis.at(scale.apply(*y)))).collect();
+        svg.polyline(&coordinates, super::colour(curve.index), 2.0, 1.0, curve.label);
+        for ((tail, value), (x, y)) in line.iter().zip(&coordinates).filter(|((tail, _), _)| is_labelled(*tail)) {
+            let tip = format!("{}: {} of operations within {}", curve.label, share(*tail), scale.with_unit(*value));
+            svg.mark(curve.index, *x, *y, 4.0, 1.0, &tip);
+        }
+    }
+    svg.faint_text(WIDTH / 2.0, bottom + 36.0, Anchor::Middle, &format!("share of operations that took at most so long ({})", scale.unit));
+    let mut y = bottom + 58.0;
+    for curve in &curves {
+        svg.mark(curve.index, 12.0, y - 4.5, 4.5, 1.0, "");
+        let p99 = scale.with_unit(curve.latency.microseconds_at(0.99));
+        svg.text(24.0, y, Anchor::Start, &fitted(curve.label, WIDTH - 40.0 - (p99.chars().count() + 5) as f64 * TEXT * 0.6));
+        svg.faint_text(WIDTH - 4.0, y, Anchor::End, &format!("p99 {p99}"));
+        y += 20.0;
+    }
+    Some(svg.finish(WIDTH, y - 6.0, &format!("Latency of {operation} by quantile"), "Lower is better; the right end is the slowest operations."))
+}
+
+fn draw_axes(svg: &mut Svg, x_axis: &Axis, y_axis: &Axis, bottom: f64, far: f64) {
+    let ticks = y_axis.ticks(5);
+    for tick in &ticks {
+        let y = y_axis.at(*tick);
+        svg.grid_line((LEFT, y), (WIDTH - 14.0, y));
+        svg.faint_text(LEFT - 6.0, y + 4.5, Anchor::End, &tick_label(*tick, &ticks));
+    }
+    let tails = [2.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6];
+    for tail in tails.into_iter().filter(|tail| *tail <= far * 1.01) {
+        let x = x_axis.at(tail);
+        svg.grid_line((x, TOP), (x, bottom));
+        svg.faint_text(x.min(WIDTH - 24.0), bottom + 17.0, Anchor::Middle, &share(tail));
+    }
+}
+
+/// 1/(1−q) and microseconds, up to where enough operations lie beyond.
+fn quantiles(latency: &Latency) -> Vec<(f64, f64)> {
+    let far = latency.count() as f64 / BEYOND_MIN;
+    let mut tails: Vec<f64> = (0..).map(|i| 10f64.powf(f64::from(i) / 12.0)).take_while(|tail| *tail <= far.max(2.0)).collect();
+    tails.extend([2.0].iter().filter(|tail| **tail <= far));
+    tails.sort_by(f64::total_cmp);
+    tails.into_iter().map(|tail| (tail, latency.microseconds_at(1.0 - 1.0 / tail))).collect()
+}
+
+fn is_labelled(tail: f64) -> bool {
+    let decade = tail.log10();
+    tail > 1.5 && ((decade - decade.round()).abs() < 1e-9 || tail == 2.0)
+}
+
+fn share(tail: f64) -> String {
+    let percent = 100.0 * (1.0 - 1.0 / tail);
+    let decimals = (tail.log10().round() as i32 - 2).max(0) as usize;
+    format!("{percent:.decimals$} %")
+}

@@ -1,0 +1,87 @@
+//! Which scenario is best: every trial as a dot, the geometric mean with its interval, the best on top.
+//!
+//! Dots and not bars: the axis need not start at 0, and the spread is seen.
+
+use super::{Anchor, Axis, Svg, TEXT, WIDTH, fitted, tick_label};
+use crate::number::words;
+use crate::view::{Part, Row};
+use observe::durability::Class;
+
+const ROW: f64 = 46.0;
+const TOP: f64 = 8.0;
+/// More rows than this make no picture; the table below has them all.
+pub const ROWS_MAX: usize = 60;
+/// Dots drawn per row, spread evenly over the rounds.
+pub const DOTS_MAX: usize = 120;
+
+/// The chart of one workload's primary metric; `None` when nothing was measured.
+#[must_use]
+pub fn draw(id: &str, part: &Part, margin: f64) -> Option<String> {
+    let rows: Vec<&Row> = part.rows.iter().filter(|row| row.centre.is_some()).take(ROWS_MAX).collect();
+    let centres = || rows.iter().filter_map(|row| row.centre);
+    let low = centres().map(|centre| centre.low.min(centre.min)).fold(f64::INFINITY, f64::min);
+    let high = centres().map(|centre| centre.high.max(centre.max)).fold(f64::NEG_INFINITY, f64::max);
+    let best = rows.first()?.centre?.mean;
+    let scale = &part.scale;
+    let axis = Axis::fitting(scale.apply(low), scale.apply(high), 10.0, WIDTH - 10.0);
+    let bottom = TOP + ROW * rows.len() as f64;
+    let mut svg = Svg::new(id);
+    let band = (axis.at(scale.apply(best / (1.0 + margin))), axis.at(scale.apply(best * (1.0 + margin))));
+    let tip = format!("within {} of the best", crate::number::percent(margin));
+    svg.rectangle((band.0, TOP), (band.1 - band.0, bottom - TOP), "currentColor", 0.07, &tip);
+    let ticks = axis.ticks(4);
+    for tick in &ticks {
+        let x = axis.at(*tick);
+        svg.grid_line((x, TOP), (x, bottom));
+        svg.faint_text(x.clamp(18.0, WIDTH - 18.0), bottom + 16.0, Anchor::Middle, &tick_label(*tick, &ticks));
+    }
+    for (i, row) in rows.iter().enumerate() {
+        draw_row(&mut svg, part, row, &axis, TOP + ROW * i as f64);
+    }
+    svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &axis_title(part, axis.is_logarithmic()));
+    let title = format!("{}: {} by scenario", part.workload, words(&part.metric.name));
+    Some(svg.finish(WIDTH, bottom + 42.0, &title, "Dots are trials, the large mark is the geometric mean, the line its interval."))
+}
+
+fn axis_title(part: &Part, logarithmic: bool) -> String {
+    let better = if part.more_is_better { "more is better →" } else { "← less is better" };
+    let unit = if part.scale.unit.is_empty() { String::new() } else { format!(", {}", part.scale.unit) };
+    let scale = if logarithmic { ", log" } else { "" };
+    let name = fitted(&words(&part.metric.name), WIDTH - (unit.len() + scale.len() + better.len() + 4) as f64 * TEXT * 0.6);
+    format!("{name}{unit}{scale}   {better}")
+}
+
+fn draw_row(svg: &mut Svg, part: &Part, row: &Row, axis: &Axis, top: f64) {
+    let Some(centre) = row.centre else { return };
+    let scale = &part.scale;
+    let value = scale.number(centre.mean);
+    let unsafe_mark = if row.durability >= Class::MayCorrupt { " ⚠" } else { "" };
+    let tag = if row.baseline { " (baseline)" } else { "" };
+    let room = WIDTH - 24.0 - (value.chars().count() + tag.len() + 3) as f64 * TEXT * 0.6;
+    svg.mark(row.index, 8.0, top + 10.0, 4.5, 1.0, "");
+    svg.text(18.0, top + 14.5, Anchor::Start, &format!("{}{tag}{unsafe_mark}", fitted(&row.label, room)));
+    svg.bold_text(WIDTH - 4.0, top + 14.5, Anchor::End, &value);
+    let y = top + 31.0;
+    let dots: Vec<(usize, f64)> = row.values.iter().enumerate().filter_map(|(round, value)| Some((round, (*value)?))).collect();
+    for (round, value) in dots.iter().step_by(dots.len().div_ceil(DOTS_MAX).max(1)) {
+        let tip = format!("{}, round {}: {}", row.label, round + 1, scale.with_unit(*value));
+        // Neighbouring rounds at different heights, so that equal values don't hide each other.
+        let lift = [-4.0, 2.0, -1.0, 5.0, 0.0][round % 5];
+        svg.mark(row.index, axis.at(scale.apply(*value)), y + lift, 2.6, 0.4, &tip);
+    }
+    let tip = format!(
+        "{}: {} ({}–{}), median {}, {} trials",
+        row.label,
+        scale.with_unit(centre.mean),
+        scale.number(centre.low),
+        scale.number(centre.high),
+        scale.number(centre.median),
+        centre.count
+    );
+    let (low, high) = (axis.at(scale.apply(centre.low)), axis.at(scale.apply(centre.high)));
+    svg.line((low, y), (high, y), "currentColor", 1.6);
+    for end in [low, high] {
+        svg.line((end, y - 4.0), (end, y + 4.0), "currentColor", 1.6);
+    }
+    svg.mark(row.index, axis.at(scale.apply(centre.mean)), y, 5.5, 1.0, &tip);
+}

@@ -1,0 +1,60 @@
+//! Where time went: one bar a scenario, split into shares that make up the whole.
+
+use super::{Anchor, Svg, TEXT, WIDTH, colour, fitted};
+use crate::number::percent;
+
+const ROW: f64 = 40.0;
+
+/// One bar.
+pub struct Bar {
+    /// Its scenario.
+    pub label: String,
+    /// Shares of 1, in the order of the legend.
+    pub shares: Vec<f64>,
+}
+
+/// The chart; `None` without bars.
+#[must_use]
+pub fn draw(id: &str, title: &str, legend: &[&str], bars: &[Bar]) -> Option<String> {
+    if bars.is_empty() {
+        return None;
+    }
+    let mut svg = Svg::new(id);
+    let legend_bottom = draw_legend(&mut svg, legend);
+    for (i, bar) in bars.iter().enumerate() {
+        let top = legend_bottom + ROW * i as f64;
+        svg.text(4.0, top + 14.0, Anchor::Start, &fitted(&bar.label, WIDTH - 8.0));
+        let mut x = 4.0;
+        for (part, share) in bar.shares.iter().enumerate() {
+            let width = share.clamp(0.0, 1.0) * (WIDTH - 8.0);
+            if width > 0.05 {
+                let tip = format!("{}: {} {}", bar.label, legend[part], percent(*share));
+                let (fill, opacity) = tone(legend, part);
+                svg.rectangle((x, top + 20.0), (width, 14.0), fill, opacity, &tip);
+            }
+            x += width;
+        }
+    }
+    let height = legend_bottom + ROW * bars.len() as f64 + 4.0;
+    Some(svg.finish(WIDTH, height, title, "Stacked bars; each adds up to all CPU time of the machine."))
+}
+
+/// Idle time is not a colour among others: it is what is left.
+fn tone(legend: &[&str], part: usize) -> (&'static str, f64) {
+    if legend[part] == "idle" { ("currentColor", 0.12) } else { (colour(part), 1.0) }
+}
+
+fn draw_legend(svg: &mut Svg, legend: &[&str]) -> f64 {
+    let (mut x, mut y) = (4.0, 6.0);
+    for (part, name) in legend.iter().enumerate() {
+        let width = 20.0 + (name.chars().count() as f64) * TEXT * 0.6 + 10.0;
+        if x + width > WIDTH {
+            (x, y) = (4.0, y + 20.0);
+        }
+        let (fill, opacity) = tone(legend, part);
+        svg.rectangle((x, y), (12.0, 12.0), fill, opacity, "");
+        svg.faint_text(x + 17.0, y + 11.0, Anchor::Start, name);
+        x += width;
+    }
+    y + 26.0
+}

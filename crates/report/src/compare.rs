@@ -1,0 +1,161 @@
+//! Two results files side by side: two machines, kernels or days.
+//!
+//! Rounds of different files have nothing in common, so the comparison is unpaired (Welch on logarithms) and cannot
+//! cancel what differs between the two sittings. What differs is said first.
+
+use crate::answer::{LIMITS, heading};
+use crate::chart::escape;
+use crate::html::page;
+use crate::input::Input;
+use crate::number::{date, percent, ratio_precise};
+use crate::view::{Part, Row, View};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// Machine facts shown before the rest is counted.
+const FACTS_MAX: usize = 20;
+
+/// The comparison in words and a table.
+#[must_use]
+pub fn compare(a: &Input, b: &Input) -> String {
+    let mut out = String::new();
+    for line in preamble(a, b) {
+        let _ = writeln!(out, "{line}");
+    }
+    for section in sections(a, b) {
+        let _ = writeln!(out, "\n{}", section.heading);
+        let widest = section.rows.iter().map(|row| row.label.chars().count()).max().unwrap_or(0);
+        for row in &section.rows {
+            let gap = " ".repeat(widest - row.label.chars().count());
+            let _ = writeln!(out, "{}{gap}  {} → {}  {}", row.label, row.a, row.b, row.change);
+        }
+        for line in &section.left_out {
+            let _ = writeln!(out, "{line}");
+        }
+    }
+    let _ = writeln!(out, "\n{CAUTION}");
+    out
+}
+
+/// The comparison as a page.
+#[must_use]
+pub fn compare_html(a: &Input, b: &Input) -> String {
+    let mut body = String::from("<header><h1>Two results side by side</h1></header><section class=\"card decision\"><ul>");
+    for line in preamble(a, b) {
+        let _ = write!(body, "<li>{}</li>", escape(&line));
+    }
+    body.push_str("</ul></section>");
+    for section in sections(a, b) {
+        let _ = write!(
+            body,
+            "<h2>{}</h2><div class=\"scroll\"><table class=\"sortable\"><thead><tr><th>scenario</th><th>A</th><th>B</th>\
+             <th class=\"words\">B against A</th></tr></thead><tbody>",
+            escape(&section.heading)
+        );
+        for row in &section.rows {
+            let cells = [&row.a, &row.b].map(|cell| format!("<td>{}</td>", escape(cell))).concat();
+            let _ = write!(body, "<tr><td>{}</td>{cells}<td class=\"words\">{}</td></tr>", escape(&row.label), escape(&row.change));
+        }
+        body.push_str("</tbody></table></div>");
+        for line in &section.left_out {
+            let _ = write!(body, "<p class=\"note\">{}</p>", escape(line));
+        }
+    }
+    let _ = write!(body, "<p class=\"note\">{}</p><p class=\"note\">{}</p>", escape(CAUTION), escape(LIMITS));
+    page("Two results – surefoot", &body)
+}
+
+const CAUTION: &str = "The two were measured at different times: whatever differed between them besides what is named above is \
+    part of the difference. Only rounds of one study cancel that out.";
+
+/// What differs between the two files: study, version, machine.
+fn preamble(a: &Input, b: &Input) -> Vec<String> {
+    let (first, second) = (&a.contents.study, &b.contents.study);
+    let mut lines = vec![
+        format!("A: {}, {}", first.name, date(first.created)),
+        format!("B: {}, {}", second.name, date(second.created)),
+    ];
+    if first.hash == second.hash {
+        lines.push("Both ran the same study (equal hash).".into());
+    } else {
+        lines.push("The studies differ: scenarios of the same name may have been set up differently.".into());
+    }
+    if first.surefoot_version != second.surefoot_version {
+        lines.push(format!("surefoot {} → {}", first.surefoot_version, second.surefoot_version));
+    }
+    let facts = differing_facts(a, b);
+    if facts.is_empty() {
+        lines.push("The recorded machine facts are equal.".into());
+    }
+    let more = facts.len().saturating_sub(FACTS_MAX);
+    lines.extend(facts.into_iter().take(FACTS_MAX));
+    if more > 0 {
+        lines.push(format!("{more} more machine facts differ."));
+    }
+    lines
+}
+
+fn differing_facts(a: &Input, b: &Input) -> Vec<String> {
+    let machine = |input: &Input| input.contents.sessions.last().map(|session| session.machine.clone()).unwrap_or_default();
+    let (first, second) = (machine(a), machine(b));
+    let names: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
+    let shown = |value: Option<&String>| value.map_or("–".to_string(), Clone::clone);
+    let differ = names.into_iter().filter(|name| first.get(*name) != second.get(*name));
+    differ.map(|name| format!("{name}: {} → {}", shown(first.get(name)), shown(second.get(name)))).collect()
+}
+
+struct Section {
+    heading: String,
+    rows: Vec<Line>,
+    left_out: Vec<String>,
+}
+
+struct Line {
+    label: String,
+    a: String,
+    b: String,
+    change: String,
+}
+
+fn sections(a: &Input, b: &Input) -> Vec<Section> {
+    let (first, second) = (View::of(a), View::of(b));
+    let same = |part: &&Part, other: &Part| part.workload == other.workload && part.metric.name == other.metric.name;
+    let pairs = first.parts.iter().filter_map(|part| second.parts.iter().find(|other| same(other, part)).map(|other| (part, other)));
+    pairs.map(|(part, other)| section(part, other, &first)).collect()
+}
+
+fn section(a: &Part, b: &Part, view: &View) -> Section {
+    let mut rows = Vec::new();
+    let mut left_out = Vec::new();
+    for row in a.measured() {
+        match b.measured().find(|other| other.label == row.label) {
+            Some(other) => rows.push(line(row, other, a, view)),
+            None => left_out.push(format!("Only in A: {}", row.label)),
+        }
+    }
+    let only_b = b.measured().filter(|row| !a.measured().any(|other| other.label == row.label));
+    left_out.extend(only_b.map(|row| format!("Only in B: {}", row.label)));
+    Section { heading: heading(a), rows, left_out }
+}
+
+fn line(first: &Row, second: &Row, part: &Part, view: &View) -> Line {
+    let mean = |row: &Row| row.centre.map_or_else(String::new, |centre| part.scale.with_unit(centre.mean));
+    Line { label: first.label.clone(), a: mean(first), b: mean(second), change: change(first, second, part, view) }
+}
+
+fn change(first: &Row, second: &Row, part: &Part, view: &View) -> String {
+    let logarithms = |row: &Row| row.values.iter().flatten().map(|value| value.ln()).collect::<Vec<f64>>();
+    let Some(contrast) = stats::welch(&logarithms(second), &logarithms(first), view.confidence) else {
+        return "too few trials to say".into();
+    };
+    let (ratio, low, high) = (contrast.difference.exp(), contrast.low.exp(), contrast.high.exp());
+    let interval = format!("{} [{}, {}]", ratio_precise(ratio), ratio_precise(low), ratio_precise(high));
+    let inside = low > 1.0 / (1.0 + view.margin) && high < 1.0 + view.margin;
+    let better = (ratio > 1.0) == part.more_is_better;
+    let verdict = match (low > 1.0 || high < 1.0, inside) {
+        (_, true) => format!("the same within {}", percent(view.margin)),
+        (true, false) => if better { "better" } else { "worse" }.into(),
+        (false, false) => "can't tell".into(),
+    };
+    format!("{interval}  {verdict}")
+}

@@ -1,0 +1,121 @@
+//! The report as one HTML file: opens offline, asks the network for nothing, reads on phone and desktop, light and dark.
+//!
+//! The page is readable without its script, which only adds hover, sort and filter. Every text that comes from the
+//! study or the machine goes through [`escape`].
+
+mod appendix;
+mod pictures;
+mod tables;
+
+use crate::answer;
+use crate::chart::escape;
+use crate::input::{Error, Input};
+use crate::number::date;
+use crate::view::{Part, View};
+use crate::warnings::{Warning, warnings};
+use std::fmt::Write;
+use std::path::Path;
+
+const STYLE: &str = include_str!("html/page.css");
+const SCRIPT: &str = include_str!("html/page.js");
+
+/// Writes the page to a file.
+///
+/// # Errors
+/// When the file can't be written.
+pub fn write_html(input: &Input, path: &Path) -> Result<(), Error> {
+    std::fs::write(path, html(input)).map_err(|source| Error::Write { path: path.into(), source })
+}
+
+/// The whole page.
+#[must_use]
+pub fn html(input: &Input) -> String {
+    let view = View::of(input);
+    let mut body = header(input);
+    body.push_str(&decision(input, &view));
+    for warning in warnings(&view, &input.contents) {
+        body.push_str(&flag(&warning));
+    }
+    for (i, part) in view.parts.iter().enumerate() {
+        body.push_str(&part_section(i, part, &view, input));
+    }
+    body.push_str(&pictures::explanations(input, &view));
+    body.push_str(&tables::durability(input));
+    body.push_str(&pictures::trust(input, &view));
+    body.push_str(&appendix::all(input, &view));
+    page(&format!("{} – surefoot", input.contents.study.name), &body)
+}
+
+/// A page around a body.
+#[must_use]
+pub fn page(title: &str, body: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';style-src 'unsafe-inline';\
+         script-src 'unsafe-inline';img-src data:\"><link rel=\"icon\" href=\"data:,\">\
+         <title>{}</title><style>{STYLE}</style></head><body><main>{body}</main>\
+         <div id=\"tip\" role=\"status\" hidden></div><script>{SCRIPT}</script></body></html>\n",
+        escape(title)
+    )
+}
+
+fn header(input: &Input) -> String {
+    let study = &input.contents.study;
+    let machine = appendix::machine_line(input);
+    format!(
+        "<header><p>surefoot study <b>{}</b> · {}</p><h1>{}</h1><p>{}</p></header>",
+        escape(&study.name),
+        date(study.created),
+        escape(if study.question.is_empty() { &study.name } else { &study.question }),
+        escape(&machine)
+    )
+}
+
+/// The box at the top: the answer in words.
+fn decision(input: &Input, view: &View) -> String {
+    let mut lines = answer::answer(input).into_iter();
+    let pick = lines.next().unwrap_or_default();
+    let limits = lines.next_back().unwrap_or_default();
+    let mut html = format!("<section class=\"card decision\" aria-label=\"The answer\"><p class=\"pick\">{}</p><ul>", escape(&pick));
+    for line in lines {
+        let _ = write!(html, "<li>{}</li>", escape(&line));
+    }
+    html.push_str("</ul>");
+    for (i, part) in view.parts.iter().enumerate() {
+        if let Some(picture) = pictures::importance(i, part) {
+            let _ = write!(html, "<figure>{picture}<figcaption>{}</figcaption></figure>", pictures::IMPORTANCE_NOTE);
+        }
+    }
+    let _ = write!(html, "<p class=\"note\">{}</p></section>", escape(&limits));
+    html
+}
+
+fn flag(warning: &Warning) -> String {
+    format!(
+        "<div class=\"flag\"><p><b>{}.</b></p><p>{}</p><p class=\"note\">{}</p></div>",
+        escape(&capital(&warning.seen())),
+        warning.effect(),
+        escape(warning.remedy())
+    )
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// One workload: claims, ranking, table.
+fn part_section(i: usize, part: &Part, view: &View, input: &Input) -> String {
+    let mut html = format!("<section><h2>{}</h2>", escape(&answer::heading(part)));
+    html.push_str("<div class=\"grid\">");
+    for picture in [pictures::ranking(i, part, view), pictures::forest(i, part, view)].into_iter().flatten() {
+        html.push_str(&picture);
+    }
+    html.push_str("</div>");
+    html.push_str(&tables::claims(i, part, view));
+    html.push_str(&tables::scenarios(i, part, view));
+    html.push_str(&tables::metrics(i, part, input));
+    html.push_str("</section>");
+    html
+}

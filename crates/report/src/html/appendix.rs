@@ -1,0 +1,152 @@
+//! The page's end: raw values, failures, machine, study file, and how to do it again by hand.
+
+use super::tables::{Table, head, number_cell, raw, word_cell, word_head};
+use crate::chart::escape;
+use crate::input::{Counting, Input};
+use crate::number::{date, span, words};
+use crate::reproduce::commands_of;
+use crate::view::View;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Rows of raw values on the page; more belong into a file.
+const RAW_ROWS_MAX: usize = 2_000;
+/// Failures told in full.
+const FAILURES_MAX: usize = 30;
+/// Scenarios whose commands are listed.
+const COMMANDS_MAX: usize = 64;
+
+/// All of it.
+#[must_use]
+pub fn all(input: &Input, view: &View) -> String {
+    let mut html = failures(input);
+    html.push_str("<section><h2>Raw values and how they were made</h2>");
+    html.push_str(&raw_values(input, view));
+    html.push_str(&machine(input));
+    html.push_str(&study(input));
+    html.push_str(&by_hand(input));
+    html.push_str("</section>");
+    html
+}
+
+/// The machine in one line.
+#[must_use]
+pub fn machine_line(input: &Input) -> String {
+    let Some(session) = input.contents.sessions.last() else { return "no machine facts are recorded".into() };
+    // Names as `observe` records them; what is not there is left out.
+    let facts = ["cpu_model", "cpus", "memory", "kernel", "device"];
+    let found: Vec<String> = facts
+        .iter()
+        .filter_map(|name| session.machine.get(*name).map(|value| (*name, value)))
+        .map(|(name, value)| if name == "cpus" { format!("{value} CPUs") } else if name == "kernel" { format!("Linux {value}") } else { value.clone() })
+        .collect();
+    if found.is_empty() { "machine facts are listed below".into() } else { found.join(" · ") }
+}
+
+fn failures(input: &Input) -> String {
+    let counting = Counting::of(&input.contents);
+    if counting.failed.is_empty() {
+        return String::new();
+    }
+    let mut html = String::from("<section><h2>Failed trials</h2>");
+    for trial in counting.failed.iter().take(FAILURES_MAX) {
+        let failure = trial.failure.clone().unwrap_or_default();
+        let log = if failure.log.is_empty() { String::new() } else { format!("<pre>{}</pre>", escape(&failure.log)) };
+        let _ = write!(
+            html,
+            "<div class=\"flag\"><p><b>{}, round {}</b>: failed in step <code>{}</code></p><p>{}</p>{log}</div>",
+            escape(&trial.scenario),
+            trial.round + 1,
+            escape(&failure.step),
+            escape(&failure.causes.join(": "))
+        );
+    }
+    if counting.failed.len() > FAILURES_MAX {
+        let _ = write!(html, "<p class=\"note\">{} more failures are in the results file.</p>", counting.failed.len() - FAILURES_MAX);
+    }
+    html + "</section>"
+}
+
+fn raw_values(input: &Input, view: &View) -> String {
+    let counting = Counting::of(&input.contents);
+    let heads = [word_head("scenario"), head("round"), head("position"), head("run"), word_head("metric"), head("value"), head("window, s"), word_head("started")];
+    let mut table = Table::new("raw", &heads);
+    let mut shown = 0;
+    let total: usize = counting.runs.values().map(Vec::len).sum();
+    for part in &view.parts {
+        let primary = part.metric.name.as_ref();
+        for (id, runs) in counting.runs.iter().filter(|(id, _)| part.rows.iter().any(|row| row.label == counting.trials[id].scenario)) {
+            let trial = counting.trials[id];
+            for run in runs.iter().take(RAW_ROWS_MAX.saturating_sub(shown)) {
+                let value = run.metrics.get(primary).copied().unwrap_or(f64::NAN);
+                shown += 1;
+                table.row(
+                    "",
+                    &[
+                        word_cell(&trial.scenario),
+                        number_cell(&(trial.round + 1).to_string(), f64::from(trial.round)),
+                        number_cell(&(trial.position + 1).to_string(), f64::from(trial.position)),
+                        number_cell(&(run.run + 1).to_string(), f64::from(run.run)),
+                        word_cell(&words(primary)),
+                        number_cell(&raw(value), value),
+                        number_cell(&raw(run.seconds), run.seconds),
+                        word_cell(&date(run.started)),
+                    ],
+                );
+            }
+        }
+    }
+    let some = if total > shown { format!(" The first {shown} of {total} runs are shown.") } else { String::new() };
+    format!(
+        "<details><summary>Raw values of {total} runs</summary><p class=\"note\">Primary metrics only.{some} <code>surefoot report --csv</code> has every metric of every run.</p>\
+         <input class=\"filter\" type=\"search\" data-table=\"raw\" aria-label=\"Filter the raw values\" placeholder=\"Filter\" hidden>{}</details>",
+        table.finish()
+    )
+}
+
+fn machine(input: &Input) -> String {
+    let mut html = String::from("<details><summary>Machine</summary>");
+    for (i, session) in input.contents.sessions.iter().enumerate() {
+        let lasted = session.ended.map_or_else(|| "not ended".into(), |ended| span(ended - session.started));
+        let reason = session.reason.as_deref().map(|reason| format!(", ended: {reason}")).unwrap_or_default();
+        let _ = write!(html, "<h3>Session {} on {}: {}{}</h3><dl>", i + 1, date(session.started), escape(&lasted), escape(&reason));
+        for (name, value) in &session.machine {
+            let _ = write!(html, "<dt>{}</dt><dd>{}</dd>", escape(&words(name)), escape(value));
+        }
+        html.push_str("</dl>");
+    }
+    html + "</details>"
+}
+
+fn study(input: &Input) -> String {
+    let study = &input.contents.study;
+    let overrides = if study.overrides.is_empty() {
+        String::new()
+    } else {
+        format!("<p>Changed on the command line: <code>{}</code></p>", escape(&study.overrides.join(" ")))
+    };
+    format!(
+        "<details><summary>Study file</summary><p class=\"note\">SHA-256 {} · seed {} · surefoot {}. Margin, family and rules were fixed before the first trial.</p>{overrides}<pre>{}</pre></details>",
+        escape(&study.hash),
+        study.seed,
+        escape(&study.surefoot_version),
+        escape(&study.text)
+    )
+}
+
+fn by_hand(input: &Input) -> String {
+    let mut html = String::from(
+        "<details><summary>How to do it again</summary><p>The whole study: save the study file above and run</p><pre>surefoot run STUDY.toml --seed ",
+    );
+    let _ = write!(html, "{}</pre><p>One scenario's storage by hand, as recorded:</p>", input.contents.study.seed);
+    let mut alike: BTreeMap<Vec<String>, Vec<&str>> = BTreeMap::new();
+    for scenario in input.contents.scenarios.iter().take(COMMANDS_MAX) {
+        if let Some(commands) = commands_of(&input.contents, &scenario.label) {
+            alike.entry(commands.to_vec()).or_default().push(&scenario.label);
+        }
+    }
+    for (commands, labels) in alike {
+        let _ = write!(html, "<h3>{}</h3><pre>{}</pre>", escape(&labels.join(", ")), escape(&commands.join("\n")));
+    }
+    html + "</details>"
+}

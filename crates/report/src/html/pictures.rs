@@ -1,0 +1,218 @@
+//! The page's charts: which of them, of what, with their captions.
+
+use crate::chart::{escape, forest, latency, ranking, shares, throughput, trust};
+use crate::input::{Counting, Input};
+use crate::number::{Scale, percent, words};
+use crate::view::{Part, Row, View};
+use observe::metric::{Direction, Metric};
+use std::fmt::Write;
+
+/// Said under the chart of importance.
+pub const IMPORTANCE_NOTE: &str =
+    "Share of the variation between trials that each factor explains. It depends on the levels that were chosen.";
+
+/// Kinds of CPU time in the order of the bars; the names are those of `observe`'s metrics: `cpu_user_share` …
+const CPU_KINDS: [&str; 6] = ["user", "system", "iowait", "irq", "steal", "idle"];
+/// Bars drawn, the best scenarios first.
+const BARS_MAX: usize = 40;
+
+fn figure(picture: &str, caption: &str) -> String {
+    format!("<figure class=\"card\">{picture}<figcaption>{caption}</figcaption></figure>")
+}
+
+/// Every trial, ranked.
+#[must_use]
+pub fn ranking(i: usize, part: &Part, view: &View) -> Option<String> {
+    let picture = ranking::draw(&format!("ranking-{i}"), part, view.margin)?;
+    let measured = part.measured().count();
+    let mut caption = format!(
+        "Small marks are trials; the large one is their geometric mean with its {} interval. The band is within {} of the best.",
+        percent(view.confidence),
+        percent(view.margin)
+    );
+    if measured > ranking::ROWS_MAX {
+        let _ = write!(caption, " The best {} of {measured} scenarios are drawn; the table has all.", ranking::ROWS_MAX);
+    }
+    if part.rows.iter().any(|row| row.values.len() > ranking::DOTS_MAX) {
+        let _ = write!(caption, " About {} trials a scenario are drawn; <code>report --csv</code> has all.", ranking::DOTS_MAX);
+    }
+    Some(figure(&picture, &caption))
+}
+
+/// Every claim with its interval.
+#[must_use]
+pub fn forest(i: usize, part: &Part, view: &View) -> Option<String> {
+    let picture = forest::draw(&format!("forest-{i}"), part, view.margin)?;
+    let caption = format!(
+        "Ratios with their {} intervals. Inside the band (±{}) a difference does not matter; an interval across the dashed line shows none.",
+        percent(view.confidence),
+        percent(view.margin)
+    );
+    Some(figure(&picture, &caption))
+}
+
+/// One bar: what explains the variation.
+#[must_use]
+pub fn importance(i: usize, part: &Part) -> Option<String> {
+    if part.judgement.importance.len() < 2 {
+        return None;
+    }
+    let mut names: Vec<&str> = part.judgement.importance.iter().map(|share| share.name.as_str()).collect();
+    names.push("noise");
+    let mut values: Vec<f64> = part.judgement.importance.iter().map(|share| share.share).collect();
+    values.push(part.judgement.noise_share);
+    let bar = shares::Bar { label: format!("{}: what mattered", part.workload), shares: values };
+    shares::draw(&format!("importance-{i}"), "Share of the variation that each factor explains", &names, &[bar])
+}
+
+/// Latency, throughput and CPU: why the speeds are what they are.
+#[must_use]
+pub fn explanations(input: &Input, view: &View) -> String {
+    let mut html = String::new();
+    for (i, part) in view.parts.iter().enumerate() {
+        html.push_str(&latencies(i, part, input));
+        html.push_str(&series(i, part, input));
+        html.push_str(&cpu(i, part, input));
+    }
+    html
+}
+
+fn heading(text: &str, part: &Part) -> String {
+    format!("<h2>{text}: {}</h2>", escape(&part.workload))
+}
+
+/// The rows whose curves are drawn: the best and the baseline.
+fn chosen(part: &Part) -> Vec<&Row> {
+    let mut rows: Vec<&Row> = part.measured().filter(|row| !row.control).take(latency::LINES_MAX).collect();
+    if let Some(baseline) = part.measured().find(|row| row.baseline).filter(|_| !rows.iter().any(|row| row.baseline)) {
+        rows.pop();
+        rows.push(baseline);
+    }
+    rows
+}
+
+fn latencies(i: usize, part: &Part, input: &Input) -> String {
+    let of = |row: &Row| input.details.latencies.get(&row.label);
+    let mut operations: Vec<&String> = part.measured().filter_map(of).flat_map(|by_operation| by_operation.keys()).collect();
+    operations.sort();
+    operations.dedup();
+    let rows = chosen(part);
+    let mut pictures = String::new();
+    for (n, operation) in operations.iter().enumerate() {
+        let curve = |row: &&'_ Row| -> Option<(usize, String)> { of(row)?.get(*operation).map(|_| (row.index, row.label.clone())) };
+        let labels: Vec<(usize, String)> = rows.iter().filter_map(curve).collect();
+        let curves: Vec<latency::Curve> = labels
+            .iter()
+            .map(|(index, label)| latency::Curve { index: *index, label, latency: &input.details.latencies[label][*operation] })
+            .collect();
+        if let Some(picture) = latency::draw(&format!("latency-{i}-{n}"), operation, &curves) {
+            pictures.push_str(&self::figure(&picture, &format!("<b>{}</b>, all runs merged.", escape(&words(operation)))));
+        }
+    }
+    if pictures.is_empty() {
+        return String::new();
+    }
+    let some = if part.measured().count() > rows.len() {
+        format!(" Drawn are {} scenarios, the best and the baseline.", rows.len())
+    } else {
+        String::new()
+    };
+    format!("{}<p class=\"note\">Towards the right, the slowest operations.{some}{}</p><div class=\"grid\">{pictures}</div>", heading("Latency", part), sample_note(input))
+}
+
+/// Said when not every run's detail was read.
+fn sample_note(input: &Input) -> String {
+    let details = &input.details;
+    if details.runs_read >= details.runs_all {
+        return String::new();
+    }
+    format!(" From {} of {} runs, spread evenly; <code>report --csv</code> has all.", details.runs_read, details.runs_all)
+}
+
+fn series(i: usize, part: &Part, input: &Input) -> String {
+    let of = |row: &Row| input.details.series.get(&row.label);
+    let rows: Vec<&Row> = part.measured().collect();
+    let first_named = || rows.iter().filter_map(|row| of(row)).flat_map(|series| series.keys()).next().cloned();
+    let has_primary = rows.iter().filter_map(|row| of(row)).any(|series| series.contains_key(part.metric.name.as_ref()));
+    let Some(name) = (if has_primary { Some(part.metric.name.to_string()) } else { own_series(part, input).or_else(first_named) }) else {
+        return String::new();
+    };
+    let lines_of = |row: &Row| of(row).and_then(|series| series.get(&name)).filter(|lines| !lines.is_empty());
+    let shown: Vec<&Row> = rows.iter().copied().filter(|row| lines_of(row).is_some()).take(throughput::PANELS_MAX).collect();
+    let points = || shown.iter().filter_map(|row| lines_of(row)).flatten().flat_map(|line| &line.points);
+    let high = points().map(|point| point.1).fold(0.0, f64::max);
+    let seconds = points().map(|point| point.0).fold(1.0, f64::max);
+    if high <= 0.0 {
+        return String::new();
+    }
+    let unknown = Metric::named(name.clone(), "1/s".into(), Direction::More);
+    let scale = Scale::of(input.contents.metrics.get(&name).unwrap_or(&unknown), high);
+    let frame = throughput::Frame { high, seconds, scale: &scale };
+    let mut panels = String::new();
+    for (n, row) in shown.iter().enumerate() {
+        let lines = lines_of(row).expect("only rows with lines are shown");
+        let picture = throughput::draw(&format!("series-{i}-{n}"), row.index, &row.label, &words(&name), lines, frame);
+        let _ = write!(panels, "<figure class=\"card\">{picture}</figure>");
+    }
+    let unit = if scale.unit.is_empty() { String::new() } else { format!(" ({})", scale.unit) };
+    let some = if rows.len() > shown.len() { format!(" Drawn are {} of {} scenarios.", shown.len(), rows.len()) } else { String::new() };
+    format!(
+        "{}<p class=\"note\">{}{} in each second, one line a run. Dips are flushes, journal commits and stalls.{some}{}</p><div class=\"panels\">{panels}</div>",
+        heading("Second by second", part),
+        escape(&words(&name)),
+        escape(&unit),
+        sample_note(input)
+    )
+}
+
+/// A rate of the workload's own, where its primary metric has no series (a time has none).
+fn own_series(part: &Part, input: &Input) -> Option<String> {
+    let series = part.measured().filter_map(|row| input.details.series.get(&row.label)).flat_map(|series| series.keys());
+    series.filter(|name| name.ends_with("_per_second")).min().cloned()
+}
+
+fn cpu(i: usize, part: &Part, input: &Input) -> String {
+    let counting = Counting::of(&input.contents);
+    let mut bars = Vec::new();
+    for row in part.measured().take(BARS_MAX) {
+        let runs: Vec<_> = counting.runs.iter().filter(|(id, _)| counting.trials[id].scenario == row.label).flat_map(|(_, runs)| runs).collect();
+        let mean = |name: &str| {
+            let values: Vec<f64> = runs.iter().filter_map(|run| run.metrics.get(name).copied()).collect();
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        };
+        let found: Vec<Option<f64>> = CPU_KINDS.iter().map(|kind| mean(&format!("cpu_{kind}_share"))).collect();
+        if found.iter().any(Option::is_some) {
+            bars.push(shares::Bar { label: row.label.clone(), shares: found.into_iter().map(Option::unwrap_or_default).collect() });
+        }
+    }
+    let title = format!("{}: where the CPU went", part.workload);
+    let Some(picture) = shares::draw(&format!("cpu-{i}"), &title, &CPU_KINDS, &bars) else { return String::new() };
+    let caption = "Mean over all runs. Much idle and iowait: the device is the limit; little idle: the CPU is.";
+    format!("{}<div class=\"grid\">{}</div>", heading("Where the CPU went", part), figure(&picture, caption))
+}
+
+/// Each trial against the wall clock.
+#[must_use]
+pub fn trust(input: &Input, view: &View) -> String {
+    let counting = Counting::of(&input.contents);
+    let begin = input.contents.trials.iter().map(|trial| trial.started).fold(f64::INFINITY, f64::min);
+    let mut html = String::new();
+    for (i, part) in view.parts.iter().enumerate() {
+        let rows: std::collections::HashMap<&str, &Row> = part.measured().map(|row| (row.label.as_str(), row)).collect();
+        let dot = |trial: &&'_ ledger::model::Trial| {
+            let row = rows.get(trial.scenario.as_str())?;
+            let value = (*row.values.get(trial.round as usize)?)?;
+            Some((row.index, row.label.clone(), trial.round, trial.started - begin, value / row.centre?.mean - 1.0))
+        };
+        let found: Vec<_> = counting.trials.values().filter_map(|trial| dot(trial)).collect();
+        let dots: Vec<trust::Dot> = found
+            .iter()
+            .map(|(index, label, round, seconds, deviation)| trust::Dot { index: *index, label, round: *round, seconds: *seconds, deviation: *deviation })
+            .collect();
+        if let Some(picture) = trust::draw(&format!("trust-{i}"), &dots) {
+            let caption = format!("<b>{}</b>: each trial's distance from its scenario's mean. A slope is drift; rounds cancel it out of comparisons.", escape(&part.workload));
+            html.push_str(&figure(&picture, &caption));
+        }
+    }
+    if html.is_empty() { html } else { format!("<section><h2>Can it be trusted?</h2><div class=\"grid\">{html}</div></section>") }
+}

@@ -1,0 +1,275 @@
+//! The page's tables: claims, scenarios, metrics, durability.
+
+use crate::answer::{interval_words, short_factor, verdict_words};
+use crate::chart::escape;
+use crate::input::{Counting, Input};
+use crate::number::{Scale, figure, percent, ratio_precise, words};
+use crate::judge::{Claim, Subject};
+use crate::view::{Part, View};
+use observe::metric::Metric;
+use stats::Verdict;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// A table that scrolls sideways in its own box; `heads` may hold markup, `id` is unique on the page.
+pub struct Table {
+    html: String,
+}
+
+impl Table {
+    /// With its heads; sortable by them.
+    #[must_use]
+    pub fn new(id: &str, heads: &[String]) -> Table {
+        let mut html = format!("<div class=\"scroll\"><table class=\"sortable\" id=\"{id}\"><thead><tr>");
+        for head in heads {
+            html.push_str(head);
+        }
+        html.push_str("</tr></thead><tbody>");
+        Table { html }
+    }
+
+    /// One row of ready cells.
+    pub fn row(&mut self, class: &str, cells: &[String]) {
+        let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+        let _ = write!(self.html, "<tr{class}>{}</tr>", cells.concat());
+    }
+
+    /// The element.
+    #[must_use]
+    pub fn finish(self) -> String {
+        self.html + "</tbody></table></div>"
+    }
+}
+
+/// A head of a column of figures.
+#[must_use]
+pub fn head(text: &str) -> String {
+    format!("<th scope=\"col\" class=\"metric\">{}</th>", escape(text))
+}
+
+/// A head of a column of words.
+#[must_use]
+pub fn word_head(text: &str) -> String {
+    format!("<th scope=\"col\" class=\"words\">{}</th>", escape(text))
+}
+
+/// A cell with a figure: what is shown, and the number to sort by.
+#[must_use]
+pub fn number_cell(shown: &str, value: f64) -> String {
+    if value.is_finite() { format!("<td data-v=\"{value}\">{}</td>", escape(shown)) } else { "<td>–</td>".into() }
+}
+
+/// A cell with words.
+#[must_use]
+pub fn word_cell(text: &str) -> String {
+    format!("<td class=\"words\">{}</td>", escape(text))
+}
+
+/// The verdict with its colour; the words say it too.
+fn verdict_cell(claim: &Claim, part: &Part) -> String {
+    let class = match claim.verdict {
+        Some(Verdict::Faster) => "words faster",
+        Some(Verdict::Slower) => "words slower",
+        _ => "words",
+    };
+    format!("<td class=\"{class}\">{}</td>", escape(&verdict_words(claim, part)))
+}
+
+/// Every claim of the declared family, with its corrected p.
+#[must_use]
+pub fn claims(i: usize, part: &Part, view: &View) -> String {
+    if part.judgement.claims.is_empty() {
+        return String::new();
+    }
+    let heads = [
+        word_head("claim"),
+        head("ratio"),
+        head(&format!("{} interval", percent(view.confidence))),
+        word_head("verdict"),
+        head("p (Holm)"),
+        head("rounds"),
+        head("differences below this could not be seen"),
+    ];
+    let mut table = Table::new(&format!("claims-{i}"), &heads);
+    for claim in part.judgement.claims.iter().chain(&part.judgement.control) {
+        let (a, b) = claim.names();
+        let about = match &claim.subject {
+            Subject::Level { factor, .. } => format!(" ({})", short_factor(factor)),
+            Subject::Control { .. } => " (A/A control)".into(),
+            Subject::Scenario { .. } => String::new(),
+        };
+        table.row(
+            "",
+            &[
+                word_cell(&format!("{a} vs {b}{about}")),
+                number_cell(&ratio_precise(claim.ratio), claim.ratio),
+                format!("<td title=\"{}\">{}–{}</td>", escape(&interval_words(claim, view.confidence)), ratio_precise(claim.low), ratio_precise(claim.high)),
+                verdict_cell(claim, part),
+                number_cell(&p_words(claim.p), claim.p),
+                number_cell(&claim.rounds.to_string(), claim.rounds as f64),
+                number_cell(&percent(claim.visible), claim.visible),
+            ],
+        );
+    }
+    format!("<details open><summary>Claims</summary>{}</details>", table.finish())
+}
+
+fn p_words(p: f64) -> String {
+    if p < 0.001 { "< 0.001".into() } else { format!("{p:.3}") }
+}
+
+/// All scenarios of a part, ranked.
+#[must_use]
+pub fn scenarios(i: usize, part: &Part, view: &View) -> String {
+    let unit = if part.scale.unit.is_empty() { String::new() } else { format!(", {}", part.scale.unit) };
+    let heads = [
+        word_head("scenario"),
+        head(&format!("geometric mean{unit}")),
+        head(&format!("{} interval", percent(view.confidence))),
+        head("median"),
+        head("min"),
+        head("max"),
+        head("vs baseline"),
+        word_head("verdict"),
+        head("at most behind the best"),
+        word_head("after a power cut"),
+        head("trials"),
+        head("failed"),
+    ];
+    let mut table = Table::new(&format!("scenarios-{i}"), &heads);
+    for row in &part.rows {
+        let number = |value: Option<f64>| {
+            value.map_or_else(|| "<td>–</td>".to_string(), |value| number_cell(&part.scale.number(value), value))
+        };
+        let claim = part.claim_of(&row.label);
+        let tag = if row.baseline { " (baseline)" } else { "" };
+        let interval = row.centre.map_or_else(
+            || "<td>–</td>".to_string(),
+            |c| number_cell(&format!("{}–{}", part.scale.number(c.low), part.scale.number(c.high)), c.high / c.low),
+        );
+        let versus = claim.map_or_else(|| "<td>–</td>".into(), |claim| number_cell(&ratio_precise(claim.ratio), claim.ratio));
+        let regret = part.judgement.regrets.get(&row.label).map_or_else(|| "<td>–</td>".into(), |regret| number_cell(&percent(*regret), *regret));
+        table.row(
+            if row.baseline { "base" } else { "" },
+            &[
+                word_cell(&format!("{}{tag}", row.label)),
+                number(row.centre.map(|centre| centre.mean)),
+                interval,
+                number(row.centre.map(|centre| centre.median)),
+                number(row.centre.map(|centre| centre.min)),
+                number(row.centre.map(|centre| centre.max)),
+                versus,
+                claim.map_or_else(|| word_cell(""), |claim| verdict_cell(claim, part)),
+                regret,
+                word_cell(row.durability.words()),
+                number_cell(&row.centre.map_or(0, |c| c.count).to_string(), row.centre.map_or(0, |c| c.count) as f64),
+                number_cell(&row.failed.to_string(), row.failed as f64),
+            ],
+        );
+    }
+    format!("<details open><summary>Scenarios</summary>{}</details>", table.finish())
+}
+
+/// Every metric of every scenario: the workload's own first, the machine's after.
+#[must_use]
+pub fn metrics(i: usize, part: &Part, input: &Input) -> String {
+    let means = metric_means(part, input);
+    let mut names: Vec<&String> = means.values().flat_map(BTreeMap::keys).collect();
+    names.sort();
+    names.dedup();
+    let (own, machine): (Vec<&String>, Vec<&String>) = names.into_iter().partition(|name| is_own(name));
+    let mut html = String::new();
+    for (title, id, names) in [("Metrics of the workload", "own", own), ("What the machine did meanwhile", "machine", machine)] {
+        if names.is_empty() {
+            continue;
+        }
+        let table = metric_table(&format!("metrics-{id}-{i}"), part, &names, &means, input);
+        let _ = write!(html, "<details><summary>{title} ({})</summary><p class=\"note\">Geometric means over trials (arithmetic where a value is 0 or below).</p>{table}</details>", names.len());
+    }
+    html
+}
+
+/// Names that `observe` gives to what it samples begin with what was sampled.
+fn is_own(name: &str) -> bool {
+    const MACHINE: [&str; 10] =
+        ["cpu_", "device_", "memory_", "dirty_", "pressure_", "context_", "space_", "driver_", "steal_", "machine_"];
+    !MACHINE.iter().any(|prefix| name.starts_with(prefix))
+}
+
+type Means<'a> = BTreeMap<&'a str, BTreeMap<String, f64>>;
+
+fn metric_means<'a>(part: &'a Part, input: &Input) -> Means<'a> {
+    let counting = Counting::of(&input.contents);
+    let mut values: BTreeMap<&str, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
+    for (id, runs) in &counting.runs {
+        let of_scenario = values.entry(&counting.trials[id].scenario).or_default();
+        for (name, value) in runs.iter().flat_map(|run| &run.metrics) {
+            of_scenario.entry(name).or_default().push(*value);
+        }
+    }
+    let mean = |values: &[f64]| {
+        let count = values.len() as f64;
+        if values.iter().all(|value| *value > 0.0) {
+            (values.iter().map(|value| value.ln()).sum::<f64>() / count).exp()
+        } else {
+            values.iter().sum::<f64>() / count
+        }
+    };
+    let of_row = |label: &str| -> BTreeMap<String, f64> {
+        values.get(label).into_iter().flatten().map(|(name, values)| ((*name).to_string(), mean(values))).collect()
+    };
+    part.measured().map(|row| (row.label.as_str(), of_row(&row.label))).collect()
+}
+
+fn metric_table(id: &str, part: &Part, names: &[&String], means: &Means, input: &Input) -> String {
+    let unknown = |name: &str| Metric::named(name.into(), String::new(), observe::metric::Direction::Neither);
+    let scales: Vec<Scale> = names
+        .iter()
+        .map(|name| {
+            let largest = means.values().filter_map(|values| values.get(*name)).fold(0.0f64, |a, b| a.max(b.abs()));
+            Scale::of(input.contents.metrics.get(*name).unwrap_or(&unknown(name)), largest)
+        })
+        .collect();
+    let mut heads = vec![word_head("scenario")];
+    heads.extend(names.iter().zip(&scales).map(|(name, scale)| {
+        head(&if scale.unit.is_empty() { words(name) } else { format!("{}, {}", words(name), scale.unit) })
+    }));
+    let mut table = Table::new(id, &heads);
+    for row in part.measured() {
+        let mut cells = vec![word_cell(&row.label)];
+        for (name, scale) in names.iter().zip(&scales) {
+            let value = means[row.label.as_str()].get(*name).copied().unwrap_or(f64::NAN);
+            cells.push(number_cell(&scale.number(value), value));
+        }
+        table.row("", &cells);
+    }
+    table.finish()
+}
+
+/// What a power cut takes, scenario by scenario, and why.
+#[must_use]
+pub fn durability(input: &Input) -> String {
+    let mut table =
+        Table::new("durability", &[word_head("scenario"), word_head("after a power cut"), word_head("because")]);
+    for scenario in &input.contents.scenarios {
+        let reasons = scenario.durability.reasons.join("; ");
+        table.row(
+            "",
+            &[
+                word_cell(&scenario.label),
+                word_cell(scenario.durability.class.words()),
+                format!("<td class=\"words wrap\">{}</td>", escape(&reasons)),
+            ],
+        );
+    }
+    format!(
+        "<section><h2>Safety</h2><p class=\"note\">Derived from the settings, not from power cuts.</p>{}</section>",
+        table.finish()
+    )
+}
+
+/// As [`figure`], for whoever builds a table of raw values.
+#[must_use]
+pub fn raw(value: f64) -> String {
+    if value.abs() >= 1e6 || value.fract() == 0.0 { figure(value) } else { format!("{value:.4}") }
+}

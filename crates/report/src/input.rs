@@ -1,0 +1,182 @@
+//! What a report is made from: a ledger's contents, and its histograms and series boiled down to what charts show.
+//!
+//! Reads each run's detail once and keeps only sums and decimated lines, so that memory does not grow with the ledger.
+
+use ledger::model::{Contents, RunDetail, RunRow, Trial, TrialState};
+use observe::latency::Latency;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Details (histogram and series) are read for at most this many runs, spread evenly over rounds: reading one takes
+/// tens of microseconds, and a chart of more lines shows nothing more. The page says when it was less than all.
+const DETAILS_MAX: usize = 4_000;
+/// Lines kept per scenario and series.
+const LINES_MAX: usize = 40;
+/// Points kept per line, as pairs of minimum and maximum: a saw-tooth stays visible.
+const POINTS_MAX: usize = 200;
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The results file can't be read.
+    #[error("cannot read results {path}")]
+    Ledger {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: ledger::Error,
+    },
+    /// The page can't be written.
+    #[error("cannot write {path}")]
+    Write {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// No scenario has this label.
+    #[error("there is no scenario `{scenario}`; scenarios are: {}", known.join(", "))]
+    NoScenario {
+        /// What was asked for.
+        scenario: String,
+        /// The labels there are.
+        known: Vec<String>,
+    },
+    /// The scenario has no trial that came as far as its storage.
+    #[error("no trial of `{scenario}` came as far as making its storage, so no commands are recorded")]
+    NoCommands {
+        /// Which scenario.
+        scenario: String,
+    },
+}
+
+/// All a report is made from.
+pub struct Input {
+    /// Everything but histograms and series.
+    pub contents: Contents,
+    /// Histograms and series, boiled down.
+    pub details: Details,
+}
+
+/// Reads a results file.
+///
+/// # Errors
+/// When the file is no ledger or can't be read.
+pub fn load(path: &Path) -> Result<Input, Error> {
+    let wrap = |source| Error::Ledger { path: path.into(), source };
+    let reader = ledger::Reader::open(path).map_err(wrap)?;
+    let contents = reader.contents().map_err(wrap)?;
+    let mut details = Details::default();
+    let counting = Counting::of(&contents);
+    let runs: Vec<&RunRow> = counting.runs.values().flatten().copied().collect();
+    let step = runs.len().div_ceil(DETAILS_MAX).max(1);
+    for run in runs.iter().step_by(step) {
+        details.add(counting.trials[&run.trial], &reader.detail(run.id).map_err(wrap)?);
+    }
+    details.runs_all = runs.len();
+    Ok(Input { contents, details })
+}
+
+/// The trials that count, by id, and their measured runs (no warm-ups).
+pub struct Counting<'a> {
+    /// The last attempt of each (scenario, round), when it finished.
+    pub trials: BTreeMap<i64, &'a Trial>,
+    /// Their measured runs.
+    pub runs: BTreeMap<i64, Vec<&'a RunRow>>,
+    /// Last attempts that failed.
+    pub failed: Vec<&'a Trial>,
+}
+
+impl Counting<'_> {
+    /// Sorts a ledger's trials.
+    #[must_use]
+    pub fn of(contents: &Contents) -> Counting<'_> {
+        let counted = contents.counted_trials();
+        let (failed, finished): (Vec<&Trial>, Vec<&Trial>) = counted.into_iter().partition(|trial| trial.state == TrialState::Failed);
+        let trials: BTreeMap<i64, &Trial> = finished.into_iter().map(|trial| (trial.id, trial)).collect();
+        let mut runs: BTreeMap<i64, Vec<&RunRow>> = BTreeMap::new();
+        for run in contents.runs.iter().filter(|run| !run.warm_up && trials.contains_key(&run.trial)) {
+            runs.entry(run.trial).or_default().push(run);
+        }
+        Counting { trials, runs, failed }
+    }
+}
+
+/// A line of per-second values of one run.
+#[derive(Debug, Clone)]
+pub struct Line {
+    /// Its round.
+    pub round: u32,
+    /// Seconds since the window began, and the value; minimum and maximum of each stretch when decimated.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Histograms merged over runs and lines decimated.
+#[derive(Debug, Clone, Default)]
+pub struct Details {
+    /// Merged latencies: scenario, then operation.
+    pub latencies: BTreeMap<String, BTreeMap<String, Latency>>,
+    /// Lines: scenario, then series name.
+    pub series: BTreeMap<String, BTreeMap<String, Vec<Line>>>,
+    /// How many runs were read.
+    pub runs_read: usize,
+    /// How many measured runs there are.
+    pub runs_all: usize,
+}
+
+impl Details {
+    /// Adds one run's detail.
+    pub fn add(&mut self, trial: &Trial, detail: &RunDetail) {
+        self.runs_read += 1;
+        let latencies = self.latencies.entry(trial.scenario.clone()).or_default();
+        for (operation, latency) in &detail.latencies {
+            latencies.entry(operation.clone()).or_default().merge(latency);
+        }
+        let series = self.series.entry(trial.scenario.clone()).or_default();
+        for (name, values) in &detail.series {
+            let lines = series.entry(name.clone()).or_default();
+            if lines.len() < LINES_MAX && !values.is_empty() {
+                lines.push(Line { round: trial.round, points: decimate(values) });
+            }
+        }
+    }
+}
+
+/// Minimum and maximum of each stretch, in the order they came, so that every dip and peak stays.
+fn decimate(values: &[f64]) -> Vec<(f64, f64)> {
+    let at = |i: usize| (i as f64, values[i]);
+    if values.len() <= POINTS_MAX {
+        return (0..values.len()).map(at).filter(|point| point.1.is_finite()).collect();
+    }
+    let stretch = values.len().div_ceil(POINTS_MAX / 2);
+    let mut points = Vec::with_capacity(POINTS_MAX);
+    for first in (0..values.len()).step_by(stretch) {
+        let finite = (first..(first + stretch).min(values.len())).filter(|i| values[*i].is_finite());
+        let by_value = |a: &usize, b: &usize| values[*a].total_cmp(&values[*b]);
+        let (low, high) = (finite.clone().min_by(by_value), finite.max_by(by_value));
+        let (Some(low), Some(high)) = (low, high) else { continue };
+        points.push(at(low.min(high)));
+        if low != high {
+            points.push(at(low.max(high)));
+        }
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimation_keeps_every_dip() {
+        let mut values = vec![100.0; 10_000];
+        values[5_555] = 1.0;
+        values[7_777] = 900.0;
+        let points = decimate(&values);
+        assert!(points.len() <= POINTS_MAX);
+        assert!(points.contains(&(5_555.0, 1.0)) && points.contains(&(7_777.0, 900.0)));
+        assert!(points.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+}

@@ -1,0 +1,105 @@
+//! The answer for machines: every number that the report shows, with all its digits.
+
+use crate::answer;
+use crate::input::Input;
+use crate::judge::{Claim, Subject};
+use crate::view::{Part, Row, View};
+use crate::warnings::warnings;
+use serde_json::{Map, Value, json};
+
+/// Grows when a field changes its meaning or goes; new fields don't count.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The analysis as JSON.
+#[must_use]
+pub fn answer_json(input: &Input) -> Value {
+    let view = View::of(input);
+    let contents = &input.contents;
+    let warnings: Vec<Value> = warnings(&view, contents)
+        .iter()
+        .map(|warning| json!({ "seen": warning.seen(), "effect": warning.effect(), "remedy": warning.remedy() }))
+        .collect();
+    json!({
+        "schema_version": SCHEMA_VERSION,
+        "study": contents.study.name,
+        "question": contents.study.question,
+        "study_hash": contents.study.hash,
+        "surefoot_version": contents.study.surefoot_version,
+        "confidence": view.confidence,
+        "margin": view.margin,
+        "answer": answer::answer(input),
+        "warnings": warnings,
+        "failed_trials": view.failed_total,
+        "workloads": view.parts.iter().map(|part| part_json(part, &view)).collect::<Vec<_>>(),
+        "machine": contents.sessions.last().map(|session| &session.machine),
+    })
+}
+
+fn part_json(part: &Part, view: &View) -> Value {
+    let importance: Vec<Value> =
+        part.judgement.importance.iter().map(|share| json!({ "name": share.name, "share": share.share, "swing": share.swing })).collect();
+    json!({
+        "workload": part.workload,
+        "metric": part.metric,
+        "baseline": part.baseline,
+        "rounds_complete": part.rounds_complete,
+        "pick": part.pick().map(|row| &row.label),
+        "best_set": part.judgement.best_set,
+        "scenarios": part.rows.iter().map(|row| row_json(row, part, view)).collect::<Vec<_>>(),
+        "claims": part.judgement.claims.iter().map(claim_json).collect::<Vec<_>>(),
+        "versus_baseline": part.judgement.versus.iter().map(claim_json).collect::<Vec<_>>(),
+        "rounds_needed": part.judgement.rounds_needed,
+        "control": part.judgement.control.as_ref().map(claim_json),
+        "importance": importance,
+        "noise_share": part.judgement.noise_share,
+        "drift_over_study": part.judgement.drift,
+        "outliers": part.judgement.outliers.iter().map(|(label, round)| json!({ "scenario": label, "round": round })).collect::<Vec<_>>(),
+        "durability_differs": part.durability_differs,
+    })
+}
+
+fn row_json(row: &Row, part: &Part, view: &View) -> Value {
+    let mut object = Map::new();
+    object.insert("scenario".into(), json!(row.label));
+    object.insert("baseline".into(), json!(row.baseline));
+    object.insert("control".into(), json!(row.control));
+    object.insert("durability".into(), json!(row.durability));
+    if let Some(centre) = row.centre {
+        object.insert("geometric_mean".into(), json!(centre.mean));
+        object.insert("low".into(), json!(centre.low));
+        object.insert("high".into(), json!(centre.high));
+        object.insert("median".into(), json!(centre.median));
+        object.insert("min".into(), json!(centre.min));
+        object.insert("max".into(), json!(centre.max));
+    }
+    object.insert("values".into(), json!(row.values));
+    object.insert("failed".into(), json!(row.failed));
+    object.insert("failure".into(), json!(view.failure_of(&row.label)));
+    object.insert("behind_best_at_most".into(), json!(part.judgement.regrets.get(&row.label)));
+    Value::Object(object)
+}
+
+fn claim_json(claim: &Claim) -> Value {
+    let (label, against) = claim.names();
+    let (kind, factor) = match &claim.subject {
+        Subject::Scenario { .. } => ("scenario", None),
+        Subject::Level { factor, .. } => ("level", Some(factor)),
+        Subject::Control { .. } => ("control", None),
+    };
+    json!({
+        "kind": kind,
+        "factor": factor,
+        "of": label,
+        "against": against,
+        "ratio": claim.ratio,
+        "low": claim.low,
+        "high": claim.high,
+        "p_corrected": claim.p,
+        "exploratory": claim.exploratory,
+        "verdict": claim.verdict,
+        "smallest_visible": claim.visible,
+        "ruled_out_beyond": claim.ruled_out,
+        "rounds": claim.rounds,
+        "sign_flip_agrees": claim.signs_agree,
+    })
+}

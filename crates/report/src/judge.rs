@@ -1,0 +1,279 @@
+//! What stats makes of a workload's values, in the report's words: claims, importance, regret, drift, outliers.
+//!
+//! Chooses which side of a comparison is named first, and marks what is outside the declared family as exploratory.
+
+use crate::number::words;
+use ledger::model::{AnalysisSettings, Scenario};
+use stats::{Analysis, Cell, Contrast, Observations, Rules, Verdict};
+use std::collections::BTreeMap;
+
+/// Fewer rounds than this give a direction and no verdict: with three, an interval says next to nothing.
+pub const ROUNDS_FOR_CLAIMS: usize = 4;
+/// Terms of importance that are named; the rest are one.
+const TERMS_MAX: usize = 4;
+
+/// All that is claimed of one workload.
+#[derive(Debug, Clone, Default)]
+pub struct Judgement {
+    /// How many factors have more than one level.
+    pub factors: usize,
+    /// The declared family.
+    pub claims: Vec<Claim>,
+    /// Each scenario with the baseline.
+    pub versus: Vec<Claim>,
+    /// The A/A control against its twin.
+    pub control: Option<Claim>,
+    /// Share of the variation each factor explains, the largest first; empty when it can't be said.
+    pub importance: Vec<Share>,
+    /// Share that nothing explains.
+    pub noise_share: f64,
+    /// Label → "at most this fraction behind the best".
+    pub regrets: BTreeMap<String, f64>,
+    /// Labels that can't be ruled out as the best.
+    pub best_set: Vec<String>,
+    /// Change over the study of all scenarios together, as a fraction.
+    pub drift: Option<f64>,
+    /// Trials far from their like: label and round.
+    pub outliers: Vec<(String, usize)>,
+    /// Half the width of the family's widest interval, as a fraction.
+    pub half_width_max: Option<f64>,
+    /// Rounds that the wanted precision would take at this spread.
+    pub rounds_needed: Option<usize>,
+}
+
+/// One comparison and what is said of it.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    /// Of what with what.
+    pub subject: Subject,
+    /// First over second, in the metric.
+    pub ratio: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// p, corrected within its family.
+    pub p: f64,
+    /// The verdict on the first; none from too few rounds.
+    pub verdict: Option<Verdict>,
+    /// Differences below this fraction could not be seen with 80 % power.
+    pub visible: f64,
+    /// Differences beyond ± this fraction are ruled out (the interval of the equivalence test).
+    pub ruled_out: f64,
+    /// Rounds it rests on.
+    pub rounds: usize,
+    /// Whether the exact sign-flip test bears it out.
+    pub signs_agree: bool,
+    /// Outside the declared family: p is corrected for the false discovery rate only.
+    pub exploratory: bool,
+}
+
+/// What is compared with what.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Subject {
+    /// A scenario with another.
+    Scenario {
+        /// Which.
+        label: String,
+        /// With which.
+        against: String,
+    },
+    /// A level of a factor with another, averaged over all else.
+    Level {
+        /// The factor's dotted path.
+        factor: String,
+        /// Which level.
+        level: String,
+        /// With which.
+        against: String,
+    },
+    /// The A/A control with its twin.
+    Control {
+        /// The control.
+        label: String,
+        /// Its twin.
+        against: String,
+    },
+}
+
+/// A factor's part in the variation.
+#[derive(Debug, Clone)]
+pub struct Share {
+    /// The factor, or several joined by ×.
+    pub name: String,
+    /// Share of 1.
+    pub share: f64,
+    /// Best level over worst, less 1; none for an interaction.
+    pub swing: Option<f64>,
+}
+
+impl Claim {
+    /// The two sides.
+    #[must_use]
+    pub fn names(&self) -> (&str, &str) {
+        match &self.subject {
+            Subject::Scenario { label, against } | Subject::Control { label, against } => (label, against),
+            Subject::Level { level, against, .. } => (level, against),
+        }
+    }
+
+    /// Whether a side bears this name.
+    #[must_use]
+    pub fn names_one(&self, name: &str) -> bool {
+        self.names().0 == name || self.names().1 == name
+    }
+}
+
+/// Asks stats. `rounds[round][scenario]`; scenarios that never yielded a value take no part.
+#[must_use]
+pub fn judge(
+    settings: &AnalysisSettings,
+    scenarios: &[&Scenario],
+    baseline: Option<&str>,
+    rounds: &[Vec<Option<f64>>],
+    more_is_better: bool,
+) -> Judgement {
+    let alive: Vec<usize> = (0..scenarios.len()).filter(|i| rounds.iter().any(|round| round[*i].is_some())).collect();
+    let cell = |i: &usize| Cell {
+        label: scenarios[*i].label.clone(),
+        levels: scenarios[*i].levels.clone(),
+        control: scenarios[*i].control,
+        baseline: Some(scenarios[*i].label.as_str()) == baseline,
+    };
+    let observations = Observations {
+        cells: alive.iter().map(cell).collect(),
+        rounds: rounds.iter().map(|round| alive.iter().map(|i| round[*i]).collect()).collect(),
+        more_is_better,
+    };
+    let rules = Rules {
+        confidence: settings.confidence,
+        margin: settings.margin,
+        precision: settings.precision,
+        rounds_min: settings.rounds_min,
+        rounds_max: settings.rounds_max,
+    };
+    let analysis = stats::analyse(&observations, &rules);
+    let judge = Judge { analysis: &analysis, observations: &observations, rules: &rules };
+    let mut claims: Vec<Claim> = analysis.claims.iter().map(|claim| judge.declared(claim)).collect();
+    claims.sort_by_key(|claim| !claim.names_one(baseline.unwrap_or_default()));
+    let labelled = |cell: &stats::CellSummary| Some((cell.label.clone(), cell.regret?));
+    Judgement {
+        factors: observations.factors().len(),
+        versus: judge.versus(baseline, &claims),
+        control: judge.control(baseline),
+        importance: importance(&analysis),
+        noise_share: analysis.importance.as_ref().map_or(f64::NAN, |importance| importance.noise_share),
+        regrets: analysis.cells.iter().filter_map(labelled).collect(),
+        best_set: analysis.cells.iter().filter(|cell| cell.in_best_set).map(|cell| cell.label.clone()).collect(),
+        drift: analysis.drift,
+        outliers: analysis.cells.iter().flat_map(|cell| cell.outlier_rounds.iter().map(|round| (cell.label.clone(), *round))).collect(),
+        half_width_max: analysis.half_width_max,
+        rounds_needed: analysis.rounds_needed,
+        claims,
+    }
+}
+
+struct Judge<'a> {
+    analysis: &'a Analysis,
+    observations: &'a Observations,
+    rules: &'a Rules,
+}
+
+impl Judge<'_> {
+    fn claim(&self, subject: Subject, contrast: &Contrast, p: f64) -> Claim {
+        let rules = self.rules;
+        let verdict = stats::verdict(contrast, p, self.analysis.alpha, rules.margin, self.observations.more_is_better);
+        let (low, high) = contrast.interval(1.0 - 2.0 * self.analysis.alpha);
+        Claim {
+            subject,
+            ratio: contrast.ratio(),
+            low: contrast.ratio_low(),
+            high: contrast.ratio_high(),
+            p,
+            verdict: (contrast.rounds >= ROUNDS_FOR_CLAIMS).then_some(verdict),
+            visible: contrast.minimum_detectable_effect(rules.confidence),
+            ruled_out: low.abs().max(high.abs()).exp_m1(),
+            rounds: contrast.rounds,
+            signs_agree: true,
+            exploratory: false,
+        }
+    }
+
+    /// A member of the family, with the better side named first; the baseline's side always comes second.
+    fn declared(&self, claim: &stats::Claim) -> Claim {
+        let baseline = self.observations.cells.iter().find(|cell| cell.baseline);
+        let is_base = |side: &str| match &claim.factor {
+            Some(factor) => baseline.is_some_and(|cell| cell.levels.get(factor).is_some_and(|level| level == side)),
+            None => baseline.is_some_and(|cell| cell.label == side),
+        };
+        let a_is_better = (claim.contrast.mean > 0.0) == self.observations.more_is_better;
+        let swap = is_base(&claim.a) || (!a_is_better && !is_base(&claim.b));
+        let (first, second) = if swap { (&claim.b, &claim.a) } else { (&claim.a, &claim.b) };
+        let contrast = if swap { claim.contrast.flipped() } else { claim.contrast };
+        let (first, against) = (first.clone(), second.clone());
+        let subject = match &claim.factor {
+            Some(factor) => Subject::Level { factor: factor.clone(), level: first, against },
+            None => Subject::Scenario { label: first, against },
+        };
+        Claim { signs_agree: !claim.disagreement, ..self.claim(subject, &contrast, claim.p_holm) }
+    }
+
+    /// Each scenario with the baseline: the declared claim where the family has it, else exploratory.
+    fn versus(&self, baseline: Option<&str>, claims: &[Claim]) -> Vec<Claim> {
+        let Some(baseline) = self.observations.cells.iter().find(|cell| Some(cell.label.as_str()) == baseline) else {
+            return Vec::new();
+        };
+        let cells = self.analysis.cells.iter().zip(&self.observations.cells);
+        let contrasts: Vec<(&Cell, Contrast)> =
+            cells.filter(|(_, cell)| !cell.control).filter_map(|(summary, cell)| Some((cell, summary.versus_baseline?))).collect();
+        let p = stats::benjamini_hochberg(&contrasts.iter().map(|(_, contrast)| contrast.p).collect::<Vec<_>>());
+        let one_factor = self.observations.factors().len() == 1;
+        let declared = |cell: &Cell| {
+            claims.iter().find(|claim| match &claim.subject {
+                Subject::Scenario { label, .. } => *label == cell.label,
+                Subject::Level { factor, level, against } => {
+                    one_factor && cell.levels.get(factor) == Some(level) && baseline.levels.get(factor) == Some(against)
+                }
+                Subject::Control { .. } => false,
+            })
+        };
+        let versus = contrasts.iter().zip(p).map(|((cell, contrast), p)| {
+            let subject = Subject::Scenario { label: cell.label.clone(), against: baseline.label.clone() };
+            match declared(cell) {
+                Some(claim) => Claim { subject, ..claim.clone() },
+                None => Claim { exploratory: true, ..self.claim(subject, contrast, p) },
+            }
+        });
+        versus.collect()
+    }
+
+    fn control(&self, baseline: Option<&str>) -> Option<Claim> {
+        let contrast = self.analysis.control?;
+        let label = self.observations.cells.iter().find(|cell| cell.control)?.label.clone();
+        let against = baseline.unwrap_or_default().to_string();
+        Some(self.claim(Subject::Control { label, against }, &contrast, contrast.p))
+    }
+}
+
+/// The largest terms, and the rest as one.
+fn importance(analysis: &Analysis) -> Vec<Share> {
+    let Some(importance) = &analysis.importance else { return Vec::new() };
+    let short = |factor: &String| words(factor.rsplit('.').next().unwrap_or(factor));
+    let mut shares: Vec<Share> = importance
+        .terms
+        .iter()
+        .map(|term| Share {
+            name: term.factors.iter().map(short).collect::<Vec<_>>().join(" × "),
+            share: term.share,
+            swing: term.swing,
+        })
+        .collect();
+    shares.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let small = shares.iter().skip(TERMS_MAX).map(|share| share.share).sum::<f64>();
+    let more = shares.len() > TERMS_MAX;
+    shares.truncate(TERMS_MAX);
+    if more {
+        shares.push(Share { name: "the rest".into(), share: small, swing: None });
+    }
+    shares
+}

@@ -1,0 +1,236 @@
+//! Numbers as people read them: sensible digits, units that fit, percent and ratios.
+//!
+//! The only place that turns a float into text for the terminal and the page; machine output keeps all digits.
+
+use observe::metric::Metric;
+
+/// How the values of one metric are shown: all of a table or an axis in the same unit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scale {
+    divisor: f64,
+    /// The unit that goes with the scaled values; empty for a plain number.
+    pub unit: String,
+}
+
+/// Binary steps for bytes (IEC 80000-13).
+const BYTES: &[(f64, &str)] =
+    &[(1_099_511_627_776.0, "TiB"), (1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
+const SECONDS: &[(f64, &str)] = &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")];
+const MICROSECONDS: &[(f64, &str)] = &[(1e6, "s"), (1e3, "ms"), (1.0, "µs")];
+
+impl Scale {
+    /// The unit in which the largest of a metric's values has one to four digits before the point.
+    #[must_use]
+    pub fn of(metric: &Metric, largest: f64) -> Scale {
+        let pick = |steps: &[(f64, &str)], suffix: &str| {
+            let step = steps.iter().find(|(size, _)| largest.abs() >= *size).or(steps.last()).expect("no table is empty");
+            Scale { divisor: step.0, unit: format!("{}{suffix}", step.1) }
+        };
+        match metric.unit.as_ref() {
+            "B" => pick(BYTES, ""),
+            "B/s" => pick(BYTES, "/s"),
+            "s" => pick(SECONDS, ""),
+            "µs" => pick(MICROSECONDS, ""),
+            "1" => Scale::plain(largest, ""),
+            unit => Scale::plain(largest, unit),
+        }
+    }
+
+    fn plain(largest: f64, unit: &str) -> Scale {
+        let (divisor, prefix) = if largest.abs() >= 1e9 {
+            (1e9, "10⁹")
+        } else if largest.abs() >= 1e7 {
+            (1e6, "10⁶")
+        } else {
+            (1.0, "")
+        };
+        // "10⁶/s" reads better than "10⁶ 1/s".
+        let unit = if prefix.is_empty() { unit.to_string() } else { format!("{prefix}{}", unit.strip_prefix('1').unwrap_or(unit)) };
+        Scale { divisor, unit }
+    }
+
+    /// The value alone, without its unit.
+    #[must_use]
+    pub fn number(&self, value: f64) -> String {
+        figure(value / self.divisor)
+    }
+
+    /// The value with its unit.
+    #[must_use]
+    pub fn with_unit(&self, value: f64) -> String {
+        let number = self.number(value);
+        if self.unit.is_empty() { number } else { format!("{number} {}", self.unit) }
+    }
+
+    /// The value in the scale's unit.
+    #[must_use]
+    pub fn apply(&self, value: f64) -> f64 {
+        value / self.divisor
+    }
+}
+
+/// Three significant digits, all digits before the point, thousands apart.
+#[must_use]
+pub fn figure(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".into();
+    }
+    let size = value.abs();
+    if size == 0.0 {
+        return "0".into();
+    }
+    if size < 1e-4 {
+        return format!("{value:.2e}");
+    }
+    let digits_before = size.log10().floor() as i32 + 1;
+    let decimals = (3 - digits_before).clamp(0, 6) as usize;
+    group(&format!("{value:.decimals$}"))
+}
+
+/// Commas between thousands.
+fn group(text: &str) -> String {
+    let (sign, rest) = text.strip_prefix('-').map_or(("", text), |rest| ("−", rest));
+    let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(whole, fraction)| (whole, Some(fraction)));
+    let mut grouped = String::from(sign);
+    for (i, digit) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        grouped.push('.');
+        grouped.push_str(fraction);
+    }
+    grouped
+}
+
+/// A fraction as percent without sign: 0.0321 is "3.2 %".
+#[must_use]
+pub fn percent(fraction: f64) -> String {
+    format!("{} %", percent_number(fraction))
+}
+
+/// A fraction as percent with its sign: "+3.2 %", "−1.1 %".
+#[must_use]
+pub fn percent_signed(fraction: f64) -> String {
+    format!("{} %", percent_number_signed(fraction))
+}
+
+/// As [`percent_signed`] without the percent sign, for intervals.
+#[must_use]
+pub fn percent_number_signed(fraction: f64) -> String {
+    let number = percent_number(fraction.abs());
+    let is_zero = number.chars().all(|c| matches!(c, '0' | '.'));
+    match (is_zero, fraction < 0.0) {
+        (true, _) => number,
+        (false, true) => format!("−{number}"),
+        (false, false) => format!("+{number}"),
+    }
+}
+
+fn percent_number(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    let decimals = match percent.abs() {
+        size if size >= 99.95 => 0,
+        size if size >= 0.095 || size == 0.0 => 1,
+        _ => 2,
+    };
+    let text = format!("{percent:.decimals$}");
+    // "3 %", not "3.0 %": margins are set as whole percents.
+    group(text.strip_suffix(".0").filter(|_| fraction == (percent.round() / 100.0)).unwrap_or(&text))
+}
+
+/// A ratio: "1.42×", "0.071×", "31×".
+#[must_use]
+pub fn ratio(value: f64) -> String {
+    format!("{}×", ratio_number(value))
+}
+
+/// As [`ratio`] without the sign, for intervals.
+#[must_use]
+pub fn ratio_number(value: f64) -> String {
+    let decimals = match value {
+        value if value >= 100.0 => 0,
+        value if value >= 10.0 => 1,
+        value if value >= 0.1 => 2,
+        _ => 3,
+    };
+    group(&format!("{value:.decimals$}"))
+}
+
+/// Three decimals near 1, where a tenth of a percent matters.
+#[must_use]
+pub fn ratio_precise(value: f64) -> String {
+    if (0.5..2.0).contains(&value) { format!("{value:.3}") } else { ratio_number(value) }
+}
+
+/// A span of time in the unit that fits: "41 s", "3.5 min", "2.1 h".
+#[must_use]
+pub fn span(seconds: f64) -> String {
+    match seconds {
+        s if s < 120.0 => format!("{} s", figure(s)),
+        s if s < 7200.0 => format!("{} min", figure(s / 60.0)),
+        s if s < 172_800.0 => format!("{} h", figure(s / 3600.0)),
+        s => format!("{} days", figure(s / 86_400.0)),
+    }
+}
+
+/// A metric's name as words: `transactions_per_second` is "transactions per second".
+#[must_use]
+pub fn words(name: &str) -> String {
+    name.replace('_', " ")
+}
+
+/// Unix time as "2026-11-21 00:04 UTC" (civil-from-days, Howard Hinnant's "chrono-compatible low-level date algorithms").
+#[must_use]
+pub fn date(unix_seconds: f64) -> String {
+    let seconds = unix_seconds as i64;
+    let days = seconds.div_euclid(86_400) + 719_468;
+    let of_day = seconds.rem_euclid(86_400);
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", of_day / 3600, of_day % 3600 / 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use observe::metric::Direction;
+
+    #[test]
+    fn figures_have_three_significant_digits_and_all_before_the_point() {
+        let shown: Vec<String> =
+            [0.0, 0.00001234, 0.012345, 0.5, 9.876, 98.76, 987.6, 2944.27, 1_234_567.8, -1234.5].map(figure).to_vec();
+        assert_eq!(shown, ["0", "1.23e-5", "0.0123", "0.500", "9.88", "98.8", "988", "2,944", "1,234,568", "−1,234"]);
+    }
+
+    #[test]
+    fn percents_say_no_more_than_is_known() {
+        assert_eq!([0.03, 0.0321, 0.0008, 1.5, 0.0].map(percent), ["3 %", "3.2 %", "0.08 %", "150 %", "0 %"]);
+        assert_eq!([0.012, -0.012, 0.0].map(percent_signed), ["+1.2 %", "−1.2 %", "0 %"]);
+    }
+
+    #[test]
+    fn units_fit_the_largest_value() {
+        let bytes = Metric::new("write_bytes", "B", Direction::Neither);
+        assert_eq!(Scale::of(&bytes, 3.0 * 1_073_741_824.0).with_unit(1_610_612_736.0), "1.50 GiB");
+        let wait = Metric::new("latency_microseconds_p99", "µs", Direction::Less);
+        assert_eq!(Scale::of(&wait, 45_000.0).with_unit(12_340.0), "12.3 ms");
+        let rate = Metric::new("reads_per_second", "1/s", Direction::More);
+        assert_eq!(Scale::of(&rate, 2.5e7).with_unit(2.5e7), "25.0 10⁶/s");
+    }
+
+    #[test]
+    fn dates_are_civil() {
+        assert_eq!(date(0.0), "1970-01-01 00:00 UTC");
+        assert_eq!(date(951_782_400.0), "2000-02-29 00:00 UTC");
+        assert_eq!(date(1_795_219_440.0), "2026-11-21 00:04 UTC");
+    }
+}

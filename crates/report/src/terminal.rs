@@ -1,0 +1,166 @@
+//! The report on a terminal: the answer in words, the warnings, then a table a workload.
+
+use crate::answer;
+use crate::input::Input;
+use crate::number::{percent, ratio_precise};
+use crate::view::{Part, Row, View};
+use crate::warnings::warnings;
+use observe::durability::Class;
+use std::fmt::Write;
+
+/// Narrower than this no table can be read.
+const WIDTH_MIN: usize = 40;
+
+/// How text is set off; nothing when there is no colour.
+#[derive(Clone, Copy)]
+struct Paint(bool);
+
+impl Paint {
+    fn with(self, code: &str, text: &str) -> String {
+        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
+    }
+}
+
+/// The whole report, at most `width` columns where words can be broken.
+#[must_use]
+pub fn terminal(input: &Input, width: usize, colour: bool) -> String {
+    let (paint, width) = (Paint(colour), width.max(WIDTH_MIN));
+    let view = View::of(input);
+    let mut out = String::new();
+    for (i, line) in answer::answer(input).iter().enumerate() {
+        let wrapped = wrap(&printable(line), width, "  ");
+        let _ = writeln!(out, "{}", if i == 0 { paint.with("1", &wrapped) } else { wrapped });
+    }
+    for warning in warnings(&view, &input.contents) {
+        let text = format!("warning: {}. {} {}", warning.seen(), warning.effect(), warning.remedy());
+        let wrapped = wrap(&printable(&text), width, "  ");
+        let _ = writeln!(out, "{}", wrapped.replacen("warning:", &paint.with("33", "warning:"), 1));
+    }
+    for part in view.parts.iter().filter(|part| !part.rows.is_empty()) {
+        let _ = writeln!(out, "\n{}", paint.with("1", &printable(&answer::heading(part))));
+        out.push_str(&table(part, &view, width, paint));
+    }
+    out
+}
+
+/// One column: its head, whether it is set right, its cells.
+struct Column {
+    head: String,
+    right: bool,
+    cells: Vec<String>,
+}
+
+fn table(part: &Part, view: &View, width: usize, paint: Paint) -> String {
+    let column = |head: &str, right: bool, cell: &dyn Fn(usize, &Row) -> String| Column {
+        head: head.into(),
+        right,
+        cells: part.rows.iter().enumerate().map(|(rank, row)| printable(&cell(rank, row))).collect(),
+    };
+    let number = |value: Option<f64>| value.map_or_else(String::new, |value| part.scale.number(value));
+    let unit = if part.scale.unit.is_empty() { "mean".into() } else { format!("mean, {}", part.scale.unit) };
+    let claim = |row: &Row| part.claim_of(&row.label);
+    let against = part.baseline.as_deref().map_or_else(String::new, |label| format!("vs {label}"));
+    let mut columns = vec![
+        column("", true, &|rank, row| if row.centre.is_some() { format!("{}", rank + 1) } else { String::new() }),
+        column("scenario", false, &|_, row| row.label.clone()),
+        column(&unit, true, &|_, row| number(row.centre.map(|centre| centre.mean))),
+        column(&format!("{} interval", percent(view.confidence)), true, &|_, row| {
+            row.centre.map_or_else(String::new, |c| format!("{}–{}", part.scale.number(c.low), part.scale.number(c.high)))
+        }),
+        column(&against, true, &|_, row| match claim(row) {
+            Some(claim) => {
+                format!("{} [{}, {}]", ratio_precise(claim.ratio), ratio_precise(claim.low), ratio_precise(claim.high))
+            }
+            None if row.baseline => "1".into(),
+            None => String::new(),
+        }),
+        column("verdict", false, &|_, row| match claim(row) {
+            Some(claim) => answer::verdict_words(claim, part),
+            None if row.baseline => "baseline".into(),
+            None => String::new(),
+        }),
+        column("after a power cut", false, &|_, row| durability_mark(row.durability).into()),
+        column("rounds", true, &|_, row| row.centre.map_or(0, |centre| centre.count).to_string()),
+        column("failed", true, &|_, row| if row.failed > 0 { row.failed.to_string() } else { String::new() }),
+    ];
+    columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
+    fit(&mut columns, width);
+    print(&columns, paint)
+}
+
+fn durability_mark(class: Class) -> &'static str {
+    match class {
+        Class::KeepsAcknowledged => "keeps all",
+        Class::LosesRecent => "loses seconds",
+        Class::MayCorrupt => "MAY CORRUPT",
+        Class::LosesAll => "LOSES ALL",
+    }
+}
+
+fn column_width(column: &Column) -> usize {
+    column.cells.iter().chain([&column.head]).map(|text| text.chars().count()).max().unwrap_or(0)
+}
+
+/// Cuts long heads and labels so that the table fits; figures and verdicts are never cut.
+fn fit(columns: &mut [Column], width: usize) {
+    let total = |columns: &[Column]| columns.iter().map(|column| column_width(column) + 2).sum::<usize>();
+    for column in columns.iter_mut().filter(|column| column.head.starts_with("vs ")) {
+        let widest = column.cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
+        column.head = cut(&column.head, widest.max("vs baseline".len()));
+    }
+    let excess = total(columns).saturating_sub(width);
+    if let Some(labels) = columns.iter_mut().find(|column| column.head == "scenario").filter(|_| excess > 0) {
+        let room = column_width(labels).saturating_sub(excess).max(16);
+        labels.cells.iter_mut().for_each(|cell| *cell = cut(cell, room));
+    }
+}
+
+fn cut(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.into();
+    }
+    // Scenarios often differ at the end only: keep both ends.
+    let head: String = text.chars().take(room / 2).collect();
+    let tail: Vec<char> = text.chars().rev().take(room - room / 2 - 1).collect();
+    format!("{head}…{}", tail.into_iter().rev().collect::<String>())
+}
+
+fn print(columns: &[Column], paint: Paint) -> String {
+    let widths: Vec<usize> = columns.iter().map(column_width).collect();
+    let line = |texts: &mut dyn Iterator<Item = &String>| {
+        let mut text = String::new();
+        for ((cell, column), width) in texts.zip(columns).zip(&widths) {
+            let gap = " ".repeat(width - cell.chars().count());
+            text.push_str(&if column.right { format!("{gap}{cell}  ") } else { format!("{cell}{gap}  ") });
+        }
+        text.trim_end().to_string()
+    };
+    let mut out = format!("{}\n", paint.with("2", &line(&mut columns.iter().map(|column| &column.head))));
+    for row in 0..columns.first().map_or(0, |column| column.cells.len()) {
+        out.push_str(&line(&mut columns.iter().map(|column| &column.cells[row])));
+        out.push('\n');
+    }
+    out
+}
+
+/// Text of a study may hold escape sequences that would steer the terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// Breaks at spaces; lines after the first are indented.
+fn wrap(text: &str, width: usize, indent: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is always a line");
+        if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(format!("{indent}{word}"));
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,261 @@
+//! The numbers of a report: each workload's scenarios, ranked, with their intervals and what stats claims of them.
+//!
+//! The terminal, the page, the JSON and the words all read these, so that no two of them can differ.
+
+use crate::input::{Counting, Input};
+use crate::judge::{Claim, Judgement, Subject, judge};
+use crate::number::Scale;
+use ledger::model::{Contents, Scenario};
+use observe::durability::Class;
+use observe::metric::{Direction, Metric};
+use std::collections::BTreeMap;
+
+/// All parts of a study.
+#[derive(Debug)]
+pub struct View {
+    /// One a workload, in plan order.
+    pub parts: Vec<Part>,
+    /// Two-sided confidence.
+    pub confidence: f64,
+    /// Margin below which a difference is negligible, as a fraction.
+    pub margin: f64,
+    /// Wanted half-width, as a fraction.
+    pub precision: f64,
+    /// Trials that failed.
+    pub failed_total: usize,
+    failures: BTreeMap<String, String>,
+}
+
+/// One workload's question and answer.
+#[derive(Debug)]
+pub struct Part {
+    /// The workload.
+    pub workload: String,
+    /// Its primary metric.
+    pub metric: Metric,
+    /// How values of that metric are shown.
+    pub scale: Scale,
+    /// Whether more of it is better.
+    pub more_is_better: bool,
+    /// Label of the scenario that others are compared with; none where this workload lacks it.
+    pub baseline: Option<String>,
+    /// Scenarios with values first, the best on top; then those without.
+    pub rows: Vec<Row>,
+    /// What stats makes of them.
+    pub judgement: Judgement,
+    /// Rounds in which every scenario that has values has one.
+    pub rounds_complete: usize,
+    /// Finished trials whose value has no logarithm.
+    pub not_positive: usize,
+    /// Whether scenarios differ in durability class.
+    pub durability_differs: bool,
+    /// Two-sided confidence.
+    pub confidence: f64,
+}
+
+/// One scenario of a part.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// Its place in the plan, which decides its colour and shape.
+    pub index: usize,
+    /// Label.
+    pub label: String,
+    /// Factor → level label.
+    pub levels: BTreeMap<String, String>,
+    /// Whether it is the baseline.
+    pub baseline: bool,
+    /// Whether it is the A/A control.
+    pub control: bool,
+    /// What a power cut may take.
+    pub durability: Class,
+    /// A value a round; none: not done, or failed.
+    pub values: Vec<Option<f64>>,
+    /// Geometric mean and its interval; none without values.
+    pub centre: Option<Centre>,
+    /// Trials that failed.
+    pub failed: usize,
+}
+
+/// Where a scenario's values lie.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Centre {
+    /// Geometric mean.
+    pub mean: f64,
+    /// Lower end of its interval; the mean itself with a single value.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Median.
+    pub median: f64,
+    /// Smallest.
+    pub min: f64,
+    /// Largest.
+    pub max: f64,
+    /// How many values.
+    pub count: usize,
+}
+
+impl Part {
+    /// Scenarios with values, the best first.
+    pub fn measured(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| row.centre.is_some())
+    }
+
+    /// A scenario's comparison with the baseline.
+    #[must_use]
+    pub fn claim_of(&self, scenario: &str) -> Option<&Claim> {
+        let versus = &self.judgement.versus;
+        versus.iter().find(|claim| matches!(&claim.subject, Subject::Scenario { label, .. } if label == scenario))
+    }
+
+    /// The best scenario: the control is another's double and no choice.
+    #[must_use]
+    pub fn pick(&self) -> Option<&Row> {
+        self.measured().find(|row| !row.control)
+    }
+
+    /// Whether there is anything to compare.
+    #[must_use]
+    pub fn has_choice(&self) -> bool {
+        self.measured().filter(|row| !row.control).nth(1).is_some()
+    }
+}
+
+impl View {
+    /// Works out everything from a study's contents.
+    #[must_use]
+    pub fn of(input: &Input) -> View {
+        View::of_contents(&input.contents)
+    }
+
+    /// As [`View::of`]; histograms and series are not needed for it.
+    #[must_use]
+    pub fn of_contents(contents: &Contents) -> View {
+        let counting = Counting::of(contents);
+        let settings = &contents.study.analysis;
+        let mut workloads: Vec<&str> = Vec::new();
+        for scenario in &contents.scenarios {
+            if !workloads.contains(&scenario.workload.as_str()) {
+                workloads.push(&scenario.workload);
+            }
+        }
+        let failures = counting.failed.iter().filter_map(|trial| {
+            let failure = trial.failure.as_ref()?;
+            Some((trial.scenario.clone(), format!("{}: {}", failure.step, failure.causes.last()?)))
+        });
+        View {
+            failures: failures.collect(),
+            failed_total: counting.failed.len(),
+            parts: workloads.iter().map(|workload| part(contents, &counting, workload)).collect(),
+            confidence: settings.confidence,
+            margin: settings.margin,
+            precision: settings.precision,
+        }
+    }
+
+    /// Why a scenario's trials failed, in a few words.
+    #[must_use]
+    pub fn failure_of(&self, label: &str) -> Option<&str> {
+        self.failures.get(label).map(String::as_str)
+    }
+}
+
+/// The values of a workload's scenarios.
+struct Values {
+    /// `[round][scenario]`.
+    rounds: Vec<Vec<Option<f64>>>,
+    not_positive: usize,
+}
+
+/// Each trial is one number; what has no logarithm is a hole and counted.
+fn values(contents: &Contents, scenarios: &[(usize, &Scenario)], primary: &str) -> Values {
+    let all = contents.values(primary);
+    let picked = |round: &Vec<Option<f64>>| scenarios.iter().map(|(column, _)| round[*column]).collect::<Vec<_>>();
+    let mut rounds: Vec<Vec<Option<f64>>> = all.iter().map(picked).collect();
+    let mut not_positive = 0;
+    for value in rounds.iter_mut().flatten() {
+        if value.is_some_and(|value| !(value > 0.0 && value.is_finite())) {
+            *value = None;
+            not_positive += 1;
+        }
+    }
+    Values { rounds, not_positive }
+}
+
+/// One workload's part: what was measured, and what stats makes of it.
+fn part(contents: &Contents, counting: &Counting, workload: &str) -> Part {
+    let all = contents.scenarios.iter().enumerate();
+    let scenarios: Vec<(usize, &Scenario)> = all.filter(|(_, scenario)| scenario.workload == workload).collect();
+    let primary = scenarios.first().map_or("", |(_, scenario)| scenario.primary_metric.as_str());
+    let unknown = || Metric::named(primary.into(), String::new(), Direction::More);
+    let metric = contents.metrics.get(primary).cloned().unwrap_or_else(unknown);
+    let more_is_better = metric.direction != Direction::Less;
+    let Values { rounds, not_positive } = values(contents, &scenarios, primary);
+    let confidence = contents.study.analysis.confidence;
+    let plain: Vec<&Scenario> = scenarios.iter().map(|(_, scenario)| *scenario).collect();
+    let baseline = baseline(contents, &plain);
+    let mut rows: Vec<Row> = scenarios
+        .iter()
+        .enumerate()
+        .map(|(column, (index, scenario))| Row {
+            index: *index,
+            label: scenario.label.clone(),
+            levels: scenario.levels.clone(),
+            baseline: Some(&scenario.label) == baseline.as_ref(),
+            control: scenario.control,
+            durability: scenario.durability.class,
+            values: rounds.iter().map(|round| round[column]).collect(),
+            centre: centre(rounds.iter().filter_map(|round| round[column]).collect(), confidence),
+            failed: counting.failed.iter().filter(|trial| trial.scenario == scenario.label).count(),
+        })
+        .collect();
+    let largest = rows.iter().filter_map(|row| row.centre).map(|centre| centre.max).fold(0.0, f64::max);
+    let worst_to_best = |row: &Row| row.centre.map(|centre| if more_is_better { centre.mean } else { -centre.mean });
+    let judgement = judge(&contents.study.analysis, &plain, baseline.as_deref(), &rounds, more_is_better);
+    rows.sort_by(|a, b| worst_to_best(b).partial_cmp(&worst_to_best(a)).expect("means are numbers"));
+    let classes = || rows.iter().map(|row| row.durability);
+    Part {
+        workload: workload.into(),
+        scale: Scale::of(&metric, largest),
+        more_is_better,
+        baseline,
+        rounds_complete: rounds_complete(&rounds, &rows),
+        not_positive,
+        durability_differs: classes().min() != classes().max(),
+        judgement,
+        rows,
+        metric,
+        confidence,
+    }
+}
+
+/// The study's baseline, or with several workloads the scenario here that has its levels.
+fn baseline(contents: &Contents, scenarios: &[&Scenario]) -> Option<String> {
+    let label = &contents.study.baseline;
+    if scenarios.iter().any(|scenario| scenario.label == *label) {
+        return Some(label.clone());
+    }
+    let levels = &contents.scenarios.iter().find(|scenario| scenario.label == *label)?.levels;
+    scenarios.iter().find(|scenario| scenario.levels == *levels && !scenario.control).map(|scenario| scenario.label.clone())
+}
+
+/// Rounds in which every scenario that has values at all has one.
+fn rounds_complete(rounds: &[Vec<Option<f64>>], rows: &[Row]) -> usize {
+    let measured: Vec<&Row> = rows.iter().filter(|row| row.centre.is_some()).collect();
+    if measured.is_empty() {
+        return 0;
+    }
+    (0..rounds.len()).filter(|round| measured.iter().all(|row| row.values[*round].is_some())).count()
+}
+
+fn centre(mut values: Vec<f64>, confidence: f64) -> Option<Centre> {
+    values.sort_by(f64::total_cmp);
+    let (min, max) = (*values.first()?, *values.last()?);
+    let middle = values.len() / 2;
+    let median = if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) };
+    let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
+    let interval = stats::contrast(&logarithms, confidence);
+    let (low, high) = interval.map_or((mean, mean), |interval| (interval.low, interval.high));
+    Some(Centre { mean: mean.exp(), low: low.exp(), high: high.exp(), median, min, max, count: values.len() })
+}

@@ -1,0 +1,231 @@
+//! Warnings: what was seen, what it does to the answer, what to do. One enum, so that none is worded twice or forgotten.
+
+use crate::input::Counting;
+use crate::number::{figure, percent, percent_signed, span};
+use crate::judge::ROUNDS_FOR_CLAIMS;
+use crate::view::{Part, View};
+use ledger::model::{Contents, RunRow};
+use stats::Verdict;
+use std::collections::BTreeMap;
+
+/// A run shorter than this spans too few flushes and checkpoints of a filesystem: ext4 commits its journal every 5 s,
+/// the kernel writes dirty pages back after 30 s.
+const RUN_SECONDS_MIN: f64 = 10.0;
+/// The load generator may use this share of a core before it is likely to be what was measured.
+const DRIVER_SHARE_MAX: f64 = 0.8;
+/// Drift over the study below this is no news.
+const DRIFT_MIN: f64 = 0.02;
+/// Outliers named before the rest is counted.
+const NAMES_MAX: usize = 3;
+
+/// Something a reader of the answer must know; `workload` names the part it is about.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Warning {
+    /// The control, which is the baseline once more, differs from it.
+    ControlDiffers { workload: String, difference: f64 },
+    /// Values changed over the study.
+    Drift { workload: String, over_study: f64 },
+    /// Trials far from their like.
+    Outliers { workload: String, count: usize, examples: Vec<String> },
+    /// Scenarios of one comparison differ in what a power cut takes.
+    DurabilityMix { workload: String },
+    /// Fewer rounds than claims need, or than the study declared.
+    TooFewRounds { workload: String, rounds: usize, wanted: usize },
+    /// Trials failed.
+    FailedTrials { count: usize },
+    /// The exact sign-flip test does not bear a claim out.
+    SignsDisagree { workload: String, claims: Vec<String> },
+    /// Runs too short to hold what a filesystem does now and then.
+    ShortRuns { seconds: f64 },
+    /// The study ended before its intervals were as narrow as wanted.
+    PrecisionNotReached { workload: String, half_width: f64, wanted: f64, reason: String, rounds_needed: Option<usize> },
+    /// A trial said something, such as an option without effect.
+    Said { message: String, trials: usize },
+    /// All data fits into the trial's memory.
+    FitsInMemory { share: f64 },
+    /// The load generator itself was busy.
+    DriverBusy { share: f64, scenario: String },
+    /// Values of 0 or below can't be compared by ratios.
+    NotPositive { workload: String, count: usize },
+    /// The study is still under way, or was cut off.
+    Unfinished,
+}
+
+impl Warning {
+    /// What was seen.
+    #[must_use]
+    pub fn seen(&self) -> String {
+        match self {
+            Warning::ControlDiffers { workload, difference } => {
+                format!("{workload}: the A/A control differs from its twin by {}", percent(*difference))
+            }
+            Warning::Drift { workload, over_study } => {
+                format!("{workload}: all scenarios together moved by {} from the first round to the last", percent_signed(*over_study))
+            }
+            Warning::Outliers { workload, count, examples } => {
+                let more = if *count > examples.len() { format!(" and {} more", count - examples.len()) } else { String::new() };
+                format!("{workload}: far from its like: {}{more}", examples.join(", "))
+            }
+            Warning::DurabilityMix { workload } => format!("{workload}: the scenarios do not keep the same promises in a power cut"),
+            Warning::TooFewRounds { workload, rounds, wanted } => {
+                format!("{workload}: {rounds} complete rounds, where {wanted} were wanted")
+            }
+            Warning::FailedTrials { count: 1 } => "one trial failed".into(),
+            Warning::FailedTrials { count } => format!("{count} trials failed"),
+            Warning::SignsDisagree { workload, claims } => {
+                format!("{workload}: the exact sign-flip test does not bear out: {}", claims.join(", "))
+            }
+            Warning::ShortRuns { seconds } => format!("runs lasted only {}", span(*seconds)),
+            Warning::PrecisionNotReached { workload, half_width, wanted, reason, rounds_needed } => {
+                let needed = rounds_needed.map(|rounds| format!(", about {rounds} rounds would do")).unwrap_or_default();
+                let (found, wanted) = (percent(*half_width), percent(*wanted));
+                format!("{workload}: the widest interval is ±{found}, where ±{wanted} was wanted{needed}; the study ended: {reason}")
+            }
+            Warning::Said { message, trials: 1 } => message.clone(),
+            Warning::Said { message, trials } => format!("{message} (in {trials} trials)"),
+            Warning::FitsInMemory { share } => format!("the data fill only {} of the memory the trials had", percent(*share)),
+            Warning::DriverBusy { share, scenario } => {
+                format!("the load generator used {} of a core with {scenario}", percent(*share))
+            }
+            Warning::NotPositive { workload, count } => format!("{workload}: {} trials measured 0 or less", figure(*count as f64)),
+            Warning::Unfinished => "the study is not finished".into(),
+        }
+    }
+
+    /// What it does to the answer.
+    #[must_use]
+    pub fn effect(&self) -> &'static str {
+        match self {
+            Warning::ControlDiffers { .. } => "Two equal scenarios look different here, so claims of about this size may be false too.",
+            Warning::Drift { .. } => "Comparisons hold, as each round hits all scenarios alike; the absolute values hold for no single moment.",
+            Warning::Outliers { .. } => "They are kept: they widen the intervals and may be a slow mode that production will meet too.",
+            Warning::DurabilityMix { .. } => "A scenario that may lose data is fast for a reason: its speed is not comparable with a safe one's.",
+            Warning::TooFewRounds { .. } => "Intervals are wide, and a difference that is there may not be seen.",
+            Warning::FailedTrials { .. } => "Comparisons use the rounds in which both sides finished.",
+            Warning::SignsDisagree { .. } => "These claims lean on the values being roughly normal; take them as likely, not as shown.",
+            Warning::ShortRuns { .. } => "Journal commits and write-back fall into some runs and not into others, which adds noise and may flatter.",
+            Warning::PrecisionNotReached { .. } => "Differences smaller than the intervals stay open.",
+            Warning::Said { .. } => "What was measured may not be what was asked for.",
+            Warning::FitsInMemory { .. } => "Reads come from the page cache: mostly flushes and writes were measured.",
+            Warning::DriverBusy { .. } => "The load generator may be the limit, which hides differences between scenarios.",
+            Warning::NotPositive { .. } => "Ratios need values above 0: these trials are counted as holes.",
+            Warning::Unfinished => "Everything here may still change.",
+        }
+    }
+
+    /// What to do.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Warning::ControlDiffers { .. } => "Run more rounds; if it stays, look for what differs with the order of trials (device temperature, caches).",
+            Warning::Drift { .. } => "Look at the chart of trials over time, and for other load, thermal throttling or a filling device.",
+            Warning::Outliers { .. } => "Look at their throughput second by second, and run more rounds.",
+            Warning::DurabilityMix { .. } => "Set `parity = \"require\"`, or compare within one class only.",
+            Warning::TooFewRounds { .. } => "Run the same command again with a larger `--rounds` or `--time`: it goes on where it stopped.",
+            Warning::FailedTrials { .. } => "Read the failures below, mend the cause and run the same command again.",
+            Warning::SignsDisagree { .. } => "Run more rounds.",
+            Warning::ShortRuns { .. } => "Make each run last at least 30 s.",
+            Warning::PrecisionNotReached { .. } => "Run the same command again with a larger `--time` or `--rounds`.",
+            Warning::Said { .. } => "Correct the study file, or the machine.",
+            Warning::FitsInMemory { .. } => "Set `memory` below the size of the data, or make the data larger.",
+            Warning::DriverBusy { .. } => "Give the load generator more CPUs (`cpus.client`), or more threads.",
+            Warning::NotPositive { .. } => "Choose a metric that is never 0.",
+            Warning::Unfinished => "Run the same command again: it goes on where it stopped.",
+        }
+    }
+}
+
+/// All warnings of a report, the gravest first.
+#[must_use]
+pub fn warnings(view: &View, contents: &Contents) -> Vec<Warning> {
+    let mut list = Vec::new();
+    list.extend(unfinished(contents));
+    if view.failed_total > 0 {
+        list.push(Warning::FailedTrials { count: view.failed_total });
+    }
+    for part in &view.parts {
+        list.extend(of_part(part, view, contents));
+    }
+    let counting = Counting::of(contents);
+    list.extend(said(&counting));
+    list.extend(about_runs(&counting));
+    list
+}
+
+fn unfinished(contents: &Contents) -> Option<Warning> {
+    let ended = contents.sessions.last().is_some_and(|session| session.ended.is_some() && session.reason.as_deref() != Some("interrupted"));
+    (!ended).then_some(Warning::Unfinished)
+}
+
+fn of_part(part: &Part, view: &View, contents: &Contents) -> Vec<Warning> {
+    let workload = part.workload.clone();
+    let mut list = Vec::new();
+    if part.durability_differs {
+        list.push(Warning::DurabilityMix { workload: workload.clone() });
+    }
+    if part.not_positive > 0 {
+        list.push(Warning::NotPositive { workload: workload.clone(), count: part.not_positive });
+    }
+    if !part.has_choice() {
+        return list;
+    }
+    let wanted = (contents.study.analysis.rounds_min as usize).max(ROUNDS_FOR_CLAIMS);
+    if part.rounds_complete < wanted {
+        list.push(Warning::TooFewRounds { workload: workload.clone(), rounds: part.rounds_complete, wanted });
+    }
+    if part.rounds_complete < ROUNDS_FOR_CLAIMS {
+        return list;
+    }
+    if let Some(control) = part.judgement.control.as_ref().filter(|claim| matches!(claim.verdict, Some(Verdict::Faster | Verdict::Slower))) {
+        list.push(Warning::ControlDiffers { workload: workload.clone(), difference: (control.ratio - 1.0).abs() });
+    }
+    let disagreeing: Vec<String> =
+        part.judgement.claims.iter().filter(|claim| !claim.signs_agree).map(|claim| format!("{} against {}", claim.names().0, claim.names().1)).collect();
+    if !disagreeing.is_empty() {
+        list.push(Warning::SignsDisagree { workload: workload.clone(), claims: disagreeing });
+    }
+    list.extend(precision(part, view, contents));
+    if let Some(over_study) = part.judgement.drift.filter(|drift| drift.abs() >= DRIFT_MIN) {
+        list.push(Warning::Drift { workload: workload.clone(), over_study });
+    }
+    if !part.judgement.outliers.is_empty() {
+        let named = part.judgement.outliers.iter().take(NAMES_MAX).map(|(label, round)| format!("{label} in round {}", round + 1));
+        list.push(Warning::Outliers { workload, count: part.judgement.outliers.len(), examples: named.collect() });
+    }
+    list
+}
+
+fn precision(part: &Part, view: &View, contents: &Contents) -> Option<Warning> {
+    let half_width = part.judgement.half_width_max?;
+    (half_width > view.precision).then(|| Warning::PrecisionNotReached {
+        workload: part.workload.clone(),
+        half_width,
+        wanted: view.precision,
+        rounds_needed: part.judgement.rounds_needed,
+        reason: contents.sessions.last().and_then(|session| session.reason.clone()).unwrap_or_else(|| "it is still running".into()),
+    })
+}
+
+/// What trials said, equal messages together.
+fn said(counting: &Counting) -> Vec<Warning> {
+    let mut messages: BTreeMap<&str, usize> = BTreeMap::new();
+    for message in counting.trials.values().flat_map(|trial| &trial.warnings) {
+        *messages.entry(message).or_default() += 1;
+    }
+    messages.into_iter().map(|(message, trials)| Warning::Said { message: message.into(), trials }).collect()
+}
+
+fn about_runs(counting: &Counting) -> Vec<Warning> {
+    let mut list = Vec::new();
+    let runs = || counting.runs.values().flatten().copied();
+    let shortest = runs().map(|run: &RunRow| run.seconds).fold(f64::INFINITY, f64::min);
+    if shortest < RUN_SECONDS_MIN {
+        list.push(Warning::ShortRuns { seconds: shortest });
+    }
+    let busiest = runs().filter_map(|run| Some((run, *run.metrics.get("driver_cpu_share")?))).max_by(|a, b| a.1.total_cmp(&b.1));
+    if let Some((run, share)) = busiest.filter(|(_, share)| *share > DRIVER_SHARE_MAX) {
+        let scenario = counting.trials[&run.trial].scenario.clone();
+        list.push(Warning::DriverBusy { share, scenario });
+    }
+    list
+}

@@ -1,0 +1,222 @@
+//! Ledger contents made by hand: tables of values, one row a scenario, one column a round.
+
+use ledger::model::{AnalysisSettings, Contents, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial, TrialState};
+use observe::durability::{Class, Durability};
+use observe::latency::Latency;
+use observe::metric::{Direction, Metric};
+use observe::record::Failure;
+use report::input::{Details, Input};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// One scenario of a table.
+pub struct Row {
+    pub label: String,
+    pub levels: Vec<(&'static str, String)>,
+    pub values: Vec<Option<f64>>,
+    pub class: Class,
+    pub control: bool,
+}
+
+impl Row {
+    pub fn new(filesystem: &str, values: &[f64]) -> Row {
+        Row {
+            label: filesystem.into(),
+            levels: vec![("storage.filesystem", filesystem.into())],
+            values: values.iter().copied().map(Some).collect(),
+            class: Class::KeepsAcknowledged,
+            control: false,
+        }
+    }
+}
+
+/// A study's primary values.
+pub struct Table {
+    pub workload: &'static str,
+    pub metric: Metric,
+    pub rows: Vec<Row>,
+}
+
+pub fn transactions() -> Metric {
+    Metric::new("transactions_per_second", "1/s", Direction::More)
+}
+
+/// The published data set of three filesystems and two buffer sizes in six rounds; baseline ext4/128M.
+pub fn filesystems_and_buffers() -> Table {
+    let values: [(&str, &str, [f64; 6]); 6] = [
+        ("ext4", "128M", [2990.0, 3015.0, 2931.0, 2954.0, 2876.0, 2902.0]),
+        ("ext4", "2G", [3871.0, 3790.0, 3843.0, 3702.0, 3748.0, 3661.0]),
+        ("xfs", "128M", [3081.0, 3120.0, 3012.0, 3077.0, 2940.0, 3015.0]),
+        ("xfs", "2G", [3953.0, 4011.0, 3890.0, 3902.0, 3799.0, 3766.0]),
+        ("btrfs", "128M", [2655.0, 2702.0, 2610.0, 2588.0, 2571.0, 2493.0]),
+        ("btrfs", "2G", [3215.0, 3120.0, 3188.0, 3049.0, 3102.0, 2990.0]),
+    ];
+    let row = |(filesystem, buffer, values): &(&str, &str, [f64; 6])| Row {
+        label: format!("{filesystem} · {buffer}"),
+        levels: vec![("storage.filesystem", (*filesystem).into()), ("workload.oltp.cache_size", (*buffer).into())],
+        ..Row::new(filesystem, values)
+    };
+    let mut rows: Vec<Row> = values.iter().map(row).collect();
+    let control: Vec<f64> = [1.004, 0.991, 1.009, 0.996, 1.011, 0.998].iter().zip(&values[0].2).map(|(f, v)| f * v).collect();
+    let mut control = Row { levels: rows[0].levels.clone(), control: true, ..Row::new("x", &control) };
+    control.label = "ext4 · 128M (control)".into();
+    rows.push(control);
+    Table { workload: "oltp", metric: transactions(), rows }
+}
+
+/// Contents of a table: each value becomes a finished trial of one run, each hole a failed one.
+pub fn contents(table: &Table) -> Contents {
+    let study = StudyRecord {
+        name: "filesystems".into(),
+        question: "Which filesystem serves most transactions?".into(),
+        text: "name = \"filesystems\"\n[factors]\n\"storage.filesystem\" = [\"ext4\", \"xfs\"]\n".into(),
+        overrides: vec!["design.rounds_max=6".into()],
+        hash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into(),
+        seed: 7,
+        surefoot_version: "0.1.0".into(),
+        created: 1_795_219_440.0,
+        baseline: table.rows.first().map(|row| row.label.clone()).unwrap_or_default(),
+        analysis: AnalysisSettings { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: 20 },
+    };
+    let mut contents = Contents {
+        study,
+        sessions: vec![session()],
+        scenarios: table.rows.iter().map(|row| scenario(table, row)).collect(),
+        trials: Vec::new(),
+        runs: Vec::new(),
+        metrics: metrics(&table.metric),
+    };
+    let rounds = table.rows.iter().map(|row| row.values.len()).max().unwrap_or(0);
+    for round in 0..rounds {
+        for position in 0..table.rows.len() {
+            // A shuffle good enough for a picture: a step that has no divisor in common with the count.
+            let row = &table.rows[(position * 5 + round * 3) % table.rows.len()];
+            if let Some(value) = row.values.get(round) {
+                add_trial(&mut contents, table, row, round as u32, position as u32, *value);
+            }
+        }
+    }
+    contents
+}
+
+fn session() -> Session {
+    let facts = [
+        ("cpu_model", "AMD EPYC 7763 64-Core Processor"),
+        ("cpus", "2"),
+        ("memory_bytes", "25282367488"),
+        ("kernel", "6.12.9"),
+        ("device", "loop, direct I/O, on ext4 (/dev/vda)"),
+        ("mkfs.xfs", "6.1.0"),
+    ];
+    Session {
+        started: 1_795_219_440.0,
+        ended: Some(1_795_221_000.0),
+        machine: facts.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string())).collect(),
+        reason: Some("the wanted precision is reached".into()),
+    }
+}
+
+fn scenario(table: &Table, row: &Row) -> Scenario {
+    let reasons = match row.class {
+        Class::KeepsAcknowledged => Vec::new(),
+        _ => vec!["`nobarrier`: flushes don't reach the device".to_string()],
+    };
+    Scenario {
+        label: row.label.clone(),
+        levels: row.levels.iter().map(|(factor, level)| ((*factor).to_string(), level.clone())).collect(),
+        workload: table.workload.into(),
+        primary_metric: table.metric.name.to_string(),
+        control: row.control,
+        durability: Durability { class: row.class, reasons },
+        settings: serde_json::json!({ "storage": { "filesystem": row.levels.first().map(|level| level.1.clone()) } }),
+    }
+}
+
+fn metrics(primary: &Metric) -> BTreeMap<String, Metric> {
+    let others = [
+        Metric::new("latency_microseconds_p99", "µs", Direction::Less),
+        Metric::new("cpu_user_share", "1", Direction::Neither),
+        Metric::new("cpu_system_share", "1", Direction::Neither),
+        Metric::new("cpu_iowait_share", "1", Direction::Neither),
+        Metric::new("cpu_idle_share", "1", Direction::Neither),
+        Metric::new("device_write_bytes", "B", Direction::Neither),
+        Metric::new("write_amplification", "1", Direction::Less),
+    ];
+    others.into_iter().chain([primary.clone()]).map(|metric| (metric.name.to_string(), metric)).collect()
+}
+
+fn add_trial(contents: &mut Contents, table: &Table, row: &Row, round: u32, position: u32, value: Option<f64>) {
+    let id = contents.trials.len() as i64 + 1;
+    let started = contents.study.created + id as f64 * 37.0;
+    let filesystem = row.levels.first().map_or("ext4", |level| level.1.as_str());
+    contents.trials.push(Trial {
+        id,
+        scenario: row.label.clone(),
+        round,
+        position,
+        seed: u64::from(round) + 7,
+        state: if value.is_some() { TrialState::Finished } else { TrialState::Failed },
+        started,
+        ended: Some(started + 35.0),
+        failure: value.is_none().then(|| Failure {
+            step: "load".into(),
+            causes: vec!["cannot write /mnt/t".into(), "No space left on device".into()],
+            log: String::new(),
+        }),
+        steps: vec![("mkfs".into(), 0.4), ("load".into(), 3.0)],
+        facts: [("filesystem".to_string(), filesystem.to_string())].into(),
+        commands: vec![format!("mkfs.{filesystem} -q /dev/loop0"), "mount /dev/loop0 /mnt/t".into()],
+        warnings: Vec::new(),
+    });
+    let Some(value) = value else { return };
+    let figures = [
+        (table.metric.name.as_ref(), value),
+        ("latency_microseconds_p99", 2.4e7 / value.max(1e-9)),
+        ("cpu_user_share", 0.31),
+        ("cpu_system_share", 0.22 + f64::from(position) * 0.01),
+        ("cpu_iowait_share", 0.17),
+        ("cpu_idle_share", 0.30 - f64::from(position) * 0.01),
+        ("device_write_bytes", 3.1e9),
+        ("write_amplification", 2.4),
+    ];
+    contents.runs.push(RunRow {
+        id,
+        trial: id,
+        run: 0,
+        warm_up: false,
+        started: started + 4.0,
+        seconds: 30.0,
+        metrics: figures.iter().map(|(name, value)| ((*name).to_string(), *value)).collect(),
+    });
+}
+
+/// Contents with histograms and series that fit the values.
+pub fn input(table: &Table) -> Input {
+    let contents = contents(table);
+    let mut details = Details::default();
+    for run in &contents.runs {
+        let trial = contents.trials.iter().find(|trial| trial.id == run.trial).expect("each run has its trial");
+        let value = run.metrics[table.metric.name.as_ref()];
+        details.add(trial, &detail(value, &table.metric.name, u64::from(trial.round) * 97 + trial.id as u64));
+    }
+    details.runs_all = contents.runs.len();
+    Input { contents, details }
+}
+
+fn detail(value: f64, series: &str, seed: u64) -> RunDetail {
+    let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut latency = Latency::default();
+    for _ in 0..4_000 {
+        let tail = -next().max(1e-9).ln();
+        latency.record(Duration::from_nanos((4e9 / value.max(1e-3) * (0.6 + 0.25 * tail * tail)) as u64));
+    }
+    let line = |i: usize, noise: f64| if i % 12 == 11 { 0.45 * value } else { value * (0.96 + 0.12 * noise) };
+    let values: Vec<f64> = (0..30).map(|i| line(i, next())).collect();
+    RunDetail { latencies: [("transaction".into(), latency)].into(), series: [(series.into(), values)].into() }
+}

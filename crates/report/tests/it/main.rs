@@ -1,0 +1,5 @@
+//! Whole reports of studies made by hand.
+
+mod answers;
+mod fixture;
+mod page;

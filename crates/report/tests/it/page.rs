@@ -1,0 +1,109 @@
+//! The page opens in a browser, offline, without an error, and all its charts are there.
+
+use crate::fixture::{self, Row};
+use observe::durability::Class;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a headless browser made of a page.
+struct Opened {
+    dom: String,
+    console: String,
+}
+
+fn browser() -> Option<PathBuf> {
+    let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name))).find(|program| program.is_file())
+}
+
+/// Opens a file; `None`, aloud, without a browser. In CI a missing browser is a failure.
+fn open(page: &Path) -> Option<Opened> {
+    let Some(browser) = browser() else {
+        assert!(std::env::var_os("CI").is_none(), "no Chromium in CI: install the package chromium");
+        eprintln!("SKIPPED: no Chromium found (package chromium), so the page was not opened");
+        return None;
+    };
+    let profile = tempfile::tempdir().unwrap();
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args(["--enable-logging=stderr", "--v=0", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .unwrap();
+    Some(Opened {
+        dom: String::from_utf8_lossy(&output.stdout).into_owned(),
+        console: String::from_utf8_lossy(&output.stderr).lines().filter(|line| line.contains("CONSOLE")).collect(),
+    })
+}
+
+/// Written where it outlives the test, so that a person can look at it.
+fn write(name: &str, html: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, html).unwrap();
+    path
+}
+
+#[test]
+fn the_page_opens_without_errors_and_all_charts_are_there() {
+    let html = report::html(&fixture::input(&fixture::filesystems_and_buffers()));
+    let Some(opened) = open(&write("report.html", &html)) else { return };
+    assert_eq!(opened.console, "");
+    assert!(opened.dom.contains("data-ready=\"1\""), "the script did not reach its end");
+    for id in ["ranking-0", "forest-0", "latency-0-0", "series-0-0", "series-0-6", "cpu-0", "trust-0", "importance-0"] {
+        assert!(opened.dom.contains(&format!("<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"{id}\"")), "no chart {id}");
+    }
+}
+
+#[test]
+fn a_page_of_hostile_names_runs_none_of_them() {
+    let evil = "<script>document.title='taken'</script>\"'><img src=x onerror=alert(1)>";
+    let mut table = fixture::filesystems_and_buffers();
+    for (i, row) in table.rows.iter_mut().enumerate() {
+        row.label = format!("{evil}{i}");
+        row.class = Class::MayCorrupt;
+        row.levels[0].1 = format!("{evil}{i}");
+    }
+    let mut input = fixture::input(&table);
+    input.contents.study.name = evil.into();
+    input.contents.study.question = evil.into();
+    input.contents.study.text = format!("</pre>{evil}");
+    input.contents.study.overrides = vec![evil.into()];
+    for trial in &mut input.contents.trials {
+        trial.commands = vec![evil.into()];
+        trial.warnings = vec![evil.into()];
+    }
+    input.contents.sessions[0].machine.insert(evil.into(), evil.into());
+    let html = report::html(&input);
+    // Nothing of the study may open a tag: the page's own script is the only one.
+    assert_eq!(html.matches("<script").count(), 1);
+    assert!(!html.contains("<img"));
+    let Some(opened) = open(&write("hostile.html", &html)) else { return };
+    assert_eq!(opened.console, "");
+    assert!(opened.dom.contains("data-ready=\"1\"") && !opened.dom.contains("<title>taken"));
+}
+
+#[test]
+fn the_page_asks_the_network_for_nothing() {
+    let html = report::html(&fixture::input(&fixture::filesystems_and_buffers()));
+    let urls = html.replace("http://www.w3.org/2000/svg", "");
+    assert!(!urls.contains("http://") && !urls.contains("https://"), "the page names an address");
+    assert!(html.contains("default-src 'none'"));
+}
+
+#[test]
+fn the_script_is_small() {
+    let html = report::html(&fixture::input(&fixture::filesystems_and_buffers()));
+    let script = html.split("<script>").nth(1).unwrap().split("</script>").next().unwrap();
+    assert!(script.len() < 5 * 1024, "{} bytes", script.len());
+}
+
+#[test]
+fn a_page_without_trials_opens_too() {
+    let table = fixture::Table { rows: vec![Row::new("ext4", &[]), Row::new("xfs", &[])], ..fixture::filesystems_and_buffers() };
+    let Some(opened) = open(&write("empty.html", &report::html(&fixture::input(&table)))) else { return };
+    assert_eq!(opened.console, "");
+    assert!(opened.dom.contains("data-ready=\"1\""));
+}
