@@ -76,6 +76,7 @@ pub fn facts() -> BTreeMap<String, String> {
     add("mitigations", mitigations());
     let pages = file("/sys/kernel/mm/transparent_hugepage/enabled");
     add("transparent_hugepages", pages.map(|text| chosen(&text).to_string()));
+    add("operating_system", operating_system(&file("/etc/os-release").unwrap_or_default()));
     for (program, argument) in PROGRAMS {
         add(program, program_version(program, argument));
     }
@@ -198,6 +199,12 @@ fn mitigations() -> Option<String> {
     Some(if all.is_empty() { "not affected".into() } else { all.join("; ") })
 }
 
+/// The name in `/etc/os-release` (os-release(5)).
+fn operating_system(text: &str) -> Option<String> {
+    let name = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(name.trim_matches(['"', '\'']).to_string())
+}
+
 /// The word in brackets of `always [madvise] never`; the whole text where none is.
 fn chosen(text: &str) -> &str {
     let inner = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
@@ -285,5 +292,6 @@ mod tests {
         assert_eq!(cpu_model(""), None);
         assert_eq!(chosen("always [madvise] never"), "madvise");
         assert_eq!(chosen("none"), "none");
+        assert_eq!(operating_system("ID=debian\nPRETTY_NAME=\"Debian 12\"\n").as_deref(), Some("Debian 12"));
     }
 }

@@ -57,6 +57,7 @@ pub fn checks(work_folder: &Path) -> Vec<Check> {
         root(nix::unistd::geteuid().is_root()),
         loop_devices(Path::new("/dev/loop-control").exists()),
         free_space(work_folder, disk::space(work_folder).map(|space| space.1)),
+        work_disk(disk::disk_under(work_folder)),
     ];
     checks.extend(disturbances());
     checks
@@ -107,6 +108,12 @@ fn free_space(folder: &Path, bytes: Option<u64>) -> Check {
     let found = format!("{} in {}", gibibytes(bytes), folder.display());
     let remedy = "free some, or name a folder on a larger disk with --work DIR; `surefoot plan` says how much a study needs";
     check("free space", risky(bytes < FREE_BYTES_MIN), found, remedy)
+}
+
+fn work_disk(name: Option<String>) -> Check {
+    let status = risky(name.is_none());
+    let found = name.unwrap_or_else(|| "none: memory or a network".into());
+    check("disk", status, found, "name a folder on the disk that the answer is to be about with --work DIR")
 }
 
 fn governor(name: Option<&str>) -> Check {
@@ -230,7 +237,7 @@ mod tests {
     #[test]
     fn every_check_of_this_machine_has_a_remedy_or_is_well() {
         let checks = checks(Path::new("/tmp"));
-        assert_eq!(checks.len(), 9);
+        assert_eq!(checks.len(), 10);
         for check in checks {
             assert_eq!(check.status == CheckStatus::Ok, check.remedy.is_none(), "{check:?}");
             assert!(!check.found.is_empty() && check.remedy.as_deref() != Some(""), "{check:?}");
@@ -248,6 +255,7 @@ mod tests {
             steal(Some(0.05)),
             neighbours(Some(("cc1".into(), 0.97))),
             free_space(Path::new("/tmp"), Some(1 << 30)),
+            work_disk(None),
         ];
         for check in risky {
             assert_eq!(check.status, CheckStatus::Risky, "{check:?}");
@@ -268,6 +276,7 @@ mod tests {
             neighbours(None),
             neighbours(Some(("sshd".into(), 0.02))),
             free_space(Path::new("/tmp"), Some(100 << 30)),
+            work_disk(Some("vda".into())),
             root(true),
             loop_devices(true),
         ];

@@ -329,3 +329,94 @@ fn values(before: &Snapshot, after: &Snapshot, interval: f64) -> Vec<(String, f6
     list.push(("driver_cpu_cores".into(), (after.own_seconds - before.own_seconds).max(0.0) / interval));
     list
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(start: Instant, milliseconds: u64, written: u64) -> Snapshot {
+        let counters = Counters { write_bytes: written, flushes: Some((written / 100, 5)), ..Counters::default() };
+        Snapshot {
+            at: start + Duration::from_millis(milliseconds),
+            stat: None,
+            memory: Some(Memory { total: 9000, available: 5000 - written.min(5000), dirty: written, ..Memory::default() }),
+            device: Some(counters),
+            backing: None,
+            space_used: Some(written),
+            pressure: [None, Some(Pressure { some: written, full: None }), None],
+            own_seconds: 0.0,
+        }
+    }
+
+    fn value(metrics: &[Measured], name: &str) -> Option<f64> {
+        metrics.iter().find(|measured| measured.metric.name == name).map(|found| found.value)
+    }
+
+    #[test]
+    fn the_difference_is_exact() {
+        let start = Instant::now();
+        let metrics = difference(&at(start, 0, 1000), &at(start, 2500, 4000));
+        assert_eq!(value(&metrics, "device_write_bytes"), Some(3000.0));
+        assert_eq!(value(&metrics, "device_flushes"), Some(30.0));
+        assert_eq!(value(&metrics, "space_grown_bytes"), Some(3000.0));
+        assert_eq!(value(&metrics, "pressure_io_some_share"), Some(3000.0 * 1e-6 / 2.5));
+        for absent in ["device_discards", "device_backing_writes", "pressure_io_full_share", "pressure_cpu_some_share", "cpu_user_share"] {
+            assert_eq!(value(&metrics, absent), None, "{absent} was not there, so it is not 0");
+        }
+    }
+
+    #[test]
+    fn a_second_slept_over_does_not_shift_the_others() {
+        let start = Instant::now();
+        let mut samples = Samples::new(at(start, 0, 0));
+        for (milliseconds, written) in [(1000, 100), (1300, 130), (4000, 400)] {
+            samples.add(at(start, milliseconds, written));
+        }
+        assert_eq!(samples.series["device_write_bytes"], [100.0; 4]);
+        assert_eq!(samples.series["dirty_bytes"], [100.0, 400.0, 400.0, 400.0]);
+        assert_eq!(value(&samples.extremes(), "dirty_bytes_max"), Some(400.0));
+        assert_eq!(value(&samples.extremes(), "memory_available_bytes_min"), Some(4600.0));
+    }
+
+    #[test]
+    fn a_figure_that_comes_late_is_a_hole_before() {
+        let start = Instant::now();
+        let mut samples = Samples::new(Snapshot { device: None, ..at(start, 0, 0) });
+        samples.add(Snapshot { device: None, ..at(start, 1000, 0) });
+        samples.add(at(start, 2000, 50));
+        samples.add(at(start, 3000, 80));
+        let series = &samples.series["device_write_bytes"];
+        assert!(series.len() == 3 && series[0].is_nan() && series[1].is_nan() && series[2] == 30.0, "{series:?}");
+    }
+
+    #[test]
+    fn what_is_derived_needs_both_counts() {
+        let metric = |name, value| Metric::new(name, "1", Direction::Neither).at(value);
+        let metrics = vec![metric("device_write_bytes", 3000.0), metric("device_flushes", 20.0)];
+        let telemetry = Telemetry { metrics, series: BTreeMap::new() };
+        let values = |bytes, commits| derived(&telemetry, bytes, commits).iter().map(|found| found.value).collect::<Vec<_>>();
+        assert_eq!(values(1000, 10), [3.0, 2.0]);
+        assert_eq!(values(0, 10), [2.0]);
+        assert_eq!(values(0, 0), [0.0; 0]);
+        assert!(derived(&Telemetry::default(), 1000, 10).is_empty());
+    }
+
+    proptest! {
+        /// Whatever the wake-ups, every series has a value for each whole second and no more.
+        #[test]
+        fn series_are_as_long_as_the_run(waits in prop::collection::vec(0_u64..2500, 0..20)) {
+            let start = Instant::now();
+            let mut samples = Samples::new(at(start, 0, 0));
+            let mut milliseconds = 0;
+            for wait in waits {
+                milliseconds += wait;
+                samples.add(at(start, milliseconds, milliseconds));
+            }
+            for (name, series) in &samples.series {
+                prop_assert_eq!(series.len() as u64, milliseconds / 1000, "{}", name);
+                prop_assert!(!series.iter().any(|value| value.is_nan()));
+            }
+        }
+    }
+}

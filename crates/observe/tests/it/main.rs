@@ -1,0 +1,97 @@
+//! Telemetry of a real loop device on an image file of its own: what was written is what was counted.
+
+use observe::disk;
+use observe::sampler::{Sampler, Telemetry, derived};
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+const MEBIBYTE: u64 = 1 << 20;
+
+/// A loop device of ours; taken away when dropped.
+struct Loop(String);
+
+impl Loop {
+    fn over(image: &Path) -> Loop {
+        File::create(image).and_then(|file| file.set_len(64 * MEBIBYTE)).expect("an image");
+        let output = Command::new("losetup").args(["--find", "--show"]).arg(image).output().expect("losetup runs");
+        assert!(output.status.success(), "losetup: {}", String::from_utf8_lossy(&output.stderr));
+        Loop(String::from_utf8(output.stdout).expect("a path").trim().to_string())
+    }
+
+    fn name(&self) -> String {
+        disk::device_name(&self.0).expect("it is attached")
+    }
+
+    fn write_and_flush(&self, mebibytes: u64, flushes: u64) {
+        let device = File::options().write(true).open(&self.0).expect("the device opens");
+        for flush in 0..flushes {
+            for index in 0..mebibytes / flushes {
+                device.write_all_at(&[7; MEBIBYTE as usize], (flush * (mebibytes / flushes) + index) * MEBIBYTE).expect("it is written");
+            }
+            device.sync_all().expect("it is flushed");
+        }
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("--detach").arg(&self.0).status();
+    }
+}
+
+fn value(telemetry: &Telemetry, name: &str) -> f64 {
+    let found = telemetry.metrics.iter().find(|measured| measured.metric.name == name);
+    found.unwrap_or_else(|| panic!("{name} in {:#?}", telemetry.metrics)).value
+}
+
+#[test]
+fn what_is_written_to_a_device_is_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let device = Loop::over(&folder.path().join("image"));
+    let sampler = Sampler::start(Some(&device.name()), None, Some(folder.path()));
+    device.write_and_flush(16, 4);
+    let telemetry = sampler.stop();
+    assert_eq!(value(&telemetry, "device_write_bytes"), 16.0 * MEBIBYTE as f64);
+    assert_eq!(value(&telemetry, "device_flushes"), 4.0);
+    assert!(value(&telemetry, "device_writes") > 0.0 && value(&telemetry, "device_busy_share") >= 0.0);
+    // Others write to that disk too, so at least.
+    assert!(value(&telemetry, "device_backing_write_bytes") >= 0.0);
+    let derived = derived(&telemetry, 8 * MEBIBYTE, 2);
+    assert_eq!(derived.iter().map(|found| found.value).collect::<Vec<_>>(), [2.0, 2.0]);
+}
+
+#[test]
+fn the_disk_below_a_loop_device_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let device = Loop::over(&folder.path().join("image"));
+    assert_eq!(disk::disk_below_loop(&device.name()), disk::disk_under(folder.path()));
+    assert_eq!(disk::disk_below_loop("no-such-device"), None);
+}
+
+#[test]
+fn a_folder_without_a_device_has_all_other_figures() {
+    let memory = Path::new("/dev/shm");
+    let sampler = Sampler::start(None, None, Some(memory));
+    let mut file = tempfile::tempfile_in(memory).expect("a file");
+    file.write_all(&[1; MEBIBYTE as usize]).expect("it is written");
+    let telemetry = sampler.stop();
+    assert!(value(&telemetry, "space_grown_bytes").is_finite() && value(&telemetry, "driver_cpu_seconds") >= 0.0);
+    assert!(!telemetry.metrics.iter().any(|measured| measured.metric.name.starts_with("device_")));
+    assert!(derived(&telemetry, MEBIBYTE, 1).is_empty());
+}
+
+#[test]
+fn a_whole_second_has_its_sample() {
+    let sampler = Sampler::start(None, None, None);
+    std::thread::sleep(Duration::from_millis(1500));
+    let telemetry = sampler.stop();
+    let lengths: Vec<usize> = telemetry.series.values().map(Vec::len).collect();
+    // The sampling thread may be late on a busy machine, but all series are alike.
+    assert!(lengths.windows(2).all(|pair| pair[0] == pair[1]) && lengths.iter().all(|length| *length <= 1), "{lengths:?}");
+    let shares: f64 = ["user", "system", "iowait", "irq", "steal", "idle"].iter().map(|kind| value(&telemetry, &format!("cpu_{kind}_share"))).sum();
+    assert!((shares - 1.0).abs() < 1e-9);
+}
