@@ -1,1 +1,24 @@
-//! stats.
+//! What the figures say: contrasts over rounds, verdicts, the best set, which factor matters, and when it is enough.
+//!
+//! Pure: no file, clock or process; whatever is random takes a seed. The unit is the trial (one number a scenario and
+//! round), the scale is the logarithm, the block is the round. Start at `analysis.rs`.
+
+pub mod analysis;
+pub mod best;
+pub mod compare;
+pub mod drift;
+pub mod importance;
+pub mod interval;
+pub mod nonparametric;
+pub mod observations;
+pub mod outliers;
+pub mod steady;
+pub mod stop_rule;
+
+pub use analysis::{Analysis, CellSummary, Claim, analyse};
+pub use best::{BestSet, best_set};
+pub use compare::{Verdict, benjamini_hochberg, holm, verdict, welch};
+pub use importance::Importance;
+pub use interval::{Contrast, contrast};
+pub use observations::{Cell, Observations, Rules};
+pub use stop_rule::{StopDecision, enough};

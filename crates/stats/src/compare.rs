@@ -1,0 +1,126 @@
+//! Verdicts (F6) and corrections for many comparisons (F5); Welch's test where there are no common rounds (F12).
+
+use crate::interval::{Contrast, mean, standard_deviation, student};
+use statrs::distribution::ContinuousCDF as _;
+
+/// What a contrast says, in the sense of better and worse: `Faster` is always good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Better, and by more than nothing.
+    Faster,
+    /// Worse.
+    Slower,
+    /// A real difference that is smaller than the margin.
+    Negligible,
+    /// The same within the margin.
+    Equivalent,
+    /// Can't tell.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Negligible => "real but negligible",
+            Verdict::Equivalent => "the same",
+            Verdict::Inconclusive => "can't tell",
+        }
+    }
+
+    /// Whether it claims a difference.
+    #[must_use]
+    pub fn is_claim(self) -> bool {
+        matches!(self, Verdict::Faster | Verdict::Slower | Verdict::Negligible)
+    }
+}
+
+/// The verdict of one contrast (F6). `p` is the one to hold against `alpha` (Holm's, in a family); equivalence is two
+/// one-sided tests: the interval at 1 − 2·alpha lies inside the margin (a fraction, 0.03).
+#[must_use]
+pub fn verdict(contrast: &Contrast, p: f64, alpha: f64, margin: f64, more_is_better: bool) -> Verdict {
+    let (low, high) = contrast.interval(1.0 - 2.0 * alpha);
+    let limit = margin.ln_1p();
+    let same = low > -limit && high < limit;
+    let better = (contrast.mean > 0.0) == more_is_better;
+    match (p < alpha, same) {
+        (true, true) => Verdict::Negligible,
+        (false, true) => Verdict::Equivalent,
+        (true, false) if better => Verdict::Faster,
+        (true, false) => Verdict::Slower,
+        (false, false) => Verdict::Inconclusive,
+    }
+}
+
+/// Holm's step-down adjustment.
+#[must_use]
+pub fn holm(p: &[f64]) -> Vec<f64> {
+    let mut adjusted = vec![0.0; p.len()];
+    let mut running: f64 = 0.0;
+    for (rank, index) in ascending(p).into_iter().enumerate() {
+        running = running.max(((p.len() - rank) as f64 * p[index]).min(1.0));
+        adjusted[index] = running;
+    }
+    adjusted
+}
+
+/// Benjamini and Hochberg's adjustment, for exploratory tables.
+#[must_use]
+pub fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
+    let mut adjusted = vec![0.0; p.len()];
+    let mut running: f64 = 1.0;
+    for (rank, index) in ascending(p).into_iter().enumerate().rev() {
+        running = running.min(p.len() as f64 * p[index] / (rank + 1) as f64);
+        adjusted[index] = running;
+    }
+    adjusted
+}
+
+fn ascending(p: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..p.len()).collect();
+    order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
+    order
+}
+
+/// Two samples without common rounds: difference of means (a − b), its interval and p.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Unpaired {
+    /// Mean of a minus mean of b.
+    pub difference: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Two-sided p.
+    pub p: f64,
+    /// t value.
+    pub t: f64,
+    /// Satterthwaite's degrees of freedom.
+    pub degrees_of_freedom: f64,
+}
+
+/// Welch's test. None below two values a side, or when neither side varies.
+#[must_use]
+pub fn welch(a: &[f64], b: &[f64], confidence: f64) -> Option<Unpaired> {
+    if a.len() < 2 || b.len() < 2 {
+        return None;
+    }
+    let share = |values: &[f64]| standard_deviation(values).powi(2) / values.len() as f64;
+    let (share_a, share_b) = (share(a), share(b));
+    let error = (share_a + share_b).sqrt();
+    if error == 0.0 {
+        return None;
+    }
+    let degrees_of_freedom = (share_a + share_b).powi(2)
+        / (share_a.powi(2) / (a.len() as f64 - 1.0) + share_b.powi(2) / (b.len() as f64 - 1.0));
+    let student = student(degrees_of_freedom);
+    let difference = mean(a) - mean(b);
+    let half = student.inverse_cdf(0.5 + confidence / 2.0) * error;
+    let t = difference / error;
+    let p = 2.0 * student.cdf(-t.abs());
+    Some(Unpaired { difference, low: difference - half, high: difference + half, p, t, degrees_of_freedom })
+}

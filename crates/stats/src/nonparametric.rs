@@ -1,0 +1,64 @@
+//! The robustness check beside each t interval (F4): it can only add a warning.
+
+use crate::interval::median;
+
+/// Above this many rounds, sign patterns are drawn instead of enumerated.
+const ENUMERATED_ROUNDS_MAX: usize = 20;
+
+/// Patterns drawn then.
+const DRAWN_PATTERNS: u32 = 100_000;
+
+/// Exact two-sided sign-flip p: the share of sign patterns whose sum is at least as far from zero as what was seen.
+/// Above 20 rounds by 100,000 patterns drawn with a fixed seed.
+#[must_use]
+pub fn sign_flip_p(differences: &[f64]) -> f64 {
+    let Some((first, rest)) = differences.split_first() else { return 1.0 };
+    let seen = differences.iter().sum::<f64>().abs();
+    // Sums of the same numbers in another order differ in the last bits.
+    let limit = seen - seen * 1e-12;
+    if differences.len() <= ENUMERATED_ROUNDS_MAX {
+        // A pattern and its opposite are equally far: the first sign may stay.
+        let mut sums = vec![*first];
+        for difference in rest {
+            let flipped: Vec<f64> = sums.iter().map(|sum| sum - difference).collect();
+            sums.iter_mut().for_each(|sum| *sum += difference);
+            sums.extend(flipped);
+        }
+        return sums.iter().filter(|sum| sum.abs() >= limit).count() as f64 / sums.len() as f64;
+    }
+    let sum = |words: &[u64]| {
+        let signed = |(i, d): (usize, &f64)| if words[i / 64] >> (i % 64) & 1 == 1 { *d } else { -*d };
+        differences.iter().enumerate().map(signed).sum::<f64>().abs()
+    };
+    let mut state = 1_u64;
+    let mut far = 0_u32;
+    for _ in 0..DRAWN_PATTERNS {
+        let words: Vec<u64> = (0..=differences.len() / 64).map(|_| split_mix(&mut state)).collect();
+        far += u32::from(sum(&words) >= limit);
+    }
+    // The pattern that was seen is one of them: the p of a drawn test is never zero.
+    f64::from(far + 1) / f64::from(DRAWN_PATTERNS + 1)
+}
+
+/// Hodges and Lehmann's estimate: the median of all Walsh averages.
+///
+/// # Panics
+/// Of nothing.
+#[must_use]
+pub fn hodges_lehmann(differences: &[f64]) -> f64 {
+    let walsh: Vec<f64> = differences
+        .iter()
+        .enumerate()
+        .flat_map(|(i, a)| differences[i..].iter().map(move |b| f64::midpoint(*a, *b)))
+        .collect();
+    median(&walsh)
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

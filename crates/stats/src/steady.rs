@@ -1,0 +1,68 @@
+//! Was a run steady? The warm-up cut (W1), the steadiness test (W2) and why seconds are no replicates (W3).
+
+use crate::drift::slope;
+use crate::interval::mean;
+
+/// Samples in a batch of MSER-5.
+const BATCH: usize = 5;
+
+/// MSER-5 (White 1997; Spratt 1998): how many samples to cut from the start. None when the series never gets steady
+/// (the best cut is at its limit, half of it) or is too short.
+#[must_use]
+pub fn warm_up_cut(samples: &[f64]) -> Option<usize> {
+    let batches: Vec<f64> = samples.chunks_exact(BATCH).map(mean).collect();
+    let limit = batches.len() / 2;
+    if limit == 0 {
+        return None;
+    }
+    let error = |cut: usize| {
+        let rest = &batches[cut..];
+        let middle = mean(rest);
+        rest.iter().map(|batch| (batch - middle).powi(2)).sum::<f64>() / (rest.len() as f64).powi(2)
+    };
+    let best = (0..=limit).min_by(|a, b| error(*a).total_cmp(&error(*b)))?;
+    (best < limit).then_some(best * BATCH)
+}
+
+/// How far rounds of a run are from steady, by SNIA SSS PTS 2.0.2 clause 2.1.24.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Steadiness {
+    /// (max − min) / mean.
+    pub range: f64,
+    /// |slope| × (rounds − 1) / mean.
+    pub excursion: f64,
+}
+
+impl Steadiness {
+    /// Within SNIA's limits: range 20 %, excursion 10 %.
+    #[must_use]
+    pub fn is_steady(&self) -> bool {
+        self.range <= 0.20 && self.excursion <= 0.10
+    }
+}
+
+/// Steadiness of a few window means; None below two or without a positive mean.
+#[must_use]
+pub fn steadiness(windows: &[f64]) -> Option<Steadiness> {
+    let middle = mean(windows);
+    if windows.len() < 2 || middle <= 0.0 {
+        return None;
+    }
+    let high = windows.iter().copied().fold(f64::MIN, f64::max);
+    let low = windows.iter().copied().fold(f64::MAX, f64::min);
+    let excursion = slope(windows).abs() * (windows.len() as f64 - 1.0) / middle;
+    Some(Steadiness { range: (high - low) / middle, excursion })
+}
+
+/// Lag-1 autocorrelation and the number of independent samples that the series is worth.
+#[must_use]
+pub fn effective_samples(samples: &[f64]) -> Option<(f64, f64)> {
+    let middle = mean(samples);
+    let spread: f64 = samples.iter().map(|x| (x - middle).powi(2)).sum();
+    if samples.len() < 3 || spread == 0.0 {
+        return None;
+    }
+    let products: f64 = samples.windows(2).map(|pair| (pair[0] - middle) * (pair[1] - middle)).sum();
+    let r = products / spread;
+    Some((r, samples.len() as f64 * (1.0 - r) / (1.0 + r)))
+}

@@ -1,0 +1,98 @@
+//! Whole studies by seed, with the stop rule in force: what is claimed of equals, and what is missed.
+
+use stats::{Cell, Observations, Rules, analyse, enough};
+use std::collections::BTreeMap;
+
+const REPETITIONS: u32 = 2000;
+
+/// SplitMix64 and Box-Muller: the same studies on every machine.
+struct Noise(u64);
+
+impl Noise {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (((z ^ (z >> 31)) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    fn normal(&mut self) -> f64 {
+        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+}
+
+/// A study of cells with these true speeds, run until the stop rule says stop; whether each claim was made.
+fn study(seed: u64, speeds: &[f64], noise: f64, rules: &Rules) -> stats::Analysis {
+    let mut random = Noise(seed);
+    let cells = (0..speeds.len()).map(|index| Cell {
+        label: format!("c{index}"),
+        levels: BTreeMap::from([("f".to_string(), format!("c{index}"))]),
+        control: false,
+        baseline: index == 0,
+    });
+    let mut observations = Observations { cells: cells.collect(), rounds: Vec::new(), more_is_better: true };
+    let mut level = 0.0;
+    for _ in 0..rules.rounds_max {
+        // The machine wanders from round to round: blocks must take that out.
+        level += 0.01 * random.normal();
+        let row = speeds.iter().map(|speed| Some(speed * (level + noise * random.normal()).exp())).collect();
+        observations.rounds.push(row);
+        if enough(&observations, rules).is_enough() {
+            break;
+        }
+    }
+    analyse(&observations, rules)
+}
+
+fn share_with_a_claim(speeds: &[f64], noise: f64, rules: &Rules) -> f64 {
+    let claimed = (0..REPETITIONS).filter(|seed| {
+        let analysis = study(u64::from(*seed) * 7919 + 1, speeds, noise, rules);
+        analysis.claims.iter().any(|claim| claim.verdict.is_claim())
+    });
+    claimed.count() as f64 / f64::from(REPETITIONS)
+}
+
+const ADAPTIVE: Rules = Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: 20 };
+const FIXED: Rules = Rules { rounds_max: 6, ..ADAPTIVE };
+
+#[test]
+fn equals_are_called_different_in_at_most_five_percent() {
+    // Noise around which the stop rule has most to choose, one below and one above.
+    for noise in [0.02, 0.03, 0.04] {
+        for cells in [2, 4] {
+            for (name, rules) in [("adaptive", ADAPTIVE), ("fixed", FIXED)] {
+                let share = share_with_a_claim(&vec![1000.0; cells], noise, &rules);
+                println!("{name}, {cells} equal cells, noise {noise}: {:.2} % claim a difference", share * 100.0);
+                let allowed = if rules == FIXED {
+                    // Exact at the nominal level: within the sampling error of 2,000 repetitions (three standard errors).
+                    0.05 + 3.0 * (0.05_f64 * 0.95 / f64::from(REPETITIONS)).sqrt()
+                } else {
+                    0.05
+                };
+                assert!(share <= allowed, "{name} {cells} cells, noise {noise}: {share}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ten_percent_at_three_percent_noise_is_found() {
+    let found = (0..REPETITIONS).filter(|seed| {
+        let analysis = study(u64::from(*seed) * 104_729 + 3, &[1000.0, 1100.0], 0.03, &ADAPTIVE);
+        analysis.claims[0].verdict == stats::Verdict::Faster
+    });
+    let share = found.count() as f64 / f64::from(REPETITIONS);
+    println!("10 % found in {:.2} %", share * 100.0);
+    assert!(share >= 0.95, "{share}");
+}
+
+#[test]
+fn the_true_best_is_kept_in_the_best_set() {
+    let kept = (0..REPETITIONS).filter(|seed| {
+        let analysis = study(u64::from(*seed) * 31 + 5, &[1000.0, 1030.0, 1010.0, 990.0], 0.03, &ADAPTIVE);
+        analysis.best.expect("four cells").members.contains(&1)
+    });
+    let share = kept.count() as f64 / f64::from(REPETITIONS);
+    assert!(share >= 0.95, "{share}");
+}
