@@ -50,6 +50,7 @@ pub fn heading(part: &Part) -> String {
 #[must_use]
 pub fn part_answer(part: &Part, view: &View) -> Vec<String> {
     let mut lines = vec![pick(part, view)];
+    lines.extend(regret(part, view));
     if part.measured().next().is_none() {
         return lines;
     }
@@ -81,12 +82,19 @@ pub fn pick(part: &Part, view: &View) -> String {
     if part.rounds_complete < ROUNDS_FOR_CLAIMS {
         return format!("{} was ahead: {value}.", best.label);
     }
-    let regret = match part.judgement.regrets.get(&best.label) {
-        Some(regret) if *regret == 0.0 => "It is shown to be the best of the scenarios measured".to_string(),
-        Some(regret) => format!("It is at most {} behind the best of the scenarios measured", percent(*regret)),
-        None => return format!("Pick {}: {value}.", best.label),
-    };
-    format!("Pick {}: {value}. {regret} ({} confidence).", best.label, percent(view.confidence))
+    format!("Pick {}: {value}.", best.label)
+}
+
+/// How far the pick may be behind the true best: the bound that covers having picked it from these very data.
+fn regret(part: &Part, view: &View) -> Option<String> {
+    let best = part.pick().filter(|_| part.has_choice() && part.rounds_complete >= ROUNDS_FOR_CLAIMS)?;
+    let bound = *part.judgement.regrets.get(&best.label)?;
+    let sure = percent(view.confidence);
+    Some(if bound == 0.0 {
+        format!("It is shown to be the best of the scenarios measured ({sure} confidence).")
+    } else {
+        format!("It is at most {} behind the best of the scenarios measured ({sure} confidence).", percent(bound))
+    })
 }
 
 fn centre_words(row: &Row, part: &Part, confidence: f64) -> String {

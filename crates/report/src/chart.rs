@@ -26,11 +26,11 @@ pub fn colour(index: usize) -> &'static str {
     COLOURS[index % COLOURS.len()]
 }
 
-/// Text that may stand between tags and inside quoted attributes.
+/// Text that may stand between tags and inside quoted attributes. A number stays on one line with its per cent sign.
 #[must_use]
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in text.replace(" %", "\u{a0}%").chars() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),

@@ -94,15 +94,10 @@ fn decision(input: &Input, view: &View) -> String {
 fn flag(warning: &Warning) -> String {
     format!(
         "<div class=\"flag\"><p><b>{}.</b></p><p>{}</p><p class=\"note\">{}</p></div>",
-        escape(&capital(&warning.seen())),
+        escape(&warning.seen()),
         warning.effect(),
         escape(warning.remedy())
     )
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// One workload: claims, ranking, table.

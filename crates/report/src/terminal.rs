@@ -151,6 +151,8 @@ fn printable(text: &str) -> String {
 /// Breaks at spaces; lines after the first are indented.
 fn wrap(text: &str, width: usize, indent: &str) -> String {
     let mut lines = vec![String::new()];
+    // A number stays on one line with its per cent sign.
+    let text = text.replace(" %", "\u{a0}%");
     for word in text.split(' ') {
         let line = lines.last_mut().expect("there is always a line");
         if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > width {
@@ -162,5 +164,5 @@ fn wrap(text: &str, width: usize, indent: &str) -> String {
             line.push_str(word);
         }
     }
-    lines.join("\n")
+    lines.join("\n").replace('\u{a0}', " ")
 }

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 /// A run shorter than this spans too few flushes and checkpoints of a filesystem: ext4 commits its journal every 5 s,
 /// the kernel writes dirty pages back after 30 s.
 const RUN_SECONDS_MIN: f64 = 10.0;
-/// The load generator may use this share of a core before it is likely to be what was measured.
-const DRIVER_SHARE_MAX: f64 = 0.8;
+/// Cores that the load generator may use before the CPU is likely to be what was measured: it has one thread at least.
+const CLIENT_CORES_MAX: f64 = 0.8;
 /// Drift over the study below this is no news.
 const DRIFT_MIN: f64 = 0.02;
 /// Outliers named before the rest is counted.
@@ -44,7 +44,7 @@ pub enum Warning {
     /// All data fits into the trial's memory.
     FitsInMemory { share: f64 },
     /// The load generator itself was busy.
-    DriverBusy { share: f64, scenario: String },
+    ClientBusy { cores: f64, scenario: String },
     /// Values of 0 or below can't be compared by ratios.
     NotPositive { workload: String, count: usize },
     /// The study is still under way, or was cut off.
@@ -84,8 +84,8 @@ impl Warning {
             Warning::Said { message, trials: 1 } => message.clone(),
             Warning::Said { message, trials } => format!("{message} (in {trials} trials)"),
             Warning::FitsInMemory { share } => format!("the data fill only {} of the memory the trials had", percent(*share)),
-            Warning::DriverBusy { share, scenario } => {
-                format!("the load generator used {} of a core with {scenario}", percent(*share))
+            Warning::ClientBusy { cores, scenario } => {
+                format!("the load generator, with its embedded engine, used up to {} cores with {scenario}", figure(*cores))
             }
             Warning::NotPositive { workload, count } => format!("{workload}: {} trials measured 0 or less", figure(*count as f64)),
             Warning::Unfinished => "the study is not finished".into(),
@@ -107,7 +107,7 @@ impl Warning {
             Warning::PrecisionNotReached { .. } => "Differences smaller than the intervals stay open.",
             Warning::Said { .. } => "What was measured may not be what was asked for.",
             Warning::FitsInMemory { .. } => "Reads come from the page cache: mostly flushes and writes were measured.",
-            Warning::DriverBusy { .. } => "The load generator may be the limit, which hides differences between scenarios.",
+            Warning::ClientBusy { .. } => "Where this is near the number of its threads, the CPU is the limit and not the storage, which hides differences.",
             Warning::NotPositive { .. } => "Ratios need values above 0: these trials are counted as holes.",
             Warning::Unfinished => "Everything here may still change.",
         }
@@ -128,7 +128,7 @@ impl Warning {
             Warning::PrecisionNotReached { .. } => "Run the same command again with a larger `--time` or `--rounds`.",
             Warning::Said { .. } => "Correct the study file, or the machine.",
             Warning::FitsInMemory { .. } => "Set `memory` below the size of the data, or make the data larger.",
-            Warning::DriverBusy { .. } => "Give the load generator more CPUs (`cpus.client`), or more threads.",
+            Warning::ClientBusy { .. } => "Give the load generator more CPUs (`cpus.client`), or more threads.",
             Warning::NotPositive { .. } => "Choose a metric that is never 0.",
             Warning::Unfinished => "Run the same command again: it goes on where it stopped.",
         }
@@ -149,6 +149,7 @@ pub fn warnings(view: &View, contents: &Contents) -> Vec<Warning> {
     let counting = Counting::of(contents);
     list.extend(said(&counting));
     list.extend(about_runs(&counting));
+    list.extend(fits_in_memory(&counting, contents));
     list
 }
 
@@ -222,10 +223,26 @@ fn about_runs(counting: &Counting) -> Vec<Warning> {
     if shortest < RUN_SECONDS_MIN {
         list.push(Warning::ShortRuns { seconds: shortest });
     }
-    let busiest = runs().filter_map(|run| Some((run, *run.metrics.get("driver_cpu_share")?))).max_by(|a, b| a.1.total_cmp(&b.1));
-    if let Some((run, share)) = busiest.filter(|(_, share)| *share > DRIVER_SHARE_MAX) {
+    let busiest = runs().filter_map(|run| Some((run, *run.metrics.get("client_cpu_share")?))).max_by(|a, b| a.1.total_cmp(&b.1));
+    if let Some((run, cores)) = busiest.filter(|(_, cores)| *cores > CLIENT_CORES_MAX) {
         let scenario = counting.trials[&run.trial].scenario.clone();
-        list.push(Warning::DriverBusy { share, scenario });
+        list.push(Warning::ClientBusy { cores, scenario });
     }
     list
+}
+
+/// The fullest filesystem against the memory of its trial, or of the machine.
+fn fits_in_memory(counting: &Counting, contents: &Contents) -> Option<Warning> {
+    let machine = contents.sessions.last()?.machine.get("memory bytes").and_then(|bytes| bytes.parse::<f64>().ok());
+    let limits: BTreeMap<&str, f64> = contents
+        .scenarios
+        .iter()
+        .filter_map(|scenario| Some((scenario.label.as_str(), scenario.settings["memory_bytes"].as_f64().or(machine)?)))
+        .collect();
+    let share = |run: &RunRow| {
+        let used = run.metrics.get("filesystem_used_bytes")?;
+        Some(used / limits.get(counting.trials[&run.trial].scenario.as_str())?)
+    };
+    let largest = counting.runs.values().flatten().filter_map(|run| share(run)).max_by(f64::total_cmp)?;
+    (largest < 1.0).then_some(Warning::FitsInMemory { share: largest })
 }

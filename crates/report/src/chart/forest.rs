@@ -39,7 +39,7 @@ pub fn draw(id: &str, part: &Part, margin: f64) -> Option<String> {
         draw_claim(&mut svg, claim, part, &axis, TOP + ROW * i as f64);
     }
     let better = if part.more_is_better { "better →" } else { "← better" };
-    svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &format!("ratio, log   {better}"));
+    svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &format!("ratio, log · {better}"));
     let title = format!("{}: ratios with their intervals", part.workload);
     Some(svg.finish(WIDTH, bottom + 42.0, &title, "Each line is a comparison of two scenarios or two levels of a factor."))
 }

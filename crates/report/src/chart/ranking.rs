@@ -48,7 +48,7 @@ fn axis_title(part: &Part, logarithmic: bool) -> String {
     let unit = if part.scale.unit.is_empty() { String::new() } else { format!(", {}", part.scale.unit) };
     let scale = if logarithmic { ", log" } else { "" };
     let name = fitted(&words(&part.metric.name), WIDTH - (unit.len() + scale.len() + better.len() + 4) as f64 * TEXT * 0.6);
-    format!("{name}{unit}{scale}   {better}")
+    format!("{name}{unit}{scale} · {better}")
 }
 
 fn draw_row(svg: &mut Svg, part: &Part, row: &Row, axis: &Axis, top: f64) {

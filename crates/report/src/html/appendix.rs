@@ -3,7 +3,7 @@
 use super::tables::{Table, head, number_cell, raw, word_cell, word_head};
 use crate::chart::escape;
 use crate::input::{Counting, Input};
-use crate::number::{date, span, words};
+use crate::number::{date, figure, span, words};
 use crate::reproduce::commands_of;
 use crate::view::View;
 use std::collections::BTreeMap;
@@ -33,13 +33,18 @@ pub fn all(input: &Input, view: &View) -> String {
 #[must_use]
 pub fn machine_line(input: &Input) -> String {
     let Some(session) = input.contents.sessions.last() else { return "no machine facts are recorded".into() };
-    // Names as `observe` records them; what is not there is left out.
-    let facts = ["cpu_model", "cpus", "memory", "kernel", "device"];
-    let found: Vec<String> = facts
-        .iter()
-        .filter_map(|name| session.machine.get(*name).map(|value| (*name, value)))
-        .map(|(name, value)| if name == "cpus" { format!("{value} CPUs") } else if name == "kernel" { format!("Linux {value}") } else { value.clone() })
-        .collect();
+    // Names as `observe::machine` records them; what is not there is left out.
+    let fact = |name: &str| session.machine.get(name);
+    let gibibytes = |bytes: &String| bytes.parse::<f64>().ok().map(|bytes| format!("{} GiB memory", figure(bytes / 1_073_741_824.0)));
+    let found = [
+        fact("cpu model").cloned(),
+        fact("cpu count").map(|count| format!("{count} CPUs")),
+        fact("hypervisor").filter(|kind| *kind != "none").cloned(),
+        fact("memory bytes").and_then(gibibytes),
+        fact("kernel release").map(|release| format!("Linux {release}")),
+        fact("disk model").or(fact("disk device")).cloned(),
+    ];
+    let found: Vec<String> = found.into_iter().flatten().collect();
     if found.is_empty() { "machine facts are listed below".into() } else { found.join(" · ") }
 }
 

@@ -70,9 +70,11 @@ pub fn importance(i: usize, part: &Part) -> Option<String> {
 pub fn explanations(input: &Input, view: &View) -> String {
     let mut html = String::new();
     for (i, part) in view.parts.iter().enumerate() {
-        html.push_str(&latencies(i, part, input));
+        let pictures = latencies(i, part, input) + &cpu(i, part, input);
+        if !pictures.is_empty() {
+            let _ = write!(html, "{}<div class=\"grid\">{pictures}</div>", heading("Latency and CPU", part));
+        }
         html.push_str(&series(i, part, input));
-        html.push_str(&cpu(i, part, input));
     }
     html
 }
@@ -97,6 +99,8 @@ fn latencies(i: usize, part: &Part, input: &Input) -> String {
     operations.sort();
     operations.dedup();
     let rows = chosen(part);
+    let candidates = part.measured().filter(|row| !row.control).count();
+    let some = if candidates > rows.len() { format!(" Drawn are {} of {candidates} scenarios, the best and the baseline.", rows.len()) } else { String::new() };
     let mut pictures = String::new();
     for (n, operation) in operations.iter().enumerate() {
         let curve = |row: &&'_ Row| -> Option<(usize, String)> { of(row)?.get(*operation).map(|_| (row.index, row.label.clone())) };
@@ -106,18 +110,11 @@ fn latencies(i: usize, part: &Part, input: &Input) -> String {
             .map(|(index, label)| latency::Curve { index: *index, label, latency: &input.details.latencies[label][*operation] })
             .collect();
         if let Some(picture) = latency::draw(&format!("latency-{i}-{n}"), operation, &curves) {
-            pictures.push_str(&self::figure(&picture, &format!("<b>{}</b>, all runs merged.", escape(&words(operation)))));
+            let caption = format!("Latency of <b>{}</b>, all runs merged; towards the right the slowest.{some}{}", escape(&words(operation)), sample_note(input));
+            pictures.push_str(&figure(&picture, &caption));
         }
     }
-    if pictures.is_empty() {
-        return String::new();
-    }
-    let some = if part.measured().count() > rows.len() {
-        format!(" Drawn are {} scenarios, the best and the baseline.", rows.len())
-    } else {
-        String::new()
-    };
-    format!("{}<p class=\"note\">Towards the right, the slowest operations.{some}{}</p><div class=\"grid\">{pictures}</div>", heading("Latency", part), sample_note(input))
+    pictures
 }
 
 /// Said when not every run's detail was read.
@@ -187,8 +184,7 @@ fn cpu(i: usize, part: &Part, input: &Input) -> String {
     }
     let title = format!("{}: where the CPU went", part.workload);
     let Some(picture) = shares::draw(&format!("cpu-{i}"), &title, &CPU_KINDS, &bars) else { return String::new() };
-    let caption = "Mean over all runs. Much idle and iowait: the device is the limit; little idle: the CPU is.";
-    format!("{}<div class=\"grid\">{}</div>", heading("Where the CPU went", part), figure(&picture, caption))
+    figure(&picture, "Where the CPU went, mean over all runs. Much idle and iowait: the device is the limit; little: the CPU is.")
 }
 
 /// Each trial against the wall clock.

@@ -65,6 +65,11 @@ pub fn word_cell(text: &str) -> String {
     format!("<td class=\"words\">{}</td>", escape(text))
 }
 
+/// A cell with words that may take several lines.
+fn wrapped_cell(text: &str) -> String {
+    format!("<td class=\"words wrap\">{}</td>", escape(text))
+}
+
 /// The verdict with its colour; the words say it too.
 fn verdict_cell(claim: &Claim, part: &Part) -> String {
     let class = match claim.verdict {
@@ -161,7 +166,7 @@ pub fn scenarios(i: usize, part: &Part, view: &View) -> String {
                 versus,
                 claim.map_or_else(|| word_cell(""), |claim| verdict_cell(claim, part)),
                 regret,
-                word_cell(row.durability.words()),
+                wrapped_cell(row.durability.words()),
                 number_cell(&row.centre.map_or(0, |c| c.count).to_string(), row.centre.map_or(0, |c| c.count) as f64),
                 number_cell(&row.failed.to_string(), row.failed as f64),
             ],
@@ -191,8 +196,8 @@ pub fn metrics(i: usize, part: &Part, input: &Input) -> String {
 
 /// Names that `observe` gives to what it samples begin with what was sampled.
 fn is_own(name: &str) -> bool {
-    const MACHINE: [&str; 10] =
-        ["cpu_", "device_", "memory_", "dirty_", "pressure_", "context_", "space_", "driver_", "steal_", "machine_"];
+    const MACHINE: [&str; 9] =
+        ["cpu", "device_", "backing_device_", "memory_", "dirty_", "pressure_", "context_", "client_", "filesystem_"];
     !MACHINE.iter().any(|prefix| name.starts_with(prefix))
 }
 
@@ -258,7 +263,7 @@ pub fn durability(input: &Input) -> String {
             &[
                 word_cell(&scenario.label),
                 word_cell(scenario.durability.class.words()),
-                format!("<td class=\"words wrap\">{}</td>", escape(&reasons)),
+                wrapped_cell(&reasons),
             ],
         );
     }

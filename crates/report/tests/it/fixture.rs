@@ -101,12 +101,12 @@ pub fn contents(table: &Table) -> Contents {
 
 fn session() -> Session {
     let facts = [
-        ("cpu_model", "AMD EPYC 7763 64-Core Processor"),
-        ("cpus", "2"),
-        ("memory_bytes", "25282367488"),
-        ("kernel", "6.12.9"),
-        ("device", "loop, direct I/O, on ext4 (/dev/vda)"),
-        ("mkfs.xfs", "6.1.0"),
+        ("cpu model", "AMD EPYC 7763 64-Core Processor"),
+        ("cpu count", "2"),
+        ("memory bytes", "25282367488"),
+        ("kernel release", "6.12.9"),
+        ("disk device", "vda"),
+        ("mkfs.xfs", "mkfs.xfs version 6.1.0"),
     ];
     Session {
         started: 1_795_219_440.0,
