@@ -3,3 +3,8 @@
 //! Driven by `lab::trial`. A workload does not know its filesystem: it gets a folder on it.
 
 pub mod workload;
+pub mod io_thrash;
+mod noise;
+mod random;
+mod stamp;
+mod ticker;

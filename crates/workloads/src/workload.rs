@@ -6,7 +6,7 @@ use observe::metric::{Measured, Metric};
 use serde_json::{Map, Value};
 use settings::Setting;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 /// A workload as a row of the list: everything that is known without running it.
@@ -90,6 +90,8 @@ pub struct Outcome {
     pub bytes_written: u64,
     /// Durable commits the workload made, for flushes per commit; 0: it makes none.
     pub commits: u64,
+    /// What a reader of the run should know, a sentence each; shown as warnings.
+    pub notes: Vec<String>,
 }
 
 /// Why a workload could not go on.
@@ -148,4 +150,12 @@ pub enum Error {
         /// What is wrong and what would be right.
         problem: String,
     },
+}
+
+impl Error {
+    /// A refused file operation: `map_err(|source| Error::file("read", path, source))`.
+    #[must_use]
+    pub fn file(action: &'static str, path: &Path, source: std::io::Error) -> Error {
+        Error::File { action, path: path.into(), source }
+    }
 }

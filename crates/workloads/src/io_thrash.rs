@@ -1,0 +1,288 @@
+//! `io-thrash`: random read-modify-write of the blocks of a sparse file, as a transactional database would.
+//!
+//! A labelled reconstruction, "io_thrash-r (reconstruction)", of the `io_thrash` program of K. S. Bhaskar's talk on
+//! filesystems for databases (2013), whose source is not public; never to be mixed with figures of the original. What
+//! is known of it, and its published figures, force: one parameter, the number of I/Os; about 4 KiB a place; an area
+//! that grows with the number of I/Os; a file that is sparse at first. Its processes are threads here, each with its own
+//! file descriptors, which makes the same system calls. With a journal, the order is GT.M's: the block as it was goes to
+//! the journal before the changed block goes to the file, and the journal is flushed before the file.
+//!
+//! Driven by `lab::trial`. Each run begins with a new file. Reads back every block after each run, outside the window.
+
+mod journal;
+mod stream;
+mod verify;
+
+use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use journal::Journal;
+use observe::durability::{Class, Durability};
+use observe::metric::{Direction, Measured, Metric};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use settings::{Kind as Is, Setting};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// The row of the list.
+pub static KIND: Kind = Kind {
+    name: "io-thrash",
+    summary: "io_thrash-r (reconstruction): random read-modify-write of a sparse file's blocks, with journal and flushes \
+              in the order of a database",
+    example: "[workload.io-thrash]\nios = 200000\njournal = \"before\"\nsync = \"commit\"\ncommit_ios = 100\n",
+    settings: SETTINGS,
+    metrics: |_| vec![IOS_PER_SECOND, ELAPSED, ELAPSED_SYNCED, PER_IO],
+    durability: |map| durability(&Parameters::of(map)),
+    estimate: |map| estimate(&Parameters::of(map)),
+    check: |_| Vec::new(),
+    open: |map| Ok(Box::new(IoThrash { parameters: Parameters::of(map) })),
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "ios",
+        kind: Is::Integer { min: 1, max: 1 << 40 },
+        default: Some("20000"),
+        help: "Number of I/Os, each a read and a write of one block. The file has as many blocks, so that it grows with \
+               this number: the talk's series is 20000, 200000, 2000000, 20000000.",
+    },
+    Setting {
+        name: "block_size",
+        kind: Is::Bytes { min: 64, max: 1 << 24 },
+        default: Some("4KiB"),
+        help: "Size of a block, and of each read and write.",
+    },
+    Setting {
+        name: "streams",
+        kind: Is::Integer { min: 1, max: 1024 },
+        default: Some("1"),
+        help: "How many streams share the I/Os. The original started processes; these are threads, each with file \
+               descriptors of its own.",
+    },
+    Setting {
+        name: "journal",
+        kind: Is::Choice(&["off", "before"]),
+        default: Some("off"),
+        help: "`before` appends each block as it was to a journal before the changed block is written, as GT.M's \
+               before-image journal does.",
+    },
+    Setting {
+        name: "sync",
+        kind: Is::Choice(&["none", "epoch", "commit"]),
+        default: Some("none"),
+        help: "`commit` flushes the journal (without one: the file) after every `commit_ios` I/Os of a stream; `epoch` \
+               flushes journal, then file, every `sync_interval`; `none` leaves it to the kernel.",
+    },
+    Setting {
+        name: "sync_interval",
+        kind: Is::Seconds { min: 0.001, max: 1e9 },
+        default: Some("5s"),
+        help: "Time between flushes with `sync = \"epoch\"`.",
+    },
+    Setting {
+        name: "commit_ios",
+        kind: Is::Integer { min: 1, max: i64::MAX },
+        default: Some("100"),
+        help: "I/Os in a commit with `sync = \"commit\"`.",
+    },
+];
+
+const IOS_PER_SECOND: Metric = Metric::new("ios_per_second", "1/s", Direction::More);
+const ELAPSED: Metric = Metric::new("elapsed_seconds", "s", Direction::Less);
+const ELAPSED_SYNCED: Metric = Metric::new("elapsed_synced_seconds", "s", Direction::Less);
+const PER_IO: Metric = Metric::new("microseconds_per_io", "µs", Direction::Less);
+
+/// Checked parameters.
+#[derive(Debug, Clone, Deserialize)]
+struct Parameters {
+    ios: u64,
+    block_size: usize,
+    streams: u64,
+    journal: JournalMode,
+    sync: SyncMode,
+    sync_interval: f64,
+    commit_ios: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum JournalMode {
+    Off,
+    Before,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SyncMode {
+    None,
+    Epoch,
+    Commit,
+}
+
+impl Parameters {
+    fn of(map: &Map<String, Value>) -> Parameters {
+        serde_json::from_value(Value::Object(map.clone())).expect("the table of settings checked the parameters")
+    }
+
+    fn file_bytes(&self) -> u64 {
+        self.ios * self.block_size as u64
+    }
+
+    fn journal_bytes(&self) -> u64 {
+        match self.journal {
+            JournalMode::Off => 0,
+            JournalMode::Before => self.ios * (journal::HEADER_BYTES + self.block_size) as u64,
+        }
+    }
+}
+
+/// A journal record holds the block's number and content before the change, and the change (serial + 1, which decides
+/// the rest) follows from it: so a flushed journal is enough to bring back every commit and to mend torn blocks.
+fn durability(parameters: &Parameters) -> Durability {
+    let torn = "`journal = off`: blocks are overwritten in place, one that is half written can't be mended";
+    let (class, reason) = match (parameters.sync, parameters.journal) {
+        (SyncMode::None, JournalMode::Off) => (Class::MayCorrupt, torn),
+        (SyncMode::None, JournalMode::Before) => {
+            (Class::MayCorrupt, "`sync = none`: changed blocks may reach the disk before their journal records")
+        }
+        (_, JournalMode::Off) => (Class::MayCorrupt, torn),
+        (SyncMode::Epoch, JournalMode::Before) => {
+            (Class::LosesRecent, "`sync = epoch`: what came after the last epoch is not flushed")
+        }
+        (SyncMode::Commit, JournalMode::Before) => return Durability::full(),
+    };
+    Durability { class, reasons: vec![reason.into()] }
+}
+
+/// Time from the talk's machine, page-cache bound (6 µs an I/O); a flush is put at 2 ms, a disk's revolution being 8.
+fn estimate(parameters: &Parameters) -> Estimate {
+    let flushes = match parameters.sync {
+        SyncMode::Commit => parameters.ios / parameters.commit_ios,
+        SyncMode::Epoch | SyncMode::None => 1,
+    };
+    Estimate {
+        data_bytes: parameters.file_bytes() + parameters.journal_bytes(),
+        load_seconds: 0.0,
+        run_seconds: parameters.ios as f64 * 6e-6 + flushes as f64 * 2e-3,
+    }
+}
+
+/// The workload.
+struct IoThrash {
+    parameters: Parameters,
+}
+
+/// Where the file and its journal are.
+#[derive(Debug, Clone)]
+struct Paths {
+    file: PathBuf,
+    journal: PathBuf,
+}
+
+impl Paths {
+    fn under(folder: &Path) -> Paths {
+        Paths { file: folder.join("io-thrash.data"), journal: folder.join("io-thrash.journal") }
+    }
+}
+
+impl Workload for IoThrash {
+    /// Nothing to load: the file is sparse and each run makes it anew.
+    fn prepare(&mut self, _context: &mut Context) -> Result<Vec<Measured>, Error> {
+        Ok(Vec::new())
+    }
+
+    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
+        let paths = Paths::under(&context.data_folder);
+        let file = self.lay_out(&paths)?;
+        let journal = match self.parameters.journal {
+            JournalMode::Off => None,
+            JournalMode::Before => Some(Journal::create(&paths.journal)?),
+        };
+        let done = stream::drive(&self.parameters, &paths.file, journal.as_ref(), context)?;
+        let syncing = Instant::now();
+        if let Some(journal) = &journal {
+            journal.sync()?;
+        }
+        file.sync_all().map_err(|source| Error::file("flush", &paths.file, source))?;
+        let synced = done.seconds + syncing.elapsed().as_secs_f64();
+        verify::file(&self.parameters, &paths.file, context.interrupted)?;
+        let ios = self.parameters.ios as f64;
+        Ok(Outcome {
+            seconds: done.seconds,
+            metrics: vec![
+                IOS_PER_SECOND.at(ios / done.seconds),
+                ELAPSED.at(done.seconds),
+                ELAPSED_SYNCED.at(synced),
+                PER_IO.at(done.seconds / ios * 1e6),
+            ],
+            latencies: done.latencies,
+            series: [(IOS_PER_SECOND.name.into(), done.rates)].into(),
+            bytes_written: self.parameters.file_bytes() + self.parameters.journal_bytes(),
+            commits: done.flushes,
+            ..Outcome::default()
+        })
+    }
+
+    /// The last run's file and journal once more, from the device where the kernel lets go of its cached copy.
+    fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
+        let paths = Paths::under(&context.data_folder);
+        verify::forget_cached(&paths.file)?;
+        let serials = verify::file(&self.parameters, &paths.file, context.interrupted)?;
+        if self.parameters.journal == JournalMode::Before {
+            verify::forget_cached(&paths.journal)?;
+            journal::check(&paths.journal, self.parameters.block_size, &serials, context.interrupted)?;
+        }
+        Ok(())
+    }
+}
+
+impl IoThrash {
+    /// A new sparse file, on disk as such; flushing also settles the removal of the run before.
+    fn lay_out(&self, paths: &Paths) -> Result<File, Error> {
+        for path in [&paths.file, &paths.journal] {
+            match std::fs::remove_file(path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::file("remove", path, error));
+                }
+                _ => {}
+            }
+        }
+        let file = File::create_new(&paths.file).map_err(|source| Error::file("create", &paths.file, source))?;
+        file.set_len(self.parameters.file_bytes())
+            .and_then(|()| file.sync_all())
+            .map_err(|source| Error::file("lay out", &paths.file, source))?;
+        Ok(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use settings::check_all;
+
+    fn parameters(text: &str) -> Map<String, Value> {
+        let written: Map<String, Value> = serde_json::from_str(text).unwrap();
+        check_all(SETTINGS, &written).unwrap()
+    }
+
+    #[test]
+    fn defaults_are_the_first_of_the_talks_series() {
+        let parameters = Parameters::of(&parameters("{}"));
+        assert_eq!((parameters.ios, parameters.block_size, parameters.streams), (20_000, 4096, 1));
+        assert_eq!(estimate(&parameters).data_bytes, 20_000 * 4096);
+    }
+
+    #[test]
+    fn only_a_journal_flushed_at_commit_keeps_every_commit() {
+        let class = |text| (KIND.durability)(&parameters(text)).class;
+        assert_eq!(class(r#"{"journal": "before", "sync": "commit"}"#), Class::KeepsAcknowledged);
+        assert_eq!(class(r#"{"journal": "before", "sync": "epoch"}"#), Class::LosesRecent);
+        assert_eq!(class(r#"{"journal": "before"}"#), Class::MayCorrupt);
+        assert_eq!(class(r#"{"sync": "commit"}"#), Class::MayCorrupt);
+    }
+
+    #[test]
+    fn it_is_named_a_reconstruction() {
+        assert!(KIND.summary.contains("io_thrash-r (reconstruction)"));
+    }
+}

@@ -1,0 +1,267 @@
+//! The streams: each does its share of the I/Os and keeps its own tally.
+
+use super::journal::{HEADER_BYTES, Journal};
+use super::{Parameters, SyncMode};
+use crate::noise::Noise;
+use crate::random::Random;
+use crate::stamp;
+use crate::ticker::Ticker;
+use crate::workload::{Context, Error};
+use observe::latency::Latency;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Barrier, Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+/// Locks that blocks are spread over, so that two streams that meet at a block do not lose an update: many enough that
+/// 1024 streams seldom meet at a lock without meeting at a block.
+const STRIPES: usize = 4096;
+
+/// What all streams together did.
+pub struct Done {
+    /// From the first stream's start to the last one's end.
+    pub seconds: f64,
+    pub latencies: BTreeMap<String, Latency>,
+    pub rates: Vec<f64>,
+    /// Flushes by the `sync` setting, without the one at the end.
+    pub flushes: u64,
+}
+
+/// Runs the streams; returns when all have ended.
+pub fn drive(
+    parameters: &Parameters,
+    path: &Path,
+    journal: Option<&Journal>,
+    context: &mut Context,
+) -> Result<Done, Error> {
+    let shared = Shared {
+        parameters,
+        path,
+        journal,
+        seed: context.seed,
+        noise: Noise::new(context.seed),
+        stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
+        counts: (0..parameters.streams).map(|_| Count::default()).collect(),
+        epoch: Epoch::start(parameters.sync_interval),
+        barrier: Barrier::new(parameters.streams as usize),
+        stop: AtomicBool::new(false),
+        interrupted: context.interrupted,
+    };
+    let mut ticker = Ticker::start(Instant::now());
+    let mut results = Vec::new();
+    std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
+        for stream in 0..parameters.streams {
+            let (sender, shared) = (sender.clone(), &shared);
+            // The receiver outlives all senders: it waits until the last of them is gone.
+            scope.spawn(move || sender.send(shared.stream(stream)).expect("the receiver is there"));
+        }
+        drop(sender);
+        loop {
+            match receiver.recv_timeout(ticker.due().saturating_duration_since(Instant::now())) {
+                Ok(result) => results.push(result),
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    ticker.tick(Instant::now(), shared.ios(), context.progress);
+                }
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            }
+        }
+    });
+    Ok(gather(all_or_cause(results)?, ticker.rates()))
+}
+
+/// When one stream fails the others stop with [`Error::Interrupted`], so another error is the cause.
+fn all_or_cause(results: Vec<Result<Tally, Error>>) -> Result<Vec<Tally>, Error> {
+    let (tallies, mut errors): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+    errors.sort_by_key(|result| matches!(result, Err(Error::Interrupted)));
+    errors.into_iter().take(1).chain(tallies).collect()
+}
+
+fn gather(tallies: Vec<Tally>, rates: Vec<f64>) -> Done {
+    let began = tallies.iter().map(|tally| tally.began).min().expect("there is at least one stream");
+    let ended = tallies.iter().map(|tally| tally.ended).max().expect("there is at least one stream");
+    let mut latencies: BTreeMap<String, Latency> = BTreeMap::new();
+    for tally in &tallies {
+        let all = [("read", &tally.read), ("write", &tally.write), ("journal", &tally.journal), ("fsync", &tally.fsync)];
+        for (name, latency) in all.into_iter().filter(|(_, latency)| latency.count() > 0) {
+            latencies.entry(name.into()).or_default().merge(latency);
+        }
+    }
+    Done {
+        seconds: (ended - began).as_secs_f64(),
+        flushes: tallies.iter().map(|tally| tally.fsync.count()).sum(),
+        latencies,
+        rates,
+    }
+}
+
+/// One stream's I/Os so far, on a cache line of its own.
+#[derive(Default)]
+#[repr(align(64))]
+struct Count(AtomicU64);
+
+/// What one stream did.
+struct Tally {
+    began: Instant,
+    ended: Instant,
+    read: Latency,
+    write: Latency,
+    journal: Latency,
+    fsync: Latency,
+}
+
+/// What all streams see.
+struct Shared<'a> {
+    parameters: &'a Parameters,
+    path: &'a Path,
+    journal: Option<&'a Journal>,
+    seed: u64,
+    noise: Noise,
+    stripes: Vec<Mutex<()>>,
+    counts: Vec<Count>,
+    epoch: Epoch,
+    barrier: Barrier,
+    /// One stream failed: the others need not go on.
+    stop: AtomicBool,
+    interrupted: &'a AtomicBool,
+}
+
+impl Shared<'_> {
+    fn ios(&self) -> u64 {
+        self.counts.iter().map(|count| count.0.load(Ordering::Relaxed)).sum()
+    }
+
+    /// One stream from the barrier to its end.
+    fn stream(&self, stream: u64) -> Result<Tally, Error> {
+        let file = File::options().read(true).write(true).open(self.path);
+        self.barrier.wait();
+        let result = file
+            .map_err(|source| Error::file("open", self.path, source))
+            .and_then(|file| self.share(stream, &file));
+        if result.is_err() {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        result
+    }
+
+    /// One stream's share of the I/Os.
+    fn share(&self, stream: u64, file: &File) -> Result<Tally, Error> {
+        let Parameters { ios, streams, block_size, commit_ios, sync, .. } = *self.parameters;
+        let share = ios / streams + u64::from(stream < ios % streams);
+        let mut random = Random::of_stream(self.seed, stream);
+        let mut record = vec![0; HEADER_BYTES + block_size];
+        let began = Instant::now();
+        let [read, write, journal, fsync] = Default::default();
+        let mut tally = Tally { began, ended: began, read, write, journal, fsync };
+        for done in 1..=share {
+            if self.stop.load(Ordering::Relaxed) || self.interrupted.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            tally.ended = self.io(file, random.below(ios), &mut record, &mut tally)?;
+            self.counts[stream as usize].0.store(done, Ordering::Relaxed);
+            match sync {
+                SyncMode::Commit if done % commit_ios == 0 => self.commit(file, &mut tally)?,
+                SyncMode::Epoch if self.epoch.claim(tally.ended) => {
+                    if self.journal.is_some() {
+                        self.commit(file, &mut tally)?;
+                    }
+                    self.flush_file(file, &mut tally)?;
+                    self.epoch.end();
+                }
+                _ => {}
+            }
+        }
+        tally.ended = Instant::now();
+        Ok(tally)
+    }
+
+    /// Reads a block, checks it, counts one update in it and writes it back; the journal first. Returns when it ended.
+    fn io(&self, file: &File, block: u64, record: &mut [u8], tally: &mut Tally) -> Result<Instant, Error> {
+        let offset = block * self.parameters.block_size as u64;
+        let lock = self.stripes[block as usize % STRIPES].lock();
+        let _alone = lock.expect("no stream panics while it holds the lock");
+        let reading = Instant::now();
+        file.read_exact_at(&mut record[HEADER_BYTES..], offset)
+            .map_err(|source| Error::file("read", self.path, source))?;
+        tally.read.record(reading.elapsed());
+        let serial = stamp::serial_of(&record[HEADER_BYTES..], block)
+            .map_err(|damage| super::verify::wrong(self.path, block, damage))?;
+        if let Some(journal) = self.journal {
+            let appending = Instant::now();
+            journal.append(record, block)?;
+            tally.journal.record(appending.elapsed());
+        }
+        let block_bytes = &mut record[HEADER_BYTES..];
+        if serial == 0 {
+            self.noise.fill(block_bytes, block);
+        }
+        stamp::stamp(block_bytes, block, serial + 1);
+        let writing = Instant::now();
+        file.write_all_at(block_bytes, offset).map_err(|source| Error::file("write", self.path, source))?;
+        let ended = Instant::now();
+        tally.write.record(ended - writing);
+        Ok(ended)
+    }
+
+    /// Makes the updates so far durable: the journal, or the file where there is none.
+    fn commit(&self, file: &File, tally: &mut Tally) -> Result<(), Error> {
+        let Some(journal) = self.journal else { return self.flush_file(file, tally) };
+        let flushing = Instant::now();
+        journal.sync()?;
+        tally.fsync.record(flushing.elapsed());
+        Ok(())
+    }
+
+    fn flush_file(&self, file: &File, tally: &mut Tally) -> Result<(), Error> {
+        let flushing = Instant::now();
+        file.sync_data().map_err(|source| Error::file("flush", self.path, source))?;
+        tally.fsync.record(flushing.elapsed());
+        Ok(())
+    }
+}
+
+/// When the next epoch's flush is due; the stream that comes first does it.
+struct Epoch {
+    started: Instant,
+    interval: Duration,
+    /// Nanoseconds since `started`; the largest number while a stream is flushing.
+    due: AtomicU64,
+}
+
+impl Epoch {
+    fn start(interval_seconds: f64) -> Epoch {
+        let interval = Duration::from_secs_f64(interval_seconds);
+        Epoch { started: Instant::now(), interval, due: AtomicU64::new(interval.as_nanos() as u64) }
+    }
+
+    /// Whether the caller is the one to flush now.
+    fn claim(&self, now: Instant) -> bool {
+        let due = self.due.load(Ordering::Relaxed);
+        (now - self.started).as_nanos() as u64 >= due
+            && self.due.compare_exchange(due, u64::MAX, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// The flush is over; the interval counts from its end, so that a slow disk does not flush all the time.
+    fn end(&self) {
+        self.due.store((self.started.elapsed() + self.interval).as_nanos() as u64, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_epoch_is_flushed_by_one_stream() {
+        let epoch = Epoch::start(1.0);
+        let due = epoch.started + Duration::from_secs(1);
+        assert!(!epoch.claim(epoch.started));
+        assert!(epoch.claim(due));
+        assert!(!epoch.claim(due), "while one flushes, no other does");
+        epoch.end();
+        assert!(epoch.claim(due + Duration::from_secs(60)));
+    }
+}
