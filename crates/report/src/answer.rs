@@ -2,7 +2,7 @@
 
 use crate::input::Input;
 use crate::number::{percent, percent_number_signed, percent_signed, ratio, ratio_number, words};
-use crate::judge::{Claim, ROUNDS_FOR_CLAIMS, Subject};
+use crate::judge::{Claim, ROUNDS_FOR_CLAIMS, Subject, short_factor};
 use crate::view::{Part, Row, View};
 use observe::durability::Class;
 use stats::Verdict;
@@ -51,6 +51,7 @@ pub fn heading(part: &Part) -> String {
 pub fn part_answer(part: &Part, view: &View) -> Vec<String> {
     let mut lines = vec![pick(part, view)];
     lines.extend(regret(part, view));
+    lines.extend(unsafe_but_faster(part));
     if part.measured().next().is_none() {
         return lines;
     }
@@ -58,7 +59,7 @@ pub fn part_answer(part: &Part, view: &View) -> Vec<String> {
         lines.extend(noise_floor(part, view));
         return lines;
     }
-    if part.rounds_complete < ROUNDS_FOR_CLAIMS {
+    if part.rounds_compared() < ROUNDS_FOR_CLAIMS {
         lines.push(direction_only(part));
         return lines;
     }
@@ -79,7 +80,7 @@ pub fn pick(part: &Part, view: &View) -> String {
     if !part.has_choice() {
         return format!("{}: {value}. With one scenario there is nothing to compare.", best.label);
     }
-    if part.rounds_complete < ROUNDS_FOR_CLAIMS {
+    if part.rounds_compared() < ROUNDS_FOR_CLAIMS {
         return format!("{} was ahead: {value}.", best.label);
     }
     format!("Pick {}: {value}.", best.label)
@@ -87,14 +88,23 @@ pub fn pick(part: &Part, view: &View) -> String {
 
 /// How far the pick may be behind the true best: the bound that covers having picked it from these very data.
 fn regret(part: &Part, view: &View) -> Option<String> {
-    let best = part.pick().filter(|_| part.has_choice() && part.rounds_complete >= ROUNDS_FOR_CLAIMS)?;
+    let best = part.pick().filter(|_| part.has_choice() && part.rounds_compared() >= ROUNDS_FOR_CLAIMS)?;
     let bound = *part.judgement.regrets.get(&best.label)?;
     let sure = percent(view.confidence);
+    let measured = if part.durability_differs { "the equally safe scenarios measured" } else { "the scenarios measured" };
     Some(if bound == 0.0 {
-        format!("It is shown to be the best of the scenarios measured ({sure} confidence).")
+        format!("It is shown to be the best of {measured} ({sure} confidence).")
     } else {
-        format!("It is at most {} behind the best of the scenarios measured ({sure} confidence).", percent(bound))
+        format!("It is at most {} behind the best of {measured} ({sure} confidence).", percent(bound))
     })
+}
+
+/// What would have been picked if a power cut did not matter.
+fn unsafe_but_faster(part: &Part) -> Option<String> {
+    let pick = part.pick()?;
+    let first = part.measured().find(|row| !row.control).filter(|row| row.label != pick.label)?;
+    let ratio = ratio(first.centre?.mean / pick.centre?.mean);
+    Some(format!("{} measured {ratio} that, but is no choice: after a power cut, {}.", first.label, consequence(first.durability)))
 }
 
 fn centre_words(row: &Row, part: &Part, confidence: f64) -> String {
@@ -102,7 +112,7 @@ fn centre_words(row: &Row, part: &Part, confidence: f64) -> String {
     let scale = &part.scale;
     let what = if part.metric.unit == "1/s" || part.metric.unit == "1" { words(&part.metric.name) } else { String::new() };
     let value = if what.is_empty() {
-        format!("{} {}", words(&part.metric.name), scale.with_unit(centre.mean))
+        format!("{} {}", quantity(part), scale.with_unit(centre.mean))
     } else {
         format!("{} {what}", scale.number(centre.mean))
     };
@@ -113,8 +123,19 @@ fn centre_words(row: &Row, part: &Part, confidence: f64) -> String {
     format!("{value} ({} interval {interval}, {} trials)", percent(confidence), centre.count)
 }
 
+/// The metric's name without the unit in it, which stands beside the value: "elapsed", "latency p99".
+fn quantity(part: &Part) -> String {
+    let name = words(&part.metric.name);
+    if name.contains(" per ") {
+        return name;
+    }
+    let is_unit = |word: &&str| matches!(*word, "seconds" | "microseconds" | "bytes");
+    let kept: Vec<&str> = name.split(' ').filter(|word| !is_unit(word)).collect();
+    if kept.is_empty() { name.clone() } else { kept.join(" ") }
+}
+
 fn direction_only(part: &Part) -> String {
-    let rounds = part.rounds_complete;
+    let rounds = part.rounds_compared();
     let times = if rounds == 1 { "round" } else { "rounds" };
     format!("{rounds} {times} show a direction only: no difference is claimed. Run at least {ROUNDS_FOR_CLAIMS} rounds, better 6.")
 }
@@ -134,7 +155,7 @@ fn claims(part: &Part, view: &View) -> Vec<String> {
 /// Whether a claim is about a scenario, or about a level that it has.
 fn concerns(claim: &Claim, row: &Row, part: &Part) -> bool {
     match &claim.subject {
-        Subject::Level { factor, .. } => part.judgement.factors > 1 || row.levels.get(factor).is_some_and(|level| claim.names_one(level)),
+        Subject::Level { factor, .. } => part.judgement.factors.len() > 1 || row.levels.get(factor).is_some_and(|level| claim.names_one(level)),
         Subject::Scenario { .. } | Subject::Control { .. } => claim.names_one(&row.label),
     }
 }
@@ -143,21 +164,20 @@ fn concerns(claim: &Claim, row: &Row, part: &Part) -> bool {
 #[must_use]
 pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) -> String {
     let (a, b) = claim.names();
-    let averaged = match &claim.subject {
-        Subject::Level { factor, .. } if part.judgement.factors > 1 => format!(" ({}, averaged over the other factors)", short_factor(factor)),
-        _ => String::new(),
-    };
+    let averaged = averaged_over(claim, part);
     let interval = interval_words(claim, confidence);
     match claim.verdict {
         None => format!("{a} {} {b}{averaged}, from {} rounds: a direction only.", size_words(claim, part), claim.rounds),
-        Some(Verdict::Faster | Verdict::Slower) => format!("{a} {} {b}{averaged} ({interval}).", size_words(claim, part)),
+        Some(Verdict::Faster | Verdict::Slower) => {
+            format!("{a} {} {b} ({interval}){averaged}{}.", size_words(claim, part), noise_words(claim, part))
+        }
         Some(Verdict::Negligible) => format!(
-            "{a} {} {b}{averaged} ({interval}): real, but smaller than the {} that matters.",
+            "{a} {} {b} ({interval}){averaged}: real, but smaller than the {} that matters.",
             size_words(claim, part),
             percent(margin)
         ),
         Some(Verdict::Equivalent) => format!(
-            "{a} and {b}{averaged} can't be told apart within {}: no difference found, and the data rule out more than ±{}.",
+            "{a} and {b} can't be told apart within {}{averaged}: no difference found, and the data rule out more than ±{}.",
             percent(margin),
             percent(claim.ruled_out)
         ),
@@ -165,11 +185,28 @@ pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) 
             // An interval is one comparison's; the verdict answers for all of them together.
             let corrected = if claim.low > 1.0 || claim.high < 1.0 { ", which is not enough among so many comparisons" } else { "" };
             format!(
-                "{a} against {b}{averaged} is inconclusive ({interval}{corrected}): differences below {} could not be seen.",
+                "{a} against {b} is inconclusive ({interval}{corrected}){averaged}: differences below {} could not be seen.",
                 percent(claim.visible)
             )
         }
     }
+}
+
+/// Said of a claim that is no larger than what two equal scenarios showed.
+fn noise_words(claim: &Claim, part: &Part) -> String {
+    let Some(control) = &part.judgement.control else { return String::new() };
+    if claim.ratio.ln().abs() > control.ratio.ln().abs() {
+        return String::new();
+    }
+    format!("; but that is no more than the noise floor of {}", percent((control.ratio - 1.0).abs()))
+}
+
+/// ", averaged over cache size" where a level's claim spans other factors.
+fn averaged_over(claim: &Claim, part: &Part) -> String {
+    let Subject::Level { factor, .. } = &claim.subject else { return String::new() };
+    let own = short_factor(factor);
+    let others: Vec<&str> = part.judgement.factors.iter().map(String::as_str).filter(|name| *name != own).collect();
+    if others.is_empty() { String::new() } else { format!(", averaged over {}", and_list(&others)) }
 }
 
 /// "is 1.42×", "is 3.1 % faster than", "takes 12 % less time than".
@@ -266,16 +303,10 @@ pub fn noise_floor(part: &Part, view: &View) -> Option<String> {
     Some(format!("Noise floor: the same scenario measured twice under two names differed by {size} ({interval})."))
 }
 
-/// The last part of a dotted path: what people call the factor.
-#[must_use]
-pub fn short_factor(factor: &str) -> String {
-    words(factor.rsplit('.').next().unwrap_or(factor))
-}
-
 fn nothing(view: &View) -> String {
     match view.failed_total {
         0 => "No trial has finished yet: there is no answer.".into(),
-        failed => format!("No trial finished and {failed} failed: there is no answer. The failures are listed below."),
+        failed => format!("No trial finished and {failed} failed: there is no answer."),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Charts as SVG text: the writer, the axes and the colours that all charts share; one file a chart below.
 //!
 //! Presentation attributes only, no scripts, no classes: the same text stands in the page and in any SVG viewer.
-//! Laid out 400 units wide with text of 13, so that on a phone of 390 pixels no text falls below 11 pixels.
+//! Laid out 380 units wide with text of 13, so that on a phone of 390 pixels no text falls below 11 pixels.
 
 pub mod forest;
 pub mod latency;
@@ -13,7 +13,7 @@ pub mod trust;
 use std::fmt::Write;
 
 /// Width of every full-size chart, in its own units.
-pub const WIDTH: f64 = 400.0;
+pub const WIDTH: f64 = 380.0;
 /// Size of ordinary text.
 pub const TEXT: f64 = 13.0;
 

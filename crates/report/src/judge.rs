@@ -15,8 +15,8 @@ const TERMS_MAX: usize = 4;
 /// All that is claimed of one workload.
 #[derive(Debug, Clone, Default)]
 pub struct Judgement {
-    /// How many factors have more than one level.
-    pub factors: usize,
+    /// Factors with more than one level, by the last part of their path.
+    pub factors: Vec<String>,
     /// The declared family.
     pub claims: Vec<Claim>,
     /// Each scenario with the baseline.
@@ -27,7 +27,7 @@ pub struct Judgement {
     pub importance: Vec<Share>,
     /// Share that nothing explains.
     pub noise_share: f64,
-    /// Label → "at most this fraction behind the best".
+    /// Label → "at most this fraction behind the best"; of the scenarios that share the safest durability class.
     pub regrets: BTreeMap<String, f64>,
     /// Labels that can't be ruled out as the best.
     pub best_set: Vec<String>,
@@ -124,6 +124,12 @@ impl Claim {
     }
 }
 
+/// The last part of a dotted path: what people call the factor.
+#[must_use]
+pub fn short_factor(factor: &str) -> String {
+    words(factor.rsplit('.').next().unwrap_or(factor))
+}
+
 /// Asks stats. `rounds[round][scenario]`; scenarios that never yielded a value take no part.
 #[must_use]
 pub fn judge(
@@ -153,23 +159,35 @@ pub fn judge(
         rounds_max: settings.rounds_max,
     };
     let analysis = stats::analyse(&observations, &rules);
+    let choice = stats::analyse(&safest(&observations, &alive.iter().map(|i| scenarios[*i]).collect::<Vec<_>>()), &rules);
     let judge = Judge { analysis: &analysis, observations: &observations, rules: &rules };
     let mut claims: Vec<Claim> = analysis.claims.iter().map(|claim| judge.declared(claim)).collect();
     claims.sort_by_key(|claim| !claim.names_one(baseline.unwrap_or_default()));
     let labelled = |cell: &stats::CellSummary| Some((cell.label.clone(), cell.regret?));
     Judgement {
-        factors: observations.factors().len(),
+        factors: observations.factors().iter().map(|(factor, _)| short_factor(factor)).collect(),
         versus: judge.versus(baseline, &claims),
         control: judge.control(baseline),
         importance: importance(&analysis),
         noise_share: analysis.importance.as_ref().map_or(f64::NAN, |importance| importance.noise_share),
-        regrets: analysis.cells.iter().filter_map(labelled).collect(),
-        best_set: analysis.cells.iter().filter(|cell| cell.in_best_set).map(|cell| cell.label.clone()).collect(),
+        regrets: choice.cells.iter().filter_map(labelled).collect(),
+        best_set: choice.cells.iter().filter(|cell| cell.in_best_set).map(|cell| cell.label.clone()).collect(),
         drift: analysis.drift,
         outliers: analysis.cells.iter().flat_map(|cell| cell.outlier_rounds.iter().map(|round| (cell.label.clone(), *round))).collect(),
         half_width_max: analysis.half_width_max,
         rounds_needed: analysis.rounds_needed,
         claims,
+    }
+}
+
+/// The scenarios to pick from: speed bought with safety does not win.
+fn safest(observations: &Observations, scenarios: &[&Scenario]) -> Observations {
+    let class = scenarios.iter().map(|scenario| scenario.durability.class).min();
+    let keep: Vec<usize> = (0..scenarios.len()).filter(|i| Some(scenarios[*i].durability.class) == class).collect();
+    Observations {
+        cells: keep.iter().map(|i| observations.cells[*i].clone()).collect(),
+        rounds: observations.rounds.iter().map(|round| keep.iter().map(|i| round[*i]).collect()).collect(),
+        more_is_better: observations.more_is_better,
     }
 }
 
@@ -258,12 +276,11 @@ impl Judge<'_> {
 /// The largest terms, and the rest as one.
 fn importance(analysis: &Analysis) -> Vec<Share> {
     let Some(importance) = &analysis.importance else { return Vec::new() };
-    let short = |factor: &String| words(factor.rsplit('.').next().unwrap_or(factor));
     let mut shares: Vec<Share> = importance
         .terms
         .iter()
         .map(|term| Share {
-            name: term.factors.iter().map(short).collect::<Vec<_>>().join(" × "),
+            name: term.factors.iter().map(|factor| short_factor(factor)).collect::<Vec<_>>().join(" × "),
             share: term.share,
             swing: term.swing,
         })

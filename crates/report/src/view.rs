@@ -108,10 +108,17 @@ impl Part {
         versus.iter().find(|claim| matches!(&claim.subject, Subject::Scenario { label, .. } if label == scenario))
     }
 
-    /// The best scenario: the control is another's double and no choice.
+    /// The best scenario of the safest durability class; the control is another's double and no choice.
     #[must_use]
     pub fn pick(&self) -> Option<&Row> {
-        self.measured().find(|row| !row.control)
+        let safest = self.measured().filter(|row| !row.control).map(|row| row.durability).min()?;
+        self.measured().find(|row| !row.control && row.durability == safest)
+    }
+
+    /// How many rounds the comparisons rest on.
+    #[must_use]
+    pub fn rounds_compared(&self) -> usize {
+        self.judgement.claims.iter().map(|claim| claim.rounds).max().unwrap_or(self.rounds_complete)
     }
 
     /// Whether there is anything to compare.

@@ -68,7 +68,7 @@ impl Warning {
             }
             Warning::DurabilityMix { workload } => format!("{workload}: the scenarios do not keep the same promises in a power cut"),
             Warning::TooFewRounds { workload, rounds, wanted } => {
-                format!("{workload}: {rounds} complete rounds, where {wanted} were wanted")
+                format!("{workload}: comparisons rest on {rounds} rounds, where {wanted} were wanted")
             }
             Warning::FailedTrials { count: 1 } => "one trial failed".into(),
             Warning::FailedTrials { count } => format!("{count} trials failed"),
@@ -171,10 +171,10 @@ fn of_part(part: &Part, view: &View, contents: &Contents) -> Vec<Warning> {
         return list;
     }
     let wanted = (contents.study.analysis.rounds_min as usize).max(ROUNDS_FOR_CLAIMS);
-    if part.rounds_complete < wanted {
-        list.push(Warning::TooFewRounds { workload: workload.clone(), rounds: part.rounds_complete, wanted });
+    if part.rounds_compared() < wanted {
+        list.push(Warning::TooFewRounds { workload: workload.clone(), rounds: part.rounds_compared(), wanted });
     }
-    if part.rounds_complete < ROUNDS_FOR_CLAIMS {
+    if part.rounds_compared() < ROUNDS_FOR_CLAIMS {
         return list;
     }
     if let Some(control) = part.judgement.control.as_ref().filter(|claim| matches!(claim.verdict, Some(Verdict::Faster | Verdict::Slower))) {

@@ -1,9 +1,9 @@
 //! Is it real: every claim's ratio with its interval, the band in which a difference does not matter, and the verdict.
 
 use super::{Anchor, Axis, Svg, TEXT, WIDTH, fitted};
-use crate::answer::{interval_words, short_factor, verdict_words};
+use crate::answer::{interval_words, verdict_words};
 use crate::number::ratio_precise;
-use crate::judge::{Claim, Subject};
+use crate::judge::{Claim, Subject, short_factor};
 use crate::view::Part;
 use stats::Verdict;
 

@@ -1,10 +1,10 @@
 //! The page's tables: claims, scenarios, metrics, durability.
 
-use crate::answer::{interval_words, short_factor, verdict_words};
+use crate::answer::{interval_words, verdict_words};
 use crate::chart::escape;
 use crate::input::{Counting, Input};
 use crate::number::{Scale, figure, percent, ratio_precise, words};
-use crate::judge::{Claim, Subject};
+use crate::judge::{Claim, Subject, short_factor};
 use crate::view::{Part, View};
 use observe::metric::Metric;
 use stats::Verdict;
