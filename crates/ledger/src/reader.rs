@@ -34,6 +34,7 @@ impl Reader {
             .or_else(|_| Connection::open_with_flags(immutable(path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI))
             .map_err(failed)?;
         let version = schema::check(&connection, path)?;
+        schema::check_whole(&connection, path)?;
         connection.pragma_update(None, "query_only", true).map_err(failed)?;
         Ok(Reader { connection, path: path.into(), version })
     }

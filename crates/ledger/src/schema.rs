@@ -74,6 +74,24 @@ pub fn check(connection: &Connection, path: &Path) -> Result<i64, Error> {
     Ok(found.max(0))
 }
 
+/// Whether a file still has its end: SQLite reads what is cut off its last page as zeros, which would be figures.
+pub fn check_whole(connection: &Connection, path: &Path) -> Result<(), Error> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    // Pages that lie in the log need not be in the file yet.
+    if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+        return Ok(());
+    }
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0).map(u64::from));
+    let wanted = pragma("page_count").and_then(|pages| Ok(pages * pragma("page_size")?));
+    let wanted = wanted.map_err(|error| unreadable(path, error))?;
+    let found = path.metadata().map_err(|source| Error::Open { path: path.into(), source })?.len();
+    if found >= wanted {
+        return Ok(());
+    }
+    Err(Error::Damaged { path: path.into(), what: format!("it ends after {found} of {wanted} bytes") })
+}
+
 /// What SQLite says of a file, told apart for people: something else, damaged, or refused.
 pub fn unreadable(path: &Path, error: rusqlite::Error) -> Error {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};

@@ -1,0 +1,78 @@
+//! A small study to write, and its parts.
+
+use ledger::Writer;
+use ledger::model::{AnalysisSettings, Scenario, StudyRecord, TrialState};
+use observe::durability::Durability;
+use observe::latency::Latency;
+use observe::metric::{Direction, Metric};
+use observe::record::Run;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+pub const SPEED: Metric = Metric::new("transactions_per_second", "1/s", Direction::More);
+pub const DIRTY: Metric = Metric::new("dirty_bytes_end", "B", Direction::Neither);
+pub const SCENARIOS: [&str; 2] = ["ext4", "xfs · noatime"];
+
+pub fn study() -> StudyRecord {
+    StudyRecord {
+        name: "mail".into(),
+        question: "which \"filesystem\",\nfor mail?".into(),
+        text: "name = \"mail\"".into(),
+        overrides: vec!["design.seed=7".into()],
+        hash: "0af3".into(),
+        // Above what a signed 64-bit integer holds.
+        seed: u64::MAX - 1,
+        surefoot_version: "0.0.0".into(),
+        created: 1_795_219_440.25,
+        baseline: SCENARIOS[0].into(),
+        analysis: AnalysisSettings { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 3, rounds_max: 10 },
+    }
+}
+
+pub fn scenarios() -> Vec<Scenario> {
+    let scenario = |label: &&str| Scenario {
+        label: (*label).into(),
+        levels: BTreeMap::from([("storage.filesystem".into(), (*label).into())]),
+        workload: "oltp".into(),
+        primary_metric: SPEED.name.into(),
+        control: false,
+        durability: Durability::full(),
+        settings: serde_json::json!({ "storage": { "size": 1 } }),
+    };
+    SCENARIOS.iter().map(scenario).collect()
+}
+
+/// A ledger with the study and an open session.
+pub fn begun(path: &Path) -> Writer {
+    let mut writer = Writer::create_or_open(path).expect("a new ledger");
+    writer.set_study(&study(), &scenarios()).expect("written");
+    writer.begin_session(&BTreeMap::from([("kernel".into(), "6.1".into())]), 1.0).expect("written");
+    writer
+}
+
+pub fn run(number: u32, speed: f64) -> Run {
+    let mut latency = Latency::default();
+    for microseconds in 1..=100 {
+        latency.record(Duration::from_micros(microseconds));
+    }
+    Run {
+        run: number,
+        warm_up: number == 0,
+        started: 100.5,
+        seconds: 30.0,
+        metrics: vec![SPEED.at(speed), DIRTY.at(0.0)],
+        latencies: BTreeMap::from([("transaction".into(), latency)]),
+        series: BTreeMap::from([("transactions_per_second".into(), vec![1.5, f64::NAN, speed])]),
+    }
+}
+
+/// One trial with a warm-up and two measured runs.
+pub fn trial(writer: &mut Writer, scenario: &str, round: u32, state: TrialState, speed: f64) -> i64 {
+    let id = writer.begin_trial(scenario, round, 0, u64::MAX, 2.0).expect("written");
+    for (number, speed) in [(0, 1.0), (1, speed / 2.0), (2, speed * 2.0)] {
+        writer.run(id, &run(number, speed)).expect("written");
+    }
+    writer.finish_trial(id, state, None, 3.0).expect("written");
+    id
+}

@@ -1,0 +1,69 @@
+//! `kill -9` of a writer at any moment: what it said was recorded is there, the file opens, the next writer goes on.
+
+use crate::fixture::{SCENARIOS, SPEED, begun, run, trial};
+use ledger::model::TrialState;
+use ledger::{Reader, Writer};
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Set for the child that writes until it is killed.
+const WRITES: &str = "LEDGER_TEST_WRITES";
+const KILLS: usize = 40;
+
+/// Not a test of its own: the child of the test below. Says each round once it is recorded.
+#[test]
+fn writer_to_be_killed() {
+    let Some(path) = std::env::var_os(WRITES) else { return };
+    let mut writer = Writer::create_or_open(Path::new(&path)).expect("it opens after any kill");
+    writer.void_unfinished().expect("written");
+    let contents = Reader::open(Path::new(&path)).and_then(|reader| reader.contents()).expect("readable");
+    let first = contents.trials.iter().map(|trial| trial.round + 1).max().unwrap_or(0);
+    for round in first.. {
+        trial(&mut writer, SCENARIOS[0], round, TrialState::Finished, f64::from(round + 1));
+        println!("recorded {round}");
+        // Left running, with runs that must never count.
+        let id = writer.begin_trial(SCENARIOS[1], round, 1, 0, 1.0).expect("written");
+        writer.run(id, &run(1, 1.0)).expect("written");
+    }
+}
+
+#[test]
+fn a_killed_writer_loses_nothing_that_it_recorded() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.surefoot");
+    drop(begun(&path));
+    let mut recorded: Option<u32> = None;
+    for kill in 0..KILLS {
+        let mut child = Command::new(std::env::current_exe().expect("this program"))
+            .args(["--exact", "kills::writer_to_be_killed", "--nocapture"])
+            .env(WRITES, &path)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
+        // Killed after some rounds and a moment into the next one, both different each time.
+        let mut rounds = lines.filter_map(|line| line.split("recorded ").nth(1)?.trim().parse().ok());
+        recorded = rounds.by_ref().take(1 + kill % 3).last().or(recorded);
+        std::thread::sleep(std::time::Duration::from_micros(kill as u64 * 137));
+        child.kill().expect("it runs");
+        child.wait().expect("it ends");
+        recorded = rounds.last().or(recorded);
+        assert!(!ledger::is_held(&path), "the lock goes with its holder");
+        let contents = Reader::open(&path).and_then(|reader| reader.contents()).expect("readable after a kill");
+        let values = contents.values(&SPEED.name);
+        let last = recorded.expect("some rounds were recorded");
+        assert!(values.len() > last as usize, "round {last} was recorded, {} rounds are there", values.len());
+        for (round, row) in values.iter().enumerate().take(last as usize + 1) {
+            // A round that was killed before it ended is skipped by the next writer: a hole, never a wrong value.
+            let whole = |value: f64| (value / (round + 1) as f64 - 1.0).abs() < 1e-12;
+            assert!(row[0].is_none_or(whole) && row[1].is_none(), "round {round}: {row:?}");
+        }
+        assert!(values[last as usize][0].is_some());
+    }
+    let mut writer = Writer::create_or_open(&path).expect("it opens");
+    writer.void_unfinished().expect("written");
+    let contents = Reader::open(&path).and_then(|reader| reader.contents()).expect("readable");
+    assert!(contents.trials.iter().all(|trial| trial.state != TrialState::Running));
+}

@@ -1,0 +1,7 @@
+//! The ledger as its users meet it: killed writers, damaged and foreign files, old and new versions, everything read back.
+
+mod faults;
+mod fixture;
+mod kills;
+mod roundtrip;
+mod versions;

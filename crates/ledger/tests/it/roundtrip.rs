@@ -1,0 +1,143 @@
+//! What is written is what is read, by the reader and by the exports.
+
+use crate::fixture::{DIRTY, SCENARIOS, SPEED, begun, run, scenarios, study, trial};
+use ledger::model::TrialState;
+use ledger::{Reader, export};
+use observe::latency::Latency;
+use observe::metric::{Direction, Metric};
+use observe::record::{Failure, Provisioned, Run};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+#[test]
+fn a_study_comes_back_whole_also_while_it_is_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a b%#?.surefoot");
+    let mut writer = begun(&path);
+    let id = writer.begin_trial(SCENARIOS[1], 4, 1, u64::MAX, 2.0).expect("written");
+    writer.step(id, "mkfs", 0.25).expect("written");
+    writer.step(id, "mount", 0.5).expect("written");
+    let provisioned = Provisioned {
+        facts: BTreeMap::from([("block_size".into(), "4096".into())]),
+        commands: vec!["mkfs.xfs -f x".into(), "mount x y".into()],
+        durability: None,
+    };
+    writer.provisioned(id, &provisioned).expect("written");
+    writer.warning(id, "slow").expect("written");
+    writer.run(id, &run(0, 8.0)).expect("written");
+    let failure = Failure { step: "run".into(), causes: vec!["crashed".into()], log: "bye\n".into() };
+    writer.finish_trial(id, TrialState::Failed, Some(&failure), 9.0).expect("written");
+    let reader = Reader::open(&path).expect("it opens beside the writer");
+    let contents = reader.contents().expect("readable");
+    assert_eq!((contents.study, contents.scenarios), (study(), scenarios()));
+    assert_eq!(contents.sessions[0].machine["kernel"], "6.1");
+    assert_eq!(contents.metrics, BTreeMap::from([(SPEED.name.to_string(), SPEED), (DIRTY.name.to_string(), DIRTY)]));
+    let found = &contents.trials[0];
+    assert_eq!((found.scenario.as_str(), found.round, found.position, found.seed), (SCENARIOS[1], 4, 1, u64::MAX));
+    assert_eq!((found.state, &found.failure, found.ended), (TrialState::Failed, &Some(failure), Some(9.0)));
+    assert_eq!(found.steps, [("mkfs".to_string(), 0.25), ("mount".to_string(), 0.5)]);
+    assert_eq!((&found.facts, &found.commands), (&provisioned.facts, &provisioned.commands));
+    assert_eq!(found.warnings, ["slow"]);
+    writer.end_session("precision reached", 10.0).expect("written");
+    let session = &reader.contents().expect("readable").sessions[0];
+    assert_eq!((session.ended, session.reason.as_deref()), (Some(10.0), Some("precision reached")));
+}
+
+#[test]
+fn only_the_last_ended_attempt_counts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.surefoot");
+    let mut writer = begun(&path);
+    trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 100.0);
+    trial(&mut writer, SCENARIOS[0], 2, TrialState::Finished, 5.0);
+    trial(&mut writer, SCENARIOS[0], 2, TrialState::Finished, 200.0);
+    trial(&mut writer, SCENARIOS[1], 2, TrialState::Interrupted, 7.0);
+    writer.begin_trial(SCENARIOS[1], 0, 0, 1, 2.0).expect("written");
+    assert_eq!(writer.void_unfinished().expect("written"), 1);
+    assert_eq!(writer.void_unfinished().expect("written"), 0);
+    let contents = Reader::open(&path).and_then(|reader| reader.contents()).expect("readable");
+    // The geometric mean of half and double is the value itself; the warm-up's 1 is left out.
+    let values = contents.values(&SPEED.name);
+    let near = |value: Option<f64>, expected: f64| value.is_some_and(|value| (value / expected - 1.0).abs() < 1e-12);
+    assert!(near(values[0][0], 100.0) && near(values[2][0], 200.0), "{values:?}");
+    assert_eq!((values.len(), values[0][1], &values[1], values[2][1]), (3, None, &vec![None, None], None));
+    assert_eq!(contents.values(&DIRTY.name)[0][0], Some(0.0), "zeros have an arithmetic mean");
+    assert!(contents.values("no_such_metric").iter().flatten().all(Option::is_none));
+}
+
+#[test]
+fn exports_hold_every_run_and_awkward_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.surefoot");
+    let mut writer = begun(&path);
+    let id = trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 100.0);
+    let odd = Metric::named("p99, \"worst\"".into(), "µs".into(), Direction::Less);
+    writer.run(id, &Run { run: 3, metrics: vec![odd.at(1e-3)], ..Run::default() }).expect("written");
+    let reader = Reader::open(&path).expect("it opens");
+    let (mut csv, mut json) = (Vec::new(), Vec::new());
+    export::csv(&reader, &mut csv).expect("exported");
+    export::json(&reader, &mut json).expect("exported");
+    let csv = String::from_utf8(csv).expect("text");
+    assert_eq!(csv.lines().count(), 1 + 3 * 2 + 1);
+    assert!(csv.ends_with("\"p99, \"\"worst\"\"\",µs,less,0.001\n"), "{csv}");
+    let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    assert_eq!(json["runs"].as_array().map(Vec::len), Some(4));
+    assert_eq!(json["runs"][0]["latencies"]["transaction"]["count"], 100);
+    assert_eq!(json["runs"][0]["series"]["transactions_per_second"][1], serde_json::Value::Null);
+}
+
+fn any_run() -> impl Strategy<Value = Run> {
+    let names = || "[a-zA-Z0-9_ ·\"',%é]{0,12}";
+    let metrics = prop::collection::btree_map(names(), any::<f64>(), 0..12);
+    let latencies = prop::collection::btree_map(names(), prop::collection::vec(1_u64..1 << 40, 0..20), 0..3);
+    let series = prop::collection::btree_map(names(), prop::collection::vec(any::<f64>(), 0..20), 0..3);
+    (any::<u32>(), any::<bool>(), 0.0..2e9_f64, 0.0..1e6_f64, metrics, latencies, series).prop_map(
+        |(run, warm_up, started, seconds, metrics, latencies, series)| Run {
+            run,
+            warm_up,
+            started,
+            seconds,
+            metrics: metrics.into_iter().map(|(name, value)| Metric::named(name, "1".into(), Direction::More).at(value)).collect(),
+            latencies: latencies
+                .into_iter()
+                .map(|(name, values)| {
+                    let mut latency = Latency::default();
+                    values.into_iter().for_each(|value| latency.record(Duration::from_nanos(value)));
+                    (name, latency)
+                })
+                .collect(),
+            series,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn any_run_comes_back_bit_for_bit(runs in prop::collection::vec(any_run(), 1..4)) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("s.surefoot");
+        let mut writer = begun(&path);
+        let id = writer.begin_trial(SCENARIOS[0], 0, 0, 1, 2.0).expect("written");
+        for run in &runs {
+            writer.run(id, run).expect("written");
+        }
+        let reader = Reader::open(&path).expect("it opens");
+        let found = reader.contents().expect("readable").runs;
+        prop_assert_eq!(found.len(), runs.len());
+        for (row, run) in found.iter().zip(&runs) {
+            prop_assert_eq!((row.run, row.warm_up, row.started, row.seconds), (run.run, run.warm_up, run.started, run.seconds));
+            let bits = |value: &f64| value.to_bits();
+            let written: BTreeMap<&str, u64> = run.metrics.iter().map(|m| (&*m.metric.name, bits(&m.value))).collect();
+            let read: BTreeMap<&str, u64> = row.metrics.iter().map(|(name, value)| (&**name, bits(value))).collect();
+            prop_assert_eq!(read, written);
+            let detail = reader.detail(row.id).expect("readable");
+            let points = |series: &BTreeMap<String, Vec<f64>>| series.iter().map(|(name, points)| (name.clone(), points.iter().map(bits).collect())).collect::<BTreeMap<String, Vec<u64>>>();
+            prop_assert_eq!(points(&detail.series), points(&run.series));
+            let counts = |latencies: &BTreeMap<String, Latency>| latencies.iter().map(|(name, latency)| (name.clone(), latency.histogram().clone())).collect::<Vec<_>>();
+            prop_assert_eq!(counts(&detail.latencies), counts(&run.latencies));
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Files of an older and of a newer surefoot.
+
+use crate::fixture::{SCENARIOS, scenarios, study};
+use ledger::{Error, Reader, Writer};
+use rusqlite::{Connection, params};
+use std::path::Path;
+
+/// Version 1 as it was released; never to be changed with the code.
+const VERSION_1: &str = "
+CREATE TABLE study (json TEXT NOT NULL);
+CREATE TABLE session (id INTEGER PRIMARY KEY, started REAL NOT NULL, ended REAL, machine TEXT NOT NULL, reason TEXT);
+CREATE TABLE scenario (id INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE, json TEXT NOT NULL);
+CREATE TABLE trial (id INTEGER PRIMARY KEY, scenario INTEGER NOT NULL REFERENCES scenario, round INTEGER NOT NULL,
+  position INTEGER NOT NULL, seed TEXT NOT NULL, state TEXT NOT NULL, started REAL NOT NULL, ended REAL, failure TEXT);
+CREATE TABLE note (id INTEGER PRIMARY KEY, trial INTEGER NOT NULL REFERENCES trial, kind TEXT NOT NULL, name TEXT NOT NULL, value);
+CREATE TABLE metric (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, unit TEXT NOT NULL, direction TEXT NOT NULL);
+CREATE TABLE run (id INTEGER PRIMARY KEY, trial INTEGER NOT NULL REFERENCES trial, run INTEGER NOT NULL,
+  warm_up INTEGER NOT NULL, started REAL NOT NULL, seconds REAL NOT NULL, figures BLOB NOT NULL);
+CREATE TABLE latency (run INTEGER NOT NULL REFERENCES run, name TEXT NOT NULL, hdr BLOB NOT NULL, PRIMARY KEY (run, name)) WITHOUT ROWID;
+CREATE TABLE series (run INTEGER NOT NULL REFERENCES run, name TEXT NOT NULL, points BLOB NOT NULL, PRIMARY KEY (run, name)) WITHOUT ROWID;
+PRAGMA application_id = 0x73666f74;
+PRAGMA user_version = 1;
+INSERT INTO metric VALUES (1, 'transactions_per_second', '1/s', 'more');
+";
+
+fn old_file(path: &Path) {
+    let connection = Connection::open(path).expect("a file");
+    connection.execute_batch(VERSION_1).expect("version 1");
+    let json = serde_json::to_string(&study()).expect("plain data");
+    connection.execute("INSERT INTO study VALUES (?1)", [json]).expect("written");
+    for scenario in scenarios() {
+        let json = serde_json::to_string(&scenario).expect("plain data");
+        connection.execute("INSERT INTO scenario (label, json) VALUES (?1, ?2)", [&scenario.label, &json]).expect("written");
+    }
+    let trial = "INSERT INTO trial VALUES (1, 2, 0, 0, '18446744073709551615', 'finished', 1.0, 2.0, NULL)";
+    connection.execute(trial, []).expect("written");
+    let figures = [&1_u32.to_le_bytes()[..], &42.5_f64.to_le_bytes()].concat();
+    connection.execute("INSERT INTO run VALUES (1, 1, 1, 0, 1.0, 30.0, ?1)", params![figures]).expect("written");
+}
+
+fn version(path: &Path) -> i64 {
+    Connection::open(path).and_then(|file| file.pragma_query_value(None, "user_version", |row| row.get(0))).expect("a version")
+}
+
+#[test]
+fn an_old_file_is_read_as_it_is_and_climbs_when_it_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("old.surefoot");
+    old_file(&path);
+    let value = || Reader::open(&path).and_then(|reader| reader.contents()).expect("readable").values("transactions_per_second");
+    let is_old = |value: Option<f64>| value.is_some_and(|value| (value - 42.5).abs() < 1e-9);
+    assert!(value()[0][0].is_none() && is_old(value()[0][1]));
+    assert_eq!(version(&path), 1, "reading changes nothing");
+    let mut writer = Writer::create_or_open(&path).expect("it opens");
+    assert_eq!(writer.study().expect("readable"), Some(study()));
+    crate::fixture::trial(&mut writer, SCENARIOS[0], 0, ledger::model::TrialState::Finished, 9.0);
+    assert!(version(&path) > 1);
+    assert!(is_old(value()[0][1]), "what was measured stays");
+    assert!(value()[0][0].is_some());
+}
+
+#[test]
+fn a_newer_file_is_refused_by_both_and_left_as_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("new.surefoot");
+    old_file(&path);
+    Connection::open(&path).and_then(|file| file.pragma_update(None, "user_version", 99)).expect("written");
+    for error in [Reader::open(&path).err(), Writer::create_or_open(&path).err()] {
+        let error = error.expect("refused");
+        assert!(matches!(error, Error::Newer { found: 99, .. }), "{error:?}");
+        assert!(error.hint().is_some());
+    }
+    assert_eq!(version(&path), 99);
+}
