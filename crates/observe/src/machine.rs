@@ -149,7 +149,7 @@ pub fn program_version(program: &str, argument: &str) -> Option<String> {
 
 fn version_in(said: &str) -> Option<String> {
     let has_digit = |word: &&str| word.bytes().any(|byte| byte.is_ascii_digit());
-    let line = said.lines().find(|line| line.split_whitespace().any(|word| has_version(word)))?;
+    let line = said.lines().find(|line| line.split_whitespace().any(has_version))?;
     // "mke2fs 1.47.0 (5-Feb-2023)" and "mkfs.btrfs, part of btrfs-progs v6.2": the words from the number on.
     let words: Vec<&str> = line.split_whitespace().skip_while(|word| !(has_version(word) && has_digit(word))).collect();
     Some(words.join(" "))
