@@ -21,20 +21,20 @@ pub const LIMITS: &str = "Limits: one machine, fresh filesystems, a synthetic lo
 /// The whole answer, a sentence or two a line, the most important first.
 #[must_use]
 pub fn answer(input: &Input) -> Vec<String> {
-    let view = View::of(input);
+    let view = input.view();
     let mut lines = Vec::new();
     for part in &view.parts {
         if view.parts.len() > 1 {
             lines.push(format!("{}:", heading(part)));
         }
-        lines.extend(part_answer(part, &view));
+        lines.extend(part_answer(part, view));
     }
     if view.parts.iter().all(|part| part.measured().next().is_none()) {
         lines.truncate(0);
-        lines.push(nothing(&view));
+        lines.push(nothing(view));
     }
-    lines.extend(holes(&view));
-    lines.extend(durability(&view));
+    lines.extend(holes(view));
+    lines.extend(durability(view));
     lines.push(LIMITS.into());
     lines
 }

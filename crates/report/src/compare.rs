@@ -118,10 +118,10 @@ struct Line {
 }
 
 fn sections(a: &Input, b: &Input) -> Vec<Section> {
-    let (first, second) = (View::of(a), View::of(b));
+    let (first, second) = (a.view(), b.view());
     let same = |part: &&Part, other: &Part| part.workload == other.workload && part.metric.name == other.metric.name;
     let pairs = first.parts.iter().filter_map(|part| second.parts.iter().find(|other| same(other, part)).map(|other| (part, other)));
-    pairs.map(|(part, other)| section(part, other, &first)).collect()
+    pairs.map(|(part, other)| section(part, other, first)).collect()
 }
 
 fn section(a: &Part, b: &Part, view: &View) -> Section {

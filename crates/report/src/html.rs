@@ -30,19 +30,19 @@ pub fn write_html(input: &Input, path: &Path) -> Result<(), Error> {
 /// The whole page.
 #[must_use]
 pub fn html(input: &Input) -> String {
-    let view = View::of(input);
+    let view = input.view();
     let mut body = header(input);
-    body.push_str(&decision(input, &view));
-    for warning in warnings(&view, &input.contents) {
+    body.push_str(&decision(input, view));
+    for warning in warnings(view, &input.contents) {
         body.push_str(&flag(&warning));
     }
     for (i, part) in view.parts.iter().enumerate() {
-        body.push_str(&part_section(i, part, &view, input));
+        body.push_str(&part_section(i, part, view, input));
     }
-    body.push_str(&pictures::explanations(input, &view));
+    body.push_str(&pictures::explanations(input, view));
     body.push_str(&tables::durability(input));
-    body.push_str(&pictures::trust(input, &view));
-    body.push_str(&appendix::all(input, &view));
+    body.push_str(&pictures::trust(input, view));
+    body.push_str(&appendix::all(input, view));
     page(&format!("{} – surefoot", input.contents.study.name), &body)
 }
 

@@ -2,8 +2,10 @@
 //!
 //! Reads each run's detail once and keeps only sums and decimated lines, so that memory does not grow with the ledger.
 
+use crate::view::View;
 use ledger::model::{Contents, RunDetail, RunRow, Trial, TrialState};
 use observe::latency::Latency;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +60,21 @@ pub struct Input {
     pub contents: Contents,
     /// Histograms and series, boiled down.
     pub details: Details,
+    /// Worked out once, when first asked for: terminal, page and JSON of one input show the same.
+    view: OnceCell<View>,
+}
+
+impl Input {
+    /// From contents and details that are already read.
+    #[must_use]
+    pub fn new(contents: Contents, details: Details) -> Input {
+        Input { contents, details, view: OnceCell::new() }
+    }
+
+    /// The numbers of the report.
+    pub(crate) fn view(&self) -> &View {
+        self.view.get_or_init(|| View::of(&self.contents))
+    }
 }
 
 /// Reads a results file.
@@ -76,7 +93,7 @@ pub fn load(path: &Path) -> Result<Input, Error> {
         details.add(counting.trials[&run.trial], &reader.detail(run.id).map_err(wrap)?);
     }
     details.runs_all = runs.len();
-    Ok(Input { contents, details })
+    Ok(Input::new(contents, details))
 }
 
 /// The trials that count, by id, and their measured runs (no warm-ups).

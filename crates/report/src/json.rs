@@ -13,9 +13,9 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// The analysis as JSON.
 #[must_use]
 pub fn answer_json(input: &Input) -> Value {
-    let view = View::of(input);
+    let view = input.view();
     let contents = &input.contents;
-    let warnings: Vec<Value> = warnings(&view, contents)
+    let warnings: Vec<Value> = warnings(view, contents)
         .iter()
         .map(|warning| json!({ "seen": warning.seen(), "effect": warning.effect(), "remedy": warning.remedy() }))
         .collect();
@@ -30,7 +30,7 @@ pub fn answer_json(input: &Input) -> Value {
         "answer": answer::answer(input),
         "warnings": warnings,
         "failed_trials": view.failed_total,
-        "workloads": view.parts.iter().map(|part| part_json(part, &view)).collect::<Vec<_>>(),
+        "workloads": view.parts.iter().map(|part| part_json(part, view)).collect::<Vec<_>>(),
         "machine": contents.sessions.last().map(|session| &session.machine),
     })
 }

@@ -159,7 +159,8 @@ pub fn judge(
         rounds_max: settings.rounds_max,
     };
     let analysis = stats::analyse(&observations, &rules);
-    let choice = stats::analyse(&safest(&observations, &alive.iter().map(|i| scenarios[*i]).collect::<Vec<_>>()), &rules);
+    let safest = safest(&observations, &alive.iter().map(|i| scenarios[*i]).collect::<Vec<_>>());
+    let choice = if safest == observations { analysis.clone() } else { stats::analyse(&safest, &rules) };
     let judge = Judge { analysis: &analysis, observations: &observations, rules: &rules };
     let mut claims: Vec<Claim> = analysis.claims.iter().map(|claim| judge.declared(claim)).collect();
     claims.sort_by_key(|claim| !claim.names_one(baseline.unwrap_or_default()));

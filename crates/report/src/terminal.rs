@@ -25,20 +25,20 @@ impl Paint {
 #[must_use]
 pub fn terminal(input: &Input, width: usize, colour: bool) -> String {
     let (paint, width) = (Paint(colour), width.max(WIDTH_MIN));
-    let view = View::of(input);
+    let view = input.view();
     let mut out = String::new();
     for (i, line) in answer::answer(input).iter().enumerate() {
         let wrapped = wrap(&printable(line), width, "  ");
         let _ = writeln!(out, "{}", if i == 0 { paint.with("1", &wrapped) } else { wrapped });
     }
-    for warning in warnings(&view, &input.contents) {
+    for warning in warnings(view, &input.contents) {
         let text = format!("warning: {}. {} {}", warning.seen(), warning.effect(), warning.remedy());
         let wrapped = wrap(&printable(&text), width, "  ");
         let _ = writeln!(out, "{}", wrapped.replacen("warning:", &paint.with("33", "warning:"), 1));
     }
     for part in view.parts.iter().filter(|part| !part.rows.is_empty()) {
         let _ = writeln!(out, "\n{}", paint.with("1", &printable(&answer::heading(part))));
-        out.push_str(&table(part, &view, width, paint));
+        out.push_str(&table(part, view, width, paint));
     }
     out
 }

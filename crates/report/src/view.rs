@@ -2,7 +2,7 @@
 //!
 //! The terminal, the page, the JSON and the words all read these, so that no two of them can differ.
 
-use crate::input::{Counting, Input};
+use crate::input::Counting;
 use crate::judge::{Claim, Judgement, Subject, judge};
 use crate::number::Scale;
 use ledger::model::{Contents, Scenario};
@@ -129,15 +129,9 @@ impl Part {
 }
 
 impl View {
-    /// Works out everything from a study's contents.
+    /// Works out everything from a study's contents; histograms and series are not needed for it.
     #[must_use]
-    pub fn of(input: &Input) -> View {
-        View::of_contents(&input.contents)
-    }
-
-    /// As [`View::of`]; histograms and series are not needed for it.
-    #[must_use]
-    pub fn of_contents(contents: &Contents) -> View {
+    pub fn of(contents: &Contents) -> View {
         let counting = Counting::of(contents);
         let settings = &contents.study.analysis;
         let mut workloads: Vec<&str> = Vec::new();

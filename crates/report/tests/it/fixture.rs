@@ -200,7 +200,7 @@ pub fn input(table: &Table) -> Input {
         details.add(trial, &detail(value, &table.metric.name, u64::from(trial.round) * 97 + trial.id as u64));
     }
     details.runs_all = contents.runs.len();
-    Input { contents, details }
+    Input::new(contents, details)
 }
 
 fn detail(value: f64, series: &str, seed: u64) -> RunDetail {

@@ -2,4 +2,5 @@
 
 mod answers;
 mod fixture;
+mod large;
 mod page;
