@@ -3,6 +3,7 @@
 //! Driven by `lab::trial`. A workload does not know its filesystem: it gets a folder on it.
 
 pub mod workload;
+pub mod block_io;
 pub mod io_thrash;
 mod noise;
 mod random;

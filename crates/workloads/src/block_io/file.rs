@@ -1,0 +1,112 @@
+//! The file of a job: laid out, opened, flushed, read back.
+
+use super::BlockIo;
+use super::drive::check_block;
+use crate::noise::Noise;
+use crate::stamp::stamp;
+use crate::workload::Error;
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// The serial that every block has when the file is laid out.
+const FIRST_SERIAL: u64 = 1;
+
+/// Direct I/O wants buffers aligned to the device's blocks; no device has larger ones than a page.
+const ALIGNMENT: usize = 4096;
+
+/// Bytes written or read at a time while laying out and reading back.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// Writes all blocks, stamped, and flushes.
+pub fn lay_out(job: &BlockIo, interrupted: &AtomicBool) -> Result<(), Error> {
+    let mut file = File::create(&job.path).map_err(|source| Error::file("create", &job.path, source))?;
+    let noise = Noise::new(job.seed);
+    let mut piece = Vec::with_capacity(PIECE_BYTES + job.block_size);
+    let mut block = vec![0; job.block_size];
+    for number in 0..job.blocks() {
+        noise.fill(&mut block, number);
+        stamp(&mut block, number, FIRST_SERIAL);
+        piece.extend_from_slice(&block);
+        if piece.len() >= PIECE_BYTES || number + 1 == job.blocks() {
+            if interrupted.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            file.write_all(&piece).map_err(|source| Error::file("write", &job.path, source))?;
+            piece.clear();
+        }
+    }
+    file.sync_all().map_err(|source| Error::file("flush", &job.path, source))
+}
+
+/// What [`lay_out`] leaves; nothing where blocks are not verified.
+pub fn serials_after_lay_out(job: &BlockIo) -> Vec<u64> {
+    if job.verify { vec![FIRST_SERIAL; job.blocks() as usize] } else { Vec::new() }
+}
+
+/// The file as the job wants it.
+pub fn open(job: &BlockIo) -> Result<File, Error> {
+    let flags = if job.direct { nix::libc::O_DIRECT } else { 0 };
+    File::options()
+        .read(true)
+        .write(job.pattern.writes())
+        .custom_flags(flags)
+        .open(&job.path)
+        .map_err(|source| Error::file(if job.direct { "open for direct I/O" } else { "open" }, &job.path, source))
+}
+
+/// Flushes; the seconds that it took.
+pub fn flush(path: &Path) -> Result<f64, Error> {
+    let file = File::open(path).map_err(|source| Error::file("open", path, source))?;
+    let flushing = Instant::now();
+    file.sync_data().map_err(|source| Error::file("flush", path, source))?;
+    Ok(flushing.elapsed().as_secs_f64())
+}
+
+/// Reads every block back, from the device where the kernel lets go of its cached copy.
+pub fn verify(job: &BlockIo, serials: &[u64], interrupted: &AtomicBool) -> Result<(), Error> {
+    flush(&job.path)?;
+    let mut file = File::open(&job.path).map_err(|source| Error::file("open", &job.path, source))?;
+    posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)
+        .map_err(|errno| Error::file("drop the cached copy of", &job.path, errno.into()))?;
+    let blocks_at_once = (PIECE_BYTES / job.block_size).max(1);
+    let mut buffer = vec![0; blocks_at_once * job.block_size];
+    let mut number = 0;
+    for serials in serials.chunks(blocks_at_once) {
+        if interrupted.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let piece = &mut buffer[..serials.len() * job.block_size];
+        file.read_exact(piece).map_err(|source| Error::file("read back", &job.path, source))?;
+        for (block, serial) in piece.chunks(job.block_size).zip(serials) {
+            check_block(job, block, number, *serial)?;
+            number += 1;
+        }
+    }
+    Ok(())
+}
+
+/// A buffer that direct I/O accepts.
+pub struct Aligned {
+    bytes: Vec<u8>,
+    start: usize,
+    length: usize,
+}
+
+impl Aligned {
+    /// Zeros.
+    pub fn new(length: usize) -> Aligned {
+        let bytes = vec![0; length + ALIGNMENT];
+        let start = bytes.as_ptr().align_offset(ALIGNMENT);
+        Aligned { bytes, start, length }
+    }
+
+    /// The aligned part. It stays where it is when the `Aligned` is moved.
+    pub fn bytes(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..self.start + self.length]
+    }
+}

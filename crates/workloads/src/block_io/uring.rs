@@ -1,0 +1,168 @@
+//! Many I/Os in flight, by `io_uring`: one system call submits all that are ready and waits for the next to end.
+
+use super::drive::Load;
+use super::file::Aligned;
+use crate::workload::Error;
+use io_uring::{IoUring, opcode, squeue, types};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::time::Instant;
+
+/// Runs the job to its end. Whatever happens, no I/O is in flight when it returns: the kernel would otherwise go on
+/// writing into buffers that are gone.
+pub fn run(load: &mut Load, file: &File) -> Result<(), Error> {
+    let refused = |source: io::Error| Error::Engine {
+        engine: "io_uring".into(),
+        action: "start (is /proc/sys/kernel/io_uring_disabled set?)".into(),
+        source: source.into(),
+    };
+    let mut ring = ring(load.job.depth as u32).map_err(refused)?;
+    ring.submitter().register_files(&[file.as_raw_fd()]).map_err(refused)?;
+    let mut flight = Flight::new(load);
+    let mut result = Ok(());
+    let mut goes_on = true;
+    loop {
+        // A flush covers all writes before it: nothing new starts until those in flight have ended.
+        if goes_on && flight.started > 0 && flight.in_flight == 0 && load.flush_is_due() {
+            result = load.flush(file);
+            goes_on = result.is_ok();
+        }
+        if goes_on {
+            flight.start_all(load, &mut ring);
+        }
+        if flight.in_flight == 0 {
+            return result;
+        }
+        if let Err(source) = ring.submit_and_wait(1)
+            && source.kind() != io::ErrorKind::Interrupted
+        {
+            // The ring itself is broken: nothing more can be waited for, and the buffers must outlive the process.
+            std::mem::forget(flight);
+            return Err(Error::file("submit I/O to", &load.job.path, source));
+        }
+        let now = Instant::now();
+        let ended = flight.end_all(load, &mut ring, now);
+        goes_on = load.goes_on(now) && goes_on && ended.is_ok();
+        result = result.and(ended);
+    }
+}
+
+/// Completions are handled where we wait for them (Linux 6.1), which saves interrupts; an older kernel gets a plain ring.
+fn ring(depth: u32) -> io::Result<IoUring> {
+    let entries = depth.next_power_of_two();
+    IoUring::builder()
+        .setup_single_issuer()
+        .setup_defer_taskrun()
+        .build(entries)
+        .or_else(|_| IoUring::new(entries))
+}
+
+/// One I/O's buffer and what it is doing.
+struct Slot {
+    buffer: Aligned,
+    block: u64,
+    began: Instant,
+}
+
+/// All slots.
+struct Flight {
+    slots: Vec<Slot>,
+    idle: Vec<usize>,
+    in_flight: usize,
+    started: u64,
+}
+
+impl Flight {
+    fn new(load: &Load) -> Flight {
+        let slot = |index: usize| {
+            let mut buffer = Aligned::new(load.job.block_size);
+            load.first_fill(buffer.bytes(), index as u64);
+            Slot { buffer, block: u64::MAX, began: Instant::now() }
+        };
+        let depth = load.job.depth;
+        Flight { slots: (0..depth).map(slot).collect(), idle: (0..depth).collect(), in_flight: 0, started: 0 }
+    }
+
+    /// Starts an I/O in every idle slot, or as many as may come before the next flush.
+    fn start_all(&mut self, load: &mut Load, ring: &mut IoUring) {
+        if self.idle.is_empty() {
+            return;
+        }
+        let began = Instant::now();
+        let until_flush = match load.job.fdatasync_ios {
+            0 => usize::MAX,
+            between => (between - (self.started % between)) as usize,
+        };
+        // With `in_flight` above 0 a flush may be due already, when the last write before it has been started.
+        if until_flush as u64 == load.job.fdatasync_ios && self.in_flight > 0 {
+            return;
+        }
+        for _ in 0..self.idle.len().min(until_flush) {
+            let block = self.free_block(load);
+            let index = self.idle.pop().expect("as many as are idle");
+            let slot = &mut self.slots[index];
+            (slot.block, slot.began) = (block, began);
+            let entry = entry(load, slot, block).user_data(index as u64);
+            // SAFETY: the buffer lives in `self.slots` until its completion is seen, and the file until `run` returns.
+            unsafe { ring.submission().push(&entry) }.expect("the ring has an entry for each slot");
+            self.in_flight += 1;
+            self.started += 1;
+        }
+    }
+
+    /// The next block; with checksums, one that is not in flight, because of two writes at a time to one block either
+    /// may be the last.
+    fn free_block(&self, load: &mut Load) -> u64 {
+        loop {
+            let block = load.next_block();
+            if !load.job.verify || self.slots.iter().all(|slot| slot.block != block) {
+                return block;
+            }
+        }
+    }
+
+    /// Takes all completions that are there.
+    fn end_all(&mut self, load: &mut Load, ring: &mut IoUring, now: Instant) -> Result<(), Error> {
+        let mut result = Ok(());
+        for completion in ring.completion() {
+            let index = completion.user_data() as usize;
+            let slot = &mut self.slots[index];
+            load.count(slot.began, now);
+            let ended = checked(load, slot, completion.result());
+            result = result.and(ended);
+            slot.block = u64::MAX;
+            self.idle.push(index);
+            self.in_flight -= 1;
+        }
+        result
+    }
+}
+
+fn entry(load: &mut Load, slot: &mut Slot, block: u64) -> squeue::Entry {
+    let offset = block * load.job.block_size as u64;
+    let length = load.job.block_size as u32;
+    let file = types::Fixed(0);
+    let buffer = slot.buffer.bytes();
+    if load.job.pattern.writes() {
+        load.fill(buffer, block);
+        opcode::Write::new(file, buffer.as_ptr(), length).offset(offset).build()
+    } else {
+        opcode::Read::new(file, buffer.as_mut_ptr(), length).offset(offset).build()
+    }
+}
+
+fn checked(load: &Load, slot: &mut Slot, result: i32) -> Result<(), Error> {
+    let writes = load.job.pattern.writes();
+    let action = if writes { "write" } else { "read" };
+    let fail = |source| Error::file(action, &load.job.path, source);
+    match usize::try_from(result) {
+        Err(_) => Err(fail(io::Error::from_raw_os_error(-result))),
+        Ok(bytes) if bytes != load.job.block_size => Err(fail(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            format!("{bytes} of {} bytes", load.job.block_size),
+        ))),
+        Ok(_) if writes => Ok(()),
+        Ok(_) => load.check(slot.buffer.bytes(), slot.block),
+    }
+}
