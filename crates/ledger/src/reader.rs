@@ -44,6 +44,18 @@ impl Reader {
     /// # Errors
     /// When the file is damaged.
     pub fn contents(&self) -> Result<Contents, Error> {
+        self.contents_of(&|_| true)
+    }
+
+    /// As [`Reader::contents`], with the figures of these metrics only: of a large ledger a fraction of the memory.
+    ///
+    /// # Errors
+    /// When the file is damaged.
+    pub fn contents_with(&self, metrics: &[&str]) -> Result<Contents, Error> {
+        self.contents_of(&|name| metrics.contains(&name))
+    }
+
+    fn contents_of(&self, wanted: &dyn Fn(&str) -> bool) -> Result<Contents, Error> {
         let study: StudyRecord = match self.rows("SELECT json FROM study", |row| row.get::<_, String>(0))?.first() {
             Some(json) => self.parsed(json)?,
             None => return Err(Error::Damaged { path: self.path.clone(), what: "it holds no study".into() }),
@@ -55,7 +67,7 @@ impl Reader {
             sessions: self.sessions()?,
             scenarios,
             trials: self.trials()?,
-            runs: self.runs(&ids)?,
+            runs: self.runs(&ids, wanted)?,
             metrics,
         })
     }
@@ -144,7 +156,7 @@ impl Reader {
         Ok(())
     }
 
-    fn metrics(&self) -> Result<(HashMap<u32, String>, BTreeMap<String, Metric>), Error> {
+    fn metrics(&self) -> Result<MetricsByIdAndName, Error> {
         let rows = self.rows("SELECT id, name, unit, direction FROM metric", |row| {
             Ok((row.get::<_, u32>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?, row.get::<_, String>(3)?))
         })?;
@@ -157,17 +169,22 @@ impl Reader {
         Ok((ids, metrics))
     }
 
-    fn runs(&self, names: &HashMap<u32, String>) -> Result<Vec<RunRow>, Error> {
+    fn runs(&self, names: &HashMap<u32, String>, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<RunRow>, Error> {
+        // Asked once a metric, not once a figure.
+        let names: HashMap<u32, Option<&String>> = names.iter().map(|(id, name)| (*id, Some(name).filter(|name| wanted(name)))).collect();
         let rows = self.rows("SELECT id, trial, run, warm_up, started, seconds, figures FROM run ORDER BY id", |row| {
             let figures = row.get_ref(6)?.as_blob()?;
             let (figures, rest) = figures.as_chunks::<12>();
-            let mut metrics = BTreeMap::new();
-            for figure in figures {
+            let mut known = true;
+            let named = figures.iter().filter_map(|figure| {
                 let id = u32::from_le_bytes(figure[..4].try_into().expect("four of twelve bytes"));
                 let value = f64::from_le_bytes(figure[4..].try_into().expect("eight of twelve bytes"));
-                metrics.extend(names.get(&id).map(|name| (name.clone(), value)));
-            }
-            let whole = rest.is_empty() && metrics.len() == figures.len();
+                known &= names.contains_key(&id);
+                Some(((*names.get(&id)?)?.clone(), value))
+            });
+            // Collected, not inserted one by one: that fills the tree's nodes, which saves an eighth of a large ledger's memory (benches/large.rs).
+            let metrics: BTreeMap<String, f64> = named.collect();
+            let whole = rest.is_empty() && known;
             Ok(whole.then_some(RunRow {
                 id: row.get(0)?,
                 trial: row.get(1)?,
@@ -210,6 +227,9 @@ impl Reader {
         serde_json::from_str(json).map_err(|error| Error::Damaged { path: self.path.clone(), what: error.to_string() })
     }
 }
+
+/// A metric's name by its id in the ledger, and all of it by its name.
+type MetricsByIdAndName = (HashMap<u32, String>, BTreeMap<String, Metric>);
 
 /// A file URI that reads the ledger without side files.
 fn immutable(path: &Path) -> String {

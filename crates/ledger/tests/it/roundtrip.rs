@@ -63,6 +63,9 @@ fn only_the_last_ended_attempt_counts() {
     assert!(near(values[0][0], 100.0) && near(values[2][0], 200.0), "{values:?}");
     assert_eq!((values.len(), values[0][1], &values[1], values[2][1]), (3, None, &vec![None, None], None));
     assert_eq!(contents.values(&DIRTY.name)[0][0], Some(0.0), "zeros have an arithmetic mean");
+    let some = Reader::open(&path).and_then(|reader| reader.contents_with(&[&DIRTY.name])).expect("readable");
+    assert_eq!((some.values(&DIRTY.name), some.runs.len()), (contents.values(&DIRTY.name), contents.runs.len()));
+    assert!(some.runs.iter().all(|run| run.metrics.keys().eq([&*DIRTY.name])) && some.metrics == contents.metrics);
     assert!(contents.values("no_such_metric").iter().flatten().all(Option::is_none));
 }
 
