@@ -7,21 +7,48 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
     /// `"4GiB"` → integer number of bytes.
-    Bytes { min: u64, max: u64 },
+    Bytes {
+        /// Smallest, bytes.
+        min: u64,
+        /// Largest, bytes.
+        max: u64,
+    },
     /// `"30s"` → seconds, a float.
-    Seconds { min: f64, max: f64 },
+    Seconds {
+        /// Smallest, seconds.
+        min: f64,
+        /// Largest, seconds.
+        max: f64,
+    },
     /// `"2%"` → fraction, a float (0.02).
-    Percent { min: f64, max: f64 },
+    Percent {
+        /// Smallest, as a fraction.
+        min: f64,
+        /// Largest, as a fraction.
+        max: f64,
+    },
     /// An integer.
-    Integer { min: i64, max: i64 },
+    Integer {
+        /// Smallest.
+        min: i64,
+        /// Largest.
+        max: i64,
+    },
     /// A float.
-    Number { min: f64, max: f64 },
+    Number {
+        /// Smallest.
+        min: f64,
+        /// Largest.
+        max: f64,
+    },
     /// One of these words.
     Choice(&'static [&'static str]),
     /// `true` or `false`.
     Boolean,
     /// Any text.
     Text,
+    /// A list of whole numbers of 0 or more: CPUs.
+    IntegerList,
     /// A list of texts.
     TextList,
     /// A table of texts, numbers or booleans whose keys are free.
@@ -71,7 +98,7 @@ impl Setting {
     pub fn default_value(&self) -> Value {
         let Some(text) = self.default else { return Value::Null };
         let written = match self.kind {
-            Kind::Integer { .. } | Kind::Number { .. } | Kind::Boolean | Kind::TextList | Kind::Table => {
+            Kind::Integer { .. } | Kind::Number { .. } | Kind::Boolean | Kind::IntegerList | Kind::TextList | Kind::Table => {
                 serde_json::from_str(text).expect("a default in the table is valid JSON")
             }
             _ => Value::String(text.to_string()),
@@ -106,6 +133,7 @@ impl Kind {
             Kind::Choice(words) => format!("one of {}", words.join(", ")),
             Kind::Boolean => "true or false".into(),
             Kind::Text => "a text in quotes".into(),
+            Kind::IntegerList => "a list of whole numbers, like [0, 1]".into(),
             Kind::TextList => "a list of texts, like [\"-O\", \"^has_journal\"]".into(),
             Kind::Table => "a table of names and values".into(),
         }
@@ -127,6 +155,7 @@ impl Kind {
             Kind::Choice(words) => value.as_str().filter(|word| words.contains(word)).map(Value::from),
             Kind::Boolean => value.as_bool().map(Value::from),
             Kind::Text => value.as_str().map(Value::from),
+            Kind::IntegerList => value.as_array().filter(|list| list.iter().all(Value::is_u64)).map(|_| value.clone()),
             Kind::TextList => value.as_array().filter(|list| list.iter().all(Value::is_string)).map(|_| value.clone()),
             Kind::Table => {
                 let table = value.as_object()?;
