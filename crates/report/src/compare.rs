@@ -8,6 +8,7 @@ use crate::chart::escape;
 use crate::html::page;
 use crate::input::Input;
 use crate::number::{date, percent, ratio_precise};
+use crate::terminal::printable;
 use crate::view::{Part, Row, View};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -20,17 +21,17 @@ const FACTS_MAX: usize = 20;
 pub fn compare(a: &Input, b: &Input) -> String {
     let mut out = String::new();
     for line in preamble(a, b) {
-        let _ = writeln!(out, "{line}");
+        let _ = writeln!(out, "{}", printable(&line));
     }
     for section in sections(a, b) {
         let _ = writeln!(out, "\n{}", section.heading);
         let widest = section.rows.iter().map(|row| row.label.chars().count()).max().unwrap_or(0);
         for row in &section.rows {
             let gap = " ".repeat(widest - row.label.chars().count());
-            let _ = writeln!(out, "{}{gap}  {} → {}  {}", row.label, row.a, row.b, row.change);
+            let _ = writeln!(out, "{}{gap}  {} → {}  {}", printable(&row.label), row.a, row.b, row.change);
         }
         for line in &section.left_out {
-            let _ = writeln!(out, "{line}");
+            let _ = writeln!(out, "{}", printable(line));
         }
     }
     let _ = writeln!(out, "\n{CAUTION}");

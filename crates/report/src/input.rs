@@ -21,14 +21,8 @@ const POINTS_MAX: usize = 200;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The results file can't be read.
-    #[error("cannot read results {path}")]
-    Ledger {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: ledger::Error,
-    },
+    #[error("cannot read the results")]
+    Ledger(#[from] ledger::Error),
     /// The page can't be written.
     #[error("cannot write {path}")]
     Write {
@@ -82,15 +76,14 @@ impl Input {
 /// # Errors
 /// When the file is no ledger or can't be read.
 pub fn load(path: &Path) -> Result<Input, Error> {
-    let wrap = |source| Error::Ledger { path: path.into(), source };
-    let reader = ledger::Reader::open(path).map_err(wrap)?;
-    let contents = reader.contents().map_err(wrap)?;
+    let reader = ledger::Reader::open(path)?;
+    let contents = reader.contents()?;
     let mut details = Details::default();
     let counting = Counting::of(&contents);
     let runs: Vec<&RunRow> = counting.runs.values().flatten().copied().collect();
     let step = runs.len().div_ceil(DETAILS_MAX).max(1);
     for run in runs.iter().step_by(step) {
-        details.add(counting.trials[&run.trial], &reader.detail(run.id).map_err(wrap)?);
+        details.add(counting.trials[&run.trial], &reader.detail(run.id)?);
     }
     details.runs_all = runs.len();
     Ok(Input::new(contents, details))

@@ -1,6 +1,7 @@
 //! The plain shell commands that make a scenario's storage, as its trials recorded them.
 
 use crate::input::{Error, Input};
+use crate::terminal::printable;
 use ledger::model::Contents;
 use std::fmt::Write;
 
@@ -14,14 +15,14 @@ pub fn reproduce(input: &Input, scenario: &str) -> Result<String, Error> {
         return Err(Error::NoScenario { scenario: scenario.into(), known });
     };
     let commands = commands_of(&input.contents, scenario).ok_or_else(|| Error::NoCommands { scenario: scenario.into() })?;
-    let mut script = format!("# {} of study {}\n", one_line(scenario), one_line(&input.contents.study.name));
-    let _ = writeln!(script, "# workload {} with these settings:", one_line(&found.workload));
+    let mut script = format!("# {} of study {}\n", printable(scenario), printable(&input.contents.study.name));
+    let _ = writeln!(script, "# workload {} with these settings:", printable(&found.workload));
     let settings = serde_json::to_string_pretty(&found.settings).unwrap_or_default();
     for line in settings.lines() {
         let _ = writeln!(script, "#   {line}");
     }
-    for command in commands {
-        let _ = writeln!(script, "{command}");
+    for line in commands.iter().flat_map(|command| command.lines()) {
+        let _ = writeln!(script, "{}", printable(line));
     }
     Ok(script)
 }
@@ -31,9 +32,4 @@ pub fn reproduce(input: &Input, scenario: &str) -> Result<String, Error> {
 pub fn commands_of<'a>(contents: &'a Contents, scenario: &str) -> Option<&'a [String]> {
     let trials = contents.trials.iter().rev().filter(|trial| trial.scenario == scenario);
     trials.map(|trial| trial.commands.as_slice()).find(|commands| !commands.is_empty())
-}
-
-/// A label with a line break would end the comment.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -52,7 +52,7 @@ struct Column {
 
 fn table(part: &Part, view: &View, width: usize, paint: Paint) -> String {
     let column = |head: &str, right: bool, cell: &dyn Fn(usize, &Row) -> String| Column {
-        head: head.into(),
+        head: printable(head),
         right,
         cells: part.rows.iter().enumerate().map(|(rank, row)| printable(&cell(rank, row))).collect(),
     };
@@ -144,7 +144,8 @@ fn print(columns: &[Column], paint: Paint) -> String {
 }
 
 /// Text of a study may hold escape sequences that would steer the terminal.
-fn printable(text: &str) -> String {
+#[must_use]
+pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 

@@ -45,7 +45,8 @@ pub fn draw(id: &str, part: &Part, margin: f64) -> Option<String> {
 
 fn axis_title(part: &Part, logarithmic: bool) -> String {
     let better = if part.more_is_better { "more is better →" } else { "← less is better" };
-    let unit = if part.scale.unit.is_empty() { String::new() } else { format!(", {}", part.scale.unit) };
+    // "transactions per second, 1/s" says it twice.
+    let unit = if part.scale.unit.is_empty() || part.scale.unit == "1/s" { String::new() } else { format!(", {}", part.scale.unit) };
     let scale = if logarithmic { ", log" } else { "" };
     let name = fitted(&words(&part.metric.name), WIDTH - (unit.len() + scale.len() + better.len() + 4) as f64 * TEXT * 0.6);
     format!("{name}{unit}{scale} · {better}")

@@ -58,7 +58,7 @@ pub fn draw(id: &str, dots: &[Dot]) -> Option<String> {
     let points: Vec<(f64, f64)> =
         means.iter().map(|(seconds, mean)| (x_axis.at(seconds / divisor), y_axis.at(mean * 100.0))).collect();
     svg.polyline(&points, "currentColor", 1.6, 0.8, "mean of each round");
-    svg.faint_text(WIDTH / 2.0, bottom + 35.0, Anchor::Middle, &format!("{unit} since the first trial; the line is each round's mean"));
+    svg.faint_text(WIDTH / 2.0, bottom + 35.0, Anchor::Middle, &format!("{unit} since the first trial"));
     let title = "Each trial's distance from its scenario's mean, over time";
     Some(svg.finish(WIDTH, bottom + 42.0, title, "A flat band means that the machine did not drift."))
 }

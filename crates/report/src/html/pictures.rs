@@ -17,6 +17,7 @@ const CPU_KINDS: [&str; 6] = ["user", "system", "iowait", "irq", "steal", "idle"
 const BARS_MAX: usize = 40;
 
 fn figure(picture: &str, caption: &str) -> String {
+    let caption = caption.replace(" %", "\u{a0}%");
     format!("<figure class=\"card\">{picture}<figcaption>{caption}</figcaption></figure>")
 }
 
@@ -200,13 +201,13 @@ pub fn trust(input: &Input, view: &View) -> String {
             let value = (*row.values.get(trial.round as usize)?)?;
             Some((row.index, row.label.clone(), trial.round, trial.started - begin, value / row.centre?.mean - 1.0))
         };
-        let found: Vec<_> = counting.trials.values().filter_map(|trial| dot(trial)).collect();
+        let found: Vec<_> = counting.trials.values().filter_map(dot).collect();
         let dots: Vec<trust::Dot> = found
             .iter()
             .map(|(index, label, round, seconds, deviation)| trust::Dot { index: *index, label, round: *round, seconds: *seconds, deviation: *deviation })
             .collect();
         if let Some(picture) = trust::draw(&format!("trust-{i}"), &dots) {
-            let caption = format!("<b>{}</b>: each trial's distance from its scenario's mean. A slope is drift; rounds cancel it out of comparisons.", escape(&part.workload));
+            let caption = format!("<b>{}</b>: each trial's distance from its scenario's mean; the line is each round's mean. A slope is drift; rounds cancel it out of comparisons.", escape(&part.workload));
             html.push_str(&figure(&picture, &caption));
         }
     }

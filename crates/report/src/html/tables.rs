@@ -91,7 +91,7 @@ pub fn claims(i: usize, part: &Part, view: &View) -> String {
         head("ratio"),
         head(&format!("{} interval", percent(view.confidence))),
         word_head("verdict"),
-        head("p (Holm)"),
+        head("p, corrected (Holm)"),
         head("rounds"),
         head("differences below this could not be seen"),
     ];
@@ -262,7 +262,7 @@ pub fn durability(input: &Input) -> String {
             "",
             &[
                 word_cell(&scenario.label),
-                word_cell(scenario.durability.class.words()),
+                wrapped_cell(scenario.durability.class.words()),
                 wrapped_cell(&reasons),
             ],
         );

@@ -3,4 +3,5 @@
 mod answers;
 mod fixture;
 mod large;
+mod outputs;
 mod page;

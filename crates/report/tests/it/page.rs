@@ -24,7 +24,7 @@ fn open(page: &Path) -> Option<Opened> {
         eprintln!("SKIPPED: no Chromium found (package chromium), so the page was not opened");
         return None;
     };
-    let profile = tempfile::tempdir().unwrap();
+    let profile = tempfile::tempdir().expect("the test's own file or program");
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
@@ -32,7 +32,7 @@ fn open(page: &Path) -> Option<Opened> {
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("file://{}", page.display()))
         .output()
-        .unwrap();
+        .expect("the test's own file or program");
     Some(Opened {
         dom: String::from_utf8_lossy(&output.stdout).into_owned(),
         console: String::from_utf8_lossy(&output.stderr).lines().filter(|line| line.contains("CONSOLE")).collect(),
@@ -42,7 +42,7 @@ fn open(page: &Path) -> Option<Opened> {
 /// Written where it outlives the test, so that a person can look at it.
 fn write(name: &str, html: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::write(&path, html).unwrap();
+    std::fs::write(&path, html).expect("the test's own file or program");
     path
 }
 

@@ -1,0 +1,72 @@
+//! The outputs for machines and for doing it again.
+
+use crate::fixture::{self, Row, Table};
+
+#[test]
+fn the_json_holds_the_numbers_of_the_published_data_set() {
+    let json = report::answer_json(&fixture::input(&fixture::filesystems_and_buffers()));
+    assert_eq!(json["schema_version"], 1);
+    let oltp = &json["workloads"][0];
+    assert_eq!(oltp["pick"], "xfs · 2G");
+    let claim = oltp["claims"].as_array().unwrap().iter().find(|claim| claim["of"] == "xfs" && claim["against"] == "ext4").unwrap();
+    // The main effect of the filesystem, from SciPy.
+    for (field, known) in [("ratio", 1.031_887_805), ("low", 1.018_340_041), ("high", 1.045_615_806)] {
+        assert!((claim[field].as_f64().unwrap() / known - 1.0).abs() < 1e-9, "{field}: {claim}");
+    }
+    let best = &oltp["scenarios"][0];
+    assert_eq!(best["behind_best_at_most"], 0.0);
+    assert!((best["geometric_mean"].as_f64().unwrap() / 3_885.924_204 - 1.0).abs() < 1e-9);
+    let second = &oltp["scenarios"][1];
+    assert!((second["behind_best_at_most"].as_f64().unwrap() - 0.0591).abs() < 5e-5, "{second}");
+}
+
+#[test]
+fn commands_of_a_scenario_are_a_script() {
+    let input = fixture::input(&fixture::filesystems_and_buffers());
+    let script = report::reproduce(&input, "xfs · 2G").unwrap();
+    assert!(script.lines().all(|line| line.starts_with('#') || line.starts_with("mkfs.xfs ") || line.starts_with("mount ")), "{script}");
+    let error = report::reproduce(&input, "zfs").unwrap_err().to_string();
+    assert!(error.starts_with("there is no scenario `zfs`; scenarios are: ext4 · 128M, "), "{error}");
+}
+
+#[test]
+fn two_results_are_compared_scenario_by_scenario() {
+    let table = |factor: f64, names: [&str; 2]| Table {
+        rows: names.map(|name| Row::new(name, &[1000.0, 1010.0, 995.0, 1005.0].map(|value| value * factor))).into(),
+        ..fixture::filesystems_and_buffers()
+    };
+    let a = fixture::input(&table(1.0, ["ext4", "xfs"]));
+    let mut b = fixture::input(&table(1.2, ["ext4", "btrfs"]));
+    b.contents.sessions[0].machine.insert("kernel release".into(), "6.13.0".into());
+    b.contents.study.hash = "0".into();
+    let text = report::compare(&a, &b);
+    for expected in ["kernel release: 6.12.9 → 6.13.0", "The studies differ", "1.200 [1.", "better", "Only in A: xfs", "Only in B: btrfs"] {
+        assert!(text.contains(expected), "{expected} in {text}");
+    }
+    assert!(report::compare_html(&a, &b).contains("Only in B: btrfs"));
+}
+
+#[test]
+fn a_hole_is_seen_by_the_exit_status() {
+    let mut table = fixture::filesystems_and_buffers();
+    assert!(!report::has_holes(&fixture::input(&table)));
+    table.rows[0].values[3] = None;
+    assert!(report::has_holes(&fixture::input(&table)));
+}
+
+#[test]
+fn the_live_estimate_needs_two_trials_for_an_interval() {
+    let labels = ["ext4".to_string(), "xfs".to_string(), "btrfs".to_string()];
+    let estimates = report::live_estimate(&labels, &[vec![Some(100.0), Some(50.0), None], vec![Some(110.0), None, None]], 0.95);
+    assert_eq!(estimates.len(), 2);
+    assert!(estimates[0].low < estimates[0].mean && estimates[0].mean < estimates[0].high);
+    assert_eq!((estimates[1].low, estimates[1].high), (estimates[1].mean, estimates[1].mean));
+}
+
+#[test]
+fn escape_sequences_of_a_study_do_not_reach_the_terminal() {
+    let mut table = fixture::filesystems_and_buffers();
+    table.rows[0].label = "ext4\u{1b}[2J".into();
+    let shown = report::terminal(&fixture::input(&table), 100, false);
+    assert!(!shown.contains('\u{1b}'), "{shown}");
+}
