@@ -4,7 +4,9 @@
 
 pub mod workload;
 pub mod block_io;
+pub mod command;
 pub mod io_thrash;
+pub mod tree;
 mod noise;
 mod random;
 mod stamp;

@@ -1,0 +1,289 @@
+//! `command`: any program as a workload: fio, pgbench, sysbench, filebench, a script.
+//!
+//! The program runs in the folder under test, in a process group of its own, which is ended with it. What it prints is
+//! kept (the last 16 MiB of each stream), and the metrics are taken from there; a metric that is not there fails the
+//! run. Arguments may contain placeholders: `{data}` the folder under test, `{mount}` the mount point it lies on,
+//! `{seconds}` of the run, `{threads}`, `{seed}` of the round. Other braces stay as they are. No shell is involved, unless
+//! the command is one: `["sh", "-c", "…"]`.
+//!
+//! Driven by `lab::trial`. Does not check the program's data: only the program knows it.
+
+mod metric;
+mod placeholder;
+mod process;
+
+use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use metric::Extractor;
+use observe::durability::{Class, Durability};
+use observe::metric::Measured;
+use process::Finished;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use settings::{Kind as Is, Setting};
+use std::path::Path;
+use std::time::Duration;
+
+/// The row of the list.
+pub static KIND: Kind = Kind {
+    name: "command",
+    summary: "any program, such as fio, pgbench or sysbench, with metrics taken from its output",
+    example: r#"[workload.command]
+time = "10s"
+command = ["fio", "--name=randwrite", "--filename={data}/file", "--size=256MiB", "--rw=randwrite", "--bs=4k",
+           "--ioengine=io_uring", "--iodepth=16", "--direct=0", "--fdatasync=32", "--time_based",
+           "--runtime={seconds}", "--randseed={seed}", "--output-format=json"]
+
+[workload.command.metrics]
+ios_per_second = "json:/jobs/0/write/iops; unit 1/s; more"
+latency_nanoseconds_p99 = "json:/jobs/0/write/clat_ns/percentile/99.000000; unit ns; less"
+"#,
+    settings: SETTINGS,
+    metrics: |map| {
+        // A wrong rule is reported by the check; it has no metric.
+        Parameters::of(map).extractors().into_iter().flatten().map(|extractor| extractor.metric).collect()
+    },
+    durability: |_| durability(),
+    estimate: |map| estimate(&Parameters::of(map)),
+    check: |map| check(&Parameters::of(map)),
+    open: |map| open(Parameters::of(map)),
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "command",
+        kind: Is::TextList,
+        default: None,
+        help: "The program and its arguments. Placeholders: {data} the folder under test (also the program's working \
+               folder), {mount} its mount point, {seconds} of the run, {threads}, {seed} of the round.",
+    },
+    Setting {
+        name: "prepare",
+        kind: Is::TextList,
+        default: None,
+        help: "A program that makes the data before the first run, with the same placeholders.",
+    },
+    Setting {
+        name: "time",
+        kind: Is::Seconds { min: 1.0, max: 1e6 },
+        default: Some("30s"),
+        help: "What {seconds} stands for, in whole seconds. The program must keep to it by itself.",
+    },
+    Setting {
+        name: "timeout",
+        kind: Is::Seconds { min: 1.0, max: 1e6 },
+        default: None,
+        help: "The program is ended, and the run fails, after this long; unless given, twice `time` and a minute.",
+    },
+    Setting {
+        name: "threads",
+        kind: Is::Integer { min: 1, max: 100_000 },
+        default: Some("1"),
+        help: "What {threads} stands for.",
+    },
+    Setting {
+        name: "data_size",
+        kind: Is::Bytes { min: 0, max: u64::MAX },
+        default: Some("0B"),
+        help: "How much the program will write, so that `plan` can tell whether there is room; 0B: not known.",
+    },
+    Setting {
+        name: "metrics",
+        kind: Is::Table,
+        default: None,
+        help: metric::HELP,
+    },
+];
+
+/// Programs that people name, and the Debian package each is in.
+const PACKAGES: &[(&str, &str)] = &[
+    ("fio", "fio"),
+    ("sysbench", "sysbench"),
+    ("pgbench", "postgresql-contrib"),
+    ("filebench", "filebench"),
+    ("bonnie++", "bonnie++"),
+    ("dbench", "dbench"),
+    ("iozone", "iozone3"),
+    ("stress-ng", "stress-ng"),
+];
+
+/// Checked parameters.
+#[derive(Debug, Clone, Deserialize)]
+struct Parameters {
+    command: Option<Vec<String>>,
+    prepare: Option<Vec<String>>,
+    time: f64,
+    timeout: Option<f64>,
+    threads: u64,
+    data_size: u64,
+    metrics: Option<Map<String, Value>>,
+}
+
+impl Parameters {
+    fn of(map: &Map<String, Value>) -> Parameters {
+        serde_json::from_value(Value::Object(map.clone())).expect("the table of settings checked the parameters")
+    }
+
+    fn command(&self) -> &[String] {
+        self.command.as_deref().unwrap_or_default()
+    }
+
+    fn prepare(&self) -> &[String] {
+        self.prepare.as_deref().unwrap_or_default()
+    }
+
+    fn timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.timeout.unwrap_or(self.time * 2.0 + 60.0))
+    }
+
+    fn extractors(&self) -> Vec<Result<Extractor, String>> {
+        self.metrics.iter().flatten().map(|(name, rule)| metric::parse(name, rule)).collect()
+    }
+}
+
+fn durability() -> Durability {
+    let reason = "`command`: what the program itself flushes is not known";
+    Durability { class: Class::KeepsAcknowledged, reasons: vec![reason.into()] }
+}
+
+fn estimate(parameters: &Parameters) -> Estimate {
+    Estimate { data_bytes: parameters.data_size, load_seconds: 0.0, run_seconds: parameters.time }
+}
+
+fn check(parameters: &Parameters) -> Vec<String> {
+    let mut problems: Vec<String> = parameters.extractors().into_iter().filter_map(Result::err).collect();
+    if parameters.metrics.as_ref().is_none_or(Map::is_empty) {
+        problems.push("`metrics` must name at least one metric, like ios_per_second = \
+                       \"json:/jobs/0/write/iops; unit 1/s; more\"".into());
+    }
+    if parameters.command().is_empty() {
+        problems.push("`command` must name a program, like [\"fio\", \"--name=x\", \"--filename={data}/file\"]".into());
+    }
+    if parameters.timeout.is_some_and(|timeout| timeout < parameters.time) {
+        problems.push("`timeout` must not be below `time`".into());
+    }
+    for (setting, command) in [("command", parameters.command()), ("prepare", parameters.prepare())] {
+        problems.extend(command.first().and_then(|program| missing(setting, program)));
+        problems.extend(command.iter().filter_map(|argument| placeholder::misspelt(setting, argument)));
+    }
+    problems
+}
+
+/// What to say when a program isn't there.
+fn missing(setting: &str, program: &str) -> Option<String> {
+    if process::find(program).is_some() || program.contains('{') {
+        return None;
+    }
+    let package = PACKAGES.iter().find(|(name, _)| *name == program);
+    let hint = package.map_or_else(String::new, |(_, package)| format!(" (package {package})"));
+    Some(format!("`{setting}`: the program {program}{hint} is not on this machine"))
+}
+
+fn open(parameters: Parameters) -> Result<Box<dyn Workload>, Error> {
+    let extractors: Result<Vec<_>, String> = parameters.extractors().into_iter().collect();
+    let extractors = extractors.map_err(|problem| Error::Parameter { setting: "metrics", problem })?;
+    if parameters.command().is_empty() {
+        return Err(Error::Parameter { setting: "command", problem: "names no program".into() });
+    }
+    Ok(Box::new(Command { parameters, extractors }))
+}
+
+/// The workload.
+struct Command {
+    parameters: Parameters,
+    extractors: Vec<Extractor>,
+}
+
+impl Workload for Command {
+    fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
+        if !self.parameters.prepare().is_empty() {
+            self.execute(self.parameters.prepare(), context)?;
+        }
+        Ok(Vec::new())
+    }
+
+    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
+        let finished = self.execute(self.parameters.command(), context)?;
+        let measured = self.extractors.iter().map(|extractor| {
+            let value = extractor.value(&finished.stdout, &finished.stderr);
+            value.map(|value| extractor.metric.at(value)).map_err(|problem| Error::Program {
+                program: self.parameters.command()[0].clone(),
+                status: format!("{}, but without the metric `{}`: {problem}", finished.status, extractor.metric.name),
+                log: finished.last_lines(),
+            })
+        });
+        Ok(Outcome {
+            seconds: finished.seconds,
+            metrics: measured.collect::<Result<_, _>>()?,
+            ..Outcome::default()
+        })
+    }
+
+    /// Only the program knows its data.
+    fn verify(&mut self, _context: &mut Context) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl Command {
+    fn execute(&self, command: &[String], context: &Context) -> Result<Finished, Error> {
+        let values = placeholder::Values {
+            data: &context.data_folder,
+            seconds: self.parameters.time.ceil() as u64,
+            threads: self.parameters.threads,
+            seed: context.seed,
+        };
+        let arguments: Vec<String> = command.iter().map(|argument| values.put_into(argument)).collect();
+        let folder: &Path = &context.data_folder;
+        let finished = process::run(&arguments, folder, self.parameters.timeout(), context.interrupted)?;
+        if finished.status.success() {
+            return Ok(finished);
+        }
+        Err(Error::Program {
+            program: arguments[0].clone(),
+            status: finished.status.to_string(),
+            log: finished.last_lines(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+    use settings::check_all;
+
+    fn problems(written: Value, expected: Expect) {
+        let map = check_all(SETTINGS, written.as_object().unwrap()).unwrap();
+        expected.assert_eq(&(KIND.check)(&map).join("\n"));
+    }
+
+    #[test]
+    fn a_missing_program_is_named_with_its_package() {
+        let metrics = json!({"speed": "regex:speed ([0-9]+); unit 1/s; more"});
+        problems(json!({"command": ["sh", "-c", "true"], "metrics": metrics}), expect![""]);
+        problems(
+            json!({"command": ["filebench", "-f", "x"], "prepare": ["no-such-program"], "metrics": metrics}),
+            expect![[r#"
+                `command`: the program filebench (package filebench) is not on this machine
+                `prepare`: the program no-such-program is not on this machine"#]],
+        );
+    }
+
+    #[test]
+    fn all_problems_come_at_once() {
+        problems(
+            json!({"command": ["sh", "-c", "sleep {secnds}"], "time": "10s", "timeout": "5s", "metrics": {"a": "b"}}),
+            expect![],
+        );
+        problems(json!({}), expect![]);
+    }
+
+    #[test]
+    fn metrics_keep_the_order_of_the_study() {
+        let metrics = json!({"z": "regex:(1); more", "a": "json:/x; unit ns; less"});
+        let map = check_all(SETTINGS, json!({"metrics": metrics}).as_object().unwrap()).unwrap();
+        let names: Vec<_> = (KIND.metrics)(&map).into_iter().map(|metric| metric.name).collect();
+        assert_eq!(names, ["z", "a"]);
+    }
+}

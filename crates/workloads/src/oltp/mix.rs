@@ -1,0 +1,194 @@
+//! One transaction: which ids, which new values. Drawn before the clock starts.
+
+use super::Parameters;
+use super::keys::Keys;
+use crate::random::Random;
+use serde::Deserialize;
+use std::fmt::Write as _;
+
+/// Whose rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum RowsLike {
+    /// sysbench 1.0.
+    #[serde(rename = "1.0")]
+    One,
+    /// sysbench 0.4.
+    #[serde(rename = "0.4")]
+    ZeroFour,
+}
+
+/// Point selects in a transaction.
+pub const POINTS: usize = 10;
+
+/// Reads, writes and others of a transaction.
+pub const READS: u64 = 14;
+/// UPDATE k, UPDATE c, DELETE, INSERT.
+pub const WRITES: u64 = 4;
+/// BEGIN and COMMIT.
+pub const OTHERS: u64 = 2;
+
+/// Everything that one transaction needs to know.
+#[derive(Debug, Clone, Default)]
+pub struct Transaction {
+    /// Table, from 1.
+    pub table: u32,
+    /// Point selects.
+    pub points: [u64; POINTS],
+    /// First and last id of: range, sum, ordered, distinct.
+    pub ranges: [(u64, u64); 4],
+    /// Rows that lie in each range.
+    pub range_rows: [u64; 4],
+    /// UPDATE k = k + 1.
+    pub update_k: u64,
+    /// UPDATE c …
+    pub update_c: u64,
+    /// … to this.
+    pub new_c: String,
+    /// DELETE and INSERT the same id …
+    pub replaced: u64,
+    /// … with this row.
+    pub row: Row,
+}
+
+/// A row without its id.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Row {
+    /// Indexed number.
+    pub k: u64,
+    /// 120 characters at most.
+    pub c: String,
+    /// 60 characters at most.
+    pub pad: String,
+}
+
+/// What an acknowledged transaction left in column c of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Table, from 1.
+    pub table: u32,
+    /// Row.
+    pub id: u64,
+    /// Its c.
+    pub c: String,
+}
+
+/// Draws transactions.
+pub struct Mix {
+    keys: Keys,
+    random: Random,
+    tables: u32,
+    table_size: u64,
+    range_size: u64,
+    ids: u64,
+    rows: RowsLike,
+}
+
+impl Mix {
+    /// The stream of one thread in one run.
+    pub fn new(parameters: &Parameters, seed: u64, run: u64, thread: u64) -> Mix {
+        Mix {
+            keys: Keys::new(parameters.distribution, parameters.ids()),
+            random: Random::of_stream(seed, run << 32 | thread),
+            tables: parameters.tables,
+            table_size: parameters.table_size,
+            range_size: parameters.range_size,
+            ids: parameters.ids(),
+            rows: parameters.rows_like,
+        }
+    }
+
+    /// Overwrites `transaction` with the next one; its strings keep their memory.
+    pub fn draw(&mut self, transaction: &mut Transaction) {
+        transaction.table = 1 + self.random.below(u64::from(self.tables)) as u32;
+        for id in &mut transaction.points {
+            *id = self.keys.draw(&mut self.random);
+        }
+        for index in 0..transaction.ranges.len() {
+            let (first, last) = self.range(index == 3);
+            transaction.ranges[index] = (first, last);
+            transaction.range_rows[index] = last.min(self.table_size) + 1 - first;
+        }
+        transaction.update_k = self.keys.draw(&mut self.random);
+        transaction.update_c = self.keys.draw(&mut self.random);
+        transaction.replaced = self.keys.draw(&mut self.random);
+        new_c(self.rows, &mut self.random, &mut transaction.new_c);
+        replaced_row(self.rows, self.table_size, &mut self.random, &mut transaction.row);
+    }
+
+    /// 0.4 clamps ranges into the table, and its DISTINCT reaches one id further; 1.0 lets them run over the end.
+    fn range(&mut self, distinct: bool) -> (u64, u64) {
+        let first = self.keys.draw(&mut self.random);
+        match self.rows {
+            RowsLike::One => (first, first + self.range_size - 1),
+            RowsLike::ZeroFour => {
+                let first = if first + self.range_size > self.ids { (self.ids - self.range_size).max(1) } else { first };
+                (first, first + self.range_size - u64::from(!distinct))
+            }
+        }
+    }
+}
+
+/// The rows of a fresh table.
+pub fn loaded_row(rows: RowsLike, table_size: u64, random: &mut Random, row: &mut Row) {
+    match rows {
+        RowsLike::One => replaced_row(rows, table_size, random, row),
+        RowsLike::ZeroFour => set(row, 0, " ", "qqqqqqqqqqwwwwwwwwwweeeeeeeeeerrrrrrrrrrtttttttttt"),
+    }
+}
+
+fn replaced_row(rows: RowsLike, table_size: u64, random: &mut Random, row: &mut Row) {
+    match rows {
+        RowsLike::One => {
+            row.k = 1 + random.below(table_size);
+            groups(random, 10, &mut row.c);
+            groups(random, 5, &mut row.pad);
+        }
+        RowsLike::ZeroFour => set(row, 0, " ", "aaaaaaaaaaffffffffffrrrrrrrrrreeeeeeeeeeyyyyyyyyyy"),
+    }
+}
+
+fn set(row: &mut Row, k: u64, c: &str, pad: &str) {
+    row.k = k;
+    row.c.clear();
+    row.c.push_str(c);
+    row.pad.clear();
+    row.pad.push_str(pad);
+}
+
+fn new_c(rows: RowsLike, random: &mut Random, c: &mut String) {
+    match rows {
+        RowsLike::One => groups(random, 10, c),
+        RowsLike::ZeroFour => {
+            c.clear();
+            for index in 0..10 {
+                let separator = if index == 0 { "" } else { "-" };
+                let _ = write!(c, "{separator}{}", random.next_u64() as u32);
+            }
+        }
+    }
+}
+
+/// sysbench 1.0's `###########-` groups: eleven digits each, joined by dashes (119 characters for ten groups).
+fn groups(random: &mut Random, count: usize, text: &mut String) {
+    text.clear();
+    for index in 0..count {
+        if index > 0 {
+            text.push('-');
+        }
+        let mut digits = random.below(100_000_000_000);
+        let mut group = [b'0'; 11];
+        for digit in group.iter_mut().rev() {
+            *digit = b'0' + (digits % 10) as u8;
+            digits /= 10;
+        }
+        text.push_str(std::str::from_utf8(&group).expect("digits are ASCII"));
+    }
+}
+
+/// Whether a c that was read can have been written by anyone here.
+pub fn is_plausible_c(rows: RowsLike, c: &str) -> bool {
+    match rows {
+        RowsLike::One => c.len() == 119,
+        RowsLike::ZeroFour => c == " " || c.bytes().filter(|byte| *byte == b'-').count() == 9,
+    }
+}

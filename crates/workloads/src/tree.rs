@@ -1,0 +1,205 @@
+//! `tree`: extracts the archive of a source tree and removes the tree again, as `tar -x` and `rm -r` do.
+//!
+//! Without an `archive` of the user's, a seeded generator makes one shaped like a compiler's source (`tree/generate.rs`
+//! has the shape and its origin). The archive lies in the study's cache, is the same for all rounds, and is read into
+//! memory before the window, so that its own disk and a compressor are not measured. Both times are taken twice: when
+//! the last call returned, and when the filesystem has everything on the device (`syncfs`).
+//! Between the two, outside the window, the tree is counted and a sample of it compared with the archive.
+//!
+//! Driven by `lab::trial`.
+
+mod archive;
+mod extract;
+mod generate;
+mod remove;
+
+use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use archive::Manifest;
+use observe::durability::{Class, Durability};
+use observe::metric::{Direction, Measured, Metric};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use settings::{Kind as Is, Setting};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// The row of the list.
+pub static KIND: Kind = Kind {
+    name: "tree",
+    summary: "extracts a source tree from an archive, then removes it; both with and without the flush to the device",
+    example: "[workload.tree]\nfiles = 25000\n",
+    settings: SETTINGS,
+    metrics: |_| vec![FILES_PER_SECOND, EXTRACT, EXTRACT_SYNCED, REMOVE, REMOVE_SYNCED],
+    durability: |_| durability(),
+    estimate: |map| estimate(&Parameters::of(map)),
+    check: |map| check(&Parameters::of(map)),
+    open: |map| Ok(Box::new(Tree { parameters: Parameters::of(map), archive: None })),
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "archive",
+        kind: Is::Text,
+        default: None,
+        help: "Path of a .tar or .tar.gz to extract. Without it a tree is generated that is shaped like the source of \
+               GCC 12.2: half of the files below 656 bytes, 10 % above 5.2 KB, 1 % above 71 KB, 6.6 KB on average; a \
+               folder for every 22 files, up to 9 deep, half of the files 4 deep; contents are text that compresses.",
+    },
+    Setting {
+        name: "files",
+        kind: Is::Integer { min: 1, max: 10_000_000 },
+        default: Some("25000"),
+        help: "Number of files of the generated tree; without effect on an `archive`.",
+    },
+    Setting {
+        name: "archive_seed",
+        kind: Is::Integer { min: 0, max: i64::MAX },
+        default: Some("1"),
+        help: "Seed of the generated tree, which is the same in all rounds; without effect on an `archive`.",
+    },
+];
+
+const FILES_PER_SECOND: Metric = Metric::new("files_per_second", "1/s", Direction::More);
+const EXTRACT: Metric = Metric::new("extract_seconds", "s", Direction::Less);
+const EXTRACT_SYNCED: Metric = Metric::new("extract_synced_seconds", "s", Direction::Less);
+const REMOVE: Metric = Metric::new("remove_seconds", "s", Direction::Less);
+const REMOVE_SYNCED: Metric = Metric::new("remove_synced_seconds", "s", Direction::Less);
+
+/// Checked parameters.
+#[derive(Debug, Clone, Deserialize)]
+struct Parameters {
+    archive: Option<PathBuf>,
+    files: u64,
+    archive_seed: u64,
+}
+
+impl Parameters {
+    fn of(map: &Map<String, Value>) -> Parameters {
+        serde_json::from_value(Value::Object(map.clone())).expect("the table of settings checked the parameters")
+    }
+}
+
+fn durability() -> Durability {
+    let reason = "`tree`: files are not flushed one by one, as tar does not either";
+    Durability { class: Class::LosesRecent, reasons: vec![reason.into()] }
+}
+
+/// 25,000 files took the talk-era machines of the original comparison 22 s to extract and 2 s to remove; half of that
+/// is still a careful guess. A file takes a filesystem block more than its content, half of one on average and an inode.
+fn estimate(parameters: &Parameters) -> Estimate {
+    let content = match &parameters.archive {
+        Some(path) => std::fs::metadata(path).map_or(0, |data| {
+            // Source code compresses four to five times.
+            if archive::is_compressed(path) { data.len() * 5 } else { data.len() }
+        }),
+        None => parameters.files * generate::FILE_BYTES_MEAN,
+    };
+    let files = parameters.archive.as_ref().map_or(parameters.files, |_| content / generate::FILE_BYTES_MEAN);
+    Estimate {
+        data_bytes: content + files * 4096,
+        load_seconds: content as f64 / 1e8,
+        run_seconds: files as f64 * 12.0 / 25_000.0,
+    }
+}
+
+fn check(parameters: &Parameters) -> Vec<String> {
+    let Some(path) = &parameters.archive else { return Vec::new() };
+    if !archive::is_known(path) {
+        return vec![format!("`archive` = {} must end with .tar, .tar.gz or .tgz", path.display())];
+    }
+    match std::fs::metadata(path) {
+        Ok(data) if data.is_file() => Vec::new(),
+        Ok(_) => vec![format!("`archive` = {} is not a file", path.display())],
+        Err(error) => vec![format!("`archive` = {}: {error}", path.display())],
+    }
+}
+
+/// The workload.
+struct Tree {
+    parameters: Parameters,
+    archive: Option<(PathBuf, Manifest)>,
+}
+
+impl Workload for Tree {
+    /// Makes the archive where it isn't cached yet, and learns what is in it. The filesystem under test stays empty.
+    fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
+        let cache = &context.cache_folder;
+        let path = match &self.parameters.archive {
+            Some(path) => archive::plain(path, cache, context.interrupted)?,
+            None => generate::cached(cache, self.parameters.files, self.parameters.archive_seed, context.interrupted)?,
+        };
+        let manifest = archive::scan(&path)?;
+        self.archive = Some((path, manifest));
+        Ok(Vec::new())
+    }
+
+    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
+        let (archive, manifest) = self.archive.as_ref().expect("a run comes after `prepare`");
+        let target = target(context);
+        clear(&target)?;
+        archive::read_into_memory(archive)?;
+
+        let began = Instant::now();
+        let (create, rates) = extract::extract(archive, &target, context)?;
+        let extract = began.elapsed().as_secs_f64();
+        sync_filesystem(&context.data_folder)?;
+        let extract_synced = began.elapsed().as_secs_f64();
+
+        manifest.compare(&target)?;
+
+        let began = Instant::now();
+        let unlink = remove::remove(&target, context.interrupted)?;
+        let remove = began.elapsed().as_secs_f64();
+        sync_filesystem(&context.data_folder)?;
+        let remove_synced = began.elapsed().as_secs_f64();
+        nothing_left(&target)?;
+
+        Ok(Outcome {
+            seconds: extract_synced + remove_synced,
+            metrics: vec![
+                FILES_PER_SECOND.at(manifest.files as f64 / extract_synced),
+                EXTRACT.at(extract),
+                EXTRACT_SYNCED.at(extract_synced),
+                REMOVE.at(remove),
+                REMOVE_SYNCED.at(remove_synced),
+            ],
+            latencies: [("create".into(), create), ("unlink".into(), unlink)].into(),
+            series: [(FILES_PER_SECOND.name.into(), rates)].into(),
+            bytes_written: manifest.bytes,
+            ..Outcome::default()
+        })
+    }
+
+    fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
+        nothing_left(&target(context))
+    }
+}
+
+fn target(context: &Context) -> PathBuf {
+    context.data_folder.join("tree")
+}
+
+/// What an interrupted run left.
+fn clear(target: &Path) -> Result<(), Error> {
+    match std::fs::remove_dir_all(target) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", target, error)),
+        _ => Ok(()),
+    }
+}
+
+fn nothing_left(target: &Path) -> Result<(), Error> {
+    if std::fs::symlink_metadata(target).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+        return Ok(());
+    }
+    Err(Error::WrongData {
+        place: target.display().to_string(),
+        expected: "nothing, after it was removed".into(),
+        found: "it is still there".into(),
+    })
+}
+
+/// Everything on the folder's filesystem goes to the device.
+fn sync_filesystem(folder: &Path) -> Result<(), Error> {
+    let file = std::fs::File::open(folder).map_err(|source| Error::file("open", folder, source))?;
+    nix::unistd::syncfs(file).map_err(|errno| Error::file("flush the filesystem of", folder, errno.into()))
+}
