@@ -1,1 +1,39 @@
-//! storage.
+//! Makes a device, a filesystem and a mount, reads back what took effect, and takes them away.
+//!
+//! Driven by `lab::trial` through [`provision`]; asked by `plan` and `doctor` about what would be needed. Knows no
+//! workload. Invariants: `guard.rs` is on the only path to a mkfs, and nothing made here outlives the trial's
+//! mount namespace, because loop devices carry the autoclear flag.
+
+mod check;
+mod command;
+mod durability;
+mod error;
+mod filesystems;
+mod fill;
+mod guard;
+mod image;
+mod loop_device;
+mod mkfs;
+mod mount;
+mod mountinfo;
+mod options;
+mod program;
+mod provision;
+mod readback;
+mod requirements;
+mod settings;
+mod settle;
+mod signatures;
+
+pub use check::problems;
+pub use command::commands;
+pub use durability::durability;
+pub use error::Error;
+pub use filesystems::{Filesystem, Preset, filesystem, filesystems};
+pub use guard::Refusal;
+pub use image::{free_bytes, images, images_bytes, prepare_image, prepare_images};
+pub use mountinfo::{Mount, parse_mountinfo};
+pub use provision::{Mounted, provision};
+pub use requirements::{Missing, missing};
+pub use settings::{Device, StorageSettings, settings};
+pub use settle::drop_caches;

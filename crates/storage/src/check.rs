@@ -1,0 +1,268 @@
+//! Cross-checks of `[storage]`: what each setting's own check can't see. Pure.
+
+use crate::filesystems;
+use crate::guard;
+use crate::options;
+use crate::settings::{Device, StorageSettings};
+use serde_json::{Map, Value};
+use settings::quantity::format_bytes;
+
+/// A tmpfs below this has no room for any load.
+const TMPFS_BYTES_MIN: u64 = 16 << 20;
+
+/// Options with which mkfs makes nothing: dry runs (mke2fs, mkfs.nilfs2 `-n`; mkfs.xfs `-N`) and versions.
+const DRY_RUNS: &[(&str, &[&str])] = &[("ext", &["-n", "-V", "-S"]), ("xfs", &["-N", "-V"]), ("nilfs2", &["-n", "-V"]), ("btrfs", &["-V"])];
+
+/// All that is wrong between the settings of a checked table: the setting, and the problem.
+#[must_use]
+pub fn problems(map: &Map<String, Value>) -> Vec<(String, String)> {
+    let settings = StorageSettings::from_map(map);
+    let mut found = Problems(Vec::new());
+    found.device(&settings);
+    if settings.makes_filesystem() {
+        found.filesystem(&settings);
+    } else {
+        found.without_filesystem(&settings);
+    }
+    if settings.device != Device::Dir {
+        found.mount(&settings);
+    }
+    found.0
+}
+
+struct Problems(Vec<(String, String)>);
+
+impl Problems {
+    fn add(&mut self, setting: &str, problem: impl Into<String>) {
+        self.0.push((setting.into(), problem.into()));
+    }
+
+    fn device(&mut self, settings: &StorageSettings) {
+        let defaults = StorageSettings::default();
+        match (settings.device, &settings.path) {
+            (Device::Block, None) => self.add("path", "device = \"block\" needs the path of the device"),
+            (Device::Dir, None) => self.add("path", "device = \"dir\" needs the path of the directory"),
+            (Device::Block | Device::Dir, Some(path)) if !path.is_absolute() => {
+                self.add("path", format!("{} is not absolute: a trial has a working folder of its own", path.display()));
+            }
+            (Device::Loop | Device::Tmpfs, Some(_)) => {
+                self.add("path", "has no effect here: only device = \"block\" and \"dir\" take a path");
+            }
+            _ => {}
+        }
+        if matches!(settings.device, Device::Block | Device::Dir) && settings.size != defaults.size {
+            self.add("size", "has no effect here: the device or directory has its own size");
+        }
+        if settings.device == Device::Tmpfs && settings.size < TMPFS_BYTES_MIN {
+            self.add("size", format!("a tmpfs needs {} or more", format_bytes(TMPFS_BYTES_MIN)));
+        }
+        match &settings.wipe {
+            Some(_) if settings.device != Device::Block => self.add("wipe", "has no effect here: it is for device = \"block\""),
+            Some(wipe) if settings.path.as_ref().is_none_or(|path| path.as_os_str() != wipe.as_str()) => {
+                self.add("wipe", format!("\"{wipe}\" is not the device that `path` names"));
+            }
+            _ => {}
+        }
+    }
+
+    fn filesystem(&mut self, settings: &StorageSettings) {
+        let row = settings.row();
+        if let Some(why) = row.not_this_way {
+            self.add("filesystem", why);
+            return;
+        }
+        if settings.device == Device::Loop && settings.size < row.bytes_min {
+            self.add("size", format!("{} needs {} or more", row.name, format_bytes(row.bytes_min)));
+        }
+        self.preset(settings);
+        self.mkfs(settings);
+        let log = settings.external_log_bytes();
+        match row.external_log_bytes_min {
+            _ if log == 0 => {}
+            None => self.add("external_log", format!("{} has no external log", row.name)),
+            Some(least) if log < least => {
+                self.add("external_log", format!("{} needs a log of {} or more", row.name, format_bytes(least)));
+            }
+            Some(_) => {}
+        }
+        let no_journal = ["^has_journal", "none"].iter().any(|word| crate::mkfs::features(settings).contains(&(*word).into()));
+        if log > 0 && row.is_ext() && no_journal {
+            self.add("external_log", "has no effect without a journal");
+        }
+        if settings.check && row.check == "none" {
+            self.add("check", format!("{} has no checker", row.name));
+        }
+    }
+
+    fn preset(&mut self, settings: &StorageSettings) {
+        let (Some(wanted), None) = (&settings.preset, settings.preset_row()) else { return };
+        let row = settings.row();
+        let names: Vec<_> = row.presets().iter().map(|preset| preset.name).collect();
+        let others = filesystems::filesystems().iter().filter(|other| other.presets().iter().any(|preset| preset.name == wanted));
+        let others: Vec<_> = others.map(|other| other.name).collect();
+        let whose = if others.is_empty() { String::new() } else { format!(" (it is one of {})", others.join(", ")) };
+        let near = settings::nearest_name(wanted, names.iter().copied()).filter(|_| others.is_empty());
+        let near = near.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+        self.add("preset", format!("{} has no preset `{wanted}`{whose}; it has {}{near}", row.name, names.join(", ")));
+    }
+
+    fn mkfs(&mut self, settings: &StorageSettings) {
+        let family = if settings.row().is_ext() { "ext" } else { &*settings.filesystem };
+        let dry = DRY_RUNS.iter().filter(|(name, _)| *name == family).flat_map(|(_, words)| *words);
+        let dry: Vec<_> = dry.collect();
+        for word in &settings.mkfs {
+            if guard::names_a_device(word) {
+                self.add("mkfs", format!("`{word}` may name a device or file; mkfs is given one device, by surefoot"));
+            }
+            if dry.contains(&&&**word) {
+                self.add("mkfs", format!("with `{word}` {} makes no filesystem", settings.row().mkfs));
+            }
+        }
+    }
+
+    /// Settings that shape a filesystem have no effect where none is made.
+    fn without_filesystem(&mut self, settings: &StorageSettings) {
+        let (defaults, tmpfs) = (StorageSettings::default(), settings.device == Device::Tmpfs);
+        let device = if tmpfs { "tmpfs" } else { "dir" };
+        let idle = [
+            ("filesystem", settings.filesystem != defaults.filesystem),
+            ("preset", settings.preset.is_some()),
+            ("mkfs", !settings.mkfs.is_empty()),
+            ("mount", !tmpfs && !settings.mount.is_empty()),
+            ("discard", settings.discard),
+            ("external_log", settings.external_log > 0),
+            ("check", settings.check),
+        ];
+        for (name, _) in idle.iter().filter(|(_, set)| *set) {
+            self.add(name, format!("has no effect with device = \"{device}\": nothing is formatted"));
+        }
+        for (name, set) in [("fill", settings.fill > 0.0), ("age", settings.age > 0)] {
+            if set && !tmpfs {
+                self.add(name, "is not done to a directory: its filesystem is in use by others");
+            } else if set {
+                self.add(name, "has no effect on a tmpfs: memory does not fragment into files");
+            }
+        }
+    }
+
+    fn mount(&mut self, settings: &StorageSettings) {
+        let asked = settings.mount_asked();
+        for conflict in options::conflicts(settings.row(), &asked) {
+            self.add("mount", conflict);
+        }
+        for option in &asked {
+            let name = option.split('=').next().unwrap_or(option);
+            if options::NOT_THE_KERNELS.contains(&name) || name.starts_with("x-") {
+                self.add("mount", format!("`{option}` is no option of a filesystem: it would have no effect"));
+            } else if name == "ro" {
+                self.add("mount", "`ro`: no load can be written to a read-only filesystem");
+            } else if matches!(name, "logdev" | "rtdev" | "journal_path" | "journal_dev" | "device") {
+                self.add("mount", format!("`{option}` names a device; `external_log` gives a log its own"));
+            } else if name == "discard" && !settings.discard {
+                self.add("mount", "`discard` contradicts discard = false; say discard = true");
+            } else if name == "nodiscard" && settings.discard {
+                self.add("mount", "`nodiscard` contradicts discard = true");
+            } else if name == "size" && settings.device == Device::Tmpfs {
+                self.add("mount", "the tmpfs has the size of `size`");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+
+    /// Settings in plain form, and all problems, a line each.
+    fn check(settings: Value, expect: Expect) {
+        let Value::Object(map) = settings else { panic!("a table") };
+        let lines: Vec<String> = problems(&map).into_iter().map(|(setting, problem)| format!("{setting}: {problem}")).collect();
+        expect.assert_eq(&lines.join("\n"));
+    }
+
+    #[test]
+    fn the_defaults_and_every_preset_are_fine() {
+        check(json!({}), expect![[""]]);
+        for row in filesystems::filesystems().iter().filter(|row| row.not_this_way.is_none()) {
+            for preset in row.presets() {
+                check(json!({ "filesystem": row.name, "preset": preset.name }), expect![[""]]);
+            }
+        }
+    }
+
+    #[test]
+    fn paths() {
+        check(json!({ "device": "block" }), expect![[r#"path: device = "block" needs the path of the device"#]]);
+        check(json!({ "path": "/dev/sdb" }), expect![[r#"path: has no effect here: only device = "block" and "dir" take a path"#]]);
+        check(json!({ "device": "dir", "path": "data" }), expect!["path: data is not absolute: a trial has a working folder of its own"]);
+        check(
+            json!({ "device": "block", "path": "/dev/sdb", "wipe": "/dev/sda" }),
+            expect![[r#"wipe: "/dev/sda" is not the device that `path` names"#]],
+        );
+        check(json!({ "device": "block", "path": "/dev/sdb", "wipe": "/dev/sdb" }), expect![[""]]);
+    }
+
+    #[test]
+    fn presets_of_others() {
+        check(
+            json!({ "filesystem": "xfs", "preset": "writeback" }),
+            expect!["preset: xfs has no preset `writeback` (it is one of ext3, ext4, reiserfs); it has default, atime, noatime, relatime, no-reflink, large-log-buffers, wsync, external-log"],
+        );
+        check(
+            json!({ "filesystem": "ext3", "preset": "writback" }),
+            expect!["preset: ext3 has no preset `writback`; it has default, atime, noatime, relatime, journal, ordered, writeback, nobarrier, external-log; did you mean `writeback`?"],
+        );
+    }
+
+    #[test]
+    fn too_small() {
+        check(json!({ "filesystem": "xfs", "size": 200 << 20 }), expect!["size: xfs needs 300MiB or more"]);
+        check(json!({ "filesystem": "xfs", "external_log": 8 << 20 }), expect!["external_log: xfs needs a log of 64MiB or more"]);
+        check(json!({ "filesystem": "btrfs", "external_log": 8 << 20 }), expect!["external_log: btrfs has no external log"]);
+    }
+
+    #[test]
+    fn options_without_effect() {
+        check(
+            json!({ "device": "dir", "path": "/tmp", "filesystem": "xfs", "mkfs": ["-K"], "mount": ["noatime"], "fill": 0.5, "size": 5 }),
+            expect![[r#"
+                size: has no effect here: the device or directory has its own size
+                filesystem: has no effect with device = "dir": nothing is formatted
+                mkfs: has no effect with device = "dir": nothing is formatted
+                mount: has no effect with device = "dir": nothing is formatted
+                fill: is not done to a directory: its filesystem is in use by others"#]],
+        );
+        check(
+            json!({ "mount": ["nofail", "ro", "discard", "logdev=/dev/sdb"] }),
+            expect![[r#"
+                mount: `nofail` is no option of a filesystem: it would have no effect
+                mount: `ro`: no load can be written to a read-only filesystem
+                mount: `discard` contradicts discard = false; say discard = true
+                mount: `logdev=/dev/sdb` names a device; `external_log` gives a log its own"#]],
+        );
+        check(json!({ "mkfs": ["-O", "^has_journal"], "preset": "external-log" }), expect!["external_log: has no effect without a journal"]);
+    }
+
+    #[test]
+    fn no_other_device_gets_to_mkfs() {
+        check(
+            json!({ "filesystem": "btrfs", "mkfs": ["-d", "single", "/dev/sdb"] }),
+            expect!["mkfs: `/dev/sdb` may name a device or file; mkfs is given one device, by surefoot"],
+        );
+        check(json!({ "mkfs": ["-n"] }), expect!["mkfs: with `-n` mkfs.ext4 makes no filesystem"]);
+    }
+
+    #[test]
+    fn contradictions() {
+        check(
+            json!({ "filesystem": "ext4", "preset": "noatime", "mount": ["relatime"] }),
+            expect!["mount: `noatime` and `relatime`: only one way to keep access times"],
+        );
+        check(
+            json!({ "filesystem": "zfs" }),
+            expect![[r#"filesystem: zfs has no mkfs and no mount of a device: `zpool create` makes a pool that mounts itself; make one by hand and name a directory in it with device = "dir""#]],
+        );
+    }
+}

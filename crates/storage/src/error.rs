@@ -1,0 +1,129 @@
+//! What can go wrong with storage, with all that a person needs to put it right.
+
+use crate::guard::Refusal;
+use std::io;
+use std::path::PathBuf;
+
+/// Why storage could not be made, read back or taken away.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The guard does not let a device be formatted: exit status 4.
+    #[error("refused to touch {}", .0.path.display())]
+    Refused(#[source] Refusal),
+    /// A program or right is missing: exit status 5.
+    #[error("{what}; {remedy}")]
+    Missing {
+        /// What.
+        what: String,
+        /// How to get it.
+        remedy: String,
+    },
+    /// There is too little free space for an image file.
+    #[error("{} needs {} and has {} free", path.display(), settings::quantity::format_bytes(*needed), settings::quantity::format_bytes(*free))]
+    NoSpace {
+        /// The folder.
+        path: PathBuf,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes free.
+        free: u64,
+    },
+    /// An image file is not what was made.
+    #[error("{} is not a whole image: {bytes} bytes with {allocated} allocated, expected {expected}; remove it", path.display())]
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// Bytes of it that lie on the disk.
+        allocated: u64,
+        /// The size it should have.
+        expected: u64,
+    },
+    /// A file or folder.
+    #[error("cannot {action} {}", path.display())]
+    File {
+        /// "create", "write", …
+        action: &'static str,
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A program failed.
+    #[error("`{command}` failed with {status}")]
+    Program {
+        /// The command line.
+        command: String,
+        /// How it ended.
+        status: String,
+        /// What it said.
+        log: String,
+    },
+    /// The kernel refused a mount.
+    #[error("cannot mount {device} as {filesystem} with options `{options}`")]
+    Mount {
+        /// What.
+        device: String,
+        /// The type.
+        filesystem: String,
+        /// The options.
+        options: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+        /// What the kernel said meanwhile.
+        log: String,
+    },
+    /// What was mounted is not there when read back.
+    #[error("{} is not among the mounts that the kernel shows", path.display())]
+    NotMounted {
+        /// The mount point.
+        path: PathBuf,
+    },
+    /// Filling stopped early.
+    #[error("filled to {found:.1} % of the filesystem, not {wanted:.1} %")]
+    NotFilled {
+        /// The share asked, in per cent.
+        wanted: f64,
+        /// The share reached.
+        found: f64,
+    },
+    /// The device does not come to rest.
+    #[error("{device} still works in the background after {seconds} s")]
+    NotSettled {
+        /// The device.
+        device: String,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+}
+
+impl Error {
+    /// What a program or the kernel said, where that explains the failure.
+    #[must_use]
+    pub fn log(&self) -> Option<&str> {
+        match self {
+            Error::Program { log, .. } | Error::Mount { log, .. } => Some(log),
+            _ => None,
+        }
+    }
+
+    /// Whether the guard refused: exit status 4.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Error::Refused(_))
+    }
+
+    /// Whether something is missing: exit status 5.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Error::Missing { .. } | Error::NoSpace { .. })
+    }
+
+    pub(crate) fn file(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
+        let path = path.into();
+        move |source| Error::File { action, path, source }
+    }
+}

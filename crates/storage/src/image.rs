@@ -1,0 +1,214 @@
+//! Image files behind loop devices: allocated and written once, then reused by every trial.
+//!
+//! A sparse or merely preallocated file would make the host's filesystem allocate, convert and journal while the
+//! filesystem on it is measured. An image is written under another name and renamed when it is whole, so that a kill
+//! leaves no half image. Only a folder that carries the marker is ever written to.
+
+use crate::error::Error;
+use crate::fill::Noise;
+use crate::settings::{Device, StorageSettings};
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Marks a folder whose images are ours to overwrite.
+const MARKER: &str = ".surefoot-images";
+
+const CHUNK_BYTES: usize = 4 << 20;
+
+/// File names of the images that a scenario needs, with their sizes in bytes. Scenarios of one size share them.
+#[must_use]
+pub fn images(settings: &StorageSettings) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    if settings.device == Device::Loop {
+        all.insert(name("device", settings.size), settings.size);
+    }
+    let log = settings.external_log_bytes();
+    if settings.makes_filesystem() && log > 0 {
+        all.insert(name("log", log), log);
+    }
+    all
+}
+
+/// The path of one of them.
+pub(crate) fn path(folder: &Path, what: &str, bytes: u64) -> PathBuf {
+    folder.join(name(what, bytes))
+}
+
+fn name(what: &str, bytes: u64) -> String {
+    format!("{what}-{bytes}.img")
+}
+
+/// Bytes of the image files in a folder.
+#[must_use]
+pub fn images_bytes(folder: &Path) -> u64 {
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let images = entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "img"));
+    images.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
+}
+
+/// Bytes that may still be written to the filesystem of a folder.
+///
+/// # Errors
+/// When the folder is not there.
+pub fn free_bytes(folder: &Path) -> Result<u64, Error> {
+    let found = nix::sys::statvfs::statvfs(folder).map_err(|error| Error::file("look at", folder)(error.into()))?;
+    Ok(found.blocks_available() as u64 * found.fragment_size() as u64)
+}
+
+/// Makes the images that a scenario needs, unless they are there.
+///
+/// # Errors
+/// As [`prepare_image`].
+pub fn prepare_images(settings: &StorageSettings, folder: &Path) -> Result<Duration, Error> {
+    let mut spent = Duration::ZERO;
+    for (name, bytes) in images(settings) {
+        spent += prepare_image(&folder.join(name), bytes)?;
+    }
+    Ok(spent)
+}
+
+/// Makes an image file of so many bytes, allocated and written, or verifies the one that is there.
+///
+/// # Errors
+/// When there is too little space, the folder is not ours, or the existing image is not whole.
+pub fn prepare_image(image: &Path, bytes: u64) -> Result<Duration, Error> {
+    let started = Instant::now();
+    let folder = image.parent().expect("an image lies in a folder");
+    claim(folder)?;
+    if image.exists() {
+        verify(image, bytes)?;
+        return Ok(started.elapsed());
+    }
+    let partial = image.with_extension("partial");
+    // What a killed run left half written counts as free.
+    let _ = std::fs::remove_file(&partial);
+    let free = free_bytes(folder)?;
+    if bytes > free {
+        return Err(Error::NoSpace { path: folder.into(), needed: bytes, free });
+    }
+    write(&partial, bytes).inspect_err(|_| {
+        let _ = std::fs::remove_file(&partial);
+    })?;
+    std::fs::rename(&partial, image).map_err(Error::file("rename", &partial))?;
+    verify(image, bytes)?;
+    Ok(started.elapsed())
+}
+
+/// Refuses a folder that holds files and no marker; marks an empty one.
+fn claim(folder: &Path) -> Result<(), Error> {
+    if is_ours(folder) {
+        return Ok(());
+    }
+    std::fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
+    let mut entries = folder.read_dir().map_err(Error::file("read", folder))?;
+    if entries.next().is_some() {
+        return Err(Error::Refused(crate::guard::Refusal::not_ours(folder)));
+    }
+    let marker = folder.join(MARKER);
+    std::fs::write(&marker, "surefoot overwrites the images in this folder\n").map_err(Error::file("write", &marker))
+}
+
+/// Whether the images of a folder are ours to overwrite.
+pub(crate) fn is_ours(folder: &Path) -> bool {
+    folder.join(MARKER).is_file()
+}
+
+/// Whether the image has its size, and blocks on the disk for all of it.
+pub(crate) fn verify(image: &Path, expected: u64) -> Result<(), Error> {
+    let metadata = image.metadata().map_err(Error::file("look at", image))?;
+    // `st_blocks` counts units of 512 bytes whatever the filesystem (stat(2)).
+    let (bytes, allocated) = (metadata.len(), metadata.blocks() * 512);
+    if bytes == expected && allocated >= expected {
+        return Ok(());
+    }
+    Err(Error::Image { path: image.into(), bytes, allocated, expected })
+}
+
+fn write(path: &Path, bytes: u64) -> Result<(), Error> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(Error::file("create", path))?;
+    no_copy_on_write(&file);
+    // First as a whole, so that it lies in few pieces; tmpfs and others that can't are written all the same.
+    // SAFETY: a plain system call on an open file.
+    if unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, bytes.cast_signed()) } != 0 {
+        let error = std::io::Error::last_os_error();
+        if error.raw_os_error() != Some(libc::EOPNOTSUPP) {
+            return Err(Error::file("allocate", path)(error));
+        }
+    }
+    // Noise and not zeros: a virtual disk may leave zeros out, and the image would be sparse one floor below.
+    let mut noise = Noise::new(bytes);
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let mut left = bytes;
+    while left > 0 {
+        let length = left.min(CHUNK_BYTES as u64) as usize;
+        noise.fill(&mut chunk[..length]);
+        file.write_all(&chunk[..length]).map_err(Error::file("write", path))?;
+        left -= length as u64;
+    }
+    file.sync_all().map_err(Error::file("flush", path))?;
+    // The page cache belongs to the trials.
+    // SAFETY: a plain system call on an open file.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    Ok(())
+}
+
+/// On a host that copies on write (btrfs), each write to the image would allocate anew; others ignore or refuse the flag.
+fn no_copy_on_write(file: &File) {
+    /// `FS_NOCOW_FL`, include/uapi/linux/fs.h.
+    const NO_COPY_ON_WRITE: libc::c_int = 0x0080_0000;
+    // SAFETY: FS_IOC_SETFLAGS reads one `int` (ioctl_iflags(2)); a refusal changes nothing.
+    unsafe { libc::ioctl(file.as_raw_fd(), libc::FS_IOC_SETFLAGS, &NO_COPY_ON_WRITE) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn an_image_is_written_once_and_reused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = folder.path().join("images/device.img");
+        prepare_image(&image, 9 * MIB).expect("made");
+        let first = image.metadata().expect("there");
+        assert!(first.blocks() * 512 >= 9 * MIB);
+        prepare_image(&image, 9 * MIB).expect("verified");
+        assert_eq!(image.metadata().expect("there").ino(), first.ino());
+        assert_eq!(images_bytes(&folder.path().join("images")), 9 * MIB);
+    }
+
+    #[test]
+    fn a_sparse_or_short_image_is_not_taken_for_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = folder.path().join("images/device.img");
+        prepare_image(&image, MIB).expect("made");
+        assert!(matches!(prepare_image(&image, 2 * MIB), Err(Error::Image { bytes: MIB, expected: 0x20_0000, .. })));
+        File::options().write(true).open(&image).and_then(|file| file.set_len(2 * MIB)).expect("made longer");
+        let error = prepare_image(&image, 2 * MIB).expect_err("half of it is a hole");
+        assert!(error.to_string().contains("is not a whole image: 2097152 bytes with"), "{error}");
+    }
+
+    #[test]
+    fn too_little_space_is_found_before() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let error = prepare_image(&folder.path().join("images/device.img"), 1 << 60).expect_err("an exbibyte");
+        assert!(error.is_missing(), "{error}");
+        assert!(error.to_string().contains("needs 1048576TiB and has"), "{error}");
+        assert_eq!(images_bytes(&folder.path().join("images")), 0);
+    }
+
+    #[test]
+    fn another_ones_folder_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("device-1048576.img"), "a virtual machine").expect("written");
+        let settings = StorageSettings { size: MIB, ..StorageSettings::default() };
+        let error = prepare_images(&settings, folder.path()).expect_err("refused");
+        assert!(error.is_refusal(), "{error}");
+    }
+}

@@ -1,0 +1,166 @@
+//! Loop devices, by the kernel's own calls (include/uapi/linux/loop.h).
+//!
+//! A device carries the autoclear flag: it detaches by itself when its last user goes, be that a mount, a program or
+//! this process, whatever ended it.
+
+use crate::error::Error;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
+const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
+const LO_FLAGS_AUTOCLEAR: u32 = 4;
+const LO_FLAGS_DIRECT_IO: u32 = 16;
+
+/// Another process may take the free device first; each try asks for a new one.
+const TRIES_MAX: u32 = 100;
+
+/// A killed trial's mounts go within this time, and its loop device with them.
+const DETACH_SECONDS_MAX: u64 = 10;
+
+/// `struct loop_info64`.
+#[repr(C)]
+struct LoopInfo {
+    device: u64,
+    inode: u64,
+    rdevice: u64,
+    offset: u64,
+    size_limit: u64,
+    number: u32,
+    encrypt_type: u32,
+    encrypt_key_size: u32,
+    flags: u32,
+    file_name: [u8; 64],
+    crypt_name: [u8; 64],
+    encrypt_key: [u8; 32],
+    init: [u64; 2],
+}
+
+/// `struct loop_config`.
+#[repr(C)]
+struct LoopConfig {
+    fd: u32,
+    block_size: u32,
+    info: LoopInfo,
+    reserved: [u64; 8],
+}
+
+/// A loop device that stays attached while this lives or something is mounted from it.
+#[derive(Debug)]
+pub(crate) struct LoopDevice {
+    /// `/dev/loop3`.
+    pub(crate) path: PathBuf,
+    /// `loop3`.
+    pub(crate) name: String,
+    /// Keeps it attached.
+    _file: File,
+}
+
+impl LoopDevice {
+    /// Attaches an image to a free device, with direct I/O.
+    pub(crate) fn attach(image: &Path) -> Result<LoopDevice, Error> {
+        let backing = OpenOptions::new().read(true).write(true).open(image).map_err(Error::file("open", image))?;
+        let control_path = Path::new("/dev/loop-control");
+        let control = File::options().read(true).write(true).open(control_path);
+        let control = control.map_err(Error::file("open", control_path))?;
+        for _ in 0..TRIES_MAX {
+            // SAFETY: takes no argument and gives a number.
+            let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE as _) };
+            if number < 0 {
+                return Err(Error::file("get a loop device from", control_path)(io::Error::last_os_error()));
+            }
+            let name = format!("loop{number}");
+            let path = Path::new("/dev").join(&name);
+            let file = OpenOptions::new().read(true).write(true).open(&path).map_err(Error::file("open", &path))?;
+            match configure(&file, &backing) {
+                Ok(()) => return Ok(LoopDevice { path, name, _file: file }),
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
+                Err(error) => return Err(Error::file("attach an image to", &path)(error)),
+            }
+        }
+        Err(Error::file("attach an image to", image)(io::Error::from_raw_os_error(libc::EBUSY)))
+    }
+
+    /// Whether the kernel really passes I/O by the host's page cache.
+    pub(crate) fn direct_io(&self) -> bool {
+        let file = format!("/sys/block/{}/loop/dio", self.name);
+        std::fs::read_to_string(file).is_ok_and(|text| text.trim() == "1")
+    }
+}
+
+fn configure(device: &File, backing: &File) -> io::Result<()> {
+    // SAFETY: plain integers and bytes, for which all zeros is "not said".
+    let mut config: LoopConfig = unsafe { std::mem::zeroed() };
+    config.fd = backing.as_raw_fd().cast_unsigned();
+    config.info.flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
+    // SAFETY: LOOP_CONFIGURE reads one `loop_config`, laid out as the kernel's.
+    match unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE as _, &config) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// The loop device that an image is attached to.
+pub(crate) fn holder(image: &Path) -> Option<String> {
+    let image = image.canonicalize().ok()?;
+    let devices = Path::new("/sys/block").read_dir().ok()?.flatten();
+    devices.map(|entry| entry.path()).find_map(|device| {
+        let backing = std::fs::read_to_string(device.join("loop/backing_file")).ok()?;
+        (Path::new(backing.trim_end()) == image).then(|| device.file_name().map(|name| name.to_string_lossy().into()))?
+    })
+}
+
+/// The loop device that still holds the image after those of a killed trial had their time to go.
+pub(crate) fn lasting_holder(image: &Path) -> Option<String> {
+    let started = Instant::now();
+    loop {
+        let holder = holder(image)?;
+        if started.elapsed() > Duration::from_secs(DETACH_SECONDS_MAX) {
+            return Some(holder);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_structures_have_their_sizes() {
+        assert_eq!(size_of::<LoopInfo>(), 232);
+        assert_eq!(size_of::<LoopConfig>(), 304);
+    }
+
+    #[test]
+    fn an_image_is_attached_and_let_go() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = folder.path().join("device.img");
+        std::fs::write(&image, vec![7; 1 << 20]).expect("written");
+        assert_eq!(holder(&image), None);
+        let device = LoopDevice::attach(&image).expect("attached");
+        assert_eq!(holder(&image), Some(device.name.clone()));
+        assert_eq!(std::fs::read(&device.path).expect("readable"), vec![7; 1 << 20]);
+        drop(device);
+        assert_eq!(lasting_holder(&image), None);
+    }
+
+    #[test]
+    fn many_at_once_get_one_each() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let attach = |index: usize| {
+            let image = folder.path().join(format!("{index}.img"));
+            std::fs::write(&image, vec![0; 1 << 20]).expect("written");
+            LoopDevice::attach(&image).expect("attached")
+        };
+        let devices: Vec<LoopDevice> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|index| scope.spawn(move || attach(index))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+        });
+        let names: std::collections::HashSet<_> = devices.iter().map(|device| &device.name).collect();
+        assert_eq!(names.len(), 8);
+    }
+}

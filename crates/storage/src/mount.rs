@@ -1,0 +1,111 @@
+//! Mounting by mount(2), and unmounting; a failure carries what the kernel said meanwhile.
+
+use crate::error::Error;
+use crate::options;
+use crate::settings::{Device, StorageSettings};
+use nix::errno::Errno;
+use nix::mount::{MntFlags, umount2};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// A program that was just killed closes its files within this time.
+const BUSY_SECONDS_MAX: u64 = 5;
+
+/// All options of the mount, ours included.
+pub(crate) fn options(settings: &StorageSettings, log: Option<&str>) -> Vec<String> {
+    let mut all = settings.mount_asked();
+    if settings.device == Device::Tmpfs {
+        all.push(format!("size={}", settings.size));
+        return all;
+    }
+    let row = settings.row();
+    let said = all.iter().any(|option| option.starts_with("discard") || option == "nodiscard");
+    if settings.discard && !said {
+        all.push("discard".into());
+    } else if !settings.discard && !said {
+        all.extend(row.mount_nodiscard.iter().map(|option| (*option).to_string()));
+    }
+    // ext finds its journal by the superblock.
+    if let (Some(log), false) = (log, row.is_ext()) {
+        all.push(format!("logdev={log}"));
+    }
+    all
+}
+
+/// Something mounted, which goes when this goes.
+#[derive(Debug)]
+pub(crate) struct Mounting {
+    point: PathBuf,
+    mounted: bool,
+}
+
+impl Mounting {
+    /// Mounts.
+    pub(crate) fn new(source: &str, filesystem: &str, options: &[String], point: &Path) -> Result<Mounting, Error> {
+        std::fs::create_dir_all(point).map_err(Error::file("create", point))?;
+        let mut kernel = KernelLog::open();
+        let split = options::split(options);
+        match nix::mount::mount(Some(source), point, Some(filesystem), split.flags, Some(split.data.as_str())) {
+            Ok(()) => Ok(Mounting { point: point.into(), mounted: true }),
+            Err(error) => Err(Error::Mount {
+                device: source.into(),
+                filesystem: filesystem.into(),
+                options: options.join(","),
+                source: error.into(),
+                log: kernel.since_opened(),
+            }),
+        }
+    }
+
+    /// Unmounts, waiting a little for the last user.
+    pub(crate) fn unmount(mut self) -> Result<(), Error> {
+        let started = Instant::now();
+        loop {
+            match umount2(&self.point, MntFlags::empty()) {
+                Ok(()) => {
+                    self.mounted = false;
+                    return Ok(());
+                }
+                Err(Errno::EBUSY) if started.elapsed() < Duration::from_secs(BUSY_SECONDS_MAX) => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                Err(error) => return Err(Error::file("unmount", &self.point)(error.into())),
+            }
+        }
+    }
+}
+
+impl Drop for Mounting {
+    fn drop(&mut self) {
+        if self.mounted {
+            // Lazily, so that it goes even when somebody still looks into it.
+            let _ = umount2(&self.point, MntFlags::MNT_DETACH);
+        }
+    }
+}
+
+/// The kernel's log from a moment on, where it may be read.
+struct KernelLog(Option<File>);
+
+impl KernelLog {
+    fn open() -> KernelLog {
+        let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg").ok();
+        KernelLog(file.and_then(|mut file| file.seek(SeekFrom::End(0)).ok().map(|_| file)))
+    }
+
+    fn since_opened(&mut self) -> String {
+        let Some(file) = &mut self.0 else { return String::new() };
+        let mut lines = Vec::new();
+        // A read gives one record, and "would block" after the last (Documentation/ABI/testing/dev-kmsg).
+        let mut record = [0; 8192];
+        while let Ok(length @ 1..) = file.read(&mut record) {
+            let text = String::from_utf8_lossy(&record[..length]).into_owned();
+            let message = text.split_once(';').map_or("", |(_, rest)| rest).lines().next().unwrap_or_default();
+            lines.push(message.to_string());
+        }
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,300 @@
+//! Mount options: split for mount(2), and compared with what the kernel shows of them. Pure.
+//!
+//! The kernel does not show its defaults, shows some options by another name, and accepts some that it ignores. What it
+//! shows is in the functions `*_show_options` of each filesystem's source.
+
+use crate::filesystems::Filesystem;
+use crate::mountinfo::Mount;
+use nix::mount::MsFlags;
+
+/// Options that mount(2) takes as flags.
+const FLAGS: &[(&str, MsFlags)] = &[
+    ("ro", MsFlags::MS_RDONLY),
+    ("rw", MsFlags::empty()),
+    ("nosuid", MsFlags::MS_NOSUID),
+    ("nodev", MsFlags::MS_NODEV),
+    ("noexec", MsFlags::MS_NOEXEC),
+    ("sync", MsFlags::MS_SYNCHRONOUS),
+    ("async", MsFlags::empty()),
+    ("dirsync", MsFlags::MS_DIRSYNC),
+    ("noatime", MsFlags::MS_NOATIME),
+    ("nodiratime", MsFlags::MS_NODIRATIME),
+    ("relatime", MsFlags::MS_RELATIME),
+    ("strictatime", MsFlags::MS_STRICTATIME),
+    ("lazytime", MsFlags::MS_LAZYTIME),
+    ("nolazytime", MsFlags::empty()),
+];
+
+/// Words of mount(8) and fstab(5) that never reach the kernel, or that would make another mount than a trial's.
+pub(crate) const NOT_THE_KERNELS: &[&str] =
+    &["auto", "noauto", "user", "users", "owner", "group", "nofail", "_netdev", "loop", "bind", "rbind", "remount", "move"];
+
+/// Options that are in force without being shown, by filesystem.
+const HIDDEN_DEFAULTS: &[(&str, &[&str])] = &[
+    ("xfs", &["nodiscard", "noikeep", "nolargeio", "nogrpid", "sysvgroups", "attr2"]),
+    (
+        "btrfs",
+        &[
+            "nodiscard", "datacow", "datasum", "barrier", "treelog", "noautodefrag", "noflushoncommit", "acl", "commit=30",
+            "nocompress", "compress=no", "logreplay", "nossd_spread", "noenospc_debug", "max_inline=2048",
+        ],
+    ),
+    ("nilfs2", &["order=relaxed", "barrier", "nodiscard", "errors=remount-ro"]),
+    ("jfs", &["integrity", "nodiscard", "errors=remount-ro"]),
+    ("reiserfs", &["data=ordered", "barrier=flush", "tail"]),
+    ("tmpfs", &["huge=never"]),
+    ("bcachefs", &["nodiscard"]),
+];
+
+/// Why an option has no effect, where that is known.
+const IGNORED: &[(&str, &[&str], &str)] = &[
+    (
+        "ext",
+        &["bh", "nobh", "orlov", "oldalloc", "reservation", "noreservation", "journal", "mblk_io_submit", "nomblk_io_submit"],
+        "ext4 accepts the option and ignores it: it was removed",
+    ),
+    ("xfs", &["attr2", "noattr2", "ikeep", "noikeep"], "xfs accepts the option and ignores it: it is deprecated"),
+    ("btrfs", &["alloc_start", "recovery", "subvolrootid", "inode_cache"], "btrfs accepts the option and ignores it: it was removed"),
+];
+
+/// Mount options, as mount(2) wants them.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Split {
+    pub(crate) flags: MsFlags,
+    /// What only the filesystem understands.
+    pub(crate) data: String,
+}
+
+/// Parts the options that are flags from those that the filesystem reads.
+pub(crate) fn split(options: &[String]) -> Split {
+    // A filesystem under test needs neither; they keep what lies on it from acting on the host.
+    let mut flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    let mut data = Vec::new();
+    for option in options {
+        match FLAGS.iter().find(|(name, _)| name == option) {
+            Some((_, flag)) => flags |= *flag,
+            None => data.push(option.as_str()),
+        }
+    }
+    Split { flags, data: data.join(",") }
+}
+
+/// Pairs of options of which only one can hold, in words.
+pub(crate) fn conflicts(row: &Filesystem, options: &[String]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (index, first) in options.iter().enumerate() {
+        for second in &options[index + 1..] {
+            if let Some(why) = conflict(row, first, second) {
+                found.push(format!("`{first}` and `{second}`: {why}"));
+            }
+        }
+    }
+    found
+}
+
+fn conflict(row: &Filesystem, first: &str, second: &str) -> Option<&'static str> {
+    let either = |a: &[&str], b: &[&str]| {
+        let is = |option: &str, set: &[&str]| set.contains(&option.split('=').next().unwrap_or(option));
+        (is(first, a) && is(second, b)) || (is(first, b) && is(second, a))
+    };
+    let (one, other) = (canonical(row, first), canonical(row, second));
+    let ((key, value), (other_key, other_value)) = (halves(&one), halves(&other));
+    if one == other {
+        return None;
+    }
+    let atime = ["noatime", "relatime", "strictatime"];
+    if atime.contains(&first) && atime.contains(&second) {
+        return Some("only one way to keep access times");
+    }
+    if key == other_key && value != other_value {
+        return Some("one value each");
+    }
+    if is_negation(key, other_key) || is_negation(other_key, key) || either(&["async"], &["sync"]) || either(&["ro"], &["rw"]) {
+        return Some("one denies the other");
+    }
+    if row.name == "btrfs" && either(&["nodatacow", "nodatasum"], &["compress", "compress-force"]) {
+        return Some("btrfs compresses only what it copies on write and checksums");
+    }
+    if row.is_ext() && either(&["data"], &["delalloc"]) && (one == "data=journal" || other == "data=journal") {
+        return Some("a data journal has no delayed allocation");
+    }
+    None
+}
+
+fn is_negation(key: &str, other: &str) -> bool {
+    key.strip_prefix("no").is_some_and(|positive| positive == other)
+}
+
+/// Asked options that did not take effect, each with what is known of the reason. `listed` is what the kernel shows of the
+/// filesystem's own options: mountinfo's, and for ext2 to ext4 all of `/proc/fs/ext4/*/options`.
+pub(crate) fn ineffective(row: &Filesystem, asked: &[String], mount: &Mount, listed: &[String]) -> Vec<String> {
+    asked.iter().filter_map(|option| why_ineffective(row, option, mount, listed)).collect()
+}
+
+fn why_ineffective(row: &Filesystem, option: &str, mount: &Mount, listed: &[String]) -> Option<String> {
+    let shown = |list: &[String], word: &str| list.iter().any(|entry| entry == word);
+    let effective = match option {
+        "strictatime" => !shown(&mount.options, "noatime") && !shown(&mount.options, "relatime"),
+        "async" => !shown(listed, "sync"),
+        "nolazytime" => !shown(listed, "lazytime"),
+        "sync" | "dirsync" | "lazytime" => shown(listed, option),
+        _ if FLAGS.iter().any(|(name, _)| *name == option) => shown(&mount.options, option),
+        _ => return data_option(row, option, listed),
+    };
+    (!effective).then(|| {
+        let options = mount.options.join(",");
+        format!("mount option `{option}` did not take effect: the mount has `{options}`")
+    })
+}
+
+fn data_option(row: &Filesystem, option: &str, listed: &[String]) -> Option<String> {
+    let wanted = canonical(row, option);
+    let (key, value) = halves(&wanted);
+    let same_key: Vec<(&str, &str)> = listed.iter().map(|entry| halves(entry)).filter(|(name, _)| *name == key).collect();
+    if same_key.iter().any(|(_, found)| same_value(value, found)) {
+        return None;
+    }
+    if let Some((_, found)) = same_key.first() {
+        return Some(format!("mount option `{option}` was rewritten: the kernel shows `{key}={found}`"));
+    }
+    let denial = listed.iter().map(|entry| halves(entry).0).find(|found| is_negation(found, key) || is_negation(key, found));
+    if let Some(found) = denial {
+        return Some(format!("mount option `{option}` did not take effect: the kernel shows `{found}`"));
+    }
+    let hidden = HIDDEN_DEFAULTS.iter().filter(|(name, _)| *name == row.name);
+    if hidden.flat_map(|(_, options)| *options).any(|default| *default == wanted) {
+        return None;
+    }
+    let family = if row.is_ext() { "ext" } else { row.name };
+    let known = IGNORED.iter().find(|(name, options, _)| *name == family && options.contains(&key));
+    let why = known.map_or("the kernel does not list it", |(_, _, why)| why);
+    Some(format!("mount option `{option}` did not take effect: {why}"))
+}
+
+/// The name by which the kernel shows an option.
+fn canonical(row: &Filesystem, option: &str) -> String {
+    let name = match (row.name, option) {
+        (name, "barrier=1") if name.starts_with("ext") => "barrier",
+        (name, "barrier=0" | "barrier=none") if name.starts_with("ext") => "nobarrier",
+        (name, "auto_da_alloc=0") if name.starts_with("ext") => "noauto_da_alloc",
+        (name, "auto_da_alloc=1") if name.starts_with("ext") => "auto_da_alloc",
+        ("btrfs", "compress") => "compress=zlib",
+        ("btrfs", "compress-force") => "compress-force=zlib",
+        ("btrfs", "discard=sync") => "discard",
+        ("btrfs", "space_cache=v1") => "space_cache",
+        ("xfs", "usrquota" | "uquota" | "quota") => "usrquota",
+        _ => option,
+    };
+    name.to_string()
+}
+
+fn halves(option: &str) -> (&str, &str) {
+    option.split_once('=').unwrap_or((option, ""))
+}
+
+/// Equal, or equal as sizes (`262144`, `256k`), or a word that was given its default level (`zstd`, `zstd:3`).
+pub(crate) fn same_value(asked: &str, found: &str) -> bool {
+    let sizes = size(asked).zip(size(found));
+    asked == found || sizes.is_some_and(|(a, b)| a == b) || found.strip_prefix(asked).is_some_and(|rest| rest.starts_with(':'))
+}
+
+fn size(text: &str) -> Option<u64> {
+    let text = text.to_ascii_lowercase();
+    let digits = text.trim_end_matches(['k', 'm', 'g']);
+    let factor = match &text[digits.len()..] {
+        "" => 1,
+        "k" => 1 << 10,
+        "m" => 1 << 20,
+        "g" => 1 << 30,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filesystems::filesystem;
+    use proptest::prelude::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(',').filter(|word| !word.is_empty()).map(str::to_string).collect()
+    }
+
+    /// `asked` against what the kernel shows of the mount and of the filesystem.
+    fn check(name: &str, asked: &str, options: &str, listed: &str, expect: &[&str]) {
+        let row = filesystem(name).expect("a row");
+        let mount = Mount {
+            device: (7, 0),
+            mount_point: "/m".into(),
+            options: words(options),
+            filesystem: name.into(),
+            source: "/dev/loop0".into(),
+            super_options: words(listed),
+        };
+        assert_eq!(ineffective(row, &words(asked), &mount, &words(listed)), expect);
+    }
+
+    #[test]
+    fn access_times() {
+        check("ext4", "strictatime", "rw", "rw", &[]);
+        check("ext4", "noatime", "rw,noatime", "rw", &[]);
+        check("ext4", "strictatime", "rw,relatime", "rw", &["mount option `strictatime` did not take effect: the mount has `rw,relatime`"]);
+    }
+
+    #[test]
+    fn other_names_and_defaults() {
+        check("ext4", "barrier=1,data=ordered", "rw", "rw,barrier,data=ordered", &[]);
+        check("ext4", "barrier=0", "rw", "rw,nobarrier", &[]);
+        check("btrfs", "compress=zstd,barrier,commit=30", "rw", "rw,compress=zstd:3", &[]);
+        check("xfs", "logbsize=262144,nodiscard", "rw", "rw,logbsize=256k", &[]);
+    }
+
+    #[test]
+    fn ignored_and_rewritten() {
+        check("ext4", "nobh", "rw", "rw", &["mount option `nobh` did not take effect: ext4 accepts the option and ignores it: it was removed"]);
+        check("ext4", "commit=7", "rw", "rw,commit=5", &["mount option `commit=7` was rewritten: the kernel shows `commit=5`"]);
+        check("ext4", "nodelalloc", "rw", "rw,delalloc", &["mount option `nodelalloc` did not take effect: the kernel shows `delalloc`"]);
+        check("btrfs", "nodatacow", "rw", "rw", &["mount option `nodatacow` did not take effect: the kernel does not list it"]);
+    }
+
+    #[test]
+    fn only_one_of_two_can_hold() {
+        let conflicts = |name: &str, text: &str| conflicts(filesystem(name).expect("a row"), &words(text)).len();
+        assert_eq!(conflicts("ext4", "noatime,data=ordered,commit=5"), 0);
+        assert_eq!(conflicts("ext4", "noatime,relatime"), 1);
+        assert_eq!(conflicts("ext4", "data=ordered,data=journal"), 1);
+        assert_eq!(conflicts("ext4", "barrier=1,nobarrier"), 1);
+        assert_eq!(conflicts("ext4", "barrier=0,nobarrier"), 0);
+        assert_eq!(conflicts("ext4", "data=journal,delalloc"), 1);
+        assert_eq!(conflicts("btrfs", "nodatacow,compress=zstd"), 1);
+    }
+
+    #[test]
+    fn flags_are_parted_from_data() {
+        let split = split(&words("noatime,data=journal,lazytime,commit=9"));
+        assert_eq!(split.data, "data=journal,commit=9");
+        assert!(split.flags.contains(MsFlags::MS_NOATIME | MsFlags::MS_LAZYTIME | MsFlags::MS_NOSUID | MsFlags::MS_NODEV));
+    }
+
+    proptest! {
+        /// Whatever the kernel shows word by word is in force.
+        #[test]
+        fn what_is_shown_is_effective(options in prop::collection::vec("[a-z_]{1,8}(=[a-z0-9]{1,5})?", 0..6)) {
+            let row = filesystem("f2fs").expect("a row");
+            let mount = Mount {
+                device: (7, 0), mount_point: "/m".into(), options: options.clone(), filesystem: "f2fs".into(),
+                source: String::new(), super_options: options.clone(),
+            };
+            let asked: Vec<String> = options.iter().filter(|option| FLAGS.iter().all(|(name, _)| name != option)).cloned().collect();
+            prop_assert_eq!(ineffective(row, &asked, &mount, &options), Vec::<String>::new());
+        }
+
+        #[test]
+        fn splitting_loses_nothing(options in prop::collection::vec("[a-z]{1,8}", 0..6)) {
+            let known = options.iter().filter(|option| FLAGS.iter().any(|(name, _)| name == option)).count();
+            let data = words(&split(&options).data).len();
+            prop_assert_eq!(known + data, options.len());
+        }
+    }
+}

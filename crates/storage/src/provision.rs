@@ -1,0 +1,347 @@
+//! The flow: image, device, mkfs, mount, read back, fill, age; and the way back.
+//!
+//! Whatever step fails, what the earlier ones made goes with their guards: mounts detach, loop devices clear themselves,
+//! a trial's folder is removed.
+
+use crate::command;
+use crate::durability;
+use crate::error::Error;
+use crate::fill;
+use crate::guard::{self, Cleared};
+use crate::image;
+use crate::loop_device::{self, LoopDevice};
+use crate::mkfs;
+use crate::mount::{self, Mounting};
+use crate::mountinfo;
+use crate::program;
+use crate::readback::{self, Facts};
+use crate::settings::{Device, StorageSettings};
+use crate::settle;
+use observe::durability::Durability;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Name of the workload's folder on a filesystem that was made for it.
+const DATA_FOLDER: &str = "data";
+
+/// Beginning of the name of a trial's folder in an existing directory.
+const TRIAL_FOLDER: &str = "surefoot-trial-";
+
+/// Storage, ready for a load.
+#[derive(Debug)]
+pub struct Mounted {
+    /// An empty folder for the workload.
+    pub data_folder: PathBuf,
+    /// What was read back: `filesystem`, `mount_options`, `features`, …
+    pub facts: BTreeMap<String, String>,
+    /// What was asked and did not take effect, with the reason.
+    pub ineffective: Vec<String>,
+    /// The shell commands that do the same by hand.
+    pub commands: Vec<String>,
+    /// The device under the filesystem, by its name in `/sys/class/block`: `loop3`.
+    pub device_name: Option<String>,
+    /// What a power cut may take, the filesystem below the image file included.
+    pub durability: Durability,
+    settings: StorageSettings,
+    mounting: Option<Mounting>,
+    /// Images to be detached, the block device to be emptied again.
+    images: Vec<PathBuf>,
+    devices: Devices,
+    trial_folder: Option<TrialFolder>,
+}
+
+/// Makes the storage of a trial. `step` hears each step's name and seconds.
+///
+/// # Errors
+/// When a step fails; nothing is left mounted or attached then.
+pub fn provision(
+    settings: &StorageSettings,
+    images: &Path,
+    mount_point: &Path,
+    seed: u64,
+    step: &mut dyn FnMut(&str, f64),
+) -> Result<Mounted, Error> {
+    let mut steps = Steps { said: step, before: &mut |_| Ok(()) };
+    provision_by(settings, &Places { images, mount_point }, seed, &mut steps)
+}
+
+struct Places<'a> {
+    images: &'a Path,
+    mount_point: &'a Path,
+}
+
+/// Who hears of each step, and who may make it fail before it begins: tests do.
+struct Steps<'a> {
+    said: &'a mut dyn FnMut(&str, f64),
+    before: &'a mut dyn FnMut(&str) -> Result<(), Error>,
+}
+
+impl Steps<'_> {
+    fn run<T>(&mut self, name: &str, act: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        (self.before)(name)?;
+        let started = Instant::now();
+        let made = act()?;
+        (self.said)(name, started.elapsed().as_secs_f64());
+        Ok(made)
+    }
+}
+
+fn provision_by(settings: &StorageSettings, places: &Places, seed: u64, steps: &mut Steps) -> Result<Mounted, Error> {
+    if settings.device == Device::Dir {
+        return in_directory(settings, steps);
+    }
+    let devices = devices(settings, places, steps)?;
+    if let Some(device) = &devices.device {
+        steps.run("mkfs", || mkfs::make(settings, device, devices.log.as_ref()))?;
+    }
+    let source = devices.device.as_ref().map_or("tmpfs".into(), |device| device.path().to_string_lossy().into_owned());
+    let log = devices.log.as_ref().map(|log| log.path().to_string_lossy().into_owned());
+    let kind = if settings.device == Device::Tmpfs { "tmpfs" } else { settings.row().mount_type };
+    let options = mount::options(settings, log.as_deref());
+    let mounting = steps.run("mount", || Mounting::new(&source, kind, &options, places.mount_point))?;
+    let mut mounted = Mounted {
+        data_folder: places.mount_point.join(DATA_FOLDER),
+        facts: devices.facts.clone(),
+        ineffective: Vec::new(),
+        commands: command::made(settings, &source, log.as_deref(), &places.mount_point.to_string_lossy()),
+        device_name: devices.device.as_ref().and_then(name_of),
+        durability: durability::durability(settings),
+        settings: settings.clone(),
+        mounting: Some(mounting),
+        images: image::images(settings).into_keys().map(|name| places.images.join(name)).collect(),
+        devices,
+        trial_folder: None,
+    };
+    if settings.device == Device::Loop {
+        mounted.durability = mounted.durability.and(on_host(durability::of_path(places.images)));
+    }
+    // From here on the mount alone holds the loop devices, and they go with it.
+    mounted.devices.attached.clear();
+    steps.run("read back", || mounted.read_back(places.mount_point))?;
+    mounted.prepare(places.mount_point, seed, steps)?;
+    Ok(mounted)
+}
+
+/// The devices that were cleared, and what holds them attached.
+#[derive(Debug, Default)]
+struct Devices {
+    device: Option<Cleared>,
+    log: Option<Cleared>,
+    attached: Vec<LoopDevice>,
+    facts: Facts,
+}
+
+fn devices(settings: &StorageSettings, places: &Places, steps: &mut Steps) -> Result<Devices, Error> {
+    let mut devices = Devices::default();
+    if settings.device == Device::Tmpfs {
+        return Ok(devices);
+    }
+    steps.run("image", || image::prepare_images(settings, places.images))?;
+    let path = settings.path.clone().unwrap_or_default();
+    if settings.device == Device::Block {
+        devices.device = Some(steps.run("guard", || guard::clear_block(&path, settings.wipe.as_deref()))?);
+        devices.facts.insert("device".into(), path.to_string_lossy().into());
+    } else {
+        devices.device = Some(attach(&mut devices, "device", settings.size, places, steps)?);
+    }
+    let log = settings.external_log_bytes();
+    if log > 0 {
+        devices.log = Some(attach(&mut devices, "log", log, places, steps)?);
+    }
+    devices.facts.insert("discard".into(), if settings.discard { "passed down" } else { "not passed down" }.into());
+    Ok(devices)
+}
+
+fn attach(devices: &mut Devices, what: &str, bytes: u64, places: &Places, steps: &mut Steps) -> Result<Cleared, Error> {
+    let image = image::path(places.images, what, bytes);
+    let (device, cleared) = steps.run(&format!("attach {what}"), || guard::clear_image(&image, bytes))?;
+    let direct = if device.direct_io() { "on" } else { "refused by the kernel" };
+    devices.facts.insert(what.into(), format!("loop device on an image of {bytes} bytes, direct I/O {direct}"));
+    if let Some(host) = places.images.canonicalize().ok().and_then(|folder| mountinfo::mount_of(&mountinfo::read(), &folder).cloned()) {
+        let options = host.options.iter().chain(&host.super_options).cloned().collect::<Vec<_>>().join(",");
+        devices.facts.insert(format!("{what}_image_on"), format!("{} ({options})", host.filesystem));
+    }
+    devices.attached.push(device);
+    Ok(cleared)
+}
+
+fn name_of(device: &Cleared) -> Option<String> {
+    device.path().file_name().map(|name| name.to_string_lossy().into_owned())
+}
+
+/// The host's class counts only when it is worse; its notes say nothing about the filesystem under test.
+fn on_host(mut host: Durability) -> Durability {
+    if host.class == observe::durability::Class::KeepsAcknowledged {
+        host.reasons.clear();
+    }
+    host.reasons = host.reasons.iter().map(|reason| format!("the image file lies on: {reason}")).collect();
+    host
+}
+
+impl Mounted {
+    fn read_back(&mut self, mount_point: &Path) -> Result<(), Error> {
+        let mount = readback::mount_at(mount_point)?;
+        self.facts.extend(readback::mount_facts(&mount));
+        let all = readback::listed_options(&mount);
+        self.facts.insert("filesystem_options".into(), all.join(","));
+        self.ineffective = readback::ineffective_mount(&self.settings, &mount);
+        if let Some(device) = &self.devices.device {
+            let made = readback::superblock(&self.settings, device.path(), mount_point)?;
+            self.ineffective.extend(readback::ineffective_mkfs(&self.settings, &made));
+            self.facts.extend(made);
+        }
+        Ok(())
+    }
+
+    fn prepare(&self, mount_point: &Path, seed: u64, steps: &mut Steps) -> Result<(), Error> {
+        if self.settings.fill > 0.0 {
+            steps.run("fill", || fill::fill(&mount_point.join("fill"), self.settings.fill, seed))?;
+        }
+        if self.settings.age > 0 {
+            steps.run("age", || fill::age(&mount_point.join("age"), self.settings.age, seed))?;
+        }
+        let data = &self.data_folder;
+        steps.run("data folder", || std::fs::create_dir(data).map_err(Error::file("create", data)))
+    }
+
+    /// Waits until nothing works in the background: all is written out, and the filesystem's own device is at rest.
+    ///
+    /// # Errors
+    /// When writing out fails, or the device does not come to rest.
+    pub fn settle(&self) -> Result<(), Error> {
+        // The device of an existing directory is others' too and may never rest.
+        let own = self.device_name.as_deref().filter(|_| self.trial_folder.is_none());
+        settle::settle(&self.data_folder, own)
+    }
+
+    /// Unmounts, checks when the settings say so, and detaches. Gives what the checker said.
+    ///
+    /// # Errors
+    /// When something in use keeps the mount, the checker found damage, or a device stays attached.
+    pub fn tear_down(mut self) -> Result<Option<String>, Error> {
+        if let Some(folder) = self.trial_folder.take() {
+            return folder.remove().map(|()| None);
+        }
+        // Held until the check is done, or the loop devices would go with the mount.
+        let paths = [&self.devices.device, &self.devices.log].into_iter().flatten().map(Cleared::path);
+        let loops = paths.filter(|_| self.settings.check);
+        let held: Result<Vec<File>, Error> = loops.map(|path| File::open(path).map_err(Error::file("open", path))).collect();
+        let held = held?;
+        if let Some(mounting) = self.mounting.take() {
+            mounting.unmount()?;
+        }
+        let said = if self.settings.check { self.check()? } else { None };
+        drop(held);
+        if let (Device::Block, Some(device)) = (self.settings.device, &self.devices.device) {
+            guard::erase(device)?;
+        }
+        for image in &self.images {
+            if let Some(holder) = loop_device::lasting_holder(image) {
+                let busy = std::io::Error::from_raw_os_error(libc::EBUSY);
+                return Err(Error::file("detach an image from", Path::new("/dev").join(holder))(busy));
+            }
+        }
+        Ok(said)
+    }
+
+    /// The read-only check of the unmounted filesystem.
+    fn check(&self) -> Result<Option<String>, Error> {
+        let (row, Some(device)) = (self.settings.row(), &self.devices.device) else { return Ok(None) };
+        let mut words: Vec<String> = row.check_flags.iter().map(|word| (*word).to_string()).collect();
+        if let (Some(log), "xfs") = (&self.devices.log, row.name) {
+            words.extend(["-l".into(), log.path().to_string_lossy().into()]);
+        }
+        words.push(device.path().to_string_lossy().into());
+        program::run(row.check, &words, row.package)?.success().map(Some)
+    }
+}
+
+/// A folder in an existing directory, a trial's own; removed with this.
+#[derive(Debug)]
+struct TrialFolder {
+    path: PathBuf,
+    /// Locked while the trial lives, so that a later one knows what a killed one left.
+    _lock: File,
+}
+
+impl TrialFolder {
+    fn new(parent: &Path) -> Result<TrialFolder, Error> {
+        remove_leftovers(parent);
+        loop {
+            let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
+            let path = parent.join(format!("{TRIAL_FOLDER}{}-{now}", std::process::id()));
+            match std::fs::create_dir(&path) {
+                Ok(()) => {
+                    let lock = File::open(&path).map_err(Error::file("open", &path))?;
+                    lock_now(&lock);
+                    return Ok(TrialFolder { path, _lock: lock });
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::file("create", path)(error)),
+            }
+        }
+    }
+
+    fn remove(self) -> Result<(), Error> {
+        std::fs::remove_dir_all(&self.path).map_err(Error::file("remove", &self.path))
+    }
+}
+
+impl Drop for TrialFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Removes folders of trials that live no more.
+fn remove_leftovers(parent: &Path) {
+    for entry in parent.read_dir().into_iter().flatten().flatten() {
+        let ours = entry.file_name().to_string_lossy().starts_with(TRIAL_FOLDER);
+        if ours && File::open(entry.path()).is_ok_and(|folder| lock_now(&folder)) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn lock_now(folder: &File) -> bool {
+    // SAFETY: a plain system call on an open file.
+    unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
+}
+
+fn in_directory(settings: &StorageSettings, steps: &mut Steps) -> Result<Mounted, Error> {
+    let parent = settings.path.clone().unwrap_or_default();
+    let folder = steps.run("data folder", || TrialFolder::new(&parent))?;
+    let (facts, device_name) = steps.run("read back", || {
+        let real = folder.path.canonicalize().map_err(Error::file("look at", &folder.path))?;
+        let mounts = mountinfo::read();
+        let mount = mountinfo::mount_of(&mounts, &real).ok_or(Error::NotMounted { path: real })?;
+        let mut facts = readback::mount_facts(mount);
+        facts.insert("filesystem_options".into(), readback::listed_options(mount).join(","));
+        Ok((facts, block_device(mount)))
+    })?;
+    Ok(Mounted {
+        data_folder: folder.path.clone(),
+        facts,
+        ineffective: Vec::new(),
+        commands: command::commands(settings),
+        device_name,
+        durability: durability::durability(settings),
+        settings: settings.clone(),
+        mounting: None,
+        images: Vec::new(),
+        devices: Devices::default(),
+        trial_folder: Some(folder),
+    })
+}
+
+/// The block device of a mount; btrfs shows a made-up number, so its source is asked too.
+fn block_device(mount: &mountinfo::Mount) -> Option<String> {
+    let (major, minor) = mount.device;
+    let numbered = Path::new("/sys/dev/block").join(format!("{major}:{minor}"));
+    let named = Path::new(&mount.source).canonicalize().ok().filter(|path| path.starts_with("/dev"));
+    let path = numbered.canonicalize().ok().or(named)?;
+    path.file_name().map(|name| name.to_string_lossy().into_owned())
+}

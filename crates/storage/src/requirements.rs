@@ -1,0 +1,122 @@
+//! What a machine must have: programs, kernel support, rights. Looks, and touches nothing.
+
+use crate::filesystems::Filesystem;
+use crate::program;
+use crate::settings::{Device, StorageSettings};
+use serde::{Deserialize, Serialize};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+/// One thing that is missing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// What.
+    pub what: String,
+    /// How to get it.
+    pub remedy: String,
+}
+
+impl Missing {
+    fn new(what: impl Into<String>, remedy: impl Into<String>) -> Missing {
+        Missing { what: what.into(), remedy: remedy.into() }
+    }
+}
+
+/// What this machine lacks for a scenario's storage.
+#[must_use]
+pub fn missing(settings: &StorageSettings) -> Vec<Missing> {
+    let mut all = Vec::new();
+    if settings.device != Device::Dir && !nix::unistd::geteuid().is_root() {
+        all.push(Missing::new("only root may mount", "run as root, or use device = \"dir\""));
+    }
+    if settings.makes_filesystem() {
+        all.extend(settings.row().missing());
+    }
+    let needs_loop = settings.device == Device::Loop || settings.external_log_bytes() > 0;
+    if needs_loop && !Path::new("/dev/loop-control").exists() {
+        all.push(Missing::new("there are no loop devices", "load the kernel module: modprobe loop"));
+    }
+    match (settings.device, &settings.path) {
+        (Device::Block, Some(path)) if !is_block_device(path) => {
+            all.push(Missing::new(format!("{} is not a block device", path.display()), "`lsblk` lists them"));
+        }
+        (Device::Dir, Some(path)) if !path.is_dir() => {
+            all.push(Missing::new(format!("there is no directory {}", path.display()), "make it, or name another"));
+        }
+        (Device::Dir, Some(path)) if nix::unistd::access(path, nix::unistd::AccessFlags::W_OK).is_err() => {
+            all.push(Missing::new(format!("{} may not be written", path.display()), "name a directory of your own"));
+        }
+        _ => {}
+    }
+    all
+}
+
+/// What is missing for a filesystem on any device.
+pub(crate) fn of_filesystem(row: &Filesystem) -> Vec<Missing> {
+    if let Some(why) = row.not_this_way {
+        return vec![Missing::new(format!("surefoot can't make {}", row.name), why)];
+    }
+    let mut all = Vec::new();
+    if !kernel_has(row.mount_type) {
+        let remedy = format!("use a kernel with {0}, or load its module: modprobe {0}", row.mount_type);
+        all.push(Missing::new(format!("this kernel has no {}", row.mount_type), remedy));
+    }
+    for program in [Some(row.mkfs), row.facts].into_iter().flatten() {
+        if program::find(program).is_none() {
+            all.push(Missing::new(format!("{program} is not installed"), format!("install the package {}", row.package)));
+        }
+    }
+    all
+}
+
+/// Whether the kernel has the filesystem, built in, loaded, or as a module that a mount would load.
+fn kernel_has(filesystem: &str) -> bool {
+    let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    if lists(&known, filesystem) {
+        return true;
+    }
+    let Ok(release) = std::fs::read_to_string("/proc/sys/kernel/osrelease") else { return false };
+    let modules = std::fs::read_to_string(format!("/lib/modules/{}/modules.dep", release.trim())).unwrap_or_default();
+    modules.lines().filter_map(|line| line.split(':').next()).any(|path| is_module(path, filesystem))
+}
+
+/// Whether the text of `/proc/filesystems` has a filesystem.
+fn lists(known: &str, filesystem: &str) -> bool {
+    known.lines().any(|line| line.split_whitespace().next_back() == Some(filesystem))
+}
+
+/// Whether a module's path is a filesystem's module: `kernel/fs/xfs/xfs.ko.zst`.
+fn is_module(path: &str, filesystem: &str) -> bool {
+    path.rsplit('/').next().and_then(|file| file.split_once(".ko")).is_some_and(|(name, _)| name == filesystem)
+}
+
+fn is_block_device(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.file_type().is_block_device())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filesystems_are_found_by_whole_names() {
+        let known = "nodev\ttmpfs\n\text3\n\txfs\n";
+        assert!(lists(known, "xfs") && lists(known, "tmpfs"));
+        assert!(!lists(known, "fs") && !lists(known, "ext4"));
+        assert!(is_module("kernel/fs/jfs/jfs.ko.zst", "jfs") && !is_module("kernel/fs/jfs/jfs.ko", "fs"));
+    }
+
+    #[test]
+    fn a_missing_path_is_named() {
+        let block = StorageSettings { device: Device::Block, path: Some("/dev/null".into()), ..StorageSettings::default() };
+        assert!(missing(&block).iter().any(|missing| missing.what == "/dev/null is not a block device"));
+        let dir = StorageSettings { device: Device::Dir, path: Some("/no/such".into()), ..StorageSettings::default() };
+        assert_eq!(missing(&dir)[0].what, "there is no directory /no/such");
+    }
+
+    #[test]
+    fn zfs_says_why_not() {
+        let zfs = crate::filesystems::filesystem("zfs").expect("a row");
+        assert!(of_filesystem(zfs)[0].remedy.contains("zpool create"));
+    }
+}

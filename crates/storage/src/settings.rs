@@ -1,0 +1,221 @@
+//! The `[storage]` table of a study file: its settings, and their checked form.
+
+use crate::filesystems::{self, Filesystem, Preset};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use settings::{Kind, Setting};
+use std::path::PathBuf;
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "device",
+        kind: Kind::Choice(&["loop", "block", "dir", "tmpfs"]),
+        default: Some("loop"),
+        help: "What the filesystem stands on: `loop`, an image file behind a loop device with direct I/O; `block`, a real \
+               device; `dir`, an existing directory as it is (no root needed); `tmpfs`, memory.",
+    },
+    Setting {
+        name: "path",
+        kind: Kind::Text,
+        default: None,
+        help: "The block device of `device = \"block\"` or the directory of `device = \"dir\"`.",
+    },
+    Setting {
+        name: "size",
+        kind: Kind::Bytes { min: 1 << 20, max: u64::MAX },
+        default: Some("4GiB"),
+        help: "Size of the image file, or the limit of the tmpfs. A larger filesystem spreads its data further.",
+    },
+    Setting {
+        name: "filesystem",
+        kind: Kind::Choice(filesystems::NAMES),
+        default: Some("ext4"),
+        help: "Which filesystem is made. `surefoot list filesystems` shows them with their presets.",
+    },
+    Setting {
+        name: "preset",
+        kind: Kind::Text,
+        default: None,
+        help: "A named configuration of the filesystem, such as `writeback` or `noatime`; `mkfs` and `mount` add to it.",
+    },
+    Setting {
+        name: "mkfs",
+        kind: Kind::TextList,
+        default: Some("[]"),
+        help: "Options for mkfs, word by word, like [\"-O\", \"^has_journal\"]. What is asked is read back.",
+    },
+    Setting {
+        name: "mount",
+        kind: Kind::TextList,
+        default: Some("[]"),
+        help: "Mount options, like [\"noatime\", \"data=writeback\"]. An option that does not take effect is an error.",
+    },
+    Setting {
+        name: "fill",
+        kind: Kind::Percent { min: 0.0, max: 0.95 },
+        default: Some("0%"),
+        help: "Fills the filesystem to this share with seeded incompressible files before the load; empty ones flatter.",
+    },
+    Setting {
+        name: "age",
+        kind: Kind::Bytes { min: 0, max: u64::MAX },
+        default: Some("0B"),
+        help: "Writes this much in a seeded churn of create, append and delete before the load; fresh filesystems flatter.",
+    },
+    Setting {
+        name: "discard",
+        kind: Kind::Boolean,
+        default: Some("false"),
+        help: "Whether mkfs and mount pass discards down. They make an image file sparse again, so the default is not to.",
+    },
+    Setting {
+        name: "external_log",
+        kind: Kind::Bytes { min: 0, max: u64::MAX },
+        default: Some("0B"),
+        help: "Size of a journal on a device of its own, a second image file (ext3, ext4, xfs); `0B` keeps it inside.",
+    },
+    Setting {
+        name: "check",
+        kind: Kind::Boolean,
+        default: Some("false"),
+        help: "Whether a read-only fsck follows each trial; a filesystem that it finds damaged fails the trial.",
+    },
+    Setting {
+        name: "wipe",
+        kind: Kind::Text,
+        default: None,
+        help: "Must equal `path` to let mkfs overwrite what a block device holds. Nothing overrides mounted or in use.",
+    },
+];
+
+/// The settings of `[storage]`.
+#[must_use]
+pub fn settings() -> &'static [Setting] {
+    SETTINGS
+}
+
+/// What the filesystem stands on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Device {
+    /// An image file behind a loop device.
+    Loop,
+    /// A real block device, behind the guard.
+    Block,
+    /// An existing directory as it is.
+    Dir,
+    /// Memory.
+    Tmpfs,
+}
+
+/// `[storage]`, checked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StorageSettings {
+    /// What the filesystem stands on.
+    pub device: Device,
+    /// The block device or directory.
+    pub path: Option<PathBuf>,
+    /// Size of the image file or tmpfs, in bytes.
+    pub size: u64,
+    /// Name of the filesystem, a row of [`filesystems()`](crate::filesystems()).
+    pub filesystem: String,
+    /// Name of a preset of the filesystem.
+    pub preset: Option<String>,
+    /// Options for mkfs, without the preset's.
+    pub mkfs: Vec<String>,
+    /// Mount options, without the preset's.
+    pub mount: Vec<String>,
+    /// Share of the filesystem filled before the load.
+    pub fill: f64,
+    /// Bytes churned before the load.
+    pub age: u64,
+    /// Whether discards are passed down.
+    pub discard: bool,
+    /// Size of the external log in bytes, without the preset's; 0: none.
+    pub external_log: u64,
+    /// Whether a read-only fsck follows.
+    pub check: bool,
+    /// The device whose contents may be overwritten.
+    pub wipe: Option<String>,
+}
+
+impl Default for StorageSettings {
+    fn default() -> StorageSettings {
+        StorageSettings::from_map(&Map::new())
+    }
+}
+
+impl StorageSettings {
+    /// Takes the settings from their checked plain form; absent ones are at their defaults.
+    ///
+    /// # Panics
+    /// When the map did not pass `settings::check_all`.
+    #[must_use]
+    pub fn from_map(map: &Map<String, Value>) -> StorageSettings {
+        let mut all = settings::defaults(SETTINGS);
+        all.extend(map.iter().map(|(name, value)| (name.clone(), value.clone())));
+        serde_json::from_value(Value::Object(all)).expect("the settings were checked against their table")
+    }
+
+    /// The row of the filesystem.
+    pub(crate) fn row(&self) -> &'static Filesystem {
+        filesystems::filesystem(&self.filesystem).expect("the filesystem was checked against the table")
+    }
+
+    /// The preset, when there is one and the filesystem has it.
+    pub(crate) fn preset_row(&self) -> Option<&'static Preset> {
+        let wanted = self.preset.as_deref()?;
+        self.row().presets().into_iter().find(|preset| preset.name == wanted)
+    }
+
+    /// All options asked for mkfs: the preset's, then the study's own.
+    pub(crate) fn mkfs_asked(&self) -> Vec<String> {
+        let preset = self.preset_row().map_or(&[][..], |preset| preset.mkfs);
+        preset.iter().map(|word| (*word).to_string()).chain(self.mkfs.iter().cloned()).collect()
+    }
+
+    /// All mount options asked: the preset's, then the study's own, one option an entry.
+    pub(crate) fn mount_asked(&self) -> Vec<String> {
+        let preset = self.preset_row().map_or(&[][..], |preset| preset.mount);
+        let own = self.mount.iter().flat_map(|entry| entry.split(','));
+        let all = preset.iter().copied().chain(own).map(str::trim);
+        all.filter(|option| !option.is_empty() && *option != "defaults").map(str::to_string).collect()
+    }
+
+    /// Bytes of the external log, 0 when there is none.
+    pub(crate) fn external_log_bytes(&self) -> u64 {
+        match self.external_log {
+            0 => self.preset_row().map_or(0, |preset| preset.external_log_bytes),
+            asked => asked,
+        }
+    }
+
+    /// Whether a filesystem is made at all.
+    pub(crate) fn makes_filesystem(&self) -> bool {
+        matches!(self.device, Device::Loop | Device::Block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_said_is_ext4_on_a_four_gigabyte_loop_device() {
+        let settings = StorageSettings::default();
+        assert_eq!((settings.device, settings.size, &*settings.filesystem), (Device::Loop, 4 << 30, "ext4"));
+        assert_eq!((settings.path, settings.wipe, settings.fill), (None, None, 0.0));
+    }
+
+    #[test]
+    fn a_preset_comes_before_the_studys_own_options() {
+        let settings = StorageSettings {
+            preset: Some("no-extents".into()),
+            mkfs: vec!["-b".into(), "4096".into()],
+            mount: vec!["noatime,commit=30".into()],
+            ..StorageSettings::default()
+        };
+        assert_eq!(settings.mkfs_asked(), ["-O", "^extents,^64bit", "-b", "4096"]);
+        assert_eq!(settings.mount_asked(), ["noatime", "commit=30"]);
+    }
+}
