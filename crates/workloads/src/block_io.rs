@@ -338,7 +338,7 @@ mod tests {
             expect!["`fdatasync_ios` has no effect on a `pattern` that only reads: leave it at 0"],
         );
         problems(
-            r#"{"size": "8KiB", "engine": "io_uring", "depth": 4, "direct": true, "block_size": "1000B"}"#,
+            r#"{"size": "8KiB", "engine": "io_uring", "depth": 16, "direct": true, "block_size": "1000B"}"#,
             expect![[r#"
                 `size` must hold at least `depth` blocks of `block_size`
                 `block_size` must be a multiple of 512 bytes with `direct`"#]],

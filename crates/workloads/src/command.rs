@@ -274,9 +274,14 @@ mod tests {
     fn all_problems_come_at_once() {
         problems(
             json!({"command": ["sh", "-c", "sleep {secnds}"], "time": "10s", "timeout": "5s", "metrics": {"a": "b"}}),
-            expect![],
+            expect![[r#"
+                `metrics.a`: must end with `; more`, `; less` or `; neither`
+                `timeout` must not be below `time`
+                `command`: {secnds} is no placeholder: did you mean {seconds}?"#]],
         );
-        problems(json!({}), expect![]);
+        problems(json!({}), expect![[r#"
+            `metrics` must name at least one metric, like ios_per_second = "json:/jobs/0/write/iops; unit 1/s; more"
+            `command` must name a program, like ["fio", "--name=x", "--filename={data}/file"]"#]]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rule      = source *( ";" part )
-//! source    = "json:" JSON-pointer   (RFC 6901, into the first JSON object on standard output)
+//! source    = "json:" JSON-pointer   (RFC 6901, into the first JSON object on standard output that has it)
 //!           / "regex:" expression    (its first group is the number; the last match counts; standard output, then error)
 //! part      = "unit" TEXT            (1 unless given)
 //!           / "more" / "less" / "neither"   (which way is better; required)
@@ -78,11 +78,9 @@ impl Extractor {
     pub fn value(&self, stdout: &str, stderr: &str) -> Result<f64, String> {
         let text = match &self.source {
             Source::Json(pointer) => {
-                let object = first_object(stdout).ok_or("there is no JSON object on its standard output")?;
-                match object.pointer(pointer) {
-                    None => return Err(format!("the JSON has nothing at {pointer}")),
-                    Some(Value::String(text)) => text.clone(),
-                    Some(value) => value.to_string(),
+                match look_up(stdout, pointer)? {
+                    Value::String(text) => text,
+                    value => value.to_string(),
                 }
             }
             Source::Regex(regex) => {
@@ -96,16 +94,25 @@ impl Extractor {
     }
 }
 
-/// The first JSON object: programs print warnings before it and after it. One that begins a line goes first, because
-/// warnings contain braces too.
-fn first_object(text: &str) -> Option<Value> {
-    let parsed = |at: usize| {
-        let value = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>().next()?.ok()?;
-        value.is_object().then_some(value)
-    };
-    let braces = || text.match_indices('{').map(|(at, _)| at);
-    let begins_line = |at: &usize| text[..*at].rsplit('\n').next().is_some_and(|before| before.trim().is_empty());
-    braces().filter(begins_line).find_map(parsed).or_else(|| braces().find_map(parsed))
+/// What the pointer leads to, in the first JSON object where it leads to anything: programs print warnings, with braces
+/// in them, before their result and after it.
+fn look_up(text: &str, pointer: &str) -> Result<Value, String> {
+    let mut problem = "there is no JSON object on its standard output".to_string();
+    let (mut at, braces) = (0, text.match_indices('{').map(|(at, _)| at));
+    for brace in braces {
+        // What stands inside an object that was read is not an object of its own.
+        if brace < at {
+            continue;
+        }
+        let mut objects = serde_json::Deserializer::from_str(&text[brace..]).into_iter::<Value>();
+        let Some(Ok(object)) = objects.next() else { continue };
+        at = brace + objects.byte_offset();
+        match object.pointer(pointer) {
+            Some(value) => return Ok(value.clone()),
+            None => problem = format!("the JSON has nothing at {pointer}"),
+        }
+    }
+    Err(problem)
 }
 
 #[cfg(test)]
@@ -128,26 +135,30 @@ mod tests {
 
     #[test]
     fn rules_and_what_they_find() {
-        check("json:/jobs/0/iops; unit 1/s; more", "note: {x\n{\"jobs\": [{\"iops\": 2.5}]}\nbye", expect![]);
-        check("json:/a; less", "warning {} {\"a\": \"7\"}", expect![]);
-        check("json:/b; less", "{\"a\": 7}", expect![]);
-        check("json:/a; less", "no json", expect![]);
-        check("json:/a; less", "{\"a\": null}", expect![]);
-        check("regex:tps = ([0-9.]+); unit 1/s; more", "tps = 1.0\ntps = 2.0\n", expect![]);
-        check("regex:^a;b ([0-9]+)$; neither; unit B", "x\na;b 5\n", expect![]);
-        check("regex:stderr ([0-9]+); more", "", expect![]);
-        check("regex:n=(.*); more", "n=inf", expect![]);
-        check("regex:n=(.*); more", "n=1,5", expect![]);
-        check("regex:absent (.); more", "", expect![]);
+        check("json:/jobs/0/iops; unit 1/s; more", "note: {x\n{\"jobs\": [{\"iops\": 2.5}]}\nbye", expect!["Ok(2.5) 1/s More"]);
+        check("json:/a; less", "warning {} {\"a\": \"7\"}", expect!["Ok(7.0) 1 Less"]);
+        check("json:/b; less", "{\"a\": 7}", expect![[r#"Err("the JSON has nothing at /b") 1 Less"#]]);
+        check("json:/a; less", "no json", expect![[r#"Err("there is no JSON object on its standard output") 1 Less"#]]);
+        check("json:/a; less", "{\"a\": null}", expect![[r#"Err("\"null\" is no finite number") 1 Less"#]]);
+        check("regex:tps = ([0-9.]+); unit 1/s; more", "tps = 1.0\ntps = 2.0\n", expect!["Ok(2.0) 1/s More"]);
+        check("regex:^a;b ([0-9]+)$; neither; unit B", "x\na;b 5\n", expect!["Ok(5.0) B Neither"]);
+        check("regex:stderr ([0-9]+); more", "", expect!["Ok(7.0) 1 More"]);
+        check("regex:n=(.*); more", "n=inf", expect![[r#"Err("\"inf\" is no finite number") 1 More"#]]);
+        check("regex:n=(.*); more", "n=1,5", expect![[r#"Err("\"1,5\" is no finite number") 1 More"#]]);
+        check("regex:absent (.); more", "", expect![[r#"Err("nothing matches absent (.)") 1 More"#]]);
     }
 
     #[test]
     fn bad_rules() {
-        check("json:/a", "", expect![]);
-        check("json:a; more", "", expect![]);
-        check("tps; more", "", expect![]);
-        check("regex:[; more", "", expect![]);
-        check("regex:a; more", "", expect![]);
+        check("json:/a", "", expect!["`metrics.m`: must end with `; more`, `; less` or `; neither`"]);
+        check("json:a; more", "", expect!["`metrics.m`: a JSON pointer begins with a slash: json:/a"]);
+        check("tps; more", "", expect![[r#"`metrics.m`: begins with `json:` or `regex:`, not with "tps""#]]);
+        check("regex:[; more", "", expect![[r#"
+            `metrics.m`: regex parse error:
+                [
+                ^
+            error: unclosed character class"#]]);
+        check("regex:a; more", "", expect!["`metrics.m`: the expression needs a group around the number, like ([0-9.]+)"]);
     }
 
     proptest! {

@@ -1,0 +1,120 @@
+//! `oltp` on a real SQLite file in a temporary folder.
+
+use super::*;
+use serde_json::json;
+use std::sync::atomic::AtomicBool;
+
+fn parameters(changes: Value) -> Map<String, Value> {
+    settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right")
+}
+
+fn with_context<T>(folder: &std::path::Path, act: impl FnOnce(&mut Context) -> T) -> T {
+    let interrupted = AtomicBool::new(false);
+    act(&mut Context {
+        data_folder: folder.into(),
+        cache_folder: folder.into(),
+        seed: 7,
+        client_cpus: Vec::new(),
+        interrupted: &interrupted,
+        progress: &mut |_, _| {},
+    })
+}
+
+fn run(changes: Value) -> Outcome {
+    let folder = tempfile::tempdir().expect("a folder");
+    with_context(folder.path(), |context| {
+        let mut workload = (KIND.open)(&parameters(changes)).expect("it opens");
+        workload.prepare(context).expect("it loads");
+        workload.run(context).expect("it runs");
+        let outcome = workload.run(context).expect("it runs twice");
+        workload.verify(context).expect("it is whole");
+        outcome
+    })
+}
+
+fn figure(outcome: &Outcome, name: &str) -> f64 {
+    outcome.metrics.iter().find(|measured| measured.metric.name == name).expect("a figure").value
+}
+
+#[test]
+fn a_transaction_has_fourteen_reads_four_writes_and_two_others() {
+    let outcome = run(json!({ "table_size": 1000, "time": "0s", "transactions": 50, "synchronous": "off" }));
+    let figures = ["transactions", "reads", "writes", "others", "retries"].map(|name| figure(&outcome, name));
+    assert_eq!(figures, [50.0, 700.0, 200.0, 100.0, 0.0]);
+    assert_eq!(outcome.latencies["transaction"].count(), 50);
+    assert_eq!(outcome.commits, 50);
+}
+
+#[test]
+fn every_distribution_and_both_kinds_of_rows_run_and_verify() {
+    for rows in ["1.0", "0.4"] {
+        for distribution in ["uniform", "gaussian", "special-1.0", "special-0.4", "pareto", "zipf"] {
+            run(json!({ "table_size": 400, "tables": 2, "time": "0s", "transactions": 20, "rows_like": rows,
+                        "distribution": distribution, "synchronous": "off" }));
+        }
+    }
+}
+
+#[test]
+fn threads_that_meet_are_tried_again_with_nothing_lost() {
+    for begin in ["immediate", "deferred"] {
+        let outcome = run(json!({ "table_size": 400, "threads": 4, "time": "0s", "transactions": 200, "begin": begin, "synchronous": "off" }));
+        assert_eq!(figure(&outcome, "transactions"), 200.0, "{begin}");
+    }
+}
+
+#[test]
+fn a_row_that_is_gone_fails_the_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    with_context(folder.path(), |context| {
+        let mut workload = (KIND.open)(&parameters(json!({ "table_size": 400, "time": "0s", "transactions": 200 }))).expect("it opens");
+        workload.prepare(context).expect("it loads");
+        let thief = rusqlite::Connection::open(folder.path().join("oltp.sqlite")).expect("the file");
+        thief.execute_batch("DELETE FROM sbtest1 WHERE id % 10 = 3").expect("it is writable");
+        let error = workload.run(context).expect_err("a row is missing");
+        assert!(matches!(error, Error::WrongData { .. }), "{error}");
+        assert!(matches!(workload.verify(context), Err(Error::WrongData { .. })));
+    });
+}
+
+#[test]
+fn an_update_that_was_lost_is_found_at_the_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    with_context(folder.path(), |context| {
+        let mut workload = (KIND.open)(&parameters(json!({ "table_size": 400, "time": "0s", "transactions": 20 }))).expect("it opens");
+        workload.prepare(context).expect("it loads");
+        workload.run(context).expect("it runs");
+        let thief = rusqlite::Connection::open(folder.path().join("oltp.sqlite")).expect("the file");
+        thief.execute_batch("UPDATE sbtest1 SET c = pad || pad").expect("it is writable");
+        let error = workload.verify(context).expect_err("a lost update");
+        assert!(error.to_string().contains("c of row"), "{error}");
+    });
+}
+
+#[test]
+fn an_interrupt_ends_it_soon() {
+    let folder = tempfile::tempdir().expect("a folder");
+    with_context(folder.path(), |context| {
+        let mut workload = (KIND.open)(&parameters(json!({ "table_size": 400, "time": "1h" }))).expect("it opens");
+        workload.prepare(context).expect("it loads");
+        context.interrupted = Box::leak(Box::new(AtomicBool::new(true)));
+        assert!(matches!(workload.run(context), Err(Error::Interrupted)));
+    });
+}
+
+#[test]
+fn settings_that_cannot_work_together_are_told() {
+    assert_eq!(check(&parameters(json!({ "time": "0s" }))).len(), 1);
+    assert_eq!(check(&parameters(json!({ "table_size": 300, "id_range": 400 }))).len(), 1);
+    assert!(check(&parameters(json!({}))).is_empty());
+}
+
+#[test]
+fn durability_follows_sqlites_own_words() {
+    let class = |journal: &str, synchronous: &str| durability(&parameters(json!({ "journal_mode": journal, "synchronous": synchronous }))).class;
+    assert_eq!(class("wal", "full"), Class::KeepsAcknowledged);
+    assert_eq!(class("delete", "full"), Class::KeepsAcknowledged);
+    assert_eq!(class("wal", "normal"), Class::LosesRecent);
+    assert_eq!(class("wal", "off"), Class::MayCorrupt);
+    assert_eq!(class("memory", "full"), Class::MayCorrupt);
+}

@@ -1,0 +1,98 @@
+//! `block-io`: both engines, what they write, and what they see.
+
+use crate::desk::{Desk, has_its_metrics, is_disk_full, on_small_tmpfs, open};
+use serde_json::{Value, json};
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::Ordering;
+use workloads::block_io::KIND;
+use workloads::workload::Error;
+
+fn small(more: Value) -> Value {
+    let mut written = json!({"size": "1MiB", "time": "50ms"});
+    written.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    written
+}
+
+#[test]
+fn both_engines_write_and_read_back_every_pattern() {
+    for pattern in ["randwrite", "write", "randread", "read"] {
+        for engine in [json!({}), json!({"engine": "io_uring", "depth": 1}), json!({"engine": "io_uring", "depth": 32})] {
+            for direct in [false, true] {
+                let mut written = small(json!({"pattern": pattern, "direct": direct}));
+                written.as_object_mut().unwrap().extend(engine.as_object().unwrap().clone());
+                let outcome = Desk::new().trial(&KIND, &written).unwrap_or_else(|error| panic!("{written}: {error}"));
+                has_its_metrics(&KIND, &written, &outcome);
+                let name = if pattern.ends_with("write") { "write" } else { "read" };
+                assert!(outcome.latencies[name].count() > 0, "{written}");
+            }
+        }
+    }
+}
+
+#[test]
+fn flushes_come_after_so_many_writes() {
+    for engine in [json!({"fdatasync_ios": 4}), json!({"engine": "io_uring", "depth": 8, "fdatasync_ios": 4})] {
+        let outcome = Desk::new().trial(&KIND, &small(engine)).unwrap();
+        let writes = outcome.latencies["write"].count();
+        assert!(outcome.commits == writes / 4 || outcome.commits + 1 == writes.div_ceil(4), "{} {writes}", outcome.commits);
+        assert_eq!(outcome.latencies["fdatasync"].count(), outcome.commits);
+    }
+}
+
+#[test]
+fn a_flipped_byte_is_wrong_data_for_readers_and_at_the_end() {
+    for pattern in ["randread", "read", "randwrite"] {
+        for engine in [json!({"pattern": pattern}), json!({"pattern": pattern, "engine": "io_uring", "depth": 4})] {
+            let desk = Desk::new();
+            let mut written = small(engine);
+            written["size"] = json!("32KiB");
+            let mut workload = open(&KIND, &written).unwrap();
+            desk.act(|context| workload.prepare(context)).unwrap();
+            let file = OpenOptions::new().write(true).open(desk.data.path().join("block-io.data")).unwrap();
+            if pattern == "randwrite" {
+                desk.act(|context| workload.run(context)).unwrap();
+            }
+            file.write_all_at(b"?", 4096 * 3 + 77).unwrap();
+            let error = if pattern == "randwrite" {
+                desk.act(|context| workload.verify(context)).unwrap_err()
+            } else {
+                desk.act(|context| workload.run(context)).unwrap_err()
+            };
+            assert!(error.to_string().contains("block 3 of "), "{written}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_write_that_went_back_in_time_is_wrong_data() {
+    let desk = Desk::new();
+    let mut workload = open(&KIND, &small(json!({"size": "16KiB"}))).unwrap();
+    desk.act(|context| workload.prepare(context)).unwrap();
+    let path = desk.data.path().join("block-io.data");
+    let before = std::fs::read(&path).unwrap();
+    desk.act(|context| workload.run(context)).unwrap();
+    // Each block is intact and at its place, but from before the run.
+    std::fs::write(&path, before).unwrap();
+    let error = desk.act(|context| workload.verify(context)).unwrap_err();
+    assert!(error.to_string().ends_with("found write 1"), "{error}");
+}
+
+#[test]
+fn a_full_disk_is_an_error_of_the_file() {
+    on_small_tmpfs(1 << 20, |desk| {
+        let mut workload = open(&KIND, &json!({"size": "2MiB"})).unwrap();
+        assert!(is_disk_full(&desk.act(|context| workload.prepare(context)).unwrap_err()));
+    });
+}
+
+#[test]
+fn an_interruption_ends_it() {
+    for engine in [json!({"time": "1h"}), json!({"time": "1h", "engine": "io_uring", "depth": 4})] {
+        let desk = Desk::new();
+        let mut workload = open(&KIND, &small(engine)).unwrap();
+        desk.act(|context| workload.prepare(context)).unwrap();
+        desk.interrupted.store(true, Ordering::Relaxed);
+        assert!(matches!(desk.act(|context| workload.run(context)), Err(Error::Interrupted)));
+    }
+}
