@@ -3,11 +3,52 @@
 //! Driven by `lab::trial`. A workload does not know its filesystem: it gets a folder on it.
 
 pub mod workload;
+
 pub mod block_io;
 pub mod command;
 pub mod io_thrash;
+mod null;
+pub mod oltp;
+mod three_n_plus_one;
 pub mod tree;
+
 mod noise;
 mod random;
 mod stamp;
 mod ticker;
+
+use workload::{Error, Kind};
+
+/// Every workload there is.
+static KINDS: [&Kind; 7] = [
+    &oltp::KIND,
+    &three_n_plus_one::KIND,
+    &io_thrash::KIND,
+    &tree::KIND,
+    &block_io::KIND,
+    &command::KIND,
+    &null::KIND,
+];
+
+/// Every workload there is, in the order of lists.
+#[must_use]
+pub fn kinds() -> &'static [&'static Kind] {
+    &KINDS
+}
+
+/// The workload of this name.
+#[must_use]
+pub fn kind(name: &str) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| kind.name == name).copied()
+}
+
+/// Runs a worker process of a workload; its orders are on standard input.
+///
+/// # Errors
+/// When the workload has no workers, or the work fails.
+pub fn worker(name: &str) -> Result<(), Error> {
+    if name == three_n_plus_one::KIND.name {
+        return three_n_plus_one::worker_main();
+    }
+    Err(Error::Program { program: name.into(), status: "no workers of its own".into(), log: String::new() })
+}

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// The row in the list of workloads.
-pub const KIND: Kind = Kind {
+pub static KIND: Kind = Kind {
     name: "null",
     summary: "does nothing but read the clock: measures surefoot itself",
     example: "[workload.null]\ntime = \"1s\"\n",

@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 
 /// The row in the list of workloads.
-pub const KIND: Kind = Kind {
+pub static KIND: Kind = Kind {
     name: "oltp",
     summary: "sysbench's OLTP transactions (14 reads, 4 writes, begin and commit) on SQLite",
     example: "[workload.oltp]\nengine = \"sqlite\"\ntable_size = 100000\nthreads = 4\ntime = \"30s\"\n",

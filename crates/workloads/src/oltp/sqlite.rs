@@ -28,12 +28,12 @@ impl Sqlite {
         let connection = Connection::open(file(folder))?;
         connection.busy_timeout(Duration::from_secs_f64(p.busy_timeout_seconds))?;
         let page_bytes = settings::quantity::parse_bytes(&p.page_size).expect("a choice of the table is a size");
-        connection.pragma_update(None, "page_size", page_bytes)?;
+        connection.pragma_update(None, "page_size", page_bytes as i64)?;
         connection.pragma_update_and_check(None, "journal_mode", &p.journal_mode, |_| Ok(()))?;
         connection.pragma_update(None, "synchronous", &p.synchronous)?;
         // Negative: in KiB instead of pages.
         connection.pragma_update(None, "cache_size", -(p.cache_bytes as i64 / 1024))?;
-        connection.pragma_update_and_check(None, "mmap_size", p.mmap_bytes, |_| Ok(())).or_else(not_a_row)?;
+        connection.pragma_update_and_check(None, "mmap_size", p.mmap_bytes as i64, |_| Ok(())).or_else(not_a_row)?;
         Ok(connection)
     }
 
@@ -136,7 +136,7 @@ impl SqliteSession {
         let connection = Box::new(connection);
         // SAFETY: the connection is boxed, so its address stays; it is dropped after every statement (field order) and
         // never handed out or moved out of the box.
-        let lasting: &'static Connection = unsafe { &*std::ptr::from_ref::<Connection>(&connection) };
+        let lasting: &'static Connection = unsafe { &*std::ptr::from_ref::<Connection>(&*connection) };
         let prepare = |sql: &str| lasting.prepare(sql);
         let table = |n: u32| -> rusqlite::Result<TableStatements> {
             Ok(TableStatements {

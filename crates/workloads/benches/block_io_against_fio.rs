@@ -1,0 +1,180 @@
+//! Our block I/O loop against fio's: the same file, block size, engine, depth and flushes, in alternating pairs.
+//!
+//! Both record the latency of every I/O. CPU time is that of the thread that drives the I/O, in user and kernel: what
+//! fio reports as `usr_cpu` and `sys_cpu`, and the same counter for ours. Goals: at least 0.97 of fio's I/Os per second
+//! and at most 1.0 of its CPU time per I/O.
+//!
+//! `cargo bench -p workloads`; with `-- --folder DIR` on another disk. With `--test`, and in `cargo test`, it only shows
+//! that both run.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use workloads::block_io::{BlockIo, Engine, Pattern, lay_out, measure};
+
+const IOPS_RATIO_MIN: f64 = 0.97;
+const CPU_RATIO_MAX: f64 = 1.0;
+
+/// Room for 256 MiB in memory and on disk; the file is larger than a processor's cache, so that memory is touched.
+const FILE_BYTES: u64 = 256 << 20;
+
+/// Odd, so that the median is a pair's.
+const PAIRS: usize = 7;
+
+struct Scale {
+    pairs: usize,
+    seconds: f64,
+    file_bytes: u64,
+}
+
+struct Case {
+    name: &'static str,
+    in_memory: bool,
+    pattern: Pattern,
+    engine: Engine,
+    depth: usize,
+    fdatasync_ios: u64,
+}
+
+const CASES: &[Case] = &[
+    case("page cache (tmpfs), psync, random write", true, Pattern::Randwrite, Engine::Psync, 1),
+    case("page cache (tmpfs), psync, random read", true, Pattern::Randread, Engine::Psync, 1),
+    Case {
+        fdatasync_ios: 32,
+        ..case("page cache, psync, random write, fdatasync every 32", true, Pattern::Randwrite, Engine::Psync, 1)
+    },
+    case("disk, O_DIRECT, psync, random write", false, Pattern::Randwrite, Engine::Psync, 1),
+    case("disk, O_DIRECT, psync, random read", false, Pattern::Randread, Engine::Psync, 1),
+    case("disk, O_DIRECT, io_uring depth 16, random write", false, Pattern::Randwrite, Engine::IoUring, 16),
+    case("disk, O_DIRECT, io_uring depth 16, random read", false, Pattern::Randread, Engine::IoUring, 16),
+];
+
+const fn case(name: &'static str, in_memory: bool, pattern: Pattern, engine: Engine, depth: usize) -> Case {
+    Case { name, in_memory, pattern, engine, depth, fdatasync_ios: 0 }
+}
+
+/// What one side did.
+struct Side {
+    ios_per_second: f64,
+    cpu_seconds_per_io: f64,
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let is_test = !arguments.iter().any(|a| a == "--bench") || arguments.iter().any(|a| a == "--test");
+    let folder = arguments.iter().position(|a| a == "--folder").and_then(|at| arguments.get(at + 1));
+    let disk = folder.map_or_else(std::env::temp_dir, PathBuf::from);
+    let scale = match is_test {
+        true => Scale { pairs: 1, seconds: 0.1, file_bytes: 4 << 20 },
+        false => Scale { pairs: PAIRS, seconds: 2.0, file_bytes: FILE_BYTES },
+    };
+    if Command::new("fio").arg("--version").output().is_err() {
+        // Without the peer there is nothing to compare; a test must not pass unseen because of it.
+        eprintln!("block_io_against_fio: fio is not on this machine (package fio)");
+        std::process::exit(if is_test { 1 } else { 5 });
+    }
+    println!("ours / fio, medians of {} pairs of {} s; goals: I/Os ≥ {IOPS_RATIO_MIN}, CPU ≤ {CPU_RATIO_MAX}", scale.pairs, scale.seconds);
+    println!("{:52} {:>9} {:>9} {:>6} {:>13} {:>6} {:>13}", "", "ours 1/s", "fio 1/s", "I/Os", "range", "CPU/IO", "range");
+    let missed = CASES.iter().filter(|case| !compare(case, &scale, &disk)).count();
+    match missed {
+        0 => println!("all goals held"),
+        _ => println!("goals missed in {missed} of {} cases", CASES.len()),
+    }
+}
+
+/// Runs the pairs of a case and prints its line; whether the goals hold.
+fn compare(case: &Case, scale: &Scale, disk: &Path) -> bool {
+    let folder = if case.in_memory { Path::new("/dev/shm") } else { disk };
+    let folder = tempfile::tempdir_in(folder).expect("a folder can be made");
+    let job = BlockIo {
+        path: folder.path().join("file"),
+        seed: 1,
+        size: scale.file_bytes,
+        block_size: 4096,
+        pattern: case.pattern,
+        engine: case.engine,
+        depth: case.depth,
+        direct: !case.in_memory,
+        fdatasync_ios: case.fdatasync_ios,
+        time: scale.seconds,
+        verify: false,
+    };
+    lay_out(&job).expect("the file can be written");
+    let (mut all_ours, mut all_fio) = (Vec::new(), Vec::new());
+    for pair in 0..scale.pairs {
+        // Who goes first changes, so that a drift of the machine hits both.
+        if pair % 2 == 0 {
+            all_ours.push(ours(&job));
+            all_fio.push(fio(&job));
+        } else {
+            all_fio.push(fio(&job));
+            all_ours.push(ours(&job));
+        }
+    }
+    let ratios = |of: fn(&Side) -> f64| sorted(all_ours.iter().zip(&all_fio).map(|(a, b)| of(a) / of(b)).collect());
+    let speed = |sides: &[Side]| median(&sorted(sides.iter().map(|side| side.ios_per_second).collect()));
+    let (iops, cpu) = (ratios(|side| side.ios_per_second), ratios(|side| side.cpu_seconds_per_io));
+    let range = |values: &[f64]| format!("{:.3}–{:.3}", values[0], values[values.len() - 1]);
+    println!(
+        "{:52} {:9.0} {:9.0} {:6.3} {:>13} {:6.3} {:>13}",
+        case.name,
+        speed(&all_ours),
+        speed(&all_fio),
+        median(&iops),
+        range(&iops),
+        median(&cpu),
+        range(&cpu)
+    );
+    median(&iops) >= IOPS_RATIO_MIN && median(&cpu) <= CPU_RATIO_MAX
+}
+
+fn ours(job: &BlockIo) -> Side {
+    let result = measure(job).expect("our side runs");
+    let ios = result.ios as f64;
+    Side { ios_per_second: ios / result.seconds, cpu_seconds_per_io: result.cpu_seconds / ios }
+}
+
+fn fio(job: &BlockIo) -> Side {
+    let (rw, direction) = match job.pattern {
+        Pattern::Randwrite => ("randwrite", "write"),
+        Pattern::Write => ("write", "write"),
+        Pattern::Randread => ("randread", "read"),
+        Pattern::Read => ("read", "read"),
+    };
+    let engine = match job.engine {
+        Engine::Psync => "psync",
+        Engine::IoUring => "io_uring",
+    };
+    let mut command = Command::new("fio");
+    command
+        .args(["--name=peer", "--time_based", "--norandommap", "--fallocate=none", "--output-format=json"])
+        .arg(format!("--filename={}", job.path.display()))
+        .arg(format!("--size={}", job.size))
+        .arg(format!("--bs={}", job.block_size))
+        .arg(format!("--rw={rw}"))
+        .arg(format!("--ioengine={engine}"))
+        .arg(format!("--iodepth={}", job.depth))
+        .arg(format!("--direct={}", u8::from(job.direct)))
+        .arg(format!("--fdatasync={}", job.fdatasync_ios))
+        .arg(format!("--runtime={}ms", (job.time * 1000.0).round()));
+    let output = command.output().expect("fio starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "fio: {text}{}", String::from_utf8_lossy(&output.stderr));
+    let json: Value = serde_json::from_str(&text[text.find('{').expect("fio prints JSON")..]).expect("fio prints JSON");
+    let number = |pointer: String| {
+        json.pointer(&pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("fio's JSON has no {pointer}"))
+    };
+    let ios = number(format!("/jobs/0/{direction}/total_ios"));
+    let busy_percent = number("/jobs/0/usr_cpu".into()) + number("/jobs/0/sys_cpu".into());
+    let cpu_seconds = busy_percent / 100.0 * number("/jobs/0/job_runtime".into()) / 1000.0;
+    Side { ios_per_second: number(format!("/jobs/0/{direction}/iops")), cpu_seconds_per_io: cpu_seconds / ios }
+}
+
+fn sorted(mut values: Vec<f64>) -> Vec<f64> {
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    sorted[sorted.len() / 2]
+}

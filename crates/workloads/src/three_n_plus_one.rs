@@ -1,0 +1,279 @@
+//! `three-n-plus-one`: steps of the 3n+1 sequence for every number of a range, kept in a key-value store.
+//!
+//! A port of the benchmark of the 2013 talk on filesystems for databases (there on GT.M): its rules of counting and its
+//! result line, written anew. P worker processes take blocks of integers; a read is one look-up of a path's next number, an
+//! update one number stored; a path ends at a number already known. Figures of other engines are other benchmarks.
+
+mod lmdb;
+mod sqlite;
+mod store;
+mod words;
+mod worker;
+
+pub use worker::worker_main;
+
+use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use observe::durability::{Class, Durability};
+use observe::metric::{Direction, Measured, Metric};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use settings::{Kind as Is, Setting};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+use store::{Store, Totals};
+
+/// The row in the list of workloads.
+pub static KIND: Kind = Kind {
+    name: "three-n-plus-one",
+    summary: "3n+1 step counts of a range of integers in a key-value store (SQLite or LMDB), by several processes",
+    example: "[workload.three-n-plus-one]\nengine = \"lmdb\"\nto = 100000\nstreams = 4\n",
+    settings: SETTINGS,
+    metrics: |_| METRICS.to_vec(),
+    durability,
+    estimate,
+    check,
+    open: |map| Ok(Box::new(ThreeNPlusOne { parameters: Parameters::from_map(map) })),
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting { name: "engine", kind: Is::Choice(&["lmdb", "sqlite"]), default: Some("lmdb"), help: "The key-value store." },
+    Setting { name: "from", kind: Is::Integer { min: 1, max: 10_000_000_000 }, default: Some("1"), help: "First integer." },
+    Setting { name: "to", kind: Is::Integer { min: 1, max: 10_000_000_000 }, default: Some("100000"), help: "Last integer." },
+    Setting { name: "streams", kind: Is::Integer { min: 1, max: 1024 }, default: Some("1"), help: "Worker processes." },
+    Setting { name: "block", kind: Is::Integer { min: 0, max: 10_000_000_000 }, default: Some("0"), help: "Integers that a worker takes at a time; 0: the range divided by the workers." },
+    Setting { name: "words", kind: Is::Boolean, default: Some("false"), help: "Keep numbers as words, a language and script for each digit, as the original does." },
+    Setting { name: "sync", kind: Is::Choice(&["none", "commit"]), default: Some("none"), help: "Whether each path is flushed when it is stored. The original writes single numbers outside transactions, which its engine does not flush either." },
+    Setting { name: "journal_mode", kind: Is::Choice(&["wal", "delete", "truncate", "persist"]), default: Some("wal"), help: "SQLite's journal." },
+    Setting { name: "map_size", kind: Is::Bytes { min: 1 << 20, max: 1 << 44 }, default: Some("16GiB"), help: "LMDB's address space; the file is only as large as its data." },
+];
+
+const METRICS: &[Metric] = &[
+    Metric::new("reads_per_second", "1/s", Direction::More),
+    Metric::new("updates_per_second", "1/s", Direction::More),
+    Metric::new("elapsed_seconds", "s", Direction::Less),
+    Metric::new("reads", "1", Direction::Neither),
+    Metric::new("updates", "1", Direction::Neither),
+    Metric::new("longest", "1", Direction::Neither),
+    Metric::new("highest", "1", Direction::Neither),
+];
+
+/// Checked parameters; they travel to the worker processes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Parameters {
+    engine: Engine,
+    from: u64,
+    to: u64,
+    streams: u64,
+    block: u64,
+    words: bool,
+    sync: String,
+    journal_mode: String,
+    #[serde(rename = "map_size")]
+    map_bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Engine {
+    Lmdb,
+    Sqlite,
+}
+
+impl Parameters {
+    fn from_map(map: &Map<String, Value>) -> Parameters {
+        serde_json::from_value(Value::Object(map.clone())).expect("the settings' checks make every field fit")
+    }
+
+    /// Integers of the range.
+    fn range(&self) -> u64 {
+        self.to - self.from + 1
+    }
+
+    /// Integers in a block: never more than each worker's share.
+    fn block_size(&self) -> u64 {
+        let most = (self.to - self.from + self.streams) / self.streams;
+        if self.block == 0 { most } else { self.block.min(most) }
+    }
+
+    /// First and last integer of each block, in order.
+    fn blocks(&self) -> Vec<(u64, u64)> {
+        let size = self.block_size();
+        (0..self.range().div_ceil(size)).map(|n| (self.from + n * size, (self.from + (n + 1) * size - 1).min(self.to))).collect()
+    }
+
+    fn store(&self, folder: &Path) -> Result<Box<dyn Store>, Error> {
+        match self.engine {
+            Engine::Lmdb => Ok(Box::new(lmdb::Lmdb::open(folder, self)?)),
+            Engine::Sqlite => Ok(Box::new(sqlite::Sqlite::open(folder, self)?)),
+        }
+    }
+
+    /// As the original corrects them: `k->k'` where a value was changed.
+    fn block_said(&self) -> String {
+        let (asked, used) = (self.block, self.block_size());
+        if asked == used { grouped(used) } else { format!("({}->{})", grouped(asked), grouped(used)) }
+    }
+}
+
+fn check(map: &Map<String, Value>) -> Vec<String> {
+    let parameters = Parameters::from_map(map);
+    let backwards = parameters.to < parameters.from;
+    backwards.then(|| format!("`to` ({}) is below `from` ({})", parameters.to, parameters.from)).into_iter().collect()
+}
+
+/// Numbers stored for each integer of a range from 1: 2.17 at 10^5 to 10^8.
+const UPDATES_PER_INTEGER: f64 = 2.17;
+
+/// Bytes for each number stored in LMDB with plain digits, measured at 10^6.
+const BYTES_PER_UPDATE: f64 = 40.0;
+
+fn estimate(map: &Map<String, Value>) -> Estimate {
+    let parameters = Parameters::from_map(map);
+    let updates = parameters.range() as f64 * UPDATES_PER_INTEGER;
+    let widening = if parameters.words { 4.0 } else { 1.0 };
+    // A path a millisecond when each is flushed, 200,000 updates a second when not.
+    let seconds = if parameters.sync == "commit" { parameters.range() as f64 / 1000.0 } else { updates / 200_000.0 };
+    Estimate { data_bytes: (updates * BYTES_PER_UPDATE * widening) as u64, load_seconds: 0.0, run_seconds: seconds }
+}
+
+fn durability(map: &Map<String, Value>) -> Durability {
+    let parameters = Parameters::from_map(map);
+    let because = |class, reason: &str| Durability { class, reasons: vec![reason.to_string()] };
+    match (parameters.engine, parameters.sync.as_str(), parameters.journal_mode.as_str()) {
+        (_, "commit", _) => Durability::full(),
+        (Engine::Lmdb, ..) => because(Class::MayCorrupt, "sync = none: LMDB without sync may be corrupt after a power cut"),
+        (Engine::Sqlite, _, "wal") => because(Class::LosesRecent, "sync = none: WAL is flushed at checkpoints only"),
+        (Engine::Sqlite, ..) => because(Class::MayCorrupt, "sync = none without WAL: a power cut at the wrong moment may corrupt"),
+    }
+}
+
+/// The workload at work.
+struct ThreeNPlusOne {
+    parameters: Parameters,
+}
+
+impl ThreeNPlusOne {
+    fn folder(context: &Context) -> PathBuf {
+        context.data_folder.join("three-n-plus-one")
+    }
+}
+
+impl Workload for ThreeNPlusOne {
+    fn prepare(&mut self, _: &mut Context) -> Result<Vec<Measured>, Error> {
+        Ok(Vec::new())
+    }
+
+    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
+        let folder = Self::folder(context);
+        let resumed = prepare_store(&folder, &self.parameters)?;
+        let started = Instant::now();
+        worker::run_all(&folder, &self.parameters, context)?;
+        let seconds = started.elapsed().as_secs_f64();
+        let totals = totals(&folder, &self.parameters, resumed)?;
+        outcome(&self.parameters, &totals, seconds)
+    }
+
+    fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
+        verify(&Self::folder(context), &self.parameters)
+    }
+}
+
+/// Makes an empty store, or takes one whose run was killed; says which. A finished one is of the run before.
+fn prepare_store(folder: &Path, parameters: &Parameters) -> Result<bool, Error> {
+    let file = |action, source| Error::File { action, path: folder.into(), source };
+    if folder.exists() {
+        let mut store = parameters.store(folder)?;
+        if store.unfinished_blocks()? > 0 {
+            store.release_claims()?;
+            return Ok(true);
+        }
+        drop(store);
+        std::fs::remove_dir_all(folder).map_err(|source| file("remove", source))?;
+    }
+    std::fs::create_dir(folder).map_err(|source| file("create", source))?;
+    parameters.store(folder)?.create(&parameters.blocks())?;
+    Ok(false)
+}
+
+/// The counts; those of a resumed run are the store's own, because a killed worker took its with it.
+fn totals(folder: &Path, parameters: &Parameters, resumed: bool) -> Result<Totals, Error> {
+    let mut store = parameters.store(folder)?;
+    let mut totals = store.totals()?;
+    if resumed {
+        totals.updates = store.numbers()?;
+        totals.reads = totals.updates + parameters.range();
+    }
+    Ok(totals)
+}
+
+fn outcome(parameters: &Parameters, totals: &Totals, seconds: f64) -> Result<Outcome, Error> {
+    // Every integer of the range costs one look-up that finds its end; every other look-up is followed by an update.
+    if totals.reads.checked_sub(totals.updates) != Some(parameters.range()) {
+        return Err(Error::WrongData {
+            place: "reads − updates".into(),
+            expected: format!("the range's {} integers", parameters.range()),
+            found: format!("{} − {}", totals.reads, totals.updates),
+        });
+    }
+    let (reads, updates) = (totals.reads as f64, totals.updates as f64);
+    let values = [reads / seconds, updates / seconds, seconds, reads, updates, totals.longest as f64, totals.highest as f64];
+    Ok(Outcome {
+        seconds,
+        metrics: METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect(),
+        notes: vec![result_line(parameters, totals, seconds)],
+        ..Outcome::default()
+    })
+}
+
+/// The original's fields: range, streams, block, longest, highest, seconds, updates, reads, updates/s, reads/s.
+fn result_line(parameters: &Parameters, totals: &Totals, seconds: f64) -> String {
+    let whole = [
+        grouped(parameters.from),
+        grouped(parameters.to),
+        grouped(parameters.streams),
+        parameters.block_said(),
+        grouped(totals.longest),
+        grouped(totals.highest),
+    ];
+    let rate = |count: u64| grouped((count as f64 / seconds) as u64);
+    let (updates, reads) = (totals.updates, totals.reads);
+    format!("{} {seconds:.2} {} {} {} {}", whole.join(" "), grouped(updates), grouped(reads), rate(updates), rate(reads))
+}
+
+/// Recomputes a thousand integers spread over the range, and holds the maximum against them.
+fn verify(folder: &Path, parameters: &Parameters) -> Result<(), Error> {
+    let mut store = parameters.store(folder)?;
+    let longest = store.totals()?.longest;
+    let step = (parameters.range() / 1000).max(1);
+    for n in (parameters.from..=parameters.to).step_by(usize::try_from(step).expect("a thousandth of the range fits")) {
+        let expected = worker::steps_of(n);
+        let found = store.steps(n)?;
+        // 1 takes no steps and is never stored.
+        if n > 1 && found != Some(expected) || expected > longest {
+            let found = found.map_or("nothing".into(), |steps| format!("{steps} steps, longest {longest}"));
+            return Err(Error::WrongData { place: format!("steps of {n}"), expected: expected.to_string(), found });
+        }
+    }
+    Ok(())
+}
+
+/// Whether the user wants to stop.
+fn is_interrupted(context: &Context) -> bool {
+    context.interrupted.load(Ordering::Relaxed)
+}
+
+/// 1000000 → 1,000,000.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| std::str::from_utf8(group).expect("digits are ASCII"))
+        .collect();
+    groups.join(",")
+}
+
+#[cfg(test)]
+mod tests;

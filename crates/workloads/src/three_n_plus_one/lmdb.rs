@@ -1,0 +1,180 @@
+//! LMDB as a store for 3n+1, shared by processes through its own lock file.
+
+use super::Parameters;
+use super::store::{Store, Totals};
+use super::words::Spelling;
+use crate::workload::Error;
+use heed::types::{Str, Unit, U64};
+use heed::byteorder::BigEndian;
+use heed::{Database, Env, EnvFlags, EnvOpenOptions, RwTxn};
+use std::path::Path;
+
+/// First integer of a block → (last, claimed, done) packed as last · 4 + claimed · 2 + done.
+type Blocks = Database<U64<BigEndian>, U64<BigEndian>>;
+
+/// An environment of one process.
+pub struct Lmdb {
+    env: Env,
+    step: Database<Str, Str>,
+    block: Blocks,
+    total: Database<Str, U64<BigEndian>>,
+    spelling: Spelling,
+    key: String,
+    value: String,
+    known: Totals,
+}
+
+impl Lmdb {
+    /// Opens the store in a folder.
+    pub fn open(folder: &Path, parameters: &Parameters) -> Result<Lmdb, Error> {
+        let open = || -> heed::Result<Lmdb> {
+            let page = 4096;
+            let map = usize::try_from(parameters.map_bytes / page * page).unwrap_or(usize::MAX);
+            let mut options = EnvOpenOptions::new();
+            options.map_size(map).max_dbs(3).max_readers(2048);
+            if parameters.sync != "commit" {
+                // SAFETY: without sync a crash of the machine may lose or damage the file; that is what the study asked for
+                // and what its durability class says.
+                unsafe { options.flags(EnvFlags::NO_SYNC) };
+            }
+            // SAFETY: the file lies in this trial's own folder, and only its workers map it.
+            let env = unsafe { options.open(folder)? };
+            let mut transaction = env.write_txn()?;
+            let step = env.create_database(&mut transaction, Some("step"))?;
+            let block = env.create_database(&mut transaction, Some("block"))?;
+            let total = env.create_database(&mut transaction, Some("total"))?;
+            transaction.commit()?;
+            let spelling = Spelling::new(parameters.words);
+            Ok(Lmdb { env, step, block, total, spelling, key: String::new(), value: String::new(), known: Totals::default() })
+        };
+        open().map_err(|error| failed("open its file", error))
+    }
+
+    fn write<T>(&self, action: &str, act: impl FnOnce(&mut RwTxn) -> heed::Result<T>) -> Result<T, Error> {
+        let all = || {
+            let mut transaction = self.env.write_txn()?;
+            let value = act(&mut transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        };
+        all().map_err(|error| failed(action, error))
+    }
+
+    /// Raises a shared maximum and gives what it is then.
+    fn raise(&self, transaction: &mut RwTxn, name: &str, value: u64) -> heed::Result<u64> {
+        let known = self.total.get(transaction, name)?.unwrap_or(0);
+        if value > known {
+            self.total.put(transaction, name, &value)?;
+        }
+        Ok(known.max(value))
+    }
+}
+
+impl Store for Lmdb {
+    fn create(&mut self, blocks: &[(u64, u64)]) -> Result<(), Error> {
+        self.write("write the blocks", |transaction| {
+            for (first, last) in blocks {
+                self.block.put(transaction, first, &(last << 2))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn claim(&mut self) -> Result<Option<(u64, u64)>, Error> {
+        self.write("claim a block", |transaction| {
+            let free = self.block.iter(transaction)?.find(|entry| entry.as_ref().is_ok_and(|(_, state)| state & 3 == 0));
+            let Some((first, state)) = free.transpose()? else { return Ok(None) };
+            self.block.put(transaction, &first, &(state | 2))?;
+            Ok(Some((first, state >> 2)))
+        })
+    }
+
+    fn steps(&mut self, n: u64) -> Result<Option<u64>, Error> {
+        self.spelling.write(n, &mut self.key);
+        let find = || -> heed::Result<Option<Option<u64>>> {
+            let transaction = self.env.read_txn()?;
+            Ok(self.step.get(&transaction, &self.key)?.map(|text| self.spelling.read(text)))
+        };
+        match find().map_err(|error| failed("look up a number", error))? {
+            Some(None) => Err(Error::WrongData { place: format!("steps of {n}"), expected: "a number".into(), found: "other text".into() }),
+            Some(known) => Ok(known),
+            None => Ok(None),
+        }
+    }
+
+    fn put_path(&mut self, path: &[u64], total: u64, highest: u64) -> Result<(), Error> {
+        let raises = total > self.known.longest || highest > self.known.highest;
+        let (mut key, mut value) = (std::mem::take(&mut self.key), std::mem::take(&mut self.value));
+        let known = self.write("store a path", |transaction| {
+            for (index, n) in path.iter().enumerate() {
+                self.spelling.write(*n, &mut key);
+                self.spelling.write(total - index as u64, &mut value);
+                self.step.put(transaction, &key, &value)?;
+            }
+            if !raises {
+                return Ok(None);
+            }
+            Ok(Some((self.raise(transaction, "longest", total)?, self.raise(transaction, "highest", highest)?)))
+        })?;
+        (self.key, self.value) = (key, value);
+        if let Some((longest, highest)) = known {
+            self.known = Totals { longest, highest, ..self.known };
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, block: (u64, u64), reads: u64, updates: u64) -> Result<(), Error> {
+        self.write("finish a block", |transaction| {
+            self.block.put(transaction, &block.0, &(block.1 << 2 | 3))?;
+            for (name, value) in [("reads", reads), ("updates", updates)] {
+                let sum = self.total.get(transaction, name)?.unwrap_or(0) + value;
+                self.total.put(transaction, name, &sum)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn unfinished_blocks(&mut self) -> Result<u64, Error> {
+        let count = || -> heed::Result<u64> {
+            let transaction = self.env.read_txn()?;
+            let mut count = 0;
+            for entry in self.block.iter(&transaction)? {
+                count += u64::from(entry?.1 & 1 == 0);
+            }
+            Ok(count)
+        };
+        count().map_err(|error| failed("count blocks", error))
+    }
+
+    fn release_claims(&mut self) -> Result<(), Error> {
+        self.write("release claims", |transaction| {
+            let open: Vec<(u64, u64)> =
+                self.block.iter(transaction)?.filter(|entry| entry.as_ref().is_ok_and(|entry| entry.1 & 1 == 0)).collect::<heed::Result<_>>()?;
+            for (first, state) in open {
+                self.block.put(transaction, &first, &(state & !2))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn totals(&mut self) -> Result<Totals, Error> {
+        let read = || -> heed::Result<Totals> {
+            let transaction = self.env.read_txn()?;
+            let number = |name: &str| Ok::<u64, heed::Error>(self.total.get(&transaction, name)?.unwrap_or(0));
+            Ok(Totals { longest: number("longest")?, highest: number("highest")?, reads: number("reads")?, updates: number("updates")? })
+        };
+        read().map_err(|error| failed("read the totals", error))
+    }
+
+    fn numbers(&mut self) -> Result<u64, Error> {
+        let count = || -> heed::Result<u64> {
+            let transaction = self.env.read_txn()?;
+            self.step.remap_data_type::<Unit>().len(&transaction)
+        };
+        count().map_err(|error| failed("count numbers", error))
+    }
+}
+
+fn failed(action: &str, error: heed::Error) -> Error {
+    Error::Engine { engine: "lmdb".into(), action: action.into(), source: Box::new(error) }
+}

@@ -1,0 +1,123 @@
+//! Exact values (one worker gives these exactly), interruption, kill, and what damaged stores say.
+
+use super::*;
+use serde_json::json;
+use std::sync::atomic::AtomicBool;
+
+fn parameters(changes: Value) -> Parameters {
+    Parameters::from_map(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right"))
+}
+
+fn with_context<T>(folder: &Path, interrupted: bool, act: impl FnOnce(&mut Context) -> T) -> T {
+    let interrupted = AtomicBool::new(interrupted);
+    act(&mut Context {
+        data_folder: folder.into(),
+        cache_folder: folder.into(),
+        seed: 1,
+        client_cpus: Vec::new(),
+        interrupted: &interrupted,
+        progress: &mut |_, _| {},
+    })
+}
+
+#[track_caller]
+fn check_values(changes: Value, longest: u64, highest: u64, updates: u64) {
+    let folder = tempfile::tempdir().expect("a folder");
+    with_context(folder.path(), false, |context| {
+        let parameters = parameters(changes);
+        let mut workload = ThreeNPlusOne { parameters: parameters.clone() };
+        workload.run(context).expect("it runs");
+        let outcome = workload.run(context).expect("it starts from an empty store again");
+        let found = totals(&ThreeNPlusOne::folder(context), &parameters, false).expect("totals");
+        assert_eq!(found, Totals { longest, highest, updates, reads: updates + parameters.range() });
+        assert_eq!(outcome.metrics[0].metric.name, "reads_per_second");
+        workload.verify(context).expect("it is whole");
+    });
+}
+
+#[test]
+fn ten_and_a_thousand_on_both_engines_in_both_spellings() {
+    for engine in ["lmdb", "sqlite"] {
+        for words in [false, true] {
+            check_values(json!({ "engine": engine, "to": 10, "words": words }), 19, 52, 21);
+            check_values(json!({ "engine": engine, "to": 1000, "words": words }), 178, 250_504, 2_227);
+        }
+    }
+}
+
+#[test]
+fn a_hundred_thousand() {
+    check_values(json!({ "engine": "lmdb", "to": 100_000 }), 350, 1_570_824_736, 217_211);
+}
+
+#[test]
+fn blocks_cover_the_range_once() {
+    for (to, streams, block) in [(10, 3, 0), (1000, 7, 13), (5, 8, 0), (100, 4, 1000)] {
+        let blocks = parameters(json!({ "to": to, "streams": streams, "block": block })).blocks();
+        let numbers: Vec<u64> = blocks.iter().flat_map(|(first, last)| *first..=*last).collect();
+        assert_eq!(numbers, (1..=to).collect::<Vec<u64>>());
+    }
+}
+
+#[test]
+fn a_killed_run_goes_on_from_what_is_in_the_store() {
+    for engine in ["lmdb", "sqlite"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let parameters = parameters(json!({ "engine": engine, "to": 20_000, "block": 1000 }));
+        with_context(folder.path(), false, |context| {
+            // SAFETY: the child only works on its own handles and is killed.
+            match unsafe { nix::unistd::fork() }.expect("a process") {
+                nix::unistd::ForkResult::Child => {
+                    let _ = ThreeNPlusOne { parameters }.run(context);
+                    // SAFETY: ends the child without running the test harness's own exit.
+                    unsafe { libc::_exit(0) }
+                }
+                nix::unistd::ForkResult::Parent { child } => {
+                    std::thread::sleep(std::time::Duration::from_millis(60));
+                    let _ = nix::sys::signal::kill(child, nix::sys::signal::Signal::SIGKILL);
+                    nix::sys::wait::waitpid(child, None).expect("it ended");
+                    let mut workload = ThreeNPlusOne { parameters: parameters.clone() };
+                    workload.run(context).expect("it goes on");
+                    let found = totals(&ThreeNPlusOne::folder(context), &parameters, false).expect("totals");
+                    // 20,000: longest 278 (at 17,647), highest 27,114,424, by plain computation.
+                    let longest = (1..=20_000).map(worker::steps_of).max();
+                    assert_eq!(Some(found.longest), longest, "{engine}");
+                    assert_eq!(found.highest, 27_114_424, "{engine}");
+                    workload.verify(context).expect("it is whole");
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn an_interrupted_run_is_resumed_with_exact_counts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let parameters = parameters(json!({ "to": 1000, "block": 100 }));
+    let mut workload = ThreeNPlusOne { parameters: parameters.clone() };
+    let stopped = with_context(folder.path(), true, |context| workload.run(context));
+    assert!(matches!(stopped, Err(Error::Interrupted)));
+    let outcome = with_context(folder.path(), false, |context| workload.run(context)).expect("it goes on");
+    let figure = |name: &str| outcome.metrics.iter().find(|m| m.metric.name == name).expect("a figure").value;
+    assert_eq!((figure("updates"), figure("reads")), (2227.0, 3227.0));
+}
+
+#[test]
+fn a_wrong_number_in_the_store_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    with_context(folder.path(), false, |context| {
+        let mut workload = ThreeNPlusOne { parameters: parameters(json!({ "engine": "sqlite", "to": 100 })) };
+        workload.run(context).expect("it runs");
+        let file = rusqlite::Connection::open(ThreeNPlusOne::folder(context).join("steps.sqlite")).expect("the file");
+        file.execute_batch("UPDATE step SET steps = '7' WHERE n = '27'").expect("it is writable");
+        let error = workload.verify(context).expect_err("27 takes 111 steps");
+        assert!(error.to_string().contains("steps of 27"), "{error}");
+    });
+}
+
+#[test]
+fn the_result_line_has_the_fields_of_the_original() {
+    let totals = Totals { longest: 350, highest: 1_570_824_736, reads: 317_211, updates: 217_211 };
+    let line = result_line(&parameters(json!({ "to": 100_000, "streams": 8 })), &totals, 2.0);
+    assert_eq!(line, "1 100,000 8 (0->12,500) 350 1,570,824,736 2.00 217,211 317,211 108,605 158,605");
+}
