@@ -5,11 +5,16 @@ use crate::cli::StudyArgs;
 use crate::failure::{Failure, Status};
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
-use study::{Override, Plan};
+use study::{Override, Parity, Plan, Problem};
 
 /// Built-in studies: name and text.
 pub const STUDIES: &[(&str, &str)] = &[
     ("quick", include_str!("../../../studies/quick.toml")),
+    ("ext-journal-modes", include_str!("../../../studies/ext-journal-modes.toml")),
+    ("gtm-filesystems", include_str!("../../../studies/gtm-filesystems.toml")),
+    ("tree", include_str!("../../../studies/tree.toml")),
+    ("plain-fio", include_str!("../../../studies/plain-fio.toml")),
+    ("self-test", include_str!("../../../studies/self-test.toml")),
 ];
 
 /// A study ready to be acted on.
@@ -54,9 +59,27 @@ pub fn load(args: &StudyArgs) -> Result<Loaded, Failure> {
             return Err(Failure::new(Status::BadStudy, anyhow!("no scenario matches {}", args.only.join(", "))).hint(hint));
         }
     }
+    require_parity(&plan).map_err(|problem| failed(vec![problem]))?;
     let results = args.results.clone().unwrap_or_else(|| format!("{}.surefoot", plan.name).into());
     let work = args.work.clone().unwrap_or_else(|| Path::new("surefoot-work").join(&plan.name));
     Ok(Loaded { text, overrides, plan, results, work })
+}
+
+/// `parity = "require"` refuses scenarios that promise different durability.
+fn require_parity(plan: &Plan) -> Result<(), Problem> {
+    let classes: Vec<_> = plan.scenarios.iter().map(|scenario| (lab::durability::of(scenario), &scenario.label)).collect();
+    let Some((first, label)) = classes.first() else { return Ok(()) };
+    let Some((other, different)) = classes.iter().find(|(durability, _)| durability.class != first.class) else { return Ok(()) };
+    if plan.parity == Parity::Mark {
+        return Ok(());
+    }
+    let worse = if other.class > first.class { other } else { first };
+    Err(Problem {
+        message: format!("the scenarios promise different durability: `{label}` {}, `{different}` {}", first.class.words(), other.class.words()),
+        span: None,
+        label: worse.reasons.join("; "),
+        hint: Some("make them alike, or say parity = \"mark\" to have it marked wherever their speed is shown".into()),
+    })
 }
 
 /// A study's text and where it came from.
