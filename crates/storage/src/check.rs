@@ -2,6 +2,7 @@
 
 use crate::filesystems;
 use crate::guard;
+use crate::mkfs;
 use crate::options;
 use crate::settings::{Device, StorageSettings};
 use serde_json::{Map, Value};
@@ -85,8 +86,7 @@ impl Problems {
             }
             Some(_) => {}
         }
-        let no_journal = ["^has_journal", "none"].iter().any(|word| crate::mkfs::features(settings).contains(&(*word).into()));
-        if log > 0 && row.is_ext() && no_journal {
+        if log > 0 && row.is_ext() && !mkfs::has_journal(&mkfs::features(settings)) {
             self.add("external_log", "has no effect without a journal");
         }
         if settings.check && row.check == "none" {
@@ -147,7 +147,7 @@ impl Problems {
 
     fn mount(&mut self, settings: &StorageSettings) {
         let asked = settings.mount_asked();
-        for conflict in options::conflicts(settings.row(), &asked) {
+        for conflict in options::conflicts(settings.mount_type(), &asked) {
             self.add("mount", conflict);
         }
         for option in &asked {

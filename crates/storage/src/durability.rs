@@ -67,7 +67,7 @@ fn judge(filesystem: &str, options: &[String], features: &[String]) -> Durabilit
 }
 
 fn of_ext(filesystem: &str, options: &[String], features: &[String]) -> Durability {
-    if features.iter().any(|feature| feature == "^has_journal" || feature == "none") {
+    if !mkfs::has_journal(features) {
         return class(Class::MayCorrupt, format!("{filesystem} without a journal: metadata is written in no order, and fsck may drop or mix files"));
     }
     let mut notes = Vec::new();

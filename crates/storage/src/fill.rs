@@ -25,8 +25,12 @@ const CHURN_SHARE_MAX: f64 = 0.3;
 /// Churned files are flushed this often, so that blocks are really chosen in this order and not at the end.
 const CHURN_FLUSH_BYTES: u64 = 32 << 20;
 
-/// Files a folder.
+/// Folders that the churned files are spread over.
 const FOLDERS: u64 = 64;
+
+/// One seed, two streams of numbers: any two constants keep them apart.
+const FILL_STREAM: u64 = 1;
+const AGE_STREAM: u64 = 2;
 
 /// Pseudo-random bytes and numbers: SplitMix64 (Steele, Lea, Flood 2014).
 pub(crate) struct Noise(u64);
@@ -63,7 +67,7 @@ impl Noise {
 /// Fills the filesystem of a folder until the share of its blocks is used.
 pub(crate) fn fill(folder: &Path, share: f64, seed: u64) -> Result<(), Error> {
     std::fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
-    let mut noise = Noise::new(seed ^ 0x66_696c_6c);
+    let mut noise = Noise::new(seed ^ FILL_STREAM);
     let mut number = 0;
     loop {
         let space = Space::of(folder)?;
@@ -95,7 +99,7 @@ pub(crate) fn age(folder: &Path, bytes: u64, seed: u64) -> Result<(), Error> {
     let space = Space::of(folder)?;
     let mut churn = Churn {
         folder: folder.into(),
-        noise: Noise::new(seed ^ 0x61_6765),
+        noise: Noise::new(seed ^ AGE_STREAM),
         alive: Vec::new(),
         alive_bytes: 0,
         bytes_max: (space.free * CHURN_SHARE_MAX) as u64,

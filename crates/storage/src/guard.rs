@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use crate::loop_device::{self, LoopDevice};
+use crate::settings::{Device, StorageSettings};
 use crate::{image, mountinfo, program, signatures};
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom};
@@ -44,6 +45,17 @@ impl Cleared {
     /// The device.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// Asks the guard about a scenario's block device without touching it, so that a study is refused before its first trial.
+///
+/// # Errors
+/// When the device would be refused (exit status 4) or can't be read.
+pub fn check_device(settings: &StorageSettings) -> Result<(), Error> {
+    match (settings.device, &settings.path) {
+        (Device::Block, Some(path)) => clear_block(path, settings.wipe.as_deref()).map(drop),
+        _ => Ok(()),
     }
 }
 

@@ -30,7 +30,7 @@ pub use command::commands;
 pub use durability::durability;
 pub use error::Error;
 pub use filesystems::{Filesystem, Preset, filesystem, filesystems};
-pub use guard::Refusal;
+pub use guard::{Refusal, check_device};
 pub use image::{free_bytes, images, images_bytes, prepare_image, prepare_images};
 pub use mountinfo::{Mount, parse_mountinfo};
 pub use provision::{Mounted, provision};

@@ -69,6 +69,15 @@ pub(crate) fn features(settings: &StorageSettings) -> Vec<String> {
     lists.iter().flat_map(|list| list.split(',')).filter(|word| !word.is_empty()).map(str::to_string).collect()
 }
 
+/// Whether an ext3 or ext4 filesystem with these features asked has a journal; the last word on it counts.
+pub(crate) fn has_journal(features: &[String]) -> bool {
+    features.iter().fold(true, |has, feature| match feature.as_str() {
+        "none" | "^has_journal" => false,
+        "has_journal" => true,
+        _ => has,
+    })
+}
+
 /// Values of an option in a command line: `-O x`, `-Ox`, `--features x`, `--features=x`.
 pub(crate) fn values(words: &[String], names: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
@@ -152,6 +161,13 @@ mod tests {
                 mkfs.ext3 -q -F -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 -b 2048 -J device=$LOG $DEVICE"]],
         );
         check("xfs", "external-log", &[], expect!["mkfs.xfs -q -f -K -l logdev=$LOG $DEVICE"]);
+    }
+
+    #[test]
+    fn the_last_word_on_the_journal_counts() {
+        let has = |text: &str| has_journal(&text.split(',').map(str::to_string).collect::<Vec<_>>());
+        assert!(has("extents") && has("none,has_journal"));
+        assert!(!has("^has_journal") && !has("none,extents"));
     }
 
     #[test]

@@ -3,7 +3,6 @@
 //! The kernel does not show its defaults, shows some options by another name, and accepts some that it ignores. What it
 //! shows is in the functions `*_show_options` of each filesystem's source.
 
-use crate::filesystems::Filesystem;
 use crate::mountinfo::Mount;
 use nix::mount::MsFlags;
 
@@ -79,12 +78,12 @@ pub(crate) fn split(options: &[String]) -> Split {
     Split { flags, data: data.join(",") }
 }
 
-/// Pairs of options of which only one can hold, in words.
-pub(crate) fn conflicts(row: &Filesystem, options: &[String]) -> Vec<String> {
+/// Pairs of options of a filesystem of this kind of which only one can hold, in words.
+pub(crate) fn conflicts(kind: &str, options: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for (index, first) in options.iter().enumerate() {
         for second in &options[index + 1..] {
-            if let Some(why) = conflict(row, first, second) {
+            if let Some(why) = conflict(kind, first, second) {
                 found.push(format!("`{first}` and `{second}`: {why}"));
             }
         }
@@ -92,12 +91,12 @@ pub(crate) fn conflicts(row: &Filesystem, options: &[String]) -> Vec<String> {
     found
 }
 
-fn conflict(row: &Filesystem, first: &str, second: &str) -> Option<&'static str> {
+fn conflict(kind: &str, first: &str, second: &str) -> Option<&'static str> {
     let either = |a: &[&str], b: &[&str]| {
         let is = |option: &str, set: &[&str]| set.contains(&option.split('=').next().unwrap_or(option));
         (is(first, a) && is(second, b)) || (is(first, b) && is(second, a))
     };
-    let (one, other) = (canonical(row, first), canonical(row, second));
+    let (one, other) = (canonical(kind, first), canonical(kind, second));
     let ((key, value), (other_key, other_value)) = (halves(&one), halves(&other));
     if one == other {
         return None;
@@ -112,10 +111,10 @@ fn conflict(row: &Filesystem, first: &str, second: &str) -> Option<&'static str>
     if is_negation(key, other_key) || is_negation(other_key, key) || either(&["async"], &["sync"]) || either(&["ro"], &["rw"]) {
         return Some("one denies the other");
     }
-    if row.name == "btrfs" && either(&["nodatacow", "nodatasum"], &["compress", "compress-force"]) {
+    if kind == "btrfs" && either(&["nodatacow", "nodatasum"], &["compress", "compress-force"]) {
         return Some("btrfs compresses only what it copies on write and checksums");
     }
-    if row.is_ext() && either(&["data"], &["delalloc"]) && (one == "data=journal" || other == "data=journal") {
+    if is_ext(kind) && either(&["data"], &["delalloc"]) && (one == "data=journal" || other == "data=journal") {
         return Some("a data journal has no delayed allocation");
     }
     None
@@ -127,11 +126,11 @@ fn is_negation(key: &str, other: &str) -> bool {
 
 /// Asked options that did not take effect, each with what is known of the reason. `listed` is what the kernel shows of the
 /// filesystem's own options: mountinfo's, and for ext2 to ext4 all of `/proc/fs/ext4/*/options`.
-pub(crate) fn ineffective(row: &Filesystem, asked: &[String], mount: &Mount, listed: &[String]) -> Vec<String> {
-    asked.iter().filter_map(|option| why_ineffective(row, option, mount, listed)).collect()
+pub(crate) fn ineffective(kind: &str, asked: &[String], mount: &Mount, listed: &[String]) -> Vec<String> {
+    asked.iter().filter_map(|option| why_ineffective(kind, option, mount, listed)).collect()
 }
 
-fn why_ineffective(row: &Filesystem, option: &str, mount: &Mount, listed: &[String]) -> Option<String> {
+fn why_ineffective(kind: &str, option: &str, mount: &Mount, listed: &[String]) -> Option<String> {
     let shown = |list: &[String], word: &str| list.iter().any(|entry| entry == word);
     let effective = match option {
         "strictatime" => !shown(&mount.options, "noatime") && !shown(&mount.options, "relatime"),
@@ -139,7 +138,7 @@ fn why_ineffective(row: &Filesystem, option: &str, mount: &Mount, listed: &[Stri
         "nolazytime" => !shown(listed, "lazytime"),
         "sync" | "dirsync" | "lazytime" => shown(listed, option),
         _ if FLAGS.iter().any(|(name, _)| *name == option) => shown(&mount.options, option),
-        _ => return data_option(row, option, listed),
+        _ => return data_option(kind, option, listed),
     };
     (!effective).then(|| {
         let options = mount.options.join(",");
@@ -147,8 +146,8 @@ fn why_ineffective(row: &Filesystem, option: &str, mount: &Mount, listed: &[Stri
     })
 }
 
-fn data_option(row: &Filesystem, option: &str, listed: &[String]) -> Option<String> {
-    let wanted = canonical(row, option);
+fn data_option(kind: &str, option: &str, listed: &[String]) -> Option<String> {
+    let wanted = canonical(kind, option);
     let (key, value) = halves(&wanted);
     let same_key: Vec<(&str, &str)> = listed.iter().map(|entry| halves(entry)).filter(|(name, _)| *name == key).collect();
     if same_key.iter().any(|(_, found)| same_value(value, found)) {
@@ -161,23 +160,27 @@ fn data_option(row: &Filesystem, option: &str, listed: &[String]) -> Option<Stri
     if let Some(found) = denial {
         return Some(format!("mount option `{option}` did not take effect: the kernel shows `{found}`"));
     }
-    let hidden = HIDDEN_DEFAULTS.iter().filter(|(name, _)| *name == row.name);
+    let hidden = HIDDEN_DEFAULTS.iter().filter(|(name, _)| *name == kind);
     if hidden.flat_map(|(_, options)| *options).any(|default| *default == wanted) {
         return None;
     }
-    let family = if row.is_ext() { "ext" } else { row.name };
+    let family = if is_ext(kind) { "ext" } else { kind };
     let known = IGNORED.iter().find(|(name, options, _)| *name == family && options.contains(&key));
     let why = known.map_or("the kernel does not list it", |(_, _, why)| why);
     Some(format!("mount option `{option}` did not take effect: {why}"))
 }
 
+fn is_ext(kind: &str) -> bool {
+    kind.starts_with("ext")
+}
+
 /// The name by which the kernel shows an option.
-fn canonical(row: &Filesystem, option: &str) -> String {
-    let name = match (row.name, option) {
-        (name, "barrier=1") if name.starts_with("ext") => "barrier",
-        (name, "barrier=0" | "barrier=none") if name.starts_with("ext") => "nobarrier",
-        (name, "auto_da_alloc=0") if name.starts_with("ext") => "noauto_da_alloc",
-        (name, "auto_da_alloc=1") if name.starts_with("ext") => "auto_da_alloc",
+fn canonical(kind: &str, option: &str) -> String {
+    let name = match (kind, option) {
+        (name, "barrier=1") if is_ext(name) => "barrier",
+        (name, "barrier=0" | "barrier=none") if is_ext(name) => "nobarrier",
+        (name, "auto_da_alloc=0") if is_ext(name) => "noauto_da_alloc",
+        (name, "auto_da_alloc=1") if is_ext(name) => "auto_da_alloc",
         ("btrfs", "compress") => "compress=zlib",
         ("btrfs", "compress-force") => "compress-force=zlib",
         ("btrfs", "discard=sync") => "discard",
@@ -214,7 +217,6 @@ fn size(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filesystems::filesystem;
     use proptest::prelude::*;
 
     fn words(text: &str) -> Vec<String> {
@@ -223,7 +225,6 @@ mod tests {
 
     /// `asked` against what the kernel shows of the mount and of the filesystem.
     fn check(name: &str, asked: &str, options: &str, listed: &str, expect: &[&str]) {
-        let row = filesystem(name).expect("a row");
         let mount = Mount {
             device: (7, 0),
             mount_point: "/m".into(),
@@ -232,7 +233,7 @@ mod tests {
             source: "/dev/loop0".into(),
             super_options: words(listed),
         };
-        assert_eq!(ineffective(row, &words(asked), &mount, &words(listed)), expect);
+        assert_eq!(ineffective(name, &words(asked), &mount, &words(listed)), expect);
     }
 
     #[test]
@@ -260,7 +261,7 @@ mod tests {
 
     #[test]
     fn only_one_of_two_can_hold() {
-        let conflicts = |name: &str, text: &str| conflicts(filesystem(name).expect("a row"), &words(text)).len();
+        let conflicts = |name: &str, text: &str| conflicts(name, &words(text)).len();
         assert_eq!(conflicts("ext4", "noatime,data=ordered,commit=5"), 0);
         assert_eq!(conflicts("ext4", "noatime,relatime"), 1);
         assert_eq!(conflicts("ext4", "data=ordered,data=journal"), 1);
@@ -281,13 +282,12 @@ mod tests {
         /// Whatever the kernel shows word by word is in force.
         #[test]
         fn what_is_shown_is_effective(options in prop::collection::vec("[a-z_]{1,8}(=[a-z0-9]{1,5})?", 0..6)) {
-            let row = filesystem("f2fs").expect("a row");
             let mount = Mount {
                 device: (7, 0), mount_point: "/m".into(), options: options.clone(), filesystem: "f2fs".into(),
                 source: String::new(), super_options: options.clone(),
             };
             let asked: Vec<String> = options.iter().filter(|option| FLAGS.iter().all(|(name, _)| name != option)).cloned().collect();
-            prop_assert_eq!(ineffective(row, &asked, &mount, &options), Vec::<String>::new());
+            prop_assert_eq!(ineffective("f2fs", &asked, &mount, &options), Vec::<String>::new());
         }
 
         #[test]

@@ -64,8 +64,7 @@ pub fn provision(
     seed: u64,
     step: &mut dyn FnMut(&str, f64),
 ) -> Result<Mounted, Error> {
-    let mut steps = Steps { said: step, before: &mut |_| Ok(()) };
-    provision_by(settings, &Places { images, mount_point }, seed, &mut steps)
+    provision_by(settings, &Places { images, mount_point }, seed, &mut Steps(step))
 }
 
 struct Places<'a> {
@@ -73,18 +72,14 @@ struct Places<'a> {
     mount_point: &'a Path,
 }
 
-/// Who hears of each step, and who may make it fail before it begins: tests do.
-struct Steps<'a> {
-    said: &'a mut dyn FnMut(&str, f64),
-    before: &'a mut dyn FnMut(&str) -> Result<(), Error>,
-}
+/// Who hears of each step.
+struct Steps<'a>(&'a mut dyn FnMut(&str, f64));
 
 impl Steps<'_> {
     fn run<T>(&mut self, name: &str, act: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-        (self.before)(name)?;
         let started = Instant::now();
         let made = act()?;
-        (self.said)(name, started.elapsed().as_secs_f64());
+        (self.0)(name, started.elapsed().as_secs_f64());
         Ok(made)
     }
 }
@@ -99,9 +94,8 @@ fn provision_by(settings: &StorageSettings, places: &Places, seed: u64, steps: &
     }
     let source = devices.device.as_ref().map_or("tmpfs".into(), |device| device.path().to_string_lossy().into_owned());
     let log = devices.log.as_ref().map(|log| log.path().to_string_lossy().into_owned());
-    let kind = if settings.device == Device::Tmpfs { "tmpfs" } else { settings.row().mount_type };
     let options = mount::options(settings, log.as_deref());
-    let mounting = steps.run("mount", || Mounting::new(&source, kind, &options, places.mount_point))?;
+    let mounting = steps.run("mount", || Mounting::new(&source, settings.mount_type(), &options, places.mount_point))?;
     let mut mounted = Mounted {
         data_folder: places.mount_point.join(DATA_FOLDER),
         facts: devices.facts.clone(),

@@ -51,7 +51,7 @@ pub(crate) fn listed_options(mount: &Mount) -> Vec<String> {
 
 /// Mount options that did not take effect.
 pub(crate) fn ineffective_mount(settings: &StorageSettings, mount: &Mount) -> Vec<String> {
-    options::ineffective(settings.row(), &settings.mount_asked(), mount, &listed_options(mount))
+    options::ineffective(settings.mount_type(), &settings.mount_asked(), mount, &listed_options(mount))
 }
 
 /// Facts of the filesystem that was made, by its own tool.

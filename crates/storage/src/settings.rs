@@ -179,7 +179,9 @@ impl StorageSettings {
         let preset = self.preset_row().map_or(&[][..], |preset| preset.mount);
         let own = self.mount.iter().flat_map(|entry| entry.split(','));
         let all = preset.iter().copied().chain(own).map(str::trim);
-        all.filter(|option| !option.is_empty() && *option != "defaults").map(str::to_string).collect()
+        let all = all.filter(|option| !option.is_empty() && *option != "defaults");
+        // mount(8)'s `atime` is "whatever the kernel does", relatime; who compares it with noatime means every read.
+        all.map(|option| if option == "atime" { "strictatime" } else { option }.to_string()).collect()
     }
 
     /// Bytes of the external log, 0 when there is none.
@@ -188,6 +190,11 @@ impl StorageSettings {
             0 => self.preset_row().map_or(0, |preset| preset.external_log_bytes),
             asked => asked,
         }
+    }
+
+    /// The type that is mounted.
+    pub(crate) fn mount_type(&self) -> &'static str {
+        if self.device == Device::Tmpfs { "tmpfs" } else { self.row().mount_type }
     }
 
     /// Whether a filesystem is made at all.

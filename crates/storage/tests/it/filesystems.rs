@@ -1,0 +1,192 @@
+//! Each filesystem is made, mounted, read back and taken away; presets take effect; what does not is found.
+
+use crate::world::{IMAGE_BYTES, MIB, World, alone, images, settings, words};
+use observe::durability::Class;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use storage::{Device, StorageSettings};
+
+/// Those that every kernel under test has.
+const HERE: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "btrfs"];
+
+#[test]
+fn every_filesystem_is_made_read_back_and_taken_away() {
+    alone(|world| {
+        for name in HERE {
+            let asked = StorageSettings { check: true, mount: words(&["noatime"]), ..settings(name) };
+            assert_eq!(storage::missing(&asked), [], "{name}");
+            let mounted = world.provision(&asked).unwrap_or_else(|error| panic!("{name}: {error}: {:?}", error.log()));
+            assert_eq!(mounted.ineffective, Vec::<String>::new(), "{name}");
+            assert_eq!(mounted.facts["filesystem"], name);
+            assert!(mounted.facts["mount_options"].contains("noatime"), "{:?}", mounted.facts);
+            assert!(mounted.facts["device"].ends_with("direct I/O on"), "{:?}", mounted.facts);
+            let fact = if name == "xfs" { "meta-data reflink" } else { "features" };
+            assert!(mounted.facts.contains_key(fact), "{:?}", mounted.facts);
+            let device = mounted.device_name.clone().expect("a loop device");
+            assert!(Path::new("/sys/class/block").join(&device).join("stat").exists());
+            assert_eq!(mounted.data_folder.read_dir().expect("a folder").count(), 0);
+            let mut file = std::fs::File::create(mounted.data_folder.join("file")).expect("created");
+            file.write_all(&[1; 100_000]).and_then(|()| file.sync_all()).expect("written");
+            drop(file);
+            mounted.settle().expect("it comes to rest");
+            let said = mounted.tear_down().unwrap_or_else(|error| panic!("{name}: {error}: {:?}", error.log()));
+            assert!(said.is_some(), "{name} was checked");
+            world.assert_nothing_mounted();
+            world.assert_nothing_attached();
+        }
+    });
+}
+
+#[test]
+fn every_preset_takes_effect() {
+    alone(|world| {
+        for name in HERE {
+            for preset in storage::filesystem(name).expect("a row").presets() {
+                let check = preset.external_log_bytes > 0;
+                let asked = StorageSettings { preset: Some(preset.name.into()), check, ..settings(name) };
+                let mounted = world.provision(&asked).unwrap_or_else(|error| panic!("{name} {}: {error}: {:?}", preset.name, error.log()));
+                assert_eq!(mounted.ineffective, Vec::<String>::new(), "{name} {}", preset.name);
+                if preset.external_log_bytes > 0 {
+                    let facts = &mounted.facts;
+                    assert!(facts.get("log place").is_some_and(|place| place == "external") || facts.contains_key("journal_device"), "{facts:?}");
+                }
+                mounted.tear_down().unwrap_or_else(|error| panic!("{name} {}: {error}: {:?}", preset.name, error.log()));
+            }
+        }
+    });
+}
+
+#[test]
+fn what_the_presets_say_is_what_the_kernel_shows() {
+    alone(|world| {
+        let check = |name: &str, preset: &str, fact: &str, shown: &str| {
+            let mounted = world.provision(&StorageSettings { preset: Some(preset.into()), ..settings(name) }).expect("made");
+            let found = &mounted.facts[fact];
+            assert!(found.split([',', ' ']).any(|word| word == shown), "{name} {preset}: {found}");
+            mounted.tear_down().expect("taken away");
+        };
+        check("ext4", "writeback", "filesystem_options", "data=writeback");
+        check("ext3", "ordered", "filesystem_options", "data=ordered");
+        check("ext4", "nobarrier", "filesystem_options", "nobarrier");
+        check("ext4", "relatime", "mount_options", "relatime");
+        check("ext4", "fast-commit", "features", "fast_commit");
+        check("btrfs", "nodatacow", "filesystem_options", "nodatasum");
+        check("btrfs", "compress-zstd", "filesystem_options", "compress=zstd:3");
+        check("xfs", "no-reflink", "meta-data reflink", "0");
+        check("xfs", "large-log-buffers", "filesystem_options", "logbsize=256k");
+    });
+}
+
+#[test]
+fn an_option_that_the_kernel_ignores_is_found() {
+    alone(|world| {
+        let asked = StorageSettings { mount: words(&["nobh", "data=ordered"]), ..settings("ext4") };
+        let mounted = world.provision(&asked).expect("the kernel takes it");
+        assert_eq!(mounted.ineffective.len(), 1, "{:?}", mounted.ineffective);
+        assert!(mounted.ineffective[0].contains("`nobh`"), "{:?}", mounted.ineffective);
+        mounted.tear_down().expect("taken away");
+        // The later option wins; `problems` would have refused the pair.
+        let asked = StorageSettings { mount: words(&["nodatacow", "compress=zstd"]), ..settings("btrfs") };
+        let mounted = world.provision(&asked).expect("the kernel takes it");
+        assert!(mounted.ineffective.iter().any(|found| found.contains("`nodatacow`")), "{:?}", mounted.ineffective);
+        mounted.tear_down().expect("taken away");
+    });
+}
+
+#[test]
+fn discards_are_passed_down_only_on_request() {
+    alone(|world| {
+        let size = 130 * MIB;
+        for name in ["ext4", "btrfs"] {
+            let asked = StorageSettings { size, ..settings(name) };
+            let mounted = world.provision(&asked).expect("made");
+            assert!(!mounted.facts["filesystem_options"].split(',').any(|option| option.starts_with("discard")), "{:?}", mounted.facts);
+            mounted.tear_down().expect("taken away");
+            // The image is as whole as before.
+            storage::prepare_images(&asked, &images()).expect("whole");
+        }
+        let own = world.folder().join("images");
+        let asked = StorageSettings { size, discard: true, ..settings("ext4") };
+        let mounted = storage::provision(&asked, &own, &world.mount_point(), 7, &mut |_, _| {}).expect("made");
+        assert!(mounted.facts["filesystem_options"].split(',').any(|option| option == "discard"), "{:?}", mounted.facts);
+        mounted.tear_down().expect("taken away");
+    });
+}
+
+/// Names and sizes of all files below a folder.
+fn tree(folder: &Path) -> Vec<(PathBuf, u64)> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in folder.read_dir().expect("a folder").flatten() {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+            } else {
+                found.push((entry.path(), entry.metadata().expect("there").len()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn filled_and_aged_alike_by_the_same_seed() {
+    alone(|world| {
+        for name in ["ext4", "btrfs"] {
+            let trees = [(); 2].map(|()| {
+                let asked = StorageSettings { fill: 0.5, age: 48 * MIB, size: IMAGE_BYTES, ..settings(name) };
+                let mounted = world.provision(&asked).expect("made");
+                let space = nix::sys::statvfs::statvfs(&mounted.data_folder).expect("mounted");
+                let used = 1.0 - space.blocks_free() as f64 / space.blocks() as f64;
+                assert!((0.49..0.65).contains(&used), "{name}: {used}");
+                assert_eq!(mounted.data_folder.read_dir().expect("a folder").count(), 0);
+                let tree = tree(&world.mount_point());
+                mounted.tear_down().expect("taken away");
+                tree
+            });
+            assert!(trees[0].iter().any(|(path, _)| path.starts_with(world.mount_point().join("age"))));
+            assert_eq!(trees[0], trees[1], "{name}");
+        }
+    });
+}
+
+#[test]
+fn memory() {
+    alone(|world| {
+        let asked = StorageSettings { device: Device::Tmpfs, size: 64 * MIB, mount: words(&["noatime", "huge=never"]), ..StorageSettings::default() };
+        let mounted = world.provision(&asked).expect("mounted");
+        assert_eq!(mounted.ineffective, Vec::<String>::new());
+        assert_eq!(mounted.durability.class, Class::LosesAll);
+        let space = nix::sys::statvfs::statvfs(&mounted.data_folder).expect("mounted");
+        assert_eq!(space.blocks() as u64 * space.fragment_size() as u64, 64 * MIB);
+        mounted.settle().expect("nothing to wait for");
+        mounted.tear_down().expect("taken away");
+        world.assert_nothing_mounted();
+    });
+}
+
+#[test]
+fn a_directory_gets_a_folder_of_its_own_and_is_left_as_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("diary"), "mine").expect("written");
+    // What a killed trial left goes, what a living one has stays.
+    std::fs::create_dir(folder.path().join("surefoot-trial-1-1")).expect("made");
+    let asked = StorageSettings { device: Device::Dir, path: Some(folder.path().into()), ..StorageSettings::default() };
+    let provision = || storage::provision(&asked, Path::new("/nowhere"), Path::new("/nowhere"), 7, &mut |_, _| {}).expect("made");
+    let (one, two) = (provision(), provision());
+    assert_ne!(one.data_folder, two.data_folder);
+    assert_eq!(folder.path().read_dir().expect("a folder").count(), 3);
+    std::fs::write(one.data_folder.join("file"), "data").expect("written");
+    assert!(one.facts.contains_key("mount_options"));
+    one.settle().expect("written out");
+    one.tear_down().expect("removed");
+    drop(two);
+    let left: Vec<_> = folder.path().read_dir().expect("a folder").flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["diary"]);
+}
+
+#[test]
+fn caches_are_dropped_by_root() {
+    alone(|_: &World| storage::drop_caches().expect("root may"));
+}
