@@ -71,12 +71,18 @@ pub(crate) fn clear_image(path: &Path, bytes: u64) -> Result<(LoopDevice, Cleare
         return Err(Error::Refused(Refusal::new(path, "is no plain file")));
     }
     image::verify(path, bytes)?;
-    if let Some(holder) = loop_device::lasting_holder(path) {
-        return Err(Error::Refused(Refusal::new(path, format!("is in use as /dev/{holder}"))));
-    }
+    refuse_used(path)?;
     let device = LoopDevice::attach(path)?;
     let cleared = Cleared { path: device.path.clone() };
     Ok((device, cleared))
+}
+
+/// Refuses an image that another process has attached.
+pub(crate) fn refuse_used(image: &Path) -> Result<(), Error> {
+    match loop_device::lasting_holder(image) {
+        Some(holder) => Err(Error::Refused(Refusal::new(image, format!("is in use as /dev/{holder}")))),
+        None => Ok(()),
+    }
 }
 
 /// Clears a block device, when it is nobody's and empty, or `wipe` is its very name.

@@ -5,11 +5,10 @@
 //! leaves no half image. Only a folder that carries the marker is ever written to.
 
 use crate::error::Error;
-use crate::fill::Noise;
+use crate::extents::{self, Content};
 use crate::settings::{Device, StorageSettings};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -17,8 +16,6 @@ use std::time::{Duration, Instant};
 
 /// Marks a folder whose images are ours to overwrite.
 const MARKER: &str = ".surefoot-images";
-
-const CHUNK_BYTES: usize = 4 << 20;
 
 /// File names of the images that a scenario needs, with their sizes in bytes. Scenarios of one size share them.
 #[must_use]
@@ -72,16 +69,16 @@ pub fn prepare_images(settings: &StorageSettings, folder: &Path) -> Result<Durat
     Ok(spent)
 }
 
-/// Makes an image file of so many bytes, allocated and written, or verifies the one that is there.
+/// Makes an image file of so many bytes, allocated and written; of one that is there, writes what a trial left unwritten.
 ///
 /// # Errors
-/// When there is too little space, the folder is not ours, or the existing image is not whole.
+/// When there is too little space, the folder is not ours, or the existing image has another size or is in use.
 pub fn prepare_image(image: &Path, bytes: u64) -> Result<Duration, Error> {
     let started = Instant::now();
     let folder = image.parent().expect("an image lies in a folder");
     claim(folder)?;
     if image.exists() {
-        verify(image, bytes)?;
+        restore(image, bytes)?;
         return Ok(started.elapsed());
     }
     let partial = image.with_extension("partial");
@@ -97,6 +94,31 @@ pub fn prepare_image(image: &Path, bytes: u64) -> Result<Duration, Error> {
     std::fs::rename(&partial, image).map_err(Error::file("rename", &partial))?;
     verify(image, bytes)?;
     Ok(started.elapsed())
+}
+
+/// Every trial starts from an image that is allocated and written, whatever discards and zeroing the last one did.
+fn restore(image: &Path, bytes: u64) -> Result<(), Error> {
+    let file = File::options().read(true).write(true).open(image).map_err(Error::file("open", image))?;
+    if file.metadata().map_err(Error::file("look at", image))?.len() == bytes {
+        let ranges = extents::unwritten(&file, image)?;
+        if !ranges.is_empty() {
+            crate::guard::refuse_used(image)?;
+            extents::write(&file, image, &ranges, &Content::Noise)?;
+        }
+    }
+    verify(image, bytes)
+}
+
+/// Writes what mkfs has zeroed without writing; `device` is the loop device on the image. Gives the bytes written.
+pub(crate) fn write_zeroed(image: &Path, device: &Path) -> Result<u64, Error> {
+    let file = File::open(image).map_err(Error::file("open", image))?;
+    let ranges = extents::unwritten(&file, image)?;
+    if !ranges.is_empty() {
+        // By the device and not the file, so that no second cache of the same blocks comes to be.
+        let target = File::options().write(true).open(device).map_err(Error::file("open", device))?;
+        extents::write(&target, device, &ranges, &Content::Zeros)?;
+    }
+    Ok(ranges.iter().map(|(_, length)| length).sum())
 }
 
 /// Refuses a folder that holds files and no marker; marks an empty one.
@@ -130,7 +152,7 @@ pub(crate) fn verify(image: &Path, expected: u64) -> Result<(), Error> {
 }
 
 fn write(path: &Path, bytes: u64) -> Result<(), Error> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(Error::file("create", path))?;
+    let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(Error::file("create", path))?;
     no_copy_on_write(&file);
     // First as a whole, so that it lies in few pieces; tmpfs and others that can't are written all the same.
     // SAFETY: a plain system call on an open file.
@@ -141,20 +163,7 @@ fn write(path: &Path, bytes: u64) -> Result<(), Error> {
         }
     }
     // Noise and not zeros: a virtual disk may leave zeros out, and the image would be sparse one floor below.
-    let mut noise = Noise::new(bytes);
-    let mut chunk = vec![0; CHUNK_BYTES];
-    let mut left = bytes;
-    while left > 0 {
-        let length = left.min(CHUNK_BYTES as u64) as usize;
-        noise.fill(&mut chunk[..length]);
-        file.write_all(&chunk[..length]).map_err(Error::file("write", path))?;
-        left -= length as u64;
-    }
-    file.sync_all().map_err(Error::file("flush", path))?;
-    // The page cache belongs to the trials.
-    // SAFETY: a plain system call on an open file.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
-    Ok(())
+    extents::write(&file, path, &[(0, bytes)], &Content::Noise)
 }
 
 /// On a host that copies on write (btrfs), each write to the image would allocate anew; others ignore or refuse the flag.
@@ -184,14 +193,24 @@ mod tests {
     }
 
     #[test]
-    fn a_sparse_or_short_image_is_not_taken_for_whole() {
+    fn an_image_of_another_size_is_not_taken() {
         let folder = tempfile::tempdir().expect("a folder");
         let image = folder.path().join("images/device.img");
         prepare_image(&image, MIB).expect("made");
-        assert!(matches!(prepare_image(&image, 2 * MIB), Err(Error::Image { bytes: MIB, expected: 0x20_0000, .. })));
+        let error = prepare_image(&image, 2 * MIB).expect_err("too short");
+        assert!(matches!(error, Error::Image { bytes: MIB, expected: 0x20_0000, .. }));
+        assert!(error.to_string().contains("is not a whole image: 1048576 bytes with"), "{error}");
+    }
+
+    #[test]
+    fn holes_of_an_image_are_written_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = folder.path().join("images/device.img");
+        prepare_image(&image, MIB).expect("made");
         File::options().write(true).open(&image).and_then(|file| file.set_len(2 * MIB)).expect("made longer");
-        let error = prepare_image(&image, 2 * MIB).expect_err("half of it is a hole");
-        assert!(error.to_string().contains("is not a whole image: 2097152 bytes with"), "{error}");
+        verify(&image, 2 * MIB).expect_err("half of it is a hole");
+        prepare_image(&image, 2 * MIB).expect("written");
+        verify(&image, 2 * MIB).expect("whole");
     }
 
     #[test]

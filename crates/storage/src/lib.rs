@@ -8,6 +8,7 @@ mod check;
 mod command;
 mod durability;
 mod error;
+mod extents;
 mod filesystems;
 mod fill;
 mod guard;

@@ -19,7 +19,7 @@ const LO_FLAGS_DIRECT_IO: u32 = 16;
 const TRIES_MAX: u32 = 100;
 
 /// A killed trial's mounts go within this time, and its loop device with them.
-const DETACH_SECONDS_MAX: u64 = 5;
+const DETACH_SECONDS_MAX: u64 = 3;
 
 /// `struct loop_info64`.
 #[repr(C)]

@@ -91,6 +91,7 @@ fn provision_by(settings: &StorageSettings, places: &Places, seed: u64, steps: &
     let devices = devices(settings, places, steps)?;
     if let Some(device) = &devices.device {
         steps.run("mkfs", || mkfs::make(settings, device, devices.log.as_ref()))?;
+        steps.run("write zeroed blocks", || write_zeroed(settings, &devices))?;
     }
     let source = devices.device.as_ref().map_or("tmpfs".into(), |device| device.path().to_string_lossy().into_owned());
     let log = devices.log.as_ref().map(|log| log.path().to_string_lossy().into_owned());
@@ -119,12 +120,13 @@ fn provision_by(settings: &StorageSettings, places: &Places, seed: u64, steps: &
     Ok(mounted)
 }
 
-/// The devices that were cleared, and what holds them attached.
+/// The devices that were cleared.
 #[derive(Debug, Default)]
 struct Devices {
     device: Option<Cleared>,
     log: Option<Cleared>,
-    attached: Vec<LoopDevice>,
+    /// Loop devices and their images.
+    attached: Vec<(LoopDevice, PathBuf)>,
     facts: Facts,
 }
 
@@ -158,8 +160,16 @@ fn attach(devices: &mut Devices, what: &str, bytes: u64, places: &Places, steps:
         let options = host.options.iter().chain(&host.super_options).cloned().collect::<Vec<_>>().join(",");
         devices.facts.insert(format!("{what}_image_on"), format!("{} ({options})", host.filesystem));
     }
-    devices.attached.push(device);
+    devices.attached.push((device, image));
     Ok(cleared)
+}
+
+/// A study about discards wants the image as they leave it.
+fn write_zeroed(settings: &StorageSettings, devices: &Devices) -> Result<(), Error> {
+    for (device, image) in devices.attached.iter().filter(|_| !settings.discard) {
+        image::write_zeroed(image, &device.path)?;
+    }
+    Ok(())
 }
 
 fn name_of(device: &Cleared) -> Option<String> {

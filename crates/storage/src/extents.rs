@@ -1,0 +1,166 @@
+//! Which parts of an image lie on the disk unwritten or not at all, and writing them.
+//!
+//! mkfs.ext4 and mkfs.xfs zero their journals by a request that a loop device turns into "these blocks are zero" on the
+//! host's filesystem, which then marks them unwritten. Left so, the first writes to the journal, during the measurement,
+//! would make the host convert and journal them: a cost of the image file, charged to the filesystems that zero most.
+
+use crate::error::Error;
+use crate::fill::Noise;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// `_IOWR('f', 11, struct fiemap)`, include/uapi/linux/fs.h.
+const FS_IOC_FIEMAP: libc::c_ulong = 0xC020_660B;
+const FIEMAP_FLAG_SYNC: u32 = 1;
+const FIEMAP_EXTENT_LAST: u32 = 1;
+const FIEMAP_EXTENT_UNWRITTEN: u32 = 0x800;
+
+/// Extents asked for at once.
+const EXTENTS: usize = 256;
+
+const CHUNK_BYTES: u64 = 4 << 20;
+
+/// `struct fiemap_extent`, include/uapi/linux/fiemap.h.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Extent {
+    logical: u64,
+    physical: u64,
+    length: u64,
+    reserved: [u64; 2],
+    flags: u32,
+    reserved_too: [u32; 3],
+}
+
+/// `struct fiemap` with room for its extents.
+#[repr(C)]
+struct Map {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped: u32,
+    room: u32,
+    reserved: u32,
+    extents: [Extent; EXTENTS],
+}
+
+/// A part of a file: first byte and length.
+pub(crate) type Range = (u64, u64);
+
+/// What to write where nothing was.
+pub(crate) enum Content {
+    /// As it reads now.
+    Zeros,
+    /// Nothing that a disk below could leave out.
+    Noise,
+}
+
+/// Holes and unwritten parts of a file; none where the filesystem does not tell (tmpfs).
+pub(crate) fn unwritten(file: &File, path: &Path) -> Result<Vec<Range>, Error> {
+    let bytes = file.metadata().map_err(Error::file("look at", path))?.len();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < bytes {
+        let map = match ask(file, at, bytes - at) {
+            Ok(map) => map,
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => return Ok(Vec::new()),
+            Err(error) => return Err(Error::file("ask for the extents of", path)(error)),
+        };
+        let extents = &map.extents[..map.mapped as usize];
+        for extent in extents {
+            if extent.logical > at {
+                found.push((at, extent.logical - at));
+            }
+            let (start, end) = (extent.logical.max(at), (extent.logical + extent.length).min(bytes));
+            if extent.flags & FIEMAP_EXTENT_UNWRITTEN != 0 && end > start {
+                found.push((start, end - start));
+            }
+            at = end.max(at);
+        }
+        if extents.last().is_none_or(|extent| extent.flags & FIEMAP_EXTENT_LAST != 0) {
+            break;
+        }
+    }
+    if at < bytes {
+        found.push((at, bytes - at));
+    }
+    Ok(found)
+}
+
+fn ask(file: &File, start: u64, length: u64) -> io::Result<Map> {
+    // SAFETY: plain integers, for which all zeros is a value.
+    let mut map: Map = unsafe { std::mem::zeroed() };
+    (map.start, map.length, map.flags, map.room) = (start, length, FIEMAP_FLAG_SYNC, EXTENTS as u32);
+    // SAFETY: the kernel writes at most `room` extents into the map.
+    match unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP as _, &mut map) } {
+        0 => Ok(map),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Writes the parts and forgets them from the page cache.
+pub(crate) fn write(target: &File, path: &Path, ranges: &[Range], content: &Content) -> Result<(), Error> {
+    let mut chunk = vec![0; CHUNK_BYTES as usize];
+    let mut noise = Noise::new(0);
+    for (start, length) in ranges {
+        let mut done = 0;
+        while done < *length {
+            let part = &mut chunk[..CHUNK_BYTES.min(length - done) as usize];
+            if let Content::Noise = content {
+                noise.fill(part);
+            }
+            target.write_all_at(part, start + done).map_err(Error::file("write", path))?;
+            done += part.len() as u64;
+        }
+    }
+    target.sync_all().map_err(Error::file("flush", path))?;
+    // The page cache belongs to the trials.
+    // SAFETY: a plain system call on an open file.
+    unsafe { libc::posix_fadvise(target.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_structures_have_their_sizes() {
+        assert_eq!(size_of::<Extent>(), 56);
+        assert_eq!(size_of::<Map>(), 32 + 56 * EXTENTS);
+    }
+
+    #[test]
+    fn holes_are_found_and_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("image");
+        let file = File::options().read(true).write(true).create_new(true).open(&path).expect("made");
+        file.set_len(10 << 20).expect("sized");
+        // More extents than one question takes.
+        for index in 0..300 {
+            file.write_all_at(&[1; 4096], index * 16384).expect("written");
+        }
+        let found = unwritten(&file, &path).expect("found");
+        assert_eq!(found.iter().map(|(_, length)| length).sum::<u64>(), (10 << 20) - 300 * 4096);
+        assert_eq!(found[0], (4096, 12288));
+        write(&file, &path, &found, &Content::Zeros).expect("written");
+        assert_eq!(unwritten(&file, &path).expect("none"), []);
+        let mut block = [0; 4096];
+        file.read_exact_at(&mut block, 16384).expect("readable");
+        assert_eq!(block, [1; 4096]);
+    }
+
+    #[test]
+    fn preallocated_is_unwritten() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("image");
+        let file = File::options().read(true).write(true).create_new(true).open(&path).expect("made");
+        // SAFETY: a plain system call on an open file.
+        assert_eq!(unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, 1 << 20) }, 0);
+        let bytes: u64 = unwritten(&file, &path).expect("found").iter().map(|(_, length)| length).sum();
+        assert_eq!(bytes, 1 << 20);
+    }
+}
