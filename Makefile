@@ -27,7 +27,8 @@ test: packages-test
 	cargo test --workspace --locked
 
 bench: packages-bench all
-	cargo bench --locked -p surefoot
+	cargo bench --locked -p workloads --bench block_io_against_fio
+	cargo bench --locked -p surefoot --bench cost
 
 clean:
 	cargo clean

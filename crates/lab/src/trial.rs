@@ -67,7 +67,7 @@ fn conduct(spec: &TrialSpec, work: &Work, out: &mut Out<impl Write>) -> Result<(
         out.say(&Record::Step { name: name.into(), seconds });
     })
     .map_err(|error| Stopped::at("provision")(error.into()))?;
-    let result = on_storage(spec, work, &settings, kind, &mounted, started, out);
+    let result = on_storage(spec, work, kind, &mounted, started, out);
     let torn = Instant::now();
     let teardown = mounted.tear_down().map_err(|error| Stopped::at("tear down")(error.into()));
     out.say(&Record::Step { name: "tear down".into(), seconds: torn.elapsed().as_secs_f64() });
@@ -78,13 +78,12 @@ fn conduct(spec: &TrialSpec, work: &Work, out: &mut Out<impl Write>) -> Result<(
 fn on_storage(
     spec: &TrialSpec,
     work: &Work,
-    settings: &StorageSettings,
     kind: &'static Kind,
     mounted: &Mounted,
     started: Instant,
     out: &mut Out<impl Write>,
 ) -> Result<(), Stopped> {
-    let durability = storage::durability(settings).and((kind.durability)(&spec.parameters));
+    let durability = mounted.durability.clone().and((kind.durability)(&spec.parameters));
     out.say(&Record::Provisioned(Provisioned {
         facts: mounted.facts.clone(),
         commands: mounted.commands.clone(),

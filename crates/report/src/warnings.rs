@@ -223,7 +223,7 @@ fn about_runs(counting: &Counting) -> Vec<Warning> {
     if shortest < RUN_SECONDS_MIN {
         list.push(Warning::ShortRuns { seconds: shortest });
     }
-    let busiest = runs().filter_map(|run| Some((run, *run.metrics.get("client_cpu_share")?))).max_by(|a, b| a.1.total_cmp(&b.1));
+    let busiest = runs().filter_map(|run| Some((run, *run.metrics.get("driver_cpu_cores")?))).max_by(|a, b| a.1.total_cmp(&b.1));
     if let Some((run, cores)) = busiest.filter(|(_, cores)| *cores > CLIENT_CORES_MAX) {
         let scenario = counting.trials[&run.trial].scenario.clone();
         list.push(Warning::ClientBusy { cores, scenario });
@@ -233,14 +233,14 @@ fn about_runs(counting: &Counting) -> Vec<Warning> {
 
 /// The fullest filesystem against the memory of its trial, or of the machine.
 fn fits_in_memory(counting: &Counting, contents: &Contents) -> Option<Warning> {
-    let machine = contents.sessions.last()?.machine.get("memory bytes").and_then(|bytes| bytes.parse::<f64>().ok());
+    let machine = contents.sessions.last()?.machine.get("memory_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
     let limits: BTreeMap<&str, f64> = contents
         .scenarios
         .iter()
         .filter_map(|scenario| Some((scenario.label.as_str(), scenario.settings["memory_bytes"].as_f64().or(machine)?)))
         .collect();
     let share = |run: &RunRow| {
-        let used = run.metrics.get("filesystem_used_bytes")?;
+        let used = run.metrics.get("space_used_bytes")?;
         Some(used / limits.get(counting.trials[&run.trial].scenario.as_str())?)
     };
     let largest = counting.runs.values().flatten().filter_map(|run| share(run)).max_by(f64::total_cmp)?;

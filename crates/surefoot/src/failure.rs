@@ -10,6 +10,9 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use study::Problem;
 
+/// More than a person mends in one go; the rest is counted.
+const PROBLEMS_SHOWN_MAX: usize = 30;
+
 /// How surefoot ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -94,7 +97,12 @@ impl Failure {
     pub fn render(&self, colour: bool) -> String {
         match self {
             Failure::Study { origin, text, problems } => {
-                problems.iter().map(|problem| study_problem(origin, text, problem, colour)).collect::<Vec<_>>().join("\n")
+                let shown = problems.iter().take(PROBLEMS_SHOWN_MAX);
+                let mut out = shown.map(|problem| study_problem(origin, text, problem, colour)).collect::<Vec<_>>().join("\n");
+                if problems.len() > PROBLEMS_SHOWN_MAX {
+                    let _ = writeln!(out, "\n… and {} more problems", problems.len() - PROBLEMS_SHOWN_MAX);
+                }
+                out
             }
             Failure::Other { error, hint, .. } => chain(error, hint.as_deref(), colour),
         }

@@ -1,5 +1,6 @@
-//! Ctrl-C and SIGTERM: the one global, a flag that everything that waits looks at.
+//! Signals: Ctrl-C and SIGTERM set the one global, a flag that everything that waits looks at.
 
+use crate::cli::Command;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,5 +21,16 @@ pub fn catch() {
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
         // SAFETY: the handler only touches an atomic and calls `_exit`.
         unsafe { sigaction(signal, &action) }.expect("SIGINT and SIGTERM can be caught");
+    }
+}
+
+/// Verbs that only print end quietly when their reader goes (`surefoot schema | head`), as any filter does. Those that talk to
+/// other processes must not: a trial that died is news, not the end.
+pub fn quiet_on_closed_pipe(command: &Command) {
+    let talks = matches!(command, Command::Run(_) | Command::Resume(_) | Command::SelfTest(_) | Command::Trial(_) | Command::Worker(_));
+    if !talks {
+        let action = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+        // SAFETY: restores the kernel's own handling.
+        unsafe { sigaction(Signal::SIGPIPE, &action) }.expect("SIGPIPE can be handled");
     }
 }

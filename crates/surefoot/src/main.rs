@@ -15,7 +15,9 @@ use cli::{Command, Surefoot};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let result = match Surefoot::parse().command {
+    let command = Surefoot::parse().command;
+    interrupt::quiet_on_closed_pipe(&command);
+    let result = match command {
         Command::Run(args) => verbs::run::run(&args),
         Command::Resume(args) => verbs::run::resume(&args),
         Command::Plan(args) => verbs::plan::run(&args),

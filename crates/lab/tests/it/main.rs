@@ -153,7 +153,7 @@ fn another_study_or_machine_is_refused() {
     assert_eq!(finished(&results).len(), 4);
     let mut moved = session(&more);
     let mut facts = observe::machine::facts();
-    facts.insert("kernel release".into(), "of another day".into());
+    facts.insert("kernel".into(), "of another day".into());
     moved.machine = facts;
     // The simulated machine's facts have no kernel: whatever is identity there must differ here.
     let refused = resume::open(&results, &plan(&more), &moved).err();

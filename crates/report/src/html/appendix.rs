@@ -37,12 +37,12 @@ pub fn machine_line(input: &Input) -> String {
     let fact = |name: &str| session.machine.get(name);
     let gibibytes = |bytes: &String| bytes.parse::<f64>().ok().map(|bytes| format!("{} GiB memory", figure(bytes / 1_073_741_824.0)));
     let found = [
-        fact("cpu model").cloned(),
-        fact("cpu count").map(|count| format!("{count} CPUs")),
-        fact("hypervisor").filter(|kind| *kind != "none").cloned(),
-        fact("memory bytes").and_then(gibibytes),
-        fact("kernel release").map(|release| format!("Linux {release}")),
-        fact("disk model").or(fact("disk device")).cloned(),
+        fact("cpu_model").cloned(),
+        fact("cpus").map(|count| format!("{count} CPUs")),
+        fact("hypervisor").filter(|kind| *kind != "none").map(|_| "virtual".to_string()),
+        fact("memory_bytes").and_then(gibibytes),
+        fact("kernel").map(|release| format!("Linux {release}")),
+        fact("device_model").or(fact("device")).cloned(),
     ];
     let found: Vec<String> = found.into_iter().flatten().collect();
     if found.is_empty() { "machine facts are listed below".into() } else { found.join(" · ") }

@@ -101,11 +101,11 @@ pub fn contents(table: &Table) -> Contents {
 
 fn session() -> Session {
     let facts = [
-        ("cpu model", "AMD EPYC 7763 64-Core Processor"),
-        ("cpu count", "2"),
-        ("memory bytes", "25282367488"),
-        ("kernel release", "6.12.9"),
-        ("disk device", "vda"),
+        ("cpu_model", "AMD EPYC 7763 64-Core Processor"),
+        ("cpus", "2"),
+        ("memory_bytes", "25282367488"),
+        ("kernel", "6.12.9"),
+        ("device", "vda"),
         ("mkfs.xfs", "mkfs.xfs version 6.1.0"),
     ];
     Session {

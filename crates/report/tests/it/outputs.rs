@@ -37,7 +37,7 @@ fn two_results_are_compared_scenario_by_scenario() {
     };
     let a = fixture::input(&table(1.0, ["ext4", "xfs"]));
     let mut b = fixture::input(&table(1.2, ["ext4", "btrfs"]));
-    b.contents.sessions[0].machine.insert("kernel release".into(), "6.13.0".into());
+    b.contents.sessions[0].machine.insert("kernel".into(), "6.13.0".into());
     b.contents.study.hash = "0".into();
     let text = report::compare(&a, &b);
     for expected in ["kernel release: 6.12.9 → 6.13.0", "The studies differ", "1.200 [1.", "better", "Only in A: xfs", "Only in B: btrfs"] {

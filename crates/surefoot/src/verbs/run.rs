@@ -33,6 +33,7 @@ pub fn resume(args: &RunArgs) -> Result<Status, Failure> {
 fn conduct(args: &RunArgs, mut loaded: Loaded) -> Result<Status, Failure> {
     interrupt::catch();
     leave_out_missing(&mut loaded, args.skip_missing)?;
+    ask_guard(&loaded.plan)?;
     let work = Work::open(&loaded.work).map_err(|error| {
         Failure::new(Status::Fault, error).hint("name an empty or a new folder with --work DIR")
     })?;
@@ -98,6 +99,23 @@ fn leave_out_missing(loaded: &mut Loaded, skip: bool) -> Result<(), Failure> {
     loaded.plan.leave_out(&missing.iter().map(|(label, _)| label.clone()).collect::<Vec<_>>());
     if loaded.plan.scenarios.is_empty() {
         return Err(Failure::new(Status::Missing, anyhow!("no scenario is left")));
+    }
+    Ok(())
+}
+
+/// A device that must not be formatted is refused before the first trial, not found out in it.
+fn ask_guard(plan: &study::Plan) -> Result<(), Failure> {
+    for scenario in &plan.scenarios {
+        storage::check_device(&StorageSettings::from_map(&scenario.storage)).map_err(|error| {
+            let status = if error.is_refusal() { Status::Refused } else { Status::Fault };
+            let hint = std::error::Error::source(&error)
+                .and_then(|source| source.downcast_ref::<storage::Refusal>())
+                .and_then(|refusal| refusal.hint.clone());
+            match hint {
+                Some(hint) => Failure::new(status, error).hint(hint),
+                None => Failure::new(status, error),
+            }
+        })?;
     }
     Ok(())
 }

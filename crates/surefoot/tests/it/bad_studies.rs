@@ -57,7 +57,7 @@ fn empty_factor() {
 fn a_billion_scenarios_are_counted_not_made() {
     let mut text = small_study(&["ext4"], 1).replace("[storage]", "@@[storage]");
     let levels: Vec<String> = (1..=1000).map(|n| n.to_string()).collect();
-    let factors = ["threads", "table_size", "tables"]
+    let factors = ["threads", "range_size", "tables"]
         .map(|name| format!("\"workload.oltp.{name}\" = [{}]\n", levels.join(",")))
         .concat();
     text = text.replace("@@", &factors);

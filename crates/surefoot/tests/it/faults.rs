@@ -50,10 +50,14 @@ fn a_killed_trial_is_a_hole_and_the_rest_goes_on() {
     assert_eq!(finished(&world, "small.surefoot"), 6);
 }
 
-/// The direct child of the conductor: the trial's outermost process.
+/// The trial's outermost process: the child of the conductor that runs the verb `trial`.
 fn trial_process(conductor: u32) -> Option<i32> {
     let children = std::fs::read_to_string(format!("/proc/{conductor}/task/{conductor}/children")).ok()?;
-    children.split_whitespace().next()?.parse().ok()
+    let is_trial = |pid: &&str| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).nth(1) == Some(b"trial")
+    };
+    children.split_whitespace().find(is_trial)?.parse().ok()
 }
 
 #[test]
@@ -70,7 +74,7 @@ fn interrupted_once_it_records_tears_down_and_says_how_to_go_on() {
     assert!(!said.stderr.contains("FAILED"), "{}", said.stderr);
     world.assert_nothing_left();
     world.surefoot(&["status", "small.surefoot"]).status(0).says("interrupted");
-    world.surefoot(&["resume", "small.toml", "--set", "workload.oltp.time=2s", "--quiet"]).status(2).says("holds the study");
+    world.surefoot(&["resume", "small.toml", "--set", "workload.oltp.time=1s", "--quiet"]).status(2).says("holds the study");
     world.surefoot(&["resume", "small.toml", "--quiet"]).status(0);
     assert_eq!(finished(&world, "small.surefoot"), 6);
 }
@@ -167,4 +171,25 @@ fn a_folder_that_is_not_ours_is_left_alone() {
     world.surefoot(&["run", "small.toml", "--work", "precious"]).status(1).says("not made by surefoot");
     world.surefoot(&["clean", "--work", "precious"]).status(4);
     assert!(Path::new(&precious.join("letter")).exists());
+}
+
+#[test]
+fn a_device_with_data_is_refused_before_the_first_trial() {
+    let world = World::new();
+    let image = world.write("image", vec![0; 64 << 20]);
+    let run = |program: &str, arguments: &[&str]| {
+        let output = std::process::Command::new(program).args(arguments).output().expect("it is installed");
+        assert!(output.status.success(), "{program}: {output:?}");
+        String::from_utf8_lossy(&output.stdout).trim().to_string()
+    };
+    run("mkfs.ext4", &["-q", image.to_str().expect("a path")]);
+    let device = run("losetup", &["-f", "--show", image.to_str().expect("a path")]);
+    let study = small_study(&["ext4"], 1).replace("device = \"loop\"", &format!("device = \"block\"\npath = {device:?}")).replace("size = \"320MiB\"\n", "");
+    world.write("block.toml", study);
+    let refused = world.surefoot(&["run", "block.toml"]);
+    let before = std::fs::read(&image).expect("the image");
+    run("losetup", &["-d", &device]);
+    refused.status(4).says("ext4").says(&device);
+    assert!(!world.path().join("small.surefoot").exists());
+    assert_eq!(before[0x438..0x43a], [0x53, 0xef], "the filesystem is still there");
 }

@@ -1,0 +1,143 @@
+//! What surefoot itself costs: `cargo bench -p surefoot` prints (b), (c) and (d) of `make bench`; (a) is
+//! `cargo bench -p workloads`. Ratios of things measured in the same run; no test hangs on them. `-- --test` takes small inputs.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+fn main() {
+    let small = std::env::args().any(|argument| argument == "--test");
+    let folder = tempfile::Builder::new().prefix("surefoot-bench-").tempdir_in("/var/tmp").expect("a folder on the disk");
+    driver(small);
+    provisioning(folder.path(), small);
+    measured_share(folder.path(), small);
+    report(small);
+}
+
+/// (b) The OLTP driver without SQLite against the whole, CPU time of the thread; three pairs.
+fn driver(small: bool) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let transactions = if small { 200 } else { 5000 };
+    let mut shares: Vec<f64> = (0..3)
+        .map(|pair| {
+            let folder = folder.path().join(pair.to_string());
+            std::fs::create_dir(&folder).expect("a folder");
+            let cost = workloads::oltp::driver_cost(&folder, transactions).expect("SQLite works");
+            cost.driver_seconds_per_transaction / cost.whole_seconds_per_transaction
+        })
+        .collect();
+    shares.sort_by(f64::total_cmp);
+    println!("(b) OLTP driver without SQLite: {:.1} % of a transaction's CPU time (median of 3; goal: at most 10 %)", shares[1] * 100.0);
+}
+
+/// (c) From the start of a trial to its first load, on a 4 GiB loop device.
+fn provisioning(folder: &Path, small: bool) {
+    let size = if small { "512MiB" } else { "4GiB" };
+    let study = format!(
+        "name = \"provisioning\"\nquestion = \"How long until the first load?\"\n[factors]\n\"storage.filesystem\" = [\"ext2\", \"ext3\", \"ext4\", \"xfs\", \"btrfs\"]\n\
+         [storage]\nsize = \"{size}\"\n[workload.null]\ntime = \"100ms\"\n[design]\nrounds_min = 3\nrounds_max = 3\nwarm_up_runs = 0\ncontrol = false\n"
+    );
+    std::fs::write(folder.join("provisioning.toml"), study).expect("a study file");
+    surefoot(folder, &["run", "provisioning.toml", "--quiet"]);
+    let json = surefoot(folder, &["report", "provisioning.surefoot", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("a report is JSON");
+    for filesystem in ["ext2", "ext3", "ext4", "xfs", "btrfs"] {
+        let of = json["ledger"]["trials"].as_array().expect("trials").iter().filter(|trial| trial["scenario"] == filesystem);
+        let mut seconds: Vec<f64> = of.filter_map(|trial| step(trial, "trial start to first load")).collect();
+        seconds.sort_by(f64::total_cmp);
+        println!("(c) {filesystem:5} on {size}: {:.2} s from trial start to first load (median of {})", seconds[seconds.len() / 2], seconds.len());
+    }
+}
+
+fn step(trial: &serde_json::Value, name: &str) -> Option<f64> {
+    trial["steps"].as_array()?.iter().find(|step| step[0] == name)?[1].as_f64()
+}
+
+/// (c) How much of `quick`'s time is measurement, from its first trial to its last.
+fn measured_share(folder: &Path, small: bool) {
+    let rounds = if small { "1" } else { "3" };
+    surefoot(folder, &["run", "quick", "--quiet", "--rounds", rounds]);
+    let json: serde_json::Value = serde_json::from_str(&surefoot(folder, &["report", "quick.surefoot", "--json"])).expect("JSON");
+    let trials = json["ledger"]["trials"].as_array().expect("trials");
+    let moment = |trial: &serde_json::Value, name: &str| trial[name].as_f64().expect("a moment");
+    let wall = moment(trials.last().expect("a trial"), "ended") - moment(&trials[0], "started");
+    let sum = |measured_only: bool| -> f64 {
+        let runs = json["ledger"]["runs"].as_array().expect("runs").iter();
+        runs.filter(|run| !measured_only || run["warm_up"] == false).filter_map(|run| run["seconds"].as_f64()).sum()
+    };
+    let (measured, loaded) = (sum(true) / wall * 100.0, sum(false) / wall * 100.0);
+    println!("(c) quick: {measured:.0} % of its time is measurement, {loaded:.0} % with warm-ups (goal: at least 70 %)");
+}
+
+/// (d) A report over 100,000 runs: time and peak memory of the whole process.
+fn report(small: bool) {
+    let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
+    let path = folder.path().join("large.surefoot");
+    let runs = if small { 1000 } else { 100_000 };
+    synthetic(&path, runs);
+    let started = Instant::now();
+    let output = Command::new("/usr/bin/time")
+        .args(["-f", "%M", env!("CARGO_BIN_EXE_surefoot"), "report"])
+        .arg(&path)
+        .args(["--html", "/dev/null"])
+        .output()
+        .expect("the package `time` is installed");
+    let seconds = started.elapsed().as_secs_f64();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let peak: f64 = said.lines().last().and_then(|line| line.trim().parse().ok()).unwrap_or_else(|| panic!("{said}"));
+    println!("(d) report over {runs} runs: {seconds:.1} s, {:.0} MB at its peak (goal: 5 s, 500 MB)", peak * 1024.0 / 1e6);
+}
+
+/// Twenty scenarios in fifty rounds, the rest are runs of a trial; each run with sixty metrics.
+fn synthetic(path: &Path, runs: u32) {
+    use ledger::model::{AnalysisSettings, Scenario, StudyRecord, TrialState};
+    use observe::metric::{Direction, Metric};
+    let (scenarios, rounds) = (20_u32, 50_u32.min(runs / 20));
+    let mut writer = ledger::Writer::create_or_open(path).expect("a new ledger");
+    let label = |index: u32| format!("scenario {index}");
+    let analysis = AnalysisSettings { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: rounds };
+    let study = StudyRecord {
+        name: "large".into(),
+        question: "How long does a report take?".into(),
+        text: String::new(),
+        overrides: Vec::new(),
+        hash: String::new(),
+        seed: 1,
+        surefoot_version: String::new(),
+        created: 0.0,
+        baseline: label(0),
+        analysis,
+    };
+    let scenario = |index: u32| Scenario {
+        label: label(index),
+        levels: [("factor".to_string(), label(index))].into(),
+        workload: "oltp".into(),
+        primary_metric: "metric_0".into(),
+        control: false,
+        durability: observe::durability::Durability::full(),
+        settings: serde_json::Value::Null,
+    };
+    writer.set_study(&study, &(0..scenarios).map(scenario).collect::<Vec<_>>()).expect("written");
+    writer.begin_session(&std::collections::BTreeMap::new(), 0.0).expect("written");
+    let metrics: Vec<Metric> = (0..60).map(|index| Metric::named(format!("metric_{index}"), "1/s".into(), Direction::More)).collect();
+    for round in 0..rounds {
+        for position in 0..scenarios {
+            let id = writer.begin_trial(&label(position), round, position, 1, 0.0).expect("written");
+            for number in 0..runs / rounds / scenarios {
+                // Any figures will do, as long as they vary.
+                let value = |index: usize| 1000.0 + f64::from((round * 7 + position * 13 + number * 3) % 31) + index as f64;
+                let measured = metrics.iter().enumerate().map(|(index, metric)| metric.at(value(index))).collect();
+                let run = observe::record::Run { run: number, seconds: 10.0, metrics: measured, ..Default::default() };
+                writer.run(id, &run).expect("written");
+            }
+            writer.finish_trial(id, TrialState::Finished, None, 1.0).expect("written");
+        }
+    }
+    writer.end_session("all rounds are done", 2.0).expect("written");
+}
+
+fn surefoot(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_surefoot")).args(arguments).current_dir(folder).output().expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
