@@ -40,7 +40,15 @@ pub fn lay_out(job: &BlockIo, interrupted: &AtomicBool) -> Result<(), Error> {
             piece.clear();
         }
     }
-    file.sync_all().map_err(|source| Error::file("flush", &job.path, source))
+    file.sync_all().map_err(|source| Error::file("flush", &job.path, source))?;
+    // Direct I/O to a block that is cached has to drop it from the cache first, which is not to be measured.
+    if job.direct { forget_cached(job, &file) } else { Ok(()) }
+}
+
+/// Asks the kernel to drop its cached copy. A hint: tmpfs keeps its own.
+fn forget_cached(job: &BlockIo, file: &File) -> Result<(), Error> {
+    posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)
+        .map_err(|errno| Error::file("drop the cached copy of", &job.path, errno.into()))
 }
 
 /// What [`lay_out`] leaves; nothing where blocks are not verified.
@@ -71,8 +79,7 @@ pub fn flush(path: &Path) -> Result<f64, Error> {
 pub fn verify(job: &BlockIo, serials: &[u64], interrupted: &AtomicBool) -> Result<(), Error> {
     flush(&job.path)?;
     let mut file = File::open(&job.path).map_err(|source| Error::file("open", &job.path, source))?;
-    posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)
-        .map_err(|errno| Error::file("drop the cached copy of", &job.path, errno.into()))?;
+    forget_cached(job, &file)?;
     let blocks_at_once = (PIECE_BYTES / job.block_size).max(1);
     let mut buffer = vec![0; blocks_at_once * job.block_size];
     let mut number = 0;

@@ -1,4 +1,8 @@
-//! Many I/Os in flight, by `io_uring`: one system call submits all that are ready and waits for the next to end.
+//! Many I/Os in flight, by `io_uring`.
+//!
+//! Each I/O is submitted by a call of its own. One call for all that are ready costs a fifth less CPU time, but then the
+//! device gets them in bursts and idles in between: on a virtio disk at depth 16 that was 0.83 of fio's I/Os per second,
+//! against 1.09 with single submissions at 0.85 of its CPU time (medians of 7 pairs).
 
 use super::drive::Load;
 use super::file::Aligned;
@@ -28,15 +32,15 @@ pub fn run(load: &mut Load, file: &File) -> Result<(), Error> {
             result = load.flush(file);
             goes_on = result.is_ok();
         }
+        let mut entered = Ok(());
         if goes_on {
-            flight.start_all(load, &mut ring);
+            entered = flight.start_all(load, &mut ring);
         }
         if flight.in_flight == 0 {
             return result;
         }
-        if let Err(source) = ring.submit_and_wait(1)
-            && source.kind() != io::ErrorKind::Interrupted
-        {
+        entered = entered.and_then(|()| interrupted_is_fine(|| ring.submit_and_wait(1)));
+        if let Err(source) = entered {
             // The ring itself is broken: nothing more can be waited for, and the buffers must outlive the process.
             std::mem::forget(flight);
             return Err(Error::file("submit I/O to", &load.job.path, source));
@@ -48,14 +52,19 @@ pub fn run(load: &mut Load, file: &File) -> Result<(), Error> {
     }
 }
 
-/// Completions are handled where we wait for them (Linux 6.1), which saves interrupts; an older kernel gets a plain ring.
+/// Completions are handled when this thread enters the kernel anyway, which saves interrupts (Linux 5.19); an older
+/// kernel gets a plain ring.
 fn ring(depth: u32) -> io::Result<IoUring> {
     let entries = depth.next_power_of_two();
-    IoUring::builder()
-        .setup_single_issuer()
-        .setup_defer_taskrun()
-        .build(entries)
-        .or_else(|_| IoUring::new(entries))
+    IoUring::builder().setup_coop_taskrun().build(entries).or_else(|_| IoUring::new(entries))
+}
+
+/// A signal is no error: what was not submitted is by the next call.
+fn interrupted_is_fine(call: impl FnOnce() -> io::Result<usize>) -> io::Result<()> {
+    match call() {
+        Err(source) if source.kind() != io::ErrorKind::Interrupted => Err(source),
+        _ => Ok(()),
+    }
 }
 
 /// One I/O's buffer and what it is doing.
@@ -85,30 +94,28 @@ impl Flight {
     }
 
     /// Starts an I/O in every idle slot, or as many as may come before the next flush.
-    fn start_all(&mut self, load: &mut Load, ring: &mut IoUring) {
-        if self.idle.is_empty() {
-            return;
-        }
-        let began = Instant::now();
+    fn start_all(&mut self, load: &mut Load, ring: &mut IoUring) -> io::Result<()> {
         let until_flush = match load.job.fdatasync_ios {
             0 => usize::MAX,
             between => (between - (self.started % between)) as usize,
         };
         // With `in_flight` above 0 a flush may be due already, when the last write before it has been started.
         if until_flush as u64 == load.job.fdatasync_ios && self.in_flight > 0 {
-            return;
+            return Ok(());
         }
         for _ in 0..self.idle.len().min(until_flush) {
             let block = self.free_block(load);
             let index = self.idle.pop().expect("as many as are idle");
             let slot = &mut self.slots[index];
-            (slot.block, slot.began) = (block, began);
+            (slot.block, slot.began) = (block, Instant::now());
             let entry = entry(load, slot, block).user_data(index as u64);
             // SAFETY: the buffer lives in `self.slots` until its completion is seen, and the file until `run` returns.
             unsafe { ring.submission().push(&entry) }.expect("the ring has an entry for each slot");
             self.in_flight += 1;
             self.started += 1;
+            interrupted_is_fine(|| ring.submit())?;
         }
+        Ok(())
     }
 
     /// The next block; with checksums, one that is not in flight, because of two writes at a time to one block either
