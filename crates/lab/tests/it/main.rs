@@ -89,7 +89,9 @@ fn every_scenario_once_a_round_until_the_rounds_are_done() {
     let folder = tempfile::tempdir().expect("a folder");
     let results = folder.path().join("s.surefoot");
     let text = text(&["ext4", "xfs"], "rounds_min = 4\nrounds_max = 4");
-    let summary = run(&text, &mut machine(), &results);
+    let mut noisy = machine();
+    noisy.noise = 0.3;
+    let summary = run(&text, &mut noisy, &results);
     assert_eq!(summary, Summary { stop: Stop::RoundsMax, failed: 0 });
     assert_eq!(finished(&results).len(), 3 * 4, "two filesystems and the control");
 }

@@ -40,7 +40,7 @@ fn two_results_are_compared_scenario_by_scenario() {
     b.contents.sessions[0].machine.insert("kernel".into(), "6.13.0".into());
     b.contents.study.hash = "0".into();
     let text = report::compare(&a, &b);
-    for expected in ["kernel release: 6.12.9 → 6.13.0", "The studies differ", "1.200 [1.", "better", "Only in A: xfs", "Only in B: btrfs"] {
+    for expected in ["kernel: 6.12.9 → 6.13.0", "The studies differ", "1.200 [1.", "better", "Only in A: xfs", "Only in B: btrfs"] {
         assert!(text.contains(expected), "{expected} in {text}");
     }
     assert!(report::compare_html(&a, &b).contains("Only in B: btrfs"));
