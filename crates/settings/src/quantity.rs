@@ -1,4 +1,12 @@
 //! Values with a unit, as people write them: `"4GiB"`, `"30s"`, `"2%"`.
+//!
+//! ```
+//! use settings::quantity::{format_bytes, parse_bytes, parse_seconds};
+//! assert_eq!(parse_bytes("1.5 KiB"), Some(1536));
+//! assert_eq!(parse_seconds("2min"), Some(120.0));
+//! assert_eq!(parse_bytes("4"), None, "a number has no unit");
+//! assert_eq!(format_bytes(1536), "1.5KiB");
+//! ```
 
 /// Units of bytes: binary (`KiB`) and decimal (`KB`) spelled as IEC 80000-13 and SI do.
 const BYTE_UNITS: &[(&str, u64)] = &[
@@ -14,6 +22,7 @@ const BYTE_UNITS: &[(&str, u64)] = &[
     ("B", 1),
 ];
 
+/// Units of time. Two minutes and a half are `150s` or `2.5min`: one number, one unit.
 const SECOND_UNITS: &[(&str, f64)] = &[("us", 1e-6), ("ms", 1e-3), ("min", 60.0), ("h", 3600.0), ("s", 1.0)];
 
 /// Bytes of `"4GiB"`, `"512 MiB"`, `"4096B"`; a bare number has no unit and is refused.
@@ -64,10 +73,26 @@ pub fn format_seconds(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {
         0..60 => format!("{whole}s"),
-        60..3600 if whole % 60 == 0 => format!("{}min", whole / 60),
+        60..3600 if whole.is_multiple_of(60) => format!("{}min", whole / 60),
         60..3600 => format!("{}min {}s", whole / 60, whole % 60),
         _ => format!("{}h {}min", whole / 3600, whole % 3600 / 60),
     }
+}
+
+/// A fraction as a percentage, without the noise of floating point: `0.07` is `7%`.
+#[must_use]
+pub fn format_percent(fraction: f64) -> String {
+    format!("{}%", (fraction * 1e8).round() / 1e6)
+}
+
+/// Names of the units of bytes, for patterns and help.
+pub fn byte_units() -> impl Iterator<Item = &'static str> {
+    BYTE_UNITS.iter().map(|(name, _)| *name)
+}
+
+/// Names of the units of time, for patterns and help.
+pub fn second_units() -> impl Iterator<Item = &'static str> {
+    SECOND_UNITS.iter().map(|(name, _)| *name)
 }
 
 fn split_unit(text: &str) -> Option<(f64, &str)> {

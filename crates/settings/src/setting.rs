@@ -62,7 +62,7 @@ pub struct Setting {
     pub name: &'static str,
     /// What it may be.
     pub kind: Kind,
-    /// Default as a study file would write it (JSON: `"\"4GiB\""` is written `4GiB` for text kinds); none: absent.
+    /// Default as a study file would write it, texts without their quotes: `4GiB`, `6`, `[]`; none: absent.
     pub default: Option<&'static str>,
     /// One or two sentences: what it does, and what it does to the answer.
     pub help: &'static str,
@@ -96,14 +96,23 @@ impl Setting {
     /// When the table's own default does not pass its own check: a mistake in the table.
     #[must_use]
     pub fn default_value(&self) -> Value {
-        let Some(text) = self.default else { return Value::Null };
-        let written = match self.kind {
+        let Some(written) = self.default_written() else { return Value::Null };
+        self.check(&written).expect("a default in the table passes its own check")
+    }
+
+    /// The default as a study file would write it: `"4GiB"`, `6`, `true`.
+    ///
+    /// # Panics
+    /// When the table's own default is not a value of its kind: a mistake in the table.
+    #[must_use]
+    pub fn default_written(&self) -> Option<Value> {
+        let text = self.default?;
+        Some(match self.kind {
             Kind::Integer { .. } | Kind::Number { .. } | Kind::Boolean | Kind::IntegerList | Kind::TextList | Kind::Table => {
                 serde_json::from_str(text).expect("a default in the table is valid JSON")
             }
-            _ => Value::String(text.to_string()),
-        };
-        self.check(&written).expect("a default in the table passes its own check")
+            Kind::Bytes { .. } | Kind::Seconds { .. } | Kind::Percent { .. } | Kind::Choice(_) | Kind::Text => Value::from(text),
+        })
     }
 }
 
@@ -111,7 +120,7 @@ impl Kind {
     /// What is allowed, in words, for messages and help.
     #[must_use]
     pub fn allowed(&self) -> String {
-        use crate::quantity::{format_bytes, format_seconds};
+        use crate::quantity::{format_bytes, format_percent, format_seconds};
         match *self {
             Kind::Bytes { min, max: u64::MAX } => {
                 format!("a size of {} or more, with its unit, like \"4GiB\"", format_bytes(min))
@@ -125,7 +134,9 @@ impl Kind {
             Kind::Seconds { min, max } => {
                 format!("a time from {} to {}, like \"30s\" or \"5min\"", format_seconds(min), format_seconds(max))
             }
-            Kind::Percent { min, max } => format!("a share from {}% to {}%, like \"2%\"", min * 100.0, max * 100.0),
+            Kind::Percent { min, max } => {
+                format!("a share from {} to {}, like \"2%\"", format_percent(min), format_percent(max))
+            }
             Kind::Integer { min, max: i64::MAX } => format!("a whole number of {min} or more"),
             Kind::Integer { min, max } => format!("a whole number from {min} to {max}"),
             Kind::Number { min, max } if max == f64::MAX => format!("a number of {min} or more"),
@@ -170,11 +181,21 @@ impl Kind {
     }
 }
 
-/// The name most like `found`, when one is like enough to be what was meant (Jaro-Winkler above 0.75).
+/// The name most like `found`, when one is like enough to be what was meant: one slip of the finger away (a letter too few,
+/// too many, wrong, or two exchanged), or above 0.8 by Jaro and Winkler.
+///
+/// ```
+/// assert_eq!(settings::nearest_name("xsf", ["ext4", "xfs"].into_iter()), Some("xfs"));
+/// assert_eq!(settings::nearest_name("zebra", ["ext4", "xfs"].into_iter()), None);
+/// ```
 pub fn nearest_name<'a>(found: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let likeness = |name: &str| {
+        let slip = found.chars().count() > 1 && strsim::osa_distance(found, name) <= 1;
+        strsim::jaro_winkler(found, name) + f64::from(u8::from(slip))
+    };
     names
-        .map(|name| (strsim::jaro_winkler(found, name), name))
-        .filter(|(likeness, _)| *likeness > 0.75)
+        .map(|name| (likeness(name), name))
+        .filter(|(likeness, _)| *likeness > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
 }

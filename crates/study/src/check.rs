@@ -1,23 +1,16 @@
 //! A tree to a study that cannot be wrong; every problem at once.
 
+use crate::Catalogue;
+use crate::change::{self, Override};
 use crate::document::{self, Content, Node};
-use crate::factor::{self, Factor, setting_at};
+use crate::factor::{self, Factor};
+use crate::matrix::{Rule, matrix};
 use crate::own_settings::{CPUS, DESIGN, Design, Parity, TOP};
 use crate::problem::Problem;
-use crate::Catalogue;
 use serde_json::{Map, Value};
 use settings::{Setting, defaults};
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::ops::Range;
-
-/// A change from the command line: `--set path=value`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Override {
-    /// Dotted path of a setting, or a factor's name.
-    pub path: String,
-    /// TOML, or plain text.
-    pub value: String,
-}
 
 /// A study file, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,16 +61,7 @@ impl Base {
     }
 }
 
-/// Some factors at some levels: of `exclude`, `include` and `baseline`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Rule {
-    /// Factor → level label.
-    pub levels: BTreeMap<String, String>,
-    /// Where it stands.
-    pub span: Option<Range<usize>>,
-}
-
-/// Reads a study file. The study is there only when nothing is wrong.
+/// Reads a study file. The study is there only when nothing is wrong; problems come in the order of the text.
 #[must_use]
 pub fn read(text: &str, overrides: &[Override], catalogue: &dyn Catalogue) -> (Option<Study>, Vec<Problem>) {
     let (mut root, mut problems) = document::parse(text);
@@ -85,61 +69,11 @@ pub fn read(text: &str, overrides: &[Override], catalogue: &dyn Catalogue) -> (O
         return (None, problems);
     }
     for change in overrides {
-        apply(&mut root, change, catalogue, &mut problems);
+        change::apply(&mut root, change, catalogue, &mut problems);
     }
     let study = Checker { root: &root, catalogue, problems: &mut problems }.study();
+    problems.sort_by_key(|problem| problem.span.as_ref().map_or(usize::MAX, |span| span.start));
     (study.filter(|_| problems.is_empty()), problems)
-}
-
-/// A change of a factor replaces its levels; of a setting, its value.
-fn apply(root: &mut Node, change: &Override, catalogue: &dyn Catalogue, problems: &mut Vec<Problem>) {
-    let value = document::parse_value(&change.value);
-    let factors = root.get("factors").map(factor::flatten).unwrap_or_default();
-    let Some((_, _, node)) = factors.iter().find(|known| known.0 == change.path) else {
-        let own = ["name", "question"].contains(&change.path.as_str()) || change.path.starts_with("design.");
-        let top = TOP.iter().any(|setting| setting.name == change.path);
-        if own || top || setting_at(&change.path, None, catalogue, problems).is_some() {
-            root.set(&change.path.split('.').collect::<Vec<_>>(), value);
-        }
-        return;
-    };
-    let wanted = match value.content {
-        Content::List(nodes) => nodes,
-        _ => vec![value],
-    };
-    let levels = match &node.content {
-        Content::Table(entries) => {
-            let chosen = |wanted: &Node| {
-                let name = wanted.json();
-                let found = entries.iter().find(|entry| Some(entry.key.as_str()) == name.as_str()).cloned();
-                if found.is_none() {
-                    let known: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
-                    problems.push(unknown_level(&change.path, &name.to_string(), &known, None));
-                }
-                found
-            };
-            Content::Table(wanted.iter().filter_map(chosen).collect())
-        }
-        _ => Content::List(wanted),
-    };
-    replace_factor(root, &change.path, Node { span: None, content: levels });
-}
-
-fn replace_factor(root: &mut Node, name: &str, levels: Node) {
-    let Content::Table(entries) = &mut root.content else { return };
-    let Some(factors) = entries.iter_mut().find(|entry| entry.key == "factors") else { return };
-    let Content::Table(list) = &mut factors.node.content else { return };
-    match list.iter_mut().find(|entry| entry.key == name) {
-        Some(entry) => entry.node = levels,
-        // Written as a dotted key: the tables are the path.
-        None => factors.node.set(&name.split('.').collect::<Vec<_>>(), levels),
-    }
-}
-
-fn unknown_level(factor: &str, level: &str, known: &[&str], span: Option<Range<usize>>) -> Problem {
-    let hint = settings::nearest_name(level.trim_matches('"'), known.iter().copied());
-    Problem::new(format!("{level} is not a level of `{factor}`"), span, format!("its levels: {}", known.join(", ")))
-        .hint(hint.map(|name| format!("did you mean `{name}`?")))
 }
 
 /// Keys of the top of a study file that are tables.
@@ -167,10 +101,10 @@ impl Checker<'_> {
             top,
         };
         let design = self.design();
-        let factors = self.factors(&base);
-        let exclude = self.rules("exclude", &factors);
-        let include = self.rules("include", &factors);
-        let baseline = self.root.get("baseline").and_then(|node| self.rule("baseline", node, &factors));
+        let mut factors = self.factors(&base);
+        let exclude = self.rules(RuleKind::Exclude, &base, &mut factors);
+        let include = self.rules(RuleKind::Include, &base, &mut factors);
+        let baseline = self.root.get("baseline").and_then(|node| self.rule(RuleKind::Baseline, node, &base, &mut factors));
         let text = |name: &str| base.top[name].as_str().unwrap_or_default().to_string();
         let parity = if text("parity") == "require" { Parity::Require } else { Parity::Mark };
         let (name, question) = (text("name"), text("question"));
@@ -204,7 +138,7 @@ impl Checker<'_> {
     fn table(&mut self, of: &str, node: Option<&Node>, settings: &'static [Setting]) -> Map<String, Value> {
         let mut checked = defaults(settings);
         let Some(node) = node else { return checked };
-        if !matches!(node.content, Content::Table(_)) {
+        if !node.is_table() {
             self.problems.push(Problem::new(format!("`{of}` is not a table"), node.span.clone(), format!("[{of}] and its settings")));
             return checked;
         }
@@ -255,7 +189,7 @@ impl Checker<'_> {
         let rounds_max = if max_written { design.rounds_max } else { design.rounds_max.max(design.rounds_min) };
         if rounds_max < design.rounds_min {
             let span = node.and_then(|node| node.get("rounds_max")).and_then(|node| node.span.clone());
-            let message = format!("design.rounds_max ({rounds_max}) is below design.rounds_min ({})", design.rounds_min);
+            let message = format!("`design.rounds_max` ({rounds_max}) is below `design.rounds_min` ({})", design.rounds_min);
             self.problems.push(Problem::new(message, span, "at least rounds_min"));
         }
         (self.problems.len() == before).then_some(Design { rounds_max, ..design })
@@ -263,67 +197,118 @@ impl Checker<'_> {
 
     fn factors(&mut self, base: &Base) -> Vec<Factor> {
         let Some(node) = self.root.get("factors") else { return Vec::new() };
+        if !node.is_table() {
+            self.problems.push(Problem::new("`factors` is not a table", node.span.clone(), "[factors] and a line for each"));
+        }
         let mut factors: Vec<Factor> = Vec::new();
-        for (name, span, levels) in factor::flatten(node) {
-            if factors.iter().any(|known| known.name == name) {
-                self.problems.push(Problem::new(format!("the factor `{name}` stands twice"), span.clone(), "each factor once"));
-            }
-            let Some(factor) = factor::check(&name, span, &levels, self.catalogue, self.problems) else { continue };
-            let paths = factor.levels.iter().flat_map(|level| &level.settings).map(|setting| setting.0.as_str());
-            let absent = paths.filter_map(|path| path.strip_prefix("workload.")?.split('.').next()).find(|workload| {
-                !base.workloads.iter().any(|known| known.0 == *workload)
-            });
-            if let Some(workload) = absent {
-                let message = format!("the factor `{name}` varies the workload `{workload}`, which this study does not have");
-                let label = format!("add [workload.{workload}]");
-                self.problems.push(Problem::new(message, factor.span.clone(), label));
-            }
+        for written in factor::flatten(node) {
+            let Some(factor) = factor::check(written, self.catalogue, self.problems) else { continue };
+            self.factor_beside(&factor, &factors, base);
             factors.push(factor);
         }
         factors
     }
 
-    fn rules(&mut self, kind: &str, factors: &[Factor]) -> Vec<Rule> {
-        let Some(node) = self.root.get(kind) else { return Vec::new() };
+    /// Problems of a factor with the factors before it and with the workloads.
+    fn factor_beside(&mut self, factor: &Factor, earlier: &[Factor], base: &Base) {
+        let name = &factor.name;
+        let shared = |known: &Factor| factor.paths().find(|path| known.paths().any(|other| other == *path));
+        if earlier.iter().any(|known| known.name == *name) {
+            self.problems.push(Problem::new(format!("the factor `{name}` stands twice"), factor.span.clone(), "each factor once"));
+        } else if let Some((known, path)) = earlier.iter().find_map(|known| Some((known, shared(known)?))) {
+            let message = format!("the factors `{}` and `{name}` both set `{path}`", known.name);
+            self.problems.push(Problem::new(message, factor.span.clone(), "one of them would have no effect"));
+        }
+        let workloads = factor.paths().filter_map(|path| path.strip_prefix("workload.")?.split('.').next());
+        if let Some(absent) = workloads.into_iter().find(|workload| !base.workloads.iter().any(|known| known.0 == *workload)) {
+            let message = format!("the factor `{name}` varies the workload `{absent}`, which this study does not have");
+            self.problems.push(Problem::new(message, factor.span.clone(), format!("add [workload.{absent}]")));
+        }
+    }
+
+    fn rules(&mut self, kind: RuleKind, base: &Base, factors: &mut [Factor]) -> Vec<Rule> {
+        let Some(node) = self.root.get(kind.name()) else { return Vec::new() };
         match &node.content {
-            Content::List(nodes) => nodes.iter().filter_map(|node| self.rule(kind, node, factors)).collect(),
+            Content::List(nodes) => nodes.iter().filter_map(|node| self.rule(kind, node, base, factors)).collect(),
             _ => {
-                let label = format!("a list of tables: [[{kind}]]");
-                self.problems.push(Problem::new(format!("`{kind}` is not a list"), node.span.clone(), label));
+                let (name, label) = (kind.name(), format!("a list of tables: [[{}]]", kind.name()));
+                self.problems.push(Problem::new(format!("`{name}` is not a list"), node.span.clone(), label));
                 Vec::new()
             }
         }
     }
 
-    /// A table of factors and levels. The factor `workload` is always there.
-    fn rule(&mut self, kind: &str, node: &Node, factors: &[Factor]) -> Option<Rule> {
+    /// A table of factors and levels; in an include also of settings. The factor `workload` is always there.
+    fn rule(&mut self, kind: RuleKind, node: &Node, base: &Base, factors: &mut [Factor]) -> Option<Rule> {
+        if !node.is_table() {
+            let message = format!("`{}` is not a table of factors and levels", kind.name());
+            self.problems.push(Problem::new(message, node.span.clone(), "like { \"storage.filesystem\" = \"ext4\" }"));
+            return None;
+        }
         let before = self.problems.len();
-        let mut levels = BTreeMap::new();
+        let mut rule = Rule { workload: None, levels: Vec::new(), settings: Vec::new(), span: node.span.clone() };
         for (name, span, value) in factor::flatten(node) {
-            if name == "workload" && value.json().is_string() {
-                levels.insert(name, value.json().as_str().unwrap_or_default().to_string());
-                continue;
-            }
-            let Some(factor) = factors.iter().find(|factor| factor.name == name) else {
-                let known: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
-                let hint = settings::nearest_name(&name, known.iter().copied()).map(|name| format!("did you mean `{name}`?"));
-                let label = format!("factors of this study: {}", known.join(", "));
-                self.problems.push(Problem::new(format!("`{name}` in `{kind}` is not a factor"), span, label).hint(hint));
-                continue;
-            };
-            let written = value.json();
-            let label = if factor.named { written.as_str().unwrap_or_default().to_string() } else { factor::label(&name, &written) };
-            let known: Vec<&str> = factor.levels.iter().map(|level| level.label.as_str()).collect();
-            if known.contains(&label.as_str()) {
-                levels.insert(name, label);
+            let place = factors.iter().position(|factor| factor.name == name);
+            if name == "workload" {
+                rule.workload = self.workload_of_rule(&value, base);
+            } else if let Some(place) = place {
+                rule.levels.extend(self.level(kind, &mut factors[place], &value).map(|level| (place, level)));
+            } else if kind == RuleKind::Include && factor::is_path(&name) {
+                rule.settings.extend(self.added_setting(&name, span, &value, factors));
             } else {
-                self.problems.push(unknown_level(&name, &written.to_string(), &known, value.span));
+                let mut problem = unknown_factor(kind, &name, span, factors);
+                // A right path was not misspelt: it is only not varied here.
+                if factor::setting_at(&name, None, self.catalogue, &mut Vec::new()).is_some() {
+                    problem.hint = None;
+                }
+                self.problems.push(problem);
             }
         }
-        if levels.is_empty() && self.problems.len() == before {
-            self.problems.push(Problem::new(format!("`{kind}` names no factor"), node.span.clone(), "factors and their levels"));
+        if rule.workload.is_none() && rule.levels.is_empty() && self.problems.len() == before {
+            let message = format!("`{}` names no factor", kind.name());
+            self.problems.push(Problem::new(message, node.span.clone(), "factors and their levels"));
         }
-        (self.problems.len() == before).then(|| Rule { levels, span: node.span.clone() })
+        (self.problems.len() == before).then_some(rule)
+    }
+
+    fn workload_of_rule(&mut self, value: &Node, base: &Base) -> Option<String> {
+        let name = value.json();
+        let found = base.workloads.iter().find(|known| Some(known.0.as_str()) == name.as_str()).map(|known| known.0.clone());
+        if found.is_none() {
+            let known: Vec<&str> = base.workloads.iter().map(|known| known.0.as_str()).collect();
+            self.problems.push(Problem::unknown_level("workload", &name, &known, value.span.clone()));
+        }
+        found
+    }
+
+    /// The index of a factor's level; an include may bring a new one of a path.
+    fn level(&mut self, kind: RuleKind, factor: &mut Factor, value: &Node) -> Option<usize> {
+        let setting = if factor.named { None } else { Some(factor::setting_at(&factor.name, None, self.catalogue, self.problems)?) };
+        let level = setting.map(|setting| factor::path_level(&factor.name, setting, value, self.problems));
+        let key = match &level {
+            Some(level) => level.as_ref()?.key.clone(),
+            None => value.json(),
+        };
+        let found = factor.levels.iter().position(|known| known.key == key);
+        match level.flatten().filter(|_| kind == RuleKind::Include) {
+            Some(level) if found.is_none() => Some(factor.include(level)),
+            _ => {
+                if found.is_none() {
+                    self.problems.push(Problem::unknown_level(&factor.name, &value.json(), &factor.level_names(), value.span.clone()));
+                }
+                found
+            }
+        }
+    }
+
+    fn added_setting(&mut self, path: &str, span: Option<Range<usize>>, value: &Node, factors: &[Factor]) -> Option<(String, Value)> {
+        let setting = factor::setting_at(path, span.clone(), self.catalogue, self.problems)?;
+        if let Some(factor) = factors.iter().find(|factor| factor.paths().any(|known| known == path)) {
+            let message = format!("the factor `{}` sets `{path}` already", factor.name);
+            self.problems.push(Problem::new(message, span, "factors, their levels, and settings that no factor makes"));
+            return None;
+        }
+        Some((path.to_string(), factor::path_level(path, setting, value, self.problems)?.key))
     }
 
     /// Problems that only show when a scenario's settings are seen together: each once, naming the first scenario.
@@ -331,31 +316,58 @@ impl Checker<'_> {
         if !self.problems.is_empty() {
             return;
         }
-        let combined = match crate::plan::combine(study) {
-            Ok(combined) => combined,
-            Err(problem) => {
-                self.problems.push(problem);
+        let combinations = match matrix(study) {
+            Ok(matrix) => matrix.combinations,
+            Err(problems) => {
+                self.problems.extend(problems);
                 return;
             }
         };
-        let mut said = Vec::new();
-        for combination in combined {
+        let mut said = HashSet::new();
+        for combination in combinations {
             let base = combination.settings(study);
-            for message in scenario_problems(self.catalogue, &base, &combination.workload) {
-                if !said.contains(&message) {
+            for (table, message) in scenario_problems(self.catalogue, &base, &combination.workload) {
+                if said.insert(message.clone()) {
+                    let span = table.iter().try_fold(self.root, |node, key| node.get(key)).and_then(|node| node.span.clone());
                     let label = format!("in the scenario `{}`", combination.label(study));
-                    let span = self.root.get("storage").and_then(|node| node.span.clone()).filter(|_| message.starts_with("storage."));
-                    self.problems.push(Problem::new(message.clone(), span, label));
-                    said.push(message);
+                    self.problems.push(Problem::new(message, span, label));
                 }
             }
         }
     }
 }
 
-fn scenario_problems(catalogue: &dyn Catalogue, base: &Base, workload: &str) -> Vec<String> {
-    let storage = catalogue.storage_problems(&base.storage).into_iter().map(|(name, problem)| format!("storage.{name}: {problem}"));
+/// Which list of rules: they share their shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RuleKind {
+    Exclude,
+    Include,
+    Baseline,
+}
+
+impl RuleKind {
+    fn name(self) -> &'static str {
+        match self {
+            RuleKind::Exclude => "exclude",
+            RuleKind::Include => "include",
+            RuleKind::Baseline => "baseline",
+        }
+    }
+}
+
+fn unknown_factor(kind: RuleKind, name: &str, span: Option<Range<usize>>, factors: &[Factor]) -> Problem {
+    let known: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).chain(["workload"]).collect();
+    let hint = settings::nearest_name(name, known.iter().copied()).map(|name| format!("did you mean `{name}`?"));
+    let label = format!("factors of this study: {}", known.join(", "));
+    Problem::new(format!("`{name}` in `{}` is not a factor", kind.name()), span, label).hint(hint)
+}
+
+/// Problems of one scenario, each with the table it stands in.
+fn scenario_problems<'a>(catalogue: &dyn Catalogue, base: &Base, workload: &'a str) -> Vec<(Vec<&'a str>, String)> {
+    let storage = catalogue.storage_problems(&base.storage).into_iter();
+    let storage = storage.map(|(name, problem)| (vec!["storage"], format!("storage.{name}: {problem}")));
     let parameters = base.workloads.iter().find(|known| known.0 == workload).map(|known| &known.1);
     let of_workload = parameters.map(|parameters| catalogue.workload_problems(workload, parameters)).unwrap_or_default();
-    storage.chain(of_workload.into_iter().map(|problem| format!("workload.{workload}: {problem}"))).collect()
+    let of_workload = of_workload.into_iter().map(|problem| (vec!["workload", workload], format!("workload.{workload}: {problem}")));
+    storage.chain(of_workload).collect()
 }

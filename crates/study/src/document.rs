@@ -5,6 +5,10 @@ use serde_json::Value;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
+/// Tables and lists within one another; a study needs four. The parser's own limit counts each dotted key and each bracket
+/// anew, so that a hostile file could still nest thousands deep and run out of stack.
+const DEPTH_MAX: usize = 32;
+
 /// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
@@ -42,6 +46,11 @@ impl Node {
         Node { span: None, content: Content::Table(Vec::new()) }
     }
 
+    /// Whether it is a table.
+    pub fn is_table(&self) -> bool {
+        matches!(self.content, Content::Table(_))
+    }
+
     /// The entries of a table; nothing for anything else.
     pub fn entries(&self) -> &[Entry] {
         match &self.content {
@@ -70,7 +79,7 @@ impl Node {
             *self = value;
             return;
         };
-        if !matches!(self.content, Content::Table(_)) {
+        if !self.is_table() {
             self.content = Content::Table(Vec::new());
         }
         let Content::Table(entries) = &mut self.content else { unreachable!("made a table above") };
@@ -85,21 +94,23 @@ impl Node {
 /// Parses a whole file; every syntax error at once.
 pub fn parse(text: &str) -> (Node, Vec<Problem>) {
     let (table, errors) = DeTable::parse_recoverable(text);
-    let mut problems: Vec<Problem> = errors
-        .iter()
-        .map(|error| Problem::new(format!("this is not TOML: {}", error.message()), error.span(), "here"))
-        .collect();
-    let span = Some(table.span());
-    let node = Node { span, content: content_of_table(table.get_ref(), &mut problems) };
-    (node, problems)
+    // Renderers cut the text at these places.
+    let boundary = |offset: usize| (0..=offset.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let problem = |error: &toml::de::Error| {
+        let span = error.span().map(|span| boundary(span.start)..boundary(span.end));
+        Problem::new(format!("this is not TOML: {}", error.message()), span, "here")
+    };
+    let mut reader = Reader { depth: 0, problems: errors.iter().map(problem).collect() };
+    let content = reader.table(table.get_ref());
+    (Node { span: Some(table.span()), content }, reader.problems)
 }
 
 /// A value from the command line: TOML where it is TOML, plain text where not.
 pub fn parse_value(text: &str) -> Node {
     let parsed = DeValue::parse(text).ok().and_then(|value| {
-        let mut problems = Vec::new();
-        let content = content(value.get_ref(), None, &mut problems);
-        problems.is_empty().then_some(content)
+        let mut reader = Reader { depth: 0, problems: Vec::new() };
+        let content = reader.content(value.get_ref(), None);
+        reader.problems.is_empty().then_some(content)
     });
     let mut node = Node { span: None, content: parsed.unwrap_or_else(|| Content::Scalar(Value::from(text))) };
     forget_places(&mut node);
@@ -118,41 +129,61 @@ fn forget_places(node: &mut Node) {
     }
 }
 
-fn content_of_table(table: &DeTable, problems: &mut Vec<Problem>) -> Content {
-    let mut entries: Vec<Entry> = table
-        .iter()
-        .map(|(key, value)| Entry {
-            key: key.get_ref().to_string(),
-            span: Some(key.span()),
-            node: Node { span: Some(value.span()), content: content(value.get_ref(), Some(value.span()), problems) },
-        })
-        .collect();
-    // The parser sorts by name; a study's factors come in the order of its text.
-    entries.sort_by_key(|entry| entry.span.as_ref().map(|span| span.start));
-    Content::Table(entries)
+/// Turns the parser's tree into ours.
+struct Reader {
+    depth: usize,
+    problems: Vec<Problem>,
 }
 
-fn content(value: &DeValue, span: Option<Range<usize>>, problems: &mut Vec<Problem>) -> Content {
-    let scalar = match value {
-        DeValue::Table(table) => return content_of_table(table, problems),
-        DeValue::Array(items) => {
-            let node = |item: &toml::Spanned<DeValue>, problems: &mut Vec<Problem>| Node {
-                span: Some(item.span()),
-                content: content(item.get_ref(), Some(item.span()), problems),
-            };
-            return Content::List(items.iter().map(|item| node(item, problems)).collect());
+impl Reader {
+    fn table(&mut self, table: &DeTable) -> Content {
+        let entry = |(key, value): (&toml::Spanned<_>, &toml::Spanned<DeValue>)| {
+            let key_text: &toml::de::DeString = key.get_ref();
+            Entry { key: key_text.to_string(), span: Some(key.span()), node: self.node(value) }
+        };
+        let mut entries: Vec<Entry> = table.iter().map(entry).collect();
+        // The parser sorts by name; a study's factors come in the order of its text.
+        entries.sort_by_key(|entry| entry.span.as_ref().map(|span| span.start));
+        Content::Table(entries)
+    }
+
+    fn node(&mut self, value: &toml::Spanned<DeValue>) -> Node {
+        Node { span: Some(value.span()), content: self.content(value.get_ref(), Some(value.span())) }
+    }
+
+    fn content(&mut self, value: &DeValue, span: Option<Range<usize>>) -> Content {
+        if self.depth == DEPTH_MAX {
+            self.problems.push(Problem::new("nested too deep", span, "a study needs four levels"));
+            return Content::Scalar(Value::Null);
         }
-        DeValue::String(text) => Value::from(text.to_string()),
-        DeValue::Boolean(value) => Value::from(*value),
-        DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
-            Ok(number) => Value::from(number),
-            Err(_) => {
-                problems.push(Problem::new(format!("{} is too large", number.as_str()), span, "whole numbers have 64 bits"));
-                Value::Null
-            }
-        },
-        DeValue::Float(number) => Value::from(number.as_str().parse::<f64>().unwrap_or(f64::NAN)),
-        DeValue::Datetime(moment) => Value::from(moment.to_string()),
-    };
-    Content::Scalar(scalar)
+        self.depth += 1;
+        let content = match value {
+            DeValue::Table(table) => self.table(table),
+            DeValue::Array(items) => Content::List(items.iter().map(|item| self.node(item)).collect()),
+            scalar => Content::Scalar(self.scalar(scalar, span)),
+        };
+        self.depth -= 1;
+        content
+    }
+
+    fn scalar(&mut self, value: &DeValue, span: Option<Range<usize>>) -> Value {
+        match value {
+            DeValue::Boolean(value) => Value::from(*value),
+            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).map_or_else(
+                |_| {
+                    self.problems.push(Problem::new(format!("{} is too large", number.as_str()), span, "whole numbers have 64 bits"));
+                    Value::Null
+                },
+                Value::from,
+            ),
+            // JSON has no `nan` and `inf`: they stay texts, which no number's setting takes.
+            DeValue::Float(number) => match number.as_str().parse::<f64>() {
+                Ok(finite) if finite.is_finite() => Value::from(finite),
+                _ => Value::from(number.as_str()),
+            },
+            DeValue::String(text) => Value::from(text.to_string()),
+            DeValue::Datetime(moment) => Value::from(moment.to_string()),
+            DeValue::Table(_) | DeValue::Array(_) => Value::Null,
+        }
+    }
 }

@@ -1,15 +1,18 @@
 //! What is varied: factors, their levels, and the settings each level makes.
 
+use crate::Catalogue;
 use crate::document::{Content, Entry, Node};
 use crate::own_settings::{CPUS, TOP};
 use crate::problem::Problem;
-use crate::Catalogue;
 use serde_json::Value;
-use settings::Setting;
+use settings::{Kind, Setting};
 use std::ops::Range;
 
-/// The first words of paths that may be factors.
-const ROOTS: &[&str] = &["storage", "workload", "memory", "cpus", "bench"];
+/// The first words of paths that may be factors, and how many words a path has.
+const ROOTS: &[(&str, usize)] = &[("storage", 2), ("workload", 3), ("memory", 1), ("cpus", 2), ("bench", 1)];
+
+/// Longer labels of levels are cut: a scenario's label is a line of a table.
+const LABEL_CHARACTERS_MAX: usize = 48;
 
 /// A factor.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,40 +30,74 @@ pub struct Factor {
 /// A level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
-    /// What it is called in labels.
+    /// What rules know it by: its name, or its checked value.
+    pub key: Value,
+    /// What it is called in scenarios' labels.
     pub label: String,
     /// The settings it makes: path and checked value.
     pub settings: Vec<(String, Value)>,
+    /// Whether only an include names it: it is not combined with all others.
+    pub included: bool,
 }
 
 impl Factor {
     /// Whether it varies anything for this workload.
     pub fn concerns(&self, workload: &str) -> bool {
-        let mut settings = self.levels.iter().flat_map(|level| &level.settings).peekable();
-        settings.peek().is_none()
-            || settings.any(|(path, _)| {
-                path.strip_prefix("workload.").is_none_or(|rest| rest.split('.').next() == Some(workload))
-            })
+        let mut paths = self.paths().peekable();
+        paths.peek().is_none()
+            || paths.any(|path| path.strip_prefix("workload.").is_none_or(|rest| rest.split('.').next() == Some(workload)))
+    }
+
+    /// Indices of the levels that are combined with all others.
+    pub fn multiplied(&self) -> impl Iterator<Item = usize> {
+        self.levels.iter().enumerate().filter(|(_, level)| !level.included).map(|(index, _)| index)
+    }
+
+    /// The settings that its levels make.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.levels.iter().flat_map(|level| &level.settings).map(|(path, _)| path.as_str())
+    }
+
+    /// Names of its levels, for messages.
+    pub fn level_names(&self) -> Vec<&str> {
+        self.levels.iter().map(|level| level.label.as_str()).collect()
+    }
+
+    /// A level as a part of a scenario's label: where two factors use the same word, it carries its factor's name.
+    pub fn said(&self, level: usize, all: &[Factor]) -> String {
+        let label = &self.levels[level].label;
+        let clash = all.iter().any(|other| other.name != self.name && other.levels.iter().any(|level| level.label == *label));
+        if !clash {
+            return label.clone();
+        }
+        let last = self.name.rsplit('.').next().unwrap_or_default();
+        let value = label.strip_prefix(last).and_then(|rest| rest.strip_prefix('=')).unwrap_or(label);
+        format!("{}={value}", self.name)
+    }
+
+    /// Adds a level that only an include names.
+    pub fn include(&mut self, level: Level) -> usize {
+        self.levels.push(Level { included: true, ..level });
+        settle_labels(&mut self.levels);
+        self.levels.len() - 1
     }
 }
 
-/// `[factors]` with dotted keys, nested or quoted, made flat: (name, where, levels), in the order of the text.
-pub fn flatten(factors: &Node) -> Vec<(String, Option<Range<usize>>, Node)> {
+/// A factor as it is written: its name, where that stands, and what it is set to.
+pub type Written = (String, Option<Range<usize>>, Node);
+
+/// `[factors]` or a rule with dotted keys, nested or quoted, made flat, in the order of the text.
+pub fn flatten(table: &Node) -> Vec<Written> {
     let mut flat = Vec::new();
-    for entry in factors.entries() {
-        let root = entry.key.split('.').next().unwrap_or_default();
-        if ROOTS.contains(&root) {
-            flatten_path(&entry.key, entry, &mut flat);
-        } else {
-            flat.push((entry.key.clone(), entry.span.clone(), entry.node.clone()));
-        }
+    for entry in table.entries() {
+        flatten_path(&entry.key, entry, &mut flat);
     }
     flat
 }
 
-fn flatten_path(path: &str, entry: &Entry, flat: &mut Vec<(String, Option<Range<usize>>, Node)>) {
+fn flatten_path(path: &str, entry: &Entry, flat: &mut Vec<Written>) {
     match &entry.node.content {
-        Content::Table(entries) => {
+        Content::Table(entries) if path.split('.').count() < words_of_paths_like(path).unwrap_or(0) => {
             for inner in entries {
                 flatten_path(&format!("{path}.{}", inner.key), inner, flat);
             }
@@ -69,44 +106,54 @@ fn flatten_path(path: &str, entry: &Entry, flat: &mut Vec<(String, Option<Range<
     }
 }
 
+/// How many words a path has that begins like this; none: it is no path.
+fn words_of_paths_like(path: &str) -> Option<usize> {
+    let first = path.split('.').next().unwrap_or_default();
+    ROOTS.iter().find(|(root, _)| *root == first).map(|(_, words)| *words)
+}
+
+/// Whether it begins like a setting's path and not like a name of the user's own.
+pub fn is_path(name: &str) -> bool {
+    words_of_paths_like(name).is_some()
+}
+
 /// Checks one factor; every problem at once.
-pub fn check(
-    name: &str,
-    span: Option<Range<usize>>,
-    node: &Node,
-    catalogue: &dyn Catalogue,
-    problems: &mut Vec<Problem>,
-) -> Option<Factor> {
+pub fn check(written: Written, catalogue: &dyn Catalogue, problems: &mut Vec<Problem>) -> Option<Factor> {
+    let (name, span, node) = written;
     let before = problems.len();
-    let named = !ROOTS.contains(&name.split('.').next().unwrap_or_default());
-    let levels = match (&node.content, named) {
-        (Content::List(nodes), false) => path_levels(name, nodes, span.clone(), catalogue, problems),
-        (Content::Table(entries), true) => {
+    let named = !is_path(&name);
+    let mut levels = match (&node.content, named) {
+        (Content::List(nodes), false) => path_levels(&name, nodes, span.clone(), catalogue, problems),
+        (Content::Table(entries), true) if entries.is_empty() || entries.iter().any(|entry| entry.node.is_table()) => {
             entries.iter().map(|entry| named_level(entry, catalogue, problems)).collect()
         }
-        (_, false) => {
-            let label = format!("a list of levels, like {name:?} = [\"a\", \"b\"]");
-            problems.push(Problem::new(format!("the factor `{name}` has no list of levels"), node.span.clone(), label));
-            return None;
-        }
-        (_, true) => {
-            let message = format!("`{name}` is neither a setting's path nor a factor with named levels");
-            let hint = ROOTS.contains(&name).then(|| "write the whole path".to_string());
-            let label = "a path begins with storage, workload, memory, cpus or bench; named levels are tables of settings";
-            problems.push(Problem::new(message, span, label).hint(hint));
+        _ => {
+            problems.push(shapeless(&name, span, &node, catalogue));
             return None;
         }
     };
     if levels.is_empty() && problems.len() == before {
         problems.push(Problem::new(format!("the factor `{name}` has no levels"), node.span.clone(), "at least one level"));
     }
-    for (index, level) in levels.iter().enumerate() {
-        if levels[..index].iter().any(|earlier| earlier.label == level.label) {
-            let message = format!("the factor `{name}` has the level `{}` twice", level.label);
-            problems.push(Problem::new(message, node.span.clone(), "each level once"));
-        }
+    settle_labels(&mut levels);
+    (problems.len() == before).then_some(Factor { name, levels, span, named })
+}
+
+/// The problem of a factor that is neither a path with a list nor a name with a table.
+fn shapeless(name: &str, span: Option<Range<usize>>, node: &Node, catalogue: &dyn Catalogue) -> Problem {
+    if name == "workload" {
+        let label = "write a table [workload.NAME] for each: every scenario is made for every workload";
+        return Problem::new("`workload` is always a factor and has no levels of its own", span, label);
     }
-    (problems.len() == before).then(|| Factor { name: name.to_string(), levels, span, named })
+    if is_path(name) {
+        let label = format!("a list of levels, like {name:?} = [\"a\", \"b\"]");
+        return Problem::new(format!("the factor `{name}` has no list of levels"), node.span.clone(), label);
+    }
+    let roots: Vec<&str> = ROOTS.iter().map(|root| root.0).collect();
+    let near = || settings::nearest_name(name, roots.iter().copied()).map(str::to_string);
+    let label = format!("a path begins with {}; named levels are tables of settings", roots.join(", "));
+    Problem::new(format!("`{name}` is neither a setting's path nor a factor with named levels"), span, label)
+        .hint(whole_path(name, catalogue).or_else(near).map(|path| format!("did you mean `{path}`?")))
 }
 
 fn path_levels(
@@ -116,32 +163,64 @@ fn path_levels(
     catalogue: &dyn Catalogue,
     problems: &mut Vec<Problem>,
 ) -> Vec<Level> {
+    if path == "workload" {
+        problems.push(shapeless(path, span, &Node::table(), catalogue));
+        return Vec::new();
+    }
     let Some(setting) = setting_at(path, span, catalogue, problems) else { return Vec::new() };
-    let mut levels = Vec::new();
+    let mut levels: Vec<Level> = Vec::new();
     for node in nodes {
-        let written = node.json();
-        match setting.check(&written) {
-            Ok(value) => levels.push(Level { label: label(path, &written), settings: vec![(path.to_string(), value)] }),
-            Err(wrong) => problems.push(Problem::wrong_value(path, &wrong, node.span.clone())),
+        let Some(level) = path_level(path, setting, node, problems) else {
+            let lists = matches!(setting.kind, Kind::TextList | Kind::IntegerList);
+            if let Some(problem) = problems.last_mut().filter(|_| lists && !node.json().is_array()) {
+                problem.hint = Some("each level is itself a list: [[\"noatime\"], []]".into());
+            }
+            continue;
+        };
+        match levels.iter().find(|earlier| earlier.key == level.key) {
+            Some(earlier) if earlier.label == level.label => {
+                let message = format!("the factor `{path}` has the level `{}` twice", level.label);
+                problems.push(Problem::new(message, node.span.clone(), "each level once"));
+            }
+            Some(earlier) => {
+                let message = format!("the factor `{path}` has one level twice: `{}` is `{}`", level.label, earlier.label);
+                problems.push(Problem::new(message, node.span.clone(), "each level once"));
+            }
+            None => levels.push(level),
         }
     }
     levels
 }
 
+/// One level of a path; none, with a problem, when its setting does not take the value.
+pub fn path_level(path: &str, setting: &Setting, node: &Node, problems: &mut Vec<Problem>) -> Option<Level> {
+    let written = node.json();
+    match setting.check(&written) {
+        Ok(value) => {
+            let settings = vec![(path.to_string(), value.clone())];
+            Some(Level { key: value, label: label(path, &written), settings, included: false })
+        }
+        Err(wrong) => {
+            problems.push(Problem::wrong_value(path, &wrong, node.span.clone()));
+            None
+        }
+    }
+}
+
 fn named_level(entry: &Entry, catalogue: &dyn Catalogue, problems: &mut Vec<Problem>) -> Level {
-    let mut level = Level { label: entry.key.clone(), settings: Vec::new() };
-    if !matches!(entry.node.content, Content::Table(_)) {
+    let key = Value::from(entry.key.as_str());
+    let mut level = Level { key, label: entry.key.clone(), settings: Vec::new(), included: false };
+    if !entry.node.is_table() {
         let message = format!("the level `{}` is not a table of settings", entry.key);
         let label = "like { \"storage.filesystem\" = \"ext4\" }";
         problems.push(Problem::new(message, entry.node.span.clone(), label));
         return level;
     }
-    let mut flat = Vec::new();
-    for inner in entry.node.entries() {
-        flatten_path(&inner.key, inner, &mut flat);
-    }
-    for (path, span, node) in flat {
-        let Some(setting) = setting_at(&path, span, catalogue, problems) else { continue };
+    for (path, span, node) in flatten(&entry.node) {
+        let Some(setting) = setting_at(&path, span.clone(), catalogue, problems) else { continue };
+        if level.settings.iter().any(|known| known.0 == path) {
+            problems.push(Problem::new(format!("the level `{}` sets `{path}` twice", entry.key), span, "each setting once"));
+        }
         match setting.check(&node.json()) {
             Ok(value) => level.settings.push((path, value)),
             Err(wrong) => problems.push(Problem::wrong_value(&path, &wrong, node.span)),
@@ -168,7 +247,9 @@ pub fn setting_at(
                 return None;
             }
         },
-        [name] => ("a study that can be varied".into(), name, TOP.iter().filter(|s| ROOTS.contains(&s.name)).collect()),
+        [name] if !["storage", "workload", "cpus"].contains(&name) => {
+            ("a study that can be varied".into(), name, TOP.iter().filter(|s| is_path(s.name)).collect())
+        }
         _ => {
             let label = "a path is like storage.filesystem, workload.oltp.threads, memory or cpus.client";
             problems.push(Problem::new(format!("`{path}` is not a setting's path"), span, label));
@@ -178,24 +259,60 @@ pub fn setting_at(
     let found = settings.iter().find(|setting| setting.name == name).copied();
     if found.is_none() {
         let known: Vec<&str> = settings.iter().map(|setting| setting.name).collect();
-        problems.push(Problem::unknown_key(name, &of, &known, span));
+        let mut problem = Problem::unknown_key(name, &of, &known, span);
+        if let Some(whole) = whole_path(path, catalogue) {
+            problem.hint = Some(format!("did you mean `{whole}`?"));
+        }
+        problems.push(problem);
     }
     found
 }
 
+/// The path that ends with this word: people write `filesystem` for `storage.filesystem`.
+pub fn whole_path(word: &str, catalogue: &dyn Catalogue) -> Option<String> {
+    all_paths(catalogue).find(|path| path.rsplit_once('.').is_some_and(|(_, last)| last == word))
+}
+
+/// Every path that can be varied.
+pub fn all_paths(catalogue: &dyn Catalogue) -> impl Iterator<Item = String> {
+    let under = |table: String, settings: &'static [Setting]| settings.iter().map(move |setting| format!("{table}.{}", setting.name));
+    let top = TOP.iter().filter(|setting| is_path(setting.name)).map(|setting| setting.name.to_string());
+    let workloads = catalogue.workloads().into_iter().filter_map(|name| Some((format!("workload.{name}"), catalogue.workload(name)?)));
+    under("storage".into(), catalogue.storage())
+        .chain(workloads.flat_map(move |(table, settings)| under(table, settings)))
+        .chain(under("cpus".into(), CPUS))
+        .chain(top)
+}
+
 /// A level's label: words stand for themselves, numbers and sizes carry their setting's name.
-pub fn label(path: &str, value: &Value) -> String {
+fn label(path: &str, value: &Value) -> String {
     let name = path.rsplit('.').next().unwrap_or(path);
     match value {
         Value::String(text) if text.is_empty() => format!("{name}=none"),
         Value::String(text) if text.starts_with(|c: char| c.is_ascii_digit()) => format!("{name}={text}"),
         Value::String(text) => text.clone(),
         Value::Array(items) if items.is_empty() => format!("{name}=none"),
-        Value::Array(items) => items.iter().map(word).collect::<Vec<_>>().join(" "),
-        other => format!("{name}={}", word(other)),
+        Value::Array(items) if items.iter().any(Value::is_number) => format!("{name}={}", words(items)),
+        Value::Array(items) => words(items),
+        other => format!("{name}={other}"),
     }
 }
 
-fn word(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+fn words(items: &[Value]) -> String {
+    let word = |item: &Value| item.as_str().map_or_else(|| item.to_string(), str::to_string);
+    items.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// Labels are one line, short, and each stands for one level only.
+fn settle_labels(levels: &mut [Level]) {
+    for index in 0..levels.len() {
+        let mut label: String = levels[index].label.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        if label.chars().count() > LABEL_CHARACTERS_MAX {
+            label = label.chars().take(LABEL_CHARACTERS_MAX - 1).chain(['…']).collect();
+        }
+        while levels[..index].iter().any(|earlier| earlier.label == label) {
+            label = format!("{label} #{}", index + 1);
+        }
+        levels[index].label = label;
+    }
 }

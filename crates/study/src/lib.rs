@@ -2,19 +2,46 @@
 //!
 //! Three stages: `document.rs` (text to a tree with places), `check.rs` (tree to a [`Study`] that cannot be wrong, with every
 //! problem at once), `plan.rs` (scenarios, rounds, order). Knows no filesystem and no workload: a [`Catalogue`] does.
+//!
+//! ```
+//! use serde_json::{Map, Value};
+//! use settings::{Kind, Setting};
+//!
+//! struct Nothing;
+//! const NAP: &[Setting] =
+//!     &[Setting { name: "time", kind: Kind::Seconds { min: 0.1, max: 60.0 }, default: Some("1s"), help: "How long." }];
+//! impl study::Catalogue for Nothing {
+//!     fn storage(&self) -> &'static [Setting] { &[] }
+//!     fn storage_problems(&self, _: &Map<String, Value>) -> Vec<(String, String)> { Vec::new() }
+//!     fn workloads(&self) -> Vec<&'static str> { vec!["nap"] }
+//!     fn workload(&self, name: &str) -> Option<&'static [Setting]> { (name == "nap").then_some(NAP) }
+//!     fn workload_problems(&self, _: &str, _: &Map<String, Value>) -> Vec<String> { Vec::new() }
+//! }
+//! let text = "name = \"naps\"\n[factors]\nworkload.nap.time = [\"1s\", \"2s\"]\n[workload.nap]\n";
+//! let (study, problems) = study::read(text, &[], &Nothing);
+//! assert!(problems.is_empty());
+//! let plan = study::plan(&study.expect("no problems")).expect("few scenarios");
+//! let labels: Vec<&str> = plan.scenarios.iter().map(|scenario| scenario.label.as_str()).collect();
+//! assert_eq!(labels, ["time=1s", "time=2s", "time=1s (control)"]);
+//! ```
 
+mod change;
 mod check;
 mod document;
 mod factor;
+mod matrix;
+mod order;
 mod own_settings;
 mod plan;
 mod problem;
 mod schema;
 pub mod trial_spec;
 
-pub use check::{Override, Study, read};
+pub use change::Override;
+pub use check::{Study, read};
+pub use matrix::SCENARIOS_MAX;
 pub use own_settings::{Design, Parity};
-pub use plan::{Plan, PlannedScenario, SCENARIOS_MAX, plan};
+pub use plan::{Plan, PlannedScenario, plan};
 pub use problem::{Problem, position};
 pub use schema::schema;
 

@@ -1,5 +1,6 @@
 //! What is wrong with a study file, where, and what is allowed.
 
+use serde_json::Value;
 use settings::Wrong;
 use std::ops::Range;
 
@@ -39,6 +40,13 @@ impl Problem {
         let hint = settings::nearest_name(key, known.iter().copied()).map(|name| format!("did you mean `{name}`?"));
         Problem::new(format!("`{key}` is not a setting of {of}"), span, format!("settings of {of}: {}", known.join(", "))).hint(hint)
     }
+
+    /// A level that a factor does not have.
+    pub(crate) fn unknown_level(factor: &str, level: &Value, known: &[&str], span: Option<Range<usize>>) -> Problem {
+        let hint = settings::nearest_name(level.as_str().unwrap_or_default(), known.iter().copied());
+        Problem::new(format!("{level} is not a level of `{factor}`"), span, format!("its levels: {}", known.join(", ")))
+            .hint(hint.map(|name| format!("did you mean `{name}`?")))
+    }
 }
 
 /// Line and column of a byte offset, both from 1; the column counts characters.
@@ -48,4 +56,33 @@ pub fn position(text: &str, offset: usize) -> (usize, usize) {
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     (line, column)
+}
+
+/// 1000000 → 1,000,000.
+pub(crate) fn grouped(number: u128) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!([grouped(1), grouped(1000), grouped(1_000_000_000)], ["1", "1,000", "1,000,000,000"]);
+    }
+
+    #[test]
+    fn positions_count_characters_from_one() {
+        let text = "é = 1\nb = 2";
+        assert_eq!([position(text, 0), position(text, 3), position(text, 7), position(text, 99)], [(1, 1), (1, 3), (2, 1), (2, 6)]);
+    }
 }

@@ -1,8 +1,12 @@
 //! The JSON Schema of study files, from the same tables that check them.
+//!
+//! It says less than the check: which settings go together, and the limits of values with units, only the check knows.
 
 use crate::Catalogue;
+use crate::factor::{all_paths, setting_at};
 use crate::own_settings::{CPUS, DESIGN, TOP};
 use serde_json::{Map, Value, json};
+use settings::quantity::{byte_units, second_units};
 use settings::{Kind, Setting};
 
 /// JSON Schema, draft 2020-12; editors complete and check study files by it.
@@ -13,19 +17,19 @@ pub fn schema(catalogue: &dyn Catalogue) -> Value {
         .into_iter()
         .filter_map(|name| Some((name.to_string(), table(catalogue.workload(name)?))))
         .collect();
-    let rule = json!({ "type": "object", "description": "Factors and their levels." });
+    let workload = json!({
+        "type": "object", "properties": workloads, "additionalProperties": false, "minProperties": 1,
+        "description": "One table a workload; with several, every scenario is made for each.",
+    });
+    let include = "Scenarios that match get the other settings; without such, or without settings, scenarios to add.";
     let mut properties: Map<String, Value> = TOP.iter().map(|setting| (setting.name.to_string(), of(setting))).collect();
     properties.extend([
-        ("factors".to_string(), json!({
-            "type": "object",
-            "description": "What is varied: a setting's dotted path with a list of levels, or a name with named levels, each a table of settings.",
-            "additionalProperties": { "type": ["array", "object"] },
-        })),
-        ("exclude".into(), json!({ "type": "array", "items": rule, "description": "Combinations to leave out." })),
-        ("include".into(), json!({ "type": "array", "items": rule, "description": "Combinations to keep although an exclude matches them." })),
-        ("baseline".into(), rule.clone()),
+        ("factors".to_string(), factors(catalogue)),
+        ("exclude".into(), json!({ "type": "array", "items": rule("Factors and their levels: scenarios to leave out.") })),
+        ("include".into(), json!({ "type": "array", "items": rule(include) })),
+        ("baseline".into(), rule("Factors and their levels: the scenario that the others are compared with; without it, the first.")),
         ("storage".into(), table(catalogue.storage())),
-        ("workload".into(), json!({ "type": "object", "properties": workloads, "additionalProperties": false, "minProperties": 1 })),
+        ("workload".into(), workload),
         ("design".into(), table(DESIGN)),
         ("cpus".into(), table(CPUS)),
     ]);
@@ -39,16 +43,35 @@ pub fn schema(catalogue: &dyn Catalogue) -> Value {
     })
 }
 
+fn factors(catalogue: &dyn Catalogue) -> Value {
+    let levels = |path: String| {
+        let setting = setting_at(&path, None, catalogue, &mut Vec::new())?;
+        Some((path, json!({ "type": "array", "items": of(setting), "minItems": 1, "description": setting.help })))
+    };
+    let paths: Map<String, Value> = all_paths(catalogue).filter_map(levels).collect();
+    json!({
+        "type": "object",
+        "description": "What is varied: a setting's dotted path with a list of levels, or a name with named levels, each a table of settings.",
+        "properties": paths,
+        "additionalProperties": { "type": ["array", "object"], "minItems": 1, "minProperties": 1 },
+    })
+}
+
+fn rule(description: &str) -> Value {
+    json!({ "type": "object", "minProperties": 1, "description": description })
+}
+
 fn table(settings: &[Setting]) -> Value {
     let properties: Map<String, Value> = settings.iter().map(|setting| (setting.name.to_string(), of(setting))).collect();
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
 }
 
 fn of(setting: &Setting) -> Value {
+    let quantity = |units: Vec<&str>| json!({ "type": "string", "pattern": format!("^ *[0-9._]+ *({}) *$", units.join("|")) });
     let mut schema = match setting.kind {
-        Kind::Bytes { .. } => json!({ "type": "string", "pattern": "^[0-9][0-9_.]* ?(TiB|GiB|MiB|KiB|TB|GB|MB|KB|kB|B)$" }),
-        Kind::Seconds { .. } => json!({ "type": "string", "pattern": "^[0-9][0-9_.]* ?(us|ms|s|min|h)$" }),
-        Kind::Percent { .. } => json!({ "type": "string", "pattern": "^[0-9][0-9_.]* ?%$" }),
+        Kind::Bytes { .. } => quantity(byte_units().collect()),
+        Kind::Seconds { .. } => quantity(second_units().collect()),
+        Kind::Percent { .. } => quantity(vec!["%"]),
         Kind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Kind::Number { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),
         Kind::Choice(words) => json!({ "type": "string", "enum": words }),
@@ -56,11 +79,11 @@ fn of(setting: &Setting) -> Value {
         Kind::Text => json!({ "type": "string" }),
         Kind::TextList => json!({ "type": "array", "items": { "type": "string" } }),
         Kind::IntegerList => json!({ "type": "array", "items": { "type": "integer", "minimum": 0 } }),
-        Kind::Table => json!({ "type": "object" }),
+        Kind::Table => json!({ "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } }),
     };
     schema["description"] = Value::from(format!("{} Allowed: {}.", setting.help, setting.kind.allowed()));
-    if let Some(default) = setting.default {
-        schema["default"] = serde_json::from_str(default).unwrap_or_else(|_| Value::from(default));
+    if let Some(default) = setting.default_written() {
+        schema["default"] = default;
     }
     schema
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use settings::quantity::{format_bytes, format_seconds, parse_bytes, parse_percent, parse_seconds};
+use settings::quantity::{byte_units, format_bytes, format_percent, format_seconds, parse_bytes, parse_percent, parse_seconds, second_units};
 use settings::{Kind, Setting, check_all, nearest_name};
 
 const SETTINGS: &[Setting] = &[
@@ -11,6 +11,23 @@ const SETTINGS: &[Setting] = &[
     Setting { name: "mode", kind: Kind::Choice(&["wal", "delete"]), default: Some("wal"), help: "" },
     Setting { name: "path", kind: Kind::Text, default: None, help: "" },
 ];
+
+/// One setting of each kind: (setting, values it takes, values it refuses).
+fn every_kind() -> Vec<(Kind, Value, Value)> {
+    vec![
+        (Kind::Bytes { min: 1024, max: 4096 }, json!(["1KiB", "4 KiB", "0.004MB"]), json!(["1023B", "5KiB", "1024", 1024, "0.3B", ""])),
+        (Kind::Seconds { min: 0.5, max: 60.0 }, json!(["500ms", "1min", "0.5s"]), json!(["1us", "2min", "1", 1, "1 month"])),
+        (Kind::Percent { min: 0.0, max: 0.95 }, json!(["0%", "95%", "2.5 %"]), json!(["96%", "0.5", 0.5, "-1%"])),
+        (Kind::Integer { min: -1, max: 3 }, json!([-1, 0, 3]), json!([-2, 4, 1.0, "1", true])),
+        (Kind::Number { min: 0.0, max: 1.0 }, json!([0, 0.5, 1]), json!([-0.1, 1.1, "0.5"])),
+        (Kind::Choice(&["a", "b"]), json!(["a", "b"]), json!(["A", "c", 1, ["a"]])),
+        (Kind::Boolean, json!([true, false]), json!(["true", 1, null])),
+        (Kind::Text, json!(["", "x"]), json!([1, null, []])),
+        (Kind::IntegerList, json!([[], [0, 7]]), json!([[-1], ["0"], 0, [0.5]])),
+        (Kind::TextList, json!([[], ["a"]]), json!([[1], "a", [["a"]]])),
+        (Kind::Table, json!([{}, { "a": "x", "b": 1, "c": true }]), json!([{ "a": [] }, [], "a", { "a": {} }])),
+    ]
+}
 
 #[test]
 fn quantities_have_units() {
@@ -46,7 +63,85 @@ fn the_nearest_name_is_near() {
     assert_eq!(nearest_name("zzz", ["device", "filesystem"].into_iter()), None);
 }
 
+#[test]
+fn every_kind_takes_and_refuses() {
+    for (kind, taken, refused) in every_kind() {
+        let setting = Setting { name: "x", kind, default: None, help: "" };
+        for value in taken.as_array().expect("a list") {
+            assert!(setting.check(value).is_ok(), "{kind:?} takes {value}");
+        }
+        for value in refused.as_array().expect("a list") {
+            let wrong = setting.check(value).expect_err(&format!("{kind:?} refuses {value}"));
+            assert_eq!(wrong.expected, kind.allowed());
+            assert!(!wrong.found.is_empty());
+        }
+    }
+}
+
+#[test]
+fn what_is_allowed_is_said_in_words() {
+    let said: Vec<String> = every_kind().iter().map(|(kind, ..)| kind.allowed()).collect();
+    let expected = [
+        "a size from 1KiB to 4KiB, like \"4GiB\"",
+        "a time from 500ms to 1min, like \"30s\" or \"5min\"",
+        "a share from 0% to 95%, like \"2%\"",
+        "a whole number from -1 to 3",
+        "a number from 0 to 1",
+        "one of a, b",
+        "true or false",
+        "a text in quotes",
+        "a list of whole numbers, like [0, 1]",
+        "a list of texts, like [\"-O\", \"^has_journal\"]",
+        "a table of names and values",
+    ];
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn defaults_are_written_as_their_kind_is() {
+    let default = |kind, text| Setting { name: "x", kind, default: Some(text), help: "" }.default_written();
+    assert_eq!(default(Kind::Choice(&["1.0"]), "1.0"), Some(json!("1.0")));
+    assert_eq!(default(Kind::Integer { min: 0, max: 9 }, "6"), Some(json!(6)));
+    assert_eq!(default(Kind::TextList, "[]"), Some(json!([])));
+    assert_eq!(Setting { name: "x", kind: Kind::Text, default: None, help: "" }.default_written(), None);
+}
+
 proptest! {
+    #[test]
+    fn every_unit_counts(number in 0_u32..1_000_000) {
+        for unit in byte_units() {
+            let one = parse_bytes(&format!("1{unit}")).expect("a unit");
+            prop_assert_eq!(parse_bytes(&format!("{number} {unit}")), Some(u64::from(number) * one));
+        }
+        for unit in second_units() {
+            let one = parse_seconds(&format!("1{unit}")).expect("a unit");
+            prop_assert_eq!(parse_seconds(&format!("{number}{unit}")), Some(f64::from(number) * one));
+        }
+        let percent = f64::from(number) / 10_000.0;
+        let again = parse_percent(&format_percent(percent)).expect("a percentage");
+        prop_assert!((again - percent).abs() <= 1e-12 * percent, "{} became {}", percent, again);
+    }
+
+    #[test]
+    fn seconds_survive_being_said(seconds in 0.0_f64..60.0) {
+        let again = parse_seconds(&format_seconds(seconds)).expect("below a minute it is one number with one unit");
+        prop_assert!((again - seconds).abs() <= 0.5, "{} became {}", seconds, again);
+    }
+
+    #[test]
+    fn one_slip_is_found(place in 0_usize..10, letter in proptest::char::range('a', 'z')) {
+        let names = ["device", "filesystem", "threads", "journal"];
+        let slips = |name: &str| {
+            let mut slip: Vec<char> = name.chars().collect();
+            let place = place.min(slip.len() - 1);
+            slip[place] = letter;
+            slip.into_iter().collect::<String>()
+        };
+        for name in names {
+            prop_assert_eq!(nearest_name(&slips(name), names.into_iter()), Some(name));
+        }
+    }
+
     #[test]
     fn no_text_makes_them_panic(text in ".{0,40}") {
         let _ = (parse_bytes(&text), parse_seconds(&text), parse_percent(&text));
@@ -61,7 +156,8 @@ proptest! {
 
     #[test]
     fn values_of_any_kind_are_refused_or_taken(text in ".{0,20}", number in any::<i64>()) {
-        for setting in SETTINGS {
+        let kinds = every_kind().into_iter().map(|(kind, ..)| Setting { name: "x", kind, default: None, help: "" });
+        for setting in kinds {
             for value in [json!(text), json!(number), json!([text]), json!({}), json!(null)] {
                 let _ = setting.check(&value);
             }

@@ -1,0 +1,180 @@
+//! `--set path=value`: changes of a study's text, before anything of it is checked.
+//!
+//! A list gives a setting levels, one value fixes it; both replace what the file says. Rules about levels that are gone go
+//! with them. The result is checked like a file.
+
+use crate::Catalogue;
+use crate::document::{self, Content, Entry, Node};
+use crate::factor::{self, flatten, setting_at};
+use crate::own_settings::TOP;
+use crate::problem::Problem;
+use serde_json::Value;
+use settings::Kind;
+
+/// A change from the command line: `--set path=value`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Override {
+    /// Dotted path of a setting, or a factor's name.
+    pub path: String,
+    /// TOML, or plain text.
+    pub value: String,
+}
+
+/// Makes a change.
+pub fn apply(root: &mut Node, change: &Override, catalogue: &dyn Catalogue, problems: &mut Vec<Problem>) {
+    let path = change.path.as_str();
+    let value = document::parse_value(&change.value);
+    let factor = factors(root).into_iter().find(|known| known.key == path);
+    if path == "workload" {
+        keep_workloads(root, values(value), problems);
+    } else if let Some(factor) = factor {
+        match &factor.node.content {
+            Content::Table(entries) => {
+                let kept = chosen(path, entries, values(value), problems);
+                // A wrong name alone should not also say that nothing is left.
+                if !kept.is_empty() {
+                    set_factor(root, path, Content::Table(kept));
+                }
+            }
+            _ => set_factor(root, path, Content::List(levels(path, value, catalogue))),
+        }
+    } else if path.starts_with("design.") || TOP.iter().any(|setting| setting.name == path && !factor::is_path(path)) {
+        root.set(&path.split('.').collect::<Vec<_>>(), value);
+    } else {
+        set(root, path, value, catalogue, problems);
+    }
+}
+
+/// Sets a setting that is no factor yet.
+fn set(root: &mut Node, path: &str, value: Node, catalogue: &dyn Catalogue, problems: &mut Vec<Problem>) {
+    if !path.contains('.') && !factor::is_path(path) {
+        let factors = factors(root);
+        let known: Vec<&str> = factors.iter().map(|entry| entry.key.as_str()).chain(TOP.iter().map(|setting| setting.name)).collect();
+        let mut problem = Problem::unknown_key(path, "this study", &known, None);
+        if let Some(whole) = factor::whole_path(path, catalogue) {
+            problem.hint = Some(format!("did you mean `{whole}`?"));
+        }
+        problems.push(problem);
+        return;
+    }
+    let Some(setting) = setting_at(path, None, catalogue, problems) else { return };
+    let words: Vec<&str> = path.split('.').collect();
+    if let ["workload", name, _] = words[..]
+        && root.get("workload").is_none_or(|workloads| workloads.get(name).is_none())
+    {
+        let known: Vec<&str> = root.get("workload").map(Node::entries).unwrap_or_default().iter().map(|w| w.key.as_str()).collect();
+        let label = format!("its workloads: {}", known.join(", "));
+        problems.push(Problem::new(format!("`{path}`: this study has no workload `{name}`"), None, label));
+    } else if let Some(factor) = factors(root).iter().find(|factor| always_sets(factor, path)) {
+        let label = format!("--set {}=LEVEL chooses a level", factor.key);
+        let message = format!("`{path}` would have no effect: each level of the factor `{}` sets it", factor.key);
+        problems.push(Problem::new(message, None, label));
+    } else if matches!(value.content, Content::List(_)) && !is_one_value(&value, setting.kind) {
+        set_factor(root, path, Content::List(levels(path, value, catalogue)));
+    } else {
+        root.set(&words, value);
+    }
+}
+
+fn factors(root: &Node) -> Vec<Entry> {
+    let flat = root.get("factors").map(flatten).unwrap_or_default();
+    flat.into_iter().map(|(key, span, node)| Entry { key, span, node }).collect()
+}
+
+/// Writes the factors back with this one's levels.
+fn set_factor(root: &mut Node, name: &str, levels: Content) {
+    let mut all = factors(root);
+    let node = Node { span: None, content: levels };
+    match all.iter_mut().find(|factor| factor.key == name) {
+        Some(factor) => {
+            let (before, left) = (level_keys(&factor.node), level_keys(&node));
+            factor.node = node;
+            forget_rules(root, name, &before, &left);
+        }
+        None => all.push(Entry { key: name.to_string(), span: None, node }),
+    }
+    root.set(&["factors"], Node { span: None, content: Content::Table(all) });
+}
+
+/// What rules call the levels of a factor.
+fn level_keys(levels: &Node) -> Vec<Value> {
+    match &levels.content {
+        Content::Table(entries) => entries.iter().map(|entry| Value::from(entry.key.as_str())).collect(),
+        Content::List(nodes) => nodes.iter().map(Node::json).collect(),
+        Content::Scalar(_) => Vec::new(),
+    }
+}
+
+/// Takes out the rules about levels that are not left. An include may name a level that was not there before either; in
+/// the other rules that is a mistake, and stays to be found.
+fn forget_rules(root: &mut Node, factor: &str, before: &[Value], left: &[Value]) {
+    let about = |rule: &Node, kind: &str| {
+        let gone = |level: &Value| !left.contains(level) && (kind == "include" || before.contains(level));
+        flatten(rule).iter().any(|(name, _, level)| name == factor && gone(&level.json()))
+    };
+    let Content::Table(entries) = &mut root.content else { return };
+    for entry in entries.iter_mut().filter(|entry| ["exclude", "include"].contains(&entry.key.as_str())) {
+        if let Content::List(rules) = &mut entry.node.content {
+            rules.retain(|rule| !about(rule, &entry.key));
+        }
+    }
+    entries.retain(|entry| entry.key != "baseline" || !about(&entry.node, &entry.key));
+}
+
+fn always_sets(factor: &Entry, path: &str) -> bool {
+    let levels = factor.node.entries();
+    !levels.is_empty() && levels.iter().all(|level| flatten(&level.node).iter().any(|known| known.0 == path))
+}
+
+/// A list is many values, except of a setting that is itself a list: there only a list of lists is many.
+fn levels(path: &str, value: Node, catalogue: &dyn Catalogue) -> Vec<Node> {
+    let kind = setting_at(path, None, catalogue, &mut Vec::new()).map(|setting| setting.kind);
+    if kind.is_some_and(|kind| is_one_value(&value, kind)) { vec![value] } else { values(value) }
+}
+
+fn is_one_value(value: &Node, kind: Kind) -> bool {
+    let Content::List(items) = &value.content else { return true };
+    let lists = !items.is_empty() && items.iter().all(|item| matches!(item.content, Content::List(_)));
+    matches!(kind, Kind::TextList | Kind::IntegerList) && !lists
+}
+
+fn values(value: Node) -> Vec<Node> {
+    match value.content {
+        Content::List(nodes) => nodes,
+        _ => vec![value],
+    }
+}
+
+/// The entries of the wanted names, in their order.
+fn chosen(of: &str, entries: &[Entry], wanted: Vec<Node>, problems: &mut Vec<Problem>) -> Vec<Entry> {
+    let mut found = Vec::new();
+    for name in wanted {
+        let name = name.json();
+        match entries.iter().find(|entry| Some(entry.key.as_str()) == name.as_str()) {
+            Some(entry) => found.push(entry.clone()),
+            None => {
+                let known: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
+                problems.push(Problem::unknown_level(of, &name, &known, None));
+            }
+        }
+    }
+    found
+}
+
+fn keep_workloads(root: &mut Node, wanted: Vec<Node>, problems: &mut Vec<Problem>) {
+    let Some(Node { content: Content::Table(entries), .. }) = root.get("workload") else { return };
+    let kept = chosen("workload", entries, wanted, problems);
+    if kept.is_empty() {
+        return;
+    }
+    let names = |entries: &[Entry]| entries.iter().map(|entry| Value::from(entry.key.as_str())).collect::<Vec<_>>();
+    let (before, left) = (names(entries), names(&kept));
+    root.set(&["workload"], Node { span: None, content: Content::Table(kept) });
+    forget_rules(root, "workload", &before, &left);
+    let workload = |path: &str| path.strip_prefix("workload.").and_then(|rest| rest.split('.').next()).map(Value::from);
+    let mut factors = factors(root);
+    factors.retain(|factor| workload(&factor.key).is_none_or(|name| left.contains(&name) || !before.contains(&name)));
+    if root.get("factors").is_some_and(Node::is_table) {
+        root.set(&["factors"], Node { span: None, content: Content::Table(factors) });
+    }
+}

@@ -1,0 +1,157 @@
+//! `--set path=value`.
+
+use crate::{HEAD, check_with, planned};
+use expect_test::expect;
+use serde_json::json;
+
+const BODY: &str = r#"
+[factors]
+"storage.filesystem" = ["ext4", "xfs"]
+[factors.journal]
+a = { storage.size = "1GiB" }
+b = { storage.size = "2GiB" }
+[workload.oltp]
+[design]
+control = false
+"#;
+
+#[test]
+fn a_factor_is_fixed_or_gets_other_levels() {
+    check_with(BODY, &[("storage.filesystem", "xfs"), ("workload.oltp.threads", "7")], &expect![[r#"
+        a
+        b
+    "#]]);
+    check_with(BODY, &[("storage.filesystem", "[\"ext3\", \"xfs\"]"), ("journal", "b")], &expect![[r#"
+        ext3
+        xfs
+    "#]]);
+    check_with(BODY, &[("journal", "[\"b\", \"a\"]"), ("storage.filesystem", "xfs")], &expect![[r#"
+        b
+        a
+    "#]]);
+}
+
+#[test]
+fn a_list_makes_a_setting_a_factor() {
+    check_with(BODY, &[("journal", "a"), ("storage.filesystem", "xfs"), ("workload.oltp.threads", "[1, 4]")], &expect![[r#"
+        threads=1
+        threads=4
+    "#]]);
+    // A list of options is one level; a list of lists is many.
+    let one = planned(&format!("{HEAD}{BODY}"), &[("storage.mount", "[\"noatime\"]")]).expect("right");
+    assert_eq!((one.scenarios.len(), &one.scenarios[0].storage["mount"]), (4, &json!(["noatime"])));
+    let many = planned(&format!("{HEAD}{BODY}"), &[("storage.mount", "[[\"noatime\"], []]")]).expect("right");
+    assert_eq!(many.scenarios.len(), 8);
+    // And the other way round: one list fixes such a factor.
+    let body = "[factors]\nstorage.mount = [[\"noatime\"], []]\n[workload.oltp]\n";
+    let fixed = planned(&format!("{HEAD}{body}"), &[("storage.mount", "[]"), ("design.control", "false")]).expect("right");
+    assert_eq!((fixed.scenarios.len(), &fixed.scenarios[0].storage["mount"]), (1, &json!([])));
+}
+
+#[test]
+fn keys_written_in_any_way_are_one_factor() {
+    for key in ["workload.oltp.threads", "\"workload.oltp.threads\"", "\"workload.oltp\".threads", "workload.\"oltp.threads\""] {
+        let text = format!("{HEAD}[factors]\n{key} = [1, 2]\n[workload.oltp]\n[design]\ncontrol = false\n");
+        let plan = planned(&text, &[("workload.oltp.threads", "3")]).expect("right");
+        assert_eq!((plan.scenarios.len(), &plan.scenarios[0].parameters["threads"]), (1, &json!(3)), "{key}");
+    }
+}
+
+#[test]
+fn a_workload_is_chosen() {
+    let body = "[workload.oltp]\n[workload.tree]\n[design]\ncontrol = false\n";
+    check_with(body, &[("workload", "tree")], &expect![[r#"
+        tree
+    "#]]);
+    check_with(body, &[("workload", "[\"tree\", \"oltp\"]")], &expect![[r#"
+        tree
+        oltp
+    "#]]);
+    check_with(body, &[("workload", "tre")], &expect![[r#"
+        - "tre" is not a level of `workload` | its levels: oltp, tree (did you mean `tree`?)
+    "#]]);
+}
+
+#[test]
+fn rules_and_factors_go_with_what_they_are_about() {
+    let rules = r#"
+[[exclude]]
+storage.filesystem = "ext4"
+journal = "a"
+[[include]]
+storage.filesystem = "ext3"
+journal = "a"
+[baseline]
+storage.filesystem = "ext4"
+journal = "b"
+"#;
+    let body = format!("{BODY}{rules}");
+    check_with(&body, &[("storage.filesystem", "xfs")], &expect![[r#"
+        a
+        b
+    "#]]);
+    check_with(&body, &[("journal", "a")], &expect![[r#"
+        xfs
+        ext3
+    "#]]);
+    let two = "[factors]\nworkload.oltp.threads = [1, 2]\nstorage.filesystem = [\"ext4\", \"xfs\"]\n[baseline]\nworkload = \"oltp\"\n\"workload.oltp.threads\" = 2\nstorage.filesystem = \"xfs\"\n[workload.oltp]\n[workload.tree]\n";
+    check_with(two, &[("workload", "tree")], &expect![[r#"
+        ext4
+        xfs
+        ext4 (control)
+    "#]]);
+}
+
+#[test]
+fn values_are_toml_or_plain_text() {
+    let plan = planned(
+        &format!("{HEAD}{BODY}"),
+        &[("memory", "1GiB"), ("name", "other"), ("question", "What is 1?"), ("design.seed", "0x10"), ("parity", "require"), ("workload.oltp.like", "\"0.4\"")],
+    )
+    .expect("right");
+    assert_eq!(plan.scenarios[0].memory_bytes, Some(1 << 30));
+    assert_eq!((plan.name.as_str(), plan.question.as_str(), plan.design.seed), ("other", "What is 1?", 16));
+    assert_eq!((plan.parity, &plan.scenarios[0].parameters["like"]), (study::Parity::Require, &json!("0.4")));
+}
+
+#[test]
+fn a_change_without_effect_is_refused() {
+    check_with(BODY, &[("storage.size", "3GiB")], &expect![[r#"
+        - `storage.size` would have no effect: each level of the factor `journal` sets it | --set journal=LEVEL chooses a level
+    "#]]);
+}
+
+#[test]
+fn wrong_changes_are_said_like_wrong_files() {
+    check_with(
+        BODY,
+        &[
+            ("journal", "c"),
+            ("storage.sise", "1GiB"),
+            ("design.rounds_max", "many"),
+            ("design.round_max", "3"),
+            ("storage.filesystem", "zfs"),
+            ("workload.tree.files", "3"),
+            ("workload.tre.files", "3"),
+            ("filesystem", "xfs"),
+            ("jurnal", "a"),
+            ("storage", "xfs"),
+            ("", "1"),
+            ("a.b", "1"),
+        ],
+        &expect![[r#"
+            - "c" is not a level of `journal` | its levels: a, b
+            - `sise` is not a setting of `storage` | settings of `storage`: filesystem, size, mount (did you mean `size`?)
+            - `workload.tree.files`: this study has no workload `tree` | its workloads: oltp
+            - `tre` is not a setting of `workload` | settings of `workload`: oltp, tree (did you mean `tree`?)
+            - `filesystem` is not a setting of this study | settings of this study: storage.filesystem, journal, name, question, memory, bench, parity (did you mean `storage.filesystem`?)
+            - `jurnal` is not a setting of this study | settings of this study: storage.filesystem, journal, name, question, memory, bench, parity (did you mean `journal`?)
+            - `storage` is not a setting's path | a path is like storage.filesystem, workload.oltp.threads, memory or cpus.client
+            - `` is not a setting of this study | settings of this study: storage.filesystem, journal, name, question, memory, bench, parity
+            - `a.b` is not a setting's path | a path is like storage.filesystem, workload.oltp.threads, memory or cpus.client
+            - `design.rounds_max` can't be "many" | expected a whole number from 1 to 10000
+            - `round_max` is not a setting of `design` | settings of `design`: rounds_min, rounds_max, runs, warm_up_runs, precision, margin, confidence, time_budget, seed, cache, trial_timeout, control, ineffective (did you mean `rounds_max`?)
+            - `storage.filesystem` can't be "zfs" | expected one of ext3, ext4, xfs (did you mean `xfs`?)
+        "#]],
+    );
+}

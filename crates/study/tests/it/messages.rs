@@ -1,0 +1,319 @@
+//! What is said of wrong files: every problem at once, with its place.
+
+use crate::{HEAD, Small, check, told};
+use expect_test::expect;
+use study::read;
+
+#[test]
+fn every_problem_at_once_with_its_place() {
+    check(
+        r#"qestion = 1
+[factors]
+"storage.filesytem" = ["ext4"]
+"workload.oltp.threads" = [1, 1, 0, "x"]
+"storage.size" = []
+journal = 3
+[storage]
+sise = "1GiB"
+size = 5
+[workload.oltp]
+[workload.tre]
+[design]
+rounds_min = 9
+rounds_max = 2
+precision = "3"
+"#,
+        &expect![[r#"
+            3:1 `qestion` is not a setting of a study | settings of a study: name, question, memory, bench, parity, factors, include, exclude, baseline, storage, workload, design, cpus (did you mean `question`?)
+            5:1 `filesytem` is not a setting of `storage` | settings of `storage`: filesystem, size, mount (did you mean `filesystem`?)
+            6:31 the factor `workload.oltp.threads` has the level `threads=1` twice | each level once
+            6:34 `workload.oltp.threads` can't be 0 | expected a whole number from 1 to 1000000
+            6:37 `workload.oltp.threads` can't be "x" | expected a whole number from 1 to 1000000
+            7:18 the factor `storage.size` has no levels | at least one level
+            8:1 `journal` is neither a setting's path nor a factor with named levels | a path begins with storage, workload, memory, cpus, bench; named levels are tables of settings
+            10:1 `sise` is not a setting of `storage` | settings of `storage`: filesystem, size, mount (did you mean `size`?)
+            11:8 `storage.size` can't be 5 | expected a size of 1B or more, with its unit, like "4GiB"
+            13:11 `tre` is not a setting of `workload` | settings of `workload`: oltp, tree (did you mean `tree`?)
+            16:14 `design.rounds_max` (2) is below `design.rounds_min` (9) | at least rounds_min
+            17:13 `design.precision` can't be "3" | expected a share from 0.1% to 100%, like "2%"
+        "#]],
+    );
+}
+
+#[test]
+fn empty_and_broken_files() {
+    let (study, problems) = read("", &[], &Small);
+    assert!(study.is_none());
+    expect![[r#"
+        - the study has no workload | a table [workload.NAME]; workloads: oltp, tree
+        - the study has no name | name = "…" at the top of the file
+    "#]].assert_eq(&told("", &problems));
+    let text = "name = \"x\n[workload.oltp]\n= 3\na = 1\na = 2\n";
+    let (_, problems) = read(text, &[], &Small);
+    expect![[r#"
+        1:10 this is not TOML: invalid basic string, expected `"` | here
+        3:1 this is not TOML: unquoted keys cannot be empty, expected letters, numbers, `-`, `_` | here
+        5:1 this is not TOML: duplicate key | here
+    "#]].assert_eq(&told(text, &problems));
+}
+
+#[test]
+fn names_must_do_as_file_names() {
+    for name in ["", "a b", "../etc", ".hidden", "-rf", "ä", "a\\n"] {
+        let text = format!("name = \"{name}\"\n[workload.oltp]\n");
+        let (study, problems) = read(&text, &[], &Small);
+        assert!(study.is_none() && problems.len() == 1, "{name}: {problems:?}");
+    }
+}
+
+#[test]
+fn tables_that_are_none() {
+    check(
+        r#"factors = 1
+baseline = 2
+exclude = {}
+include = [4]
+storage = 5
+design = [6]
+cpus = "7"
+workload = { oltp = 8 }
+"#,
+        &expect![[r#"
+            3:11 `factors` is not a table | [factors] and a line for each
+            4:12 `baseline` is not a table of factors and levels | like { "storage.filesystem" = "ext4" }
+            5:11 `exclude` is not a list | a list of tables: [[exclude]]
+            6:12 `include` is not a table of factors and levels | like { "storage.filesystem" = "ext4" }
+            7:11 `storage` is not a table | [storage] and its settings
+            8:10 `design` is not a table | [design] and its settings
+            9:8 `cpus` is not a table | [cpus] and its settings
+            10:21 `workload.oltp` is not a table | [workload.oltp] and its settings
+        "#]],
+    );
+    check("[[storage]]\n[[factors]]\n[workload]\n", &expect![[r#"
+        3:1 `storage` is not a table | [storage] and its settings
+        4:1 `factors` is not a table | [factors] and a line for each
+        - the study has no workload | a table [workload.NAME]; workloads: oltp, tree
+    "#]]);
+}
+
+#[test]
+fn levels_that_are_wrong() {
+    check(
+        r#"
+[factors]
+storage.size = ["1GiB", "1024MiB", "2 GB", 7, "7"]
+storage.mount = ["noatime", ["noatime"], [1]]
+workload.tree.files = [1, 2]
+storage.filesystem.ext4 = [1]
+workload.oltp = ["a"]
+workload.tre.files = [1]
+filesystem = ["ext4"]
+storge.size = ["1GiB"]
+memory = ["1KiB"]
+question = ["a", "b"]
+[factors.empty]
+[factors.settings]
+a = { filesystem = "ext4", storage.sizes = "1GiB", workload.oltp.threads = "1" }
+b = 3
+[workload.oltp]
+"#,
+        &expect![[r#"
+            5:25 the factor `storage.size` has one level twice: `size=1024MiB` is `size=1GiB` | each level once
+            5:44 `storage.size` can't be 7 | expected a size of 1B or more, with its unit, like "4GiB"
+            5:47 `storage.size` can't be "7" | expected a size of 1B or more, with its unit, like "4GiB"
+            6:18 `storage.mount` can't be "noatime" | expected a list of texts, like ["-O", "^has_journal"] (each level is itself a list: [["noatime"], []])
+            6:42 `storage.mount` can't be a list | expected a list of texts, like ["-O", "^has_journal"]
+            7:15 the factor `workload.tree.files` varies the workload `tree`, which this study does not have | add [workload.tree]
+            8:9 the factor `storage.filesystem` has no list of levels | a list of levels, like "storage.filesystem" = ["a", "b"]
+            9:10 `workload.oltp` is not a setting's path | a path is like storage.filesystem, workload.oltp.threads, memory or cpus.client
+            10:14 `tre` is not a setting of `workload` | settings of `workload`: oltp, tree (did you mean `tree`?)
+            11:1 `filesystem` is neither a setting's path nor a factor with named levels | a path begins with storage, workload, memory, cpus, bench; named levels are tables of settings (did you mean `storage.filesystem`?)
+            12:1 `storge` is neither a setting's path nor a factor with named levels | a path begins with storage, workload, memory, cpus, bench; named levels are tables of settings (did you mean `storage`?)
+            13:11 `memory` can't be "1KiB" | expected a size of 64MiB or more, with its unit, like "4GiB"
+            14:1 `question` is neither a setting's path nor a factor with named levels | a path begins with storage, workload, memory, cpus, bench; named levels are tables of settings
+            15:1 the factor `empty` has no levels | at least one level
+            17:7 `filesystem` is not a setting of a study that can be varied | settings of a study that can be varied: memory, bench (did you mean `storage.filesystem`?)
+            17:36 `sizes` is not a setting of `storage` | settings of `storage`: filesystem, size, mount (did you mean `size`?)
+            17:76 `workload.oltp.threads` can't be "1" | expected a whole number from 1 to 1000000
+            18:5 the level `b` is not a table of settings | like { "storage.filesystem" = "ext4" }
+        "#]],
+    );
+    check("[factors]\nworkload = [\"oltp\", \"tree\"]\n[workload.oltp]\n", &expect![[r#"
+        4:1 `workload` is always a factor and has no levels of its own | write a table [workload.NAME] for each: every scenario is made for every workload
+    "#]]);
+    check("[factors]\nstorage.filesystem = []\n[workload.oltp]\n", &expect![[r#"
+        4:22 the factor `storage.filesystem` has no levels | at least one level
+    "#]]);
+}
+
+#[test]
+fn two_factors_must_not_set_one_thing() {
+    check(
+        r#"
+[factors]
+storage.size = ["1GiB", "2GiB"]
+"storage.size" = ["1GiB"]
+[factors.twice]
+b = { storage.mount = [], "storage.mount" = ["noatime"] }
+[factors.configuration]
+a = { workload.oltp.threads = 1 }
+b = { storage.size = "3GiB" }
+[workload.oltp]
+"#,
+        &expect![[r#"
+            6:1 the factor `storage.size` stands twice | each factor once
+            8:27 the level `b` sets `storage.mount` twice | each setting once
+            9:10 the factors `storage.size` and `configuration` both set `storage.size` | one of them would have no effect
+        "#]],
+    );
+}
+
+#[test]
+fn rules_that_are_wrong() {
+    check(
+        r#"
+[factors]
+storage.filesystem = ["ext4", "xfs"]
+workload.oltp.threads = [1, 2]
+[factors.journal]
+on = {}
+off = { storage.mount = ["nobarrier"] }
+[[exclude]]
+storage.filesystem = "ext3"
+storage.size = "1GiB"
+[[exclude]]
+storage.filesystm = "xfs"
+workload = "oltpp"
+[[exclude]]
+storage.filesystem = "xsf"
+journal = "of"
+[[exclude]]
+[[include]]
+storage.mount = ["a"]
+workload.oltp.threads = 0
+journal = "both"
+storage.sizes = "1GiB"
+[baseline]
+workload.oltp.threads = "1"
+journal = 1
+[workload.oltp]
+"#,
+        &expect![[r#"
+            11:22 "ext3" is not a level of `storage.filesystem` | its levels: ext4, xfs (did you mean `ext4`?)
+            12:9 `storage.size` in `exclude` is not a factor | factors of this study: storage.filesystem, workload.oltp.threads, journal, workload
+            14:9 `storage.filesystm` in `exclude` is not a factor | factors of this study: storage.filesystem, workload.oltp.threads, journal, workload (did you mean `storage.filesystem`?)
+            15:12 "oltpp" is not a level of `workload` | its levels: oltp (did you mean `oltp`?)
+            17:22 `storage.filesystem` can't be "xsf" | expected one of ext3, ext4, xfs (did you mean `xfs`?)
+            18:11 "of" is not a level of `journal` | its levels: on, off (did you mean `off`?)
+            19:1 `exclude` names no factor | factors and their levels
+            21:9 the factor `journal` sets `storage.mount` already | factors, their levels, and settings that no factor makes
+            22:25 `workload.oltp.threads` can't be 0 | expected a whole number from 1 to 1000000
+            23:11 "both" is not a level of `journal` | its levels: on, off
+            24:9 `sizes` is not a setting of `storage` | settings of `storage`: filesystem, size, mount (did you mean `size`?)
+            26:25 `workload.oltp.threads` can't be "1" | expected a whole number from 1 to 1000000
+            27:11 1 is not a level of `journal` | its levels: on, off
+        "#]],
+    );
+}
+
+#[test]
+fn rules_that_change_nothing() {
+    check(
+        r#"
+[factors]
+storage.filesystem = ["ext4", "xfs"]
+workload.oltp.threads = [1, 2]
+[[exclude]]
+storage.filesystem = "xfs"
+[[exclude]]
+storage.filesystem = "xfs"
+workload.oltp.threads = 1
+[[exclude]]
+workload = "tree"
+"workload.oltp.threads" = 1
+[[include]]
+storage.filesystem = "ext4"
+[[include]]
+workload = "tree"
+"workload.oltp.threads" = 9
+[workload.oltp]
+[workload.tree]
+"#,
+        &expect![[r#"
+            9:1 this exclude takes out nothing | an exclude above it took these scenarios out already
+            12:1 this exclude matches no scenario | a combination of levels that the factors make
+            15:1 this include changes nothing | its scenarios are there already; give it other settings
+            17:1 this include matches no scenario | levels of factors that concern one workload
+        "#]],
+    );
+    check("[factors]\nstorage.filesystem = [\"ext4\"]\n[[exclude]]\nstorage.filesystem = \"ext4\"\n[workload.oltp]\n", &expect![[r#"
+        - the excludes leave no scenario | at least one
+    "#]]);
+}
+
+#[test]
+fn a_baseline_is_one_scenario() {
+    let body = r#"
+[factors]
+"storage.filesystem" = ["ext4", "xfs"]
+"workload.oltp.threads" = [1, 2]
+[workload.oltp]
+"#;
+    check(&format!("{body}[baseline]\nstorage.filesystem = \"xfs\"\n"), &expect![[r#"
+        8:1 the baseline matches 2 scenarios of `oltp` | name more factors: `xfs · threads=1` and `xfs · threads=2` both match
+    "#]]);
+    let excluded = "[[exclude]]\nstorage.filesystem = \"xfs\"\n";
+    check(&format!("{body}{excluded}[baseline]\nstorage.filesystem = \"xfs\"\n"), &expect![[r#"
+        10:1 the baseline matches no scenario of `oltp` | levels of one scenario
+    "#]]);
+}
+
+#[test]
+fn settings_that_do_not_fit_together_name_the_scenario() {
+    check(
+        r#"
+[factors]
+"storage.filesystem" = ["ext4", "xfs"]
+workload.oltp.threads = [1, 2]
+workload.oltp.tables = [1, 2]
+[storage]
+mount = ["data=journal"]
+[workload.oltp]
+"#,
+        &expect![[r#"
+            8:1 storage.mount: xfs has no data=journal | in the scenario `xfs · threads=1 · tables=1`
+            10:1 workload.oltp: `rows` is below `tables` | in the scenario `ext4 · threads=1 · tables=2`
+        "#]],
+    );
+}
+
+#[test]
+fn a_billion_scenarios_are_counted() {
+    let levels = (1..=1000).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
+    let factors = ["threads", "rows", "tables"].map(|name| format!("\"workload.oltp.{name}\" = [{levels}]\n")).concat();
+    check(&format!("[factors]\n{factors}[workload.oltp]\n"), &expect![[r#"
+        - the factors make 1,000,000,000 scenarios | at most 10,000; leave out levels, or split the question
+    "#]]);
+}
+
+#[test]
+fn a_file_that_nests_thousands_deep_does_not_end_the_program() {
+    let dotted = vec!["a"; 70].join(".");
+    let inline = format!("{}1{}", format!("{{ {dotted} = ").repeat(70), " }".repeat(70));
+    let brackets = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    for text in [format!("{HEAD}storage.size = {inline}\n"), format!("a = {brackets}"), format!("{}= 1", "a.".repeat(100_000))] {
+        let (study, problems) = read(&text, &[], &Small);
+        assert!(study.is_none() && !problems.is_empty());
+    }
+}
+
+#[test]
+fn numbers_that_no_one_means() {
+    check("[workload.oltp]\nthreads = 99999999999999999999\nrows = nan\ntables = 1979-05-27\n", &expect![[r#"
+        4:11 99999999999999999999 is too large | whole numbers have 64 bits
+    "#]]);
+    check("[workload.oltp]\nthreads = 0x10\nrows = inf\ntables = 1.0\n", &expect![[r#"
+        5:8 `workload.oltp.rows` can't be "inf" | expected a whole number from 1 to 1000000
+        6:10 `workload.oltp.tables` can't be 1.0 | expected a whole number from 1 to 1000000
+    "#]]);
+}
