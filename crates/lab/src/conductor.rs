@@ -304,6 +304,7 @@ impl Notes {
             Record::Step { name, seconds } => writer.step(id, name, *seconds),
             Record::Provisioned(provisioned) => writer.provisioned(id, provisioned),
             Record::Warning { message } => writer.warning(id, message),
+            Record::Note { message } => writer.remark(id, message),
             Record::Run(run) => {
                 let value = run.metrics.iter().find(|measured| measured.metric.name == primary);
                 self.values.extend(value.filter(|_| !run.warm_up).map(|measured| measured.value));

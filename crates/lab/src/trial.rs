@@ -169,7 +169,7 @@ impl Desk<'_> {
         };
         out.say(&Record::Run(record));
         for message in outcome.notes {
-            out.warn(message);
+            out.say(&Record::Note { message });
         }
         Ok(())
     }

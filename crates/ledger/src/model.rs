@@ -109,6 +109,8 @@ pub struct Trial {
     pub commands: Vec<String>,
     /// Warnings said by the trial.
     pub warnings: Vec<String>,
+    /// What it said besides: result lines in the shape of older tools.
+    pub remarks: Vec<String>,
 }
 
 /// One run of a trial, without its histograms and series (read those apart: they are large).

@@ -122,6 +122,7 @@ impl Reader {
                     facts: BTreeMap::new(),
                     commands: Vec::new(),
                     warnings: Vec::new(),
+                    remarks: Vec::new(),
                 };
                 Ok((trial, row.get::<_, String>(5)?, row.get::<_, Option<String>>(8)?))
             },
@@ -147,7 +148,8 @@ impl Reader {
                     "step" => trial.steps.push((row.get(2)?, row.get(3)?)),
                     "fact" => drop(trial.facts.insert(row.get(2)?, row.get(3)?)),
                     "command" => trial.commands.push(row.get(3)?),
-                    _ => trial.warnings.push(row.get(3)?),
+                    "warning" => trial.warnings.push(row.get(3)?),
+                    _ => trial.remarks.push(row.get(3)?),
                 }
                 Ok(())
             };

@@ -162,6 +162,14 @@ impl Writer {
         self.note(trial, "warning", "", &message)
     }
 
+    /// Something worth keeping with the trial.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn remark(&mut self, trial: i64, message: &str) -> Result<(), Error> {
+        self.note(trial, "remark", "", &message)
+    }
+
     /// A run ended well.
     ///
     /// # Errors

@@ -40,6 +40,11 @@ pub enum Record {
         /// In words.
         message: String,
     },
+    /// Something worth keeping with the trial: a result line in the shape of an older tool.
+    Note {
+        /// In words.
+        message: String,
+    },
     /// The trial failed; nothing but `Step`s of the teardown follows.
     Failed(Failure),
     /// The last line of a trial that went well.

@@ -136,8 +136,8 @@ fn quantity(part: &Part) -> String {
 
 fn direction_only(part: &Part) -> String {
     let rounds = part.rounds_compared();
-    let times = if rounds == 1 { "round" } else { "rounds" };
-    format!("{rounds} {times} show a direction only: no difference is claimed. Run at least {ROUNDS_FOR_CLAIMS} rounds, better 6.")
+    let times = if rounds == 1 { "round shows" } else { "rounds show" };
+    format!("{rounds} {times} a direction only: no difference is claimed. Run at least {ROUNDS_FOR_CLAIMS} rounds, better 6.")
 }
 
 /// What is claimed, what concerns the pick first: the pick against the baseline, then the declared family.

@@ -167,6 +167,7 @@ fn add_trial(contents: &mut Contents, table: &Table, row: &Row, round: u32, posi
         facts: [("filesystem".to_string(), filesystem.to_string())].into(),
         commands: vec![format!("mkfs.{filesystem} -q /dev/loop0"), "mount /dev/loop0 /mnt/t".into()],
         warnings: Vec::new(),
+        remarks: Vec::new(),
     });
     let Some(value) = value else { return };
     let figures = [

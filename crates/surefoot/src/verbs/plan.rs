@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use storage::StorageSettings;
 use study::{Plan, PlannedScenario};
 
-/// Seconds a trial spends on provisioning and teardown, before any measurement of this machine is known: the slowest
-/// filesystem (btrfs, 2026-11, two cores, 1 GiB loop device) took half of it.
+/// Seconds a trial spends on provisioning, settling and teardown, roughly: 0.4 to 0.5 s on a 1 GiB loop device (2026-11-21,
+/// two cores, all filesystems), and as much again for caution.
 const PROVISION_SECONDS: f64 = 1.0;
 
 /// Prints the plan.

@@ -20,8 +20,8 @@ pub fn drive(
     progress: &mut dyn FnMut(f64, f64),
 ) -> Result<BlockIoResult, Error> {
     let file = super::file::open(job)?;
-    let cpu_before = thread_cpu_seconds();
     let mut load = Load::new(job, serials, interrupted, progress);
+    let cpu_before = thread_cpu_seconds();
     match job.engine {
         Engine::Psync => psync::run(&mut load, &file)?,
         Engine::IoUring => uring::run(&mut load, &file)?,
