@@ -21,7 +21,7 @@ all:
 	cargo build --release --locked
 
 demo: packages-demo all
-	./target/release/surefoot run quick
+	cargo run --release --locked --quiet -p surefoot -- run quick
 
 test: packages-test
 	cargo test --workspace --locked
