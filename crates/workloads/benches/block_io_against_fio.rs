@@ -81,6 +81,7 @@ fn main() {
     let cases = CASES.iter().filter(|case| case.name.contains(only));
     let missed = cases.filter(|case| !compare(case, &scale, &disk)).count();
     match missed {
+        _ if is_test => println!("a test: these figures mean nothing"),
         0 => println!("all goals held"),
         _ => println!("goals missed in {missed} cases"),
     }
