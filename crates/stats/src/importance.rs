@@ -44,7 +44,7 @@ pub fn importance(observations: &Observations) -> Option<Importance> {
                 let found = observations.cells[*cell].levels.get(factor)?;
                 levels.iter().position(|level| level == found)
             };
-            factors.iter().map(|factor| level(factor)).collect::<Option<Vec<usize>>>()
+            factors.iter().map(level).collect::<Option<Vec<usize>>>()
         })
         .collect::<Option<_>>()?;
     let counts: Vec<usize> = factors.iter().map(|(_, levels)| levels.len()).collect();

@@ -28,8 +28,11 @@ pub struct Kind {
     /// Problems that only show when the settings are seen together; also programs that are missing.
     pub check: fn(&Map<String, Value>) -> Vec<String>,
     /// Opens it with checked parameters (plain form, defaults filled in).
-    pub open: fn(&Map<String, Value>) -> Result<Box<dyn Workload>, Error>,
+    pub open: Open,
 }
+
+/// Opens a workload with its parameters.
+pub type Open = fn(&Map<String, Value>) -> Result<Box<dyn Workload>, Error>;
 
 /// What a trial of a workload will need, roughly.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -109,3 +109,50 @@ warm_up_runs = 0
     let csv = world.surefoot(&["report", "any.surefoot", "--csv", "-"]).stdout;
     assert!(csv.contains("123.5"), "{csv}");
 }
+
+#[test]
+fn every_workload_runs_on_a_real_filesystem() {
+    let world = World::new();
+    let study = r#"name = "all"
+question = "Do they all run?"
+[factors]
+"storage.filesystem" = ["xfs"]
+[storage]
+size = "512MiB"
+[workload.oltp]
+table_size = 1000
+threads = 2
+time = "200ms"
+[workload.three-n-plus-one]
+engine = "sqlite"
+to = 2000
+streams = 4
+block = 100
+words = true
+[workload.io-thrash]
+ios = 2000
+journal = "before"
+sync = "commit"
+[workload.tree]
+files = 300
+[workload.block-io]
+size = "16MiB"
+time = "200ms"
+[workload.null]
+time = "50ms"
+[design]
+rounds_min = 1
+rounds_max = 1
+control = false
+"#;
+    world.write("all.toml", study);
+    world.surefoot(&["run", "all.toml"]).status(0);
+    world.assert_nothing_left();
+    let json = world.surefoot(&["report", "all.surefoot", "--json"]).json();
+    let runs = json["ledger"]["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 6 * 2, "a warm-up and a run of each");
+    // The 3n+1 values of 1 to 2,000 by four processes: longest and highest by plain computation, and the law of its counts.
+    let steps = runs.iter().map(|run| &run["metrics"]).find(|metrics| metrics["longest"].is_number()).expect("3n+1 ran");
+    assert_eq!((steps["longest"].as_f64(), steps["highest"].as_f64()), (Some(181.0), Some(1_276_936.0)));
+    assert_eq!(steps["reads"].as_f64().zip(steps["updates"].as_f64()).map(|(reads, updates)| reads - updates), Some(2000.0));
+}

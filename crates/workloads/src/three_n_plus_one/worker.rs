@@ -74,12 +74,13 @@ fn wait(mut workers: Vec<Child>, context: &Context) -> Result<(), Error> {
                 index += 1;
                 continue;
             };
-            let mut worker = workers.swap_remove(index);
+            // `try_wait` has reaped it.
+            let stderr = workers.swap_remove(index).stderr.take();
             if !status.success() {
                 end(&mut workers);
                 let mut log = String::new();
                 // What it said is worth showing and nothing more hangs on it.
-                let _ = worker.stderr.take().expect("standard error was piped").read_to_string(&mut log);
+                let _ = stderr.expect("standard error was piped").read_to_string(&mut log);
                 return Err(Error::Program { program: "a worker of three-n-plus-one".into(), status: status.to_string(), log });
             }
         }
