@@ -86,7 +86,8 @@ fn on_storage(
     let durability = mounted.durability.clone().and((kind.durability)(&spec.parameters));
     out.say(&Record::Provisioned(Provisioned {
         facts: mounted.facts.clone(),
-        commands: mounted.commands.clone(),
+        // From nothing, with devices and mount point as variables: what a person can paste.
+        commands: storage::commands(&StorageSettings::from_map(&spec.storage)),
         durability: Some(durability),
     }));
     check_effects(spec.ineffective_options, &mounted.ineffective, out)?;

@@ -58,6 +58,7 @@ fn filesystem(filesystem: &'static storage::Filesystem) -> Check {
         } else {
             missing.iter().map(|missing| missing.what.clone()).collect::<Vec<_>>().join("; ")
         },
-        remedy: missing.first().map(|missing| missing.remedy.clone()),
+        remedy: (!missing.is_empty())
+            .then(|| missing.iter().map(|missing| missing.remedy.clone()).collect::<Vec<_>>().join("; ")),
     }
 }

@@ -40,7 +40,12 @@ fn reproduce_prints_commands_a_shell_runs() {
     world.write("small.toml", small_study(&["ext4"], 1));
     world.surefoot(&["run", "small.toml", "--set", "design.control=false"]).status(0);
     let commands = world.surefoot(&["report", "small.surefoot", "--reproduce", "ext4"]).status(0).stdout;
-    assert!(commands.contains("mkfs.ext4") && commands.contains("mount "), "{commands}");
+    // They are run as they are, in a mount namespace of their own.
+    let script = format!("{commands}\ngrep ' /mnt ' /proc/self/mounts\numount /mnt\nlosetup -d \"$DEVICE\"\n");
+    let output = std::process::Command::new("unshare").args(["-m", "sh", "-ec", &script]).current_dir(world.path()).output();
+    let said = crate::harness::said(&output.expect("unshare is part of util-linux")).status(0);
+    assert!(said.stdout.contains(" /mnt ext4 "), "{said:?}");
+    world.assert_nothing_left();
 }
 
 #[test]
