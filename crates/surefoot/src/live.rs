@@ -146,17 +146,14 @@ impl Live {
 
 /// The current estimate of each scenario with its interval.
 fn estimates(values: &Values, confidence: f64) -> String {
+    let known = report::live_estimate(&values.scenarios, &values.rounds, confidence);
     let width = values.scenarios.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let mut out = String::new();
-    for (column, label) in values.scenarios.iter().enumerate() {
-        let logarithms: Vec<f64> = values.rounds.iter().filter_map(|row| row[column]).map(f64::ln).collect();
-        let text = match stats::contrast(&logarithms, confidence) {
-            Some(interval) => {
-                format!("{:.1} ({:.1} to {:.1})", interval.ratio(), interval.ratio_low(), interval.ratio_high())
-            }
-            None => logarithms.first().map_or_else(|| "no result".into(), |value| format!("{:.1}", value.exp())),
-        };
-        let _ = writeln!(out, "  {label:width$}  {text}");
+    for estimate in known {
+        let _ = write!(out, "  {:width$}  {:.1}", estimate.label, estimate.mean);
+        // One trial has no interval.
+        let interval = if estimate.count > 1 { format!(" ({:.1} to {:.1})", estimate.low, estimate.high) } else { String::new() };
+        let _ = writeln!(out, "{interval}");
     }
     out
 }
