@@ -263,7 +263,7 @@ impl<'a> Conductor<'a> {
             label: scenarios[*i].label.clone(),
             levels: scenarios[*i].levels.clone(),
             control: scenarios[*i].control,
-            baseline: *i == self.plan.baseline,
+            baseline: scenarios[*i].baseline,
         });
         let rounds = self.values.rounds.iter().map(|row| columns.iter().map(|i| row[*i]).collect());
         // Widths do not depend on which way is better.

@@ -174,6 +174,7 @@ fn scenarios(plan: &Plan) -> Vec<Scenario> {
         workload: planned.workload.clone(),
         primary_metric: crate::conductor::primary_metric(&planned.workload, &planned.parameters),
         control: planned.control,
+        baseline: planned.baseline,
         durability: crate::durability::of(planned),
         settings: serde_json::json!({
             "storage": planned.storage,

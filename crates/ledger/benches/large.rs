@@ -88,6 +88,7 @@ fn scenario(label: &str) -> Scenario {
         workload: "oltp".into(),
         primary_metric: "metric_00_per_second".into(),
         control: false,
+        baseline: false,
         durability: Durability::full(),
         settings: serde_json::Value::Null,
     }

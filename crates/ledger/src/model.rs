@@ -60,6 +60,9 @@ pub struct Scenario {
     pub primary_metric: String,
     /// Whether it is the A/A control: the baseline once more under another name.
     pub control: bool,
+    /// Whether it is its workload's baseline. Absent in files of schema version 1: the study's baseline is it.
+    #[serde(default)]
+    pub baseline: bool,
     /// Durability by settings.
     pub durability: Durability,
     /// All its settings in plain form, JSON.

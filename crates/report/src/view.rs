@@ -230,14 +230,11 @@ fn part(contents: &Contents, counting: &Counting, workload: &str) -> Part {
     }
 }
 
-/// The study's baseline, or with several workloads the scenario here that has its levels.
+/// The workload's baseline; in an older file, which marks none, the study's.
 fn baseline(contents: &Contents, scenarios: &[&Scenario]) -> Option<String> {
-    let label = &contents.study.baseline;
-    if scenarios.iter().any(|scenario| scenario.label == *label) {
-        return Some(label.clone());
-    }
-    let levels = &contents.scenarios.iter().find(|scenario| scenario.label == *label)?.levels;
-    scenarios.iter().find(|scenario| scenario.levels == *levels && !scenario.control).map(|scenario| scenario.label.clone())
+    let marked = scenarios.iter().find(|scenario| scenario.baseline);
+    let named = || scenarios.iter().find(|scenario| scenario.label == contents.study.baseline);
+    marked.or_else(named).map(|scenario| scenario.label.clone())
 }
 
 /// Rounds in which every scenario that has values at all has one.

@@ -114,6 +114,7 @@ fn synthetic(path: &Path, runs: u32) {
         workload: "oltp".into(),
         primary_metric: "metric_0".into(),
         control: false,
+        baseline: index == 0,
         durability: observe::durability::Durability::full(),
         settings: serde_json::Value::Null,
     };

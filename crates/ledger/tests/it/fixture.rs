@@ -37,6 +37,7 @@ pub fn scenarios() -> Vec<Scenario> {
         workload: "oltp".into(),
         primary_metric: SPEED.name.into(),
         control: false,
+        baseline: false,
         durability: Durability::full(),
         settings: serde_json::json!({ "storage": { "size": 1 } }),
     };

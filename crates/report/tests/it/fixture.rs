@@ -127,6 +127,7 @@ fn scenario(table: &Table, row: &Row) -> Scenario {
         workload: table.workload.into(),
         primary_metric: table.metric.name.to_string(),
         control: row.control,
+        baseline: false,
         durability: Durability { class: row.class, reasons },
         settings: serde_json::json!({ "storage": { "filesystem": row.levels.first().map(|level| level.1.clone()) } }),
     }

@@ -23,8 +23,8 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
     }
     println!("{}: {}\n", plan.name, plan.question);
     println!("scenarios ({}):", plan.scenarios.len());
-    for (index, scenario) in plan.scenarios.iter().enumerate() {
-        let mark = if index == plan.baseline { "  (baseline)" } else { "" };
+    for scenario in &plan.scenarios {
+        let mark = if scenario.baseline { "  (baseline)" } else { "" };
         let durability = lab::durability::of(scenario);
         println!("  {}{mark} · {}", scenario.label, durability.class.words());
     }

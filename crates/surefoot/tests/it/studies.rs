@@ -156,6 +156,8 @@ control = false
     let json = world.surefoot(&["report", "all.surefoot", "--json"]).json();
     let runs = json["ledger"]["runs"].as_array().expect("runs");
     assert_eq!(runs.len(), 6 * 2, "a warm-up and a run of each");
+    let scenarios = json["ledger"]["scenarios"].as_array().expect("scenarios");
+    assert!(scenarios.iter().all(|scenario| scenario["baseline"] == true), "each workload has a baseline of its own");
     // The 3n+1 values of 1 to 2,000 by four processes: longest and highest by plain computation, and the law of its counts.
     let steps = runs.iter().map(|run| &run["metrics"]).find(|metrics| metrics["longest"].is_number()).expect("3n+1 ran");
     assert_eq!((steps["longest"].as_f64(), steps["highest"].as_f64()), (Some(181.0), Some(1_276_936.0)));
