@@ -33,7 +33,7 @@ pub fn csv(reader: &Reader, out: &mut dyn Write) -> Result<(), Error> {
             run.seconds
         );
         for (name, value) in &run.metrics {
-            let metric = &contents.metrics[name];
+            let metric = &contents.metrics[&**name];
             writeln!(out, "{head},{},{},{},{value}", field(name), field(&metric.unit), plain(&metric.direction))?;
         }
     }

@@ -6,6 +6,7 @@ use observe::metric::Metric;
 use observe::record::Failure;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The study as it was when its first trial started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -131,8 +132,8 @@ pub struct RunRow {
     pub started: f64,
     /// Length of the window.
     pub seconds: f64,
-    /// Metric name → value.
-    pub metrics: BTreeMap<String, f64>,
+    /// Metric name → value. Names are shared by all runs: a large ledger is mostly these maps.
+    pub metrics: BTreeMap<Arc<str>, f64>,
 }
 
 /// A run's latencies and series.

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A ledger opened for reading; works while a conductor writes it.
 #[derive(Debug)]
@@ -173,7 +174,8 @@ impl Reader {
 
     fn runs(&self, names: &HashMap<u32, String>, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<RunRow>, Error> {
         // Asked once a metric, not once a figure.
-        let names: HashMap<u32, Option<&String>> = names.iter().map(|(id, name)| (*id, Some(name).filter(|name| wanted(name)))).collect();
+        let names: HashMap<u32, Option<Arc<str>>> =
+            names.iter().map(|(id, name)| (*id, wanted(name).then(|| Arc::from(&**name)))).collect();
         let rows = self.rows("SELECT id, trial, run, warm_up, started, seconds, figures FROM run ORDER BY id", |row| {
             let figures = row.get_ref(6)?.as_blob()?;
             let (figures, rest) = figures.as_chunks::<12>();
@@ -182,10 +184,10 @@ impl Reader {
                 let id = u32::from_le_bytes(figure[..4].try_into().expect("four of twelve bytes"));
                 let value = f64::from_le_bytes(figure[4..].try_into().expect("eight of twelve bytes"));
                 known &= names.contains_key(&id);
-                Some(((*names.get(&id)?)?.clone(), value))
+                Some((names.get(&id)?.clone()?, value))
             });
             // Collected, not inserted one by one: that fills the tree's nodes, which saves an eighth of a large ledger's memory (benches/large.rs).
-            let metrics: BTreeMap<String, f64> = named.collect();
+            let metrics: BTreeMap<Arc<str>, f64> = named.collect();
             let whole = rest.is_empty() && known;
             Ok(whole.then_some(RunRow {
                 id: row.get(0)?,

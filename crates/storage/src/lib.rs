@@ -37,4 +37,4 @@ pub use mountinfo::{Mount, parse_mountinfo};
 pub use provision::{Mounted, provision};
 pub use requirements::{Missing, missing};
 pub use settings::{Device, StorageSettings, settings};
-pub use settle::drop_caches;
+pub use settle::{drop_caches, may_drop_caches};

@@ -39,18 +39,25 @@ fn requests(device: &str) -> Vec<String> {
     [0, 4, 8, 11, 15].iter().filter_map(|index| fields.get(*index)).map(|field| (*field).to_string()).collect()
 }
 
+const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+
+/// Whether this process may drop the caches; looks only.
+#[must_use]
+pub fn may_drop_caches() -> bool {
+    nix::unistd::access(DROP_CACHES, nix::unistd::AccessFlags::W_OK).is_ok()
+}
+
 /// Writes out everything and drops page cache, directory entries and inodes.
 ///
 /// # Errors
 /// When this process may not: only root of the machine may.
 pub fn drop_caches() -> Result<(), Error> {
     nix::unistd::sync();
-    let path = "/proc/sys/vm/drop_caches";
-    std::fs::write(path, "3").map_err(|error| match error.kind() {
+    std::fs::write(DROP_CACHES, "3").map_err(|error| match error.kind() {
         std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => Error::Missing {
             what: "only root may drop the page cache".into(),
             remedy: "run as root, or measure with warm caches".into(),
         },
-        _ => Error::file("drop the caches by", path)(error),
+        _ => Error::file("drop the caches by", DROP_CACHES)(error),
     })
 }

@@ -188,7 +188,7 @@ fn add_trial(contents: &mut Contents, table: &Table, row: &Row, round: u32, posi
         warm_up: false,
         started: started + 4.0,
         seconds: 30.0,
-        metrics: figures.iter().map(|(name, value)| ((*name).to_string(), *value)).collect(),
+        metrics: figures.iter().map(|(name, value)| ((*name).into(), *value)).collect(),
     });
 }
 

@@ -82,6 +82,9 @@ pub fn missing(plan: &Plan) -> Vec<(String, String)> {
         if scenario.memory_bytes.is_some() && !lab::memory_limit::available() {
             all.push((scenario.label.clone(), "`memory` needs a cgroup memory controller that may be written".into()));
         }
+        if plan.design.cache == study::trial_spec::Cache::Cold && !storage::may_drop_caches() {
+            all.push((scenario.label.clone(), "cache = \"cold\": only root may drop the page cache; run as root, or use \"warm\"".into()));
+        }
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         for cpu in scenario.client_cpus.iter().chain(&scenario.server_cpus).filter(|cpu| **cpu >= processors) {
             all.push((scenario.label.clone(), format!("there is no CPU {cpu}; this machine has 0 to {}", processors - 1)));

@@ -84,10 +84,13 @@ fn a_directory_needs_no_root() {
     // The binary lies where nobody may look; a copy does not.
     let binary = world.path().join("surefoot");
     std::fs::copy(env!("CARGO_BIN_EXE_surefoot"), &binary).expect("a copy");
-    let mut command = std::process::Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&binary).args(["run", "home.toml"]);
-    let output = command.current_dir(world.path()).output().expect("setpriv is part of util-linux");
-    crate::harness::said(&output).status(0).says("home.surefoot");
+    let run = |more: &[&str]| {
+        let mut command = std::process::Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&binary).args(["run", "home.toml"]).args(more);
+        crate::harness::said(&command.current_dir(world.path()).output().expect("setpriv is part of util-linux"))
+    };
+    run(&["--set", "design.cache=cold"]).status(5).says("only root may drop the page cache");
+    run(&[]).status(0).says("home.surefoot");
     assert_eq!(folder.read_dir().expect("home").count(), 0, "the trial's folder is gone");
 }
 
