@@ -1,0 +1,325 @@
+//! MariaDB, and MySQL where that is installed instead, as a service: check, configure, start, ready, stop.
+
+use crate::effect;
+use crate::process::{Server, Start};
+use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings};
+use nix::sys::signal::Signal;
+use observe::durability::{Class, Durability};
+use serde_json::{Map, Value};
+use settings::{Kind as Is, Setting};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use wire::Connection as _;
+use wire::mysql::Mysql as Client;
+
+/// The row in the list of services.
+pub static KIND: Kind = Kind {
+    name: "mariadb",
+    summary: "MariaDB (or MySQL) with InnoDB",
+    example: "[service.mariadb]\nsettings = { innodb_buffer_pool_size = \"256M\", innodb_flush_method = \"O_DIRECT\" }\n",
+    settings: SETTINGS,
+    missing: |_| find().err(),
+    durability,
+    check,
+    open: |parameters| {
+        let programs = find().map_err(|missing| Error::Missing { what: missing.what, remedy: missing.remedy })?;
+        Ok(Box::new(MariaDb {
+            programs,
+            user: User::first_of(&["mysql", "nobody"]),
+            settings: free_settings(parameters),
+            binary_log: parameters["binary_log"] == Value::Bool(true),
+        }))
+    },
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting { name: "settings", kind: Is::Table, default: Some("{}"), help: "Settings of the server's option file, any of them: settings = { innodb_buffer_pool_size = \"256M\" }. What is in effect is read back." },
+    Setting { name: "data", kind: Is::Choice(&["template", "load"]), default: Some("template"), help: "`template`: loaded once, then copied for each trial, so that every trial starts from the same files. `load`: loaded anew on the filesystem under test, and the load is measured." },
+    Setting { name: "binary_log", kind: Is::Boolean, default: Some("false"), help: "Whether the server writes its binary log (on the log's volume where there is one)." },
+];
+
+/// Settings that surefoot itself needs.
+const OURS: &[&str] = &["datadir", "socket", "skip_networking", "pid_file", "log_error", "innodb_log_group_home_dir", "log_bin", "user"];
+
+/// Settings that decide how files are laid out, and so belong to a template.
+const FORMAT: &[&str] = &[
+    "innodb_page_size",
+    "innodb_file_per_table",
+    "innodb_checksum_algorithm",
+    "innodb_compression_default",
+    "innodb_compression_algorithm",
+    "innodb_data_file_path",
+    "innodb_undo_tablespaces",
+    "innodb_log_file_size",
+    "lower_case_table_names",
+    "default_storage_engine",
+    "innodb_default_row_format",
+    "innodb_encrypt_tables",
+];
+
+/// The programs: server, and what makes a data directory (none: the server itself, as MySQL's does).
+struct Programs {
+    server: PathBuf,
+    install: Option<PathBuf>,
+    version: String,
+}
+
+fn find() -> Result<Programs, Missing> {
+    let on_path = |name: &str| {
+        ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"].iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
+    };
+    let server = on_path("mariadbd").or_else(|| on_path("mysqld"));
+    let Some(server) = server else {
+        return Err(Missing { what: "MariaDB is not installed".into(), remedy: "install the package mariadb-server".into() });
+    };
+    let said = std::process::Command::new(&server).arg("--version").output().map(|output| output.stdout).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    let version = said.split_once("Ver ").map_or(said.trim(), |(_, rest)| rest).split_whitespace().next().unwrap_or_default().to_string();
+    let install = on_path("mariadb-install-db").filter(|_| version.contains("MariaDB"));
+    Ok(Programs { server, install, version })
+}
+
+/// `-` and `_` are one in option files.
+fn plain(name: &str) -> String {
+    name.replace('-', "_").to_ascii_lowercase()
+}
+
+fn check(parameters: &Map<String, Value>) -> Vec<String> {
+    let settings = free_settings(parameters);
+    let ours = settings.keys().filter(|name| OURS.contains(&plain(name).as_str()));
+    ours.map(|name| format!("settings.{name}: surefoot sets it itself")).collect()
+}
+
+/// MariaDB's knowledge base, "InnoDB system variables" and "Replication and binary log system variables".
+fn durability(parameters: &Map<String, Value>) -> Durability {
+    let settings = free_settings(parameters);
+    let value = |wanted: &str| settings.iter().find(|(name, _)| plain(name) == wanted).map(|(_, value)| value.as_str());
+    let because = |class, reason: String| Durability { class, reasons: vec![reason] };
+    if value("innodb_doublewrite").is_some_and(|value| effect::same(value, "off", 1.0)) {
+        return because(Class::MayCorrupt, "innodb_doublewrite = off: a page torn by a power cut is not repaired".into());
+    }
+    if let Some(method) = value("innodb_flush_method").filter(|method| method.eq_ignore_ascii_case("nosync") || method.eq_ignore_ascii_case("O_DIRECT_NO_FSYNC")) {
+        return because(Class::MayCorrupt, format!("innodb_flush_method = {method}: data files are not flushed"));
+    }
+    if let Some(at) = value("innodb_flush_log_at_trx_commit").filter(|at| ["0", "2"].contains(at)) {
+        return because(Class::LosesRecent, format!("innodb_flush_log_at_trx_commit = {at}: the log is flushed once a second"));
+    }
+    Durability::full()
+}
+
+/// An installed MariaDB with its settings.
+struct MariaDb {
+    programs: Programs,
+    user: Option<User>,
+    settings: BTreeMap<String, String>,
+    binary_log: bool,
+}
+
+impl MariaDb {
+    fn format_settings(&self) -> impl Iterator<Item = (&String, &String)> {
+        self.settings.iter().filter(|(name, _)| FORMAT.contains(&plain(name).as_str()))
+    }
+
+    fn configuration(&self, place: &Place) -> String {
+        let mut text = format!(
+            "# written by surefoot\n[mysqld]\ndatadir = {}\nsocket = {}\npid_file = {}\nskip_networking\n",
+            place.data.display(),
+            place.run.join("mariadb.sock").display(),
+            place.run.join("mariadb.pid").display(),
+        );
+        let mut line = |name: &str, value: &str| {
+            let _ = writeln!(text, "{name} = {value}");
+        };
+        let logs = place.log.as_ref().unwrap_or(&place.data);
+        if let Some(log) = &place.log {
+            line("innodb_log_group_home_dir", &log.to_string_lossy());
+        }
+        if place.careless {
+            for (name, value) in self.format_settings() {
+                line(name, value);
+            }
+            for (name, value) in [("innodb_flush_log_at_trx_commit", "0"), ("innodb_flush_method", "nosync"), ("innodb_doublewrite", "0")] {
+                line(name, value);
+            }
+            return text;
+        }
+        for (name, value) in &self.settings {
+            line(name, value);
+        }
+        if self.binary_log {
+            line("log_bin", &logs.join("binary-log").to_string_lossy());
+            line("server_id", "1");
+        }
+        text
+    }
+}
+
+impl Service for MariaDb {
+    fn version(&self) -> &str {
+        &self.programs.version
+    }
+
+    fn format(&self) -> String {
+        self.format_settings().map(|(name, value)| format!("{} = {value}", plain(name))).collect::<Vec<_>>().join(", ")
+    }
+
+    fn create(&self, place: &Place) -> Result<(), Error> {
+        let file = place.run.join("create.cnf");
+        let mut text = String::from("[mysqld]\n");
+        for (name, value) in self.format_settings() {
+            let _ = writeln!(text, "{name} = {value}");
+        }
+        std::fs::write(&file, text).map_err(Error::file("write", &file))?;
+        let mut arguments = vec![format!("--defaults-file={}", file.display()), format!("--datadir={}", place.data.display())];
+        let program = match &self.programs.install {
+            Some(install) => {
+                arguments.extend(["--auth-root-authentication-method=normal", "--skip-test-db"].map(String::from));
+                install
+            }
+            None => {
+                arguments.push("--initialize-insecure".into());
+                &self.programs.server
+            }
+        };
+        let log = place.run.join("create.log");
+        Start { program, arguments, user: self.user.as_ref(), cpus: &place.cpus, log }.run()
+    }
+
+    fn move_log(&self, place: &Place) -> Result<(), Error> {
+        let Some(log) = &place.log else { return Ok(()) };
+        for entry in place.data.read_dir().map_err(Error::file("read", &place.data))?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with("ib_logfile") {
+                crate::template::move_file(&entry.path(), &log.join(entry.file_name()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
+        let file = place.run.join("mariadb.cnf");
+        std::fs::write(&file, self.configuration(place)).map_err(Error::file("write", &file))?;
+        let arguments = vec![format!("--defaults-file={}", file.display())];
+        let log = place.run.join("mariadb.log");
+        let start = Start { program: &self.programs.server, arguments, user: self.user.as_ref(), cpus: &place.cpus, log };
+        let socket = place.run.join("mariadb.sock");
+        let mut server = start.server()?;
+        let mut client = server.wait_ready(|| Client::connect(&socket, "root", ""))?;
+        let none = BTreeMap::new();
+        let effects = Effects::read(&mut client, if place.careless { &none } else { &self.settings })?;
+        Ok(Box::new(AtWork { server: std::cell::RefCell::new(server), socket, effects }))
+    }
+
+    fn commands(&self) -> Vec<String> {
+        let user = self.user.as_ref().map_or(String::new(), |user| format!(" --user={}", user.name));
+        let make = match &self.programs.install {
+            Some(install) => format!("{} --no-defaults --auth-root-authentication-method=normal", install.display()),
+            None => format!("{} --no-defaults --initialize-insecure", self.programs.server.display()),
+        };
+        let mut words: Vec<String> = self.settings.iter().map(|(name, value)| format!("--{name}={value}")).collect();
+        if self.binary_log {
+            words.push("--log-bin --server-id=1".into());
+        }
+        let format: Vec<String> = self.format_settings().map(|(name, value)| format!(" --{name}={value}")).collect();
+        vec![
+            format!("{make}{user} --datadir=\"$MOUNT/data\"{}", format.concat()),
+            format!("{} --no-defaults{user} --datadir=\"$MOUNT/data\" --socket=/tmp/mariadb.sock --skip-networking {}", self.programs.server.display(), words.join(" ")),
+        ]
+    }
+
+    fn is_passing(&self, name: &str) -> bool {
+        ["ibtmp1", "mariadb.pid", "mysqld.pid"].contains(&name)
+    }
+
+    fn user(&self) -> Option<User> {
+        self.user.clone()
+    }
+}
+
+/// What is in effect.
+struct Effects {
+    facts: BTreeMap<String, String>,
+    ineffective: Vec<String>,
+}
+
+impl Effects {
+    fn read(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effects, Error> {
+        let failed = |source| Error::Asked { server: "mariadb", action: "say its settings".into(), source };
+        let rows = client.query("SHOW GLOBAL VARIABLES").map_err(failed)?;
+        let mut all: BTreeMap<String, String> = BTreeMap::new();
+        for mut row in rows {
+            if let [Some(name), Some(value)] = &mut row[..] {
+                all.insert(std::mem::take(name), std::mem::take(value));
+            }
+        }
+        let mut facts = BTreeMap::new();
+        let shown = ["version", "innodb_flush_log_at_trx_commit", "innodb_flush_method", "innodb_doublewrite", "innodb_buffer_pool_size", "innodb_page_size", "log_bin", "sync_binlog"];
+        for name in shown {
+            if let Some(value) = all.get(name) {
+                facts.insert(format!("mariadb.{name}"), value.clone());
+            }
+        }
+        let mut ineffective = Vec::new();
+        for (name, value) in asked {
+            match all.get(&plain(name)) {
+                // An option of the program that is no variable: the server took it, or it would not have started.
+                None => {}
+                Some(found) => {
+                    if !effect::same(value, found, 1.0) {
+                        ineffective.push(format!("mariadb runs with {name} = {found}, where {value} was asked"));
+                    }
+                    facts.insert(format!("mariadb.{}", plain(name)), found.clone());
+                }
+            }
+        }
+        Ok(Effects { facts, ineffective })
+    }
+}
+
+/// A running server.
+struct AtWork {
+    server: std::cell::RefCell<Server>,
+    socket: PathBuf,
+    effects: Effects,
+}
+
+impl Running for AtWork {
+    fn socket(&self) -> PathBuf {
+        self.socket.clone()
+    }
+
+    fn facts(&self) -> &BTreeMap<String, String> {
+        &self.effects.facts
+    }
+
+    fn ineffective(&self) -> &[String] {
+        &self.effects.ineffective
+    }
+
+    fn messages(&self) -> String {
+        self.server.borrow_mut().messages()
+    }
+
+    fn stop(self: Box<Self>) -> Result<(), Error> {
+        self.server.borrow_mut().stop(Signal::SIGTERM)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn settings_decide_durability() {
+        let class = |settings: Value| {
+            let mut map = settings::defaults(SETTINGS);
+            map.insert("settings".into(), settings);
+            durability(&map).class
+        };
+        assert_eq!(class(json!({})), Class::KeepsAcknowledged);
+        assert_eq!(class(json!({ "innodb_flush_log_at_trx_commit": 2 })), Class::LosesRecent);
+        assert_eq!(class(json!({ "innodb-doublewrite": "OFF" })), Class::MayCorrupt);
+        assert_eq!(class(json!({ "innodb_flush_method": "nosync" })), Class::MayCorrupt);
+    }
+}

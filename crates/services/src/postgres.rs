@@ -1,0 +1,322 @@
+//! PostgreSQL as a service: check, configure, start, ready, stop.
+//!
+//! Every installed version of Debian's layout (`/usr/lib/postgresql/15/bin`) is known, and what is on the PATH besides.
+
+use crate::effect;
+use crate::process::{Server, Start};
+use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings};
+use nix::sys::signal::Signal;
+use observe::durability::{Class, Durability};
+use serde_json::{Map, Value};
+use settings::{Kind as Is, Setting};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use wire::Connection as _;
+use wire::postgres::Postgres as Client;
+
+/// The row in the list of services.
+pub static KIND: Kind = Kind {
+    name: "postgres",
+    summary: "PostgreSQL, any version that is installed",
+    example: "[service.postgres]\nsettings = { shared_buffers = \"256MB\", synchronous_commit = \"on\" }\n",
+    settings: SETTINGS,
+    missing: |parameters| find(version(parameters)).err(),
+    durability,
+    check,
+    open: |parameters| {
+        let bin = find(version(parameters)).map_err(|missing| Error::Missing { what: missing.what, remedy: missing.remedy })?;
+        Ok(Box::new(Postgres {
+            version: bin.version,
+            bin: bin.folder,
+            user: User::first_of(&["postgres", "nobody"]),
+            settings: free_settings(parameters),
+            checksums: parameters["checksums"] == Value::Bool(true),
+            wal_segment_bytes: parameters["wal_segment_size"].as_u64().unwrap_or(16 << 20),
+        }))
+    },
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting { name: "version", kind: Is::Text, default: None, help: "Major version, like \"15\"; default: the newest that is installed." },
+    Setting { name: "settings", kind: Is::Table, default: Some("{}"), help: "Settings of postgresql.conf, any of them: settings = { shared_buffers = \"256MB\" }. What is in effect is read back." },
+    Setting { name: "data", kind: Is::Choice(&["template", "load"]), default: Some("template"), help: "`template`: loaded once, then copied for each trial, so that every trial starts from the same files. `load`: loaded anew on the filesystem under test, and the load is measured." },
+    Setting { name: "checksums", kind: Is::Boolean, default: Some("false"), help: "Whether pages carry checksums (initdb --data-checksums)." },
+    Setting { name: "wal_segment_size", kind: Is::Bytes { min: 1 << 20, max: 1 << 30 }, default: Some("16MiB"), help: "Size of a WAL file (initdb --wal-segsize); a power of two." },
+];
+
+/// Settings that surefoot itself needs.
+const OURS: &[&str] = &["listen_addresses", "unix_socket_directories", "port", "data_directory", "config_file", "hba_file", "logging_collector"];
+
+const SOCKET: &str = ".s.PGSQL.5432";
+
+fn version(parameters: &Map<String, Value>) -> Option<&str> {
+    parameters.get("version").and_then(Value::as_str)
+}
+
+/// An installed version.
+struct Bin {
+    folder: PathBuf,
+    version: String,
+}
+
+fn find(wanted: Option<&str>) -> Result<Bin, Missing> {
+    let folders = Path::new("/usr/lib/postgresql").read_dir().into_iter().flatten().flatten();
+    let mut found: Vec<(u32, PathBuf)> = folders
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
+        .filter(|(_, bin)| bin.join("initdb").is_file() && bin.join("postgres").is_file())
+        .collect();
+    found.sort();
+    let chosen = found.iter().rev().find(|known| wanted.is_none_or(|wanted| known.0.to_string() == wanted));
+    if let Some((version, folder)) = chosen {
+        return Ok(Bin { folder: folder.clone(), version: version.to_string() });
+    }
+    let installed: Vec<String> = found.iter().map(|known| known.0.to_string()).collect();
+    let package = wanted.map_or("postgresql".to_string(), |version| format!("postgresql-{version}"));
+    Err(Missing {
+        what: match (wanted, installed.is_empty()) {
+            (Some(wanted), false) => format!("PostgreSQL {wanted} is not installed, but {}", installed.join(", ")),
+            _ => "PostgreSQL is not installed".into(),
+        },
+        remedy: format!("install the package {package}"),
+    })
+}
+
+fn check(parameters: &Map<String, Value>) -> Vec<String> {
+    let settings = free_settings(parameters);
+    let ours = settings.keys().filter(|name| OURS.contains(&name.as_str()));
+    let mut problems: Vec<String> = ours.map(|name| format!("settings.{name}: surefoot sets it itself")).collect();
+    if let Some(bytes) = parameters["wal_segment_size"].as_u64().filter(|bytes| !bytes.is_power_of_two()) {
+        problems.push(format!("wal_segment_size: {bytes} is not a power of two"));
+    }
+    problems
+}
+
+/// PostgreSQL's manual, "Write Ahead Log" settings.
+fn durability(parameters: &Map<String, Value>) -> Durability {
+    let settings = free_settings(parameters);
+    let is_off = |name: &str| settings.get(name).is_some_and(|value| effect::same(value, "off", 1.0));
+    let because = |class, reason: &str| Durability { class, reasons: vec![reason.into()] };
+    if is_off("fsync") {
+        return because(Class::MayCorrupt, "fsync = off: PostgreSQL never flushes");
+    }
+    if is_off("full_page_writes") {
+        return because(Class::MayCorrupt, "full_page_writes = off: a page torn by a power cut is not repaired");
+    }
+    if is_off("synchronous_commit") {
+        return because(Class::LosesRecent, "synchronous_commit = off: the last commits are flushed later");
+    }
+    Durability::full()
+}
+
+/// An installed PostgreSQL with its settings.
+struct Postgres {
+    bin: PathBuf,
+    version: String,
+    user: Option<User>,
+    settings: BTreeMap<String, String>,
+    checksums: bool,
+    wal_segment_bytes: u64,
+}
+
+impl Postgres {
+    fn initdb_words(&self) -> Vec<String> {
+        let mut words: Vec<String> =
+            ["--auth=trust", "--encoding=UTF8", "--locale=C", "--username=postgres"].map(String::from).into();
+        words.push(format!("--wal-segsize={}", self.wal_segment_bytes >> 20));
+        if self.checksums {
+            words.push("--data-checksums".into());
+        }
+        words
+    }
+
+    /// The lines of postgresql.conf that the study asked for.
+    fn asked(&self) -> String {
+        let mut text = String::new();
+        for (name, value) in &self.settings {
+            let _ = writeln!(text, "{name} = '{}'", value.replace('\'', "''"));
+        }
+        text
+    }
+
+    fn configuration(&self, place: &Place) -> String {
+        let mut text = format!(
+            "# written by surefoot\nlisten_addresses = ''\nunix_socket_directories = '{}'\nlogging_collector = off\n",
+            place.run.display()
+        );
+        if place.careless {
+            text.push_str("fsync = off\nfull_page_writes = off\nsynchronous_commit = off\nautovacuum = off\nmax_wal_size = '4GB'\n");
+        } else {
+            text.push_str(&self.asked());
+        }
+        text
+    }
+
+    fn commands_as(&self) -> String {
+        self.user.as_ref().map_or(String::new(), |user| format!("setpriv --reuid={0} --regid={0} --clear-groups ", user.name))
+    }
+}
+
+impl Service for Postgres {
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn format(&self) -> String {
+        self.initdb_words().join(" ")
+    }
+
+    fn create(&self, place: &Place) -> Result<(), Error> {
+        let mut arguments = self.initdb_words();
+        arguments.extend(["--no-sync".into(), "--pgdata".into(), place.data.to_string_lossy().into()]);
+        let log = place.run.join("initdb.log");
+        Start { program: &self.bin.join("initdb"), arguments, user: self.user.as_ref(), cpus: &place.cpus, log }.run()
+    }
+
+    fn move_log(&self, place: &Place) -> Result<(), Error> {
+        let Some(log) = &place.log else { return Ok(()) };
+        let (from, to) = (place.data.join("pg_wal"), log.join("pg_wal"));
+        crate::template::move_folder(&from, &to)?;
+        std::os::unix::fs::symlink(&to, &from).map_err(Error::file("link", &from))
+    }
+
+    fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
+        let file = place.data.join("postgresql.conf");
+        std::fs::write(&file, self.configuration(place)).map_err(Error::file("write", &file))?;
+        let arguments = vec!["-D".into(), place.data.to_string_lossy().into()];
+        let log = place.run.join("postgres.log");
+        let start = Start { program: &self.bin.join("postgres"), arguments, user: self.user.as_ref(), cpus: &place.cpus, log };
+        let socket = place.run.join(SOCKET);
+        let mut server = start.server()?;
+        let mut client = server.wait_ready(|| Client::connect(&socket, "postgres", "postgres"))?;
+        let none = BTreeMap::new();
+        let effects = Effects::read(&mut client, if place.careless { &none } else { &self.settings })?;
+        Ok(Box::new(AtWork { server: std::cell::RefCell::new(server), socket, effects }))
+    }
+
+    fn commands(&self) -> Vec<String> {
+        let bin = self.bin.display();
+        let run_as = self.commands_as();
+        let mut all = vec![format!("{run_as}{bin}/initdb {} --pgdata \"$MOUNT/data\"", self.initdb_words().join(" "))];
+        for line in self.asked().lines() {
+            all.push(format!("echo {} >> \"$MOUNT/data/postgresql.conf\"", quoted(line)));
+        }
+        all.push(format!("{run_as}{bin}/postgres -D \"$MOUNT/data\" -c listen_addresses= -c unix_socket_directories=/tmp"));
+        all
+    }
+
+    fn is_passing(&self, name: &str) -> bool {
+        name == "postmaster.pid"
+    }
+
+    fn user(&self) -> Option<User> {
+        self.user.clone()
+    }
+}
+
+/// A word that a shell takes as it is.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// What is in effect.
+struct Effects {
+    facts: BTreeMap<String, String>,
+    ineffective: Vec<String>,
+}
+
+impl Effects {
+    fn read(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effects, Error> {
+        let ask = |client: &mut Client, sql: &str| {
+            let failed = |source| Error::Asked { server: "postgres", action: "say its settings".into(), source };
+            client.query(sql).map_err(failed)
+        };
+        let column = |row: &[Option<String>], index: usize| row.get(index).cloned().flatten().unwrap_or_default();
+        let mut facts = BTreeMap::new();
+        let changed = "SELECT name, current_setting(name) FROM pg_settings WHERE setting IS DISTINCT FROM boot_val \
+                       AND source IN ('configuration file', 'command line', 'override')";
+        let version = ask(client, "SHOW server_version")?;
+        facts.insert("postgres_version".into(), version.first().map(|row| column(row, 0)).unwrap_or_default());
+        for row in ask(client, changed)? {
+            facts.insert(format!("postgres.{}", column(&row, 0)), column(&row, 1));
+        }
+        let mut ineffective = Vec::new();
+        for (name, value) in asked {
+            let name_quoted = name.replace('\'', "''");
+            let sql = format!("SELECT current_setting(name), coalesce(unit, '') FROM pg_settings WHERE lower(name) = lower('{name_quoted}')");
+            let rows = ask(client, &sql)?;
+            // A name of an extension that is not loaded is in effect for nobody.
+            let Some(row) = rows.first() else {
+                ineffective.push(format!("postgres has no setting {name}: it was asked to be {value}"));
+                continue;
+            };
+            let (found, unit) = (column(row, 0), column(row, 1));
+            if !effect::same(value, &found, effect::unit(&unit)) {
+                ineffective.push(format!("postgres runs with {name} = {found}, where {value} was asked"));
+            }
+            facts.insert(format!("postgres.{name}"), found);
+        }
+        Ok(Effects { facts, ineffective })
+    }
+}
+
+/// A running server.
+struct AtWork {
+    server: std::cell::RefCell<Server>,
+    socket: PathBuf,
+    effects: Effects,
+}
+
+impl Running for AtWork {
+    fn socket(&self) -> PathBuf {
+        self.socket.clone()
+    }
+
+    fn facts(&self) -> &BTreeMap<String, String> {
+        &self.effects.facts
+    }
+
+    fn ineffective(&self) -> &[String] {
+        &self.effects.ineffective
+    }
+
+    fn messages(&self) -> String {
+        self.server.borrow_mut().messages()
+    }
+
+    fn stop(self: Box<Self>) -> Result<(), Error> {
+        // "Fast": connections are ended, what is dirty is written out.
+        self.server.borrow_mut().stop(Signal::SIGINT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameters(settings: Value) -> Map<String, Value> {
+        let mut map = settings::defaults(SETTINGS);
+        map.insert("settings".into(), settings);
+        map
+    }
+
+    #[test]
+    fn settings_decide_durability() {
+        let class = |settings: Value| durability(&parameters(settings)).class;
+        assert_eq!(class(serde_json::json!({})), Class::KeepsAcknowledged);
+        assert_eq!(class(serde_json::json!({ "synchronous_commit": false })), Class::LosesRecent);
+        assert_eq!(class(serde_json::json!({ "synchronous_commit": "off", "fsync": "no" })), Class::MayCorrupt);
+        assert_eq!(class(serde_json::json!({ "full_page_writes": 0 })), Class::MayCorrupt);
+    }
+
+    #[test]
+    fn an_absent_version_names_its_package() {
+        let missing = find(Some("7")).err().expect("there is no PostgreSQL 7");
+        assert_eq!(missing.remedy, "install the package postgresql-7");
+    }
+
+    #[test]
+    fn settings_of_ours_are_refused() {
+        assert_eq!(check(&parameters(serde_json::json!({ "port": 1 }))), ["settings.port: surefoot sets it itself"]);
+    }
+}

@@ -1,0 +1,172 @@
+//! A server's process: started as its user on its CPUs, its messages in a file, ended by signal or by force.
+
+use crate::service::{Error, User};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs::File;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How much of a server's messages is kept with a failure.
+const LOG_BYTES_MAX: usize = 4096;
+
+/// A server answers within this time even when it has to recover; a trial's own time-out comes on top.
+const READY_SECONDS_MAX: u64 = 120;
+
+/// A clean stop writes out all that is dirty.
+const STOP_SECONDS_MAX: u64 = 180;
+
+const POLL: Duration = Duration::from_millis(20);
+
+/// A program with its arguments, to be run as a user.
+pub struct Start<'a> {
+    /// The program.
+    pub program: &'a Path,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Who runs it; none: we.
+    pub user: Option<&'a User>,
+    /// On these CPUs; empty: all.
+    pub cpus: &'a [usize],
+    /// Where its messages go.
+    pub log: PathBuf,
+}
+
+impl Start<'_> {
+    fn command(&self) -> Result<Command, Error> {
+        let log = File::options().create(true).append(true).open(&self.log).map_err(Error::file("open", &self.log))?;
+        let both = log.try_clone().map_err(Error::file("open", &self.log))?;
+        let mut command = Command::new(self.program);
+        command.args(&self.arguments).stdin(Stdio::null()).stdout(log).stderr(both);
+        command.current_dir("/").env_clear();
+        command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
+        if let Some(user) = self.user {
+            command.uid(user.uid).gid(user.gid);
+        }
+        let set = cpu_set(self.cpus);
+        // SAFETY: between fork and exec only one system call is made; a refused affinity (a CPU that is not there was
+        // refused before) leaves all CPUs.
+        unsafe {
+            command.pre_exec(move || {
+                let _ = nix::sched::sched_setaffinity(Pid::from_raw(0), &set);
+                Ok(())
+            });
+        }
+        Ok(command)
+    }
+
+    /// Runs a program to its end.
+    pub fn run(&self) -> Result<(), Error> {
+        let status = self.command()?.status().map_err(Error::file("start", self.program))?;
+        if status.success() { Ok(()) } else { Err(ended(self.program, status, &self.log)) }
+    }
+
+    /// Starts a server.
+    pub fn server(&self) -> Result<Server, Error> {
+        let mut command = self.command()?;
+        // A group of its own, so that its helpers can be ended with it.
+        command.process_group(0);
+        let child = command.spawn().map_err(Error::file("start", self.program))?;
+        Ok(Server { child, program: self.program.into(), log: self.log.clone() })
+    }
+}
+
+/// All CPUs when none are named: the load generator may have pinned itself before it started us.
+fn cpu_set(cpus: &[usize]) -> nix::sched::CpuSet {
+    let mut set = nix::sched::CpuSet::new();
+    let all = 0..nix::sched::CpuSet::count();
+    let wanted: Vec<usize> = if cpus.is_empty() { all.collect() } else { cpus.to_vec() };
+    for cpu in wanted {
+        let _ = set.set(cpu);
+    }
+    set
+}
+
+/// A server's first process.
+pub struct Server {
+    child: Child,
+    program: PathBuf,
+    log: PathBuf,
+}
+
+impl Server {
+    /// Tries until it answers. A refusal of the connection only means that it is not yet there.
+    pub fn wait_ready<T>(&mut self, mut ask: impl FnMut() -> Result<T, wire::Error>) -> Result<T, Error> {
+        let deadline = Instant::now() + Duration::from_secs(READY_SECONDS_MAX);
+        loop {
+            if let Ok(answer) = ask() {
+                return Ok(answer);
+            }
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return Err(ended(&self.program, status, &self.log));
+            }
+            if Instant::now() >= deadline {
+                let (server, log) = (name(&self.program), tail(&self.log));
+                return Err(Error::Slow { server, action: "answer", seconds: READY_SECONDS_MAX, log });
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+
+    /// Its last messages, and how it ended if it has.
+    pub fn messages(&mut self) -> String {
+        let said = tail(&self.log);
+        match self.child.try_wait() {
+            Ok(Some(status)) => format!("{said}\n{} ended with {}", name(&self.program), words(status)),
+            _ => said,
+        }
+    }
+
+    /// Asks it to stop and waits.
+    pub fn stop(&mut self, signal: Signal) -> Result<(), Error> {
+        if let Ok(Some(status)) = self.child.try_wait() {
+            return Err(ended(&self.program, status, &self.log));
+        }
+        let _ = kill(Pid::from_raw(self.child.id() as i32), signal);
+        let deadline = Instant::now() + Duration::from_secs(STOP_SECONDS_MAX);
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) if status.success() => return Ok(()),
+                Ok(Some(status)) => return Err(ended(&self.program, status, &self.log)),
+                _ if Instant::now() >= deadline => {
+                    let (server, log) = (name(&self.program), tail(&self.log));
+                    return Err(Error::Slow { server, action: "stop", seconds: STOP_SECONDS_MAX, log });
+                }
+                _ => std::thread::sleep(POLL),
+            }
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(Some(_))) {
+            return;
+        }
+        let _ = nix::sys::signal::killpg(Pid::from_raw(self.child.id() as i32), Signal::SIGKILL);
+        let _ = self.child.wait();
+    }
+}
+
+fn ended(program: &Path, status: ExitStatus, log: &Path) -> Error {
+    Error::Program { program: name(program), status: words(status), log: tail(log) }
+}
+
+fn words(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("status {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "an unknown status".into(),
+    }
+}
+
+fn name(program: &Path) -> String {
+    program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn tail(log: &Path) -> String {
+    let bytes = std::fs::read(log).unwrap_or_default();
+    String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(LOG_BYTES_MAX)..]).trim().to_string()
+}

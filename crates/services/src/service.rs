@@ -1,0 +1,229 @@
+//! The contract of a service: what it is ([`Kind`]), how it is made ([`Service`]), and it at work ([`Running`]).
+
+use observe::durability::Durability;
+use serde_json::{Map, Value};
+use settings::Setting;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A service as a row of the list: everything that is known without starting it.
+pub struct Kind {
+    /// The name users write: `postgres`.
+    pub name: &'static str,
+    /// One sentence for lists and help.
+    pub summary: &'static str,
+    /// A few lines of study file that use it.
+    pub example: &'static str,
+    /// Its parameters; the server's own settings are in the free table `settings`.
+    pub settings: &'static [Setting],
+    /// What this machine lacks for it, with the remedy; none: nothing.
+    pub missing: fn(&Map<String, Value>) -> Option<Missing>,
+    /// What its settings do to durability.
+    pub durability: fn(&Map<String, Value>) -> Durability,
+    /// Problems of the settings as a whole.
+    pub check: fn(&Map<String, Value>) -> Vec<String>,
+    /// Opens it with checked parameters.
+    pub open: fn(&Map<String, Value>) -> Result<Box<dyn Service>, Error>,
+}
+
+/// A program that is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// What.
+    pub what: String,
+    /// How to get it.
+    pub remedy: String,
+}
+
+/// Where a server lives. The folders can be reached by its user.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Its data, on the filesystem under test.
+    pub data: PathBuf,
+    /// Its log of changes (WAL, redo), when that has a volume of its own.
+    pub log: Option<PathBuf>,
+    /// Configuration, socket and messages: in memory, outside the filesystem under test.
+    pub run: PathBuf,
+    /// Its CPUs; empty: any.
+    pub cpus: Vec<usize>,
+    /// Set while data are loaded that will be copied: speed counts, a crash means to begin again.
+    pub careless: bool,
+}
+
+/// An installed server with its settings.
+pub trait Service {
+    /// Program and version, in words: part of a template's identity.
+    fn version(&self) -> &str;
+
+    /// What of the settings decides how files are laid out; with the version, a template's identity.
+    fn format(&self) -> String;
+
+    /// Makes an empty data directory.
+    ///
+    /// # Errors
+    /// When the server's own program refuses.
+    fn create(&self, place: &Place) -> Result<(), Error>;
+
+    /// Moves what belongs on the log's volume there. Called before the first start on `place`.
+    ///
+    /// # Errors
+    /// When files can't be moved.
+    fn move_log(&self, place: &Place) -> Result<(), Error>;
+
+    /// Configures and starts it, and waits until it answers.
+    ///
+    /// # Errors
+    /// When it refuses a setting, dies, or does not answer in time: with its own last messages.
+    fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error>;
+
+    /// The shell commands that do the same by hand, the data folder as `$MOUNT/data`.
+    fn commands(&self) -> Vec<String>;
+
+    /// Files of the data directory that a copy need not have (sockets, locks, messages).
+    fn is_passing(&self, name: &str) -> bool;
+
+    /// The user it runs as; none: the user that runs surefoot.
+    fn user(&self) -> Option<User>;
+}
+
+/// A server at work; ended by force when dropped.
+pub trait Running {
+    /// The Unix socket it listens on.
+    fn socket(&self) -> PathBuf;
+
+    /// Its version and the settings in effect that are not its defaults.
+    fn facts(&self) -> &BTreeMap<String, String>;
+
+    /// What was asked and did not take effect, with the reason.
+    fn ineffective(&self) -> &[String];
+
+    /// Its last messages.
+    fn messages(&self) -> String;
+
+    /// Stops it cleanly.
+    ///
+    /// # Errors
+    /// When it had died before, or does not end in time (it is ended by force then).
+    fn stop(self: Box<Self>) -> Result<(), Error>;
+}
+
+/// An unprivileged user of this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    /// Name.
+    pub name: String,
+    /// User id.
+    pub uid: u32,
+    /// Group id.
+    pub gid: u32,
+}
+
+impl User {
+    /// The first of these users that there is, when this process may become another at all.
+    #[must_use]
+    pub fn first_of(names: &[&str]) -> Option<User> {
+        if !nix::unistd::geteuid().is_root() {
+            return None;
+        }
+        let found = names.iter().find_map(|name| nix::unistd::User::from_name(name).ok().flatten());
+        found.map(|user| User { name: user.name, uid: user.uid.as_raw(), gid: user.gid.as_raw() })
+    }
+}
+
+/// Why a service could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It is not installed.
+    #[error("{what}; {remedy}")]
+    Missing {
+        /// What.
+        what: String,
+        /// How to get it.
+        remedy: String,
+    },
+    /// One of its programs ended badly.
+    #[error("{program} ended with {status}")]
+    Program {
+        /// Which.
+        program: String,
+        /// Exit status or signal.
+        status: String,
+        /// Its last lines.
+        log: String,
+    },
+    /// It did not do something in time.
+    #[error("{server} did not {action} within {seconds} s")]
+    Slow {
+        /// Which.
+        server: String,
+        /// "answer", "stop".
+        action: &'static str,
+        /// How long was waited.
+        seconds: u64,
+        /// Its last lines.
+        log: String,
+    },
+    /// It answered a question badly.
+    #[error("{server} cannot {action}")]
+    Asked {
+        /// Which.
+        server: &'static str,
+        /// What was asked.
+        action: String,
+        /// Why.
+        #[source]
+        source: wire::Error,
+    },
+    /// The system refused a file operation.
+    #[error("cannot {action} {path}")]
+    File {
+        /// "write", "create" …
+        action: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A template is not what was written.
+    #[error("the template {path} is damaged: {what}")]
+    Damaged {
+        /// Which.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+    },
+}
+
+impl Error {
+    /// A refused file operation: `map_err(Error::file("read", path))`.
+    pub fn file(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Error {
+        let path = path.into();
+        move |source| Error::File { action, path, source }
+    }
+
+    /// What the server or its program said last.
+    #[must_use]
+    pub fn log(&self) -> &str {
+        match self {
+            Error::Program { log, .. } | Error::Slow { log, .. } => log,
+            _ => "",
+        }
+    }
+}
+
+/// The free table `settings`, with each value as a configuration file has it.
+#[must_use]
+pub fn free_settings(parameters: &Map<String, Value>) -> BTreeMap<String, String> {
+    let table = parameters.get("settings").and_then(Value::as_object);
+    table.into_iter().flatten().map(|(name, value)| (name.clone(), written(value))).collect()
+}
+
+fn written(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Bool(true) => "on".into(),
+        Value::Bool(false) => "off".into(),
+        other => other.to_string(),
+    }
+}

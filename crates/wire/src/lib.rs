@@ -1,0 +1,141 @@
+//! Database servers by their own wire protocols: blocking, one connection a thread, prepared statements.
+//!
+//! A load generator shares the server's processors, so a statement costs one write and (mostly) one read, and rows are
+//! looked at where they lie in the buffer. `services` asks a server for its settings with it; `workloads` drives load.
+
+mod buffer;
+pub mod mysql;
+pub mod postgres;
+
+use std::io;
+
+/// A parameter of a prepared statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Param<'a> {
+    /// An integer that fits the column it is compared with.
+    Integer(i64),
+    /// Text.
+    Text(&'a str),
+}
+
+/// The first column of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// NULL.
+    Null,
+    /// An integer.
+    Integer(i64),
+    /// Anything as text.
+    Text(&'a [u8]),
+}
+
+impl<'a> Value<'a> {
+    /// As an integer, when it is one or reads like one.
+    #[must_use]
+    pub fn integer(self) -> Option<i64> {
+        match self {
+            Value::Null => None,
+            Value::Integer(value) => Some(value),
+            Value::Text(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
+        }
+    }
+
+    /// As text, when it is text.
+    #[must_use]
+    pub fn text(self) -> Option<&'a str> {
+        match self {
+            Value::Text(text) => std::str::from_utf8(text).ok(),
+            Value::Null | Value::Integer(_) => None,
+        }
+    }
+}
+
+/// A prepared statement of one connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Statement(u32);
+
+impl Statement {
+    /// By a number that the connection's own kind understands.
+    #[must_use]
+    pub fn numbered(number: u32) -> Statement {
+        Statement(number)
+    }
+
+    /// That number.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// Rows of a plain query, as text.
+pub type Rows = Vec<Vec<Option<String>>>;
+
+/// A connection: what a load needs of any database.
+pub trait Connection {
+    /// Prepares a statement; parameters are written `$1`, `$2` … for every database.
+    ///
+    /// # Errors
+    /// When the server refuses it or the connection is lost.
+    fn prepare(&mut self, sql: &str) -> Result<Statement, Error>;
+
+    /// Executes a prepared statement and hands out the first column of each row. Gives the number of changed rows.
+    ///
+    /// # Errors
+    /// When the server refuses it or the connection is lost. After a refusal the connection goes on.
+    fn execute(&mut self, statement: Statement, params: &[Param], row: &mut dyn FnMut(Value)) -> Result<u64, Error>;
+
+    /// Runs plain text: for set-up, never in a load that is measured with prepared statements.
+    ///
+    /// # Errors
+    /// When the server refuses it or the connection is lost.
+    fn query(&mut self, sql: &str) -> Result<Rows, Error>;
+}
+
+/// Why a connection could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No server listens there.
+    #[error("cannot connect to {0}")]
+    Connect(String, #[source] io::Error),
+    /// The connection broke.
+    #[error("the connection to the server was lost")]
+    Lost(#[source] io::Error),
+    /// The server refused.
+    #[error("the server says: {message} ({code})")]
+    Refused {
+        /// SQLSTATE of PostgreSQL, error number of MySQL's family, a word of an embedded engine.
+        code: String,
+        /// Its words.
+        message: String,
+    },
+    /// The server sent what the protocol does not allow here.
+    #[error("the server's answer can't be read: {0}")]
+    Protocol(String),
+}
+
+/// Why a transaction has to be tried again, through no fault of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conflict {
+    /// It waits for another that waits for it.
+    Deadlock,
+    /// Another changed first what it read.
+    Serialization,
+    /// A lock did not come free in time.
+    LockTimeout,
+}
+
+impl Error {
+    /// What kind of conflict the server met; none: a real failure. Codes: PostgreSQL's manual, appendix A; MySQL's server
+    /// error reference (1213, 1205, 1020).
+    #[must_use]
+    pub fn conflict(&self) -> Option<Conflict> {
+        let Error::Refused { code, .. } = self else { return None };
+        match code.as_str() {
+            "40P01" | "1213" => Some(Conflict::Deadlock),
+            "40001" | "1020" => Some(Conflict::Serialization),
+            "55P03" | "1205" => Some(Conflict::LockTimeout),
+            _ => None,
+        }
+    }
+}

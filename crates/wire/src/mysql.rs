@@ -1,0 +1,342 @@
+//! MySQL's client/server protocol, as MariaDB and MySQL speak it (MariaDB's knowledge base, "Client/server protocol"), over
+//! a Unix socket.
+//!
+//! Plain text for set-up, the binary protocol for prepared statements; only the first column of a row is handed out. The
+//! user has no password: the socket lies in a trial's own namespace.
+
+use crate::buffer::Buffer;
+use crate::{Connection, Error, Param, Rows, Statement, Value};
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+/// LONG_PASSWORD, CONNECT_WITH_DB, PROTOCOL_41, TRANSACTIONS, SECURE_CONNECTION, PLUGIN_AUTH.
+const CAPABILITIES: u32 = 0x1 | 0x8 | 0x200 | 0x2000 | 0x8000 | 0x8_0000;
+
+/// utf8mb4_general_ci.
+const COLLATION: u8 = 45;
+
+const QUERY: u8 = 0x03;
+const PREPARE: u8 = 0x16;
+const EXECUTE: u8 = 0x17;
+
+/// Column types that come as fixed-width integers, with their width in bytes: TINY, SHORT, LONG, LONGLONG, INT24, YEAR.
+const INTEGERS: &[(u8, usize)] = &[(1, 1), (2, 2), (3, 4), (8, 8), (9, 4), (13, 2)];
+const LONGLONG: u8 = 8;
+const VAR_STRING: u8 = 253;
+
+/// One connection.
+pub struct Mysql {
+    stream: UnixStream,
+    input: Buffer,
+    output: Vec<u8>,
+    sequence: u8,
+    /// By statement, in order of preparing: the server's id, and whether it knows the types of the parameters.
+    prepared: Vec<(u32, bool)>,
+}
+
+impl Mysql {
+    /// Connects by the server's socket file; an empty `database` chooses none.
+    ///
+    /// # Errors
+    /// When no server listens, or it refuses the user or the database.
+    pub fn connect(socket: &Path, user: &str, database: &str) -> Result<Mysql, Error> {
+        let stream = UnixStream::connect(socket).map_err(|error| Error::Connect(socket.display().to_string(), error))?;
+        let mut client = Mysql { stream, input: Buffer::new(), output: Vec::new(), sequence: 0, prepared: Vec::new() };
+        let greeting = client.packet()?;
+        if client.input.take(greeting).first() != Some(&10) {
+            return Err(Error::Protocol("its greeting is not of version 10".into()));
+        }
+        let no_database = if database.is_empty() { 0x8 } else { 0 };
+        client.begin();
+        client.output.extend_from_slice(&(CAPABILITIES & !no_database).to_le_bytes());
+        client.output.extend_from_slice(&(1u32 << 24).to_le_bytes());
+        client.output.push(COLLATION);
+        client.output.extend_from_slice(&[0; 23]);
+        zero_ended(&mut client.output, user);
+        // No password: an answer of no bytes, by whichever method.
+        client.output.push(0);
+        if !database.is_empty() {
+            zero_ended(&mut client.output, database);
+        }
+        zero_ended(&mut client.output, "mysql_native_password");
+        client.end()?;
+        let mut length = client.packet()?;
+        while client.input.bytes().first() == Some(&0xfe) {
+            // It wants another method: an empty answer is right for no password there too.
+            client.input.take(length);
+            client.begin();
+            client.end()?;
+            length = client.packet()?;
+        }
+        client.okay(length)?;
+        Ok(client)
+    }
+
+    /// Starts a packet that answers.
+    fn begin(&mut self) {
+        self.output.clear();
+        self.output.extend_from_slice(&[0; 4]);
+    }
+
+    /// Starts a packet that asks.
+    fn command(&mut self, command: u8) {
+        self.sequence = 0;
+        self.begin();
+        self.output.push(command);
+    }
+
+    /// Fills in length and number, and sends.
+    fn end(&mut self) -> Result<(), Error> {
+        let length = self.output.len() - 4;
+        if length >= 0xff_ffff {
+            return Err(Error::Protocol(format!("a packet of {length} bytes is too long to send")));
+        }
+        self.output[..3].copy_from_slice(&(length as u32).to_le_bytes()[..3]);
+        self.output[3] = self.sequence;
+        self.stream.write_all(&self.output).map_err(Error::Lost)
+    }
+
+    /// The next packet is in the buffer, this long.
+    fn packet(&mut self) -> Result<usize, Error> {
+        self.input.need(&mut self.stream, 4)?;
+        let head = self.input.bytes();
+        let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
+        self.sequence = head[3].wrapping_add(1);
+        if length == 0xff_ffff {
+            return Err(Error::Protocol("a row of 16 MiB or more".into()));
+        }
+        self.input.need(&mut self.stream, 4 + length)?;
+        self.input.take(4);
+        Ok(length)
+    }
+
+    /// Takes a packet that is OK or a refusal; gives the rows changed.
+    fn okay(&mut self, length: usize) -> Result<u64, Error> {
+        let body = self.input.take(length);
+        match body.first() {
+            Some(0) => Ok(length_encoded(&body[1..])?.0),
+            Some(0xff) => Err(refusal(body)),
+            _ => Err(Error::Protocol("neither OK nor an error".into())),
+        }
+    }
+
+    /// Reads past column definitions (or parameters) and their EOF; gives the type of the first.
+    fn definitions(&mut self, count: u64) -> Result<u8, Error> {
+        let mut first = VAR_STRING;
+        for index in 0..count {
+            let length = self.packet()?;
+            let body = self.input.take(length);
+            // Six texts, then a length of 12, collation (2), width (4), type.
+            if index == 0 {
+                let mut rest = body;
+                for _ in 0..6 {
+                    rest = text(rest)?.1;
+                }
+                first = *rest.get(7).ok_or_else(short)?;
+            }
+        }
+        if count > 0 {
+            let length = self.packet()?;
+            self.input.take(length);
+        }
+        Ok(first)
+    }
+
+    /// Reads an answer: rows changed, or rows. `row` gets each row's packet and the type of the first column.
+    fn answer(&mut self, row: &mut dyn FnMut(&[u8], u8) -> Result<(), Error>) -> Result<u64, Error> {
+        let length = self.packet()?;
+        if matches!(self.input.bytes().first(), Some(0 | 0xff)) {
+            return self.okay(length);
+        }
+        let (columns, _) = length_encoded(self.input.take(length))?;
+        let kind = self.definitions(columns)?;
+        let mut result = Ok(());
+        loop {
+            let length = self.packet()?;
+            let body = self.input.take(length);
+            match body.first() {
+                Some(0xfe) if length < 9 => return result.map(|()| 0),
+                Some(0xff) => return Err(refusal(body)),
+                _ => result = result.and_then(|()| row(body, kind)),
+            }
+        }
+    }
+}
+
+impl Connection for Mysql {
+    fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
+        self.command(PREPARE);
+        self.output.extend_from_slice(question_marks(sql).as_bytes());
+        self.end()?;
+        let length = self.packet()?;
+        let body = self.input.take(length);
+        if body.first() == Some(&0xff) {
+            return Err(refusal(body));
+        }
+        let fixed: &[u8; 9] = body.first_chunk().ok_or_else(short)?;
+        let id = u32::from_le_bytes([fixed[1], fixed[2], fixed[3], fixed[4]]);
+        let (columns, params) = (u16::from_le_bytes([fixed[5], fixed[6]]), u16::from_le_bytes([fixed[7], fixed[8]]));
+        self.definitions(u64::from(params))?;
+        self.definitions(u64::from(columns))?;
+        self.prepared.push((id, false));
+        Ok(Statement(self.prepared.len() as u32 - 1))
+    }
+
+    fn execute(&mut self, statement: Statement, params: &[Param], row: &mut dyn FnMut(Value)) -> Result<u64, Error> {
+        let (id, types_known) = self.prepared[statement.0 as usize];
+        self.command(EXECUTE);
+        self.output.extend_from_slice(&id.to_le_bytes());
+        // No cursor, one iteration.
+        self.output.extend_from_slice(&[0, 1, 0, 0, 0]);
+        if !params.is_empty() {
+            self.output.resize(self.output.len() + params.len().div_ceil(8), 0);
+            self.output.push(u8::from(!types_known));
+            for param in params.iter().filter(|_| !types_known) {
+                self.output.extend_from_slice(&[if matches!(param, Param::Integer(_)) { LONGLONG } else { VAR_STRING }, 0]);
+            }
+            for param in params {
+                match param {
+                    Param::Integer(value) => self.output.extend_from_slice(&value.to_le_bytes()),
+                    Param::Text(value) => length_encode(&mut self.output, value.as_bytes()),
+                }
+            }
+            self.prepared[statement.0 as usize].1 = true;
+        }
+        self.end()?;
+        self.answer(&mut |body, kind| {
+            row(binary_first(body, kind)?);
+            Ok(())
+        })
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Rows, Error> {
+        self.command(QUERY);
+        self.output.extend_from_slice(sql.as_bytes());
+        self.end()?;
+        let mut rows = Vec::new();
+        self.answer(&mut |body, _| {
+            rows.push(text_columns(body)?);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+}
+
+/// `$1` is `?` here; each parameter stands once and in order.
+fn question_marks(sql: &str) -> String {
+    let mut parts = sql.split('$');
+    let mut out = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        out.push('?');
+        out.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
+    }
+    out
+}
+
+fn zero_ended(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+    out.push(0);
+}
+
+fn length_encode(out: &mut Vec<u8>, bytes: &[u8]) {
+    match bytes.len() {
+        length @ 0..=250 => out.push(length as u8),
+        length @ 251..=0xffff => {
+            out.push(0xfc);
+            out.extend_from_slice(&(length as u16).to_le_bytes());
+        }
+        length => {
+            out.push(0xfd);
+            out.extend_from_slice(&(length as u32).to_le_bytes()[..3]);
+        }
+    }
+    out.extend_from_slice(bytes);
+}
+
+/// An integer by its first byte's word, and what follows.
+fn length_encoded(bytes: &[u8]) -> Result<(u64, &[u8]), Error> {
+    let (first, rest) = bytes.split_first().ok_or_else(short)?;
+    let width = match first {
+        0xfc => 2,
+        0xfd => 3,
+        0xfe => 8,
+        small => return Ok((u64::from(*small), rest)),
+    };
+    let (value, rest) = rest.split_at_checked(width).ok_or_else(short)?;
+    let mut wide = [0; 8];
+    wide[..width].copy_from_slice(value);
+    Ok((u64::from_le_bytes(wide), rest))
+}
+
+fn text(bytes: &[u8]) -> Result<(&[u8], &[u8]), Error> {
+    let (length, rest) = length_encoded(bytes)?;
+    rest.split_at_checked(usize::try_from(length).map_err(|_| short())?).ok_or_else(short)
+}
+
+fn text_columns(mut body: &[u8]) -> Result<Vec<Option<String>>, Error> {
+    let mut columns = Vec::new();
+    while !body.is_empty() {
+        if body[0] == 0xfb {
+            columns.push(None);
+            body = &body[1..];
+        } else {
+            let (value, rest) = text(body)?;
+            columns.push(Some(String::from_utf8_lossy(value).into_owned()));
+            body = rest;
+        }
+    }
+    Ok(columns)
+}
+
+/// A binary row: 0, a bitmap of NULLs that begins at its third bit, the values. The bitmap of rows with up to six columns is
+/// one byte; a load's rows have no more.
+fn binary_first(body: &[u8], kind: u8) -> Result<Value<'_>, Error> {
+    let [_, nulls, rest @ ..] = body else { return Err(short()) };
+    if nulls & 0b100 != 0 {
+        return Ok(Value::Null);
+    }
+    let Some((_, width)) = INTEGERS.iter().find(|known| known.0 == kind) else { return Ok(Value::Text(text(rest)?.0)) };
+    let bytes = rest.get(..*width).ok_or_else(short)?;
+    let negative = bytes.last().is_some_and(|last| last & 0x80 != 0);
+    let mut wide = [if negative { 0xff } else { 0 }; 8];
+    wide[..*width].copy_from_slice(bytes);
+    Ok(Value::Integer(i64::from_le_bytes(wide)))
+}
+
+fn short() -> Error {
+    Error::Protocol("a packet is cut off".into())
+}
+
+/// 0xff, number (2), `#` and SQLSTATE (6), words.
+fn refusal(body: &[u8]) -> Error {
+    let code = body.get(1..3).map_or(0, |code| u16::from_le_bytes([code[0], code[1]]));
+    let words = body.get(3..).unwrap_or_default();
+    let words = if words.first() == Some(&b'#') { words.get(6..).unwrap_or_default() } else { words };
+    Error::Refused { code: code.to_string(), message: String::from_utf8_lossy(words).into_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_go_there_and_back() {
+        for length in [0, 1, 250, 251, 65_535, 65_536, 1 << 20] {
+            let mut out = Vec::new();
+            length_encode(&mut out, &vec![7; length]);
+            let (value, rest) = text(&out).expect("whole");
+            assert_eq!((value.len(), rest.len()), (length, 0));
+            assert!(length == 0 || text(&out[..out.len() - 1]).is_err());
+        }
+    }
+
+    #[test]
+    fn values_by_type() {
+        assert_eq!(binary_first(&[0, 0, 0xfe, 0xff, 0xff, 0xff], 3).expect("LONG"), Value::Integer(-2));
+        assert_eq!(binary_first(&[0, 0, 3, b'1', b'2', b'3'], 246).expect("DECIMAL").integer(), Some(123));
+        assert_eq!(binary_first(&[0, 4], 3).expect("NULL"), Value::Null);
+        assert_eq!(question_marks("a = $1 AND b = $12"), "a = ? AND b = ?");
+        assert_eq!(refusal(b"\xff\xbd\x04#40001Deadlock found").conflict(), Some(crate::Conflict::Deadlock));
+    }
+}

@@ -1,0 +1,277 @@
+//! PostgreSQL's frontend/backend protocol 3.0 (the manual's chapter of that name) over a Unix socket.
+//!
+//! Parameters go as text, results come as text; only the first column of a row is handed out. Authentication is `trust`:
+//! the socket lies in a trial's own namespace.
+
+use crate::buffer::Buffer;
+use crate::{Connection, Error, Param, Rows, Statement, Value};
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+/// Protocol 3.0, as its start-up packet says it.
+const PROTOCOL: i32 = 3 << 16;
+
+/// One connection.
+pub struct Postgres {
+    stream: UnixStream,
+    input: Buffer,
+    output: Vec<u8>,
+    prepared: u32,
+}
+
+impl Postgres {
+    /// Connects by the server's socket file (`…/.s.PGSQL.5432`).
+    ///
+    /// # Errors
+    /// When no server listens, or it refuses the user or the database.
+    pub fn connect(socket: &Path, user: &str, database: &str) -> Result<Postgres, Error> {
+        let stream = UnixStream::connect(socket).map_err(|error| Error::Connect(socket.display().to_string(), error))?;
+        let mut client = Postgres { stream, input: Buffer::new(), output: Vec::new(), prepared: 0 };
+        let mut body = PROTOCOL.to_be_bytes().to_vec();
+        for word in ["user", user, "database", database, "application_name", "surefoot", "client_encoding", "UTF8", ""] {
+            body.extend_from_slice(word.as_bytes());
+            body.push(0);
+        }
+        client.output.extend_from_slice(&(body.len() as i32 + 4).to_be_bytes());
+        client.output.extend_from_slice(&body);
+        client.send()?;
+        client.until_ready(&mut |_, _| Ok(()))?;
+        Ok(client)
+    }
+
+    /// Sends rows in COPY's text format; `rows` writes them piece by piece until it gives false.
+    ///
+    /// # Errors
+    /// When the server refuses the rows or the connection is lost.
+    pub fn copy_in(&mut self, sql: &str, mut rows: impl FnMut(&mut Vec<u8>) -> bool) -> Result<(), Error> {
+        self.message(b'Q', |body| text(body, sql));
+        self.send()?;
+        // CopyInResponse; a refusal comes with ReadyForQuery behind it.
+        let (kind, length) = self.header()?;
+        if kind == b'E' {
+            let error = refusal(self.input.take(length));
+            self.until_ready(&mut |_, _| Ok(()))?;
+            return Err(error);
+        }
+        self.input.take(length);
+        loop {
+            let mut more = true;
+            self.message(b'd', |body| more = rows(body));
+            self.send()?;
+            if !more {
+                break;
+            }
+        }
+        self.message(b'c', |_| {});
+        self.send()?;
+        self.until_ready(&mut |_, _| Ok(()))
+    }
+
+    /// Appends a message: its kind, its length, its body.
+    fn message(&mut self, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
+        self.output.push(kind);
+        let at = self.output.len();
+        self.output.extend_from_slice(&[0; 4]);
+        body(&mut self.output);
+        let length = (self.output.len() - at) as i32;
+        self.output[at..at + 4].copy_from_slice(&length.to_be_bytes());
+    }
+
+    fn send(&mut self) -> Result<(), Error> {
+        let sent = self.stream.write_all(&self.output).map_err(Error::Lost);
+        self.output.clear();
+        sent
+    }
+
+    /// The next message's kind; its body is in the buffer, this long.
+    fn header(&mut self) -> Result<(u8, usize), Error> {
+        self.input.need(&mut self.stream, 5)?;
+        let head = self.input.bytes();
+        let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
+        let kind = head[0];
+        let body = length.checked_sub(4).ok_or_else(|| Error::Protocol(format!("a message of {length} bytes")))?;
+        self.input.need(&mut self.stream, 5 + body)?;
+        self.input.take(5);
+        Ok((kind, body))
+    }
+
+    /// Reads messages until the server is ready again. The first refusal is the result.
+    fn until_ready(&mut self, see: &mut dyn FnMut(u8, &[u8]) -> Result<(), Error>) -> Result<(), Error> {
+        let mut result = Ok(());
+        loop {
+            let (kind, length) = self.header()?;
+            let body = self.input.take(length);
+            let seen = match kind {
+                b'Z' => return result,
+                b'E' if is_fatal(body) => return Err(refusal(body)),
+                b'E' => Err(refusal(body)),
+                b'R' if body != [0, 0, 0, 0] => return Err(Error::Protocol("it asks for a password; `trust` is expected".into())),
+                _ => see(kind, body),
+            };
+            result = result.and(seen);
+        }
+    }
+}
+
+impl Connection for Postgres {
+    fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
+        self.prepared += 1;
+        let number = self.prepared;
+        self.message(b'P', |body| {
+            text(body, &format!("s{number}"));
+            text(body, sql);
+            body.extend_from_slice(&0i16.to_be_bytes());
+        });
+        self.message(b'S', |_| {});
+        self.send()?;
+        self.until_ready(&mut |_, _| Ok(()))?;
+        Ok(Statement(number))
+    }
+
+    fn execute(&mut self, statement: Statement, params: &[Param], row: &mut dyn FnMut(Value)) -> Result<u64, Error> {
+        self.message(b'B', |body| {
+            body.push(0);
+            body.push(b's');
+            integer(body, i64::from(statement.0));
+            body.push(0);
+            body.extend_from_slice(&0i16.to_be_bytes());
+            body.extend_from_slice(&(params.len() as i16).to_be_bytes());
+            for param in params {
+                parameter(body, param);
+            }
+            body.extend_from_slice(&0i16.to_be_bytes());
+        });
+        // Portal "", all rows; then Sync.
+        self.output.extend_from_slice(&[b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0, b'S', 0, 0, 0, 4]);
+        self.send()?;
+        let mut changed = 0;
+        self.until_ready(&mut |kind, body| {
+            match kind {
+                b'D' => row(first_column(body)?),
+                b'C' => changed = count(body),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(changed)
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Rows, Error> {
+        self.message(b'Q', |body| text(body, sql));
+        self.send()?;
+        let mut rows = Vec::new();
+        self.until_ready(&mut |kind, body| {
+            if kind == b'D' {
+                rows.push(columns(body)?);
+            }
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.message(b'X', |_| {});
+        let _ = self.send();
+    }
+}
+
+fn text(body: &mut Vec<u8>, text: &str) {
+    body.extend_from_slice(text.as_bytes());
+    body.push(0);
+}
+
+fn integer(body: &mut Vec<u8>, value: i64) {
+    let _ = write!(body, "{value}");
+}
+
+fn parameter(body: &mut Vec<u8>, param: &Param) {
+    let at = body.len();
+    body.extend_from_slice(&[0; 4]);
+    match param {
+        Param::Integer(value) => integer(body, *value),
+        Param::Text(text) => body.extend_from_slice(text.as_bytes()),
+    }
+    let length = (body.len() - at - 4) as i32;
+    body[at..at + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// DataRow: number of columns, then length (-1: NULL) and bytes of each.
+fn first_column(body: &[u8]) -> Result<Value<'_>, Error> {
+    if body.len() >= 2 && body[..2] == [0, 0] {
+        return Ok(Value::Null);
+    }
+    let (value, _) = column(body.get(2..).unwrap_or_default())?;
+    Ok(value.map_or(Value::Null, Value::Text))
+}
+
+fn columns(body: &[u8]) -> Result<Vec<Option<String>>, Error> {
+    let (count, mut rest) = body.split_first_chunk::<2>().ok_or_else(short)?;
+    let mut columns = Vec::new();
+    for _ in 0..u16::from_be_bytes(*count) {
+        let (value, after) = column(rest)?;
+        columns.push(value.map(|bytes| String::from_utf8_lossy(bytes).into_owned()));
+        rest = after;
+    }
+    Ok(columns)
+}
+
+/// A column, none when it is NULL, and what follows it.
+type Column<'a> = (Option<&'a [u8]>, &'a [u8]);
+
+fn column(bytes: &[u8]) -> Result<Column<'_>, Error> {
+    let (length, rest) = bytes.split_first_chunk::<4>().ok_or_else(short)?;
+    let Ok(length) = usize::try_from(i32::from_be_bytes(*length)) else { return Ok((None, rest)) };
+    let (value, rest) = rest.split_at_checked(length).ok_or_else(short)?;
+    Ok((Some(value), rest))
+}
+
+fn short() -> Error {
+    Error::Protocol("a row is cut off".into())
+}
+
+/// CommandComplete: `UPDATE 1`, `INSERT 0 1`, `SELECT 100`.
+fn count(tag: &[u8]) -> u64 {
+    let tag = tag.strip_suffix(&[0]).unwrap_or(tag);
+    let digits = tag.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
+    std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+/// Field `V`, the severity as a word that is never translated: after these the server closes the connection.
+fn is_fatal(body: &[u8]) -> bool {
+    body.split(|byte| *byte == 0).any(|field| field == b"VFATAL" || field == b"VPANIC")
+}
+
+/// ErrorResponse: fields of a letter and a text, `C` the SQLSTATE and `M` the message.
+fn refusal(body: &[u8]) -> Error {
+    let field = |letter: u8| {
+        let found = body.split(|byte| *byte == 0).find(|field| field.first() == Some(&letter));
+        found.map(|field| String::from_utf8_lossy(&field[1..]).into_owned()).unwrap_or_default()
+    };
+    let detail = field(b'D');
+    let message = if detail.is_empty() { field(b'M') } else { format!("{}: {detail}", field(b'M')) };
+    Error::Refused { code: field(b'C'), message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_read_where_it_lies() {
+        let row = [&[0, 2][..], &3i32.to_be_bytes(), b"abc", &(-1i32).to_be_bytes()].concat();
+        assert_eq!(first_column(&row).expect("a row"), Value::Text(b"abc"));
+        assert_eq!(columns(&row).expect("a row"), [Some("abc".to_string()), None]);
+        assert!(first_column(&row[..7]).is_err() && columns(&row[..10]).is_err());
+    }
+
+    #[test]
+    fn a_refusal_carries_code_and_words() {
+        let Error::Refused { code, message } = refusal(b"SERROR\0C40P01\0Mdeadlock detected\0\0") else { panic!("a refusal") };
+        assert_eq!((code.as_str(), message.as_str()), ("40P01", "deadlock detected"));
+        assert_eq!(refusal(b"C40001\0Mx\0\0").conflict(), Some(crate::Conflict::Serialization));
+        assert_eq!((count(b"INSERT 0 17\0"), count(b"BEGIN\0")), (17, 0));
+    }
+}
