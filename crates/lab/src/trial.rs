@@ -125,6 +125,7 @@ impl Desk<'_> {
     ) -> Result<T, workloads::workload::Error> {
         act(&mut Context {
             data_folder: self.mounted.data_folder.clone(),
+            server: None,
             cache_folder: self.work.cache(),
             seed: self.spec.seed,
             client_cpus: self.spec.client_cpus.clone(),

@@ -245,7 +245,7 @@ struct Effects {
 impl Effects {
     fn read(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effects, Error> {
         let failed = |source| Error::Asked { server: "mariadb", action: "say its settings".into(), source };
-        let rows = client.query("SHOW GLOBAL VARIABLES").map_err(failed)?;
+        let rows = client.query("SHOW GLOBAL VARIABLES").map_err(failed)?.rows;
         let mut all: BTreeMap<String, String> = BTreeMap::new();
         for mut row in rows {
             if let [Some(name), Some(value)] = &mut row[..] {

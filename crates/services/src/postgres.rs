@@ -229,7 +229,7 @@ impl Effects {
     fn read(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effects, Error> {
         let ask = |client: &mut Client, sql: &str| {
             let failed = |source| Error::Asked { server: "postgres", action: "say its settings".into(), source };
-            client.query(sql).map_err(failed)
+            client.query(sql).map(|answer| answer.rows).map_err(failed)
         };
         let column = |row: &[Option<String>], index: usize| row.get(index).cloned().flatten().unwrap_or_default();
         let mut facts = BTreeMap::new();

@@ -68,8 +68,22 @@ impl Statement {
     }
 }
 
-/// Rows of a plain query, as text.
-pub type Rows = Vec<Vec<Option<String>>>;
+/// What a plain query gave.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// Rows, each column as text; none: NULL.
+    pub rows: Vec<Vec<Option<String>>>,
+    /// Number of changed rows.
+    pub changed: u64,
+}
+
+impl Answer {
+    /// The first column of the first row.
+    #[must_use]
+    pub fn first(&self) -> Option<&str> {
+        self.rows.first()?.first()?.as_deref()
+    }
+}
 
 /// A connection: what a load needs of any database.
 pub trait Connection {
@@ -89,7 +103,7 @@ pub trait Connection {
     ///
     /// # Errors
     /// When the server refuses it or the connection is lost.
-    fn query(&mut self, sql: &str) -> Result<Rows, Error>;
+    fn query(&mut self, sql: &str) -> Result<Answer, Error>;
 }
 
 /// Why a connection could not do what it was asked.
@@ -102,7 +116,7 @@ pub enum Error {
     #[error("the connection to the server was lost")]
     Lost(#[source] io::Error),
     /// The server refused.
-    #[error("the server says: {message} ({code})")]
+    #[error("the database says: {message} ({code})")]
     Refused {
         /// SQLSTATE of PostgreSQL, error number of MySQL's family, a word of an embedded engine.
         code: String,
@@ -123,18 +137,21 @@ pub enum Conflict {
     Serialization,
     /// A lock did not come free in time.
     LockTimeout,
+    /// Another put a row with the same key there first.
+    DuplicateKey,
 }
 
 impl Error {
     /// What kind of conflict the server met; none: a real failure. Codes: PostgreSQL's manual, appendix A; MySQL's server
-    /// error reference (1213, 1205, 1020).
+    /// error reference (1213, 1205, 1020, 1062); SQLite's result codes.
     #[must_use]
     pub fn conflict(&self) -> Option<Conflict> {
         let Error::Refused { code, .. } = self else { return None };
         match code.as_str() {
             "40P01" | "1213" => Some(Conflict::Deadlock),
             "40001" | "1020" => Some(Conflict::Serialization),
-            "55P03" | "1205" => Some(Conflict::LockTimeout),
+            "55P03" | "1205" | "SQLITE_BUSY" => Some(Conflict::LockTimeout),
+            "23505" | "1062" => Some(Conflict::DuplicateKey),
             _ => None,
         }
     }

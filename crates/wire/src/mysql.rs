@@ -5,7 +5,7 @@
 //! user has no password: the socket lies in a trial's own namespace.
 
 use crate::buffer::Buffer;
-use crate::{Connection, Error, Param, Rows, Statement, Value};
+use crate::{Answer, Connection, Error, Param, Statement, Value};
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -210,16 +210,16 @@ impl Connection for Mysql {
         })
     }
 
-    fn query(&mut self, sql: &str) -> Result<Rows, Error> {
+    fn query(&mut self, sql: &str) -> Result<Answer, Error> {
         self.command(QUERY);
         self.output.extend_from_slice(sql.as_bytes());
         self.end()?;
         let mut rows = Vec::new();
-        self.answer(&mut |body, _| {
+        let changed = self.answer(&mut |body, _| {
             rows.push(text_columns(body)?);
             Ok(())
         })?;
-        Ok(rows)
+        Ok(Answer { rows, changed })
     }
 }
 

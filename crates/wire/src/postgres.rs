@@ -4,7 +4,7 @@
 //! the socket lies in a trial's own namespace.
 
 use crate::buffer::Buffer;
-use crate::{Connection, Error, Param, Rows, Statement, Value};
+use crate::{Answer, Connection, Error, Param, Statement, Value};
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -157,17 +157,19 @@ impl Connection for Postgres {
         Ok(changed)
     }
 
-    fn query(&mut self, sql: &str) -> Result<Rows, Error> {
+    fn query(&mut self, sql: &str) -> Result<Answer, Error> {
         self.message(b'Q', |body| text(body, sql));
         self.send()?;
-        let mut rows = Vec::new();
+        let mut answer = Answer::default();
         self.until_ready(&mut |kind, body| {
-            if kind == b'D' {
-                rows.push(columns(body)?);
+            match kind {
+                b'D' => answer.rows.push(columns(body)?),
+                b'C' => answer.changed = count(body),
+                _ => {}
             }
             Ok(())
         })?;
-        Ok(rows)
+        Ok(answer)
     }
 }
 

@@ -35,6 +35,8 @@ pub static KIND: Kind = Kind {
     durability: |map| durability(&BlockIo::of(map)),
     estimate: |map| estimate(&BlockIo::of(map)),
     check: |map| check(&BlockIo::of(map)),
+    service: |_| None,
+    data_key: |_| String::new(),
     open: |map| Ok(Box::new(BlockIoWorkload { job: BlockIo::of(map), serials: Vec::new(), runs: 0 })),
 };
 

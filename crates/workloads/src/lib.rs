@@ -14,6 +14,7 @@ pub mod tree;
 
 mod noise;
 mod random;
+mod sql;
 mod stamp;
 mod ticker;
 

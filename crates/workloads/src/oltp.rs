@@ -1,20 +1,20 @@
 //! `oltp`: sysbench's transaction mix on an embedded or served database, by our own driver.
 //!
 //! Statements, tables and distributions are those of sysbench 0.4 and 1.0 (`rows_like` says whose rows); `mix.rs` has the
-//! transaction, `keys.rs` the distributions, `engine.rs` the seam that an engine fills with one file.
+//! transaction, `keys.rs` the distributions, `session.rs` runs them on any database of `crate::sql`.
 
 mod drive;
-mod engine;
 mod keys;
 mod mix;
-mod sqlite;
+mod session;
 
 pub use drive::{DriverCost, driver_cost};
 
+use crate::random::Random;
+use crate::sql::{self, COUNTERS, Cell, Column, ColumnKind, Database, Place, Pragmas, Sqlite, same};
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
-use engine::Engine;
 use keys::Distribution;
-use mix::RowsLike;
+use mix::{Mixture, RowsLike};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
@@ -24,18 +24,24 @@ use settings::{Kind as Is, Setting};
 /// The row in the list of workloads.
 pub static KIND: Kind = Kind {
     name: "oltp",
-    summary: "sysbench's OLTP transactions (14 reads, 4 writes, begin and commit) on SQLite",
+    summary: "sysbench's OLTP transactions (14 reads, 4 writes, begin and commit, and its other mixes) on SQLite, PostgreSQL or MariaDB",
     example: "[workload.oltp]\nengine = \"sqlite\"\ntable_size = 100000\nthreads = 4\ntime = \"30s\"\n",
     settings: SETTINGS,
-    metrics: |_| METRICS.to_vec(),
+    metrics: |_| METRICS.iter().chain(COUNTERS).cloned().collect(),
     durability,
     estimate,
     check,
+    service: |map| sql::service_of(map["engine"].as_str().unwrap_or_default()),
+    data_key: |map| {
+        let parameters = Parameters::from_map(map);
+        format!("oltp, {} tables of {} rows like {:?}", parameters.tables, parameters.table_size, parameters.rows_like)
+    },
     open: |map| Ok(Box::new(Oltp::new(Parameters::from_map(map)))),
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting { name: "engine", kind: Is::Choice(&["sqlite"]), default: Some("sqlite"), help: "The database." },
+    Setting { name: "engine", kind: Is::Choice(&["sqlite", "postgres", "mariadb"]), default: Some("sqlite"), help: "The database: embedded SQLite, or a server that `[service.NAME]` configures." },
+    Setting { name: "mix", kind: Is::Choice(&["read-write", "read-only", "write-only", "point-select", "update-index", "update-non-index", "insert", "delete", "select-random-points", "select-random-ranges"]), default: Some("read-write"), help: "What a transaction does: sysbench's scripts of these names." },
     Setting { name: "rows_like", kind: Is::Choice(&["1.0", "0.4"]), default: Some("1.0"), help: "Whose rows: sysbench 1.0 (random k, 119 and 59 digits, index after the load) or 0.4 (k = 0, constant text, index before it, ranges clamped into the table)." },
     Setting { name: "tables", kind: Is::Integer { min: 1, max: 1000 }, default: Some("1"), help: "Tables; each transaction takes one of them." },
     Setting { name: "table_size", kind: Is::Integer { min: 200, max: 1_000_000_000 }, default: Some("100000"), help: "Rows of each table." },
@@ -45,6 +51,11 @@ const SETTINGS: &[Setting] = &[
     Setting { name: "range_size", kind: Is::Integer { min: 1, max: 100_000 }, default: Some("100"), help: "Rows of a range query." },
     Setting { name: "time", kind: Is::Seconds { min: 0.0, max: 1e6 }, default: Some("10s"), help: "Length of a run; 0s: until `transactions` are done." },
     Setting { name: "transactions", kind: Is::Integer { min: 0, max: i64::MAX }, default: Some("0"), help: "A run ends after so many transactions; 0: only by time." },
+    Setting { name: "in_transaction", kind: Is::Boolean, default: Some("true"), help: "Whether BEGIN and COMMIT stand around the statements of a mix that has several." },
+    Setting { name: "prepared", kind: Is::Boolean, default: Some("true"), help: "Whether statements are prepared once for each connection, or sent as text each time." },
+    Setting { name: "rate", kind: Is::Number { min: 0.0, max: 1e7 }, default: Some("0"), help: "Open loop: so many transactions are begun each second, whether the ones before have ended or not, and latency counts from when each should have begun. 0: a closed loop." },
+    Setting { name: "think_time", kind: Is::Seconds { min: 0.0, max: 3600.0 }, default: Some("0s"), help: "Each thread's pause after a transaction." },
+    Setting { name: "retry", kind: Is::Boolean, default: Some("true"), help: "Whether a transaction that met a deadlock or another conflict is tried again, or given up; both are counted." },
     Setting { name: "begin", kind: Is::Choice(&["immediate", "deferred"]), default: Some("immediate"), help: "How SQLite begins: `immediate` takes the write lock at once and waits for it; `deferred` is sysbench's plain BEGIN, whose upgrade to a write fails when another thread has written, and is then retried." },
     Setting { name: "journal_mode", kind: Is::Choice(&["wal", "delete", "truncate", "persist", "memory", "off"]), default: Some("wal"), help: "SQLite's journal." },
     Setting { name: "synchronous", kind: Is::Choice(&["full", "normal", "off", "extra"]), default: Some("full"), help: "When SQLite flushes: `full` at every commit; `normal` in WAL mode only at checkpoints." },
@@ -62,19 +73,32 @@ const METRICS: &[Metric] = &[
     Metric::new("writes", "1", Direction::Neither),
     Metric::new("others", "1", Direction::Neither),
     Metric::new("retries", "1", Direction::Less),
+    Metric::new("deadlocks", "1", Direction::Less),
+    Metric::new("serialization_failures", "1", Direction::Less),
+    Metric::new("lock_timeouts", "1", Direction::Less),
+    Metric::new("duplicate_keys", "1", Direction::Less),
+    Metric::new("abandoned_transactions", "1", Direction::Less),
+    Metric::new("missed_rows", "1", Direction::Neither),
+    Metric::new("late_transactions", "1", Direction::Less),
     Metric::new("elapsed_seconds", "s", Direction::Less),
     Metric::new("latency_microseconds_mean", "µs", Direction::Less),
+    Metric::new("latency_microseconds_min", "µs", Direction::Less),
     Metric::new("latency_microseconds_p50", "µs", Direction::Less),
     Metric::new("latency_microseconds_p95", "µs", Direction::Less),
     Metric::new("latency_microseconds_p99", "µs", Direction::Less),
     Metric::new("latency_microseconds_p99_9", "µs", Direction::Less),
     Metric::new("latency_microseconds_max", "µs", Direction::Less),
+    Metric::new("thread_transactions_mean", "1", Direction::Neither),
+    Metric::new("thread_transactions_stddev", "1", Direction::Less),
+    Metric::new("thread_seconds_mean", "s", Direction::Neither),
+    Metric::new("thread_seconds_stddev", "s", Direction::Less),
 ];
 
 /// Checked parameters.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Parameters {
     engine: String,
+    mix: Mixture,
     rows_like: RowsLike,
     tables: u32,
     table_size: u64,
@@ -85,6 +109,12 @@ pub struct Parameters {
     #[serde(rename = "time")]
     time_seconds: f64,
     transactions: u64,
+    in_transaction: bool,
+    prepared: bool,
+    rate: f64,
+    #[serde(rename = "think_time")]
+    think_time_seconds: f64,
+    retry: bool,
     begin: String,
     journal_mode: String,
     synchronous: String,
@@ -147,6 +177,10 @@ fn check(map: &Map<String, Value>) -> Vec<String> {
 /// SQLite's documentation of `synchronous` and `journal_mode` (sqlite.org/pragma.html).
 fn durability(map: &Map<String, Value>) -> Durability {
     let parameters = Parameters::from_map(map);
+    // A server's own settings decide, and its service knows them.
+    if sql::service_of(&parameters.engine).is_some() {
+        return Durability::full();
+    }
     let (journal, synchronous) = (parameters.journal_mode.as_str(), parameters.synchronous.as_str());
     let because = |class, reason: String| Durability { class, reasons: vec![reason] };
     match (journal, synchronous) {
@@ -158,42 +192,140 @@ fn durability(map: &Map<String, Value>) -> Durability {
     }
 }
 
+impl From<&Parameters> for Pragmas {
+    fn from(p: &Parameters) -> Pragmas {
+        Pragmas {
+            journal_mode: p.journal_mode.clone(),
+            synchronous: p.synchronous.clone(),
+            page_bytes: settings::quantity::parse_bytes(&p.page_size).expect("a choice of the table is a size"),
+            cache_bytes: p.cache_bytes,
+            mmap_bytes: p.mmap_bytes,
+            busy_timeout_seconds: p.busy_timeout_seconds,
+            begin_immediate: p.begin == "immediate",
+        }
+    }
+}
+
+/// sysbench's names.
+fn table_name(table: u32) -> String {
+    format!("sbtest{table}")
+}
+
+fn table_names(parameters: &Parameters) -> Vec<String> {
+    (1..=parameters.tables).map(table_name).collect()
+}
+
+/// sysbench's table: a table that it loaded can be driven by us, and the other way round.
+const COLUMNS: [Column; 4] = [
+    Column { name: "id", kind: ColumnKind::Identity },
+    Column { name: "k", kind: ColumnKind::Integer },
+    Column { name: "c", kind: ColumnKind::Text(120) },
+    Column { name: "pad", kind: ColumnKind::Text(60) },
+];
+
+/// Makes and fills the tables.
+fn load(database: &dyn Database, place: &Place, parameters: &Parameters, seed: u64) -> Result<(), Error> {
+    let engine = database.name();
+    database.create(place)?;
+    let mut connection = database.connect(place)?;
+    let mut run = |sql: &str| connection.query(sql).map(drop).map_err(sql::failed(engine, "make its tables"));
+    let mut random = Random::new(seed);
+    for table in 1..=parameters.tables {
+        let name = table_name(table);
+        let index = format!("CREATE INDEX k_{table} ON {name} (k)");
+        run(&database.table(&name, &COLUMNS))?;
+        // 0.4 makes the index before it loads, 1.0 after.
+        if parameters.rows_like == RowsLike::ZeroFour {
+            run(&index)?;
+        }
+        let (mut id, mut row) = (0, mix::Row::default());
+        database.load(place, &name, &COLUMNS, &mut |cells| {
+            if id == parameters.table_size {
+                return false;
+            }
+            id += 1;
+            mix::loaded_row(parameters.rows_like, parameters.table_size, &mut random, &mut row);
+            cells.extend([Cell::Integer(id as i64), Cell::Integer(row.k as i64), Cell::Text(row.c.clone()), Cell::Text(row.pad.clone())]);
+            true
+        })?;
+        if parameters.rows_like == RowsLike::One {
+            run(&index)?;
+        }
+    }
+    database.loaded(place, &table_names(parameters))
+}
+
 /// The workload at work.
 struct Oltp {
     parameters: Parameters,
-    engine: Box<dyn Engine>,
+    database: Box<dyn Database>,
     runs: u64,
+    rows_added: i64,
     last_writes: Vec<mix::Written>,
 }
 
 impl Oltp {
     fn new(parameters: Parameters) -> Oltp {
-        // The choice of engines has one word; PostgreSQL and MariaDB become arms of a match here.
-        assert_eq!(parameters.engine, "sqlite", "the settings' check knows the engines");
-        let engine = Box::new(sqlite::Sqlite::new(parameters.clone()));
-        Oltp { parameters, engine, runs: 0, last_writes: Vec::new() }
+        let database = sql::served(&parameters.engine).unwrap_or_else(|| Box::new(Sqlite(Pragmas::from(&parameters))));
+        Oltp { parameters, database, runs: 0, rows_added: 0, last_writes: Vec::new() }
+    }
+
+    fn rows(&self, place: &Place) -> Result<(), Error> {
+        let failed = |action: &'static str| sql::failed(self.database.name(), action);
+        let mut connection = self.database.connect(place)?;
+        let mut total = 0;
+        for table in table_names(&self.parameters) {
+            let answer = connection.query(&format!("SELECT count(*), min(id), max(id) FROM {table}")).map_err(failed("count rows"))?;
+            let row = answer.rows.first().cloned().unwrap_or_default();
+            let mut numbers = row.iter().map(|text| text.as_deref().and_then(|text| text.parse::<i64>().ok()).unwrap_or(0));
+            total += numbers.next().unwrap_or(0);
+            // With a mix that only replaces rows, each table keeps its own.
+            if self.parameters.mix != Mixture::Insert && self.parameters.mix != Mixture::Delete {
+                let size = self.parameters.table_size;
+                let found: Vec<String> = row.iter().map(|text| text.clone().unwrap_or_default()).collect();
+                same(&format!("rows, first and last id of {table}"), &format!("{size}, 1, {size}"), &found.join(", "))?;
+            }
+        }
+        let expected = (self.parameters.table_size * u64::from(self.parameters.tables)) as i64 + self.rows_added;
+        same("rows of all tables", &expected.to_string(), &total.to_string())?;
+        for written in &self.last_writes {
+            let name = table_name(written.table);
+            let answer = connection.query(&format!("SELECT c FROM {name} WHERE id = {}", written.id)).map_err(failed("read a row back"))?;
+            let found = answer.first().unwrap_or("no row").trim_end();
+            same(&format!("c of row {} of {name}", written.id), written.c.trim_end(), found)?;
+        }
+        Ok(())
     }
 }
 
 impl Workload for Oltp {
     fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
         let started = std::time::Instant::now();
-        self.engine.load(context)?;
+        load(&*self.database, &Place::of(context), &self.parameters, context.seed)?;
         let seconds = started.elapsed().as_secs_f64();
         Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(seconds)])
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
         // Every run starts at the same point of the checkpoint cycle, and does other transactions than the one before.
-        self.engine.checkpoint(context)?;
+        let place = Place::of(context);
+        self.database.checkpoint(&place)?;
         self.runs += 1;
-        let (outcome, written) = drive::drive(&self.parameters, &*self.engine, context, self.runs)?;
-        self.last_writes = written;
+        let before = self.database.counters(&place)?;
+        let driven = drive::drive(&self.parameters, &*self.database, context, self.runs)?;
+        let mut outcome = driven.outcome;
+        outcome.metrics.extend(self.database.counters(&place)?.since(before, outcome.commits as f64));
+        self.rows_added += driven.rows_added;
+        // A mix that writes nothing of this kind leaves nothing to look for.
+        let replaces = matches!(self.parameters.mix, Mixture::ReadWrite | Mixture::WriteOnly);
+        self.last_writes = if replaces { driven.last_writes } else { Vec::new() };
         Ok(outcome)
     }
 
     fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
-        self.engine.verify(context, &self.last_writes)
+        let place = Place::of(context);
+        self.database.check(&place, &table_names(&self.parameters))?;
+        self.rows(&place)
     }
 }
 

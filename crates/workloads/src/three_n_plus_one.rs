@@ -33,6 +33,8 @@ pub static KIND: Kind = Kind {
     durability,
     estimate,
     check,
+    service: |_| None,
+    data_key: |_| String::new(),
     open: |map| Ok(Box::new(ThreeNPlusOne { parameters: Parameters::from_map(map) })),
 };
 

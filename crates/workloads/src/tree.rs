@@ -33,6 +33,8 @@ pub static KIND: Kind = Kind {
     durability: |_| durability(),
     estimate: |map| estimate(&Parameters::of(map)),
     check: |map| check(&Parameters::of(map)),
+    service: |_| None,
+    data_key: |_| String::new(),
     open: |map| Ok(Box::new(Tree { parameters: Parameters::of(map), archive: None })),
 };
 

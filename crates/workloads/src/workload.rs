@@ -27,6 +27,10 @@ pub struct Kind {
     pub estimate: fn(&Map<String, Value>) -> Estimate,
     /// Problems that only show when the settings are seen together; also programs that are missing.
     pub check: fn(&Map<String, Value>) -> Vec<String>,
+    /// The service that it drives with these parameters; none: it is embedded.
+    pub service: fn(&Map<String, Value>) -> Option<&'static str>,
+    /// What of the parameters decides the data that it loads, in words: part of a template's identity.
+    pub data_key: fn(&Map<String, Value>) -> String,
     /// Opens it with checked parameters (plain form, defaults filled in).
     pub open: Open,
 }
@@ -49,6 +53,8 @@ pub struct Estimate {
 pub struct Context<'a> {
     /// A folder on the filesystem under test. Empty when the workload is prepared.
     pub data_folder: PathBuf,
+    /// The socket of the server that the trial started for it.
+    pub server: Option<PathBuf>,
     /// A folder of the study, not on the filesystem under test, that lasts from trial to trial (archives, templates).
     pub cache_folder: PathBuf,
     /// Everything random comes from this; it differs by round, not by scenario, so that all scenarios of a round do the same.
@@ -63,7 +69,7 @@ pub struct Context<'a> {
 
 /// A workload at work: prepared once a trial, run several times, verified at the end.
 pub trait Workload {
-    /// Loads the data. Required. Returns metrics of the load itself (may be empty). Not part of any run.
+    /// Loads the data. Required; not called where a server runs on a copy of data that were loaded once. Returns metrics of the load itself (may be empty). Not part of any run.
     fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error>;
 
     /// Lets go of caches of its own between runs, so that a cold run is cold (close files). Not required.

@@ -1,8 +1,9 @@
-//! The driver: threads in a closed loop, a histogram each, figures once they are all done.
+//! The driver: threads in a closed or open loop, a histogram each, figures once they are all done.
 
-use super::engine::{Engine, Executed, Place, Session};
-use super::mix::{Mix, OTHERS, READS, Transaction, WRITES, Written};
+use super::mix::{Mix, Transaction, Written};
+use super::session::{Executed, Session, SqlSession, Statements};
 use super::{METRICS, Parameters};
+use crate::sql::{Database, Place, Pragmas, Sqlite};
 use crate::ticker::Ticker;
 use crate::workload::{Context, Error, Outcome};
 use observe::latency::Latency;
@@ -11,9 +12,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use wire::Conflict;
 
 /// Of a single-threaded run, so many last writes are read back at the end.
 const LAST_WRITES: usize = 128;
+
+/// In an open loop, a transaction that starts later than this after its time counts as late: well above a wake-up's delay.
+const LATE: Duration = Duration::from_millis(1);
 
 /// What all threads of a run share.
 struct Shared<'a> {
@@ -32,85 +37,164 @@ struct Shared<'a> {
 struct Counted {
     latency: Latency,
     committed: u64,
+    conflicts: Conflicts,
+    /// Tried again, or given up when `retry` is off.
     retries: u64,
+    abandoned: u64,
+    late: u64,
+    busy_seconds: f64,
+    statements: Statements,
+    rows_added: i64,
     bytes: u64,
     last: VecDeque<Written>,
 }
 
-/// Runs the load once; `run` tells runs of a trial apart.
-pub fn drive(parameters: &Parameters, engine: &dyn Engine, context: &mut Context, run: u64) -> Result<(Outcome, Vec<Written>), Error> {
-    let place = Place { data_folder: context.data_folder.clone() };
-    // Connecting and preparing is no part of the window.
-    let sessions = Mutex::new(Vec::new());
-    let shared = Shared {
-        parameters,
-        interrupted: context.interrupted,
-        stop: AtomicBool::new(false),
+/// Conflicts by kind.
+#[derive(Debug, Clone, Copy, Default)]
+struct Conflicts {
+    deadlocks: u64,
+    serialization_failures: u64,
+    lock_timeouts: u64,
+    duplicate_keys: u64,
+}
 
-        taken: AtomicU64::new(0),
-        committed: AtomicU64::new(0),
-        error: Mutex::new(None),
-    };
+impl Conflicts {
+    fn add(&mut self, conflict: Conflict) {
+        *match conflict {
+            Conflict::Deadlock => &mut self.deadlocks,
+            Conflict::Serialization => &mut self.serialization_failures,
+            Conflict::LockTimeout => &mut self.lock_timeouts,
+            Conflict::DuplicateKey => &mut self.duplicate_keys,
+        } += 1;
+    }
+}
+
+/// What a run came to.
+pub struct Driven {
+    /// Its figures.
+    pub outcome: Outcome,
+    /// The last acknowledged writes, when one thread made them.
+    pub last_writes: Vec<Written>,
+    /// Rows that acknowledged transactions added, minus those they deleted.
+    pub rows_added: i64,
+}
+
+/// Runs the load once; `run` tells runs of a trial apart.
+pub fn drive(parameters: &Parameters, database: &dyn Database, context: &mut Context, run: u64) -> Result<Driven, Error> {
+    let place = Place::of(context);
+    // Connecting and preparing is no part of the window.
+    let ended = Mutex::new(Vec::new());
+    let shared = Shared::new(parameters, context.interrupted);
     let (seed, progress) = (context.seed, &mut *context.progress);
     let barrier = std::sync::Barrier::new(parameters.threads + 1);
     let (counted, rates, seconds) = std::thread::scope(|scope| {
         for thread in 0..parameters.threads {
-            let (shared, sessions, barrier, place) = (&shared, &sessions, &barrier, &place);
+            let (shared, ended, barrier, place) = (&shared, &ended, &barrier, &place);
             let mix = Mix::new(parameters, seed, run, thread as u64);
             scope.spawn(move || {
-                let session = engine.connect(place);
+                let session = SqlSession::connect(database, place, parameters);
                 barrier.wait();
-                let counted = session.and_then(|mut session| shared.run(&mut *session, mix));
-                match counted {
-                    Ok(counted) => sessions.lock().expect("no thread panics with it").push(counted),
+                match session.and_then(|mut session| shared.run(&mut session, mix, thread)) {
+                    Ok(counted) => ended.lock().expect("no thread panics with it").push(counted),
                     Err(error) => shared.fail(error),
                 }
             });
         }
         barrier.wait();
         let started = Instant::now();
-        let rates = shared.watch(started, parameters.threads, &sessions, progress);
-        (std::mem::take(&mut *sessions.lock().expect("no thread panics with it")), rates, started.elapsed().as_secs_f64())
+        let rates = shared.watch(started, parameters.threads, &ended, progress);
+        (std::mem::take(&mut *ended.lock().expect("no thread panics with it")), rates, started.elapsed().as_secs_f64())
     });
     if let Some(error) = shared.error.into_inner().expect("no thread panics with it") {
         return Err(error);
     }
-    Ok(outcome(counted, rates, seconds))
+    Ok(driven(&counted, rates, seconds))
 }
 
 impl Shared<'_> {
-    fn run(&self, session: &mut dyn Session, mut mix: Mix) -> Result<Counted, Error> {
+    fn new<'a>(parameters: &'a Parameters, interrupted: &'a AtomicBool) -> Shared<'a> {
+        Shared {
+            parameters,
+            interrupted,
+            stop: AtomicBool::new(false),
+            taken: AtomicU64::new(0),
+            committed: AtomicU64::new(0),
+            error: Mutex::new(None),
+        }
+    }
+
+    fn run(&self, session: &mut dyn Session, mut mix: Mix, thread: usize) -> Result<Counted, Error> {
         let single = self.parameters.threads == 1;
         let limit = self.parameters.transactions;
-        let deadline = (self.parameters.time_seconds > 0.0)
-            .then(|| Instant::now() + Duration::from_secs_f64(self.parameters.time_seconds));
+        let started = Instant::now();
+        let deadline =
+            (self.parameters.time_seconds > 0.0).then(|| started + Duration::from_secs_f64(self.parameters.time_seconds));
         let mut counted = Counted::default();
         let mut transaction = Transaction::default();
+        let mut number = thread as u64;
         while !self.stop.load(Ordering::Relaxed) {
             if limit > 0 && self.taken.fetch_add(1, Ordering::Relaxed) >= limit {
                 break;
             }
             mix.draw(&mut transaction);
-            let begun = Instant::now();
-            if deadline.is_some_and(|deadline| begun >= deadline) {
+            let intended = self.intended(started, number);
+            number += self.parameters.threads as u64;
+            // What is due after the end is no part of the run.
+            if deadline.is_some_and(|deadline| intended.unwrap_or_else(Instant::now) >= deadline) {
                 break;
             }
-            // A transaction that met a lock is the same transaction, however often it is tried.
-            while session.execute(&transaction)? == Executed::Busy {
-                counted.retries += 1;
-                if self.interrupted.load(Ordering::Relaxed) {
-                    return Err(Error::Interrupted);
+            let began = self.wait_for(intended, &mut counted);
+            if self.execute(session, &transaction, &mut counted)? {
+                let ended = Instant::now();
+                // In an open loop the user waits from when the transaction should have begun.
+                counted.latency.record(ended - intended.unwrap_or(began));
+                counted.busy_seconds += (ended - began).as_secs_f64();
+                counted.committed += 1;
+                self.committed.fetch_add(1, Ordering::Relaxed);
+                if self.parameters.mix.writes() {
+                    counted.bytes += 8 + (transaction.new_c.len() + transaction.row.c.len() + transaction.row.pad.len() + 16) as u64;
+                }
+                if single {
+                    remember(&mut counted.last, &transaction);
                 }
             }
-            counted.latency.record(begun.elapsed());
-            counted.committed += 1;
-            self.committed.fetch_add(1, Ordering::Relaxed);
-            counted.bytes += 8 + (transaction.new_c.len() + transaction.row.c.len() + transaction.row.pad.len() + 16) as u64;
-            if single {
-                remember(&mut counted.last, &transaction);
+            if self.parameters.think_time_seconds > 0.0 {
+                std::thread::sleep(Duration::from_secs_f64(self.parameters.think_time_seconds));
             }
         }
+        (counted.statements, counted.rows_added) = (session.statements(), session.rows_added());
         Ok(counted)
+    }
+
+    /// When the open loop wants this transaction to start; none: a closed loop.
+    fn intended(&self, started: Instant, number: u64) -> Option<Instant> {
+        (self.parameters.rate > 0.0).then(|| started + Duration::from_secs_f64(number as f64 / self.parameters.rate))
+    }
+
+    fn wait_for(&self, intended: Option<Instant>, counted: &mut Counted) -> Instant {
+        let Some(intended) = intended else { return Instant::now() };
+        while Instant::now() < intended && !self.stop.load(Ordering::Relaxed) {
+            std::thread::sleep((intended - Instant::now().min(intended)).min(Duration::from_millis(100)));
+        }
+        let began = Instant::now();
+        counted.late += u64::from(began > intended + LATE);
+        began
+    }
+
+    /// A transaction that met another is the same transaction, however often it is tried. Whether it was committed.
+    fn execute(&self, session: &mut dyn Session, transaction: &Transaction, counted: &mut Counted) -> Result<bool, Error> {
+        while let Executed::Conflict(conflict) = session.execute(transaction)? {
+            counted.conflicts.add(conflict);
+            if !self.parameters.retry {
+                counted.abandoned += 1;
+                return Ok(false);
+            }
+            counted.retries += 1;
+            if self.interrupted.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+        }
+        Ok(true)
     }
 
     /// Says the speed once a second until every thread has ended.
@@ -149,49 +233,67 @@ fn remember(last: &mut VecDeque<Written>, transaction: &Transaction) {
     }
 }
 
-fn outcome(counted: Vec<Counted>, rates: Vec<f64>, seconds: f64) -> (Outcome, Vec<Written>) {
-    let mut all = Counted::default();
+fn driven(counted: &[Counted], rates: Vec<f64>, seconds: f64) -> Driven {
+    let mut latency = Latency::default();
     for one in counted {
-        all.latency.merge(&one.latency);
-        all.committed += one.committed;
-        all.retries += one.retries;
-        all.bytes += one.bytes;
-        all.last.extend(one.last);
+        latency.merge(&one.latency);
     }
-    let committed = all.committed as f64;
-    let queries = committed * (READS + WRITES + OTHERS) as f64;
+    let sum = |of: fn(&Counted) -> u64| counted.iter().map(of).sum::<u64>() as f64;
+    let committed = sum(|one| one.committed);
+    let (reads, writes, others) = (sum(|one| one.statements.reads), sum(|one| one.statements.writes), sum(|one| one.statements.others));
+    let (transactions_mean, transactions_stddev) = mean_and_stddev(counted, |one| one.committed as f64);
+    let (seconds_mean, seconds_stddev) = mean_and_stddev(counted, |one| one.busy_seconds);
     let values = [
         committed / seconds,
-        queries / seconds,
+        (reads + writes + others) / seconds,
         committed,
-        committed * READS as f64,
-        committed * WRITES as f64,
-        committed * OTHERS as f64,
-        all.retries as f64,
+        reads,
+        writes,
+        others,
+        sum(|one| one.retries),
+        sum(|one| one.conflicts.deadlocks),
+        sum(|one| one.conflicts.serialization_failures),
+        sum(|one| one.conflicts.lock_timeouts),
+        sum(|one| one.conflicts.duplicate_keys),
+        sum(|one| one.abandoned),
+        sum(|one| one.statements.missed),
+        sum(|one| one.late),
         seconds,
-        all.latency.microseconds_mean(),
-        all.latency.microseconds_at(0.50),
-        all.latency.microseconds_at(0.95),
-        all.latency.microseconds_at(0.99),
-        all.latency.microseconds_at(0.999),
-        all.latency.microseconds_at(1.0),
+        latency.microseconds_mean(),
+        latency.microseconds_at(0.0),
+        latency.microseconds_at(0.50),
+        latency.microseconds_at(0.95),
+        latency.microseconds_at(0.99),
+        latency.microseconds_at(0.999),
+        latency.microseconds_at(1.0),
+        transactions_mean,
+        transactions_stddev,
+        seconds_mean,
+        seconds_stddev,
     ];
     let metrics: Vec<Measured> = METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect();
     // Of several writes to a row the last one stands.
-    let mut last: BTreeMap<(u32, u64), Written> = BTreeMap::new();
-    for written in all.last {
-        last.insert((written.table, written.id), written);
-    }
+    let last: BTreeMap<(u32, u64), Written> =
+        counted.iter().flat_map(|one| &one.last).map(|written| ((written.table, written.id), written.clone())).collect();
     let outcome = Outcome {
         seconds,
         metrics,
-        latencies: BTreeMap::from([("transaction".to_string(), all.latency)]),
+        latencies: BTreeMap::from([("transaction".to_string(), latency)]),
         series: BTreeMap::from([("transactions_per_second".to_string(), rates)]),
-        bytes_written: all.bytes,
-        commits: all.committed,
+        bytes_written: counted.iter().map(|one| one.bytes).sum(),
+        commits: if writes > 0.0 { committed as u64 } else { 0 },
         ..Outcome::default()
     };
-    (outcome, last.into_values().collect())
+    let rows_added = counted.iter().map(|one| one.rows_added).sum();
+    Driven { outcome, last_writes: last.into_values().collect(), rows_added }
+}
+
+/// Over threads; the standard deviation is of these threads, not of a population they were drawn from, as sysbench has it.
+fn mean_and_stddev(counted: &[Counted], of: fn(&Counted) -> f64) -> (f64, f64) {
+    let count = counted.len() as f64;
+    let mean = counted.iter().map(of).sum::<f64>() / count;
+    let variance = counted.iter().map(|one| (of(one) - mean).powi(2)).sum::<f64>() / count;
+    (mean, variance.sqrt())
 }
 
 /// CPU time of the driver itself beside that of the whole.
@@ -212,33 +314,18 @@ pub fn driver_cost(folder: &std::path::Path, transactions: u64) -> Result<Driver
     map.extend([("time".to_string(), 0.0.into()), ("transactions".to_string(), transactions.into())]);
     let parameters = Parameters::from_map(&map);
     let interrupted = AtomicBool::new(false);
-    let context = Context {
-        data_folder: folder.into(),
-        cache_folder: folder.into(),
-        seed: 1,
-        client_cpus: Vec::new(),
-        interrupted: &interrupted,
-        progress: &mut |_, _| {},
-    };
-    let engine = super::sqlite::Sqlite::new(parameters.clone());
-    engine.load(&context)?;
-    let mut session = engine.connect(&Place { data_folder: folder.into() })?;
+    let place = Place { data_folder: folder.into(), server: None };
+    let database = Sqlite(Pragmas::from(&parameters));
+    super::load(&database, &place, &parameters, 1)?;
+    let mut session = SqlSession::connect(&database, &place, &parameters)?;
     let cost = |session: &mut dyn Session| -> Result<f64, Error> {
-        let shared = Shared {
-            parameters: &parameters,
-            interrupted: &interrupted,
-            stop: AtomicBool::new(false),
-
-            taken: AtomicU64::new(0),
-            committed: AtomicU64::new(0),
-            error: Mutex::new(None),
-        };
+        let shared = Shared::new(&parameters, &interrupted);
         let before = thread_cpu_seconds();
-        shared.run(session, Mix::new(&parameters, 1, 1, 0))?;
+        shared.run(session, Mix::new(&parameters, 1, 1, 0), 0)?;
         Ok((thread_cpu_seconds() - before) / transactions as f64)
     };
     Ok(DriverCost {
-        whole_seconds_per_transaction: cost(&mut *session)?,
+        whole_seconds_per_transaction: cost(&mut session)?,
         driver_seconds_per_transaction: cost(&mut Nothing)?,
     })
 }
@@ -250,6 +337,14 @@ impl Session for Nothing {
     fn execute(&mut self, transaction: &Transaction) -> Result<Executed, Error> {
         std::hint::black_box(transaction);
         Ok(Executed::Committed)
+    }
+
+    fn statements(&self) -> Statements {
+        Statements::default()
+    }
+
+    fn rows_added(&self) -> i64 {
+        0
     }
 }
 

@@ -20,12 +20,39 @@ pub enum RowsLike {
 /// Point selects in a transaction.
 pub const POINTS: usize = 10;
 
-/// Reads, writes and others of a transaction.
-pub const READS: u64 = 14;
-/// UPDATE k, UPDATE c, DELETE, INSERT.
-pub const WRITES: u64 = 4;
-/// BEGIN and COMMIT.
-pub const OTHERS: u64 = 2;
+/// Keys of a `select-random-points` and ranges of a `select-random-ranges` (sysbench's `random_points`, `number_of_ranges`).
+pub const RANDOM_COUNT: usize = 10;
+
+/// Width of those ranges (sysbench's `delta`).
+pub const RANDOM_DELTA: u64 = 5;
+
+/// Which statements a transaction has: sysbench's scripts `oltp_*` and `select_random_*`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mixture {
+    ReadWrite,
+    ReadOnly,
+    WriteOnly,
+    PointSelect,
+    UpdateIndex,
+    UpdateNonIndex,
+    Insert,
+    Delete,
+    SelectRandomPoints,
+    SelectRandomRanges,
+}
+
+impl Mixture {
+    /// Whether sysbench puts BEGIN and COMMIT around it.
+    pub fn is_transaction(self) -> bool {
+        matches!(self, Mixture::ReadWrite | Mixture::ReadOnly | Mixture::WriteOnly)
+    }
+
+    /// Whether it changes rows.
+    pub fn writes(self) -> bool {
+        !matches!(self, Mixture::ReadOnly | Mixture::PointSelect | Mixture::SelectRandomPoints | Mixture::SelectRandomRanges)
+    }
+}
 
 /// Everything that one transaction needs to know.
 #[derive(Debug, Clone, Default)]
@@ -38,6 +65,8 @@ pub struct Transaction {
     pub ranges: [(u64, u64); 4],
     /// Rows that lie in each range.
     pub range_rows: [u64; 4],
+    /// Values of k, for the random selects.
+    pub random_ks: [u64; RANDOM_COUNT],
     /// UPDATE k = k + 1.
     pub update_k: u64,
     /// UPDATE c …
@@ -81,6 +110,7 @@ pub struct Mix {
     range_size: u64,
     ids: u64,
     rows: RowsLike,
+    mixture: Mixture,
 }
 
 impl Mix {
@@ -94,6 +124,7 @@ impl Mix {
             range_size: parameters.range_size,
             ids: parameters.ids(),
             rows: parameters.rows_like,
+            mixture: parameters.mix,
         }
     }
 
@@ -107,6 +138,11 @@ impl Mix {
             let (first, last) = self.range(index == 3);
             transaction.ranges[index] = (first, last);
             transaction.range_rows[index] = last.min(self.table_size) + 1 - first;
+        }
+        if matches!(self.mixture, Mixture::SelectRandomPoints | Mixture::SelectRandomRanges) {
+            for k in &mut transaction.random_ks {
+                *k = self.keys.draw(&mut self.random);
+            }
         }
         transaction.update_k = self.keys.draw(&mut self.random);
         transaction.update_c = self.keys.draw(&mut self.random);
@@ -187,8 +223,10 @@ fn groups(random: &mut Random, count: usize, text: &mut String) {
 
 /// Whether a c that was read can have been written by anyone here.
 pub fn is_plausible_c(rows: RowsLike, c: &str) -> bool {
+    // A CHAR(120) may come with blanks at its end, or without its own.
+    let c = c.trim_end();
     match rows {
         RowsLike::One => c.len() == 119,
-        RowsLike::ZeroFour => c == " " || c.bytes().filter(|byte| *byte == b'-').count() == 9,
+        RowsLike::ZeroFour => c.is_empty() || c.bytes().filter(|byte| *byte == b'-').count() == 9,
     }
 }

@@ -12,6 +12,7 @@ fn with_context<T>(folder: &std::path::Path, act: impl FnOnce(&mut Context) -> T
     let interrupted = AtomicBool::new(false);
     act(&mut Context {
         data_folder: folder.into(),
+        server: None,
         cache_folder: folder.into(),
         seed: 7,
         client_cpus: Vec::new(),

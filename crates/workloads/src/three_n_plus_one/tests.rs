@@ -12,6 +12,7 @@ fn with_context<T>(folder: &Path, interrupted: bool, act: impl FnOnce(&mut Conte
     let interrupted = AtomicBool::new(interrupted);
     act(&mut Context {
         data_folder: folder.into(),
+        server: None,
         cache_folder: folder.into(),
         seed: 1,
         client_cpus: Vec::new(),

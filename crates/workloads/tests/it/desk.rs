@@ -24,6 +24,7 @@ impl Desk {
     pub fn act<T>(&self, hook: impl FnOnce(&mut Context) -> T) -> T {
         hook(&mut Context {
             data_folder: self.data.path().into(),
+            server: None,
             cache_folder: self.cache.path().into(),
             seed: 7,
             client_cpus: Vec::new(),

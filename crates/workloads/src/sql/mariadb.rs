@@ -1,0 +1,142 @@
+//! MariaDB or MySQL with InnoDB under a load.
+
+use super::{Cell, Column, ColumnKind, Counters, Database, Place, failed, same, socket};
+use crate::workload::Error;
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+use wire::Connection;
+use wire::mysql::Mysql as Client;
+
+const NAME: &str = "mariadb";
+
+/// sysbench's own name for it.
+const DATABASE: &str = "sbtest";
+
+/// An INSERT of about this size: well below `max_allowed_packet`.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// Rows a transaction while loading.
+const COMMIT_ROWS: u64 = 100_000;
+
+/// A buffer pool is written out within this time, or the checkpoint counts as failed.
+const CHECKPOINT_SECONDS_MAX: u64 = 120;
+
+/// A MariaDB or MySQL server.
+pub struct MariaDb;
+
+impl MariaDb {
+    fn client(&self, place: &Place) -> Result<Client, Error> {
+        Client::connect(&socket(place, NAME)?, "root", DATABASE).map_err(failed(NAME, "take a connection"))
+    }
+}
+
+impl Database for MariaDb {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn connect(&self, place: &Place) -> Result<Box<dyn Connection>, Error> {
+        Ok(Box::new(self.client(place)?))
+    }
+
+    fn create(&self, place: &Place) -> Result<(), Error> {
+        let mut client = Client::connect(&socket(place, NAME)?, "root", "").map_err(failed(NAME, "take a connection"))?;
+        client.query(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}")).map(drop).map_err(failed(NAME, "make the database"))
+    }
+
+    fn table(&self, name: &str, columns: &[Column]) -> String {
+        let column = |column: &Column| {
+            let kind = match column.kind {
+                ColumnKind::Identity => "INTEGER NOT NULL AUTO_INCREMENT PRIMARY KEY".to_string(),
+                ColumnKind::Key => "INTEGER NOT NULL PRIMARY KEY".into(),
+                ColumnKind::Integer => "INTEGER DEFAULT 0 NOT NULL".into(),
+                ColumnKind::Text(width) => format!("CHAR({width}) DEFAULT '' NOT NULL"),
+                ColumnKind::Timestamp => "DATETIME".into(),
+            };
+            format!("{} {kind}", column.name)
+        };
+        format!("CREATE TABLE {name} ({}) ENGINE = InnoDB", columns.iter().map(column).collect::<Vec<_>>().join(", "))
+    }
+
+    fn load(&self, place: &Place, table: &str, columns: &[Column], next: &mut dyn FnMut(&mut Vec<Cell>) -> bool) -> Result<(), Error> {
+        let mut client = self.client(place)?;
+        let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+        let head = format!("INSERT INTO {table} ({}) VALUES ", names.join(", "));
+        let (mut row, mut rows, mut more) = (Vec::new(), 0, true);
+        let mut run = |sql: &str| client.query(sql).map(drop).map_err(failed(NAME, "load the rows"));
+        run("SET autocommit = 0")?;
+        while more {
+            let mut sql = head.clone();
+            while sql.len() < PIECE_BYTES {
+                row.clear();
+                more = next(&mut row);
+                if !more {
+                    break;
+                }
+                sql.push_str(if sql.len() == head.len() { "(" } else { ",(" });
+                for (index, cell) in row.iter().enumerate() {
+                    let comma = if index > 0 { "," } else { "" };
+                    let _ = match cell {
+                        Cell::Integer(value) => write!(sql, "{comma}{value}"),
+                        Cell::Text(text) => write!(sql, "{comma}'{text}'"),
+                    };
+                }
+                sql.push(')');
+                rows += 1;
+            }
+            if sql.len() > head.len() {
+                run(&sql)?;
+            }
+            if rows >= COMMIT_ROWS {
+                run("COMMIT")?;
+                rows = 0;
+            }
+        }
+        run("COMMIT")
+    }
+
+    fn loaded(&self, place: &Place, tables: &[String]) -> Result<(), Error> {
+        let mut client = self.client(place)?;
+        let sql = format!("ANALYZE TABLE {}", tables.join(", "));
+        client.query(&sql).map(drop).map_err(failed(NAME, "analyze its tables"))
+    }
+
+    /// InnoDB has no statement for it: with no dirty page allowed, the page cleaner writes all of them out.
+    fn checkpoint(&self, place: &Place) -> Result<(), Error> {
+        let mut client = self.client(place)?;
+        let mut run = |sql: &str| client.query(sql).map_err(failed(NAME, "checkpoint"));
+        let before = run("SELECT @@innodb_max_dirty_pages_pct, @@innodb_max_dirty_pages_pct_lwm")?;
+        let [Some(most), Some(low)] = before.rows.first().map(Vec::as_slice).unwrap_or_default() else { return Ok(()) };
+        run("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0")?;
+        run("SET GLOBAL innodb_max_dirty_pages_pct = 0")?;
+        let deadline = Instant::now() + Duration::from_secs(CHECKPOINT_SECONDS_MAX);
+        let mut dirty = i64::MAX;
+        while dirty > 0 && Instant::now() < deadline {
+            let answer = run("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'")?;
+            dirty = answer.rows.first().and_then(|row| row.get(1)?.as_deref()?.parse().ok()).unwrap_or(0);
+            if dirty > 0 {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+        run(&format!("SET GLOBAL innodb_max_dirty_pages_pct = {most}"))?;
+        run(&format!("SET GLOBAL innodb_max_dirty_pages_pct_lwm = {low}"))?;
+        same("dirty pages after a checkpoint", "0", &dirty.to_string())
+    }
+
+    fn check(&self, place: &Place, tables: &[String]) -> Result<(), Error> {
+        let mut client = self.client(place)?;
+        for table in tables {
+            let answer = client.query(&format!("CHECK TABLE {table}")).map_err(failed(NAME, "check its tables"))?;
+            let said = answer.rows.last().and_then(|row| row.last()?.clone()).unwrap_or_default();
+            same(&format!("CHECK TABLE {table}"), "OK", &said)?;
+        }
+        Ok(())
+    }
+
+    fn counters(&self, place: &Place) -> Result<Counters, Error> {
+        let mut client = self.client(place)?;
+        let answer = client.query("SHOW GLOBAL STATUS LIKE 'Innodb_os_log_written'").map_err(failed(NAME, "say its status"))?;
+        let log_bytes = answer.rows.first().and_then(|row| row.get(1)?.as_deref()?.parse().ok());
+        Ok(Counters { log_bytes, checkpoints: None })
+    }
+}
