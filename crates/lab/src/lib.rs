@@ -5,7 +5,10 @@
 pub mod conductor;
 pub mod durability;
 pub mod resume;
+pub mod served;
+pub mod stage;
 pub mod trial;
+pub mod volumes;
 pub mod work;
 pub mod bench;
 pub mod isolation;

@@ -2,13 +2,17 @@
 //!
 //! Runs in a process of its own (`surefoot trial`), the same on every bench. Knows no other trial.
 
+use crate::served::{self, Listener, Served, Wanted};
+use crate::volumes::Volumes;
 use crate::work::Work;
+use observe::metric::Measured;
 use observe::record::{Failure, Provisioned, Record, Run};
 use observe::sampler::Sampler;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use storage::{Mounted, StorageSettings};
+use storage::StorageSettings;
 use study::trial_spec::{Cache, Ineffective, TrialSpec};
 use workloads::workload::{Context, Kind, Workload};
 
@@ -55,57 +59,57 @@ impl Stopped {
 }
 
 fn conduct(spec: &TrialSpec, work: &Work, out: &mut Out<impl Write>) -> Result<(), Stopped> {
-    pin(&spec.client_cpus);
-    let settings = StorageSettings::from_map(&spec.storage);
     let kind = workloads::kind(&spec.workload).ok_or_else(|| Stopped {
         step: "start".into(),
         error: format!("there is no workload `{}`", spec.workload).into(),
         log: String::new(),
     })?;
+    let cpus = Cpus::of(spec, (kind.service)(&spec.parameters).is_some());
+    pin(&cpus.client);
     let started = Instant::now();
-    let mounted = storage::provision(&settings, &work.images(), &work.mount_point(), spec.seed, &mut |name, seconds| {
-        out.say(&Record::Step { name: name.into(), seconds });
-    })
-    .map_err(|error| Stopped::at("provision")(error.into()))?;
-    let result = on_storage(spec, work, kind, &mounted, started, out);
+    let volumes = Volumes::provision(spec, work, &mut |name, seconds| out.step(name, seconds));
+    let volumes = volumes.map_err(|error| Stopped::at("provision")(error.into()))?;
+    let result = on_storage(spec, work, kind, &volumes, &cpus, started, out);
     let torn = Instant::now();
-    let teardown = mounted.tear_down().map_err(|error| Stopped::at("tear down")(error.into()));
-    out.say(&Record::Step { name: "tear down".into(), seconds: torn.elapsed().as_secs_f64() });
+    let teardown = volumes.tear_down().map_err(|error| Stopped::at("tear down")(error.into()));
+    out.step("tear down", torn.elapsed().as_secs_f64());
     // The workload's own failure says more than the teardown that failed because of it.
-    result.and(teardown.map(drop))
+    result.and(teardown)
 }
 
 fn on_storage(
     spec: &TrialSpec,
     work: &Work,
     kind: &'static Kind,
-    mounted: &Mounted,
+    volumes: &Volumes,
+    cpus: &Cpus,
     started: Instant,
     out: &mut Out<impl Write>,
 ) -> Result<(), Stopped> {
-    let durability = mounted.durability.clone().and((kind.durability)(&spec.parameters));
     out.say(&Record::Provisioned(Provisioned {
-        facts: mounted.facts.clone(),
+        facts: volumes.facts(),
         // From nothing, with devices and mount point as variables: what a person can paste.
         commands: storage::commands(&StorageSettings::from_map(&spec.storage)),
-        durability: Some(durability),
+        durability: Some(volumes.durability().and(crate::durability::of_load(&spec.workload, &spec.parameters, &spec.services))),
     }));
-    check_effects(spec.ineffective_options, &mounted.ineffective, out)?;
+    check_effects(spec.ineffective_options, &volumes.ineffective(), out)?;
     let mut workload = (kind.open)(&spec.parameters).map_err(|error| Stopped::at("open")(error.into()))?;
-    let mut desk = Desk { spec, work, mounted, kind };
-    let load = Instant::now();
-    let loaded = desk.with_context(out, |context| workload.prepare(context)).map_err(|e| Stopped::at("load")(e.into()))?;
-    out.say(&Record::Step { name: "load".into(), seconds: load.elapsed().as_secs_f64() });
-    let settling = Instant::now();
-    mounted.settle().map_err(|error| Stopped::at("settle")(error.into()))?;
-    out.say(&Record::Step { name: "settle".into(), seconds: settling.elapsed().as_secs_f64() });
-    out.say(&Record::Step { name: "trial start to first load".into(), seconds: started.elapsed().as_secs_f64() });
-    for run in 0..spec.warm_up_runs + spec.runs {
-        desk.run(run, &mut *workload, &loaded, out)?;
+    let mut desk = Desk { spec, work, volumes, kind, cpus, server: None };
+    let served = desk.serve(out)?;
+    desk.server = served.as_ref().map(Served::socket);
+    let explain = |mut stopped: Stopped| {
+        // What the server said is often the cause of what its client met.
+        if let Some(served) = &served {
+            stopped.log = format!("{}{}", stopped.log, served.messages());
+        }
+        stopped
+    };
+    desk.load_and_run(&mut *workload, served.as_ref(), started, out).map_err(explain)?;
+    if let Some(served) = served {
+        let stopping = Instant::now();
+        served.stop().map_err(|error| Stopped::at("stop server")(error.into()))?;
+        out.step("stop server", stopping.elapsed().as_secs_f64());
     }
-    let verifying = Instant::now();
-    desk.with_context(out, |context| workload.verify(context)).map_err(|e| Stopped::at("verify")(e.into()))?;
-    out.say(&Record::Step { name: "verify".into(), seconds: verifying.elapsed().as_secs_f64() });
     Ok(())
 }
 
@@ -113,22 +117,76 @@ fn on_storage(
 struct Desk<'a> {
     spec: &'a TrialSpec,
     work: &'a Work,
-    mounted: &'a Mounted,
+    volumes: &'a Volumes,
     kind: &'static Kind,
+    cpus: &'a Cpus,
+    /// The socket of the trial's server.
+    server: Option<PathBuf>,
 }
 
 impl Desk<'_> {
+    /// Starts the server that the workload drives, if it drives one.
+    fn serve(&self, out: &mut Out<impl Write>) -> Result<Option<Served>, Stopped> {
+        let Some(service) = (self.kind.service)(&self.spec.parameters) else { return Ok(None) };
+        let kind = services::kind(service).ok_or_else(|| Stopped::at("start server")(format!("there is no service `{service}`").into()))?;
+        let defaults = settings::defaults(kind.settings);
+        let wanted = Wanted {
+            kind,
+            settings: self.spec.services.get(service).unwrap_or(&defaults),
+            workload: self.kind,
+            parameters: &self.spec.parameters,
+            cpus: &self.cpus.server,
+        };
+        let listener = &mut Hearing { desk: self, out };
+        let served = served::serve(&wanted, &self.volumes.data.data_folder, self.volumes.log_folder(), self.work, listener);
+        let served = served.map_err(|error| Stopped { step: "start server".into(), log: error.log(), error: error.into() })?;
+        let (facts, commands) = (served.facts(), served.commands.clone());
+        out.say(&Record::Provisioned(Provisioned { facts, commands, durability: None }));
+        check_effects(self.spec.ineffective_options, &served.ineffective(), out)?;
+        Ok(Some(served))
+    }
+
+    fn load_and_run(
+        &mut self,
+        workload: &mut dyn Workload,
+        served: Option<&Served>,
+        started: Instant,
+        out: &mut Out<impl Write>,
+    ) -> Result<(), Stopped> {
+        let load = Instant::now();
+        // A server's data are there already: copied, or loaded while it was started.
+        let loaded = match served {
+            Some(served) => served.loaded.clone(),
+            None => {
+                let loaded = self.with_context(out, |context| workload.prepare(context)).map_err(|e| Stopped::at("load")(e.into()))?;
+                out.step("load", load.elapsed().as_secs_f64());
+                loaded
+            }
+        };
+        let settling = Instant::now();
+        self.volumes.settle().map_err(|error| Stopped::at("settle")(error.into()))?;
+        out.step("settle", settling.elapsed().as_secs_f64());
+        out.step("trial start to first load", started.elapsed().as_secs_f64());
+        for run in 0..self.spec.warm_up_runs + self.spec.runs {
+            self.run(run, workload, &loaded, out)?;
+        }
+        let verifying = Instant::now();
+        self.with_context(out, |context| workload.verify(context)).map_err(|e| Stopped::at("verify")(e.into()))?;
+        out.step("verify", verifying.elapsed().as_secs_f64());
+        Ok(())
+    }
+
     fn with_context<T>(
         &mut self,
         out: &mut Out<impl Write>,
         act: impl FnOnce(&mut Context) -> Result<T, workloads::workload::Error>,
     ) -> Result<T, workloads::workload::Error> {
         act(&mut Context {
-            data_folder: self.mounted.data_folder.clone(),
-            server: None,
+            data_folder: self.volumes.data.data_folder.clone(),
+            server: self.server.clone(),
             cache_folder: self.work.cache(),
             seed: self.spec.seed,
-            client_cpus: self.spec.client_cpus.clone(),
+            client_cpus: self.cpus.client.clone(),
             interrupted: &STOP,
             progress: &mut |second, value| out.say(&Record::Progress { second, value }),
         })
@@ -138,7 +196,7 @@ impl Desk<'_> {
         &mut self,
         run: u32,
         workload: &mut dyn Workload,
-        loaded: &[observe::metric::Measured],
+        loaded: &[Measured],
         out: &mut Out<impl Write>,
     ) -> Result<(), Stopped> {
         let warm_up = run < self.spec.warm_up_runs;
@@ -148,7 +206,7 @@ impl Desk<'_> {
         }
         out.say(&Record::RunStarted { run, warm_up });
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_secs_f64();
-        let sampler = Sampler::start(self.mounted.device_name.as_deref(), None, Some(&self.mounted.data_folder));
+        let sampler = Sampler::start(self.volumes.data.device_name.as_deref(), None, Some(&self.volumes.data.data_folder));
         let outcome = self.with_context(out, |context| workload.run(context));
         let telemetry = sampler.stop();
         let mut outcome = outcome.map_err(|error| Stopped::at("run")(error.into()))?;
@@ -177,7 +235,7 @@ impl Desk<'_> {
     }
 
     /// A run without its primary figure, or with one that is no number, is a failure and not a hole in a table.
-    fn check_primary(&self, metrics: &[observe::metric::Measured]) -> Result<(), Stopped> {
+    fn check_primary(&self, metrics: &[Measured]) -> Result<(), Stopped> {
         let wanted = (self.kind.metrics)(&self.spec.parameters);
         let Some(primary) = wanted.first() else { return Ok(()) };
         let found = metrics.iter().find(|measured| measured.metric.name == primary.name);
@@ -200,6 +258,55 @@ fn check_effects(how: Ineffective, ineffective: &[String], out: &mut Out<impl Wr
             }
             Ok(())
         }
+    }
+}
+
+/// What a trial's server tells while it is made.
+struct Hearing<'a, 'b, W: Write> {
+    desk: &'a Desk<'b>,
+    out: &'a mut Out<W>,
+}
+
+impl<W: Write> Listener for Hearing<'_, '_, W> {
+    fn step(&mut self, name: &str, seconds: f64) {
+        self.out.step(name, seconds);
+    }
+
+    fn warn(&mut self, message: String) {
+        self.out.warn(message);
+    }
+
+    fn load(&mut self, socket: &Path, data: &Path, seed: u64) -> Result<Vec<Measured>, workloads::workload::Error> {
+        let mut workload = (self.desk.kind.open)(&self.desk.spec.parameters)?;
+        workload.prepare(&mut Context {
+            data_folder: data.into(),
+            server: Some(socket.into()),
+            cache_folder: self.desk.work.cache(),
+            seed,
+            client_cpus: self.desk.cpus.client.clone(),
+            interrupted: &STOP,
+            progress: &mut |_, _| {},
+        })
+    }
+}
+
+/// From so many CPUs on, the load generator gets one of its own beside a server.
+const CPUS_TO_SHARE_OUT: usize = 4;
+
+/// Which CPUs the server and its load have; empty: any.
+struct Cpus {
+    server: Vec<usize>,
+    client: Vec<usize>,
+}
+
+impl Cpus {
+    fn of(spec: &TrialSpec, with_server: bool) -> Cpus {
+        let count = std::thread::available_parallelism().map_or(1, usize::from);
+        let unsaid = spec.server_cpus.is_empty() && spec.client_cpus.is_empty();
+        if with_server && unsaid && count >= CPUS_TO_SHARE_OUT {
+            return Cpus { server: (0..count - 1).collect(), client: vec![count - 1] };
+        }
+        Cpus { server: spec.server_cpus.clone(), client: spec.client_cpus.clone() }
     }
 }
 
@@ -234,6 +341,9 @@ fn program_log(error: &(dyn std::error::Error + 'static)) -> String {
     if let Some(workloads::workload::Error::Program { log, .. }) = error.downcast_ref() {
         return log.clone();
     }
+    if let Some(error) = error.downcast_ref::<services::service::Error>() {
+        return error.log().into();
+    }
     error.downcast_ref::<storage::Error>().and_then(storage::Error::log).unwrap_or_default().to_string()
 }
 
@@ -246,6 +356,10 @@ impl<W: Write> Out<W> {
         line.push(b'\n');
         // One write a record, so that a kill leaves whole lines; when nobody listens there is nobody to tell.
         let _ = self.0.write_all(&line).and_then(|()| self.0.flush());
+    }
+
+    fn step(&mut self, name: &str, seconds: f64) {
+        self.say(&Record::Step { name: name.into(), seconds });
     }
 
     fn warn(&mut self, message: String) {

@@ -91,6 +91,18 @@ impl Work {
         self.folder.join("mount")
     }
 
+    /// Image files of a further volume.
+    #[must_use]
+    pub fn volume_images(&self, volume: &str) -> PathBuf {
+        self.images().join(volume)
+    }
+
+    /// Where a further volume is mounted.
+    #[must_use]
+    pub fn volume_mount_point(&self, volume: &str) -> PathBuf {
+        self.folder.join(format!("mount-{volume}"))
+    }
+
     /// What the programs of the current trial said.
     #[must_use]
     pub fn trial_log(&self) -> PathBuf {

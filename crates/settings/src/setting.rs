@@ -53,6 +53,8 @@ pub enum Kind {
     TextList,
     /// A table of texts, numbers or booleans whose keys are free.
     Table,
+    /// A text, a number or a boolean: one value of such a table.
+    Scalar,
 }
 
 /// A setting of a kind: the one definition behind check, help, JSON Schema and reference docs.
@@ -108,7 +110,7 @@ impl Setting {
     pub fn default_written(&self) -> Option<Value> {
         let text = self.default?;
         Some(match self.kind {
-            Kind::Integer { .. } | Kind::Number { .. } | Kind::Boolean | Kind::IntegerList | Kind::TextList | Kind::Table => {
+            Kind::Integer { .. } | Kind::Number { .. } | Kind::Boolean | Kind::IntegerList | Kind::TextList | Kind::Table | Kind::Scalar => {
                 serde_json::from_str(text).expect("a default in the table is valid JSON")
             }
             Kind::Bytes { .. } | Kind::Seconds { .. } | Kind::Percent { .. } | Kind::Choice(_) | Kind::Text => Value::from(text),
@@ -147,6 +149,7 @@ impl Kind {
             Kind::IntegerList => "a list of whole numbers, like [0, 1]".into(),
             Kind::TextList => "a list of texts, like [\"-O\", \"^has_journal\"]".into(),
             Kind::Table => "a table of names and values".into(),
+            Kind::Scalar => "a text in quotes, a number, or true or false".into(),
         }
     }
 
@@ -168,10 +171,8 @@ impl Kind {
             Kind::Text => value.as_str().map(Value::from),
             Kind::IntegerList => value.as_array().filter(|list| list.iter().all(Value::is_u64)).map(|_| value.clone()),
             Kind::TextList => value.as_array().filter(|list| list.iter().all(Value::is_string)).map(|_| value.clone()),
-            Kind::Table => {
-                let table = value.as_object()?;
-                table.values().all(|v| v.is_string() || v.is_number() || v.is_boolean()).then(|| value.clone())
-            }
+            Kind::Table => value.as_object()?.values().all(is_scalar).then(|| value.clone()),
+            Kind::Scalar => is_scalar(value).then(|| value.clone()),
         }
     }
 
@@ -234,6 +235,10 @@ pub fn check_all(settings: &[Setting], table: &Map<String, Value>) -> Result<Map
 #[must_use]
 pub fn defaults(settings: &[Setting]) -> Map<String, Value> {
     settings.iter().map(|setting| (setting.name.to_string(), setting.default_value())).collect()
+}
+
+fn is_scalar(value: &Value) -> bool {
+    value.is_string() || value.is_number() || value.is_boolean()
 }
 
 fn shown(value: &Value) -> String {

@@ -58,7 +58,9 @@ fn set(root: &mut Node, path: &str, value: Node, catalogue: &dyn Catalogue, prob
         return;
     }
     let Some(setting) = setting_at(path, None, catalogue, problems) else { return };
-    let words: Vec<&str> = path.split('.').collect();
+    // A server's own setting may have dots in its name.
+    let most = if path.starts_with("service.") { 4 } else { usize::MAX };
+    let words: Vec<&str> = path.splitn(most, '.').collect();
     if let ["workload", name, _] = words[..]
         && root.get("workload").is_none_or(|workloads| workloads.get(name).is_none())
     {

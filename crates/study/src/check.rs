@@ -2,14 +2,14 @@
 
 use crate::Catalogue;
 use crate::change::{self, Override};
-use crate::document::{self, Content, Node};
+use crate::document::{self, Content, Entry, Node};
 use crate::factor::{self, Factor};
 use crate::matrix::{Rule, matrix};
-use crate::own_settings::{CPUS, DESIGN, Design, Parity, TOP};
+use crate::own_settings::{CPUS, DESIGN, Design, Parity, TOP, VOLUMES};
 use crate::problem::Problem;
 use serde_json::{Map, Value};
 use settings::{Setting, defaults};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 /// A study file, checked.
@@ -36,6 +36,10 @@ pub struct Study {
 pub struct Base {
     /// `[storage]`.
     pub storage: Map<String, Value>,
+    /// `[storage.NAME]`.
+    pub volumes: BTreeMap<String, Map<String, Value>>,
+    /// `[service.NAME]`.
+    pub services: BTreeMap<String, Map<String, Value>>,
     /// `[workload.NAME]`, in the order of the text.
     pub workloads: Vec<(String, Map<String, Value>)>,
     /// `memory`, `bench`.
@@ -50,6 +54,16 @@ impl Base {
         let words: Vec<&str> = path.split('.').collect();
         let (table, name) = match words[..] {
             ["storage", name] => (&mut self.storage, name),
+            ["storage", volume, name] => (self.volumes.entry(volume.into()).or_default(), name),
+            ["service", service, "settings", ..] => {
+                let name = words[3..].join(".");
+                let table = self.services.entry(service.into()).or_default();
+                if let Some(Value::Object(free)) = table.get_mut("settings") {
+                    free.insert(name, value);
+                }
+                return;
+            }
+            ["service", service, name] => (self.services.entry(service.into()).or_default(), name),
             ["cpus", name] => (&mut self.cpus, name),
             ["workload", workload, name] => match self.workloads.iter_mut().find(|known| known.0 == workload) {
                 Some((_, table)) => (table, name),
@@ -77,7 +91,7 @@ pub fn read(text: &str, overrides: &[Override], catalogue: &dyn Catalogue) -> (O
 }
 
 /// Keys of the top of a study file that are tables.
-pub const TABLES: &[&str] = &["factors", "include", "exclude", "baseline", "storage", "workload", "design", "cpus"];
+pub const TABLES: &[&str] = &["factors", "include", "exclude", "baseline", "storage", "service", "workload", "design", "cpus"];
 
 struct Checker<'a> {
     root: &'a Node,
@@ -94,8 +108,11 @@ impl Checker<'_> {
             }
         }
         let top = self.top();
-        let base = Base {
-            storage: self.table("storage", self.root.get("storage"), self.catalogue.storage()),
+        let (storage, volumes) = self.storage();
+        let mut base = Base {
+            storage,
+            volumes,
+            services: self.services(),
             workloads: self.workloads(),
             cpus: self.table("cpus", self.root.get("cpus"), CPUS),
             top,
@@ -105,6 +122,7 @@ impl Checker<'_> {
         let exclude = self.rules(RuleKind::Exclude, &base, &mut factors);
         let include = self.rules(RuleKind::Include, &base, &mut factors);
         let baseline = self.root.get("baseline").and_then(|node| self.rule(RuleKind::Baseline, node, &base, &mut factors));
+        self.fill_in(&mut base, &factors, &include);
         let text = |name: &str| base.top[name].as_str().unwrap_or_default().to_string();
         let parity = if text("parity") == "require" { Parity::Require } else { Parity::Mark };
         let (name, question) = (text("name"), text("question"));
@@ -112,6 +130,57 @@ impl Checker<'_> {
         let study = Study { name, question, factors, design: design?, parity, base, exclude, include, baseline };
         self.scenarios(&study);
         Some(study)
+    }
+
+    /// The data volume, and further ones: a table in `[storage]` that has a volume's name.
+    fn storage(&mut self) -> (Map<String, Value>, BTreeMap<String, Map<String, Value>>) {
+        let (known, mut volumes) = (self.catalogue.storage(), BTreeMap::new());
+        let Some(node) = self.root.get("storage").filter(|node| node.is_table()) else {
+            return (self.table("storage", self.root.get("storage"), known), volumes);
+        };
+        let is_volume = |entry: &&Entry| entry.node.is_table() && VOLUMES.contains(&entry.key.as_str());
+        for entry in node.entries().iter().filter(is_volume) {
+            let table = self.table(&format!("storage.{}", entry.key), Some(&entry.node), known);
+            volumes.insert(entry.key.clone(), table);
+        }
+        let rest = node.entries().iter().filter(|entry| !is_volume(entry)).cloned().collect();
+        let own = Node { span: node.span.clone(), content: Content::Table(rest) };
+        (self.table("storage", Some(&own), known), volumes)
+    }
+
+    fn services(&mut self) -> BTreeMap<String, Map<String, Value>> {
+        let mut services = BTreeMap::new();
+        for entry in self.root.get("service").map(Node::entries).unwrap_or_default() {
+            match self.catalogue.service(&entry.key) {
+                Some(settings) => {
+                    let table = self.table(&format!("service.{}", entry.key), Some(&entry.node), settings);
+                    services.insert(entry.key.clone(), table);
+                }
+                None => {
+                    let known = self.catalogue.services();
+                    self.problems.push(Problem::unknown_key(&entry.key, "`service`", &known, entry.span.clone()));
+                }
+            }
+        }
+        services
+    }
+
+    /// Volumes and services that only factors and includes speak of begin at their defaults.
+    fn fill_in(&self, base: &mut Base, factors: &[Factor], include: &[Rule]) {
+        let of_rules = include.iter().flat_map(|rule| &rule.settings).map(|(path, _)| path.as_str());
+        for path in factors.iter().flat_map(Factor::paths).chain(of_rules) {
+            let words: Vec<&str> = path.split('.').collect();
+            match words[..] {
+                ["storage", volume, _] => {
+                    base.volumes.entry(volume.into()).or_insert_with(|| defaults(self.catalogue.storage()));
+                }
+                ["service", service, ..] => {
+                    let settings = self.catalogue.service(service).unwrap_or_default();
+                    base.services.entry(service.into()).or_insert_with(|| defaults(settings));
+                }
+                _ => {}
+            }
+        }
     }
 
     fn top(&mut self) -> Map<String, Value> {
@@ -323,9 +392,11 @@ impl Checker<'_> {
                 return;
             }
         };
-        let mut said = HashSet::new();
+        let (mut said, mut driven) = (HashSet::new(), HashSet::new());
         for combination in combinations {
             let base = combination.settings(study);
+            let parameters = base.workloads.iter().find(|known| known.0 == combination.workload).map(|known| &known.1);
+            driven.extend(parameters.and_then(|known| self.catalogue.workload_service(&combination.workload, known)));
             for (table, message) in scenario_problems(self.catalogue, &base, &combination.workload) {
                 if said.insert(message.clone()) {
                     let span = table.iter().try_fold(self.root, |node, key| node.get(key)).and_then(|node| node.span.clone());
@@ -333,6 +404,12 @@ impl Checker<'_> {
                     self.problems.push(Problem::new(message, span, label));
                 }
             }
+        }
+        for service in study.base.services.keys().filter(|service| !driven.contains(service.as_str())) {
+            let node = self.root.get("service").and_then(|services| services.get(service));
+            let message = format!("no workload of this study drives the service `{service}`");
+            let label = format!("for example [workload.oltp] engine = \"{service}\"");
+            self.problems.push(Problem::new(message, node.and_then(|node| node.span.clone()), label));
         }
     }
 }
@@ -366,6 +443,15 @@ fn unknown_factor(kind: RuleKind, name: &str, span: Option<Range<usize>>, factor
 fn scenario_problems<'a>(catalogue: &dyn Catalogue, base: &Base, workload: &'a str) -> Vec<(Vec<&'a str>, String)> {
     let storage = catalogue.storage_problems(&base.storage).into_iter();
     let storage = storage.map(|(name, problem)| (vec!["storage"], format!("storage.{name}: {problem}")));
+    let of_volume = |(volume, settings): (&String, &Map<String, Value>)| {
+        let problems = catalogue.storage_problems(settings).into_iter();
+        problems.map(|(name, problem)| (vec!["storage"], format!("storage.{volume}.{name}: {problem}"))).collect::<Vec<_>>()
+    };
+    let of_service = |(service, settings): (&String, &Map<String, Value>)| {
+        let problems = catalogue.service_problems(service, settings).into_iter();
+        problems.map(|problem| (vec!["service"], format!("service.{service}.{problem}"))).collect::<Vec<_>>()
+    };
+    let storage = storage.chain(base.volumes.iter().flat_map(of_volume)).chain(base.services.iter().flat_map(of_service));
     let parameters = base.workloads.iter().find(|known| known.0 == workload).map(|known| &known.1);
     let of_workload = parameters.map(|parameters| catalogue.workload_problems(workload, parameters)).unwrap_or_default();
     let of_workload = of_workload.into_iter().map(|problem| (vec!["workload", workload], format!("workload.{workload}: {problem}")));

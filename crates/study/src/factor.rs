@@ -2,14 +2,14 @@
 
 use crate::Catalogue;
 use crate::document::{Content, Entry, Node};
-use crate::own_settings::{CPUS, TOP};
+use crate::own_settings::{CPUS, SERVER_SETTING, TOP, VOLUMES};
 use crate::problem::Problem;
 use serde_json::Value;
 use settings::{Kind, Setting};
 use std::ops::Range;
 
 /// The first words of paths that may be factors, and how many words a path has.
-const ROOTS: &[(&str, usize)] = &[("storage", 2), ("workload", 3), ("memory", 1), ("cpus", 2), ("bench", 1)];
+const ROOTS: &[(&str, usize)] = &[("storage", 2), ("service", 3), ("workload", 3), ("memory", 1), ("cpus", 2), ("bench", 1)];
 
 /// Longer labels of levels are cut: a scenario's label is a line of a table.
 const LABEL_CHARACTERS_MAX: usize = 48;
@@ -108,8 +108,13 @@ fn flatten_path(path: &str, entry: &Entry, flat: &mut Vec<Written>) {
 
 /// How many words a path has that begins like this; none: it is no path.
 fn words_of_paths_like(path: &str) -> Option<usize> {
-    let first = path.split('.').next().unwrap_or_default();
-    ROOTS.iter().find(|(root, _)| *root == first).map(|(_, words)| *words)
+    let words: Vec<&str> = path.split('.').collect();
+    match words[..] {
+        ["storage", volume, ..] if VOLUMES.contains(&volume) => Some(3),
+        // A server's own setting may have dots in its name.
+        ["service", _, "settings", ..] => Some(usize::MAX),
+        _ => ROOTS.iter().find(|(root, _)| *root == words[0]).map(|(_, words)| *words),
+    }
 }
 
 /// Whether it begins like a setting's path and not like a name of the user's own.
@@ -239,6 +244,17 @@ pub fn setting_at(
     let words: Vec<&str> = path.split('.').collect();
     let (of, name, settings): (String, &str, Vec<&'static Setting>) = match words[..] {
         ["storage", name] => ("`storage`".into(), name, catalogue.storage().iter().collect()),
+        ["storage", volume, name] if VOLUMES.contains(&volume) => {
+            (format!("`storage.{volume}`"), name, catalogue.storage().iter().collect())
+        }
+        ["service", service, ..] if catalogue.service(service).is_none() => {
+            problems.push(Problem::unknown_key(service, "`service`", &catalogue.services(), span));
+            return None;
+        }
+        ["service", _, "settings", _, ..] => return Some(&SERVER_SETTING),
+        ["service", service, name] => {
+            (format!("`service.{service}`"), name, catalogue.service(service).unwrap_or_default().iter().collect())
+        }
         ["cpus", name] => ("`cpus`".into(), name, CPUS.iter().collect()),
         ["workload", workload, name] => match catalogue.workload(workload) {
             Some(settings) => (format!("`workload.{workload}`"), name, settings.iter().collect()),
@@ -247,11 +263,11 @@ pub fn setting_at(
                 return None;
             }
         },
-        [name] if !["storage", "workload", "cpus"].contains(&name) => {
+        [name] if !["storage", "service", "workload", "cpus"].contains(&name) => {
             ("a study that can be varied".into(), name, TOP.iter().filter(|s| is_path(s.name)).collect())
         }
         _ => {
-            let label = "a path is like storage.filesystem, workload.oltp.threads, memory or cpus.client";
+            let label = "a path is like storage.filesystem, workload.oltp.threads, service.postgres.settings.fsync, memory or cpus.client";
             problems.push(Problem::new(format!("`{path}` is not a setting's path"), span, label));
             return None;
         }
@@ -278,7 +294,10 @@ pub fn all_paths(catalogue: &dyn Catalogue) -> impl Iterator<Item = String> {
     let under = |table: String, settings: &'static [Setting]| settings.iter().map(move |setting| format!("{table}.{}", setting.name));
     let top = TOP.iter().filter(|setting| is_path(setting.name)).map(|setting| setting.name.to_string());
     let workloads = catalogue.workloads().into_iter().filter_map(|name| Some((format!("workload.{name}"), catalogue.workload(name)?)));
+    let services = catalogue.services().into_iter().filter_map(|name| Some((format!("service.{name}"), catalogue.service(name)?)));
+    let volumes = VOLUMES.iter().map(|name| (format!("storage.{name}"), catalogue.storage()));
     under("storage".into(), catalogue.storage())
+        .chain(volumes.chain(services).flat_map(move |(table, settings)| under(table, settings)))
         .chain(workloads.flat_map(move |(table, settings)| under(table, settings)))
         .chain(under("cpus".into(), CPUS))
         .chain(top)
@@ -288,6 +307,8 @@ pub fn all_paths(catalogue: &dyn Catalogue) -> impl Iterator<Item = String> {
 fn label(path: &str, value: &Value) -> String {
     let name = path.rsplit('.').next().unwrap_or(path);
     match value {
+        // A server's settings are mostly `on` or `off`, which says nothing alone.
+        Value::String(text) if path.starts_with("service.") => format!("{name}={text}"),
         Value::String(text) if text.is_empty() => format!("{name}=none"),
         Value::String(text) if text.starts_with(|c: char| c.is_ascii_digit()) => format!("{name}={text}"),
         Value::String(text) => text.clone(),

@@ -40,7 +40,7 @@ pub mod trial_spec;
 pub use change::Override;
 pub use check::{Study, read};
 pub use matrix::SCENARIOS_MAX;
-pub use own_settings::{Design, Parity};
+pub use own_settings::{Design, Parity, VOLUMES};
 pub use plan::{Plan, PlannedScenario, plan};
 pub use problem::{Problem, position};
 pub use schema::schema;
@@ -63,4 +63,20 @@ pub trait Catalogue {
     fn workload(&self, name: &str) -> Option<&'static [Setting]>;
     /// Problems of a workload's parameters as a whole.
     fn workload_problems(&self, name: &str, parameters: &Map<String, Value>) -> Vec<String>;
+    /// The service that a workload drives with these parameters; none: it is embedded.
+    fn workload_service(&self, _name: &str, _parameters: &Map<String, Value>) -> Option<&'static str> {
+        None
+    }
+    /// Names of all services.
+    fn services(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+    /// Settings of `[service.NAME]`.
+    fn service(&self, _name: &str) -> Option<&'static [Setting]> {
+        None
+    }
+    /// Problems of a service's settings as a whole.
+    fn service_problems(&self, _name: &str, _settings: &Map<String, Value>) -> Vec<String> {
+        Vec::new()
+    }
 }

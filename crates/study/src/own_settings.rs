@@ -30,6 +30,13 @@ pub const CPUS: &[Setting] = &[
     Setting { name: "client", kind: Kind::IntegerList, default: None, help: "CPUs of the load generator (and of an embedded engine)." },
 ];
 
+/// Volumes beside the one of `[storage]` itself: `[storage.wal]` is for a server's log of changes.
+pub const VOLUMES: &[&str] = &["wal"];
+
+/// Any setting of a server: `service.postgres.settings.shared_buffers`.
+pub static SERVER_SETTING: Setting =
+    Setting { name: "settings", kind: Kind::Scalar, default: None, help: "A setting of the server, by its own name." };
+
 /// `[design]`.
 pub const DESIGN: &[Setting] = &[
     Setting { name: "rounds_min", kind: Kind::Integer { min: 1, max: 10_000 }, default: Some("6"), help: "At least so many rounds. Below six, nothing is claimed with confidence." },

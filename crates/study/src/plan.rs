@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use crate::trial_spec::{Levels, TrialSpec};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// What a study comes to.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +39,10 @@ pub struct PlannedScenario {
     pub levels: Levels,
     /// Settings of `[storage]`, plain form.
     pub storage: Map<String, Value>,
+    /// Further volumes, each like `storage`.
+    pub volumes: BTreeMap<String, Map<String, Value>>,
+    /// Settings of `[service.NAME]` by name.
+    pub services: BTreeMap<String, Map<String, Value>>,
     /// Which workload.
     pub workload: String,
     /// Its settings, plain form.
@@ -99,6 +103,8 @@ fn scenario(study: &Study, combination: &Combination) -> PlannedScenario {
         server_cpus,
         client_cpus,
         storage: base.storage,
+        volumes: base.volumes,
+        services: base.services,
         baseline: false,
         control: false,
     }
@@ -123,6 +129,8 @@ impl Plan {
             seed: data_seed(self.design.seed, round),
             bench: planned.bench.clone(),
             storage: planned.storage.clone(),
+            volumes: planned.volumes.clone(),
+            services: planned.services.clone(),
             workload: planned.workload.clone(),
             parameters: planned.parameters.clone(),
             memory_bytes: planned.memory_bytes,
@@ -195,7 +203,7 @@ impl Plan {
     fn digest(&self) -> String {
         let scenario = |s: &PlannedScenario| {
             json!([
-                s.label, s.storage, s.workload, s.parameters, s.bench, s.memory_bytes, s.server_cpus, s.client_cpus, s.baseline,
+                s.label, s.storage, s.volumes, s.services, s.workload, s.parameters, s.bench, s.memory_bytes, s.server_cpus, s.client_cpus, s.baseline,
                 s.control
             ])
         };

@@ -4,7 +4,7 @@
 
 use crate::Catalogue;
 use crate::factor::{all_paths, setting_at};
-use crate::own_settings::{CPUS, DESIGN, TOP};
+use crate::own_settings::{CPUS, DESIGN, TOP, VOLUMES};
 use serde_json::{Map, Value, json};
 use settings::quantity::{byte_units, second_units};
 use settings::{Kind, Setting};
@@ -21,6 +21,13 @@ pub fn schema(catalogue: &dyn Catalogue) -> Value {
         "type": "object", "properties": workloads, "additionalProperties": false, "minProperties": 1,
         "description": "One table a workload; with several, every scenario is made for each.",
     });
+    let services: Map<String, Value> =
+        catalogue.services().into_iter().filter_map(|name| Some((name.to_string(), table(catalogue.service(name)?)))).collect();
+    let service = json!({ "type": "object", "properties": services, "additionalProperties": false });
+    let mut storage = table(catalogue.storage());
+    for volume in VOLUMES {
+        storage["properties"][volume] = table(catalogue.storage());
+    }
     let include = "Scenarios that match get the other settings; without such, or without settings, scenarios to add.";
     let mut properties: Map<String, Value> = TOP.iter().map(|setting| (setting.name.to_string(), of(setting))).collect();
     properties.extend([
@@ -28,7 +35,8 @@ pub fn schema(catalogue: &dyn Catalogue) -> Value {
         ("exclude".into(), json!({ "type": "array", "items": rule("Factors and their levels: scenarios to leave out.") })),
         ("include".into(), json!({ "type": "array", "items": rule(include) })),
         ("baseline".into(), rule("Factors and their levels: the scenario that the others are compared with; without it, the first.")),
-        ("storage".into(), table(catalogue.storage())),
+        ("storage".into(), storage),
+        ("service".into(), service),
         ("workload".into(), workload),
         ("design".into(), table(DESIGN)),
         ("cpus".into(), table(CPUS)),
@@ -80,6 +88,7 @@ fn of(setting: &Setting) -> Value {
         Kind::TextList => json!({ "type": "array", "items": { "type": "string" } }),
         Kind::IntegerList => json!({ "type": "array", "items": { "type": "integer", "minimum": 0 } }),
         Kind::Table => json!({ "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } }),
+        Kind::Scalar => json!({ "type": ["string", "number", "boolean"] }),
     };
     schema["description"] = Value::from(format!("{} Allowed: {}.", setting.help, setting.kind.allowed()));
     if let Some(default) = setting.default_written() {

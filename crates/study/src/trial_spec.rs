@@ -21,13 +21,17 @@ pub struct TrialSpec {
     pub bench: String,
     /// Checked settings of `[storage]`, plain form (see `settings::Kind`).
     pub storage: Map<String, Value>,
+    /// Further volumes by name, each like `storage`.
+    pub volumes: BTreeMap<String, Map<String, Value>>,
+    /// Checked settings of `[service.NAME]` by name; a service that the study says nothing about is absent.
+    pub services: BTreeMap<String, Map<String, Value>>,
     /// Which workload.
     pub workload: String,
     /// Checked settings of `[workload.NAME]`, plain form.
     pub parameters: Map<String, Value>,
     /// Memory limit of the trial, page cache included.
     pub memory_bytes: Option<u64>,
-    /// CPUs of the servers (later issues) and of the load generator; empty: the default.
+    /// CPUs of the server; empty: the default.
     pub server_cpus: Vec<usize>,
     /// CPUs of the load generator.
     pub client_cpus: Vec<usize>,

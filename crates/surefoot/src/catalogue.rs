@@ -27,4 +27,20 @@ impl Catalogue for BuiltIn {
     fn workload_problems(&self, name: &str, parameters: &Map<String, Value>) -> Vec<String> {
         workloads::kind(name).map_or_else(Vec::new, |kind| (kind.check)(parameters))
     }
+
+    fn workload_service(&self, name: &str, parameters: &Map<String, Value>) -> Option<&'static str> {
+        workloads::kind(name).and_then(|kind| (kind.service)(parameters))
+    }
+
+    fn services(&self) -> Vec<&'static str> {
+        services::kinds().iter().map(|kind| kind.name).collect()
+    }
+
+    fn service(&self, name: &str) -> Option<&'static [Setting]> {
+        services::kind(name).map(|kind| kind.settings)
+    }
+
+    fn service_problems(&self, name: &str, settings: &Map<String, Value>) -> Vec<String> {
+        services::kind(name).map_or_else(Vec::new, |kind| (kind.check)(settings))
+    }
 }

@@ -29,8 +29,14 @@ const OLTP: &[Setting] = &[
     number("threads"),
     number("rows"),
     number("tables"),
+    Setting { name: "engine", kind: Kind::Choice(&["sqlite", "postgres"]), default: Some("sqlite"), help: "Which." },
     Setting { name: "like", kind: Kind::Choice(&["1.0", "0.4"]), default: Some("1.0"), help: "Which rows." },
     Setting { name: "metrics", kind: Kind::Table, default: None, help: "Figures." },
+];
+
+const POSTGRES: &[Setting] = &[
+    Setting { name: "version", kind: Kind::Text, default: None, help: "Which." },
+    Setting { name: "settings", kind: Kind::Table, default: Some("{}"), help: "Its own." },
 ];
 
 const TREE: &[Setting] = &[number("files")];
@@ -56,6 +62,19 @@ impl Catalogue for Small {
     fn workload_problems(&self, name: &str, parameters: &Map<String, Value>) -> Vec<String> {
         let bad = name == "oltp" && parameters["rows"].as_u64() < parameters["tables"].as_u64();
         bad.then(|| "`rows` is below `tables`".to_string()).into_iter().collect()
+    }
+    fn workload_service(&self, name: &str, parameters: &Map<String, Value>) -> Option<&'static str> {
+        (name == "oltp" && parameters["engine"] == "postgres").then_some("postgres")
+    }
+    fn services(&self) -> Vec<&'static str> {
+        vec!["postgres"]
+    }
+    fn service(&self, name: &str) -> Option<&'static [Setting]> {
+        (name == "postgres").then_some(POSTGRES)
+    }
+    fn service_problems(&self, _: &str, settings: &Map<String, Value>) -> Vec<String> {
+        let bad = settings["settings"].get("port").is_some();
+        bad.then(|| "settings.port: not yours to set".to_string()).into_iter().collect()
     }
 }
 

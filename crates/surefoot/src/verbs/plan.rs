@@ -67,6 +67,10 @@ pub fn space_needed(plan: &Plan) -> u64 {
     let mut images = BTreeMap::new();
     for scenario in &plan.scenarios {
         images.extend(storage::images(&StorageSettings::from_map(&scenario.storage)));
+        for (name, volume) in &scenario.volumes {
+            let of_volume = storage::images(&StorageSettings::from_map(volume)).into_iter();
+            images.extend(of_volume.map(|(image, bytes)| (format!("{name}/{image}"), bytes)));
+        }
     }
     images.values().sum()
 }
@@ -76,7 +80,12 @@ pub fn space_needed(plan: &Plan) -> u64 {
 pub fn missing(plan: &Plan) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for scenario in &plan.scenarios {
-        for missing in storage::missing(&StorageSettings::from_map(&scenario.storage)) {
+        for volume in std::iter::once(&scenario.storage).chain(scenario.volumes.values()) {
+            for missing in storage::missing(&StorageSettings::from_map(volume)) {
+                all.push((scenario.label.clone(), format!("{}; {}", missing.what, missing.remedy)));
+            }
+        }
+        if let Some(missing) = missing_service(scenario) {
             all.push((scenario.label.clone(), format!("{}; {}", missing.what, missing.remedy)));
         }
         if scenario.memory_bytes.is_some() && !lab::memory_limit::available() {
@@ -91,6 +100,13 @@ pub fn missing(plan: &Plan) -> Vec<(String, String)> {
         }
     }
     all
+}
+
+fn missing_service(scenario: &study::PlannedScenario) -> Option<services::service::Missing> {
+    let kind = workloads::kind(&scenario.workload)?;
+    let service = services::kind((kind.service)(&scenario.parameters)?)?;
+    let defaults = settings::defaults(service.settings);
+    (service.missing)(scenario.services.get(service.name).unwrap_or(&defaults))
 }
 
 /// What makes the answer smaller than it looks.

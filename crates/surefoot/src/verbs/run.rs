@@ -132,6 +132,9 @@ fn prepare_images(loaded: &Loaded, work: &Work, live: &mut live::Live) -> Result
     live.say("preparing the image files");
     for scenario in &loaded.plan.scenarios {
         storage::prepare_images(&StorageSettings::from_map(&scenario.storage), &work.images())?;
+        for (name, volume) in &scenario.volumes {
+            storage::prepare_images(&StorageSettings::from_map(volume), &work.volume_images(name))?;
+        }
     }
     Ok(())
 }

@@ -1,0 +1,95 @@
+//! Where a trial's server can reach its data: a server runs as its own user, who may not walk into the work folder.
+//!
+//! Inside the trial's own mount namespace a small tmpfs lies on [`FOLDER`], and the folders of the filesystem under test are
+//! bound into it. Nothing of it is seen outside, and it goes with the namespace.
+
+use crate::work::Work;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// A short path, because a socket's may have 108 bytes at most.
+const FOLDER: &str = "/run/surefoot";
+
+/// Sockets, configuration and messages: a few files.
+const TMPFS_OPTIONS: &str = "size=64m,mode=755";
+
+/// The folders of one trial's server.
+#[derive(Debug)]
+pub struct Stage {
+    folder: PathBuf,
+    bound: Vec<PathBuf>,
+    mounted: bool,
+}
+
+impl Stage {
+    /// Sets it up: a tmpfs of the trial's own where it has namespaces and rights, a folder of the work folder elsewhere.
+    ///
+    /// # Errors
+    /// When neither can be made.
+    pub fn set(work: &Work) -> io::Result<Stage> {
+        let mounted = nix::unistd::geteuid().is_root() && std::process::id() == 1;
+        let folder = if mounted { PathBuf::from(FOLDER) } else { work.folder().join("run") };
+        if !mounted && folder.exists() {
+            std::fs::remove_dir_all(&folder)?;
+        }
+        std::fs::create_dir_all(&folder)?;
+        if mounted {
+            let nothing = None::<&str>;
+            mount(Some("tmpfs"), &folder, Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV, Some(TMPFS_OPTIONS))?;
+            // Shared-memory segments of a killed server go with the namespace.
+            mount(Some("tmpfs"), "/dev/shm", Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV, nothing)?;
+        }
+        Ok(Stage { folder, bound: Vec::new(), mounted })
+    }
+
+    /// A folder by a path that every user can walk.
+    ///
+    /// # Errors
+    /// When it can't be bound.
+    pub fn bind(&mut self, from: &Path, name: &str) -> io::Result<PathBuf> {
+        if !self.mounted {
+            return Ok(from.into());
+        }
+        let to = self.folder.join(name);
+        std::fs::create_dir_all(&to)?;
+        mount(Some(from), &to, None::<&str>, MsFlags::MS_BIND, None::<&str>)?;
+        self.bound.push(to.clone());
+        Ok(to)
+    }
+
+    /// An empty folder of the stage's own, given to a user.
+    ///
+    /// # Errors
+    /// When it can't be made.
+    pub fn folder(&self, name: &str, owner: Option<&services::service::User>) -> io::Result<PathBuf> {
+        let path = self.folder.join(name);
+        std::fs::create_dir(&path)?;
+        give(&path, owner)?;
+        Ok(path)
+    }
+}
+
+/// Makes a folder a user's own.
+pub fn give(path: &Path, owner: Option<&services::service::User>) -> io::Result<()> {
+    if let Some(user) = owner {
+        std::os::unix::fs::chown(path, Some(user.uid), Some(user.gid))?;
+    }
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // Or they would keep the filesystem under test from being unmounted.
+        for path in self.bound.iter().rev() {
+            let _ = umount2(path, MntFlags::MNT_DETACH);
+        }
+        if self.mounted {
+            let _ = umount2("/dev/shm", MntFlags::MNT_DETACH);
+            let _ = umount2(self.folder.as_path(), MntFlags::MNT_DETACH);
+        } else {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}

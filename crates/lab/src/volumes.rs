@@ -1,0 +1,84 @@
+//! The storage of a trial: the filesystem under test, and further volumes that a server spreads its files over.
+
+use crate::work::Work;
+use observe::durability::Durability;
+use std::collections::BTreeMap;
+use std::path::Path;
+use storage::{Error, Mounted, StorageSettings};
+use study::trial_spec::TrialSpec;
+
+/// All that a trial has mounted.
+pub struct Volumes {
+    /// The filesystem under test.
+    pub data: Mounted,
+    /// By name: `wal`.
+    pub further: BTreeMap<String, Mounted>,
+}
+
+impl Volumes {
+    /// Makes and mounts them all. `step` hears each step's name and seconds.
+    ///
+    /// # Errors
+    /// When a step fails; nothing is left mounted then.
+    pub fn provision(spec: &TrialSpec, work: &Work, step: &mut dyn FnMut(&str, f64)) -> Result<Volumes, Error> {
+        let settings = StorageSettings::from_map(&spec.storage);
+        let data = storage::provision(&settings, &work.images(), &work.mount_point(), spec.seed, step)?;
+        let mut volumes = Volumes { data, further: BTreeMap::new() };
+        for (name, settings) in &spec.volumes {
+            let settings = StorageSettings::from_map(settings);
+            let (images, mount_point) = (work.volume_images(name), work.volume_mount_point(name));
+            let step = &mut |what: &str, seconds: f64| step(&format!("{name}: {what}"), seconds);
+            volumes.further.insert(name.clone(), storage::provision(&settings, &images, &mount_point, spec.seed, step)?);
+        }
+        Ok(volumes)
+    }
+
+    /// The log's own volume.
+    #[must_use]
+    pub fn log_folder(&self) -> Option<&Path> {
+        self.further.get("wal").map(|mounted| mounted.data_folder.as_path())
+    }
+
+    /// What was read back, of further volumes with their names before it.
+    #[must_use]
+    pub fn facts(&self) -> BTreeMap<String, String> {
+        let mut facts = self.data.facts.clone();
+        for (name, mounted) in &self.further {
+            facts.extend(mounted.facts.iter().map(|(fact, value)| (format!("{name}.{fact}"), value.clone())));
+        }
+        facts
+    }
+
+    /// What was asked and did not take effect.
+    #[must_use]
+    pub fn ineffective(&self) -> Vec<String> {
+        self.all().flat_map(|mounted| mounted.ineffective.iter().cloned()).collect()
+    }
+
+    /// The worst of them.
+    #[must_use]
+    pub fn durability(&self) -> Durability {
+        self.all().map(|mounted| mounted.durability.clone()).fold(Durability::full(), Durability::and)
+    }
+
+    /// Waits until nothing works in the background on any of them.
+    ///
+    /// # Errors
+    /// When writing out fails, or a device does not come to rest.
+    pub fn settle(&self) -> Result<(), Error> {
+        self.all().try_for_each(Mounted::settle)
+    }
+
+    /// Takes them all away again.
+    ///
+    /// # Errors
+    /// The first that failed; the others are tried all the same.
+    pub fn tear_down(self) -> Result<(), Error> {
+        let torn: Vec<Result<_, Error>> = self.further.into_values().chain([self.data]).map(Mounted::tear_down).collect();
+        torn.into_iter().try_for_each(|one| one.map(drop))
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Mounted> {
+        std::iter::once(&self.data).chain(self.further.values())
+    }
+}
