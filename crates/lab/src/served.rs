@@ -109,7 +109,7 @@ pub fn serve(wanted: &Wanted, data: &Path, log: Option<&Path>, work: &Work, list
     }
     service.move_log(&place)?;
     let running = timed(listener, "start server", || service.start(&place))?;
-    let mut served = Served { running: Some(running), loaded: Vec::new(), commands: service.commands(), _stage: stage };
+    let mut served = Served { running: Some(running), loaded: Vec::new(), commands: service.commands(log.is_some()), _stage: stage };
     if loads {
         let started = Instant::now();
         let loaded = listener.load(&served.socket(), data, TEMPLATE_SEED);

@@ -12,7 +12,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use storage::StorageSettings;
 use study::trial_spec::{Cache, Ineffective, TrialSpec};
 use workloads::workload::{Context, Kind, Workload};
 
@@ -89,7 +88,7 @@ fn on_storage(
     out.say(&Record::Provisioned(Provisioned {
         facts: volumes.facts(),
         // From nothing, with devices and mount point as variables: what a person can paste.
-        commands: storage::commands(&StorageSettings::from_map(&spec.storage)),
+        commands: Volumes::commands(spec),
         durability: Some(volumes.durability().and(crate::durability::of_load(&spec.workload, &spec.parameters, &spec.services))),
     }));
     check_effects(spec.ineffective_options, &volumes.ineffective(), out)?;
@@ -206,7 +205,7 @@ impl Desk<'_> {
         }
         out.say(&Record::RunStarted { run, warm_up });
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_secs_f64();
-        let sampler = Sampler::start(self.volumes.data.device_name.as_deref(), None, Some(&self.volumes.data.data_folder));
+        let sampler = Sampler::start(self.volumes.data.device_name.as_deref(), self.volumes.log_device(), Some(&self.volumes.data.data_folder));
         let outcome = self.with_context(out, |context| workload.run(context));
         let telemetry = sampler.stop();
         let mut outcome = outcome.map_err(|error| Stopped::at("run")(error.into()))?;

@@ -39,6 +39,27 @@ impl Volumes {
         self.further.get("wal").map(|mounted| mounted.data_folder.as_path())
     }
 
+    /// The device under the log's own volume.
+    #[must_use]
+    pub fn log_device(&self) -> Option<&str> {
+        self.further.get("wal")?.device_name.as_deref()
+    }
+
+    /// The shell commands that make them by hand: the data volume on `$MOUNT`, a further one on its own name.
+    #[must_use]
+    pub fn commands(spec: &TrialSpec) -> Vec<String> {
+        let mut lines = storage::commands(&StorageSettings::from_map(&spec.storage));
+        for (name, settings) in &spec.volumes {
+            let upper = name.to_ascii_uppercase();
+            let of_volume = storage::commands(&StorageSettings::from_map(settings)).into_iter();
+            lines.extend(of_volume.map(|line| {
+                let line = line.replace("MOUNT=/mnt", &format!("{upper}=/mnt-{name}"));
+                line.replace("$MOUNT", &format!("${upper}")).replace("DEVICE", &format!("{upper}_DEVICE")).replace("device-", &format!("{name}-"))
+            }));
+        }
+        lines
+    }
+
     /// What was read back, of further volumes with their names before it.
     #[must_use]
     pub fn facts(&self) -> BTreeMap<String, String> {

@@ -41,13 +41,13 @@ pub struct Sampler {
 
 impl Sampler {
     /// Starts a run's telemetry: `device` is what is under the filesystem under test (`loop3`; absent: the disk under
-    /// `mount_point`, if any), `backing_device` the disk under a loop device (absent: found out).
+    /// `mount_point`, if any), `log_device` what is under a server's log of changes, when that has a volume of its own.
     ///
     /// # Panics
     /// When the system has no thread left to give.
     #[must_use]
-    pub fn start(device: Option<&str>, backing_device: Option<&str>, mount_point: Option<&Path>) -> Sampler {
-        let targets = Targets::find(device, backing_device, mount_point);
+    pub fn start(device: Option<&str>, log_device: Option<&str>, mount_point: Option<&Path>) -> Sampler {
+        let targets = Targets::find(device, log_device, mount_point);
         let (stop, stopped) = channel::<()>();
         let of_thread = targets.clone();
         let before = Snapshot::take(&targets);
@@ -83,10 +83,12 @@ impl Sampler {
 #[must_use]
 pub fn derived(telemetry: &Telemetry, workload_bytes: u64, commits: u64) -> Vec<Measured> {
     let value = |name: &str| telemetry.metrics.iter().find(|measured| measured.metric.name == name).map(|found| found.value);
-    let ratio = |metric: &Metric, name: &str, count: u64| Some(metric.at(value(name)? / count as f64)).filter(|_| count > 0);
+    // What a commit costs is spread over both volumes.
+    let both = |name: &str| Some(value(&format!("device_{name}"))? + value(&format!("device_log_{name}")).unwrap_or(0.0));
+    let ratio = |metric: &Metric, name: &str, count: u64| Some(metric.at(both(name)? / count as f64)).filter(|_| count > 0);
     let ratios = [
-        ratio(&WRITE_AMPLIFICATION, "device_write_bytes", workload_bytes),
-        ratio(&FLUSHES_PER_COMMIT, "device_flushes", commits),
+        ratio(&WRITE_AMPLIFICATION, "write_bytes", workload_bytes),
+        ratio(&FLUSHES_PER_COMMIT, "flushes", commits),
     ];
     ratios.into_iter().flatten().collect()
 }
@@ -95,21 +97,19 @@ pub fn derived(telemetry: &Telemetry, workload_bytes: u64, commits: u64) -> Vec<
 #[derive(Debug, Clone, Default)]
 struct Targets {
     device: Option<String>,
+    log: Option<String>,
     backing: Option<String>,
     mount_point: Option<PathBuf>,
 }
 
 impl Targets {
-    fn find(device: Option<&str>, backing: Option<&str>, mount_point: Option<&Path>) -> Targets {
+    fn find(device: Option<&str>, log: Option<&str>, mount_point: Option<&Path>) -> Targets {
         let device = match device {
             Some(device) => disk::device_name(device),
             None => mount_point.and_then(disk::disk_under),
         };
-        let backing = match backing {
-            Some(backing) => disk::device_name(backing),
-            None => device.as_deref().and_then(disk::disk_below_loop),
-        };
-        Targets { device, backing, mount_point: mount_point.map(Path::to_path_buf) }
+        let backing = device.as_deref().and_then(disk::disk_below_loop);
+        Targets { device, log: log.and_then(disk::device_name), backing, mount_point: mount_point.map(Path::to_path_buf) }
     }
 }
 
@@ -120,6 +120,7 @@ struct Snapshot {
     stat: Option<Stat>,
     memory: Option<Memory>,
     device: Option<Counters>,
+    log: Option<Counters>,
     backing: Option<Counters>,
     space_used: Option<u64>,
     pressure: [Option<Pressure>; 3],
@@ -133,6 +134,7 @@ impl Snapshot {
             stat: Stat::read(),
             memory: Memory::read(),
             device: targets.device.as_deref().and_then(Counters::read),
+            log: targets.log.as_deref().and_then(Counters::read),
             backing: targets.backing.as_deref().and_then(Counters::read),
             space_used: targets.mount_point.as_deref().and_then(disk::space).map(|space| space.0),
             pressure: RESOURCES.map(Pressure::read),
@@ -154,6 +156,7 @@ fn difference(before: &Snapshot, after: &Snapshot) -> Vec<Measured> {
     list.add("driver_cpu_seconds".into(), "s", own);
     list.add("driver_cpu_cores".into(), "1", own / seconds);
     list.disk("device", before.device.zip(after.device), seconds);
+    list.disk("device_log", before.log.zip(after.log), seconds);
     list.disk("device_backing", before.backing.zip(after.backing), seconds);
     if let (Some(before), Some(after)) = (before.space_used, after.space_used) {
         list.add("space_used_bytes".into(), "B", after as f64);
@@ -308,7 +311,12 @@ fn values(before: &Snapshot, after: &Snapshot, interval: f64) -> Vec<(String, f6
         }
         list.push(("context_switches".into(), after.context_switches.saturating_sub(before.context_switches) as f64 / interval));
     }
-    for (prefix, before, after) in [("device", before.device, after.device), ("device_backing", before.backing, after.backing)] {
+    let devices = [
+        ("device", before.device, after.device),
+        ("device_log", before.log, after.log),
+        ("device_backing", before.backing, after.backing),
+    ];
+    for (prefix, before, after) in devices {
         let Some((before, after)) = before.zip(after) else { continue };
         list.extend(growth(&before, &after).into_iter().map(|(name, _, grown)| (format!("{prefix}_{name}"), grown / interval)));
         let busy = after.busy_milliseconds.saturating_sub(before.busy_milliseconds) as f64 * 1e-3;
@@ -342,6 +350,7 @@ mod tests {
             stat: None,
             memory: Some(Memory { total: 9000, available: 5000 - written.min(5000), dirty: written, ..Memory::default() }),
             device: Some(counters),
+            log: None,
             backing: None,
             space_used: Some(written),
             pressure: [None, Some(Pressure { some: written, full: None }), None],

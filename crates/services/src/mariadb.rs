@@ -210,7 +210,7 @@ impl Service for MariaDb {
         Ok(Box::new(AtWork { server: std::cell::RefCell::new(server), socket, effects }))
     }
 
-    fn commands(&self) -> Vec<String> {
+    fn commands(&self, has_log_volume: bool) -> Vec<String> {
         let user = self.user.as_ref().map_or(String::new(), |user| format!(" --user={}", user.name));
         let make = match &self.programs.install {
             Some(install) => format!("{} --no-defaults --auth-root-authentication-method=normal", install.display()),
@@ -219,6 +219,9 @@ impl Service for MariaDb {
         let mut words: Vec<String> = self.settings.iter().map(|(name, value)| format!("--{name}={value}")).collect();
         if self.binary_log {
             words.push("--log-bin --server-id=1".into());
+        }
+        if has_log_volume {
+            words.push("--innodb-log-group-home-dir=\"$WAL\"".into());
         }
         let format: Vec<String> = self.format_settings().map(|(name, value)| format!(" --{name}={value}")).collect();
         vec![

@@ -194,10 +194,13 @@ impl Service for Postgres {
         Ok(Box::new(AtWork { server: std::cell::RefCell::new(server), socket, effects }))
     }
 
-    fn commands(&self) -> Vec<String> {
+    fn commands(&self, has_log_volume: bool) -> Vec<String> {
         let bin = self.bin.display();
         let run_as = self.commands_as();
         let mut all = vec![format!("{run_as}{bin}/initdb {} --pgdata \"$MOUNT/data\"", self.initdb_words().join(" "))];
+        if has_log_volume {
+            all.push("mv \"$MOUNT/data/pg_wal\" \"$WAL/\" && ln -s \"$WAL/pg_wal\" \"$MOUNT/data/pg_wal\"".into());
+        }
         for line in self.asked().lines() {
             all.push(format!("echo {} >> \"$MOUNT/data/postgresql.conf\"", quoted(line)));
         }

@@ -76,8 +76,8 @@ pub trait Service {
     /// When it refuses a setting, dies, or does not answer in time: with its own last messages.
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error>;
 
-    /// The shell commands that do the same by hand, the data folder as `$MOUNT/data`.
-    fn commands(&self) -> Vec<String>;
+    /// The shell commands that do the same by hand, the data folder as `$MOUNT/data`, the log's volume as `$WAL`.
+    fn commands(&self, has_log_volume: bool) -> Vec<String>;
 
     /// Files of the data directory that a copy need not have (sockets, locks, messages).
     fn is_passing(&self, name: &str) -> bool;

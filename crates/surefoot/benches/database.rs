@@ -1,0 +1,269 @@
+//! Our database load beside sysbench's and pgbench's: the same server, tables, threads and seconds, in alternating pairs.
+//! `cargo bench -p surefoot --bench database`; with `-- --only TEXT` the cases with that text. `-- --test` takes small inputs.
+//!
+//! Goals: at least their transactions per second; at most 0.8 of sysbench's CPU time per transaction, user and kernel, and at
+//! most that of pgbench. Missed where the median's interval lies wholly on the wrong side.
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike as _;
+use serde_json::{Map, Value, json};
+use services::service::Place;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use workloads::workload::{Context, Workload};
+
+/// Odd, so that the median is a pair's.
+const PAIRS: usize = 9;
+
+/// The distribution-free interval of a median of 9 ends at the second value from either side (96.1 %).
+const INTERVAL_RANK: usize = 1;
+
+const THREADS: usize = 4;
+
+struct Scale {
+    pairs: usize,
+    seconds: u32,
+    table_size: u64,
+}
+
+struct Case {
+    name: &'static str,
+    service: &'static str,
+    workload: &'static str,
+    mix: &'static str,
+    peer: Peer,
+    cpu_ratio_max: f64,
+}
+
+#[derive(Clone, Copy)]
+enum Peer {
+    /// A script of sysbench.
+    Sysbench(&'static str),
+}
+
+const CASES: &[Case] = &[
+    case("postgres", "point-select", "oltp_point_select"),
+    case("postgres", "read-write", "oltp_read_write"),
+    case("mariadb", "point-select", "oltp_point_select"),
+    case("mariadb", "read-write", "oltp_read_write"),
+];
+
+const fn case(service: &'static str, mix: &'static str, script: &'static str) -> Case {
+    Case { name: mix, service, workload: "oltp", mix, peer: Peer::Sysbench(script), cpu_ratio_max: 0.8 }
+}
+
+/// What one side did.
+struct Side {
+    transactions_per_second: f64,
+    cpu_seconds_per_transaction: f64,
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let is_test = arguments.iter().any(|a| a == "--test");
+    let only = arguments.iter().position(|a| a == "--only").and_then(|at| arguments.get(at + 1)).map_or("", String::as_str);
+    let scale = match is_test {
+        true => Scale { pairs: 1, seconds: 1, table_size: 1000 },
+        false => Scale { pairs: PAIRS, seconds: 4, table_size: 100_000 },
+    };
+    println!("ours / theirs, medians of {} pairs of {} s, {THREADS} threads, closed loop; server and load share {} CPUs", scale.pairs, scale.seconds, std::thread::available_parallelism().map_or(1, usize::from));
+    println!("{:34} {:>9} {:>9} {:>6} {:>13} {:>8} {:>13}", "", "ours 1/s", "theirs", "rate", "96 %", "CPU/tx", "96 %");
+    let mut missed = 0;
+    for service in ["postgres", "mariadb"] {
+        let cases: Vec<&Case> = CASES.iter().filter(|case| case.service == service && format!("{} {}", case.service, case.name).contains(only)).collect();
+        if cases.is_empty() {
+            continue;
+        }
+        let server = Server::start(service);
+        for case in cases {
+            missed += usize::from(!compare(case, &scale, &server));
+        }
+    }
+    match missed {
+        _ if is_test => println!("a test: these figures mean nothing"),
+        0 => println!("no goal is missed beyond the noise"),
+        _ => println!("goals missed in {missed} cases"),
+    }
+}
+
+/// A server in a folder of its own; both sides use it in turn.
+struct Server {
+    running: Option<Box<dyn services::service::Running>>,
+    name: &'static str,
+    folder: tempfile::TempDir,
+}
+
+impl Server {
+    fn start(name: &'static str) -> Server {
+        let folder = tempfile::Builder::new().prefix("surefoot-bench-").tempdir_in("/var/tmp").expect("a folder on the disk");
+        // Its user must be able to walk in.
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("our own folder");
+        let kind = services::kind(name).expect("a service");
+        let service = (kind.open)(&settings::defaults(kind.settings)).unwrap_or_else(|error| panic!("{error}"));
+        let make = |name: &str| -> PathBuf {
+            let path = folder.path().join(name);
+            std::fs::create_dir(&path).expect("a folder");
+            if let Some(user) = service.user() {
+                std::os::unix::fs::chown(&path, Some(user.uid), Some(user.gid)).expect("we are root");
+            }
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).expect("our own folder");
+            path
+        };
+        let place = Place { data: make("data"), log: None, run: make("run"), cpus: Vec::new(), careless: false };
+        service.create(&place).unwrap_or_else(|error| panic!("{error}: {}", error.log()));
+        let running = service.start(&place).unwrap_or_else(|error| panic!("{error}: {}", error.log()));
+        Server { running: Some(running), name, folder }
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.running.as_ref().expect("it runs").socket()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            let _ = running.stop();
+        }
+        let _ = &self.folder;
+    }
+}
+
+fn compare(case: &Case, scale: &Scale, server: &Server) -> bool {
+    let mut ours = Ours::new(case, scale, server);
+    // Both once unmeasured: caches of server and kernel are warm for all.
+    ours.run();
+    let (mut all_ours, mut all_theirs) = (Vec::new(), Vec::new());
+    for pair in 0..scale.pairs {
+        // Who goes first changes, so that a drift of the machine hits both.
+        if pair % 2 == 0 {
+            all_ours.push(ours.run());
+            all_theirs.push(theirs(case, scale, server));
+        } else {
+            all_theirs.push(theirs(case, scale, server));
+            all_ours.push(ours.run());
+        }
+    }
+    ours.clear();
+    let ratios = |of: fn(&Side) -> f64| sorted(all_ours.iter().zip(&all_theirs).map(|(a, b)| of(a) / of(b)).collect());
+    let speed = |sides: &[Side]| median(&sorted(sides.iter().map(|side| side.transactions_per_second).collect()));
+    let (rate, cpu) = (ratios(|side| side.transactions_per_second), ratios(|side| side.cpu_seconds_per_transaction));
+    let Peer::Sysbench(peer) = case.peer;
+    println!(
+        "{:34} {:9.0} {:9.0} {:6.3} {:>13} {:8.3} {:>13}",
+        format!("{} {} ({peer})", case.service, case.name),
+        speed(&all_ours),
+        speed(&all_theirs),
+        median(&rate),
+        range(&rate),
+        median(&cpu),
+        range(&cpu)
+    );
+    interval(&rate).1 >= 1.0 && interval(&cpu).0 <= case.cpu_ratio_max
+}
+
+/// Our workload on the server, loaded once.
+struct Ours {
+    workload: Box<dyn Workload>,
+    socket: PathBuf,
+    tables: Vec<String>,
+    service: &'static str,
+}
+
+impl Ours {
+    fn new(case: &Case, scale: &Scale, server: &Server) -> Ours {
+        let kind = workloads::kind(case.workload).expect("a workload");
+        let changes = json!({ "engine": case.service, "mix": case.mix, "threads": THREADS, "table_size": scale.table_size, "time": format!("{}s", scale.seconds) });
+        let parameters: Map<String, Value> = settings::check_all(kind.settings, changes.as_object().expect("a table")).expect("right");
+        let workload = (kind.open)(&parameters).expect("it opens");
+        let mut ours = Ours { workload, socket: server.socket(), tables: vec!["sbtest1".into()], service: server.name };
+        ours.with_context(|workload, context| workload.prepare(context).map(drop)).expect("it loads");
+        ours
+    }
+
+    fn with_context<T>(&mut self, act: impl FnOnce(&mut dyn Workload, &mut Context) -> T) -> T {
+        let interrupted = AtomicBool::new(false);
+        let mut context = Context {
+            data_folder: PathBuf::new(),
+            server: Some(self.socket.clone()),
+            cache_folder: PathBuf::new(),
+            seed: 1,
+            client_cpus: Vec::new(),
+            interrupted: &interrupted,
+            progress: &mut |_, _| {},
+        };
+        act(&mut *self.workload, &mut context)
+    }
+
+    fn run(&mut self) -> Side {
+        let before = cpu_seconds(UsageWho::RUSAGE_SELF);
+        let outcome = self.with_context(|workload, context| workload.run(context)).expect("it runs");
+        let used = cpu_seconds(UsageWho::RUSAGE_SELF) - before;
+        let figure = |name: &str| outcome.metrics.iter().find(|measured| measured.metric.name == name).expect("a figure").value;
+        Side { transactions_per_second: figure("transactions_per_second"), cpu_seconds_per_transaction: used / figure("transactions") }
+    }
+
+    fn clear(self) {
+        let (program, words) = client(self.service, &self.socket);
+        let sql = format!("DROP TABLE {}", self.tables.join(", "));
+        let flag = if self.service == "postgres" { "-c" } else { "-e" };
+        assert!(Command::new(program).args(words).args([flag, &sql]).output().is_ok_and(|output| output.status.success()), "{sql}");
+    }
+}
+
+fn client(service: &str, socket: &Path) -> (&'static str, Vec<String>) {
+    let folder = socket.parent().expect("a folder").display();
+    match service {
+        "postgres" => ("psql", vec![format!("--host={folder}"), "--username=postgres".into(), "--quiet".into()]),
+        _ => ("mariadb", vec![format!("--socket={}", socket.display()), "--user=root".into(), "sbtest".into()]),
+    }
+}
+
+fn theirs(case: &Case, scale: &Scale, server: &Server) -> Side {
+    let Peer::Sysbench(script) = case.peer;
+    let socket = server.socket();
+    let mut command = Command::new("sysbench");
+    command.args([script, "--tables=1", "--rand-type=uniform"]);
+    command.arg(format!("--threads={THREADS}")).arg(format!("--time={}", scale.seconds)).arg(format!("--table-size={}", scale.table_size));
+    match case.service {
+        "postgres" => command.args(["--db-driver=pgsql", "--pgsql-user=postgres", "--pgsql-db=postgres"])
+            .arg(format!("--pgsql-host={}", socket.parent().expect("a folder").display())),
+        _ => command.args(["--db-driver=mysql", "--mysql-user=root", "--mysql-db=sbtest"])
+            .arg(format!("--mysql-socket={}", socket.display())),
+    };
+    let before = cpu_seconds(UsageWho::RUSAGE_CHILDREN);
+    let output = command.arg("run").output().expect("the package sysbench is installed");
+    let used = cpu_seconds(UsageWho::RUSAGE_CHILDREN) - before;
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "sysbench: {text}{}", String::from_utf8_lossy(&output.stderr));
+    let line = text.lines().find(|line| line.trim_start().starts_with("transactions:")).expect("sysbench counts transactions");
+    let mut words = line.split_whitespace().skip(1);
+    let transactions: f64 = words.next().and_then(|word| word.parse().ok()).expect("a number");
+    let per_second: f64 = words.next().and_then(|word| word.trim_start_matches('(').parse().ok()).expect("a rate");
+    Side { transactions_per_second: per_second, cpu_seconds_per_transaction: used / transactions }
+}
+
+fn cpu_seconds(of: UsageWho) -> f64 {
+    let usage = getrusage(of).expect("a process may ask for its usage");
+    (usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as f64 / 1e6
+}
+
+fn interval(sorted: &[f64]) -> (f64, f64) {
+    let rank = INTERVAL_RANK.min(sorted.len() / 2);
+    (sorted[rank], sorted[sorted.len() - 1 - rank])
+}
+
+fn range(sorted: &[f64]) -> String {
+    format!("{:.3}–{:.3}", interval(sorted).0, interval(sorted).1)
+}
+
+fn sorted(mut values: Vec<f64>) -> Vec<f64> {
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+fn median(sorted: &[f64]) -> f64 {
+    sorted[sorted.len() / 2]
+}
