@@ -2,8 +2,9 @@
 
 # What the filesystems, the checks and the comparisons need beyond Rust, make and a C compiler.
 PACKAGES = e2fsprogs xfsprogs btrfs-progs util-linux
-TEST_PACKAGES = $(PACKAGES) fio chromium
-BENCH_PACKAGES = $(PACKAGES) fio time
+SERVERS = postgresql mariadb-server
+TEST_PACKAGES = $(PACKAGES) $(SERVERS) fio chromium
+BENCH_PACKAGES = $(PACKAGES) $(SERVERS) fio sysbench time
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
@@ -29,6 +30,7 @@ test: packages-test
 bench: packages-bench all
 	cargo bench --locked -p workloads --bench block_io_against_fio
 	cargo bench --locked -p surefoot --bench cost
+	cargo bench --locked -p surefoot --bench database
 
 clean:
 	cargo clean

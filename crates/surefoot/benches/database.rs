@@ -20,7 +20,7 @@ const PAIRS: usize = 9;
 /// The distribution-free interval of a median of 9 ends at the second value from either side (96.1 %).
 const INTERVAL_RANK: usize = 1;
 
-const THREADS: usize = 4;
+const THREADS: usize = 16;
 
 struct Scale {
     pairs: usize,

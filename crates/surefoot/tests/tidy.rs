@@ -10,11 +10,13 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("stats", &[]),
     ("observe", &[]),
     ("storage", &["settings", "observe"]),
-    ("workloads", &["settings", "observe"]),
+    ("wire", &[]),
+    ("services", &["settings", "observe", "wire"]),
+    ("workloads", &["settings", "observe", "wire"]),
     ("ledger", &["observe"]),
     ("report", &["ledger", "observe", "stats", "settings"]),
-    ("lab", &["study", "storage", "workloads", "observe", "ledger", "stats", "settings"]),
-    ("surefoot", &["lab", "study", "storage", "workloads", "observe", "ledger", "stats", "report", "settings"]),
+    ("lab", &["study", "storage", "services", "workloads", "observe", "ledger", "stats", "settings"]),
+    ("surefoot", &["lab", "study", "storage", "services", "workloads", "observe", "ledger", "stats", "report", "settings"]),
 ];
 
 /// A foreign language is spoken in one crate only.

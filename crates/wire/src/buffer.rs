@@ -1,7 +1,11 @@
-//! Bytes from a socket, read in large pieces and looked at in place.
+//! Bytes from a socket, read in large pieces without waiting, and looked at in place.
 
 use crate::Error;
-use std::io::{self, Read};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{MsgFlags, recv};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 
 /// A first read of this size holds the whole answer of any statement of the loads here.
@@ -19,27 +23,32 @@ impl Buffer {
         Buffer { bytes: vec![0; START_BYTES], start: 0, end: 0 }
     }
 
-    /// Waits until `count` bytes are there; they stay until they are consumed.
-    pub fn need(&mut self, stream: &mut UnixStream, count: usize) -> Result<(), Error> {
+    /// Whether `count` bytes are there, after what has come was read; they stay until they are taken.
+    pub fn have(&mut self, stream: &UnixStream, count: usize) -> Result<bool, Error> {
         while self.end - self.start < count {
-            if self.start == self.end {
-                (self.start, self.end) = (0, 0);
-            }
-            if self.bytes.len() - self.start < count {
-                self.bytes.copy_within(self.start..self.end, 0);
-                (self.start, self.end) = (0, self.end - self.start);
-                if self.bytes.len() < count {
-                    self.bytes.resize(count.next_power_of_two(), 0);
-                }
-            }
-            match stream.read(&mut self.bytes[self.end..]) {
+            self.make_room(count);
+            match recv(stream.as_raw_fd(), &mut self.bytes[self.end..], MsgFlags::MSG_DONTWAIT) {
                 Ok(0) => return Err(Error::Lost(io::ErrorKind::UnexpectedEof.into())),
                 Ok(read) => self.end += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Error::Lost(error)),
+                Err(Errno::EAGAIN) => return Ok(false),
+                Err(Errno::EINTR) => {}
+                Err(error) => return Err(Error::Lost(error.into())),
             }
         }
-        Ok(())
+        Ok(true)
+    }
+
+    fn make_room(&mut self, count: usize) {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+        if self.bytes.len() - self.start < count {
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+            if self.bytes.len() < count {
+                self.bytes.resize(count.next_power_of_two(), 0);
+            }
+        }
     }
 
     /// What is there.
@@ -47,10 +56,18 @@ impl Buffer {
         &self.bytes[self.start..self.end]
     }
 
-    /// Takes `count` bytes; they were needed before.
+    /// Takes `count` bytes that are there.
     pub fn take(&mut self, count: usize) -> &[u8] {
         let from = self.start;
         self.start += count;
         &self.bytes[from..self.start]
+    }
+}
+
+/// Waits until more has come.
+pub fn wait(stream: &UnixStream) -> Result<(), Error> {
+    match poll(&mut [PollFd::new(stream.as_fd(), PollFlags::POLLIN)], PollTimeout::NONE) {
+        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Err(error) => Err(Error::Lost(error.into())),
     }
 }

@@ -1,13 +1,15 @@
-//! Database servers by their own wire protocols: blocking, one connection a thread, prepared statements.
+//! Database servers by their own wire protocols, with prepared statements, for loads that wait for many at once.
 //!
-//! A load generator shares the server's processors, so a statement costs one write and (mostly) one read, and rows are
-//! looked at where they lie in the buffer. `services` asks a server for its settings with it; `workloads` drives load.
+//! A load generator shares the server's processors, so a statement costs one write and (mostly) one read, rows are looked at
+//! where they lie in the buffer, and nobody has to wait in a read: a blocking read wakes up for the first piece of an answer
+//! that comes in two. `services` asks a server for its settings with it; `workloads` drives load.
 
 mod buffer;
 pub mod mysql;
 pub mod postgres;
 
 use std::io;
+use std::os::fd::BorrowedFd;
 
 /// A parameter of a prepared statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,17 +95,33 @@ pub trait Connection {
     /// When the server refuses it or the connection is lost.
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error>;
 
-    /// Executes a prepared statement and hands out the first column of each row. Gives the number of changed rows.
+    /// Begins to execute a prepared statement. An embedded database executes it at once, hands out the first column of each
+    /// row and gives the number of changed rows; a server's answer is taken by [`Connection::advance`].
     ///
     /// # Errors
-    /// When the server refuses it or the connection is lost. After a refusal the connection goes on.
-    fn execute(&mut self, statement: Statement, params: &[Param], row: &mut dyn FnMut(Value)) -> Result<u64, Error>;
+    /// When it is refused or the connection is lost. After a refusal the connection goes on.
+    fn start(&mut self, statement: Statement, params: &[Param], row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error>;
 
-    /// Runs plain text: for set-up, never in a load that is measured with prepared statements.
+    /// The same with a statement's text.
     ///
     /// # Errors
-    /// When the server refuses it or the connection is lost.
+    /// As [`Connection::start`].
+    fn start_text(&mut self, sql: &str, row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error>;
+
+    /// Takes what has come of the answer, without waiting. None: more is to come.
+    ///
+    /// # Errors
+    /// As [`Connection::start`].
+    fn advance(&mut self, row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error>;
+
+    /// Runs a statement's text and waits for all columns of all rows: for set-up and checks, not for load.
+    ///
+    /// # Errors
+    /// As [`Connection::start`].
     fn query(&mut self, sql: &str) -> Result<Answer, Error>;
+
+    /// Readable when more of an answer has come; none: embedded.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>>;
 }
 
 /// Why a connection could not do what it was asked.

@@ -4,9 +4,10 @@
 //! Plain text for set-up, the binary protocol for prepared statements; only the first column of a row is handed out. The
 //! user has no password: the socket lies in a trial's own namespace.
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, wait};
 use crate::{Answer, Connection, Error, Param, Statement, Value};
 use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -15,6 +16,9 @@ const CAPABILITIES: u32 = 0x1 | 0x8 | 0x200 | 0x2000 | 0x8000 | 0x8_0000;
 
 /// utf8mb4_general_ci.
 const COLLATION: u8 = 45;
+
+/// A longer packet comes in several; no load here has one.
+const PACKET_BYTES_MAX: usize = 0xff_ffff;
 
 const QUERY: u8 = 0x03;
 const PREPARE: u8 = 0x16;
@@ -33,6 +37,26 @@ pub struct Mysql {
     sequence: u8,
     /// By statement, in order of preparing: the server's id, and whether it knows the types of the parameters.
     prepared: Vec<(u32, bool)>,
+    phase: Phase,
+    /// Whether the answer's rows are binary, as those of prepared statements are.
+    binary: bool,
+}
+
+/// How far an answer has come.
+#[derive(Debug, Clone, Copy)]
+enum Phase {
+    /// OK, an error, or the number of columns.
+    Head,
+    /// Definitions of columns and their EOF.
+    Definitions {
+        left: u64,
+        /// Type of the first column; none: its definition is next.
+        kind: Option<u8>,
+    },
+    /// Rows and their EOF.
+    Rows {
+        kind: u8,
+    },
 }
 
 impl Mysql {
@@ -42,10 +66,13 @@ impl Mysql {
     /// When no server listens, or it refuses the user or the database.
     pub fn connect(socket: &Path, user: &str, database: &str) -> Result<Mysql, Error> {
         let stream = UnixStream::connect(socket).map_err(|error| Error::Connect(socket.display().to_string(), error))?;
-        let mut client = Mysql { stream, input: Buffer::new(), output: Vec::new(), sequence: 0, prepared: Vec::new() };
-        let greeting = client.packet()?;
-        if client.input.take(greeting).first() != Some(&10) {
-            return Err(Error::Protocol("its greeting is not of version 10".into()));
+        let (input, output) = (Buffer::new(), Vec::new());
+        let mut client = Mysql { stream, input, output, sequence: 0, prepared: Vec::new(), phase: Phase::Head, binary: false };
+        let greeting = client.next_packet()?;
+        match greeting.first() {
+            Some(10) => {}
+            Some(0xff) => return Err(refusal(greeting)),
+            _ => return Err(Error::Protocol("its greeting is not of version 10".into())),
         }
         let no_database = if database.is_empty() { 0x8 } else { 0 };
         client.begin();
@@ -61,16 +88,19 @@ impl Mysql {
         }
         zero_ended(&mut client.output, "mysql_native_password");
         client.end()?;
-        let mut length = client.packet()?;
-        while client.input.bytes().first() == Some(&0xfe) {
-            // It wants another method: an empty answer is right for no password there too.
-            client.input.take(length);
-            client.begin();
-            client.end()?;
-            length = client.packet()?;
+        loop {
+            let body = client.next_packet()?;
+            match body.first() {
+                Some(0) => return Ok(client),
+                Some(0xff) => return Err(refusal(body)),
+                // It wants another method: an empty answer is right for no password there too.
+                Some(0xfe) => {
+                    client.begin();
+                    client.end()?;
+                }
+                _ => {}
+            }
         }
-        client.okay(length)?;
-        Ok(client)
     }
 
     /// Starts a packet that answers.
@@ -89,78 +119,51 @@ impl Mysql {
     /// Fills in length and number, and sends.
     fn end(&mut self) -> Result<(), Error> {
         let length = self.output.len() - 4;
-        if length >= 0xff_ffff {
+        if length >= PACKET_BYTES_MAX {
             return Err(Error::Protocol(format!("a packet of {length} bytes is too long to send")));
         }
         self.output[..3].copy_from_slice(&(length as u32).to_le_bytes()[..3]);
         self.output[3] = self.sequence;
+        self.phase = Phase::Head;
         self.stream.write_all(&self.output).map_err(Error::Lost)
     }
 
-    /// The next packet is in the buffer, this long.
-    fn packet(&mut self) -> Result<usize, Error> {
-        self.input.need(&mut self.stream, 4)?;
-        let head = self.input.bytes();
-        let length = u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize;
-        self.sequence = head[3].wrapping_add(1);
-        if length == 0xff_ffff {
-            return Err(Error::Protocol("a row of 16 MiB or more".into()));
-        }
-        self.input.need(&mut self.stream, 4 + length)?;
-        self.input.take(4);
-        Ok(length)
-    }
-
-    /// Takes a packet that is OK or a refusal; gives the rows changed.
-    fn okay(&mut self, length: usize) -> Result<u64, Error> {
-        let body = self.input.take(length);
-        match body.first() {
-            Some(0) => Ok(length_encoded(&body[1..])?.0),
-            Some(0xff) => Err(refusal(body)),
-            _ => Err(Error::Protocol("neither OK nor an error".into())),
-        }
-    }
-
-    /// Reads past column definitions (or parameters) and their EOF; gives the type of the first.
-    fn definitions(&mut self, count: u64) -> Result<u8, Error> {
-        let mut first = VAR_STRING;
-        for index in 0..count {
-            let length = self.packet()?;
-            let body = self.input.take(length);
-            // Six texts, then a length of 12, collation (2), width (4), type.
-            if index == 0 {
-                let mut rest = body;
-                for _ in 0..6 {
-                    rest = text(rest)?.1;
-                }
-                first = *rest.get(7).ok_or_else(short)?;
-            }
-        }
-        if count > 0 {
-            let length = self.packet()?;
-            self.input.take(length);
-        }
-        Ok(first)
-    }
-
-    /// Reads an answer: rows changed, or rows. `row` gets each row's packet and the type of the first column.
-    fn answer(&mut self, row: &mut dyn FnMut(&[u8], u8) -> Result<(), Error>) -> Result<u64, Error> {
-        let length = self.packet()?;
-        if matches!(self.input.bytes().first(), Some(0 | 0xff)) {
-            return self.okay(length);
-        }
-        let (columns, _) = length_encoded(self.input.take(length))?;
-        let kind = self.definitions(columns)?;
-        let mut result = Ok(());
+    /// Waits for the next packet.
+    fn next_packet(&mut self) -> Result<&[u8], Error> {
         loop {
-            let length = self.packet()?;
-            let body = self.input.take(length);
-            match body.first() {
-                Some(0xfe) if length < 9 => return result.map(|()| 0),
-                Some(0xff) => return Err(refusal(body)),
-                _ => result = result.and_then(|()| row(body, kind)),
+            match packet(&mut self.input, &self.stream)? {
+                Some((length, sequence)) => {
+                    self.sequence = sequence.wrapping_add(1);
+                    return Ok(self.input.take(length));
+                }
+                None => wait(&self.stream)?,
             }
         }
+    }
+
+    /// Reads past definitions and their EOF.
+    fn skip_definitions(&mut self, count: u16) -> Result<(), Error> {
+        let packets = if count > 0 { count + 1 } else { 0 };
+        (0..packets).try_for_each(|_| self.next_packet().map(drop))
+    }
+
+    /// Reads the packets that have come. None: the answer has not ended. `row` gets each row and the first column's type.
+    fn packets(&mut self, row: &mut dyn FnMut(&[u8], u8) -> Result<(), Error>) -> Result<Option<u64>, Error> {
+        while let Some((length, _)) = packet(&mut self.input, &self.stream)? {
+            let body = self.input.take(length);
+            match (self.phase, body.first()) {
+                (Phase::Head, Some(0)) => return Ok(Some(length_encoded(&body[1..])?.0)),
+                (Phase::Head | Phase::Rows { .. }, Some(0xff)) => return Err(refusal(body)),
+                (Phase::Head, _) => self.phase = Phase::Definitions { left: length_encoded(body)?.0 + 1, kind: None },
+                (Phase::Definitions { left, kind }, _) => {
+                    let kind = kind.map_or_else(|| column_type(body), Ok)?;
+                    self.phase = if left == 1 { Phase::Rows { kind } } else { Phase::Definitions { left: left - 1, kind: Some(kind) } };
+                }
+                (Phase::Rows { .. }, Some(0xfe)) if length < 9 => return Ok(Some(0)),
+                (Phase::Rows { kind }, _) => row(body, kind)?,
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -169,21 +172,20 @@ impl Connection for Mysql {
         self.command(PREPARE);
         self.output.extend_from_slice(question_marks(sql).as_bytes());
         self.end()?;
-        let length = self.packet()?;
-        let body = self.input.take(length);
+        let body = self.next_packet()?;
         if body.first() == Some(&0xff) {
             return Err(refusal(body));
         }
-        let fixed: &[u8; 9] = body.first_chunk().ok_or_else(short)?;
+        let fixed: [u8; 9] = *body.first_chunk().ok_or_else(short)?;
         let id = u32::from_le_bytes([fixed[1], fixed[2], fixed[3], fixed[4]]);
         let (columns, params) = (u16::from_le_bytes([fixed[5], fixed[6]]), u16::from_le_bytes([fixed[7], fixed[8]]));
-        self.definitions(u64::from(params))?;
-        self.definitions(u64::from(columns))?;
+        self.skip_definitions(params)?;
+        self.skip_definitions(columns)?;
         self.prepared.push((id, false));
         Ok(Statement(self.prepared.len() as u32 - 1))
     }
 
-    fn execute(&mut self, statement: Statement, params: &[Param], row: &mut dyn FnMut(Value)) -> Result<u64, Error> {
+    fn start(&mut self, statement: Statement, params: &[Param], _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error> {
         let (id, types_known) = self.prepared[statement.0 as usize];
         self.command(EXECUTE);
         self.output.extend_from_slice(&id.to_le_bytes());
@@ -203,24 +205,73 @@ impl Connection for Mysql {
             }
             self.prepared[statement.0 as usize].1 = true;
         }
-        self.end()?;
-        self.answer(&mut |body, kind| {
-            row(binary_first(body, kind)?);
+        self.binary = true;
+        self.end().map(|()| None)
+    }
+
+    fn start_text(&mut self, sql: &str, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error> {
+        self.command(QUERY);
+        self.output.extend_from_slice(sql.as_bytes());
+        self.binary = false;
+        self.end().map(|()| None)
+    }
+
+    fn advance(&mut self, row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error> {
+        let binary = self.binary;
+        self.packets(&mut |body, kind| {
+            row(if binary { binary_first(body, kind)? } else { text_first(body)? });
             Ok(())
         })
     }
 
     fn query(&mut self, sql: &str) -> Result<Answer, Error> {
-        self.command(QUERY);
-        self.output.extend_from_slice(sql.as_bytes());
-        self.end()?;
+        self.start_text(sql, &mut |_| {})?;
         let mut rows = Vec::new();
-        let changed = self.answer(&mut |body, _| {
-            rows.push(text_columns(body)?);
-            Ok(())
-        })?;
-        Ok(Answer { rows, changed })
+        loop {
+            let changed = self.packets(&mut |body, _| {
+                rows.push(text_columns(body)?);
+                Ok(())
+            })?;
+            match changed {
+                Some(changed) => return Ok(Answer { rows, changed }),
+                None => wait(&self.stream)?,
+            }
+        }
     }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.stream.as_fd())
+    }
+}
+
+/// The next packet's length and number, when all of it has come; its body is then to be taken.
+fn packet(input: &mut Buffer, stream: &UnixStream) -> Result<Option<(usize, u8)>, Error> {
+    if !input.have(stream, 4)? {
+        return Ok(None);
+    }
+    let head = input.bytes();
+    let (length, sequence) = (u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize, head[3]);
+    if length == PACKET_BYTES_MAX {
+        return Err(Error::Protocol("a row of 16 MiB or more".into()));
+    }
+    if !input.have(stream, 4 + length)? {
+        return Ok(None);
+    }
+    input.take(4);
+    Ok(Some((length, sequence)))
+}
+
+/// Of a column's definition: six texts, then a length of 12, collation (2), width (4), type.
+fn column_type(body: &[u8]) -> Result<u8, Error> {
+    let mut rest = body;
+    for _ in 0..6 {
+        rest = text(rest)?.1;
+    }
+    rest.get(7).copied().ok_or_else(short)
+}
+
+fn text_first(body: &[u8]) -> Result<Value<'_>, Error> {
+    if body.first() == Some(&0xfb) { Ok(Value::Null) } else { Ok(Value::Text(text(body)?.0)) }
 }
 
 /// `$1` is `?` here; each parameter stands once and in order.

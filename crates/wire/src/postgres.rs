@@ -3,9 +3,10 @@
 //! Parameters go as text, results come as text; only the first column of a row is handed out. Authentication is `trust`:
 //! the socket lies in a trial's own namespace.
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, wait};
 use crate::{Answer, Connection, Error, Param, Statement, Value};
 use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -18,6 +19,18 @@ pub struct Postgres {
     input: Buffer,
     output: Vec<u8>,
     prepared: u32,
+    /// Of the answer that is being read.
+    changed: u64,
+    refusal: Option<Error>,
+}
+
+/// Where an answer ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The server is ready for the next statement.
+    Ready,
+    /// It waits for rows of a COPY.
+    Copy,
 }
 
 impl Postgres {
@@ -27,7 +40,8 @@ impl Postgres {
     /// When no server listens, or it refuses the user or the database.
     pub fn connect(socket: &Path, user: &str, database: &str) -> Result<Postgres, Error> {
         let stream = UnixStream::connect(socket).map_err(|error| Error::Connect(socket.display().to_string(), error))?;
-        let mut client = Postgres { stream, input: Buffer::new(), output: Vec::new(), prepared: 0 };
+        let mut client =
+            Postgres { stream, input: Buffer::new(), output: Vec::new(), prepared: 0, changed: 0, refusal: None };
         let mut body = PROTOCOL.to_be_bytes().to_vec();
         for word in ["user", user, "database", database, "application_name", "surefoot", "client_encoding", "UTF8", ""] {
             body.extend_from_slice(word.as_bytes());
@@ -36,7 +50,7 @@ impl Postgres {
         client.output.extend_from_slice(&(body.len() as i32 + 4).to_be_bytes());
         client.output.extend_from_slice(&body);
         client.send()?;
-        client.until_ready(&mut |_, _| Ok(()))?;
+        client.to_end(&mut |_, _| Ok(()))?;
         Ok(client)
     }
 
@@ -47,25 +61,17 @@ impl Postgres {
     pub fn copy_in(&mut self, sql: &str, mut rows: impl FnMut(&mut Vec<u8>) -> bool) -> Result<(), Error> {
         self.message(b'Q', |body| text(body, sql));
         self.send()?;
-        // CopyInResponse; a refusal comes with ReadyForQuery behind it.
-        let (kind, length) = self.header()?;
-        if kind == b'E' {
-            let error = refusal(self.input.take(length));
-            self.until_ready(&mut |_, _| Ok(()))?;
-            return Err(error);
+        if self.to_end(&mut |_, _| Ok(()))? == End::Ready {
+            return Err(Error::Protocol("it did not ask for the rows of a COPY".into()));
         }
-        self.input.take(length);
-        loop {
-            let mut more = true;
+        let mut more = true;
+        while more {
             self.message(b'd', |body| more = rows(body));
             self.send()?;
-            if !more {
-                break;
-            }
         }
         self.message(b'c', |_| {});
         self.send()?;
-        self.until_ready(&mut |_, _| Ok(()))
+        self.to_end(&mut |_, _| Ok(())).map(drop)
     }
 
     /// Appends a message: its kind, its length, its body.
@@ -84,32 +90,44 @@ impl Postgres {
         sent
     }
 
-    /// The next message's kind; its body is in the buffer, this long.
-    fn header(&mut self) -> Result<(u8, usize), Error> {
-        self.input.need(&mut self.stream, 5)?;
-        let head = self.input.bytes();
-        let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
-        let kind = head[0];
-        let body = length.checked_sub(4).ok_or_else(|| Error::Protocol(format!("a message of {length} bytes")))?;
-        self.input.need(&mut self.stream, 5 + body)?;
-        self.input.take(5);
-        Ok((kind, body))
-    }
-
-    /// Reads messages until the server is ready again. The first refusal is the result.
-    fn until_ready(&mut self, see: &mut dyn FnMut(u8, &[u8]) -> Result<(), Error>) -> Result<(), Error> {
-        let mut result = Ok(());
-        loop {
-            let (kind, length) = self.header()?;
-            let body = self.input.take(length);
+    /// Reads the messages that have come. None: the answer has not ended. The first refusal is its result.
+    fn messages(&mut self, see: &mut dyn FnMut(u8, &[u8]) -> Result<(), Error>) -> Result<Option<End>, Error> {
+        while self.input.have(&self.stream, 5)? {
+            let head = self.input.bytes();
+            let (kind, length) = (head[0], u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize);
+            if length < 4 {
+                return Err(Error::Protocol(format!("a message of {length} bytes")));
+            }
+            if !self.input.have(&self.stream, 1 + length)? {
+                break;
+            }
+            let body = &self.input.take(1 + length)[5..];
             let seen = match kind {
-                b'Z' => return result,
+                b'Z' => return self.refusal.take().map_or(Ok(Some(End::Ready)), Err),
+                b'G' => return Ok(Some(End::Copy)),
                 b'E' if is_fatal(body) => return Err(refusal(body)),
                 b'E' => Err(refusal(body)),
                 b'R' if body != [0, 0, 0, 0] => return Err(Error::Protocol("it asks for a password; `trust` is expected".into())),
+                b'C' => {
+                    self.changed = count(body);
+                    Ok(())
+                }
                 _ => see(kind, body),
             };
-            result = result.and(seen);
+            if let Err(error) = seen {
+                self.refusal.get_or_insert(error);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits for the end of the answer.
+    fn to_end(&mut self, see: &mut dyn FnMut(u8, &[u8]) -> Result<(), Error>) -> Result<End, Error> {
+        loop {
+            match self.messages(see)? {
+                Some(end) => return Ok(end),
+                None => wait(&self.stream)?,
+            }
         }
     }
 }
@@ -125,51 +143,57 @@ impl Connection for Postgres {
         });
         self.message(b'S', |_| {});
         self.send()?;
-        self.until_ready(&mut |_, _| Ok(()))?;
+        self.to_end(&mut |_, _| Ok(()))?;
         Ok(Statement(number))
     }
 
-    fn execute(&mut self, statement: Statement, params: &[Param], row: &mut dyn FnMut(Value)) -> Result<u64, Error> {
+    fn start(&mut self, statement: Statement, params: &[Param], _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error> {
         self.message(b'B', |body| {
-            body.push(0);
-            body.push(b's');
+            body.extend_from_slice(&[0, b's']);
             integer(body, i64::from(statement.0));
-            body.push(0);
-            body.extend_from_slice(&0i16.to_be_bytes());
+            body.extend_from_slice(&[0, 0, 0]);
             body.extend_from_slice(&(params.len() as i16).to_be_bytes());
             for param in params {
                 parameter(body, param);
             }
             body.extend_from_slice(&0i16.to_be_bytes());
         });
-        // Portal "", all rows; then Sync.
+        // Execute: portal "", all rows. Then Sync.
         self.output.extend_from_slice(&[b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0, b'S', 0, 0, 0, 4]);
-        self.send()?;
-        let mut changed = 0;
-        self.until_ready(&mut |kind, body| {
-            match kind {
-                b'D' => row(first_column(body)?),
-                b'C' => changed = count(body),
-                _ => {}
+        self.changed = 0;
+        self.send().map(|()| None)
+    }
+
+    fn start_text(&mut self, sql: &str, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error> {
+        self.message(b'Q', |body| text(body, sql));
+        self.changed = 0;
+        self.send().map(|()| None)
+    }
+
+    fn advance(&mut self, row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error> {
+        let end = self.messages(&mut |kind, body| {
+            if kind == b'D' {
+                row(first_column(body)?);
             }
             Ok(())
         })?;
-        Ok(changed)
+        Ok(end.map(|_| self.changed))
     }
 
     fn query(&mut self, sql: &str) -> Result<Answer, Error> {
-        self.message(b'Q', |body| text(body, sql));
-        self.send()?;
-        let mut answer = Answer::default();
-        self.until_ready(&mut |kind, body| {
-            match kind {
-                b'D' => answer.rows.push(columns(body)?),
-                b'C' => answer.changed = count(body),
-                _ => {}
+        self.start_text(sql, &mut |_| {})?;
+        let mut rows = Vec::new();
+        self.to_end(&mut |kind, body| {
+            if kind == b'D' {
+                rows.push(columns(body)?);
             }
             Ok(())
         })?;
-        Ok(answer)
+        Ok(Answer { rows, changed: self.changed })
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.stream.as_fd())
     }
 }
 

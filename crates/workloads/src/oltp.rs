@@ -1,12 +1,13 @@
 //! `oltp`: sysbench's transaction mix on an embedded or served database, by our own driver.
 //!
 //! Statements, tables and distributions are those of sysbench 0.4 and 1.0 (`rows_like` says whose rows); `mix.rs` has the
-//! transaction, `keys.rs` the distributions, `session.rs` runs them on any database of `crate::sql`.
+//! transaction, `keys.rs` the distributions, `client.rs` runs them on any database of `crate::sql`.
 
+mod client;
 mod drive;
 mod keys;
 mod mix;
-mod session;
+mod statement;
 
 pub use drive::{DriverCost, driver_cost};
 
@@ -46,7 +47,8 @@ const SETTINGS: &[Setting] = &[
     Setting { name: "tables", kind: Is::Integer { min: 1, max: 1000 }, default: Some("1"), help: "Tables; each transaction takes one of them." },
     Setting { name: "table_size", kind: Is::Integer { min: 200, max: 1_000_000_000 }, default: Some("100000"), help: "Rows of each table." },
     Setting { name: "id_range", kind: Is::Integer { min: 200, max: 1_000_000_000 }, default: None, help: "Rows that the run touches, from id 1. Default: the whole table. A well-known comparison of 2005 loaded 200,000 rows and touched 10,000: table_size = 200000 with id_range = 10000 is that study to the letter." },
-    Setting { name: "threads", kind: Is::Integer { min: 1, max: 1024 }, default: Some("1"), help: "Threads, each with a connection of its own, as fast as they can (closed loop)." },
+    Setting { name: "threads", kind: Is::Integer { min: 1, max: 1024 }, default: Some("1"), help: "Connections, each with one transaction at a time (sysbench's threads)." },
+    Setting { name: "driver_threads", kind: Is::Integer { min: 1, max: 64 }, default: Some("2"), help: "Threads of the load generator for a server's connections; one waits for many. An embedded engine has one for each connection." },
     Setting { name: "distribution", kind: Is::Choice(&["uniform", "gaussian", "special-1.0", "special-0.4", "pareto", "zipf"]), default: Some("uniform"), help: "How ids are drawn. `special` sends three of four draws to a hot 1 % in the middle; 1.0 and 0.4 differ in its width." },
     Setting { name: "range_size", kind: Is::Integer { min: 1, max: 100_000 }, default: Some("100"), help: "Rows of a range query." },
     Setting { name: "time", kind: Is::Seconds { min: 0.0, max: 1e6 }, default: Some("10s"), help: "Length of a run; 0s: until `transactions` are done." },
@@ -104,6 +106,7 @@ pub struct Parameters {
     table_size: u64,
     id_range: Option<u64>,
     threads: usize,
+    driver_threads: usize,
     distribution: Distribution,
     range_size: u64,
     #[serde(rename = "time")]

@@ -49,14 +49,10 @@ pub struct Column {
 pub enum ColumnKind {
     /// A primary key that the database numbers itself when none is given.
     Identity,
-    /// A primary key that is always given.
-    Key,
     /// A number that is not NULL.
     Integer,
     /// Text of a fixed width, not NULL.
     Text(u32),
-    /// A moment that may be NULL.
-    Timestamp,
 }
 
 /// What a database counts itself, since it was made.

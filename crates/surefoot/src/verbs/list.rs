@@ -15,7 +15,7 @@ pub fn run(args: &ListArgs) -> Result<Status, Failure> {
         return Ok(Status::Answered);
     }
     let text = match args.what.as_deref() {
-        None => ["studies", "workloads", "filesystems", "devices"].map(|name| list(name).unwrap_or_default()).join("\n"),
+        None => ["studies", "workloads", "services", "filesystems", "devices"].map(|name| list(name).unwrap_or_default()).join("\n"),
         Some(what) => list(what).or_else(|| explain(what)).ok_or_else(|| unknown(what))?,
     };
     print!("{text}");
@@ -26,6 +26,7 @@ fn list(what: &str) -> Option<String> {
     let rows: Vec<(String, String)> = match what {
         "studies" => STUDIES.iter().map(|(name, text)| ((*name).into(), question(text))).collect(),
         "workloads" => workloads::kinds().iter().map(|kind| (kind.name.into(), kind.summary.into())).collect(),
+        "services" => services::kinds().iter().map(|kind| (kind.name.into(), kind.summary.into())).collect(),
         "filesystems" => storage::filesystems()
             .iter()
             .map(|row| {
@@ -63,6 +64,10 @@ fn explain(what: &str) -> Option<String> {
         let settings = table(kind.settings);
         return Some(format!("{}: {}\n\n{}\nsettings of [workload.{}]:\n{settings}", kind.name, kind.summary, kind.example, kind.name));
     }
+    if let Some(kind) = services::kind(what) {
+        let settings = table(kind.settings);
+        return Some(format!("{}: {}\n\n{}\nsettings of [service.{}]:\n{settings}", kind.name, kind.summary, kind.example, kind.name));
+    }
     let row = storage::filesystems().iter().find(|row| row.name == what)?;
     let mut out = format!("{}: made by {} (Debian package {}), checked by {}\n", row.name, row.mkfs, row.package, row.check);
     for preset in row.presets() {
@@ -95,7 +100,8 @@ fn all_as_json() -> serde_json::Value {
         .map(|row| json!({ "name": row.name, "mkfs": row.mkfs, "package": row.package, "missing": row.missing().iter().map(|m| &m.what).collect::<Vec<_>>() }))
         .collect();
     let devices: Vec<_> = DEVICES.iter().map(|(name, help)| json!({ "name": name, "summary": help })).collect();
-    json!({ "studies": studies, "workloads": workloads, "filesystems": filesystems, "devices": devices })
+    let services: Vec<_> = services::kinds().iter().map(|kind| json!({ "name": kind.name, "summary": kind.summary })).collect();
+    json!({ "studies": studies, "workloads": workloads, "services": services, "filesystems": filesystems, "devices": devices })
 }
 
 fn unknown(what: &str) -> Failure {
@@ -103,8 +109,9 @@ fn unknown(what: &str) -> Failure {
         .iter()
         .map(|(name, _)| *name)
         .chain(workloads::kinds().iter().map(|kind| kind.name))
+        .chain(services::kinds().iter().map(|kind| kind.name))
         .chain(storage::filesystems().iter().map(|row| row.name))
-        .chain(["studies", "workloads", "filesystems", "devices", "storage"]);
+        .chain(["studies", "workloads", "services", "filesystems", "devices", "storage"]);
     let hint = match settings::nearest_name(what, names) {
         Some(name) => format!("did you mean `{name}`?"),
         None => "`surefoot list` shows everything".into(),

@@ -4,5 +4,6 @@
 mod bad_studies;
 mod faults;
 mod harness;
+mod servers;
 mod studies;
 mod verbs;

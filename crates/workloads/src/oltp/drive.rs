@@ -1,18 +1,29 @@
-//! The driver: threads in a closed or open loop, a histogram each, figures once they are all done.
+//! The driver: few threads that wait for many connections at once, in a closed or open loop; figures once all are done.
+//!
+//! A thread sends a connection's next statement and goes on with another's answer, so a load of many connections costs few
+//! context switches. An embedded database does its work in the thread, so there each connection has a thread of its own.
 
+use super::client::{Client, Progress, Statements};
 use super::mix::{Mix, Transaction, Written};
-use super::session::{Executed, Session, SqlSession, Statements};
 use super::{METRICS, Parameters};
-use crate::sql::{Database, Place, Pragmas, Sqlite};
+use crate::sql::{Database, Place, Pragmas, Sqlite, service_of};
 use crate::ticker::Ticker;
 use crate::workload::{Context, Error, Outcome};
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use observe::latency::Latency;
 use observe::metric::Measured;
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::os::fd::AsFd;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 use wire::Conflict;
+
+/// While it waits, a thread looks this often whether it is to stop.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Of a single-threaded run, so many last writes are read back at the end.
 const LAST_WRITES: usize = 128;
@@ -25,17 +36,17 @@ struct Shared<'a> {
     parameters: &'a Parameters,
     interrupted: &'a AtomicBool,
     stop: AtomicBool,
-
     /// Transactions handed out, when they are limited.
     taken: AtomicU64,
+    /// Transactions that the open loop has given a time.
+    scheduled: AtomicU64,
     committed: AtomicU64,
     error: Mutex<Option<Error>>,
 }
 
-/// What one thread counted.
+/// What one connection counted.
 #[derive(Default)]
 struct Counted {
-    latency: Latency,
     committed: u64,
     conflicts: Conflicts,
     /// Tried again, or given up when `retry` is off.
@@ -82,33 +93,230 @@ pub struct Driven {
 /// Runs the load once; `run` tells runs of a trial apart.
 pub fn drive(parameters: &Parameters, database: &dyn Database, context: &mut Context, run: u64) -> Result<Driven, Error> {
     let place = Place::of(context);
+    let threads = match service_of(&parameters.engine) {
+        Some(_) => parameters.driver_threads.min(parameters.threads),
+        None => parameters.threads,
+    };
     // Connecting and preparing is no part of the window.
-    let ended = Mutex::new(Vec::new());
     let shared = Shared::new(parameters, context.interrupted);
     let (seed, progress) = (context.seed, &mut *context.progress);
-    let barrier = std::sync::Barrier::new(parameters.threads + 1);
-    let (counted, rates, seconds) = std::thread::scope(|scope| {
-        for thread in 0..parameters.threads {
-            let (shared, ended, barrier, place) = (&shared, &ended, &barrier, &place);
-            let mix = Mix::new(parameters, seed, run, thread as u64);
+    let barrier = std::sync::Barrier::new(threads + 1);
+    let (drivers, rates, seconds) = std::thread::scope(|scope| {
+        let start = |thread: usize| {
+            let (shared, barrier, place) = (&shared, &barrier, &place);
             scope.spawn(move || {
-                let session = SqlSession::connect(database, place, parameters);
+                let lines = (thread..parameters.threads).step_by(threads).map(|number| {
+                    let mix = Mix::new(parameters, seed, run, number as u64);
+                    Client::connect(database, place, parameters).map(|client| Line::new(client, mix))
+                });
+                let driver = lines.collect::<Result<Vec<Line>, Error>>().and_then(|lines| Driver::new(shared, lines));
                 barrier.wait();
-                match session.and_then(|mut session| shared.run(&mut session, mix, thread)) {
-                    Ok(counted) => ended.lock().expect("no thread panics with it").push(counted),
-                    Err(error) => shared.fail(error),
-                }
-            });
-        }
+                driver.and_then(Driver::run).map_err(|error| shared.fail(error)).ok()
+            })
+        };
+        let running: Vec<_> = (0..threads).map(start).collect();
         barrier.wait();
         let started = Instant::now();
-        let rates = shared.watch(started, parameters.threads, &ended, progress);
-        (std::mem::take(&mut *ended.lock().expect("no thread panics with it")), rates, started.elapsed().as_secs_f64())
+        let rates = shared.watch(started, &|| running.iter().all(ScopedJoinHandle::is_finished), progress);
+        let seconds = started.elapsed().as_secs_f64();
+        let ended: Vec<Ended> = running.into_iter().filter_map(|thread| thread.join().expect("a driver does not panic")).collect();
+        (ended, rates, seconds)
     });
     if let Some(error) = shared.error.into_inner().expect("no thread panics with it") {
         return Err(error);
     }
-    Ok(driven(&counted, rates, seconds))
+    let mut latency = Latency::default();
+    let mut counted = Vec::new();
+    for (of_thread, of_lines) in drivers {
+        latency.merge(&of_thread);
+        counted.extend(of_lines);
+    }
+    Ok(driven(&counted, latency, rates, seconds))
+}
+
+/// What a thread of the load leaves: its latencies, and the counts of its connections.
+type Ended = (Latency, Vec<Counted>);
+
+/// A connection with its stream of transactions.
+struct Line {
+    client: Client,
+    mix: Mix,
+    /// When the open loop wants the transaction under way to have started.
+    intended: Option<Instant>,
+    began: Instant,
+    counted: Counted,
+}
+
+impl Line {
+    fn new(client: Client, mix: Mix) -> Line {
+        Line { client, mix, intended: None, began: Instant::now(), counted: Counted::default() }
+    }
+}
+
+/// What a line does next.
+enum Next {
+    /// Its transaction waits for the database.
+    Waits,
+    /// It begins again at this moment.
+    At(Instant),
+    /// It is done.
+    Ended,
+}
+
+/// One thread of the load.
+struct Driver<'a> {
+    shared: &'a Shared<'a>,
+    lines: Vec<Line>,
+    epoll: Epoll,
+    started: Instant,
+    deadline: Option<Instant>,
+    latency: Latency,
+}
+
+impl<'a> Driver<'a> {
+    fn new(shared: &'a Shared<'a>, lines: Vec<Line>) -> Result<Driver<'a>, Error> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).and_then(|epoll| {
+            for (index, line) in lines.iter().enumerate() {
+                if let Some(descriptor) = line.client.descriptor() {
+                    epoll.add(descriptor, EpollEvent::new(EpollFlags::EPOLLIN, index as u64))?;
+                }
+            }
+            Ok(epoll)
+        });
+        let epoll = epoll.map_err(|error| Error::file("wait for answers by", "epoll".as_ref(), error.into()))?;
+        let started = Instant::now();
+        Ok(Driver { shared, lines, epoll, started, deadline: None, latency: Latency::default() })
+    }
+
+    /// Runs the lines to their ends; gives the latencies of all and the counts of each.
+    fn run(mut self) -> Result<Ended, Error> {
+        self.started = Instant::now();
+        let seconds = self.shared.parameters.time_seconds;
+        self.deadline = (seconds > 0.0).then(|| self.started + Duration::from_secs_f64(seconds));
+        let mut due: BinaryHeap<Reverse<(Instant, usize)>> = BinaryHeap::new();
+        for index in 0..self.lines.len() {
+            if let Some(at) = self.next_start(index) {
+                due.push(Reverse((at, index)));
+            }
+        }
+        let mut waiting = 0;
+        let mut events = vec![EpollEvent::empty(); self.lines.len().max(1)];
+        loop {
+            while let Some(Reverse((_, index))) = due.peek().copied().filter(|due| due.0.0 <= Instant::now()) {
+                due.pop();
+                self.draw(index);
+                match self.go_on(index)? {
+                    Next::Waits => waiting += 1,
+                    Next::At(at) => due.push(Reverse((at, index))),
+                    Next::Ended => {}
+                }
+            }
+            if waiting == 0 && due.is_empty() || self.shared.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            for index in self.wait(due.peek().map(|due| due.0.0), &mut events)? {
+                match self.go_on(index)? {
+                    Next::Waits => {}
+                    Next::At(at) => {
+                        waiting -= 1;
+                        due.push(Reverse((at, index)));
+                    }
+                    Next::Ended => waiting -= 1,
+                }
+            }
+        }
+        let counted = self.lines.into_iter().map(|line| {
+            let (statements, rows_added) = (line.client.statements, line.client.rows_added);
+            Counted { statements, rows_added, ..line.counted }
+        });
+        Ok((self.latency, counted.collect()))
+    }
+
+    /// Lines whose answers have come, after waiting for some, but not beyond the moment when the next is due.
+    fn wait(&self, due: Option<Instant>, events: &mut [EpollEvent]) -> Result<Vec<usize>, Error> {
+        let waited = match due {
+            None => self.epoll.wait(events, EpollTimeout::from(LOOK.as_millis() as u8)),
+            // Its own time-out is in milliseconds, too coarse for a schedule.
+            Some(due) => {
+                let until = due.saturating_duration_since(Instant::now()).min(LOOK);
+                let mut ready = [PollFd::new(self.epoll.0.as_fd(), PollFlags::POLLIN)];
+                ppoll(&mut ready, Some(until.into()), None).and_then(|_| self.epoll.wait(events, EpollTimeout::ZERO))
+            }
+        };
+        let count = match waited {
+            Ok(count) => count,
+            Err(nix::errno::Errno::EINTR) => 0,
+            Err(error) => return Err(Error::file("wait for answers by", "epoll".as_ref(), error.into())),
+        };
+        Ok(events[..count].iter().map(|event| event.data() as usize).collect())
+    }
+
+    /// When a line's next transaction is to start; none: it has done all of its own.
+    fn next_start(&mut self, index: usize) -> Option<Instant> {
+        let (shared, now) = (self.shared, Instant::now());
+        let limit = shared.parameters.transactions;
+        if shared.stop.load(Ordering::Relaxed) || limit > 0 && shared.taken.fetch_add(1, Ordering::Relaxed) >= limit {
+            return None;
+        }
+        let line = &mut self.lines[index];
+        line.intended = shared.intended(self.started);
+        let think = Duration::from_secs_f64(if line.counted.committed > 0 { shared.parameters.think_time_seconds } else { 0.0 });
+        let at = line.intended.unwrap_or(now).max(now + think);
+        // What is due after the end is no part of the run.
+        if self.deadline.is_some_and(|deadline| at >= deadline) { None } else { Some(at) }
+    }
+
+    /// Begins a line's next transaction.
+    fn draw(&mut self, index: usize) {
+        let line = &mut self.lines[index];
+        line.mix.draw(&mut line.client.transaction);
+        line.began = Instant::now();
+        line.counted.late += u64::from(line.intended.is_some_and(|intended| line.began > intended + LATE));
+    }
+
+    /// Goes on with a line's transaction, and with the ones after it as long as they need not wait.
+    fn go_on(&mut self, index: usize) -> Result<Next, Error> {
+        loop {
+            let line = &mut self.lines[index];
+            match line.client.advance()? {
+                Progress::Waiting => return Ok(Next::Waits),
+                Progress::Committed => self.committed(index),
+                Progress::Conflict(conflict) => {
+                    line.counted.conflicts.add(conflict);
+                    if self.shared.parameters.retry {
+                        line.counted.retries += 1;
+                        if self.shared.interrupted.load(Ordering::Relaxed) {
+                            return Err(Error::Interrupted);
+                        }
+                        continue;
+                    }
+                    line.counted.abandoned += 1;
+                }
+            }
+            match self.next_start(index) {
+                None => return Ok(Next::Ended),
+                Some(at) if at > Instant::now() => return Ok(Next::At(at)),
+                Some(_) => self.draw(index),
+            }
+        }
+    }
+
+    fn committed(&mut self, index: usize) {
+        let (line, parameters) = (&mut self.lines[index], self.shared.parameters);
+        let (ended, transaction) = (Instant::now(), &line.client.transaction);
+        // In an open loop the user waits from when the transaction should have begun.
+        self.latency.record(ended - line.intended.unwrap_or(line.began));
+        line.counted.busy_seconds += (ended - line.began).as_secs_f64();
+        line.counted.committed += 1;
+        self.shared.committed.fetch_add(1, Ordering::Relaxed);
+        if parameters.mix.writes() {
+            let texts = transaction.new_c.len() + transaction.row.c.len() + transaction.row.pad.len();
+            line.counted.bytes += 8 + 16 + texts as u64;
+        }
+        if parameters.threads == 1 {
+            remember(&mut line.counted.last, transaction);
+        }
+    }
 }
 
 impl Shared<'_> {
@@ -118,94 +326,29 @@ impl Shared<'_> {
             interrupted,
             stop: AtomicBool::new(false),
             taken: AtomicU64::new(0),
+            scheduled: AtomicU64::new(0),
             committed: AtomicU64::new(0),
             error: Mutex::new(None),
         }
     }
 
-    fn run(&self, session: &mut dyn Session, mut mix: Mix, thread: usize) -> Result<Counted, Error> {
-        let single = self.parameters.threads == 1;
-        let limit = self.parameters.transactions;
-        let started = Instant::now();
-        let deadline =
-            (self.parameters.time_seconds > 0.0).then(|| started + Duration::from_secs_f64(self.parameters.time_seconds));
-        let mut counted = Counted::default();
-        let mut transaction = Transaction::default();
-        let mut number = thread as u64;
-        while !self.stop.load(Ordering::Relaxed) {
-            if limit > 0 && self.taken.fetch_add(1, Ordering::Relaxed) >= limit {
-                break;
-            }
-            mix.draw(&mut transaction);
-            let intended = self.intended(started, number);
-            number += self.parameters.threads as u64;
-            // What is due after the end is no part of the run.
-            if deadline.is_some_and(|deadline| intended.unwrap_or_else(Instant::now) >= deadline) {
-                break;
-            }
-            let began = self.wait_for(intended, &mut counted);
-            if self.execute(session, &transaction, &mut counted)? {
-                let ended = Instant::now();
-                // In an open loop the user waits from when the transaction should have begun.
-                counted.latency.record(ended - intended.unwrap_or(began));
-                counted.busy_seconds += (ended - began).as_secs_f64();
-                counted.committed += 1;
-                self.committed.fetch_add(1, Ordering::Relaxed);
-                if self.parameters.mix.writes() {
-                    counted.bytes += 8 + (transaction.new_c.len() + transaction.row.c.len() + transaction.row.pad.len() + 16) as u64;
-                }
-                if single {
-                    remember(&mut counted.last, &transaction);
-                }
-            }
-            if self.parameters.think_time_seconds > 0.0 {
-                std::thread::sleep(Duration::from_secs_f64(self.parameters.think_time_seconds));
-            }
+    /// When the open loop wants the next transaction to start, whichever connection has it; none: a closed loop.
+    fn intended(&self, started: Instant) -> Option<Instant> {
+        if self.parameters.rate == 0.0 {
+            return None;
         }
-        (counted.statements, counted.rows_added) = (session.statements(), session.rows_added());
-        Ok(counted)
-    }
-
-    /// When the open loop wants this transaction to start; none: a closed loop.
-    fn intended(&self, started: Instant, number: u64) -> Option<Instant> {
-        (self.parameters.rate > 0.0).then(|| started + Duration::from_secs_f64(number as f64 / self.parameters.rate))
-    }
-
-    fn wait_for(&self, intended: Option<Instant>, counted: &mut Counted) -> Instant {
-        let Some(intended) = intended else { return Instant::now() };
-        while Instant::now() < intended && !self.stop.load(Ordering::Relaxed) {
-            std::thread::sleep((intended - Instant::now().min(intended)).min(Duration::from_millis(100)));
-        }
-        let began = Instant::now();
-        counted.late += u64::from(began > intended + LATE);
-        began
-    }
-
-    /// A transaction that met another is the same transaction, however often it is tried. Whether it was committed.
-    fn execute(&self, session: &mut dyn Session, transaction: &Transaction, counted: &mut Counted) -> Result<bool, Error> {
-        while let Executed::Conflict(conflict) = session.execute(transaction)? {
-            counted.conflicts.add(conflict);
-            if !self.parameters.retry {
-                counted.abandoned += 1;
-                return Ok(false);
-            }
-            counted.retries += 1;
-            if self.interrupted.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted);
-            }
-        }
-        Ok(true)
+        let number = self.scheduled.fetch_add(1, Ordering::Relaxed);
+        Some(started + Duration::from_secs_f64(number as f64 / self.parameters.rate))
     }
 
     /// Says the speed once a second until every thread has ended.
-    fn watch(&self, started: Instant, threads: usize, ended: &Mutex<Vec<Counted>>, progress: &mut dyn FnMut(f64, f64)) -> Vec<f64> {
+    fn watch(&self, started: Instant, have_ended: &dyn Fn() -> bool, progress: &mut dyn FnMut(f64, f64)) -> Vec<f64> {
         let mut ticker = Ticker::start(started);
         loop {
             if self.interrupted.load(Ordering::Relaxed) {
                 self.fail(Error::Interrupted);
             }
-            let failed = self.error.lock().expect("no thread panics with it").is_some();
-            if failed || ended.lock().expect("no thread panics with it").len() == threads {
+            if have_ended() {
                 return ticker.rates();
             }
             let now = Instant::now();
@@ -233,11 +376,7 @@ fn remember(last: &mut VecDeque<Written>, transaction: &Transaction) {
     }
 }
 
-fn driven(counted: &[Counted], rates: Vec<f64>, seconds: f64) -> Driven {
-    let mut latency = Latency::default();
-    for one in counted {
-        latency.merge(&one.latency);
-    }
+fn driven(counted: &[Counted], latency: Latency, rates: Vec<f64>, seconds: f64) -> Driven {
     let sum = |of: fn(&Counted) -> u64| counted.iter().map(of).sum::<u64>() as f64;
     let committed = sum(|one| one.committed);
     let (reads, writes, others) = (sum(|one| one.statements.reads), sum(|one| one.statements.writes), sum(|one| one.statements.others));
@@ -299,13 +438,13 @@ fn mean_and_stddev(counted: &[Counted], of: fn(&Counted) -> f64) -> (f64, f64) {
 /// CPU time of the driver itself beside that of the whole.
 #[derive(Debug, Clone, Copy)]
 pub struct DriverCost {
-    /// Drawing, timing and counting, with an engine that does nothing.
+    /// Drawing, timing and counting, with transactions of no statements.
     pub driver_seconds_per_transaction: f64,
     /// The same with SQLite, in its own thread's CPU time.
     pub whole_seconds_per_transaction: f64,
 }
 
-/// Measures what the driver costs for each transaction, single-threaded, SQLite beside an engine that does nothing.
+/// Measures what the driver costs for each transaction, single-threaded, SQLite beside transactions of no statements.
 ///
 /// # Errors
 /// When SQLite fails.
@@ -317,35 +456,18 @@ pub fn driver_cost(folder: &std::path::Path, transactions: u64) -> Result<Driver
     let place = Place { data_folder: folder.into(), server: None };
     let database = Sqlite(Pragmas::from(&parameters));
     super::load(&database, &place, &parameters, 1)?;
-    let mut session = SqlSession::connect(&database, &place, &parameters)?;
-    let cost = |session: &mut dyn Session| -> Result<f64, Error> {
+    let cost = |client: Client| -> Result<f64, Error> {
         let shared = Shared::new(&parameters, &interrupted);
+        let driver = Driver::new(&shared, vec![Line::new(client, Mix::new(&parameters, 1, 1, 0))])?;
         let before = thread_cpu_seconds();
-        shared.run(session, Mix::new(&parameters, 1, 1, 0), 0)?;
+        driver.run()?;
         Ok((thread_cpu_seconds() - before) / transactions as f64)
     };
+    let idle = Client::with(database.connect(&place)?, "sqlite", parameters.rows_like, Vec::new());
     Ok(DriverCost {
-        whole_seconds_per_transaction: cost(&mut session)?,
-        driver_seconds_per_transaction: cost(&mut Nothing)?,
+        whole_seconds_per_transaction: cost(Client::connect(&database, &place, &parameters)?)?,
+        driver_seconds_per_transaction: cost(idle)?,
     })
-}
-
-/// An engine that commits at once.
-struct Nothing;
-
-impl Session for Nothing {
-    fn execute(&mut self, transaction: &Transaction) -> Result<Executed, Error> {
-        std::hint::black_box(transaction);
-        Ok(Executed::Committed)
-    }
-
-    fn statements(&self) -> Statements {
-        Statements::default()
-    }
-
-    fn rows_added(&self) -> i64 {
-        0
-    }
 }
 
 fn thread_cpu_seconds() -> f64 {

@@ -119,3 +119,26 @@ fn durability_follows_sqlites_own_words() {
     assert_eq!(class("wal", "off"), Class::MayCorrupt);
     assert_eq!(class("memory", "full"), Class::MayCorrupt);
 }
+
+#[test]
+fn every_mix_runs_and_verifies_prepared_and_as_text() {
+    let mixes = [
+        "read-write", "read-only", "write-only", "point-select", "update-index", "update-non-index", "insert", "delete",
+        "select-random-points", "select-random-ranges",
+    ];
+    for mix in mixes {
+        for prepared in [true, false] {
+            let outcome = run(json!({ "table_size": 400, "time": "0s", "transactions": 30, "mix": mix, "prepared": prepared, "synchronous": "off" }));
+            assert_eq!(figure(&outcome, "transactions"), 30.0, "{mix}");
+        }
+    }
+}
+
+#[test]
+fn an_open_loop_keeps_its_rate_and_a_slow_one_is_late() {
+    let outcome = run(json!({ "table_size": 400, "time": "500ms", "rate": 100, "threads": 2, "synchronous": "off" }));
+    assert_eq!(figure(&outcome, "transactions"), 50.0);
+    // A think time of 20 ms lets one connection do 50 a second at most.
+    let slow = run(json!({ "table_size": 400, "time": "500ms", "rate": 1000, "mix": "write-only", "think_time": "20ms", "threads": 1 }));
+    assert!(figure(&slow, "transactions") < 500.0 || figure(&slow, "late_transactions") > 0.0);
+}

@@ -48,10 +48,8 @@ impl Database for MariaDb {
         let column = |column: &Column| {
             let kind = match column.kind {
                 ColumnKind::Identity => "INTEGER NOT NULL AUTO_INCREMENT PRIMARY KEY".to_string(),
-                ColumnKind::Key => "INTEGER NOT NULL PRIMARY KEY".into(),
                 ColumnKind::Integer => "INTEGER DEFAULT 0 NOT NULL".into(),
                 ColumnKind::Text(width) => format!("CHAR({width}) DEFAULT '' NOT NULL"),
-                ColumnKind::Timestamp => "DATETIME".into(),
             };
             format!("{} {kind}", column.name)
         };

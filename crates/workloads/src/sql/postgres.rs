@@ -40,10 +40,8 @@ impl Database for Postgres {
         let column = |column: &Column| {
             let kind = match column.kind {
                 ColumnKind::Identity => "SERIAL PRIMARY KEY".to_string(),
-                ColumnKind::Key => "INTEGER PRIMARY KEY".into(),
                 ColumnKind::Integer => "INTEGER DEFAULT 0 NOT NULL".into(),
                 ColumnKind::Text(width) => format!("CHAR({width}) DEFAULT '' NOT NULL"),
-                ColumnKind::Timestamp => "TIMESTAMP".into(),
             };
             format!("{} {kind}", column.name)
         };

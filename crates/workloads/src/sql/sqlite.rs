@@ -6,6 +6,7 @@
 use super::{Cell, Column, ColumnKind, Counters, Database, Place, failed, same};
 use crate::workload::Error;
 use rusqlite::{ErrorCode, Statement as Prepared, types::ValueRef};
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wire::{Answer, Connection, Param, Statement, Value};
@@ -68,10 +69,9 @@ impl Database for Sqlite {
     fn table(&self, name: &str, columns: &[Column]) -> String {
         let column = |column: &Column| {
             let kind = match column.kind {
-                ColumnKind::Identity | ColumnKind::Key => "INTEGER PRIMARY KEY".to_string(),
+                ColumnKind::Identity => "INTEGER PRIMARY KEY".to_string(),
                 ColumnKind::Integer => "INTEGER NOT NULL DEFAULT 0".into(),
                 ColumnKind::Text(width) => format!("CHAR({width}) NOT NULL DEFAULT ''"),
-                ColumnKind::Timestamp => "TEXT".into(),
             };
             format!("{} {kind}", column.name)
         };
@@ -143,7 +143,7 @@ impl Connection for SqliteConnection {
         Ok(Statement::numbered(self.statements.len() as u32 - 1))
     }
 
-    fn execute(&mut self, statement: Statement, params: &[Param], row: &mut dyn FnMut(Value)) -> Result<u64, wire::Error> {
+    fn start(&mut self, statement: Statement, params: &[Param], row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
         let statement = &mut self.statements[statement.number() as usize];
         for (index, param) in params.iter().enumerate() {
             match param {
@@ -153,7 +153,7 @@ impl Connection for SqliteConnection {
             .map_err(refused)?;
         }
         if statement.column_count() == 0 {
-            return statement.raw_execute().map(|changed| changed as u64).map_err(refused);
+            return statement.raw_execute().map(|changed| Some(changed as u64)).map_err(refused);
         }
         let mut rows = statement.raw_query();
         while let Some(found) = rows.next().map_err(refused)? {
@@ -163,7 +163,24 @@ impl Connection for SqliteConnection {
                 _ => Value::Null,
             });
         }
-        Ok(0)
+        Ok(Some(0))
+    }
+
+    fn start_text(&mut self, sql: &str, row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
+        let answer = self.query(sql)?;
+        for found in &answer.rows {
+            row(found.first().and_then(Option::as_deref).map_or(Value::Null, |text| Value::Text(text.as_bytes())));
+        }
+        Ok(Some(answer.changed))
+    }
+
+    /// An embedded statement is done when it is started.
+    fn advance(&mut self, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
+        Ok(Some(0))
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
     }
 
     fn query(&mut self, sql: &str) -> Result<Answer, wire::Error> {

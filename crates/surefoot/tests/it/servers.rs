@@ -1,0 +1,234 @@
+//! Real database servers on real filesystems: they run, say what is in effect, fail with their own words, and leave nothing.
+
+use crate::harness::World;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::time::{Duration, Instant};
+
+fn study(service: &str, factors: &str, more: &str, oltp: &str, design: &str) -> String {
+    format!(
+        "name = \"s\"\nquestion = \"?\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\nsize = \"1GiB\"\n{more}\n\
+         [workload.oltp]\nengine = \"{service}\"\ntable_size = 1000\nthreads = 2\ntime = \"300ms\"\n{oltp}\n\
+         [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n{design}\n"
+    )
+}
+
+/// Facts of all trials, as one text.
+fn json(world: &World) -> serde_json::Value {
+    world.surefoot(&["report", "s.surefoot", "--json"]).json()
+}
+
+fn steps(trial: &serde_json::Value) -> Vec<String> {
+    let steps = trial["steps"].as_array().expect("steps").iter();
+    steps.map(|step| step[0].as_str().unwrap_or_default().to_string()).collect()
+}
+
+#[test]
+fn postgres_runs_with_its_log_on_a_volume_of_its_own() {
+    let world = World::new();
+    let factors = "\"service.postgres.settings.shared_buffers\" = [\"16MB\", \"32MB\"]";
+    let volume = "[storage.wal]\nfilesystem = \"xfs\"\nsize = \"512MiB\"";
+    world.write("s.toml", study("postgres", factors, volume, "", "runs = 2"));
+    world.surefoot(&["run", "s.toml"]).status(0);
+    let json = json(&world);
+    let trials = json["ledger"]["trials"].as_array().expect("trials");
+    assert_eq!(trials.len(), 2);
+    for (trial, buffers) in trials.iter().zip(["16MB", "32MB"]) {
+        let shuffled = trial["scenario"] == format!("shared_buffers={buffers}");
+        let buffers = if shuffled { buffers } else if buffers == "16MB" { "32MB" } else { "16MB" };
+        assert_eq!(trial["facts"]["postgres.shared_buffers"], buffers);
+        assert_eq!(trial["facts"]["wal.filesystem"], "xfs");
+        assert!(trial["commands"].to_string().contains("ln -s"), "the log's volume is in the commands");
+    }
+    // The second trial starts from the first one's template.
+    assert!(steps(&trials[0]).contains(&"build template".to_string()));
+    assert!(!steps(&trials[1]).contains(&"build template".to_string()) && steps(&trials[1]).contains(&"copy template".to_string()));
+    let runs = json["ledger"]["runs"].as_array().expect("runs");
+    for run in runs {
+        // Commits are flushed to the log's volume, and nothing else is.
+        assert!(run["metrics"]["device_log_flushes"].as_f64() > run["metrics"]["device_flushes"].as_f64(), "{run}");
+        assert!(run["metrics"]["log_bytes_per_transaction"].as_f64() > Some(200.0), "{run}");
+    }
+    world.assert_nothing_left();
+}
+
+#[test]
+fn mariadb_runs_and_loads_anew_when_asked() {
+    let world = World::new();
+    let factors = "\"service.mariadb.settings.innodb_flush_log_at_trx_commit\" = [1, 2]";
+    world.write("s.toml", study("mariadb", factors, "[service.mariadb]\ndata = \"load\"\nbinary_log = true", "", ""));
+    let said = world.surefoot(&["run", "s.toml"]).status(0);
+    assert!(said.stdout.contains("seconds"), "2 may lose the last seconds, and the report says so: {}", said.stdout);
+    let json = json(&world);
+    assert!(steps(&json["ledger"]["trials"][0]).contains(&"load".to_string()));
+    assert!(json["ledger"]["runs"][0]["metrics"]["load_seconds"].as_f64() > Some(0.0));
+    assert_eq!(json["ledger"]["trials"][0]["facts"]["mariadb.log_bin"], "ON");
+    world.assert_nothing_left();
+}
+
+#[test]
+fn every_mix_runs_on_both_servers() {
+    let world = World::new();
+    let factors = "\"workload.oltp.mix\" = [\"read-write\", \"read-only\", \"point-select\", \"write-only\", \"update-index\", \
+                   \"update-non-index\", \"insert\", \"delete\", \"select-random-points\", \"select-random-ranges\"]\n\
+                   \"workload.oltp.prepared\" = [true, false]";
+    let exclude = "[[exclude]]\n\"workload.oltp.prepared\" = false\n\"workload.oltp.mix\" = \"select-random-points\"";
+    for service in ["postgres", "mariadb"] {
+        world.write("s.toml", study(service, factors, exclude, "transactions = 40", "").replace("\"300ms\"", "\"0s\""));
+        let results = format!("{service}.surefoot");
+        world.surefoot(&["run", "s.toml", "--results", &results]).status(0);
+        let json = world.surefoot(&["report", &results, "--json"]).json();
+        let runs = json["ledger"]["runs"].as_array().expect("runs");
+        assert_eq!(runs.len(), 19);
+        assert!(runs.iter().all(|run| run["metrics"]["transactions"] == 40.0));
+    }
+    world.assert_nothing_left();
+}
+
+#[test]
+fn connections_that_meet_are_tried_again_and_counted() {
+    let world = World::new();
+    let oltp = "distribution = \"special-0.4\"".to_string();
+    for service in ["postgres", "mariadb"] {
+        let text = study(service, "\"workload.oltp.threads\" = [16]", "", &oltp, "").replace("table_size = 1000", "table_size = 200");
+        world.write("s.toml", text.replace("threads = 2\n", "").replace("\"300ms\"", "\"1s\""));
+        let results = format!("{service}.surefoot");
+        world.surefoot(&["run", "s.toml", "--results", &results]).status(0);
+        let run = world.surefoot(&["report", &results, "--json"]).json()["ledger"]["runs"][0]["metrics"].clone();
+        let figure = |name: &str| run[name].as_f64().expect("a figure");
+        let met = figure("deadlocks") + figure("serialization_failures") + figure("lock_timeouts") + figure("duplicate_keys");
+        assert!(met > 0.0, "{service}: {run}");
+        assert_eq!(met, figure("retries"), "{service}");
+    }
+}
+
+#[test]
+fn a_refused_setting_is_said_in_the_servers_own_words() {
+    let world = World::new();
+    for (service, setting, words) in [
+        ("postgres", "\"service.postgres.settings.shared_buffers\" = [\"a lot\"]", "shared_buffers"),
+        ("postgres", "\"service.postgres.settings.no_such_setting\" = [1]", "no_such_setting"),
+        ("mariadb", "\"service.mariadb.settings.innodb_flush_method\" = [\"sometimes\"]", "sometimes"),
+    ] {
+        world.write("s.toml", study(service, setting, "", "", ""));
+        let _ = std::fs::remove_file(world.path().join("s.surefoot"));
+        world.surefoot(&["run", "s.toml"]).status(3);
+        let log = json(&world)["ledger"]["trials"][0]["failure"]["log"].to_string();
+        assert!(log.contains(words), "{service}: {log}");
+        world.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_value_that_the_server_changes_fails_the_trial() {
+    let world = World::new();
+    // MariaDB takes no fewer than ten.
+    world.write("s.toml", study("mariadb", "\"service.mariadb.settings.max_connections\" = [5]", "", "", ""));
+    world.surefoot(&["run", "s.toml"]).status(3);
+    let failure = json(&world)["ledger"]["trials"][0]["failure"].to_string();
+    assert!(failure.contains("max_connections = 10, where 5 was asked"), "{failure}");
+}
+
+#[test]
+fn a_missing_version_and_settings_of_ours_are_told_before() {
+    let world = World::new();
+    let factors = "\"service.postgres.settings.fsync\" = [true]";
+    world.write("s.toml", study("postgres", factors, "[service.postgres]\nversion = \"7\"", "", ""));
+    world.surefoot(&["run", "s.toml"]).status(5).says("postgresql-7");
+    world.surefoot(&["run", "s.toml", "--set", "service.postgres.settings.port=1"]).status(2).says("surefoot sets it itself");
+    world.surefoot(&["run", "s.toml", "--set", "service.postgre.settings.fsync=1"]).status(2).says("did you mean");
+    world.write("s.toml", study("sqlite", "\"storage.filesystem\" = [\"ext4\"]", "[service.postgres]", "", ""));
+    world.surefoot(&["run", "s.toml"]).status(2).says("no workload of this study drives the service");
+}
+
+#[test]
+fn a_server_that_dies_or_hangs_fails_its_trial() {
+    let world = World::new();
+    let text = study("postgres", "\"storage.filesystem\" = [\"ext4\"]", "", "", "trial_timeout = \"8s\"").replace("\"300ms\"", "\"60s\"");
+    world.write("s.toml", text);
+    for (signal, words) in [(Signal::SIGKILL, "postgres ended with signal 9"), (Signal::SIGSTOP, "8.0s")] {
+        let _ = std::fs::remove_file(world.path().join("s.surefoot"));
+        let mut child = world.start(&["run", "s.toml"]);
+        let conductor = child.id() as i32;
+        let backends = || descendants(conductor).into_iter().filter(|pid| command_line(*pid).contains("postgres: postgres"));
+        wait_until("connections are served", || backends().count() >= 2);
+        std::thread::sleep(Duration::from_millis(300));
+        let server = descendants(conductor).into_iter().find(|pid| command_line(*pid).contains("postgres -D"));
+        let victims: Vec<i32> = if signal == Signal::SIGSTOP { backends().collect() } else { server.into_iter().collect() };
+        assert!(!victims.is_empty());
+        for pid in victims {
+            let _ = kill(Pid::from_raw(pid), signal);
+        }
+        if signal == Signal::SIGKILL {
+            // Without their first process the others go on until they notice.
+            for pid in backends() {
+                let _ = kill(Pid::from_raw(pid), signal);
+            }
+        }
+        assert_eq!(child.wait().expect("it ends").code(), Some(3));
+        let failure = json(&world)["ledger"]["trials"][0]["failure"].to_string();
+        assert!(failure.contains(words), "{signal}: {failure}");
+        world.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_full_disk_and_too_many_connections_end_in_the_servers_words() {
+    let world = World::new();
+    let full = study("postgres", "\"workload.oltp.mix\" = [\"insert\"]", "", "", "").replace("1GiB", "128MiB").replace("\"300ms\"", "\"60s\"");
+    world.write("s.toml", full);
+    world.surefoot(&["run", "s.toml"]).status(3);
+    let failure = json(&world)["ledger"]["trials"][0]["failure"].to_string();
+    assert!(failure.contains("No space left on device"), "{failure}");
+    world.assert_nothing_left();
+    std::fs::remove_file(world.path().join("s.surefoot")).expect("it is there");
+    world.write("s.toml", study("postgres", "\"service.postgres.settings.max_connections\" = [5]", "", "", "").replace("threads = 2", "threads = 8"));
+    world.surefoot(&["run", "s.toml"]).status(3);
+    let failure = json(&world)["ledger"]["trials"][0]["failure"].to_string();
+    assert!(failure.contains("53300"), "{failure}");
+}
+
+#[test]
+fn a_damaged_template_is_made_anew() {
+    let world = World::new();
+    world.write("s.toml", study("postgres", "\"storage.filesystem\" = [\"ext4\"]", "", "", ""));
+    world.surefoot(&["run", "s.toml", "--work", "work"]).status(0);
+    std::fs::remove_file(world.path().join("s.surefoot")).expect("it is there");
+    let templates = world.path().join("work/cache/templates");
+    let template = templates.read_dir().expect("templates").next().expect("one").expect("readable").path();
+    let file = template.join("files/global/pg_control");
+    let mut bytes = std::fs::read(&file).expect("PostgreSQL has this file");
+    bytes[100] ^= 1;
+    std::fs::write(&file, bytes).expect("written");
+    // What a killed build leaves is in nobody's way.
+    std::fs::create_dir_all(template.with_extension("unfinished").join("files/rubbish")).expect("a folder");
+    world.surefoot(&["run", "s.toml", "--work", "work"]).status(0);
+    let trial = json(&world)["ledger"]["trials"][0].clone();
+    assert!(trial["warnings"].to_string().contains("pg_control"), "{trial}");
+    assert!(steps(&trial).contains(&"build template".to_string()));
+}
+
+/// All processes below this one.
+fn descendants(pid: i32) -> Vec<i32> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let children: Vec<i32> = tasks
+        .flat_map(|task| {
+            let text = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
+        })
+        .collect();
+    children.iter().copied().chain(children.iter().flat_map(|child| descendants(*child))).collect()
+}
+
+fn command_line(pid: i32) -> String {
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).replace('\0', " ")
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
