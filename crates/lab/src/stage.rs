@@ -20,7 +20,10 @@ const TMPFS_OPTIONS: &str = "size=64m,mode=755";
 pub struct Stage {
     folder: PathBuf,
     bound: Vec<PathBuf>,
+    /// Whether a tmpfs lies on the folder.
     mounted: bool,
+    /// Whether one lies on `/dev/shm`.
+    own_shared_memory: bool,
 }
 
 impl Stage {
@@ -29,19 +32,23 @@ impl Stage {
     /// # Errors
     /// When neither can be made.
     pub fn set(work: &Work) -> io::Result<Stage> {
-        let mounted = nix::unistd::geteuid().is_root() && std::process::id() == 1;
+        // The first process of a PID namespace has a mount namespace of its own, too.
+        let has_namespaces = std::process::id() == 1;
+        let mounted = nix::unistd::geteuid().is_root() && has_namespaces;
         let folder = if mounted { PathBuf::from(FOLDER) } else { work.folder().join("run") };
         if !mounted && folder.exists() {
             std::fs::remove_dir_all(&folder)?;
         }
         std::fs::create_dir_all(&folder)?;
+        let tmpfs = |on: &Path, options: Option<&str>| {
+            mount(Some("tmpfs"), on, Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV, options)
+        };
         if mounted {
-            let nothing = None::<&str>;
-            mount(Some("tmpfs"), &folder, Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV, Some(TMPFS_OPTIONS))?;
-            // Shared-memory segments of a killed server go with the namespace.
-            mount(Some("tmpfs"), "/dev/shm", Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV, nothing)?;
+            tmpfs(&folder, Some(TMPFS_OPTIONS))?;
         }
-        Ok(Stage { folder, bound: Vec::new(), mounted })
+        // Shared-memory segments of a killed server go with the namespace.
+        let own_shared_memory = has_namespaces && tmpfs("/dev/shm".as_ref(), None).is_ok();
+        Ok(Stage { folder, bound: Vec::new(), mounted, own_shared_memory })
     }
 
     /// A folder by a path that every user can walk.
@@ -85,8 +92,10 @@ impl Drop for Stage {
         for path in self.bound.iter().rev() {
             let _ = umount2(path, MntFlags::MNT_DETACH);
         }
-        if self.mounted {
+        if self.own_shared_memory {
             let _ = umount2("/dev/shm", MntFlags::MNT_DETACH);
+        }
+        if self.mounted {
             let _ = umount2(self.folder.as_path(), MntFlags::MNT_DETACH);
         } else {
             let _ = std::fs::remove_dir_all(&self.folder);

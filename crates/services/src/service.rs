@@ -23,8 +23,11 @@ pub struct Kind {
     /// Problems of the settings as a whole.
     pub check: fn(&Map<String, Value>) -> Vec<String>,
     /// Opens it with checked parameters.
-    pub open: fn(&Map<String, Value>) -> Result<Box<dyn Service>, Error>,
+    pub open: Open,
 }
+
+/// Opens a service with its parameters.
+pub type Open = fn(&Map<String, Value>) -> Result<Box<dyn Service>, Error>;
 
 /// A program that is not there.
 #[derive(Debug, Clone, PartialEq, Eq)]

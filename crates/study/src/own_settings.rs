@@ -48,7 +48,7 @@ pub const DESIGN: &[Setting] = &[
     Setting { name: "confidence", kind: Kind::Percent { min: 0.5, max: 0.999 }, default: Some("95%"), help: "Of every interval and claim." },
     Setting { name: "time_budget", kind: Kind::Seconds { min: 1.0, max: 1e9 }, default: None, help: "No round is begun that would not end within this time of the session." },
     Setting { name: "seed", kind: Kind::Integer { min: 0, max: i64::MAX }, default: Some("1"), help: "Seed of the order, the data and the load." },
-    Setting { name: "cache", kind: Kind::Choice(&["warm", "cold"]), default: Some("warm"), help: "State of the page cache before each run: as the load left it, or dropped." },
+    Setting { name: "cache", kind: Kind::Choice(&["warm", "cold"]), default: Some("warm"), help: "State of the page cache before each run: as the load left it, or dropped. A server's own buffers stay as they are." },
     Setting { name: "trial_timeout", kind: Kind::Seconds { min: 1.0, max: 1e9 }, default: Some("30min"), help: "A trial that takes longer is ended and counts as failed." },
     Setting { name: "control", kind: Kind::Boolean, default: Some("true"), help: "The A/A control: the baseline runs twice in each round, and the difference is the study's own noise floor." },
     Setting { name: "ineffective", kind: Kind::Choice(&["fail", "warn"]), default: Some("fail"), help: "What an option does that was asked for and did not take effect: fail the trial, or be listed." },

@@ -31,7 +31,7 @@ pub enum Command {
     Status(StatusArgs),
     /// Show what this machine can do, and what would disturb a measurement
     Doctor(DoctorArgs),
-    /// List studies, workloads, filesystems and devices, or explain one of them with its settings
+    /// List studies, workloads, services, filesystems and devices, or explain one of them with its settings
     List(ListArgs),
     /// Write a commented study file to edit
     Init(InitArgs),

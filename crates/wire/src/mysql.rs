@@ -42,6 +42,9 @@ pub struct Mysql {
     binary: bool,
 }
 
+/// Sees a row's packet and the type of its first column.
+type SeeRow<'a> = dyn FnMut(&[u8], u8) -> Result<(), Error> + 'a;
+
 /// How far an answer has come.
 #[derive(Debug, Clone, Copy)]
 enum Phase {
@@ -148,7 +151,7 @@ impl Mysql {
     }
 
     /// Reads the packets that have come. None: the answer has not ended. `row` gets each row and the first column's type.
-    fn packets(&mut self, row: &mut dyn FnMut(&[u8], u8) -> Result<(), Error>) -> Result<Option<u64>, Error> {
+    fn packets(&mut self, row: &mut SeeRow) -> Result<Option<u64>, Error> {
         while let Some((length, _)) = packet(&mut self.input, &self.stream)? {
             let body = self.input.take(length);
             match (self.phase, body.first()) {

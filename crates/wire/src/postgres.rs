@@ -24,6 +24,9 @@ pub struct Postgres {
     refusal: Option<Error>,
 }
 
+/// Sees a message's kind and body.
+type See<'a> = dyn FnMut(u8, &[u8]) -> Result<(), Error> + 'a;
+
 /// Where an answer ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
@@ -50,7 +53,7 @@ impl Postgres {
         client.output.extend_from_slice(&(body.len() as i32 + 4).to_be_bytes());
         client.output.extend_from_slice(&body);
         client.send()?;
-        client.to_end(&mut |_, _| Ok(()))?;
+        client.finish(&mut |_, _| Ok(()))?;
         Ok(client)
     }
 
@@ -61,7 +64,7 @@ impl Postgres {
     pub fn copy_in(&mut self, sql: &str, mut rows: impl FnMut(&mut Vec<u8>) -> bool) -> Result<(), Error> {
         self.message(b'Q', |body| text(body, sql));
         self.send()?;
-        if self.to_end(&mut |_, _| Ok(()))? == End::Ready {
+        if self.finish(&mut |_, _| Ok(()))? == End::Ready {
             return Err(Error::Protocol("it did not ask for the rows of a COPY".into()));
         }
         let mut more = true;
@@ -71,7 +74,7 @@ impl Postgres {
         }
         self.message(b'c', |_| {});
         self.send()?;
-        self.to_end(&mut |_, _| Ok(())).map(drop)
+        self.finish(&mut |_, _| Ok(())).map(drop)
     }
 
     /// Appends a message: its kind, its length, its body.
@@ -91,7 +94,7 @@ impl Postgres {
     }
 
     /// Reads the messages that have come. None: the answer has not ended. The first refusal is its result.
-    fn messages(&mut self, see: &mut dyn FnMut(u8, &[u8]) -> Result<(), Error>) -> Result<Option<End>, Error> {
+    fn messages(&mut self, see: &mut See) -> Result<Option<End>, Error> {
         while self.input.have(&self.stream, 5)? {
             let head = self.input.bytes();
             let (kind, length) = (head[0], u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize);
@@ -122,7 +125,7 @@ impl Postgres {
     }
 
     /// Waits for the end of the answer.
-    fn to_end(&mut self, see: &mut dyn FnMut(u8, &[u8]) -> Result<(), Error>) -> Result<End, Error> {
+    fn finish(&mut self, see: &mut See) -> Result<End, Error> {
         loop {
             match self.messages(see)? {
                 Some(end) => return Ok(end),
@@ -143,7 +146,7 @@ impl Connection for Postgres {
         });
         self.message(b'S', |_| {});
         self.send()?;
-        self.to_end(&mut |_, _| Ok(()))?;
+        self.finish(&mut |_, _| Ok(()))?;
         Ok(Statement(number))
     }
 
@@ -183,7 +186,7 @@ impl Connection for Postgres {
     fn query(&mut self, sql: &str) -> Result<Answer, Error> {
         self.start_text(sql, &mut |_| {})?;
         let mut rows = Vec::new();
-        self.to_end(&mut |kind, body| {
+        self.finish(&mut |kind, body| {
             if kind == b'D' {
                 rows.push(columns(body)?);
             }

@@ -24,13 +24,13 @@ rounds_max = 2
 precision = "3"
 "#,
         &expect![[r#"
-            3:1 `qestion` is not a setting of a study | settings of a study: name, question, memory, bench, parity, factors, include, exclude, baseline, storage, workload, design, cpus (did you mean `question`?)
+            3:1 `qestion` is not a setting of a study | settings of a study: name, question, memory, bench, parity, factors, include, exclude, baseline, storage, service, workload, design, cpus (did you mean `question`?)
             5:1 `filesytem` is not a setting of `storage` | settings of `storage`: filesystem, size, mount (did you mean `filesystem`?)
             6:31 the factor `workload.oltp.threads` has the level `threads=1` twice | each level once
             6:34 `workload.oltp.threads` can't be 0 | expected a whole number from 1 to 1000000
             6:37 `workload.oltp.threads` can't be "x" | expected a whole number from 1 to 1000000
             7:18 the factor `storage.size` has no levels | at least one level
-            8:1 `journal` is neither a setting's path nor a factor with named levels | a path begins with storage, workload, memory, cpus, bench; named levels are tables of settings
+            8:1 `journal` is neither a setting's path nor a factor with named levels | a path begins with storage, service, workload, memory, cpus, bench; named levels are tables of settings
             10:1 `sise` is not a setting of `storage` | settings of `storage`: filesystem, size, mount (did you mean `size`?)
             11:8 `storage.size` can't be 5 | expected a size of 1B or more, with its unit, like "4GiB"
             13:11 `tre` is not a setting of `workload` | settings of `workload`: oltp, tree (did you mean `tree`?)
@@ -125,12 +125,12 @@ b = 3
             6:42 `storage.mount` can't be a list | expected a list of texts, like ["-O", "^has_journal"]
             7:15 the factor `workload.tree.files` varies the workload `tree`, which this study does not have | add [workload.tree]
             8:9 the factor `storage.filesystem` has no list of levels | a list of levels, like "storage.filesystem" = ["a", "b"]
-            9:10 `workload.oltp` is not a setting's path | a path is like storage.filesystem, workload.oltp.threads, memory or cpus.client
+            9:10 `workload.oltp` is not a setting's path | a path is like storage.filesystem, workload.oltp.threads, service.postgres.settings.fsync, memory or cpus.client
             10:14 `tre` is not a setting of `workload` | settings of `workload`: oltp, tree (did you mean `tree`?)
-            11:1 `filesystem` is neither a setting's path nor a factor with named levels | a path begins with storage, workload, memory, cpus, bench; named levels are tables of settings (did you mean `storage.filesystem`?)
-            12:1 `storge` is neither a setting's path nor a factor with named levels | a path begins with storage, workload, memory, cpus, bench; named levels are tables of settings (did you mean `storage`?)
+            11:1 `filesystem` is neither a setting's path nor a factor with named levels | a path begins with storage, service, workload, memory, cpus, bench; named levels are tables of settings (did you mean `storage.filesystem`?)
+            12:1 `storge` is neither a setting's path nor a factor with named levels | a path begins with storage, service, workload, memory, cpus, bench; named levels are tables of settings (did you mean `storage`?)
             13:11 `memory` can't be "1KiB" | expected a size of 64MiB or more, with its unit, like "4GiB"
-            14:1 `question` is neither a setting's path nor a factor with named levels | a path begins with storage, workload, memory, cpus, bench; named levels are tables of settings
+            14:1 `question` is neither a setting's path nor a factor with named levels | a path begins with storage, service, workload, memory, cpus, bench; named levels are tables of settings
             15:1 the factor `empty` has no levels | at least one level
             17:7 `filesystem` is not a setting of a study that can be varied | settings of a study that can be varied: memory, bench (did you mean `storage.filesystem`?)
             17:36 `sizes` is not a setting of `storage` | settings of `storage`: filesystem, size, mount (did you mean `size`?)
@@ -315,5 +315,36 @@ fn numbers_that_no_one_means() {
     check("[workload.oltp]\nthreads = 0x10\nrows = inf\ntables = 1.0\n", &expect![[r#"
         5:8 `workload.oltp.rows` can't be "inf" | expected a whole number from 1 to 1000000
         6:10 `workload.oltp.tables` can't be 1.0 | expected a whole number from 1 to 1000000
+    "#]]);
+}
+
+#[test]
+fn what_is_wrong_with_servers_and_volumes() {
+    check(
+        r#"
+[factors]
+"service.postgre.settings.fsync" = [true]
+"service.postgres.setings" = [1]
+"service.postgres.settings.fsync" = [[1]]
+"storage.wall.filesystem" = ["xfs"]
+[storage.wal]
+filesystem = "xsf"
+[service.mysql]
+[workload.oltp]
+"#,
+        &expect![[r#"
+            5:1 `postgre` is not a setting of `service` | settings of `service`: postgres (did you mean `postgres`?)
+            6:1 `setings` is not a setting of `service.postgres` | settings of `service.postgres`: version, settings (did you mean `settings`?)
+            7:38 `service.postgres.settings.fsync` can't be a list | expected a text in quotes, a number, or true or false
+            8:1 `storage.wall.filesystem` is not a setting's path | a path is like storage.filesystem, workload.oltp.threads, service.postgres.settings.fsync, memory or cpus.client
+            10:14 `storage.wal.filesystem` can't be "xsf" | expected one of ext3, ext4, xfs (did you mean `xfs`?)
+            11:10 `mysql` is not a setting of `service` | settings of `service`: postgres
+        "#]],
+    );
+    check("[service.postgres]\nsettings = { port = 1 }\n[workload.oltp]\nengine = \"postgres\"\n", &expect![[r#"
+        3:2 service.postgres.settings.port: not yours to set | in the scenario `oltp`
+    "#]]);
+    check("[service.postgres]\n[workload.oltp]\n", &expect![[r#"
+        3:1 no workload of this study drives the service `postgres` | for example [workload.oltp] engine = "postgres"
     "#]]);
 }

@@ -276,3 +276,33 @@ fn ten_thousand_scenarios_are_planned_soon() {
     ));
     assert_eq!(plan.scenarios.len(), 10_001);
 }
+
+#[test]
+fn servers_and_volumes_are_settings_like_others() {
+    let text = r#"
+[factors]
+service.postgres.settings.fsync = [true, false]
+"service.postgres.settings.pg_stat.track" = ["all"]
+storage.wal.filesystem = ["ext4", "xfs"]
+[service.postgres]
+settings = { shared_buffers = "1GB" }
+[workload.oltp]
+engine = "postgres"
+[design]
+control = false
+"#;
+    check(text, &expect![[r#"
+        fsync=true · ext4
+        fsync=true · xfs
+        fsync=false · ext4
+        fsync=false · xfs
+    "#]]);
+    let plan = right(text);
+    let last = plan.scenarios.last().expect("four");
+    assert_eq!(last.services["postgres"]["settings"], json!({ "shared_buffers": "1GB", "fsync": false, "pg_stat.track": "all" }));
+    assert_eq!(last.volumes["wal"]["filesystem"], "xfs");
+    assert_eq!(last.volumes["wal"]["size"], 1 << 30, "a volume that only a factor names begins at the defaults");
+    assert_eq!(last.storage["filesystem"], "ext4");
+    let without = right(&text.replace("\"1GB\"", "\"2GB\""));
+    assert_ne!(plan.hash, without.hash);
+}

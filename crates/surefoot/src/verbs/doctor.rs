@@ -10,6 +10,7 @@ pub fn run(args: &DoctorArgs) -> Result<Status, Failure> {
     checks.push(namespaces());
     checks.push(memory_limit());
     checks.extend(storage::filesystems().iter().map(filesystem));
+    checks.extend(services::kinds().iter().map(|kind| service(kind)));
     if args.json {
         println!("{:#}", serde_json::to_value(&checks)?);
         return Ok(Status::Answered);
@@ -45,6 +46,16 @@ fn memory_limit() -> Check {
         status: if granted { CheckStatus::Ok } else { CheckStatus::Missing },
         found: if granted { "a cgroup memory controller may be used" } else { "no cgroup memory controller" }.into(),
         remedy: (!granted).then(|| "run as root on a kernel with the memory controller; only `memory = …` needs it".into()),
+    }
+}
+
+fn service(kind: &'static services::service::Kind) -> Check {
+    let missing = (kind.missing)(&settings::defaults(kind.settings));
+    Check {
+        name: kind.name.into(),
+        status: if missing.is_none() { CheckStatus::Ok } else { CheckStatus::Missing },
+        found: missing.as_ref().map_or_else(|| "installed".into(), |missing| missing.what.clone()),
+        remedy: missing.map(|missing| missing.remedy),
     }
 }
 

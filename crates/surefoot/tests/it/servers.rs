@@ -208,6 +208,26 @@ fn a_damaged_template_is_made_anew() {
     assert!(steps(&trial).contains(&"build template".to_string()));
 }
 
+#[test]
+fn without_root_a_server_runs_in_a_directory_as_its_user() {
+    let world = World::new();
+    let home = world.path().join("home");
+    std::fs::create_dir(&home).expect("a folder");
+    for path in [world.path(), &home] {
+        std::os::unix::fs::chown(path, Some(65534), Some(65534)).expect("we are root");
+    }
+    let storage = format!("device = \"dir\"\npath = {home:?}");
+    let text = study("postgres", "\"workload.oltp.threads\" = [1, 2]", "", "", "").replace("threads = 2\n", "");
+    world.write("s.toml", text.replace("filesystem = \"ext4\"\nsize = \"1GiB\"", &storage));
+    let binary = world.path().join("surefoot");
+    std::fs::copy(env!("CARGO_BIN_EXE_surefoot"), &binary).expect("a copy");
+    let mut command = std::process::Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&binary).args(["run", "s.toml"]);
+    let output = command.current_dir(world.path()).output().expect("setpriv is part of util-linux");
+    crate::harness::said(&output).status(0);
+    assert_eq!(home.read_dir().expect("home").count(), 0, "the trial's folder is gone");
+}
+
 /// All processes below this one.
 fn descendants(pid: i32) -> Vec<i32> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
