@@ -178,6 +178,8 @@ fn scenarios(plan: &Plan) -> Vec<Scenario> {
         durability: crate::durability::of(planned),
         settings: serde_json::json!({
             "storage": planned.storage,
+            "volumes": planned.volumes,
+            "services": planned.services,
             "workload": planned.parameters,
             "memory_bytes": planned.memory_bytes,
         }),

@@ -46,6 +46,12 @@ pub enum Error {
         /// Which scenario.
         scenario: String,
     },
+    /// There is no finished run of a workload.
+    #[error("there is no finished run of the workload `{workload}` in these results")]
+    NoRun {
+        /// Which.
+        workload: String,
+    },
 }
 
 /// All a report is made from.

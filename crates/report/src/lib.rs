@@ -12,6 +12,7 @@ mod judge;
 mod live;
 mod number;
 mod reproduce;
+mod sysbench;
 mod terminal;
 mod view;
 mod warnings;
@@ -23,6 +24,7 @@ pub use input::{Error, Input, load};
 pub use json::answer_json;
 pub use live::{Estimate, live_estimate};
 pub use reproduce::reproduce;
+pub use sysbench::{Form, sysbench};
 pub use terminal::terminal;
 
 /// Whether trials failed, so that the answer has holes.

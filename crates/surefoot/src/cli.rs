@@ -135,6 +135,19 @@ pub struct ReportArgs {
     /// Print the plain shell commands that set up a scenario by hand
     #[arg(long, value_name = "SCENARIO")]
     pub reproduce: Option<String>,
+    /// Print the runs of `oltp` in the shape of another tool's report
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<Format>,
+}
+
+/// Reports of other tools.
+#[derive(clap::ValueEnum, Clone, Copy)]
+pub enum Format {
+    /// sysbench 1.0
+    Sysbench,
+    /// sysbench 0.4
+    #[value(name = "sysbench-0.4")]
+    SysbenchZeroFour,
 }
 
 /// `compare`.

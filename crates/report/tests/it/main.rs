@@ -5,3 +5,4 @@ mod fixture;
 mod large;
 mod outputs;
 mod page;
+mod sysbench;

@@ -1,6 +1,6 @@
 //! `surefoot report RESULTS`: the answer again, from the ledger alone.
 
-use crate::cli::ReportArgs;
+use crate::cli::{Format, ReportArgs};
 use crate::failure::{Failure, Status};
 use anyhow::Context as _;
 use std::fs::File;
@@ -17,6 +17,14 @@ pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
     if let Some(scenario) = &args.reproduce {
         let commands = report::reproduce(&input, scenario).map_err(|error| Failure::new(Status::BadStudy, error))?;
         print!("{commands}");
+        return Ok(Status::Answered);
+    }
+    if let Some(format) = args.format {
+        let form = match format {
+            Format::Sysbench => report::Form::One,
+            Format::SysbenchZeroFour => report::Form::ZeroFour,
+        };
+        print!("{}", report::sysbench(&input, form).map_err(|error| Failure::new(Status::BadStudy, error))?);
         return Ok(Status::Answered);
     }
     if args.json {
