@@ -122,7 +122,7 @@ fn one(f: &Figures, out: &mut String) {
     );
     let sum = f.event_seconds() * 1000.0;
     for (name, value) in [("min:", f.minimum_ms), ("avg:", f.mean_ms), ("max:", f.maximum_ms), ("95th percentile:", f.p95_ms), ("sum:", sum)] {
-        let _ = writeln!(out, "         {name:<36}{value:>16.2}");
+        let _ = writeln!(out, "         {name:<36}{value:>8.2}");
     }
     let _ = write!(
         out,

@@ -93,11 +93,11 @@ fn the_form_of_1_0() {
             total number of events:              4000
 
         Latency (ms):
-                 min:                                            0.31
-                 avg:                                           10.00
-                 max:                                           91.00
-                 95th percentile:                               25.00
-                 sum:                                        40000.00
+                 min:                                    0.31
+                 avg:                                   10.00
+                 max:                                   91.00
+                 95th percentile:                       25.00
+                 sum:                                40000.00
 
         Threads fairness:
             events (avg/stddev):           2000.0000/12.50
