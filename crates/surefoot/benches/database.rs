@@ -26,6 +26,8 @@ struct Scale {
     pairs: usize,
     seconds: u32,
     table_size: u64,
+    /// Of pgbench's tables.
+    scale: u32,
 }
 
 struct Case {
@@ -41,6 +43,8 @@ struct Case {
 enum Peer {
     /// A script of sysbench.
     Sysbench(&'static str),
+    /// A built-in script of pgbench, on tables of its own in a database beside ours.
+    Pgbench(&'static str),
 }
 
 const CASES: &[Case] = &[
@@ -48,7 +52,16 @@ const CASES: &[Case] = &[
     case("postgres", "read-write", "oltp_read_write"),
     case("mariadb", "point-select", "oltp_point_select"),
     case("mariadb", "read-write", "oltp_read_write"),
+    tpcb("select-only"),
+    tpcb("tpcb-like"),
 ];
+
+/// The database that pgbench fills for itself.
+const THEIR_DATABASE: &str = "theirs";
+
+const fn tpcb(mix: &'static str) -> Case {
+    Case { name: mix, service: "postgres", workload: "tpcb", mix, peer: Peer::Pgbench(mix), cpu_ratio_max: 1.0 }
+}
 
 const fn case(service: &'static str, mix: &'static str, script: &'static str) -> Case {
     Case { name: mix, service, workload: "oltp", mix, peer: Peer::Sysbench(script), cpu_ratio_max: 0.8 }
@@ -65,8 +78,8 @@ fn main() {
     let is_test = arguments.iter().any(|a| a == "--test");
     let only = arguments.iter().position(|a| a == "--only").and_then(|at| arguments.get(at + 1)).map_or("", String::as_str);
     let scale = match is_test {
-        true => Scale { pairs: 1, seconds: 1, table_size: 1000 },
-        false => Scale { pairs: PAIRS, seconds: 4, table_size: 100_000 },
+        true => Scale { pairs: 1, seconds: 1, table_size: 1000, scale: 1 },
+        false => Scale { pairs: PAIRS, seconds: 4, table_size: 100_000, scale: 16 },
     };
     println!("ours / theirs, medians of {} pairs of {} s, {THREADS} threads, closed loop; server and load share {} CPUs", scale.pairs, scale.seconds, std::thread::available_parallelism().map_or(1, usize::from));
     println!("{:34} {:>9} {:>9} {:>6} {:>13} {:>8} {:>13}", "", "ours 1/s", "theirs", "rate", "96 %", "CPU/tx", "96 %");
@@ -150,7 +163,7 @@ fn compare(case: &Case, scale: &Scale, server: &Server) -> bool {
     let ratios = |of: fn(&Side) -> f64| sorted(all_ours.iter().zip(&all_theirs).map(|(a, b)| of(a) / of(b)).collect());
     let speed = |sides: &[Side]| median(&sorted(sides.iter().map(|side| side.transactions_per_second).collect()));
     let (rate, cpu) = (ratios(|side| side.transactions_per_second), ratios(|side| side.cpu_seconds_per_transaction));
-    let Peer::Sysbench(peer) = case.peer;
+    let (Peer::Sysbench(peer) | Peer::Pgbench(peer)) = case.peer;
     println!(
         "{:34} {:9.0} {:9.0} {:6.3} {:>13} {:8.3} {:>13}",
         format!("{} {} ({peer})", case.service, case.name),
@@ -175,10 +188,20 @@ struct Ours {
 impl Ours {
     fn new(case: &Case, scale: &Scale, server: &Server) -> Ours {
         let kind = workloads::kind(case.workload).expect("a workload");
-        let changes = json!({ "engine": case.service, "mix": case.mix, "threads": THREADS, "table_size": scale.table_size, "time": format!("{}s", scale.seconds) });
+        let mut changes = json!({ "engine": case.service, "mix": case.mix, "threads": THREADS, "time": format!("{}s", scale.seconds) });
+        let tables = match case.peer {
+            Peer::Sysbench(_) => {
+                changes["table_size"] = scale.table_size.into();
+                vec!["sbtest1".to_string()]
+            }
+            Peer::Pgbench(_) => {
+                changes["scale"] = scale.scale.into();
+                ["accounts", "branches", "tellers", "history"].map(|name| format!("pgbench_{name}")).to_vec()
+            }
+        };
         let parameters: Map<String, Value> = settings::check_all(kind.settings, changes.as_object().expect("a table")).expect("right");
         let workload = (kind.open)(&parameters).expect("it opens");
-        let mut ours = Ours { workload, socket: server.socket(), tables: vec!["sbtest1".into()], service: server.name };
+        let mut ours = Ours { workload, socket: server.socket(), tables, service: server.name };
         ours.with_context(|workload, context| workload.prepare(context).map(drop)).expect("it loads");
         ours
     }
@@ -222,7 +245,45 @@ fn client(service: &str, socket: &Path) -> (&'static str, Vec<String>) {
 }
 
 fn theirs(case: &Case, scale: &Scale, server: &Server) -> Side {
-    let Peer::Sysbench(script) = case.peer;
+    match case.peer {
+        Peer::Sysbench(script) => sysbench(script, case, scale, server),
+        Peer::Pgbench(script) => pgbench(script, scale, server),
+    }
+}
+
+fn pgbench(script: &str, scale: &Scale, server: &Server) -> Side {
+    let run = |words: &[&str]| {
+        let socket = server.socket();
+        let mut command = Command::new("pgbench");
+        command.arg("--host").arg(socket.parent().expect("a folder")).args(["--username=postgres"]).args(words).arg(THEIR_DATABASE);
+        command.output().expect("pgbench comes with PostgreSQL")
+    };
+    let (seconds, threads, size) = (scale.seconds.to_string(), THREADS.to_string(), scale.scale.to_string());
+    let words = ["--no-vacuum", "--protocol=prepared", "--builtin", script, "--client", &threads, "--jobs=2", "--time", &seconds];
+    let (program, client_words) = client("postgres", &server.socket());
+    let there = Command::new(program).args(&client_words).args(["-c", "", THEIR_DATABASE]).output().expect("psql is there").status.success();
+    if !there {
+        let sql = format!("CREATE DATABASE {THEIR_DATABASE}");
+        assert!(Command::new(program).args(&client_words).args(["-c", &sql]).output().expect("psql is there").status.success());
+        let filled = run(&["--initialize", "--quiet", "--scale", &size]);
+        assert!(filled.status.success(), "pgbench: {}", String::from_utf8_lossy(&filled.stderr));
+        // As ours once unmeasured.
+        run(&words);
+    }
+    let before = cpu_seconds(UsageWho::RUSAGE_CHILDREN);
+    let output = run(&words);
+    let used = cpu_seconds(UsageWho::RUSAGE_CHILDREN) - before;
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "pgbench: {text}{}", String::from_utf8_lossy(&output.stderr));
+    let after = |head: &str| -> f64 {
+        let line = text.lines().find_map(|line| line.strip_prefix(head)).unwrap_or_else(|| panic!("no `{head}` in {text}"));
+        line.split_whitespace().next().and_then(|word| word.parse().ok()).expect("a number")
+    };
+    let transactions = after("number of transactions actually processed: ");
+    Side { transactions_per_second: after("tps = "), cpu_seconds_per_transaction: used / transactions }
+}
+
+fn sysbench(script: &str, case: &Case, scale: &Scale, server: &Server) -> Side {
     let socket = server.socket();
     let mut command = Command::new("sysbench");
     command.args([script, "--tables=1", "--rand-type=uniform"]);

@@ -12,17 +12,20 @@ pub mod oltp;
 mod three_n_plus_one;
 pub mod tree;
 
+mod load;
 mod noise;
 mod random;
 mod sql;
 mod stamp;
 mod ticker;
+mod tpcb;
 
 use workload::{Error, Kind};
 
 /// Every workload there is.
-static KINDS: [&Kind; 7] = [
+static KINDS: [&Kind; 8] = [
     &oltp::KIND,
+    &tpcb::KIND,
     &three_n_plus_one::KIND,
     &io_thrash::KIND,
     &tree::KIND,

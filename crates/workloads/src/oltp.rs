@@ -1,26 +1,24 @@
 //! `oltp`: sysbench's transaction mix on an embedded or served database, by our own driver.
 //!
 //! Statements, tables and distributions are those of sysbench 0.4 and 1.0 (`rows_like` says whose rows); `mix.rs` has the
-//! transaction, `keys.rs` the distributions, `client.rs` runs them on any database of `crate::sql`.
+//! transaction, `keys.rs` the distributions, `script.rs` the statements, which `crate::load` runs.
 
-mod client;
-mod drive;
 mod keys;
 mod mix;
-mod statement;
+mod script;
 
-pub use drive::{DriverCost, driver_cost};
-
+use crate::load::{self, Load};
 use crate::random::Random;
 use crate::sql::{self, COUNTERS, Cell, Column, ColumnKind, Database, Place, Pragmas, Sqlite, same};
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use keys::Distribution;
-use mix::{Mixture, RowsLike};
+use mix::{Mix, Mixture, RowsLike, Written};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
+use std::collections::BTreeMap;
 
 /// The row in the list of workloads.
 pub static KIND: Kind = Kind {
@@ -28,7 +26,7 @@ pub static KIND: Kind = Kind {
     summary: "sysbench's OLTP transactions (14 reads, 4 writes, begin and commit, and its other mixes) on SQLite, PostgreSQL or MariaDB",
     example: "[workload.oltp]\nengine = \"sqlite\"\ntable_size = 100000\nthreads = 4\ntime = \"30s\"\n",
     settings: SETTINGS,
-    metrics: |_| METRICS.iter().chain(COUNTERS).cloned().collect(),
+    metrics: |_| load::METRICS.iter().chain(COUNTERS).cloned().collect(),
     durability,
     estimate,
     check,
@@ -47,17 +45,17 @@ const SETTINGS: &[Setting] = &[
     Setting { name: "tables", kind: Is::Integer { min: 1, max: 1000 }, default: Some("1"), help: "Tables; each transaction takes one of them." },
     Setting { name: "table_size", kind: Is::Integer { min: 200, max: 1_000_000_000 }, default: Some("100000"), help: "Rows of each table." },
     Setting { name: "id_range", kind: Is::Integer { min: 200, max: 1_000_000_000 }, default: None, help: "Rows that the run touches, from id 1. Default: the whole table. A well-known comparison of 2005 loaded 200,000 rows and touched 10,000: table_size = 200000 with id_range = 10000 is that study to the letter." },
-    Setting { name: "threads", kind: Is::Integer { min: 1, max: 1024 }, default: Some("1"), help: "Connections, each with one transaction at a time (sysbench's threads)." },
-    Setting { name: "driver_threads", kind: Is::Integer { min: 1, max: 64 }, default: Some("2"), help: "Threads of the load generator for a server's connections; one waits for many. An embedded engine has one for each connection." },
+    load::THREADS,
+    load::DRIVER_THREADS,
     Setting { name: "distribution", kind: Is::Choice(&["uniform", "gaussian", "special-1.0", "special-0.4", "pareto", "zipf"]), default: Some("uniform"), help: "How ids are drawn. `special` sends three of four draws to a hot 1 % in the middle; 1.0 and 0.4 differ in its width." },
     Setting { name: "range_size", kind: Is::Integer { min: 1, max: 100_000 }, default: Some("100"), help: "Rows of a range query." },
-    Setting { name: "time", kind: Is::Seconds { min: 0.0, max: 1e6 }, default: Some("10s"), help: "Length of a run; 0s: until `transactions` are done." },
-    Setting { name: "transactions", kind: Is::Integer { min: 0, max: i64::MAX }, default: Some("0"), help: "A run ends after so many transactions; 0: only by time." },
+    load::TIME,
+    load::TRANSACTIONS,
     Setting { name: "in_transaction", kind: Is::Boolean, default: Some("true"), help: "Whether BEGIN and COMMIT stand around the statements of a mix that has several." },
-    Setting { name: "prepared", kind: Is::Boolean, default: Some("true"), help: "Whether statements are prepared once for each connection, or sent as text each time." },
-    Setting { name: "rate", kind: Is::Number { min: 0.0, max: 1e7 }, default: Some("0"), help: "Open loop: so many transactions are begun each second, whether the ones before have ended or not, and latency counts from when each should have begun. 0: a closed loop." },
-    Setting { name: "think_time", kind: Is::Seconds { min: 0.0, max: 3600.0 }, default: Some("0s"), help: "Each thread's pause after a transaction." },
-    Setting { name: "retry", kind: Is::Boolean, default: Some("true"), help: "Whether a transaction that met a deadlock or another conflict is tried again, or given up; both are counted." },
+    load::PREPARED,
+    load::RATE,
+    load::THINK_TIME,
+    load::RETRY,
     Setting { name: "begin", kind: Is::Choice(&["immediate", "deferred"]), default: Some("immediate"), help: "How SQLite begins: `immediate` takes the write lock at once and waits for it; `deferred` is sysbench's plain BEGIN, whose upgrade to a write fails when another thread has written, and is then retried." },
     Setting { name: "journal_mode", kind: Is::Choice(&["wal", "delete", "truncate", "persist", "memory", "off"]), default: Some("wal"), help: "SQLite's journal." },
     Setting { name: "synchronous", kind: Is::Choice(&["full", "normal", "off", "extra"]), default: Some("full"), help: "When SQLite flushes: `full` at every commit; `normal` in WAL mode only at checkpoints." },
@@ -65,35 +63,6 @@ const SETTINGS: &[Setting] = &[
     Setting { name: "cache_size", kind: Is::Bytes { min: 0, max: 1 << 40 }, default: Some("2MiB"), help: "SQLite's page cache, for each connection." },
     Setting { name: "mmap_size", kind: Is::Bytes { min: 0, max: 1 << 46 }, default: Some("0B"), help: "How much of the file SQLite maps into memory." },
     Setting { name: "busy_timeout", kind: Is::Seconds { min: 0.0, max: 3600.0 }, default: Some("5s"), help: "How long a connection waits for another's lock before the transaction is tried again." },
-];
-
-const METRICS: &[Metric] = &[
-    Metric::new("transactions_per_second", "1/s", Direction::More),
-    Metric::new("queries_per_second", "1/s", Direction::More),
-    Metric::new("transactions", "1", Direction::Neither),
-    Metric::new("reads", "1", Direction::Neither),
-    Metric::new("writes", "1", Direction::Neither),
-    Metric::new("others", "1", Direction::Neither),
-    Metric::new("retries", "1", Direction::Less),
-    Metric::new("deadlocks", "1", Direction::Less),
-    Metric::new("serialization_failures", "1", Direction::Less),
-    Metric::new("lock_timeouts", "1", Direction::Less),
-    Metric::new("duplicate_keys", "1", Direction::Less),
-    Metric::new("abandoned_transactions", "1", Direction::Less),
-    Metric::new("missed_rows", "1", Direction::Neither),
-    Metric::new("late_transactions", "1", Direction::Less),
-    Metric::new("elapsed_seconds", "s", Direction::Less),
-    Metric::new("latency_microseconds_mean", "µs", Direction::Less),
-    Metric::new("latency_microseconds_min", "µs", Direction::Less),
-    Metric::new("latency_microseconds_p50", "µs", Direction::Less),
-    Metric::new("latency_microseconds_p95", "µs", Direction::Less),
-    Metric::new("latency_microseconds_p99", "µs", Direction::Less),
-    Metric::new("latency_microseconds_p99_9", "µs", Direction::Less),
-    Metric::new("latency_microseconds_max", "µs", Direction::Less),
-    Metric::new("thread_transactions_mean", "1", Direction::Neither),
-    Metric::new("thread_transactions_stddev", "1", Direction::Less),
-    Metric::new("thread_seconds_mean", "s", Direction::Neither),
-    Metric::new("thread_seconds_stddev", "s", Direction::Less),
 ];
 
 /// Checked parameters.
@@ -105,19 +74,11 @@ pub struct Parameters {
     tables: u32,
     table_size: u64,
     id_range: Option<u64>,
-    threads: usize,
-    driver_threads: usize,
+    #[serde(flatten)]
+    load: Load,
     distribution: Distribution,
     range_size: u64,
-    #[serde(rename = "time")]
-    time_seconds: f64,
-    transactions: u64,
     in_transaction: bool,
-    prepared: bool,
-    rate: f64,
-    #[serde(rename = "think_time")]
-    think_time_seconds: f64,
-    retry: bool,
     begin: String,
     journal_mode: String,
     synchronous: String,
@@ -158,16 +119,13 @@ fn estimate(map: &Map<String, Value>) -> Estimate {
     Estimate {
         data_bytes: rows * row_bytes(parameters.rows_like),
         load_seconds: rows as f64 / LOADED_ROWS_PER_SECOND,
-        run_seconds: parameters.time_seconds,
+        run_seconds: parameters.load.time_seconds,
     }
 }
 
 fn check(map: &Map<String, Value>) -> Vec<String> {
     let parameters = Parameters::from_map(map);
-    let mut problems = Vec::new();
-    if parameters.time_seconds == 0.0 && parameters.transactions == 0 {
-        problems.push("neither `time` nor `transactions` ends a run: set one of them".into());
-    }
+    let mut problems: Vec<String> = load::check(&parameters.load).into_iter().collect();
     if parameters.ids() > parameters.table_size {
         problems.push(format!("id_range ({}) is larger than table_size ({})", parameters.ids(), parameters.table_size));
     }
@@ -227,7 +185,7 @@ const COLUMNS: [Column; 4] = [
 ];
 
 /// Makes and fills the tables.
-fn load(database: &dyn Database, place: &Place, parameters: &Parameters, seed: u64) -> Result<(), Error> {
+fn fill(database: &dyn Database, place: &Place, parameters: &Parameters, seed: u64) -> Result<(), Error> {
     let engine = database.name();
     database.create(place)?;
     let mut connection = database.connect(place)?;
@@ -264,7 +222,7 @@ struct Oltp {
     database: Box<dyn Database>,
     runs: u64,
     rows_added: i64,
-    last_writes: Vec<mix::Written>,
+    last_writes: Vec<Written>,
 }
 
 impl Oltp {
@@ -304,7 +262,7 @@ impl Oltp {
 impl Workload for Oltp {
     fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
         let started = std::time::Instant::now();
-        load(&*self.database, &Place::of(context), &self.parameters, context.seed)?;
+        fill(&*self.database, &Place::of(context), &self.parameters, context.seed)?;
         let seconds = started.elapsed().as_secs_f64();
         Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(seconds)])
     }
@@ -315,13 +273,17 @@ impl Workload for Oltp {
         self.database.checkpoint(&place)?;
         self.runs += 1;
         let before = self.database.counters(&place)?;
-        let driven = drive::drive(&self.parameters, &*self.database, context, self.runs)?;
+        let (parameters, seed, run) = (&self.parameters, context.seed, self.runs);
+        let may_miss = self.database.misses_replaced_rows();
+        let script = |number: usize| script::Oltp::new(parameters, Mix::new(parameters, seed, run, number as u64), may_miss);
+        let driven = load::drive(&parameters.load, &*self.database, context, script)?;
         let mut outcome = driven.outcome;
         outcome.metrics.extend(self.database.counters(&place)?.since(before, outcome.commits as f64));
-        self.rows_added += driven.rows_added;
-        // A mix that writes nothing of this kind leaves nothing to look for.
-        let replaces = matches!(self.parameters.mix, Mixture::ReadWrite | Mixture::WriteOnly);
-        self.last_writes = if replaces { driven.last_writes } else { Vec::new() };
+        self.rows_added += driven.scripts.iter().map(|script| script.rows_added).sum::<i64>();
+        // Of several writes to a row the last one stands.
+        let last = driven.scripts.into_iter().flat_map(|script| script.last_writes);
+        let last: BTreeMap<(u32, u64), Written> = last.map(|written| ((written.table, written.id), written)).collect();
+        self.last_writes = last.into_values().collect();
         Ok(outcome)
     }
 
@@ -330,6 +292,34 @@ impl Workload for Oltp {
         self.database.check(&place, &table_names(&self.parameters))?;
         self.rows(&place)
     }
+}
+
+/// CPU time of the driver itself beside that of the whole.
+#[derive(Debug, Clone, Copy)]
+pub struct DriverCost {
+    /// Drawing, timing and counting, with transactions of no statements.
+    pub driver_seconds_per_transaction: f64,
+    /// The same with SQLite, in its own thread's CPU time.
+    pub whole_seconds_per_transaction: f64,
+}
+
+/// Measures what the driver costs for each transaction, single-threaded, SQLite beside transactions of no statements.
+///
+/// # Errors
+/// When SQLite fails.
+pub fn driver_cost(folder: &std::path::Path, transactions: u64) -> Result<DriverCost, Error> {
+    let mut map = settings::defaults(SETTINGS);
+    map.extend([("time".to_string(), 0.0.into()), ("transactions".to_string(), transactions.into())]);
+    let parameters = Parameters::from_map(&map);
+    let place = Place { data_folder: folder.into(), server: None };
+    let database = Sqlite(Pragmas::from(&parameters));
+    fill(&database, &place, &parameters, 1)?;
+    let mix = || Mix::new(&parameters, 1, 1, 0);
+    let cost = |script| load::thread_cpu_seconds_per_transaction(&parameters.load, &database, &place, script);
+    Ok(DriverCost {
+        whole_seconds_per_transaction: cost(script::Oltp::new(&parameters, mix(), false))?,
+        driver_seconds_per_transaction: cost(script::Oltp::without_statements(&parameters, mix()))?,
+    })
 }
 
 #[cfg(test)]

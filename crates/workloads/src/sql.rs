@@ -36,7 +36,7 @@ pub enum Cell {
     Text(String),
 }
 
-/// A column of a table; the first is the primary key.
+/// A column of a table.
 pub struct Column {
     /// Name.
     pub name: &'static str,
@@ -49,10 +49,16 @@ pub struct Column {
 pub enum ColumnKind {
     /// A primary key that the database numbers itself when none is given.
     Identity,
+    /// A primary key that is always given.
+    Key,
     /// A number that is not NULL.
     Integer,
     /// Text of a fixed width, not NULL.
     Text(u32),
+    /// Text of a fixed width that may be NULL and that nobody reads.
+    Filler(u32),
+    /// A moment that may be NULL.
+    Timestamp,
 }
 
 /// What a database counts itself, since it was made.

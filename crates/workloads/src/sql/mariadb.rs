@@ -48,6 +48,9 @@ impl Database for MariaDb {
         let column = |column: &Column| {
             let kind = match column.kind {
                 ColumnKind::Identity => "INTEGER NOT NULL AUTO_INCREMENT PRIMARY KEY".to_string(),
+                ColumnKind::Key => "INTEGER NOT NULL PRIMARY KEY".into(),
+                ColumnKind::Filler(width) => format!("CHAR({width})"),
+                ColumnKind::Timestamp => "DATETIME".into(),
                 ColumnKind::Integer => "INTEGER DEFAULT 0 NOT NULL".into(),
                 ColumnKind::Text(width) => format!("CHAR({width}) DEFAULT '' NOT NULL"),
             };

@@ -40,6 +40,9 @@ impl Database for Postgres {
         let column = |column: &Column| {
             let kind = match column.kind {
                 ColumnKind::Identity => "SERIAL PRIMARY KEY".to_string(),
+                ColumnKind::Key => "INTEGER PRIMARY KEY".into(),
+                ColumnKind::Filler(width) => format!("CHAR({width})"),
+                ColumnKind::Timestamp => "TIMESTAMP".into(),
                 ColumnKind::Integer => "INTEGER DEFAULT 0 NOT NULL".into(),
                 ColumnKind::Text(width) => format!("CHAR({width}) DEFAULT '' NOT NULL"),
             };

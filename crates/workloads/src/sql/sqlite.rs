@@ -32,6 +32,21 @@ pub struct Pragmas {
     pub begin_immediate: bool,
 }
 
+impl Default for Pragmas {
+    /// A write-ahead log that is flushed at every commit; the rest as SQLite has it.
+    fn default() -> Pragmas {
+        Pragmas {
+            journal_mode: "wal".into(),
+            synchronous: "full".into(),
+            page_bytes: 4096,
+            cache_bytes: 2 << 20,
+            mmap_bytes: 0,
+            busy_timeout_seconds: 5.0,
+            begin_immediate: true,
+        }
+    }
+}
+
 /// A file with the tables in it.
 pub struct Sqlite(pub Pragmas);
 
@@ -69,7 +84,9 @@ impl Database for Sqlite {
     fn table(&self, name: &str, columns: &[Column]) -> String {
         let column = |column: &Column| {
             let kind = match column.kind {
-                ColumnKind::Identity => "INTEGER PRIMARY KEY".to_string(),
+                ColumnKind::Identity | ColumnKind::Key => "INTEGER PRIMARY KEY".to_string(),
+                ColumnKind::Filler(width) => format!("CHAR({width})"),
+                ColumnKind::Timestamp => "TEXT".into(),
                 ColumnKind::Integer => "INTEGER NOT NULL DEFAULT 0".into(),
                 ColumnKind::Text(width) => format!("CHAR({width}) NOT NULL DEFAULT ''"),
             };

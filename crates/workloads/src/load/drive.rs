@@ -3,10 +3,9 @@
 //! A thread sends a connection's next statement and goes on with another's answer, so a load of many connections costs few
 //! context switches. An embedded database does its work in the thread, so there each connection has a thread of its own.
 
-use super::client::{Client, Progress, Statements};
-use super::mix::{Mix, Transaction, Written};
-use super::{METRICS, Parameters};
-use crate::sql::{Database, Place, Pragmas, Sqlite, service_of};
+use super::client::{Client, Progress, Script, Statements};
+use super::{Load, METRICS};
+use crate::sql::{Database, Place, service_of};
 use crate::ticker::Ticker;
 use crate::workload::{Context, Error, Outcome};
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -14,7 +13,7 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use observe::latency::Latency;
 use observe::metric::Measured;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap};
 use std::os::fd::AsFd;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,15 +24,12 @@ use wire::Conflict;
 /// While it waits, a thread looks this often whether it is to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Of a single-threaded run, so many last writes are read back at the end.
-const LAST_WRITES: usize = 128;
-
 /// In an open loop, a transaction that starts later than this after its time counts as late: well above a wake-up's delay.
 const LATE: Duration = Duration::from_millis(1);
 
 /// What all threads of a run share.
 struct Shared<'a> {
-    parameters: &'a Parameters,
+    load: &'a Load,
     interrupted: &'a AtomicBool,
     stop: AtomicBool,
     /// Transactions handed out, when they are limited.
@@ -55,9 +51,7 @@ struct Counted {
     late: u64,
     busy_seconds: f64,
     statements: Statements,
-    rows_added: i64,
     bytes: u64,
-    last: VecDeque<Written>,
 }
 
 /// Conflicts by kind.
@@ -81,35 +75,36 @@ impl Conflicts {
 }
 
 /// What a run came to.
-pub struct Driven {
+pub struct Driven<S> {
     /// Its figures.
     pub outcome: Outcome,
-    /// The last acknowledged writes, when one thread made them.
-    pub last_writes: Vec<Written>,
-    /// Rows that acknowledged transactions added, minus those they deleted.
-    pub rows_added: i64,
+    /// The scripts of its connections, with what they remember.
+    pub scripts: Vec<S>,
 }
 
-/// Runs the load once; `run` tells runs of a trial apart.
-pub fn drive(parameters: &Parameters, database: &dyn Database, context: &mut Context, run: u64) -> Result<Driven, Error> {
+/// Runs the load once, each connection with the script of its number.
+pub fn drive<S: Script>(
+    load: &Load,
+    database: &dyn Database,
+    context: &mut Context,
+    script: impl Fn(usize) -> S + Sync,
+) -> Result<Driven<S>, Error> {
     let place = Place::of(context);
-    let threads = match service_of(&parameters.engine) {
-        Some(_) => parameters.driver_threads.min(parameters.threads),
-        None => parameters.threads,
+    let threads = match service_of(database.name()) {
+        Some(_) => load.driver_threads.min(load.threads),
+        None => load.threads,
     };
     // Connecting and preparing is no part of the window.
-    let shared = Shared::new(parameters, context.interrupted);
-    let (seed, progress) = (context.seed, &mut *context.progress);
+    let shared = Shared::new(load, context.interrupted);
+    let progress = &mut *context.progress;
     let barrier = std::sync::Barrier::new(threads + 1);
-    let (drivers, rates, seconds) = std::thread::scope(|scope| {
+    let (ended, rates, seconds) = std::thread::scope(|scope| {
         let start = |thread: usize| {
-            let (shared, barrier, place) = (&shared, &barrier, &place);
+            let (shared, barrier, place, script) = (&shared, &barrier, &place, &script);
             scope.spawn(move || {
-                let lines = (thread..parameters.threads).step_by(threads).map(|number| {
-                    let mix = Mix::new(parameters, seed, run, number as u64);
-                    Client::connect(database, place, parameters).map(|client| Line::new(client, mix))
-                });
-                let driver = lines.collect::<Result<Vec<Line>, Error>>().and_then(|lines| Driver::new(shared, lines));
+                let lines = (thread..load.threads).step_by(threads);
+                let lines = lines.map(|number| Client::connect(database, place, script(number), load.prepared).map(Line::new));
+                let driver = lines.collect::<Result<Vec<Line<S>>, Error>>().and_then(|lines| Driver::new(shared, lines));
                 barrier.wait();
                 driver.and_then(Driver::run).map_err(|error| shared.fail(error)).ok()
             })
@@ -119,37 +114,39 @@ pub fn drive(parameters: &Parameters, database: &dyn Database, context: &mut Con
         let started = Instant::now();
         let rates = shared.watch(started, &|| running.iter().all(ScopedJoinHandle::is_finished), progress);
         let seconds = started.elapsed().as_secs_f64();
-        let ended: Vec<Ended> = running.into_iter().filter_map(|thread| thread.join().expect("a driver does not panic")).collect();
+        let ended: Vec<Ended<S>> = running.into_iter().filter_map(|thread| thread.join().expect("a driver does not panic")).collect();
         (ended, rates, seconds)
     });
     if let Some(error) = shared.error.into_inner().expect("no thread panics with it") {
         return Err(error);
     }
     let mut latency = Latency::default();
-    let mut counted = Vec::new();
-    for (of_thread, of_lines) in drivers {
+    let (mut counted, mut scripts) = (Vec::new(), Vec::new());
+    for (of_thread, of_lines) in ended {
         latency.merge(&of_thread);
-        counted.extend(of_lines);
+        for (of_line, script) in of_lines {
+            counted.push(of_line);
+            scripts.push(script);
+        }
     }
-    Ok(driven(&counted, latency, rates, seconds))
+    Ok(Driven { outcome: outcome(&counted, latency, rates, seconds), scripts })
 }
 
-/// What a thread of the load leaves: its latencies, and the counts of its connections.
-type Ended = (Latency, Vec<Counted>);
+/// What a thread of the load leaves: its latencies, and the counts and scripts of its connections.
+type Ended<S> = (Latency, Vec<(Counted, S)>);
 
-/// A connection with its stream of transactions.
-struct Line {
-    client: Client,
-    mix: Mix,
+/// A connection, and where its transaction is in time.
+struct Line<S> {
+    client: Client<S>,
     /// When the open loop wants the transaction under way to have started.
     intended: Option<Instant>,
     began: Instant,
     counted: Counted,
 }
 
-impl Line {
-    fn new(client: Client, mix: Mix) -> Line {
-        Line { client, mix, intended: None, began: Instant::now(), counted: Counted::default() }
+impl<S: Script> Line<S> {
+    fn new(client: Client<S>) -> Line<S> {
+        Line { client, intended: None, began: Instant::now(), counted: Counted::default() }
     }
 }
 
@@ -164,17 +161,17 @@ enum Next {
 }
 
 /// One thread of the load.
-struct Driver<'a> {
+struct Driver<'a, S> {
     shared: &'a Shared<'a>,
-    lines: Vec<Line>,
+    lines: Vec<Line<S>>,
     epoll: Epoll,
     started: Instant,
     deadline: Option<Instant>,
     latency: Latency,
 }
 
-impl<'a> Driver<'a> {
-    fn new(shared: &'a Shared<'a>, lines: Vec<Line>) -> Result<Driver<'a>, Error> {
+impl<'a, S: Script> Driver<'a, S> {
+    fn new(shared: &'a Shared<'a>, lines: Vec<Line<S>>) -> Result<Driver<'a, S>, Error> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).and_then(|epoll| {
             for (index, line) in lines.iter().enumerate() {
                 if let Some(descriptor) = line.client.descriptor() {
@@ -189,9 +186,9 @@ impl<'a> Driver<'a> {
     }
 
     /// Runs the lines to their ends; gives the latencies of all and the counts of each.
-    fn run(mut self) -> Result<Ended, Error> {
+    fn run(mut self) -> Result<Ended<S>, Error> {
         self.started = Instant::now();
-        let seconds = self.shared.parameters.time_seconds;
+        let seconds = self.shared.load.time_seconds;
         self.deadline = (seconds > 0.0).then(|| self.started + Duration::from_secs_f64(seconds));
         let mut due: BinaryHeap<Reverse<(Instant, usize)>> = BinaryHeap::new();
         for index in 0..self.lines.len() {
@@ -225,11 +222,9 @@ impl<'a> Driver<'a> {
                 }
             }
         }
-        let counted = self.lines.into_iter().map(|line| {
-            let (statements, rows_added) = (line.client.statements, line.client.rows_added);
-            Counted { statements, rows_added, ..line.counted }
-        });
-        Ok((self.latency, counted.collect()))
+        let ended = self.lines.into_iter();
+        let ended = ended.map(|line| (Counted { statements: line.client.statements, ..line.counted }, line.client.script));
+        Ok((self.latency, ended.collect()))
     }
 
     /// Lines whose answers have come, after waiting for some, but not beyond the moment when the next is due.
@@ -254,13 +249,13 @@ impl<'a> Driver<'a> {
     /// When a line's next transaction is to start; none: it has done all of its own.
     fn next_start(&mut self, index: usize) -> Option<Instant> {
         let (shared, now) = (self.shared, Instant::now());
-        let limit = shared.parameters.transactions;
+        let limit = shared.load.transactions;
         if shared.stop.load(Ordering::Relaxed) || limit > 0 && shared.taken.fetch_add(1, Ordering::Relaxed) >= limit {
             return None;
         }
         let line = &mut self.lines[index];
         line.intended = shared.intended(self.started);
-        let think = Duration::from_secs_f64(if line.counted.committed > 0 { shared.parameters.think_time_seconds } else { 0.0 });
+        let think = Duration::from_secs_f64(if line.counted.committed > 0 { shared.load.think_time_seconds } else { 0.0 });
         let at = line.intended.unwrap_or(now).max(now + think);
         // What is due after the end is no part of the run.
         if self.deadline.is_some_and(|deadline| at >= deadline) { None } else { Some(at) }
@@ -269,7 +264,7 @@ impl<'a> Driver<'a> {
     /// Begins a line's next transaction.
     fn draw(&mut self, index: usize) {
         let line = &mut self.lines[index];
-        line.mix.draw(&mut line.client.transaction);
+        line.client.script.draw();
         line.began = Instant::now();
         line.counted.late += u64::from(line.intended.is_some_and(|intended| line.began > intended + LATE));
     }
@@ -283,7 +278,7 @@ impl<'a> Driver<'a> {
                 Progress::Committed => self.committed(index),
                 Progress::Conflict(conflict) => {
                     line.counted.conflicts.add(conflict);
-                    if self.shared.parameters.retry {
+                    if self.shared.load.retry {
                         line.counted.retries += 1;
                         if self.shared.interrupted.load(Ordering::Relaxed) {
                             return Err(Error::Interrupted);
@@ -302,27 +297,20 @@ impl<'a> Driver<'a> {
     }
 
     fn committed(&mut self, index: usize) {
-        let (line, parameters) = (&mut self.lines[index], self.shared.parameters);
-        let (ended, transaction) = (Instant::now(), &line.client.transaction);
+        let (line, ended) = (&mut self.lines[index], Instant::now());
         // In an open loop the user waits from when the transaction should have begun.
         self.latency.record(ended - line.intended.unwrap_or(line.began));
         line.counted.busy_seconds += (ended - line.began).as_secs_f64();
         line.counted.committed += 1;
+        line.counted.bytes += line.client.script.committed();
         self.shared.committed.fetch_add(1, Ordering::Relaxed);
-        if parameters.mix.writes() {
-            let texts = transaction.new_c.len() + transaction.row.c.len() + transaction.row.pad.len();
-            line.counted.bytes += 8 + 16 + texts as u64;
-        }
-        if parameters.threads == 1 {
-            remember(&mut line.counted.last, transaction);
-        }
     }
 }
 
 impl Shared<'_> {
-    fn new<'a>(parameters: &'a Parameters, interrupted: &'a AtomicBool) -> Shared<'a> {
+    fn new<'a>(load: &'a Load, interrupted: &'a AtomicBool) -> Shared<'a> {
         Shared {
-            parameters,
+            load,
             interrupted,
             stop: AtomicBool::new(false),
             taken: AtomicU64::new(0),
@@ -334,11 +322,11 @@ impl Shared<'_> {
 
     /// When the open loop wants the next transaction to start, whichever connection has it; none: a closed loop.
     fn intended(&self, started: Instant) -> Option<Instant> {
-        if self.parameters.rate == 0.0 {
+        if self.load.rate == 0.0 {
             return None;
         }
         let number = self.scheduled.fetch_add(1, Ordering::Relaxed);
-        Some(started + Duration::from_secs_f64(number as f64 / self.parameters.rate))
+        Some(started + Duration::from_secs_f64(number as f64 / self.load.rate))
     }
 
     /// Says the speed once a second until every thread has ended.
@@ -367,16 +355,7 @@ impl Shared<'_> {
     }
 }
 
-fn remember(last: &mut VecDeque<Written>, transaction: &Transaction) {
-    let table = transaction.table;
-    last.push_back(Written { table, id: transaction.update_c, c: transaction.new_c.clone() });
-    last.push_back(Written { table, id: transaction.replaced, c: transaction.row.c.clone() });
-    while last.len() > LAST_WRITES {
-        last.pop_front();
-    }
-}
-
-fn driven(counted: &[Counted], latency: Latency, rates: Vec<f64>, seconds: f64) -> Driven {
+fn outcome(counted: &[Counted], latency: Latency, rates: Vec<f64>, seconds: f64) -> Outcome {
     let sum = |of: fn(&Counted) -> u64| counted.iter().map(of).sum::<u64>() as f64;
     let committed = sum(|one| one.committed);
     let (reads, writes, others) = (sum(|one| one.statements.reads), sum(|one| one.statements.writes), sum(|one| one.statements.others));
@@ -411,10 +390,7 @@ fn driven(counted: &[Counted], latency: Latency, rates: Vec<f64>, seconds: f64) 
         seconds_stddev,
     ];
     let metrics: Vec<Measured> = METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect();
-    // Of several writes to a row the last one stands.
-    let last: BTreeMap<(u32, u64), Written> =
-        counted.iter().flat_map(|one| &one.last).map(|written| ((written.table, written.id), written.clone())).collect();
-    let outcome = Outcome {
+    Outcome {
         seconds,
         metrics,
         latencies: BTreeMap::from([("transaction".to_string(), latency)]),
@@ -422,9 +398,7 @@ fn driven(counted: &[Counted], latency: Latency, rates: Vec<f64>, seconds: f64) 
         bytes_written: counted.iter().map(|one| one.bytes).sum(),
         commits: if writes > 0.0 { committed as u64 } else { 0 },
         ..Outcome::default()
-    };
-    let rows_added = counted.iter().map(|one| one.rows_added).sum();
-    Driven { outcome, last_writes: last.into_values().collect(), rows_added }
+    }
 }
 
 /// Over threads; the standard deviation is of these threads, not of a population they were drawn from, as sysbench has it.
@@ -435,39 +409,17 @@ fn mean_and_stddev(counted: &[Counted], of: fn(&Counted) -> f64) -> (f64, f64) {
     (mean, variance.sqrt())
 }
 
-/// CPU time of the driver itself beside that of the whole.
-#[derive(Debug, Clone, Copy)]
-pub struct DriverCost {
-    /// Drawing, timing and counting, with transactions of no statements.
-    pub driver_seconds_per_transaction: f64,
-    /// The same with SQLite, in its own thread's CPU time.
-    pub whole_seconds_per_transaction: f64,
-}
-
-/// Measures what the driver costs for each transaction, single-threaded, SQLite beside transactions of no statements.
+/// CPU time of the calling thread for each transaction of a run on one embedded connection.
 ///
 /// # Errors
-/// When SQLite fails.
-pub fn driver_cost(folder: &std::path::Path, transactions: u64) -> Result<DriverCost, Error> {
-    let mut map = settings::defaults(super::SETTINGS);
-    map.extend([("time".to_string(), 0.0.into()), ("transactions".to_string(), transactions.into())]);
-    let parameters = Parameters::from_map(&map);
+/// When the database fails.
+pub fn thread_cpu_seconds_per_transaction<S: Script>(load: &Load, database: &dyn Database, place: &Place, script: S) -> Result<f64, Error> {
     let interrupted = AtomicBool::new(false);
-    let place = Place { data_folder: folder.into(), server: None };
-    let database = Sqlite(Pragmas::from(&parameters));
-    super::load(&database, &place, &parameters, 1)?;
-    let cost = |client: Client| -> Result<f64, Error> {
-        let shared = Shared::new(&parameters, &interrupted);
-        let driver = Driver::new(&shared, vec![Line::new(client, Mix::new(&parameters, 1, 1, 0))])?;
-        let before = thread_cpu_seconds();
-        driver.run()?;
-        Ok((thread_cpu_seconds() - before) / transactions as f64)
-    };
-    let idle = Client::with(database.connect(&place)?, "sqlite", parameters.rows_like, Vec::new());
-    Ok(DriverCost {
-        whole_seconds_per_transaction: cost(Client::connect(&database, &place, &parameters)?)?,
-        driver_seconds_per_transaction: cost(idle)?,
-    })
+    let shared = Shared::new(load, &interrupted);
+    let driver = Driver::new(&shared, vec![Line::new(Client::connect(database, place, script, load.prepared)?)])?;
+    let before = thread_cpu_seconds();
+    driver.run()?;
+    Ok((thread_cpu_seconds() - before) / load.transactions as f64)
 }
 
 fn thread_cpu_seconds() -> f64 {

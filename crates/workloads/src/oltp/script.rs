@@ -1,14 +1,18 @@
 //! The statements of sysbench's OLTP: their text, their parameters, and what their answer must be.
 
-use super::mix::{self, Mixture, RowsLike, Transaction};
-use super::table_name;
+use super::mix::{self, Mix, Mixture, RowsLike, Transaction, Written};
+use super::{Parameters, table_name};
+use crate::load::{Class, PARAMS_MAX, Script};
 use crate::workload::Error;
-use std::fmt::Write as _;
+use std::collections::VecDeque;
 use wire::{Param, Value};
+
+/// Of a single connection, so many last writes are read back at the end.
+const LAST_WRITES: usize = 128;
 
 /// A statement for one table, or one around the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sql {
+enum Sql {
     Point,
     Range,
     Sum,
@@ -26,19 +30,8 @@ pub enum Sql {
     Commit,
 }
 
-/// How sysbench counts it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
-    Read,
-    Write,
-    Other,
-}
-
-/// The most parameters that a statement has: two for each random range.
-pub const PARAMS_MAX: usize = 2 * mix::RANDOM_COUNT;
-
 /// The statements of a transaction, in order; a point select several times.
-pub fn of(mixture: Mixture, in_transaction: bool) -> Vec<Sql> {
+fn of(mixture: Mixture, in_transaction: bool) -> Vec<Sql> {
     const READS: [Sql; 4] = [Sql::Range, Sql::Sum, Sql::Ordered, Sql::Distinct];
     const WRITES: [Sql; 4] = [Sql::UpdateK, Sql::UpdateC, Sql::Delete, Sql::Insert];
     let points = || vec![Sql::Point; mix::POINTS];
@@ -59,7 +52,7 @@ pub fn of(mixture: Mixture, in_transaction: bool) -> Vec<Sql> {
 
 impl Sql {
     /// The text, parameters as `$1`; none for those that a database spells itself.
-    pub fn text(self, table: &str) -> Option<String> {
+    fn text(self, table: &str) -> Option<String> {
         let list = |one: &dyn Fn(usize) -> String, between: &str| {
             (0..mix::RANDOM_COUNT).map(one).collect::<Vec<_>>().join(between)
         };
@@ -86,7 +79,7 @@ impl Sql {
     }
 
     /// How it counts.
-    pub fn class(self) -> Class {
+    fn class(self) -> Class {
         match self {
             Sql::Point | Sql::Range | Sql::Sum | Sql::Ordered | Sql::Distinct | Sql::RandomPoints | Sql::RandomRanges => Class::Read,
             Sql::UpdateK | Sql::UpdateC | Sql::Delete | Sql::DeleteAny | Sql::Insert | Sql::InsertNew => Class::Write,
@@ -95,7 +88,7 @@ impl Sql {
     }
 
     /// Its parameters in a transaction; `nth` counts the point selects.
-    pub fn params<'a>(self, t: &'a Transaction, nth: usize, params: &mut [Param<'a>; PARAMS_MAX]) -> usize {
+    fn params<'a>(self, t: &'a Transaction, nth: usize, params: &mut [Param<'a>; PARAMS_MAX]) -> usize {
         let mut count = 0;
         let mut put = |param| {
             params[count] = param;
@@ -142,12 +135,12 @@ impl Sql {
     }
 
     /// Whether its rows are texts of this load, to be looked at.
-    pub fn gives_texts(self) -> bool {
+    fn gives_texts(self) -> bool {
         matches!(self, Sql::Point | Sql::Range | Sql::Ordered | Sql::Distinct)
     }
 
     /// Whether the answer is the right one. `may_miss`: another may have replaced the row while the statement waited.
-    pub fn judge(self, t: &Transaction, nth: usize, seen: &Seen, changed: u64, may_miss: bool) -> Result<(), Error> {
+    fn judge(self, t: &Transaction, nth: usize, seen: &Seen, changed: u64, may_miss: bool) -> Result<(), Error> {
         let wrong = |id: u64, expected: String, found: String| {
             let place = format!("{self:?} of id {id} in {}", table_name(t.table));
             Err(Error::WrongData { place, expected, found })
@@ -180,18 +173,18 @@ impl Sql {
 
 /// What came of a statement's rows.
 #[derive(Debug, Default)]
-pub struct Seen {
+struct Seen {
     /// Number of rows.
-    pub rows: u64,
+    rows: u64,
     /// The last row's number, where it was one.
-    pub integer: Option<i64>,
+    integer: Option<i64>,
     /// A text that nobody here wrote.
-    pub strange: Option<String>,
+    strange: Option<String>,
 }
 
 impl Seen {
     /// Looks at a row's first column.
-    pub fn look(&mut self, value: Value, texts: bool, rows: RowsLike) {
+    fn look(&mut self, value: Value, texts: bool, rows: RowsLike) {
         self.rows += 1;
         if !texts {
             self.integer = value.integer();
@@ -205,17 +198,145 @@ fn number(value: u64) -> Param<'static> {
     Param::Integer(value as i64)
 }
 
-/// A statement with its parameters written out: what a client without prepared statements sends.
-pub fn spell(sql: &str, params: &[Param], text: &mut String) {
-    text.clear();
-    let mut parts = sql.split('$');
-    text.push_str(parts.next().unwrap_or_default());
-    for (part, param) in parts.zip(params) {
-        let _ = match param {
-            Param::Integer(value) => write!(text, "{value}"),
-            Param::Text(value) => write!(text, "'{value}'"),
+/// The transactions of one connection.
+pub struct Oltp {
+    mix: Mix,
+    transaction: Transaction,
+    steps: Vec<Sql>,
+    /// By step, which of a table's statements it is.
+    slots: Vec<usize>,
+    /// Statements of a table.
+    distinct: Vec<Sql>,
+    tables: u32,
+    rows: RowsLike,
+    writes: bool,
+    in_transaction: bool,
+    may_miss: bool,
+    seen: Seen,
+    pending: i64,
+    /// Rows that acknowledged transactions added, minus those that they deleted.
+    pub rows_added: i64,
+    /// What the last acknowledged transactions wrote, when nobody else writes.
+    pub last_writes: VecDeque<Written>,
+    remembers: bool,
+}
+
+impl Oltp {
+    /// With its own stream of transactions. `may_miss`: the database finds no row where another replaced it meanwhile.
+    pub fn new(parameters: &Parameters, mix: Mix, may_miss: bool) -> Oltp {
+        let in_transaction = parameters.in_transaction && parameters.mix.is_transaction();
+        let steps = of(parameters.mix, in_transaction);
+        let mut distinct: Vec<Sql> = Vec::new();
+        let mut slot = |sql: &Sql| {
+            let known = distinct.iter().position(|known| known == sql);
+            known.unwrap_or_else(|| {
+                distinct.push(*sql);
+                distinct.len() - 1
+            })
         };
-        text.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
+        let slots = steps.iter().map(&mut slot).collect();
+        let single = parameters.load.threads == 1;
+        Oltp {
+            mix,
+            transaction: Transaction::default(),
+            steps,
+            slots,
+            distinct,
+            tables: parameters.tables,
+            rows: parameters.rows_like,
+            writes: parameters.mix.writes(),
+            in_transaction,
+            may_miss: may_miss && !single,
+            seen: Seen::default(),
+            pending: 0,
+            rows_added: 0,
+            last_writes: VecDeque::new(),
+            remembers: single && matches!(parameters.mix, Mixture::ReadWrite | Mixture::WriteOnly),
+        }
+    }
+
+    /// Transactions of no statements: what the driver itself costs.
+    pub fn without_statements(parameters: &Parameters, mix: Mix) -> Oltp {
+        let whole = Oltp::new(parameters, mix, false);
+        Oltp { steps: Vec::new(), slots: Vec::new(), distinct: Vec::new(), in_transaction: false, remembers: false, ..whole }
+    }
+
+    /// Which of the point selects a step is.
+    fn nth(&self, step: usize) -> usize {
+        step.saturating_sub(usize::from(self.in_transaction))
+    }
+
+    fn remember(&mut self) {
+        let (t, table) = (&self.transaction, self.transaction.table);
+        self.last_writes.push_back(Written { table, id: t.update_c, c: t.new_c.clone() });
+        self.last_writes.push_back(Written { table, id: t.replaced, c: t.row.c.clone() });
+        while self.last_writes.len() > LAST_WRITES {
+            self.last_writes.pop_front();
+        }
+    }
+}
+
+impl Script for Oltp {
+    fn texts(&self, begin: &str) -> Vec<String> {
+        let other = |sql: Sql| if sql == Sql::Begin { begin.to_string() } else { "COMMIT".into() };
+        let of_table = |table: u32| {
+            self.distinct.iter().map(move |sql| sql.text(&table_name(table)).unwrap_or_else(|| other(*sql))).collect::<Vec<_>>()
+        };
+        (1..=self.tables).flat_map(of_table).collect()
+    }
+
+    fn draw(&mut self) {
+        self.mix.draw(&mut self.transaction);
+    }
+
+    fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    fn is_transaction(&self) -> bool {
+        self.in_transaction
+    }
+
+    fn text(&self, step: usize) -> usize {
+        (self.transaction.table as usize - 1) * self.distinct.len() + self.slots[step]
+    }
+
+    fn class(&self, step: usize) -> Class {
+        self.steps[step].class()
+    }
+
+    fn params<'a>(&'a self, step: usize, params: &mut [Param<'a>; PARAMS_MAX]) -> usize {
+        self.steps[step].params(&self.transaction, self.nth(step), params)
+    }
+
+    fn row(&mut self, step: usize, value: Value) {
+        self.seen.look(value, self.steps[step].gives_texts(), self.rows);
+    }
+
+    fn answered(&mut self, step: usize, changed: u64) -> Result<(), Error> {
+        let sql = self.steps[step];
+        let seen = std::mem::take(&mut self.seen);
+        sql.judge(&self.transaction, self.nth(step), &seen, changed, self.may_miss)?;
+        match sql {
+            Sql::InsertNew => self.pending += 1,
+            Sql::DeleteAny => self.pending -= i64::from(changed == 1),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn committed(&mut self) -> u64 {
+        self.rows_added += std::mem::take(&mut self.pending);
+        if self.remembers {
+            self.remember();
+        }
+        let t = &self.transaction;
+        if self.writes { 8 + 16 + (t.new_c.len() + t.row.c.len() + t.row.pad.len()) as u64 } else { 0 }
+    }
+
+    fn rolled_back(&mut self) {
+        self.pending = 0;
+        self.seen = Seen::default();
     }
 }
 
@@ -224,10 +345,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_statement_is_spelled_with_its_parameters() {
-        let mut text = String::new();
-        spell(&Sql::UpdateC.text("sbtest1").expect("it has one"), &[Param::Text("abc"), Param::Integer(7)], &mut text);
-        assert_eq!(text, "UPDATE sbtest1 SET c = 'abc' WHERE id = 7");
+    fn parameters_are_numbered_in_order() {
         let text = |sql: Sql| sql.text("t").expect("it has one");
         assert!(text(Sql::RandomPoints).ends_with("$9, $10)") && text(Sql::RandomRanges).ends_with("k BETWEEN $19 AND $20"));
     }

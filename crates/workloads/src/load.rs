@@ -1,0 +1,89 @@
+//! Load on a database's connections: transactions of a script, in a closed or open loop, whatever they are and whoever answers.
+//!
+//! `script.rs` of a workload says what a transaction is; `client.rs` is one connection in one transaction; `drive.rs` has the
+//! threads, the clock and the figures.
+
+mod client;
+mod drive;
+
+pub use client::{Class, PARAMS_MAX, Script};
+pub use drive::{drive, thread_cpu_seconds_per_transaction};
+
+use observe::metric::{Direction, Metric};
+use serde::Deserialize;
+use settings::{Kind as Is, Setting};
+
+/// Settings that every such load has.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Load {
+    /// Connections.
+    pub threads: usize,
+    /// Threads for a server's connections.
+    pub driver_threads: usize,
+    /// Length of a run; 0: until `transactions` are done.
+    #[serde(rename = "time")]
+    pub time_seconds: f64,
+    /// Transactions of a run; 0: only by time.
+    pub transactions: u64,
+    /// Whether statements are prepared.
+    pub prepared: bool,
+    /// Open loop, transactions a second; 0: a closed loop.
+    pub rate: f64,
+    /// Pause after a transaction.
+    #[serde(rename = "think_time")]
+    pub think_time_seconds: f64,
+    /// Whether a transaction that met another is tried again.
+    pub retry: bool,
+}
+
+/// `threads`.
+pub const THREADS: Setting = Setting { name: "threads", kind: Is::Integer { min: 1, max: 1024 }, default: Some("1"), help: "Connections, each with one transaction at a time (sysbench's threads, pgbench's clients)." };
+/// `driver_threads`.
+pub const DRIVER_THREADS: Setting = Setting { name: "driver_threads", kind: Is::Integer { min: 1, max: 64 }, default: Some("2"), help: "Threads of the load generator for a server's connections; one waits for many. An embedded engine has one for each connection." };
+/// `time`.
+pub const TIME: Setting = Setting { name: "time", kind: Is::Seconds { min: 0.0, max: 1e6 }, default: Some("10s"), help: "Length of a run; 0s: until `transactions` are done." };
+/// `transactions`.
+pub const TRANSACTIONS: Setting = Setting { name: "transactions", kind: Is::Integer { min: 0, max: i64::MAX }, default: Some("0"), help: "A run ends after so many transactions; 0: only by time." };
+/// `prepared`.
+pub const PREPARED: Setting = Setting { name: "prepared", kind: Is::Boolean, default: Some("true"), help: "Whether statements are prepared once for each connection, or sent as text each time." };
+/// `rate`.
+pub const RATE: Setting = Setting { name: "rate", kind: Is::Number { min: 0.0, max: 1e7 }, default: Some("0"), help: "Open loop: so many transactions are begun each second, whether the ones before have ended or not, and latency counts from when each should have begun. 0: a closed loop." };
+/// `think_time`.
+pub const THINK_TIME: Setting = Setting { name: "think_time", kind: Is::Seconds { min: 0.0, max: 3600.0 }, default: Some("0s"), help: "Each connection's pause after a transaction." };
+/// `retry`.
+pub const RETRY: Setting = Setting { name: "retry", kind: Is::Boolean, default: Some("true"), help: "Whether a transaction that met a deadlock or another conflict is tried again, or given up; both are counted." };
+
+/// Problems of these settings together.
+pub fn check(load: &Load) -> Option<String> {
+    (load.time_seconds == 0.0 && load.transactions == 0).then(|| "neither `time` nor `transactions` ends a run: set one of them".into())
+}
+
+/// What every such load measures, the primary metric first.
+pub const METRICS: &[Metric] = &[
+    Metric::new("transactions_per_second", "1/s", Direction::More),
+    Metric::new("queries_per_second", "1/s", Direction::More),
+    Metric::new("transactions", "1", Direction::Neither),
+    Metric::new("reads", "1", Direction::Neither),
+    Metric::new("writes", "1", Direction::Neither),
+    Metric::new("others", "1", Direction::Neither),
+    Metric::new("retries", "1", Direction::Less),
+    Metric::new("deadlocks", "1", Direction::Less),
+    Metric::new("serialization_failures", "1", Direction::Less),
+    Metric::new("lock_timeouts", "1", Direction::Less),
+    Metric::new("duplicate_keys", "1", Direction::Less),
+    Metric::new("abandoned_transactions", "1", Direction::Less),
+    Metric::new("missed_rows", "1", Direction::Neither),
+    Metric::new("late_transactions", "1", Direction::Less),
+    Metric::new("elapsed_seconds", "s", Direction::Less),
+    Metric::new("latency_microseconds_mean", "µs", Direction::Less),
+    Metric::new("latency_microseconds_min", "µs", Direction::Less),
+    Metric::new("latency_microseconds_p50", "µs", Direction::Less),
+    Metric::new("latency_microseconds_p95", "µs", Direction::Less),
+    Metric::new("latency_microseconds_p99", "µs", Direction::Less),
+    Metric::new("latency_microseconds_p99_9", "µs", Direction::Less),
+    Metric::new("latency_microseconds_max", "µs", Direction::Less),
+    Metric::new("thread_transactions_mean", "1", Direction::Neither),
+    Metric::new("thread_transactions_stddev", "1", Direction::Less),
+    Metric::new("thread_seconds_mean", "s", Direction::Neither),
+    Metric::new("thread_seconds_stddev", "s", Direction::Less),
+];

@@ -1,0 +1,303 @@
+//! One connection and the transaction it is in: a step at a time, so that one thread can wait for many.
+
+use crate::sql::{Database, Place, failed};
+use crate::workload::Error;
+use std::fmt::Write as _;
+use std::os::fd::BorrowedFd;
+use wire::{Conflict, Connection, Param, Statement, Value};
+
+/// The most parameters that a statement has.
+pub const PARAMS_MAX: usize = 20;
+
+/// How sysbench counts a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// SELECT.
+    Read,
+    /// INSERT, UPDATE, DELETE.
+    Write,
+    /// BEGIN, COMMIT.
+    Other,
+}
+
+/// The transactions of one connection.
+pub trait Script: Send {
+    /// The texts of all its statements, parameters as `$1`; `begin` is how the database begins.
+    fn texts(&self, begin: &str) -> Vec<String>;
+
+    /// Draws the next transaction. Not part of its time.
+    fn draw(&mut self);
+
+    /// How many statements it has.
+    fn steps(&self) -> usize;
+
+    /// Whether its first statement is BEGIN and its last COMMIT.
+    fn is_transaction(&self) -> bool;
+
+    /// Which of the texts a step is.
+    fn text(&self, step: usize) -> usize;
+
+    /// How a step counts.
+    fn class(&self, step: usize) -> Class;
+
+    /// A step's parameters; gives their number.
+    fn params<'a>(&'a self, step: usize, params: &mut [Param<'a>; PARAMS_MAX]) -> usize;
+
+    /// Sees the first column of a row of a step's answer.
+    fn row(&mut self, step: usize, value: Value);
+
+    /// A step is answered: an error when wrongly.
+    fn answered(&mut self, step: usize, changed: u64) -> Result<(), Error>;
+
+    /// The transaction is acknowledged; gives the bytes that it asked to write.
+    fn committed(&mut self) -> u64;
+
+    /// It was rolled back, and will be tried again or given up.
+    fn rolled_back(&mut self);
+}
+
+/// How far a transaction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// The database has not answered yet.
+    Waiting,
+    /// Acknowledged.
+    Committed,
+    /// It met another: rolled back, to be tried again with the same ids.
+    Conflict(Conflict),
+}
+
+/// Statements that were executed, failed ones and those of retried transactions included, as sysbench counts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Statements {
+    /// SELECT.
+    pub reads: u64,
+    /// INSERT, UPDATE, DELETE.
+    pub writes: u64,
+    /// BEGIN, COMMIT, ROLLBACK.
+    pub others: u64,
+    /// Writes that changed no row.
+    pub missed: u64,
+}
+
+/// A connection with its script.
+pub struct Client<S> {
+    connection: Box<dyn Connection>,
+    engine: &'static str,
+    /// What its transactions are.
+    pub script: S,
+    texts: Vec<String>,
+    /// One for each text; empty when statements are sent as text.
+    prepared: Vec<Statement>,
+    rollback: Option<Statement>,
+    at: usize,
+    is_sent: bool,
+    open: bool,
+    /// Why it is being rolled back.
+    conflict: Option<Conflict>,
+    spelled: String,
+    /// What it executed so far.
+    pub statements: Statements,
+}
+
+impl<S: Script> Client<S> {
+    /// Connects, and prepares the script's statements when they are to be.
+    pub fn connect(database: &dyn Database, place: &Place, script: S, prepared: bool) -> Result<Client<S>, Error> {
+        let connection = database.connect(place)?;
+        let texts = script.texts(database.begin());
+        let mut client = Client {
+            connection,
+            engine: database.name(),
+            script,
+            texts,
+            prepared: Vec::new(),
+            rollback: None,
+            at: 0,
+            is_sent: false,
+            open: false,
+            conflict: None,
+            spelled: String::new(),
+            statements: Statements::default(),
+        };
+        if prepared {
+            client.prepare().map_err(failed(database.name(), "prepare its statements"))?;
+        }
+        Ok(client)
+    }
+
+    fn prepare(&mut self) -> Result<(), wire::Error> {
+        for text in &self.texts {
+            self.prepared.push(self.connection.prepare(text)?);
+        }
+        self.rollback = Some(self.connection.prepare("ROLLBACK")?);
+        Ok(())
+    }
+
+    /// Readable when [`Client::advance`] has something to do; none: it never waits.
+    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.connection.descriptor()
+    }
+
+    /// Goes on with the transaction until it ends or has to wait.
+    ///
+    /// # Errors
+    /// When the database fails, or answers wrongly.
+    pub fn advance(&mut self) -> Result<Progress, Error> {
+        loop {
+            if self.conflict.is_none() && self.at == self.script.steps() {
+                self.at = 0;
+                return Ok(Progress::Committed);
+            }
+            let came = if self.is_sent { self.more() } else { self.send() };
+            self.is_sent = true;
+            match came {
+                Ok(None) => return Ok(Progress::Waiting),
+                Ok(Some(changed)) => {
+                    self.is_sent = false;
+                    if let Some(conflict) = self.conflict.take() {
+                        return Ok(Progress::Conflict(conflict));
+                    }
+                    self.answered(changed)?;
+                }
+                Err(error) => {
+                    self.is_sent = false;
+                    if let Some(conflict) = self.refused(error)? {
+                        return Ok(Progress::Conflict(conflict));
+                    }
+                }
+            }
+        }
+    }
+
+    fn send(&mut self) -> Result<Option<u64>, wire::Error> {
+        if self.conflict.is_some() {
+            self.statements.others += 1;
+            return match self.rollback {
+                Some(statement) => self.connection.start(statement, &[], &mut |_| {}),
+                None => self.connection.start_text("ROLLBACK", &mut |_| {}),
+            };
+        }
+        let step = self.at;
+        match self.script.class(step) {
+            Class::Read => self.statements.reads += 1,
+            Class::Write => self.statements.writes += 1,
+            Class::Other => self.statements.others += 1,
+        }
+        let text = self.script.text(step);
+        let mut params = [Param::Integer(0); PARAMS_MAX];
+        let count = self.script.params(step, &mut params);
+        // An embedded database answers at once, while the script's parameters are lent to it: its rows are kept meanwhile.
+        let mut rows = Rows::default();
+        let started = match self.prepared.get(text) {
+            Some(statement) => self.connection.start(*statement, &params[..count], &mut |value| rows.keep(value)),
+            None => {
+                spell(&self.texts[text], &params[..count], &mut self.spelled);
+                self.connection.start_text(&self.spelled, &mut |value| rows.keep(value))
+            }
+        };
+        rows.each(|value| self.script.row(step, value));
+        started
+    }
+
+    fn more(&mut self) -> Result<Option<u64>, wire::Error> {
+        let (rolling_back, step, script) = (self.conflict.is_some(), self.at, &mut self.script);
+        self.connection.advance(&mut |value| {
+            if !rolling_back {
+                script.row(step, value);
+            }
+        })
+    }
+
+    fn answered(&mut self, changed: u64) -> Result<(), Error> {
+        let step = self.at;
+        self.script.answered(step, changed)?;
+        if self.script.is_transaction() {
+            self.open = step + 1 < self.script.steps();
+        }
+        self.statements.missed += u64::from(self.script.class(step) == Class::Write && changed == 0);
+        self.at += 1;
+        Ok(())
+    }
+
+    /// A statement was refused: a conflict that is over, or, none, one that is to be rolled back first.
+    fn refused(&mut self, error: wire::Error) -> Result<Option<Conflict>, Error> {
+        let Some(conflict) = error.conflict().filter(|_| self.conflict.is_none()) else {
+            return Err(failed(self.engine, "run a transaction")(error));
+        };
+        self.at = 0;
+        self.script.rolled_back();
+        if !std::mem::take(&mut self.open) {
+            return Ok(Some(conflict));
+        }
+        self.conflict = Some(conflict);
+        Ok(None)
+    }
+}
+
+/// First columns of rows: texts one after the other, and where each ends.
+#[derive(Default)]
+struct Rows {
+    texts: Vec<u8>,
+    rows: Vec<Kept>,
+}
+
+enum Kept {
+    Null,
+    Integer(i64),
+    /// Length.
+    Text(usize),
+}
+
+impl Rows {
+    fn keep(&mut self, value: Value) {
+        self.rows.push(match value {
+            Value::Null => Kept::Null,
+            Value::Integer(value) => Kept::Integer(value),
+            Value::Text(text) => {
+                self.texts.extend_from_slice(text);
+                Kept::Text(text.len())
+            }
+        });
+    }
+
+    fn each(&self, mut see: impl FnMut(Value)) {
+        let mut rest = self.texts.as_slice();
+        for row in &self.rows {
+            see(match row {
+                Kept::Null => Value::Null,
+                Kept::Integer(value) => Value::Integer(*value),
+                Kept::Text(length) => {
+                    let (text, after) = rest.split_at(*length);
+                    rest = after;
+                    Value::Text(text)
+                }
+            });
+        }
+    }
+}
+
+/// A statement with its parameters written out: what a client without prepared statements sends.
+fn spell(sql: &str, params: &[Param], text: &mut String) {
+    text.clear();
+    let mut parts = sql.split('$');
+    text.push_str(parts.next().unwrap_or_default());
+    for (part, param) in parts.zip(params) {
+        let _ = match param {
+            Param::Integer(value) => write!(text, "{value}"),
+            Param::Text(value) => write!(text, "'{value}'"),
+        };
+        text.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_is_spelled_with_its_parameters() {
+        let mut text = String::new();
+        spell("UPDATE t SET c = $1 WHERE id = $2 OR id = $3", &[Param::Text("abc"), Param::Integer(7), Param::Integer(-1)], &mut text);
+        assert_eq!(text, "UPDATE t SET c = 'abc' WHERE id = 7 OR id = -1");
+    }
+}

@@ -1,0 +1,433 @@
+//! `tpcb`: pgbench's TPC-B-like transaction and its two short forms, on pgbench's own tables.
+//!
+//! Three balances are raised by one delta and the delta is written down, so after each run the sums of all must agree, and the
+//! history has exactly the acknowledged transactions. Statements and tables are those of PostgreSQL's manual, "pgbench".
+
+use crate::load::{self, Class, Load, PARAMS_MAX, Script};
+use crate::random::Random;
+use crate::sql::{self, COUNTERS, Cell, Column, ColumnKind, Database, Place, Pragmas, Sqlite, same};
+use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use observe::durability::Durability;
+use observe::metric::{Direction, Measured, Metric};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use settings::{Kind as Is, Setting};
+use wire::Param;
+
+/// The row in the list of workloads.
+pub static KIND: Kind = Kind {
+    name: "tpcb",
+    summary: "pgbench's TPC-B-like transactions on PostgreSQL, MariaDB or SQLite",
+    example: "[workload.tpcb]\nengine = \"postgres\"\nscale = 10\nthreads = 16\ntime = \"30s\"\n",
+    settings: SETTINGS,
+    metrics: |_| load::METRICS.iter().chain(COUNTERS).cloned().collect(),
+    durability: |_| Durability::full(),
+    estimate,
+    check: |map| load::check(&Parameters::from_map(map).load).into_iter().collect(),
+    service: |map| sql::service_of(map["engine"].as_str().unwrap_or_default()),
+    data_key: |map| format!("tpcb, scale {}", Parameters::from_map(map).scale),
+    open: |map| Ok(Box::new(Tpcb::new(Parameters::from_map(map)))),
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting { name: "engine", kind: Is::Choice(&["postgres", "mariadb", "sqlite"]), default: Some("postgres"), help: "The database: a server that `[service.NAME]` configures, or embedded SQLite with WAL and full flushes." },
+    Setting { name: "mix", kind: Is::Choice(&["tpcb-like", "simple-update", "select-only"]), default: Some("tpcb-like"), help: "pgbench's built-in scripts. `simple-update` leaves tellers and branches out, whose few rows all connections meet at." },
+    Setting { name: "scale", kind: Is::Integer { min: 1, max: 20_000 }, default: Some("1"), help: "100,000 accounts, 10 tellers and 1 branch each. Below the number of connections, they wait for each other's branch." },
+    load::THREADS,
+    load::DRIVER_THREADS,
+    load::TIME,
+    load::TRANSACTIONS,
+    load::PREPARED,
+    load::RATE,
+    load::THINK_TIME,
+    load::RETRY,
+];
+
+const ACCOUNTS: i64 = 100_000;
+const TELLERS: i64 = 10;
+
+/// pgbench's range of a delta.
+const DELTA_MAX: u64 = 5000;
+
+/// Bytes of an account with its index entry, in PostgreSQL (pgbench's manual: a scale of 100 is about 1.5 GB).
+const ACCOUNT_BYTES: u64 = 150;
+
+/// Accounts loaded in a second, for `plan` only: 1,000,000 took 1.5 s in PostgreSQL (2026-11-21, two cores).
+const LOADED_PER_SECOND: f64 = 600_000.0;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Mixture {
+    TpcbLike,
+    SimpleUpdate,
+    SelectOnly,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Parameters {
+    engine: String,
+    mix: Mixture,
+    scale: i64,
+    #[serde(flatten)]
+    load: Load,
+}
+
+impl Parameters {
+    fn from_map(map: &Map<String, Value>) -> Parameters {
+        serde_json::from_value(Value::Object(map.clone())).expect("the settings' checks make every field fit")
+    }
+}
+
+fn estimate(map: &Map<String, Value>) -> Estimate {
+    let parameters = Parameters::from_map(map);
+    let accounts = (parameters.scale * ACCOUNTS) as u64;
+    Estimate {
+        data_bytes: accounts * ACCOUNT_BYTES,
+        load_seconds: accounts as f64 / LOADED_PER_SECOND,
+        run_seconds: parameters.load.time_seconds,
+    }
+}
+
+/// A table: name, columns, and how many of them a load fills in.
+struct Table {
+    name: &'static str,
+    columns: &'static [Column],
+    loaded: usize,
+    rows_per_scale: i64,
+}
+
+const fn column(name: &'static str, kind: ColumnKind) -> Column {
+    Column { name, kind }
+}
+
+const TABLES: [Table; 4] = [
+    Table {
+        name: "pgbench_branches",
+        columns: &[column("bid", ColumnKind::Key), column("bbalance", ColumnKind::Integer), column("filler", ColumnKind::Filler(88))],
+        loaded: 2,
+        rows_per_scale: 1,
+    },
+    Table {
+        name: "pgbench_tellers",
+        columns: &[
+            column("tid", ColumnKind::Key),
+            column("bid", ColumnKind::Integer),
+            column("tbalance", ColumnKind::Integer),
+            column("filler", ColumnKind::Filler(84)),
+        ],
+        loaded: 3,
+        rows_per_scale: TELLERS,
+    },
+    Table {
+        name: "pgbench_accounts",
+        columns: &[
+            column("aid", ColumnKind::Key),
+            column("bid", ColumnKind::Integer),
+            column("abalance", ColumnKind::Integer),
+            column("filler", ColumnKind::Filler(84)),
+        ],
+        loaded: 4,
+        rows_per_scale: ACCOUNTS,
+    },
+    Table {
+        name: "pgbench_history",
+        columns: &[
+            column("tid", ColumnKind::Integer),
+            column("bid", ColumnKind::Integer),
+            column("aid", ColumnKind::Integer),
+            column("delta", ColumnKind::Integer),
+            column("mtime", ColumnKind::Timestamp),
+            column("filler", ColumnKind::Filler(22)),
+        ],
+        loaded: 0,
+        rows_per_scale: 0,
+    },
+];
+
+fn fill(database: &dyn Database, place: &Place, scale: i64) -> Result<(), Error> {
+    database.create(place)?;
+    let mut connection = database.connect(place)?;
+    for table in &TABLES {
+        let sql = database.table(table.name, table.columns);
+        connection.query(&sql).map_err(sql::failed(database.name(), "make its tables"))?;
+        let (rows, mut id) = (table.rows_per_scale * scale, 0);
+        if rows == 0 {
+            continue;
+        }
+        database.load(place, table.name, &table.columns[..table.loaded], &mut |cells| {
+            if id == rows {
+                return false;
+            }
+            id += 1;
+            cells.push(Cell::Integer(id));
+            if table.loaded > 2 {
+                cells.push(Cell::Integer((id - 1) / table.rows_per_scale + 1));
+            }
+            cells.push(Cell::Integer(0));
+            if table.loaded > 3 {
+                cells.push(Cell::Text(String::new()));
+            }
+            true
+        })?;
+    }
+    database.loaded(place, &TABLES.map(|table| table.name.to_string()))
+}
+
+/// A statement of the transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sql {
+    Begin,
+    UpdateAccount,
+    SelectAccount,
+    UpdateTeller,
+    UpdateBranch,
+    InsertHistory,
+    Commit,
+}
+
+impl Mixture {
+    fn steps(self) -> &'static [Sql] {
+        use Sql::{Begin, Commit, InsertHistory, SelectAccount, UpdateAccount, UpdateBranch, UpdateTeller};
+        match self {
+            Mixture::TpcbLike => &[Begin, UpdateAccount, SelectAccount, UpdateTeller, UpdateBranch, InsertHistory, Commit],
+            Mixture::SimpleUpdate => &[Begin, UpdateAccount, SelectAccount, InsertHistory, Commit],
+            Mixture::SelectOnly => &[SelectAccount],
+        }
+    }
+}
+
+/// The transactions of one connection.
+struct Connection {
+    random: Random,
+    mix: Mixture,
+    scale: u64,
+    aid: i64,
+    tid: i64,
+    bid: i64,
+    delta: i64,
+    rows: u64,
+    /// Sum of the deltas of acknowledged transactions, and their number.
+    deltas: i64,
+    acknowledged: i64,
+}
+
+impl Script for Connection {
+    fn texts(&self, begin: &str) -> Vec<String> {
+        let text = |sql: &Sql| match sql {
+            Sql::Begin => begin,
+            Sql::UpdateAccount => "UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2",
+            Sql::SelectAccount => "SELECT abalance FROM pgbench_accounts WHERE aid = $1",
+            Sql::UpdateTeller => "UPDATE pgbench_tellers SET tbalance = tbalance + $1 WHERE tid = $2",
+            Sql::UpdateBranch => "UPDATE pgbench_branches SET bbalance = bbalance + $1 WHERE bid = $2",
+            Sql::InsertHistory => "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES ($1, $2, $3, $4, CURRENT_TIMESTAMP)",
+            Sql::Commit => "COMMIT",
+        };
+        self.mix.steps().iter().map(|sql| text(sql).to_string()).collect()
+    }
+
+    fn draw(&mut self) {
+        let mut below = |count: i64| 1 + self.random.below(self.scale * count as u64) as i64;
+        (self.aid, self.tid, self.bid) = (below(ACCOUNTS), below(TELLERS), below(1));
+        self.delta = self.random.below(2 * DELTA_MAX + 1) as i64 - DELTA_MAX as i64;
+    }
+
+    fn steps(&self) -> usize {
+        self.mix.steps().len()
+    }
+
+    fn is_transaction(&self) -> bool {
+        self.mix != Mixture::SelectOnly
+    }
+
+    fn text(&self, step: usize) -> usize {
+        step
+    }
+
+    fn class(&self, step: usize) -> Class {
+        match self.mix.steps()[step] {
+            Sql::Begin | Sql::Commit => Class::Other,
+            Sql::SelectAccount => Class::Read,
+            _ => Class::Write,
+        }
+    }
+
+    fn params<'a>(&'a self, step: usize, params: &mut [Param<'a>; PARAMS_MAX]) -> usize {
+        let all: &[i64] = match self.mix.steps()[step] {
+            Sql::Begin | Sql::Commit => &[],
+            Sql::SelectAccount => &[self.aid],
+            Sql::UpdateAccount => &[self.delta, self.aid],
+            Sql::UpdateTeller => &[self.delta, self.tid],
+            Sql::UpdateBranch => &[self.delta, self.bid],
+            Sql::InsertHistory => &[self.tid, self.bid, self.aid, self.delta],
+        };
+        for (param, value) in params.iter_mut().zip(all) {
+            *param = Param::Integer(*value);
+        }
+        all.len()
+    }
+
+    fn row(&mut self, _step: usize, value: wire::Value) {
+        self.rows += u64::from(value.integer().is_some());
+    }
+
+    fn answered(&mut self, step: usize, changed: u64) -> Result<(), Error> {
+        let rows = std::mem::take(&mut self.rows);
+        let found = match self.class(step) {
+            Class::Other => return Ok(()),
+            Class::Read => rows,
+            Class::Write => changed,
+        };
+        let sql = self.mix.steps()[step];
+        same(&format!("rows of {sql:?} for account {}, teller {}, branch {}", self.aid, self.tid, self.bid), "1", &found.to_string())
+    }
+
+    fn committed(&mut self) -> u64 {
+        if !self.is_transaction() {
+            return 0;
+        }
+        self.deltas += self.delta;
+        self.acknowledged += 1;
+        // Balances and a row of history.
+        match self.mix {
+            Mixture::TpcbLike => 3 * 4 + 24,
+            _ => 4 + 24,
+        }
+    }
+
+    fn rolled_back(&mut self) {
+        self.rows = 0;
+    }
+}
+
+/// The workload at work.
+struct Tpcb {
+    parameters: Parameters,
+    database: Box<dyn Database>,
+    runs: u64,
+    /// Over all runs of the trial.
+    deltas: i64,
+    acknowledged: i64,
+}
+
+impl Tpcb {
+    fn new(parameters: Parameters) -> Tpcb {
+        let database = sql::served(&parameters.engine).unwrap_or_else(|| Box::new(Sqlite(Pragmas::default())));
+        Tpcb { parameters, database, runs: 0, deltas: 0, acknowledged: 0 }
+    }
+
+    /// Every acknowledged transaction is there, and nothing else.
+    fn balance(&self, place: &Place) -> Result<(), Error> {
+        let mut connection = self.database.connect(place)?;
+        let mut number = |what: &str, table: &str| -> Result<i64, Error> {
+            let answer = connection.query(&format!("SELECT coalesce({what}, 0) FROM {table}")).map_err(sql::failed(self.database.name(), "add up"))?;
+            answer.first().and_then(|text| text.parse().ok()).ok_or_else(|| Error::WrongData {
+                place: format!("{what} of {table}"),
+                expected: "a number".into(),
+                found: format!("{answer:?}"),
+            })
+        };
+        let check = |what: &str, expected: i64, found: i64| same(what, &expected.to_string(), &found.to_string());
+        check("rows of pgbench_history", self.acknowledged, number("count(*)", "pgbench_history")?)?;
+        check("sum of deltas", self.deltas, number("sum(delta)", "pgbench_history")?)?;
+        check("sum of accounts' balances", self.deltas, number("sum(abalance)", "pgbench_accounts")?)?;
+        let both = if self.parameters.mix == Mixture::TpcbLike { self.deltas } else { 0 };
+        check("sum of tellers' balances", both, number("sum(tbalance)", "pgbench_tellers")?)?;
+        check("sum of branches' balances", both, number("sum(bbalance)", "pgbench_branches")?)
+    }
+}
+
+impl Workload for Tpcb {
+    fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
+        let started = std::time::Instant::now();
+        fill(&*self.database, &Place::of(context), self.parameters.scale)?;
+        Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
+    }
+
+    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
+        let place = Place::of(context);
+        self.database.checkpoint(&place)?;
+        self.runs += 1;
+        let before = self.database.counters(&place)?;
+        let (seed, run, parameters) = (context.seed, self.runs, &self.parameters);
+        let script = |number: usize| Connection {
+            random: Random::of_stream(seed, run << 32 | number as u64),
+            mix: parameters.mix,
+            scale: parameters.scale as u64,
+            aid: 0,
+            tid: 0,
+            bid: 0,
+            delta: 0,
+            rows: 0,
+            deltas: 0,
+            acknowledged: 0,
+        };
+        let driven = load::drive(&parameters.load, &*self.database, context, script)?;
+        let mut outcome = driven.outcome;
+        outcome.metrics.extend(self.database.counters(&place)?.since(before, outcome.commits as f64));
+        self.deltas += driven.scripts.iter().map(|script| script.deltas).sum::<i64>();
+        self.acknowledged += driven.scripts.iter().map(|script| script.acknowledged).sum::<i64>();
+        self.balance(&place)?;
+        Ok(outcome)
+    }
+
+    fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
+        let place = Place::of(context);
+        self.database.check(&place, &TABLES.map(|table| table.name.to_string()))?;
+        self.balance(&place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::sync::atomic::AtomicBool;
+
+    fn with_loaded(changes: Value, act: impl FnOnce(&mut dyn Workload, &mut Context)) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut all = json!({ "engine": "sqlite", "time": "0s", "transactions": 40 });
+        all.as_object_mut().expect("a table").extend(changes.as_object().expect("a table").clone());
+        let parameters = settings::check_all(SETTINGS, all.as_object().expect("a table")).expect("right");
+        let interrupted = AtomicBool::new(false);
+        let mut context = Context {
+            data_folder: folder.path().into(),
+            server: None,
+            cache_folder: folder.path().into(),
+            seed: 7,
+            client_cpus: Vec::new(),
+            interrupted: &interrupted,
+            progress: &mut |_, _| {},
+        };
+        let mut workload = (KIND.open)(&parameters).expect("it opens");
+        workload.prepare(&mut context).expect("it loads");
+        act(&mut *workload, &mut context);
+    }
+
+    #[test]
+    fn every_mix_adds_up_after_each_run() {
+        for (mix, statements) in [("tpcb-like", [1.0, 4.0, 2.0]), ("simple-update", [1.0, 2.0, 2.0]), ("select-only", [1.0, 0.0, 0.0])] {
+            with_loaded(json!({ "mix": mix, "threads": 3 }), |workload, context| {
+                for _ in 0..2 {
+                    let outcome = workload.run(context).expect("it runs");
+                    let figure = |name: &str| outcome.metrics.iter().find(|m| m.metric.name == name).expect("a figure").value;
+                    assert_eq!(figure("transactions"), 40.0);
+                    let per_transaction = ["reads", "writes"].map(|name| figure(name) / 40.0);
+                    assert_eq!(per_transaction, [statements[0], statements[1]], "{mix}");
+                }
+                workload.verify(context).expect("it adds up");
+            });
+        }
+    }
+
+    #[test]
+    fn a_lost_or_doubled_transaction_is_found() {
+        for theft in ["DELETE FROM pgbench_history WHERE rowid = 5", "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = 9"] {
+            with_loaded(json!({}), |workload, context| {
+                workload.run(context).expect("it runs");
+                let thief = rusqlite::Connection::open(context.data_folder.join("oltp.sqlite")).expect("the file");
+                thief.execute_batch(theft).expect("it is writable");
+                assert!(matches!(workload.verify(context), Err(Error::WrongData { .. })), "{theft}");
+            });
+        }
+    }
+}
