@@ -1,5 +1,16 @@
 //! Whether a server's setting took effect: the asked value beside the one in force, units and words made equal.
 
+use std::collections::BTreeMap;
+
+/// What is in effect.
+#[derive(Debug, Default)]
+pub struct Effects {
+    /// Version and settings that are not the server's defaults.
+    pub facts: BTreeMap<String, String>,
+    /// What was asked and did not take effect, with the reason.
+    pub ineffective: Vec<String>,
+}
+
 /// Bytes in a unit as PostgreSQL and MariaDB write them, without regard to case.
 const BYTES: &[(&str, f64)] = &[
     ("b", 1.0),

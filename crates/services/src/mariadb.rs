@@ -1,7 +1,7 @@
 //! MariaDB, and MySQL where that is installed instead, as a service: check, configure, start, ready, stop.
 
-use crate::effect;
-use crate::process::{Server, Start};
+use crate::effect::{self, Effects};
+use crate::process::{AtWork, Start};
 use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings};
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
@@ -206,8 +206,8 @@ impl Service for MariaDb {
         let mut server = start.server()?;
         let mut client = server.wait_ready(|| Client::connect(&socket, "root", ""))?;
         let none = BTreeMap::new();
-        let effects = Effects::read(&mut client, if place.careless { &none } else { &self.settings })?;
-        Ok(Box::new(AtWork { server: std::cell::RefCell::new(server), socket, effects }))
+        let effects = effects(&mut client, if place.careless { &none } else { &self.settings })?;
+        Ok(Box::new(AtWork::new(server, socket, effects, Signal::SIGTERM)))
     }
 
     fn commands(&self, has_log_volume: bool) -> Vec<String> {
@@ -240,72 +240,36 @@ impl Service for MariaDb {
 }
 
 /// What is in effect.
-struct Effects {
-    facts: BTreeMap<String, String>,
-    ineffective: Vec<String>,
-}
-
-impl Effects {
-    fn read(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effects, Error> {
-        let failed = |source| Error::Asked { server: "mariadb", action: "say its settings".into(), source };
-        let rows = client.query("SHOW GLOBAL VARIABLES").map_err(failed)?.rows;
-        let mut all: BTreeMap<String, String> = BTreeMap::new();
-        for mut row in rows {
-            if let [Some(name), Some(value)] = &mut row[..] {
-                all.insert(std::mem::take(name), std::mem::take(value));
-            }
+fn effects(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effects, Error> {
+    let failed = |source| Error::Asked { server: "mariadb", action: "say its settings".into(), source };
+    let rows = client.query("SHOW GLOBAL VARIABLES").map_err(failed)?.rows;
+    let mut all: BTreeMap<String, String> = BTreeMap::new();
+    for mut row in rows {
+        if let [Some(name), Some(value)] = &mut row[..] {
+            all.insert(std::mem::take(name), std::mem::take(value));
         }
-        let mut facts = BTreeMap::new();
-        let shown = ["version", "innodb_flush_log_at_trx_commit", "innodb_flush_method", "innodb_doublewrite", "innodb_buffer_pool_size", "innodb_page_size", "log_bin", "sync_binlog"];
-        for name in shown {
-            if let Some(value) = all.get(name) {
-                facts.insert(format!("mariadb.{name}"), value.clone());
-            }
+    }
+    let mut facts = BTreeMap::new();
+    let shown = ["version", "innodb_flush_log_at_trx_commit", "innodb_flush_method", "innodb_doublewrite", "innodb_buffer_pool_size", "innodb_page_size", "log_bin", "sync_binlog"];
+    for name in shown {
+        if let Some(value) = all.get(name) {
+            facts.insert(format!("mariadb.{name}"), value.clone());
         }
-        let mut ineffective = Vec::new();
-        for (name, value) in asked {
-            match all.get(&plain(name)) {
-                // An option of the program that is no variable: the server took it, or it would not have started.
-                None => {}
-                Some(found) => {
-                    if !effect::same(value, found, 1.0) {
-                        ineffective.push(format!("mariadb runs with {name} = {found}, where {value} was asked"));
-                    }
-                    facts.insert(format!("mariadb.{}", plain(name)), found.clone());
+    }
+    let mut ineffective = Vec::new();
+    for (name, value) in asked {
+        match all.get(&plain(name)) {
+            // An option of the program that is no variable: the server took it, or it would not have started.
+            None => {}
+            Some(found) => {
+                if !effect::same(value, found, 1.0) {
+                    ineffective.push(format!("mariadb runs with {name} = {found}, where {value} was asked"));
                 }
+                facts.insert(format!("mariadb.{}", plain(name)), found.clone());
             }
         }
-        Ok(Effects { facts, ineffective })
     }
-}
-
-/// A running server.
-struct AtWork {
-    server: std::cell::RefCell<Server>,
-    socket: PathBuf,
-    effects: Effects,
-}
-
-impl Running for AtWork {
-    fn socket(&self) -> PathBuf {
-        self.socket.clone()
-    }
-
-    fn facts(&self) -> &BTreeMap<String, String> {
-        &self.effects.facts
-    }
-
-    fn ineffective(&self) -> &[String] {
-        &self.effects.ineffective
-    }
-
-    fn messages(&self) -> String {
-        self.server.borrow_mut().messages()
-    }
-
-    fn stop(self: Box<Self>) -> Result<(), Error> {
-        self.server.borrow_mut().stop(Signal::SIGTERM)
-    }
+    Ok(Effects { facts, ineffective })
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //!
 //! Every installed version of Debian's layout (`/usr/lib/postgresql/15/bin`) is known, and what is on the PATH besides.
 
-use crate::effect;
-use crate::process::{Server, Start};
+use crate::effect::{self, Effects};
+use crate::process::{AtWork, Start};
 use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings};
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
@@ -190,8 +190,9 @@ impl Service for Postgres {
         let mut server = start.server()?;
         let mut client = server.wait_ready(|| Client::connect(&socket, "postgres", "postgres"))?;
         let none = BTreeMap::new();
-        let effects = Effects::read(&mut client, if place.careless { &none } else { &self.settings })?;
-        Ok(Box::new(AtWork { server: std::cell::RefCell::new(server), socket, effects }))
+        let effects = effects(&mut client, if place.careless { &none } else { &self.settings })?;
+        // "Fast": connections are ended, what is dirty is written out.
+        Ok(Box::new(AtWork::new(server, socket, effects, Signal::SIGINT)))
     }
 
     fn commands(&self, has_log_volume: bool) -> Vec<String> {
@@ -223,74 +224,37 @@ fn quoted(text: &str) -> String {
 }
 
 /// What is in effect.
-struct Effects {
-    facts: BTreeMap<String, String>,
-    ineffective: Vec<String>,
-}
-
-impl Effects {
-    fn read(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effects, Error> {
-        let ask = |client: &mut Client, sql: &str| {
-            let failed = |source| Error::Asked { server: "postgres", action: "say its settings".into(), source };
-            client.query(sql).map(|answer| answer.rows).map_err(failed)
+fn effects(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effects, Error> {
+    let ask = |client: &mut Client, sql: &str| {
+        let failed = |source| Error::Asked { server: "postgres", action: "say its settings".into(), source };
+        client.query(sql).map(|answer| answer.rows).map_err(failed)
+    };
+    let column = |row: &[Option<String>], index: usize| row.get(index).cloned().flatten().unwrap_or_default();
+    let mut facts = BTreeMap::new();
+    let changed = "SELECT name, current_setting(name) FROM pg_settings WHERE setting IS DISTINCT FROM boot_val \
+                   AND source IN ('configuration file', 'command line', 'override')";
+    let version = ask(client, "SHOW server_version")?;
+    facts.insert("postgres_version".into(), version.first().map(|row| column(row, 0)).unwrap_or_default());
+    for row in ask(client, changed)? {
+        facts.insert(format!("postgres.{}", column(&row, 0)), column(&row, 1));
+    }
+    let mut ineffective = Vec::new();
+    for (name, value) in asked {
+        let name_quoted = name.replace('\'', "''");
+        let sql = format!("SELECT current_setting(name), coalesce(unit, '') FROM pg_settings WHERE lower(name) = lower('{name_quoted}')");
+        let rows = ask(client, &sql)?;
+        // A name of an extension that is not loaded is in effect for nobody.
+        let Some(row) = rows.first() else {
+            ineffective.push(format!("postgres has no setting {name}: it was asked to be {value}"));
+            continue;
         };
-        let column = |row: &[Option<String>], index: usize| row.get(index).cloned().flatten().unwrap_or_default();
-        let mut facts = BTreeMap::new();
-        let changed = "SELECT name, current_setting(name) FROM pg_settings WHERE setting IS DISTINCT FROM boot_val \
-                       AND source IN ('configuration file', 'command line', 'override')";
-        let version = ask(client, "SHOW server_version")?;
-        facts.insert("postgres_version".into(), version.first().map(|row| column(row, 0)).unwrap_or_default());
-        for row in ask(client, changed)? {
-            facts.insert(format!("postgres.{}", column(&row, 0)), column(&row, 1));
+        let (found, unit) = (column(row, 0), column(row, 1));
+        if !effect::same(value, &found, effect::unit(&unit)) {
+            ineffective.push(format!("postgres runs with {name} = {found}, where {value} was asked"));
         }
-        let mut ineffective = Vec::new();
-        for (name, value) in asked {
-            let name_quoted = name.replace('\'', "''");
-            let sql = format!("SELECT current_setting(name), coalesce(unit, '') FROM pg_settings WHERE lower(name) = lower('{name_quoted}')");
-            let rows = ask(client, &sql)?;
-            // A name of an extension that is not loaded is in effect for nobody.
-            let Some(row) = rows.first() else {
-                ineffective.push(format!("postgres has no setting {name}: it was asked to be {value}"));
-                continue;
-            };
-            let (found, unit) = (column(row, 0), column(row, 1));
-            if !effect::same(value, &found, effect::unit(&unit)) {
-                ineffective.push(format!("postgres runs with {name} = {found}, where {value} was asked"));
-            }
-            facts.insert(format!("postgres.{name}"), found);
-        }
-        Ok(Effects { facts, ineffective })
+        facts.insert(format!("postgres.{name}"), found);
     }
-}
-
-/// A running server.
-struct AtWork {
-    server: std::cell::RefCell<Server>,
-    socket: PathBuf,
-    effects: Effects,
-}
-
-impl Running for AtWork {
-    fn socket(&self) -> PathBuf {
-        self.socket.clone()
-    }
-
-    fn facts(&self) -> &BTreeMap<String, String> {
-        &self.effects.facts
-    }
-
-    fn ineffective(&self) -> &[String] {
-        &self.effects.ineffective
-    }
-
-    fn messages(&self) -> String {
-        self.server.borrow_mut().messages()
-    }
-
-    fn stop(self: Box<Self>) -> Result<(), Error> {
-        // "Fast": connections are ended, what is dirty is written out.
-        self.server.borrow_mut().stop(Signal::SIGINT)
-    }
+    Ok(Effects { facts, ineffective })
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! A server's process: started as its user on its CPUs, its messages in a file, ended by signal or by force.
 
-use crate::service::{Error, User};
+use crate::effect::Effects;
+use crate::service::{Error, Running, User};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -147,6 +150,44 @@ impl Drop for Server {
         }
         let _ = nix::sys::signal::killpg(Pid::from_raw(self.child.id() as i32), Signal::SIGKILL);
         let _ = self.child.wait();
+    }
+}
+
+/// A server that answers.
+pub struct AtWork {
+    // Looking at a process changes what is known of it; nobody else sees that.
+    server: RefCell<Server>,
+    socket: PathBuf,
+    effects: Effects,
+    stop: Signal,
+}
+
+impl AtWork {
+    /// That listens on `socket`, runs with these settings, and is stopped by this signal.
+    pub fn new(server: Server, socket: PathBuf, effects: Effects, stop: Signal) -> AtWork {
+        AtWork { server: RefCell::new(server), socket, effects, stop }
+    }
+}
+
+impl Running for AtWork {
+    fn socket(&self) -> PathBuf {
+        self.socket.clone()
+    }
+
+    fn facts(&self) -> &BTreeMap<String, String> {
+        &self.effects.facts
+    }
+
+    fn ineffective(&self) -> &[String] {
+        &self.effects.ineffective
+    }
+
+    fn messages(&self) -> String {
+        self.server.borrow_mut().messages()
+    }
+
+    fn stop(self: Box<Self>) -> Result<(), Error> {
+        self.server.borrow_mut().stop(self.stop)
     }
 }
 

@@ -11,7 +11,9 @@ fn every_flag_has_help() {
         assert!(help.contains(verb), "{verb} is not in\n{help}");
         let text = world.surefoot(&[verb, "--help"]).status(0).stdout;
         let options = text.lines().skip_while(|line| !line.contains("Options:"));
-        let flags: Vec<&str> = options.filter(|line| line.trim_start().starts_with('-')).collect();
+        // `- value: …` explains a value of the flag above.
+        let is_flag = |line: &&str| line.trim_start().starts_with('-') && !line.trim_start().starts_with("- ");
+        let flags: Vec<&str> = options.filter(is_flag).collect();
         for flag in flags {
             let next = text.lines().skip_while(|line| *line != flag).nth(1).unwrap_or_default();
             let has_words = flag.trim().split("  ").count() > 1 || (!next.trim().is_empty() && !next.trim_start().starts_with('-'));
