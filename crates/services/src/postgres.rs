@@ -145,7 +145,8 @@ impl Postgres {
             place.run.display()
         );
         if place.careless {
-            text.push_str("fsync = off\nfull_page_writes = off\nsynchronous_commit = off\nautovacuum = off\nmax_wal_size = '4GB'\n");
+            // WAL files that a load would leave to be used again are no part of a template.
+            text.push_str("fsync = off\nfull_page_writes = off\nsynchronous_commit = off\nautovacuum = off\nmax_wal_size = '4GB'\nwal_recycle = off\n");
         } else {
             text.push_str(&self.asked());
         }

@@ -80,14 +80,10 @@ impl Database for Postgres {
     fn loaded(&self, place: &Place, tables: &[String]) -> Result<(), Error> {
         let mut client = self.client(place)?;
         for table in tables {
-            let sql = format!(
-                "SELECT setval(pg_get_serial_sequence('{table}', attname), (SELECT max(id) FROM {table})) FROM pg_attribute
-                 WHERE attrelid = '{table}'::regclass AND attname = 'id' AND pg_get_serial_sequence('{table}', attname) IS NOT NULL"
-            );
-            // A table without such a column has no row in the catalogue, but the statement names it all the same.
-            let numbered = client.query(&format!("SELECT 1 FROM pg_attribute WHERE attrelid = '{table}'::regclass AND attname = 'id'"));
-            if !numbered.map_err(failed(NAME, "look at its tables"))?.rows.is_empty() {
-                client.query(&sql).map_err(failed(NAME, "number the next row"))?;
+            let numbered = format!("SELECT 1 FROM pg_attribute WHERE attrelid = '{table}'::regclass AND attname = 'id'");
+            if client.query(&numbered).map_err(failed(NAME, "look at its tables"))?.first().is_some() {
+                let next = format!("SELECT setval(pg_get_serial_sequence('{table}', 'id'), max(id)) FROM {table}");
+                client.query(&next).map_err(failed(NAME, "number the next row"))?;
             }
             client.query(&format!("VACUUM ANALYZE {table}")).map_err(failed(NAME, "analyze its tables"))?;
         }
