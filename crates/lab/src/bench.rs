@@ -13,12 +13,7 @@ pub trait Bench {
     ///
     /// # Errors
     /// [`Error`] when no trial could be started at all; a trial that fails is [`End::Failed`].
-    fn run(
-        &mut self,
-        spec: &TrialSpec,
-        interrupted: &AtomicBool,
-        sink: &mut dyn FnMut(Record),
-    ) -> Result<End, Error>;
+    fn run(&mut self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error>;
 
     /// Unix time in seconds by this bench's clock.
     fn now(&self) -> f64;

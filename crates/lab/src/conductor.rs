@@ -149,7 +149,17 @@ impl<'a> Conductor<'a> {
         let failures_in_a_row = vec![0; scenarios.len()];
         let values = Values { scenarios, rounds: Vec::new() };
         let Opened { writer, done } = opened;
-        Conductor { plan, writer, done, bench, interrupted, watch, values, failures_in_a_row, round_seconds: Vec::new() }
+        Conductor {
+            plan,
+            writer,
+            done,
+            bench,
+            interrupted,
+            watch,
+            values,
+            failures_in_a_row,
+            round_seconds: Vec::new(),
+        }
     }
 
     fn rounds(&mut self, started: f64) -> Result<Stop, Error> {
@@ -322,4 +332,3 @@ fn geometric_mean(values: &[f64]) -> Option<f64> {
     let all_positive = !values.is_empty() && values.iter().all(|value| *value > 0.0);
     all_positive.then(|| (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
 }
-

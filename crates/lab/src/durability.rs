@@ -15,7 +15,11 @@ pub fn of(scenario: &PlannedScenario) -> Durability {
 }
 
 /// What the engine's settings, or those of the server it drives, do to it.
-pub(crate) fn of_load(workload: &str, parameters: &Map<String, Value>, services: &BTreeMap<String, Map<String, Value>>) -> Durability {
+pub(crate) fn of_load(
+    workload: &str,
+    parameters: &Map<String, Value>,
+    services: &BTreeMap<String, Map<String, Value>>,
+) -> Durability {
     let Some(kind) = workloads::kind(workload) else { return Durability::full() };
     let own = (kind.durability)(parameters);
     match (kind.service)(parameters).and_then(services::kind) {

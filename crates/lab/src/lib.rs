@@ -2,14 +2,14 @@
 //!
 //! Start at `conductor.rs`; a trial's own flow is in `trial.rs`, and runs in a process of its own behind `bench.rs`.
 
+pub mod bench;
 pub mod conductor;
 pub mod durability;
+pub mod isolation;
+pub mod memory_limit;
 pub mod resume;
 pub mod served;
 pub mod stage;
 pub mod trial;
 pub mod volumes;
 pub mod work;
-pub mod bench;
-pub mod isolation;
-pub mod memory_limit;

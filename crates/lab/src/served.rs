@@ -88,7 +88,13 @@ impl Failed {
 ///
 /// # Errors
 /// When a step fails; the server is gone then.
-pub fn serve(wanted: &Wanted, data: &Path, log: Option<&Path>, work: &Work, listener: &mut dyn Listener) -> Result<Served, Failed> {
+pub fn serve(
+    wanted: &Wanted,
+    data: &Path,
+    log: Option<&Path>,
+    work: &Work,
+    listener: &mut dyn Listener,
+) -> Result<Served, Failed> {
     let service = (wanted.kind.open)(wanted.settings)?;
     let user = service.user();
     let mut stage = Stage::set(work)?;
@@ -109,7 +115,8 @@ pub fn serve(wanted: &Wanted, data: &Path, log: Option<&Path>, work: &Work, list
     }
     service.move_log(&place)?;
     let running = timed(listener, "start server", || service.start(&place))?;
-    let mut served = Served { running: Some(running), loaded: Vec::new(), commands: service.commands(log.is_some()), _stage: stage };
+    let mut served =
+        Served { running: Some(running), loaded: Vec::new(), commands: service.commands(log.is_some()), _stage: stage };
     if loads {
         let started = Instant::now();
         let loaded = listener.load(&served.socket(), data, TEMPLATE_SEED);
@@ -120,7 +127,14 @@ pub fn serve(wanted: &Wanted, data: &Path, log: Option<&Path>, work: &Work, list
 }
 
 /// Copies the template; one that is missing is built, one that is damaged is built anew.
-fn fill(wanted: &Wanted, service: &dyn Service, place: &Place, stage: &mut Stage, work: &Work, listener: &mut dyn Listener) -> Result<(), Failed> {
+fn fill(
+    wanted: &Wanted,
+    service: &dyn Service,
+    place: &Place,
+    stage: &mut Stage,
+    work: &Work,
+    listener: &mut dyn Listener,
+) -> Result<(), Failed> {
     let identity = format!(
         "layout 1\n{} {}\n{}\n{}\nseed {TEMPLATE_SEED}",
         wanted.kind.name,
@@ -146,7 +160,14 @@ fn fill(wanted: &Wanted, service: &dyn Service, place: &Place, stage: &mut Stage
     Ok(())
 }
 
-fn build(identity: &str, service: &dyn Service, place: &Place, stage: &mut Stage, work: &Work, listener: &mut dyn Listener) -> Result<Template, Failed> {
+fn build(
+    identity: &str,
+    service: &dyn Service,
+    place: &Place,
+    stage: &mut Stage,
+    work: &Work,
+    listener: &mut dyn Listener,
+) -> Result<Template, Failed> {
     let started = Instant::now();
     let user = service.user();
     let unfinished = Unfinished::begin(&work.cache(), identity)?;

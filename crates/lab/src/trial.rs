@@ -23,7 +23,12 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 /// The whole life of a `surefoot trial` process: reads the specification from standard input, writes records to
 /// `records`, and returns when the storage is taken away again.
-pub fn main(work: &Work, input: impl std::io::BufRead + Send + 'static, records: impl Write, walls: crate::isolation::Walls) {
+pub fn main(
+    work: &Work,
+    input: impl std::io::BufRead + Send + 'static,
+    records: impl Write,
+    walls: crate::isolation::Walls,
+) {
     let mut input = input;
     let mut line = String::new();
     let mut out = Out(records);
@@ -89,7 +94,11 @@ fn on_storage(
         facts: volumes.facts(),
         // From nothing, with devices and mount point as variables: what a person can paste.
         commands: Volumes::commands(spec),
-        durability: Some(volumes.durability().and(crate::durability::of_load(&spec.workload, &spec.parameters, &spec.services))),
+        durability: Some(volumes.durability().and(crate::durability::of_load(
+            &spec.workload,
+            &spec.parameters,
+            &spec.services,
+        ))),
     }));
     check_effects(spec.ineffective_options, &volumes.ineffective(), out)?;
     let mut workload = (kind.open)(&spec.parameters).map_err(|error| Stopped::at("open")(error.into()))?;
@@ -127,7 +136,8 @@ impl Desk<'_> {
     /// Starts the server that the workload drives, if it drives one.
     fn serve(&self, out: &mut Out<impl Write>) -> Result<Option<Served>, Stopped> {
         let Some(service) = (self.kind.service)(&self.spec.parameters) else { return Ok(None) };
-        let kind = services::kind(service).ok_or_else(|| Stopped::at("start server")(format!("there is no service `{service}`").into()))?;
+        let kind = services::kind(service)
+            .ok_or_else(|| Stopped::at("start server")(format!("there is no service `{service}`").into()))?;
         let defaults = settings::defaults(kind.settings);
         let wanted = Wanted {
             kind,
@@ -137,8 +147,10 @@ impl Desk<'_> {
             cpus: &self.cpus.server,
         };
         let listener = &mut Hearing { desk: self, out };
-        let served = served::serve(&wanted, &self.volumes.data.data_folder, self.volumes.log_folder(), self.work, listener);
-        let served = served.map_err(|error| Stopped { step: "start server".into(), log: error.log(), error: error.into() })?;
+        let served =
+            served::serve(&wanted, &self.volumes.data.data_folder, self.volumes.log_folder(), self.work, listener);
+        let served =
+            served.map_err(|error| Stopped { step: "start server".into(), log: error.log(), error: error.into() })?;
         let (facts, commands) = (served.facts(), served.commands.clone());
         out.say(&Record::Provisioned(Provisioned { facts, commands, durability: None }));
         check_effects(self.spec.ineffective_options, &served.ineffective(), out)?;
@@ -157,7 +169,9 @@ impl Desk<'_> {
         let loaded = match served {
             Some(served) => served.loaded.clone(),
             None => {
-                let loaded = self.with_context(out, |context| workload.prepare(context)).map_err(|e| Stopped::at("load")(e.into()))?;
+                let loaded = self
+                    .with_context(out, |context| workload.prepare(context))
+                    .map_err(|e| Stopped::at("load")(e.into()))?;
                 out.step("load", load.elapsed().as_secs_f64());
                 loaded
             }
@@ -205,7 +219,11 @@ impl Desk<'_> {
         }
         out.say(&Record::RunStarted { run, warm_up });
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_secs_f64();
-        let sampler = Sampler::start(self.volumes.data.device_name.as_deref(), self.volumes.log_device(), Some(&self.volumes.data.data_folder));
+        let sampler = Sampler::start(
+            self.volumes.data.device_name.as_deref(),
+            self.volumes.log_device(),
+            Some(&self.volumes.data.data_folder),
+        );
         let outcome = self.with_context(out, |context| workload.run(context));
         let telemetry = sampler.stop();
         let mut outcome = outcome.map_err(|error| Stopped::at("run")(error.into()))?;
@@ -375,4 +393,3 @@ impl<W: Write> Out<W> {
         self.say(&Record::Failed(Failure { step: step.into(), causes, log }));
     }
 }
-

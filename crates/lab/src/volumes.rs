@@ -28,7 +28,9 @@ impl Volumes {
             let settings = StorageSettings::from_map(settings);
             let (images, mount_point) = (work.volume_images(name), work.volume_mount_point(name));
             let step = &mut |what: &str, seconds: f64| step(&format!("{name}: {what}"), seconds);
-            volumes.further.insert(name.clone(), storage::provision(&settings, &images, &mount_point, spec.seed, step)?);
+            volumes
+                .further
+                .insert(name.clone(), storage::provision(&settings, &images, &mount_point, spec.seed, step)?);
         }
         Ok(volumes)
     }
@@ -54,7 +56,9 @@ impl Volumes {
             let of_volume = storage::commands(&StorageSettings::from_map(settings)).into_iter();
             lines.extend(of_volume.map(|line| {
                 let line = line.replace("MOUNT=/mnt", &format!("{upper}=/mnt-{name}"));
-                line.replace("$MOUNT", &format!("${upper}")).replace("DEVICE", &format!("{upper}_DEVICE")).replace("device-", &format!("{name}-"))
+                line.replace("$MOUNT", &format!("${upper}"))
+                    .replace("DEVICE", &format!("{upper}_DEVICE"))
+                    .replace("device-", &format!("{name}-"))
             }));
         }
         lines
@@ -95,7 +99,8 @@ impl Volumes {
     /// # Errors
     /// The first that failed; the others are tried all the same.
     pub fn tear_down(self) -> Result<(), Error> {
-        let torn: Vec<Result<_, Error>> = self.further.into_values().chain([self.data]).map(Mounted::tear_down).collect();
+        let torn: Vec<Result<_, Error>> =
+            self.further.into_values().chain([self.data]).map(Mounted::tear_down).collect();
         torn.into_iter().try_for_each(|one| one.map(drop))
     }
 

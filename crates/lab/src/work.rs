@@ -52,8 +52,11 @@ impl Work {
                 .map_err(|source| Error::File { action: "write", path: marker.clone(), source })?;
         }
         // Absolute, because a trial's working folder is not ours.
-        let folder = std::path::absolute(folder)
-            .map_err(|source| Error::File { action: "resolve", path: folder.into(), source })?;
+        let folder = std::path::absolute(folder).map_err(|source| Error::File {
+            action: "resolve",
+            path: folder.into(),
+            source,
+        })?;
         let work = Work { folder };
         for path in [work.images(), work.cache(), work.mount_point()] {
             create(&path)?;

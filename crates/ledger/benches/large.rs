@@ -48,17 +48,25 @@ fn read(path: &Path, what: &str) {
     let seconds = started.elapsed().as_secs_f64();
     let status = std::fs::read_to_string("/proc/self/status").expect("this process has one");
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("the kernel keeps the peak").trim();
-    println!("{what} of the metrics of {} runs in {} rounds: {seconds:.2} s, peak memory {peak}", contents.runs.len(), values.len());
+    println!(
+        "{what} of the metrics of {} runs in {} rounds: {seconds:.2} s, peak memory {peak}",
+        contents.runs.len(),
+        values.len()
+    );
 }
 
 fn write(path: &Path, runs: u32) {
     let mut writer = Writer::create_or_open(path).expect("a new ledger");
     let labels: Vec<String> = (0..SCENARIOS).map(|index| format!("scenario {index}")).collect();
-    writer.set_study(&study(&labels[0]), &labels.iter().map(|label| scenario(label)).collect::<Vec<_>>()).expect("written");
+    writer
+        .set_study(&study(&labels[0]), &labels.iter().map(|label| scenario(label)).collect::<Vec<_>>())
+        .expect("written");
     writer.begin_session(&BTreeMap::new(), 0.0).expect("written");
     let mut run = typical_run();
     for trial in 0..runs / RUNS_A_TRIAL {
-        let id = writer.begin_trial(&labels[(trial % SCENARIOS) as usize], trial / SCENARIOS, trial % SCENARIOS, 1, 0.0).expect("written");
+        let id = writer
+            .begin_trial(&labels[(trial % SCENARIOS) as usize], trial / SCENARIOS, trial % SCENARIOS, 1, 0.0)
+            .expect("written");
         for number in 0..RUNS_A_TRIAL {
             run.run = number;
             run.warm_up = number == 0;
@@ -95,7 +103,8 @@ fn scenario(label: &str) -> Scenario {
 }
 
 fn study(baseline: &str) -> StudyRecord {
-    let analysis = AnalysisSettings { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 3, rounds_max: 10_000 };
+    let analysis =
+        AnalysisSettings { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 3, rounds_max: 10_000 };
     StudyRecord {
         name: "large".into(),
         question: String::new(),

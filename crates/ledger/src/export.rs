@@ -14,7 +14,10 @@ const EXPORT_VERSION: u32 = 1;
 /// When the ledger can't be read or the export not written.
 pub fn csv(reader: &Reader, out: &mut dyn Write) -> Result<(), Error> {
     let contents = reader.contents()?;
-    writeln!(out, "scenario,workload,round,position,trial,state,run,warm_up,started,seconds,metric,unit,direction,value")?;
+    writeln!(
+        out,
+        "scenario,workload,round,position,trial,state,run,warm_up,started,seconds,metric,unit,direction,value"
+    )?;
     let workloads: HashMap<&str, &str> = contents.scenarios.iter().map(|s| (&*s.label, &*s.workload)).collect();
     let trials: HashMap<i64, _> = contents.trials.iter().map(|trial| (trial.id, trial)).collect();
     for run in &contents.runs {

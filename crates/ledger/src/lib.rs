@@ -79,7 +79,9 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Error::NotALedger { .. } => Some("name another file with --results FILE; this one is left as it is"),
-            Error::Damaged { .. } => Some("what can be read may be saved by `sqlite3 FILE .recover`; measure anew with --results FILE"),
+            Error::Damaged { .. } => {
+                Some("what can be read may be saved by `sqlite3 FILE .recover`; measure anew with --results FILE")
+            }
             Error::Newer { .. } => Some("read it with the surefoot that wrote it, or a newer one"),
             Error::Held { .. } => Some("wait for it to end, or name another file with --results FILE"),
             Error::Open { .. } => Some("name a file in a folder that can be written with --results FILE"),

@@ -31,8 +31,15 @@ impl Reader {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         // A ledger in WAL mode wants its side files even for reading; on a read-only folder it is read as it lies.
         let connection = Connection::open_with_flags(path, flags)
-            .and_then(|connection| connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map(|()| connection))
-            .or_else(|_| Connection::open_with_flags(immutable(path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI))
+            .and_then(|connection| {
+                connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map(|()| connection)
+            })
+            .or_else(|_| {
+                Connection::open_with_flags(
+                    immutable(path),
+                    OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
+                )
+            })
             .map_err(failed)?;
         let version = schema::check(&connection, path)?;
         schema::check_whole(&connection, path)?;
@@ -100,7 +107,9 @@ impl Reader {
             Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?, row.get(3)?))
         })?;
         rows.into_iter()
-            .map(|(started, ended, machine, reason)| Ok(Session { started, ended, machine: self.parsed(&machine)?, reason }))
+            .map(|(started, ended, machine, reason)| {
+                Ok(Session { started, ended, machine: self.parsed(&machine)?, reason })
+            })
             .collect()
     }
 
@@ -176,29 +185,30 @@ impl Reader {
         // Asked once a metric, not once a figure.
         let names: HashMap<u32, Option<Arc<str>>> =
             names.iter().map(|(id, name)| (*id, wanted(name).then(|| Arc::from(&**name)))).collect();
-        let rows = self.rows("SELECT id, trial, run, warm_up, started, seconds, figures FROM run ORDER BY id", |row| {
-            let figures = row.get_ref(6)?.as_blob()?;
-            let (figures, rest) = figures.as_chunks::<12>();
-            let mut known = true;
-            let named = figures.iter().filter_map(|figure| {
-                let id = u32::from_le_bytes(figure[..4].try_into().expect("four of twelve bytes"));
-                let value = f64::from_le_bytes(figure[4..].try_into().expect("eight of twelve bytes"));
-                known &= names.contains_key(&id);
-                Some((names.get(&id)?.clone()?, value))
-            });
-            // Collected, not inserted one by one: that fills the tree's nodes, which saves an eighth of a large ledger's memory (benches/large.rs).
-            let metrics: BTreeMap<Arc<str>, f64> = named.collect();
-            let whole = rest.is_empty() && known;
-            Ok(whole.then_some(RunRow {
-                id: row.get(0)?,
-                trial: row.get(1)?,
-                run: row.get(2)?,
-                warm_up: row.get(3)?,
-                started: row.get(4)?,
-                seconds: row.get(5)?,
-                metrics,
-            }))
-        })?;
+        let rows =
+            self.rows("SELECT id, trial, run, warm_up, started, seconds, figures FROM run ORDER BY id", |row| {
+                let figures = row.get_ref(6)?.as_blob()?;
+                let (figures, rest) = figures.as_chunks::<12>();
+                let mut known = true;
+                let named = figures.iter().filter_map(|figure| {
+                    let id = u32::from_le_bytes(figure[..4].try_into().expect("four of twelve bytes"));
+                    let value = f64::from_le_bytes(figure[4..].try_into().expect("eight of twelve bytes"));
+                    known &= names.contains_key(&id);
+                    Some((names.get(&id)?.clone()?, value))
+                });
+                // Collected, not inserted one by one: that fills the tree's nodes, which saves an eighth of a large ledger's memory (benches/large.rs).
+                let metrics: BTreeMap<Arc<str>, f64> = named.collect();
+                let whole = rest.is_empty() && known;
+                Ok(whole.then_some(RunRow {
+                    id: row.get(0)?,
+                    trial: row.get(1)?,
+                    run: row.get(2)?,
+                    warm_up: row.get(3)?,
+                    started: row.get(4)?,
+                    seconds: row.get(5)?,
+                    metrics,
+                }))
+            })?;
         let damaged = || Error::Damaged { path: self.path.clone(), what: "a run's figures".into() };
         rows.into_iter().map(|row| row.ok_or_else(damaged)).collect()
     }
@@ -277,7 +287,9 @@ impl Contents {
         }
         let mut rounds: Vec<Vec<Option<f64>>> = Vec::new();
         for trial in self.counted_trials().into_iter().filter(|trial| trial.state == TrialState::Finished) {
-            let (Some(column), Some(values)) = (columns.get(&*trial.scenario), of_trial.get(&trial.id)) else { continue };
+            let (Some(column), Some(values)) = (columns.get(&*trial.scenario), of_trial.get(&trial.id)) else {
+                continue;
+            };
             let round = trial.round as usize;
             if rounds.len() <= round {
                 rounds.resize(round + 1, vec![None; self.scenarios.len()]);

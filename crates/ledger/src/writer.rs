@@ -41,8 +41,7 @@ impl Writer {
         // What was said to be recorded survives a power cut: the writer only works between runs, where it is cheap.
         set("synchronous", "FULL")?;
         schema::climb(&mut connection, path, new)?;
-        let mut writer =
-            Writer { connection, path: path.into(), metrics: HashMap::new(), session: None, _lock: lock };
+        let mut writer = Writer { connection, path: path.into(), metrics: HashMap::new(), session: None, _lock: lock };
         writer.metrics = writer.with("read", |connection| {
             let mut statement = connection.prepare("SELECT name, id FROM metric")?;
             statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
@@ -109,7 +108,9 @@ impl Writer {
     pub fn end_session(&mut self, reason: &str, now: f64) -> Result<(), Error> {
         let id = self.session.take();
         self.write(|transaction| {
-            transaction.execute("UPDATE session SET ended = ?1, reason = ?2 WHERE id = ?3", params![now, reason, id]).map(drop)
+            transaction
+                .execute("UPDATE session SET ended = ?1, reason = ?2 WHERE id = ?3", params![now, reason, id])
+                .map(drop)
         })
     }
 
@@ -117,7 +118,14 @@ impl Writer {
     ///
     /// # Errors
     /// When it can't be written.
-    pub fn begin_trial(&mut self, scenario: &str, round: u32, position: u32, seed: u64, now: f64) -> Result<i64, Error> {
+    pub fn begin_trial(
+        &mut self,
+        scenario: &str,
+        round: u32,
+        position: u32,
+        seed: u64,
+        now: f64,
+    ) -> Result<i64, Error> {
         self.write(|transaction| {
             transaction.execute(
                 "INSERT INTO trial (scenario, round, position, seed, state, started)
@@ -143,7 +151,8 @@ impl Writer {
     /// When it can't be written.
     pub fn provisioned(&mut self, trial: i64, provisioned: &Provisioned) -> Result<(), Error> {
         self.write(|transaction| {
-            let mut insert = transaction.prepare_cached("INSERT INTO note (trial, kind, name, value) VALUES (?1, ?2, ?3, ?4)")?;
+            let mut insert =
+                transaction.prepare_cached("INSERT INTO note (trial, kind, name, value) VALUES (?1, ?2, ?3, ?4)")?;
             for (name, value) in &provisioned.facts {
                 insert.execute(params![trial, "fact", name, value])?;
             }
@@ -187,7 +196,8 @@ impl Writer {
             )?;
             let id = transaction.last_insert_rowid();
             for (name, latency) in &run.latencies {
-                transaction.execute("INSERT INTO latency VALUES (?1, ?2, ?3)", params![id, name, latency.to_bytes()])?;
+                transaction
+                    .execute("INSERT INTO latency VALUES (?1, ?2, ?3)", params![id, name, latency.to_bytes()])?;
             }
             for (name, points) in &run.series {
                 let bytes: Vec<u8> = points.iter().flat_map(|point| point.to_le_bytes()).collect();
@@ -201,12 +211,21 @@ impl Writer {
     ///
     /// # Errors
     /// When it can't be written.
-    pub fn finish_trial(&mut self, trial: i64, state: TrialState, failure: Option<&Failure>, now: f64) -> Result<(), Error> {
+    pub fn finish_trial(
+        &mut self,
+        trial: i64,
+        state: TrialState,
+        failure: Option<&Failure>,
+        now: f64,
+    ) -> Result<(), Error> {
         let failure = failure.map(|failure| serde_json::to_string(failure).expect("a failure is plain data"));
         let state = state_word(state);
         self.write(|transaction| {
             transaction
-                .execute("UPDATE trial SET state = ?1, failure = ?2, ended = ?3 WHERE id = ?4", params![state, failure, now, trial])
+                .execute(
+                    "UPDATE trial SET state = ?1, failure = ?2, ended = ?3 WHERE id = ?4",
+                    params![state, failure, now, trial],
+                )
                 .map(drop)
         })
     }
@@ -216,13 +235,18 @@ impl Writer {
     /// # Errors
     /// When it can't be written.
     pub fn void_unfinished(&mut self) -> Result<usize, Error> {
-        self.write(|transaction| transaction.execute("UPDATE trial SET state = 'interrupted' WHERE state = 'running'", []))
+        self.write(|transaction| {
+            transaction.execute("UPDATE trial SET state = 'interrupted' WHERE state = 'running'", [])
+        })
     }
 
     fn note(&mut self, trial: i64, kind: &str, name: &str, value: &dyn rusqlite::ToSql) -> Result<(), Error> {
         self.write(|transaction| {
             transaction
-                .execute("INSERT INTO note (trial, kind, name, value) VALUES (?1, ?2, ?3, ?4)", params![trial, kind, name, value])
+                .execute(
+                    "INSERT INTO note (trial, kind, name, value) VALUES (?1, ?2, ?3, ?4)",
+                    params![trial, kind, name, value],
+                )
                 .map(drop)
         })
     }

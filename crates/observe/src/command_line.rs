@@ -1,7 +1,8 @@
 //! The kernel's command line without what tells one machine from another: it may hold addresses, host names, disk ids.
 
 /// Parameters whose value names a machine, whatever it looks like.
-const NAMING: &[&str] = &["host", "name", "uuid", "serial", "label", "bootif", "user", "pass", "key", "token", "secret", "domain"];
+const NAMING: &[&str] =
+    &["host", "name", "uuid", "serial", "label", "bootif", "user", "pass", "key", "token", "secret", "domain"];
 
 /// A value longer than this says more than a setting does.
 const VALUE_LENGTH_MAX: usize = 48;
@@ -42,7 +43,9 @@ fn is_address(value: &str) -> bool {
 
 /// A long run of hexadecimal digits that is no plain number.
 fn has_id(value: &str) -> bool {
-    value.split(|c: char| !c.is_ascii_hexdigit()).any(|run| run.len() >= 8 && run.bytes().any(|byte| byte.is_ascii_digit()))
+    value
+        .split(|c: char| !c.is_ascii_hexdigit())
+        .any(|run| run.len() >= 8 && run.bytes().any(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -57,7 +60,8 @@ mod tests {
 
     #[test]
     fn settings_stay() {
-        let settings = "quiet mitigations=auto,no_guest_host isolcpus=2-5 processor.max_cstate=1 idle=poll psi=1 hugepages=512 ro";
+        let settings =
+            "quiet mitigations=auto,no_guest_host isolcpus=2-5 processor.max_cstate=1 idle=poll psi=1 hugepages=512 ro";
         check(settings, settings);
     }
 

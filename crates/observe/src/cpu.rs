@@ -55,7 +55,8 @@ impl Stat {
 #[must_use]
 pub fn shares(before: &Ticks, after: &Ticks) -> Option<[f64; 6]> {
     // The kernel lets iowait and idle run backwards at times (proc_stat(5)); such a step counts as none.
-    let spent: Vec<f64> = after.iter().zip(before).map(|(after, before)| after.saturating_sub(*before) as f64).collect();
+    let spent: Vec<f64> =
+        after.iter().zip(before).map(|(after, before)| after.saturating_sub(*before) as f64).collect();
     let sum: f64 = spent.iter().sum();
     (sum > 0.0).then(|| std::array::from_fn(|kind| spent[kind] / sum))
 }
@@ -66,7 +67,10 @@ pub fn own_seconds() -> f64 {
     use nix::sys::resource::{UsageWho, getrusage};
     let of = |who| {
         let usage = getrusage(who).expect("the two kinds of usage asked for exist on every Linux");
-        [usage.user_time(), usage.system_time()].iter().map(|time| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6).sum::<f64>()
+        [usage.user_time(), usage.system_time()]
+            .iter()
+            .map(|time| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6)
+            .sum::<f64>()
     };
     of(UsageWho::RUSAGE_SELF) + of(UsageWho::RUSAGE_CHILDREN)
 }

@@ -2,15 +2,15 @@
 //!
 //! Knows no study, no filesystem and no database; everything here can be asked of a bare machine.
 
-pub mod metric;
-pub mod durability;
-pub mod record;
-pub mod latency;
-pub mod sampler;
+pub mod command_line;
 pub mod cpu;
 pub mod disk;
-pub mod memory;
-pub mod pressure;
+pub mod durability;
+pub mod latency;
 pub mod machine;
-pub mod command_line;
+pub mod memory;
+pub mod metric;
+pub mod pressure;
 pub mod quiet;
+pub mod record;
+pub mod sampler;

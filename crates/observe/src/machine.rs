@@ -141,7 +141,11 @@ pub fn program_version(program: &str, argument: &str) -> Option<String> {
     let mut command = Command::new(program);
     // mkfs programs lie where an unprivileged user's PATH does not lead.
     let path = std::env::var("PATH").unwrap_or_default();
-    command.arg(argument).env("PATH", format!("{path}:/usr/sbin:/sbin")).env("LC_ALL", "C").stdin(std::process::Stdio::null());
+    command
+        .arg(argument)
+        .env("PATH", format!("{path}:/usr/sbin:/sbin"))
+        .env("LC_ALL", "C")
+        .stdin(std::process::Stdio::null());
     let output = command.output().ok()?;
     let said = [output.stdout, output.stderr].concat();
     version_in(&String::from_utf8_lossy(&said))
@@ -182,7 +186,10 @@ fn hypervisor(processors: &str) -> Option<String> {
 
 /// Hypervisors set this CPU flag for their guests.
 fn is_guest(processors: &str) -> bool {
-    processors.lines().find(|line| line.starts_with("flags")).is_some_and(|line| line.split(' ').any(|flag| flag == "hypervisor"))
+    processors
+        .lines()
+        .find(|line| line.starts_with("flags"))
+        .is_some_and(|line| line.split(' ').any(|flag| flag == "hypervisor"))
 }
 
 /// `meltdown: PTI; …`, those that the CPU is not affected by left out.
@@ -288,7 +295,10 @@ mod tests {
     #[test]
     fn models_and_choices_are_read() {
         assert_eq!(cpu_model("processor\t: 0\nmodel\t\t: 2\nmodel name\t: AMD EPYC\n").as_deref(), Some("AMD EPYC"));
-        assert_eq!(cpu_model("CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n").as_deref(), Some("implementer 0x41 part 0xd0c"));
+        assert_eq!(
+            cpu_model("CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n").as_deref(),
+            Some("implementer 0x41 part 0xd0c")
+        );
         assert_eq!(cpu_model(""), None);
         assert_eq!(chosen("always [madvise] never"), "madvise");
         assert_eq!(chosen("none"), "none");

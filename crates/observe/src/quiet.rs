@@ -48,7 +48,8 @@ const STEAL_SHARE_MAX: f64 = 0.01;
 const FREE_BYTES_MIN: u64 = 10 << 30;
 
 /// Clock sources that are read without leaving user space or the guest.
-const FAST_CLOCKS: &[&str] = &["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase", "stp"];
+const FAST_CLOCKS: &[&str] =
+    &["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase", "stp"];
 
 /// All that a bare machine can be asked; takes half a second, in which steal and neighbours are watched.
 #[must_use]
@@ -92,21 +93,35 @@ fn risky(condition: bool) -> CheckStatus {
 }
 
 fn root(is_root: bool) -> Check {
-    let (status, found) = if is_root { (CheckStatus::Ok, "yes") } else { (CheckStatus::Missing, "no: filesystems can't be made or mounted") };
+    let (status, found) = if is_root {
+        (CheckStatus::Ok, "yes")
+    } else {
+        (CheckStatus::Missing, "no: filesystems can't be made or mounted")
+    };
     check("root", status, found, "run surefoot as root; without, `storage.device = \"dir\"` is what works")
 }
 
 fn loop_devices(there: bool) -> Check {
-    let (status, found) = if there { (CheckStatus::Ok, "/dev/loop-control is there") } else { (CheckStatus::Missing, "no /dev/loop-control") };
+    let (status, found) = if there {
+        (CheckStatus::Ok, "/dev/loop-control is there")
+    } else {
+        (CheckStatus::Missing, "no /dev/loop-control")
+    };
     check("loop devices", status, found, "load the kernel's module: modprobe loop")
 }
 
 fn free_space(folder: &Path, bytes: Option<u64>) -> Check {
     let Some(bytes) = bytes else {
-        return check("free space", CheckStatus::Missing, format!("{} can't be read", folder.display()), "name a folder that exists with --work DIR");
+        return check(
+            "free space",
+            CheckStatus::Missing,
+            format!("{} can't be read", folder.display()),
+            "name a folder that exists with --work DIR",
+        );
     };
     let found = format!("{} in {}", gibibytes(bytes), folder.display());
-    let remedy = "free some, or name a folder on a larger disk with --work DIR; `surefoot plan` says how much a study needs";
+    let remedy =
+        "free some, or name a folder on a larger disk with --work DIR; `surefoot plan` says how much a study needs";
     check("free space", risky(bytes < FREE_BYTES_MIN), found, remedy)
 }
 
@@ -148,7 +163,12 @@ fn swap(bytes: Option<(u64, u64)>) -> Check {
 fn load(average: Option<f64>) -> Check {
     let Some(average) = average else { return check("load", CheckStatus::Ok, "unknown", "") };
     let status = risky(average > DISTURBING_SHARE * 5.0);
-    check("load", status, format!("{average:.2} over the last minute"), "wait until the machine is idle, or stop what runs on it")
+    check(
+        "load",
+        status,
+        format!("{average:.2} over the last minute"),
+        "wait until the machine is idle, or stop what runs on it",
+    )
 }
 
 fn steal(share: Option<f64>) -> Check {
@@ -188,7 +208,8 @@ fn busiest(before: &HashMap<u32, Process>, after: &HashMap<u32, Process>) -> Opt
 fn family(processes: &HashMap<u32, Process>, head: u32) -> HashSet<u32> {
     let mut family = HashSet::from([head]);
     loop {
-        let children = processes.iter().filter(|(id, process)| family.contains(&process.parent) && !family.contains(id));
+        let children =
+            processes.iter().filter(|(id, process)| family.contains(&process.parent) && !family.contains(id));
         let children: Vec<u32> = children.map(|(id, _)| *id).collect();
         if children.is_empty() {
             return family;
@@ -296,8 +317,13 @@ mod tests {
     fn the_busiest_stranger_is_found_and_our_own_family_is_not() {
         let own = std::process::id();
         let one = |name: &str, parent, ticks| Process { name: name.into(), parent, ticks };
-        let before: HashMap<u32, Process> =
-            [(own, one("us", 1, 5)), (own + 1, one("ours", own, 5)), (own + 2, one("cc1", 1, 5)), (own + 3, one("sshd", 1, 900))].into();
+        let before: HashMap<u32, Process> = [
+            (own, one("us", 1, 5)),
+            (own + 1, one("ours", own, 5)),
+            (own + 2, one("cc1", 1, 5)),
+            (own + 3, one("sshd", 1, 900)),
+        ]
+        .into();
         let mut after = before.clone();
         for (id, grown) in [(own, 40), (own + 1, 50), (own + 2, 30), (own + 3, 1)] {
             after.get_mut(&id).expect("it is there").ticks += grown;

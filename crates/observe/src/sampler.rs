@@ -82,14 +82,15 @@ impl Sampler {
 /// Figures that need both the machine's and the workload's count; each is left out where either is unknown.
 #[must_use]
 pub fn derived(telemetry: &Telemetry, workload_bytes: u64, commits: u64) -> Vec<Measured> {
-    let value = |name: &str| telemetry.metrics.iter().find(|measured| measured.metric.name == name).map(|found| found.value);
+    let value =
+        |name: &str| telemetry.metrics.iter().find(|measured| measured.metric.name == name).map(|found| found.value);
     // What a commit costs is spread over both volumes.
-    let both = |name: &str| Some(value(&format!("device_{name}"))? + value(&format!("device_log_{name}")).unwrap_or(0.0));
-    let ratio = |metric: &Metric, name: &str, count: u64| Some(metric.at(both(name)? / count as f64)).filter(|_| count > 0);
-    let ratios = [
-        ratio(&WRITE_AMPLIFICATION, "write_bytes", workload_bytes),
-        ratio(&FLUSHES_PER_COMMIT, "flushes", commits),
-    ];
+    let both =
+        |name: &str| Some(value(&format!("device_{name}"))? + value(&format!("device_log_{name}")).unwrap_or(0.0));
+    let ratio =
+        |metric: &Metric, name: &str, count: u64| Some(metric.at(both(name)? / count as f64)).filter(|_| count > 0);
+    let ratios =
+        [ratio(&WRITE_AMPLIFICATION, "write_bytes", workload_bytes), ratio(&FLUSHES_PER_COMMIT, "flushes", commits)];
     ratios.into_iter().flatten().collect()
 }
 
@@ -109,7 +110,12 @@ impl Targets {
             None => mount_point.and_then(disk::disk_under),
         };
         let backing = device.as_deref().and_then(disk::disk_below_loop);
-        Targets { device, log: log.and_then(disk::device_name), backing, mount_point: mount_point.map(Path::to_path_buf) }
+        Targets {
+            device,
+            log: log.and_then(disk::device_name),
+            backing,
+            mount_point: mount_point.map(Path::to_path_buf),
+        }
     }
 }
 
@@ -245,8 +251,15 @@ struct Samples {
 impl Samples {
     fn new(first: Snapshot) -> Samples {
         let (start, series) = (first.at, BTreeMap::new());
-        let mut samples =
-            Samples { start, seconds: 0, last: first.clone(), series, available_min: None, dirty_max: None, writeback_max: None };
+        let mut samples = Samples {
+            start,
+            seconds: 0,
+            last: first.clone(),
+            series,
+            available_min: None,
+            dirty_max: None,
+            writeback_max: None,
+        };
         samples.note_extremes(&first);
         samples
     }
@@ -309,7 +322,10 @@ fn values(before: &Snapshot, after: &Snapshot, interval: f64) -> Vec<(String, f6
                 list.push((format!("cpu_{number}_busy_share"), 1.0 - iowait - idle));
             }
         }
-        list.push(("context_switches".into(), after.context_switches.saturating_sub(before.context_switches) as f64 / interval));
+        list.push((
+            "context_switches".into(),
+            after.context_switches.saturating_sub(before.context_switches) as f64 / interval,
+        ));
     }
     let devices = [
         ("device", before.device, after.device),
@@ -318,7 +334,9 @@ fn values(before: &Snapshot, after: &Snapshot, interval: f64) -> Vec<(String, f6
     ];
     for (prefix, before, after) in devices {
         let Some((before, after)) = before.zip(after) else { continue };
-        list.extend(growth(&before, &after).into_iter().map(|(name, _, grown)| (format!("{prefix}_{name}"), grown / interval)));
+        list.extend(
+            growth(&before, &after).into_iter().map(|(name, _, grown)| (format!("{prefix}_{name}"), grown / interval)),
+        );
         let busy = after.busy_milliseconds.saturating_sub(before.busy_milliseconds) as f64 * 1e-3;
         list.push((format!("{prefix}_busy_share"), busy / interval));
     }
@@ -348,7 +366,12 @@ mod tests {
         Snapshot {
             at: start + Duration::from_millis(milliseconds),
             stat: None,
-            memory: Some(Memory { total: 9000, available: 5000 - written.min(5000), dirty: written, ..Memory::default() }),
+            memory: Some(Memory {
+                total: 9000,
+                available: 5000 - written.min(5000),
+                dirty: written,
+                ..Memory::default()
+            }),
             device: Some(counters),
             log: None,
             backing: None,
@@ -370,7 +393,13 @@ mod tests {
         assert_eq!(value(&metrics, "device_flushes"), Some(30.0));
         assert_eq!(value(&metrics, "space_grown_bytes"), Some(3000.0));
         assert_eq!(value(&metrics, "pressure_io_some_share"), Some(3000.0 * 1e-6 / 2.5));
-        for absent in ["device_discards", "device_backing_writes", "pressure_io_full_share", "pressure_cpu_some_share", "cpu_user_share"] {
+        for absent in [
+            "device_discards",
+            "device_backing_writes",
+            "pressure_io_full_share",
+            "pressure_cpu_some_share",
+            "cpu_user_share",
+        ] {
             assert_eq!(value(&metrics, absent), None, "{absent} was not there, so it is not 0");
         }
     }
@@ -404,7 +433,8 @@ mod tests {
         let metric = |name, value| Metric::new(name, "1", Direction::Neither).at(value);
         let metrics = vec![metric("device_write_bytes", 3000.0), metric("device_flushes", 20.0)];
         let telemetry = Telemetry { metrics, series: BTreeMap::new() };
-        let values = |bytes, commits| derived(&telemetry, bytes, commits).iter().map(|found| found.value).collect::<Vec<_>>();
+        let values =
+            |bytes, commits| derived(&telemetry, bytes, commits).iter().map(|found| found.value).collect::<Vec<_>>();
         assert_eq!(values(1000, 10), [3.0, 2.0]);
         assert_eq!(values(0, 10), [2.0]);
         assert_eq!(values(0, 0), [0.0; 0]);

@@ -1,8 +1,8 @@
 //! The answer in words. Every sentence that claims something about the measured is written here and nowhere else.
 
 use crate::input::Input;
-use crate::number::{percent, percent_number_signed, percent_signed, ratio, ratio_number, words};
 use crate::judge::{Claim, ROUNDS_FOR_CLAIMS, Subject, short_factor};
+use crate::number::{percent, percent_number_signed, percent_signed, ratio, ratio_number, words};
 use crate::view::{Part, Row, View};
 use observe::durability::Class;
 use stats::Verdict;
@@ -91,7 +91,8 @@ fn regret(part: &Part, view: &View) -> Option<String> {
     let best = part.pick().filter(|_| part.has_choice() && part.rounds_compared() >= ROUNDS_FOR_CLAIMS)?;
     let bound = *part.judgement.regrets.get(&best.label)?;
     let sure = percent(view.confidence);
-    let measured = if part.durability_differs { "the equally safe scenarios measured" } else { "the scenarios measured" };
+    let measured =
+        if part.durability_differs { "the equally safe scenarios measured" } else { "the scenarios measured" };
     Some(if bound == 0.0 {
         format!("It is shown to be the best of {measured} ({sure} confidence).")
     } else {
@@ -104,13 +105,18 @@ fn unsafe_but_faster(part: &Part) -> Option<String> {
     let pick = part.pick()?;
     let first = part.measured().find(|row| !row.control).filter(|row| row.label != pick.label)?;
     let ratio = ratio(first.centre?.mean / pick.centre?.mean);
-    Some(format!("{} measured {ratio} that, but is no choice: after a power cut, {}.", first.label, consequence(first.durability)))
+    Some(format!(
+        "{} measured {ratio} that, but is no choice: after a power cut, {}.",
+        first.label,
+        consequence(first.durability)
+    ))
 }
 
 fn centre_words(row: &Row, part: &Part, confidence: f64) -> String {
     let Some(centre) = row.centre else { return "no value".into() };
     let scale = &part.scale;
-    let what = if part.metric.unit == "1/s" || part.metric.unit == "1" { words(&part.metric.name) } else { String::new() };
+    let what =
+        if part.metric.unit == "1/s" || part.metric.unit == "1" { words(&part.metric.name) } else { String::new() };
     let value = if what.is_empty() {
         format!("{} {}", quantity(part), scale.with_unit(centre.mean))
     } else {
@@ -137,14 +143,17 @@ fn quantity(part: &Part) -> String {
 fn direction_only(part: &Part) -> String {
     let rounds = part.rounds_compared();
     let times = if rounds == 1 { "round shows" } else { "rounds show" };
-    format!("{rounds} {times} a direction only: no difference is claimed. Run at least {ROUNDS_FOR_CLAIMS} rounds, better 6.")
+    format!(
+        "{rounds} {times} a direction only: no difference is claimed. Run at least {ROUNDS_FOR_CLAIMS} rounds, better 6."
+    )
 }
 
 /// What is claimed, what concerns the pick first: the pick against the baseline, then the declared family.
 fn claims(part: &Part, view: &View) -> Vec<String> {
     let Some(best) = part.pick() else { return Vec::new() };
     let mut sentences: Vec<&Claim> = part.claim_of(&best.label).into_iter().filter(|claim| claim.exploratory).collect();
-    let (near, far): (Vec<&Claim>, Vec<&Claim>) = part.judgement.claims.iter().partition(|claim| concerns(claim, best, part));
+    let (near, far): (Vec<&Claim>, Vec<&Claim>) =
+        part.judgement.claims.iter().partition(|claim| concerns(claim, best, part));
     sentences.extend(near.into_iter().chain(far));
     let more = sentences.len().saturating_sub(CLAIMS_MAX);
     let said = sentences.iter().take(CLAIMS_MAX).map(|claim| claim_sentence(claim, part, view.margin, view.confidence));
@@ -155,7 +164,9 @@ fn claims(part: &Part, view: &View) -> Vec<String> {
 /// Whether a claim is about a scenario, or about a level that it has.
 fn concerns(claim: &Claim, row: &Row, part: &Part) -> bool {
     match &claim.subject {
-        Subject::Level { factor, .. } => part.judgement.factors.len() > 1 || row.levels.get(factor).is_some_and(|level| claim.names_one(level)),
+        Subject::Level { factor, .. } => {
+            part.judgement.factors.len() > 1 || row.levels.get(factor).is_some_and(|level| claim.names_one(level))
+        }
         Subject::Scenario { .. } | Subject::Control { .. } => claim.names_one(&row.label),
     }
 }
@@ -167,7 +178,9 @@ pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) 
     let averaged = averaged_over(claim, part);
     let interval = interval_words(claim, confidence);
     match claim.verdict {
-        None => format!("{a} {} {b}{averaged}, from {} rounds: a direction only.", size_words(claim, part), claim.rounds),
+        None => {
+            format!("{a} {} {b}{averaged}, from {} rounds: a direction only.", size_words(claim, part), claim.rounds)
+        }
         Some(Verdict::Faster | Verdict::Slower) => {
             format!("{a} {} {b} ({interval}){averaged}{}.", size_words(claim, part), noise_words(claim, part))
         }
@@ -183,7 +196,11 @@ pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) 
         ),
         Some(Verdict::Inconclusive) => {
             // An interval is one comparison's; the verdict answers for all of them together.
-            let corrected = if claim.low > 1.0 || claim.high < 1.0 { ", which is not enough among so many comparisons" } else { "" };
+            let corrected = if claim.low > 1.0 || claim.high < 1.0 {
+                ", which is not enough among so many comparisons"
+            } else {
+                ""
+            };
             format!(
                 "{a} against {b} is inconclusive ({interval}{corrected}){averaged}: differences below {} could not be seen.",
                 percent(claim.visible)
@@ -253,7 +270,11 @@ pub fn verdict_words(claim: &Claim, part: &Part) -> String {
 
 /// Those that could be as good as the pick.
 fn runners_up(part: &Part) -> Option<String> {
-    let mut candidates = part.measured().filter(|row| part.pick().is_some_and(|best| best.label != row.label) && part.judgement.best_set.contains(&row.label) && !row.control);
+    let mut candidates = part.measured().filter(|row| {
+        part.pick().is_some_and(|best| best.label != row.label)
+            && part.judgement.best_set.contains(&row.label)
+            && !row.control
+    });
     let names: Vec<&str> = candidates.by_ref().take(NAMES_MAX).map(|row| row.label.as_str()).collect();
     let more = candidates.count();
     let list = match (names.len(), more) {
@@ -281,11 +302,18 @@ fn importance(part: &Part) -> Option<String> {
         .importance
         .iter()
         .map(|share| {
-            let swing = share.swing.map(|swing| format!(" (best level over worst: {})", percent_signed(swing))).unwrap_or_default();
+            let swing = share
+                .swing
+                .map(|swing| format!(" (best level over worst: {})", percent_signed(swing)))
+                .unwrap_or_default();
             format!("{} {}{swing}", share.name, percent_whole(share.share))
         })
         .collect();
-    Some(format!("What mattered, as share of the variation: {}; noise {}.", shares.join(", "), percent_whole(part.judgement.noise_share)))
+    Some(format!(
+        "What mattered, as share of the variation: {}; noise {}.",
+        shares.join(", "),
+        percent_whole(part.judgement.noise_share)
+    ))
 }
 
 /// Shares of variation are known to a percent at best.
@@ -321,7 +349,11 @@ pub fn holes(view: &View) -> Vec<String> {
         .map(|row| {
             let trials = row.failed + row.centre.map_or(0, |centre| centre.count);
             let why = view.failure_of(&row.label).map(|why| format!(" ({why})")).unwrap_or_default();
-            let kept = if row.centre.is_some() { "; it is compared by the rounds it finished" } else { "; it is not part of the answer" };
+            let kept = if row.centre.is_some() {
+                "; it is compared by the rounds it finished"
+            } else {
+                "; it is not part of the answer"
+            };
             format!("Hole: {} of {trials} trials of {} failed{why}{kept}.", row.failed, row.label)
         })
         .collect();
@@ -337,8 +369,11 @@ pub fn durability(view: &View) -> Vec<String> {
     let mut lines = Vec::new();
     for part in view.parts.iter().filter(|part| part.durability_differs) {
         let safest = part.rows.iter().map(|row| row.durability).min().unwrap_or(Class::KeepsAcknowledged);
-        for class in [Class::LosesRecent, Class::MayCorrupt, Class::LosesAll].into_iter().filter(|class| *class > safest) {
-            let names: Vec<&str> = part.rows.iter().filter(|row| row.durability == class).map(|row| row.label.as_str()).collect();
+        for class in
+            [Class::LosesRecent, Class::MayCorrupt, Class::LosesAll].into_iter().filter(|class| *class > safest)
+        {
+            let names: Vec<&str> =
+                part.rows.iter().filter(|row| row.durability == class).map(|row| row.label.as_str()).collect();
             if names.is_empty() {
                 continue;
             }
@@ -348,7 +383,10 @@ pub fn durability(view: &View) -> Vec<String> {
                 and_list(&names)
             };
             let whose = if names.len() == 1 { "its" } else { "their" };
-            lines.push(format!("{shown}: after a power cut, {}; {whose} speed is not comparable with scenarios that are safe.", consequence(class)));
+            lines.push(format!(
+                "{shown}: after a power cut, {}; {whose} speed is not comparable with scenarios that are safe.",
+                consequence(class)
+            ));
         }
     }
     lines

@@ -188,7 +188,9 @@ impl Svg {
 /// Seven shapes: circle, square, diamond, triangle up, triangle down, plus, bar.
 fn mark_path(index: usize, x: f64, y: f64, r: f64) -> String {
     match index % COLOURS.len() {
-        0 => format!("M{:.1} {y:.1}a{r:.1} {r:.1} 0 1 0 {:.1} 0a{r:.1} {r:.1} 0 1 0 {:.1} 0z", x - r, 2.0 * r, -2.0 * r),
+        0 => {
+            format!("M{:.1} {y:.1}a{r:.1} {r:.1} 0 1 0 {:.1} 0a{r:.1} {r:.1} 0 1 0 {:.1} 0z", x - r, 2.0 * r, -2.0 * r)
+        }
         1 => format!("M{:.1} {:.1}h{:.1}v{:.1}h{:.1}z", x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8, -r * 1.8),
         2 => format!("M{x:.1} {:.1}l{q:.1} {q:.1}l-{q:.1} {q:.1}l-{q:.1} -{q:.1}z", y - r * 1.25, q = r * 1.25),
         3 => format!("M{x:.1} {:.1}l{:.1} {:.1}h{:.1}z", y - r * 1.2, r * 1.15, r * 2.1, -r * 2.3),
@@ -241,7 +243,11 @@ impl Axis {
     /// Logarithmic where the values span more than a factor of four, as a straight one would press most dots together.
     #[must_use]
     pub fn fitting(low: f64, high: f64, from: f64, to: f64) -> Axis {
-        if low > 0.0 && high / low > 4.0 { Axis::logarithmic(low, high, from, to) } else { Axis::linear(low, high, from, to) }
+        if low > 0.0 && high / low > 4.0 {
+            Axis::logarithmic(low, high, from, to)
+        } else {
+            Axis::linear(low, high, from, to)
+        }
     }
 
     /// Whether equal distances are equal ratios.
@@ -289,14 +295,19 @@ impl Axis {
 /// 1, 2 or 5 times a power of ten, at least `rough`.
 fn round_step(rough: f64) -> f64 {
     let power = 10f64.powf(rough.abs().max(1e-300).log10().floor());
-    [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * power).find(|step| *step >= rough * 0.999).unwrap_or(power * 10.0)
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|step| step * power)
+        .find(|step| *step >= rough * 0.999)
+        .unwrap_or(power * 10.0)
 }
 
 /// A label for a tick: no more decimals than the step between ticks needs.
 #[must_use]
 pub fn tick_label(value: f64, ticks: &[f64]) -> String {
     let step = ticks.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(f64::INFINITY, f64::min);
-    let decimals = if step.is_finite() && step > 0.0 { (-(step * 1.0001).log10().floor()).clamp(0.0, 6.0) as usize } else { 0 };
+    let decimals =
+        if step.is_finite() && step > 0.0 { (-(step * 1.0001).log10().floor()).clamp(0.0, 6.0) as usize } else { 0 };
     if value.abs() >= 1e4 {
         return crate::number::figure(value);
     }

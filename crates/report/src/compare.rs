@@ -41,7 +41,8 @@ pub fn compare(a: &Input, b: &Input) -> String {
 /// The comparison as a page.
 #[must_use]
 pub fn compare_html(a: &Input, b: &Input) -> String {
-    let mut body = String::from("<header><h1>Two results side by side</h1></header><section class=\"card decision\"><ul>");
+    let mut body =
+        String::from("<header><h1>Two results side by side</h1></header><section class=\"card decision\"><ul>");
     for line in preamble(a, b) {
         let _ = write!(body, "<li>{}</li>", escape(&line));
     }
@@ -55,7 +56,12 @@ pub fn compare_html(a: &Input, b: &Input) -> String {
         );
         for row in &section.rows {
             let cells = [&row.a, &row.b].map(|cell| format!("<td>{}</td>", escape(cell))).concat();
-            let _ = write!(body, "<tr><td>{}</td>{cells}<td class=\"words\">{}</td></tr>", escape(&row.label), escape(&row.change));
+            let _ = write!(
+                body,
+                "<tr><td>{}</td>{cells}<td class=\"words\">{}</td></tr>",
+                escape(&row.label),
+                escape(&row.change)
+            );
         }
         body.push_str("</tbody></table></div>");
         for line in &section.left_out {
@@ -97,7 +103,8 @@ fn preamble(a: &Input, b: &Input) -> Vec<String> {
 }
 
 fn differing_facts(a: &Input, b: &Input) -> Vec<String> {
-    let machine = |input: &Input| input.contents.sessions.last().map(|session| session.machine.clone()).unwrap_or_default();
+    let machine =
+        |input: &Input| input.contents.sessions.last().map(|session| session.machine.clone()).unwrap_or_default();
     let (first, second) = (machine(a), machine(b));
     let names: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
     let shown = |value: Option<&String>| value.map_or("–".to_string(), Clone::clone);
@@ -121,7 +128,10 @@ struct Line {
 fn sections(a: &Input, b: &Input) -> Vec<Section> {
     let (first, second) = (a.view(), b.view());
     let same = |part: &&Part, other: &Part| part.workload == other.workload && part.metric.name == other.metric.name;
-    let pairs = first.parts.iter().filter_map(|part| second.parts.iter().find(|other| same(other, part)).map(|other| (part, other)));
+    let pairs = first
+        .parts
+        .iter()
+        .filter_map(|part| second.parts.iter().find(|other| same(other, part)).map(|other| (part, other)));
     pairs.map(|(part, other)| section(part, other, first)).collect()
 }
 

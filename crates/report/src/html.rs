@@ -77,7 +77,10 @@ fn decision(input: &Input, view: &View) -> String {
     let mut lines = answer::answer(input).into_iter();
     let pick = lines.next().unwrap_or_default();
     let limits = lines.next_back().unwrap_or_default();
-    let mut html = format!("<section class=\"card decision\" aria-label=\"The answer\"><p class=\"pick\">{}</p><ul>", escape(&pick));
+    let mut html = format!(
+        "<section class=\"card decision\" aria-label=\"The answer\"><p class=\"pick\">{}</p><ul>",
+        escape(&pick)
+    );
     for line in lines {
         let _ = write!(html, "<li>{}</li>", escape(&line));
     }

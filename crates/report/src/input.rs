@@ -110,7 +110,8 @@ impl Counting<'_> {
     #[must_use]
     pub fn of(contents: &Contents) -> Counting<'_> {
         let counted = contents.counted_trials();
-        let (failed, finished): (Vec<&Trial>, Vec<&Trial>) = counted.into_iter().partition(|trial| trial.state == TrialState::Failed);
+        let (failed, finished): (Vec<&Trial>, Vec<&Trial>) =
+            counted.into_iter().partition(|trial| trial.state == TrialState::Failed);
         let trials: BTreeMap<i64, &Trial> = finished.into_iter().map(|trial| (trial.id, trial)).collect();
         let mut runs: BTreeMap<i64, Vec<&RunRow>> = BTreeMap::new();
         for run in contents.runs.iter().filter(|run| !run.warm_up && trials.contains_key(&run.trial)) {

@@ -36,8 +36,12 @@ pub fn answer_json(input: &Input) -> Value {
 }
 
 fn part_json(part: &Part, view: &View) -> Value {
-    let importance: Vec<Value> =
-        part.judgement.importance.iter().map(|share| json!({ "name": share.name, "share": share.share, "swing": share.swing })).collect();
+    let importance: Vec<Value> = part
+        .judgement
+        .importance
+        .iter()
+        .map(|share| json!({ "name": share.name, "share": share.share, "swing": share.swing }))
+        .collect();
     json!({
         "workload": part.workload,
         "metric": part.metric,

@@ -174,7 +174,11 @@ pub fn judge(
         regrets: choice.cells.iter().filter_map(labelled).collect(),
         best_set: choice.cells.iter().filter(|cell| cell.in_best_set).map(|cell| cell.label.clone()).collect(),
         drift: analysis.drift,
-        outliers: analysis.cells.iter().flat_map(|cell| cell.outlier_rounds.iter().map(|round| (cell.label.clone(), *round))).collect(),
+        outliers: analysis
+            .cells
+            .iter()
+            .flat_map(|cell| cell.outlier_rounds.iter().map(|round| (cell.label.clone(), *round)))
+            .collect(),
         half_width_max: analysis.half_width_max,
         rounds_needed: analysis.rounds_needed,
         claims,
@@ -243,8 +247,10 @@ impl Judge<'_> {
             return Vec::new();
         };
         let cells = self.analysis.cells.iter().zip(&self.observations.cells);
-        let contrasts: Vec<(&Cell, Contrast)> =
-            cells.filter(|(_, cell)| !cell.control).filter_map(|(summary, cell)| Some((cell, summary.versus_baseline?))).collect();
+        let contrasts: Vec<(&Cell, Contrast)> = cells
+            .filter(|(_, cell)| !cell.control)
+            .filter_map(|(summary, cell)| Some((cell, summary.versus_baseline?)))
+            .collect();
         let p = stats::benjamini_hochberg(&contrasts.iter().map(|(_, contrast)| contrast.p).collect::<Vec<_>>());
         let one_factor = self.observations.factors().len() == 1;
         let declared = |cell: &Cell| {

@@ -23,7 +23,8 @@ impl Scale {
     #[must_use]
     pub fn of(metric: &Metric, largest: f64) -> Scale {
         let pick = |steps: &[(f64, &str)], suffix: &str| {
-            let step = steps.iter().find(|(size, _)| largest.abs() >= *size).or(steps.last()).expect("no table is empty");
+            let step =
+                steps.iter().find(|(size, _)| largest.abs() >= *size).or(steps.last()).expect("no table is empty");
             Scale { divisor: step.0, unit: format!("{}{suffix}", step.1) }
         };
         match metric.unit.as_ref() {
@@ -45,7 +46,11 @@ impl Scale {
             (1.0, "")
         };
         // "10⁶/s" reads better than "10⁶ 1/s".
-        let unit = if prefix.is_empty() { unit.to_string() } else { format!("{prefix}{}", unit.strip_prefix('1').unwrap_or(unit)) };
+        let unit = if prefix.is_empty() {
+            unit.to_string()
+        } else {
+            format!("{prefix}{}", unit.strip_prefix('1').unwrap_or(unit))
+        };
         Scale { divisor, unit }
     }
 

@@ -14,7 +14,8 @@ pub fn reproduce(input: &Input, scenario: &str) -> Result<String, Error> {
     let Some(found) = input.contents.scenarios.iter().find(|known| known.label == scenario) else {
         return Err(Error::NoScenario { scenario: scenario.into(), known });
     };
-    let commands = commands_of(&input.contents, scenario).ok_or_else(|| Error::NoCommands { scenario: scenario.into() })?;
+    let commands =
+        commands_of(&input.contents, scenario).ok_or_else(|| Error::NoCommands { scenario: scenario.into() })?;
     let mut script = format!("# {} of study {}\n", printable(scenario), printable(&input.contents.study.name));
     let _ = writeln!(script, "# workload {} with these settings:", printable(&found.workload));
     let settings = serde_json::to_string_pretty(&found.settings).unwrap_or_default();

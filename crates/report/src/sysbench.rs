@@ -39,8 +39,9 @@ pub fn sysbench(input: &Input, form: Form) -> Result<String, Error> {
 
 fn median_run<'a>(counting: &Counting<'a>, scenario: &Scenario) -> Option<(&'a Trial, &'a RunRow)> {
     let of_scenario = counting.trials.values().filter(|trial| trial.scenario == scenario.label);
-    let mut runs: Vec<(&Trial, &RunRow)> =
-        of_scenario.flat_map(|trial| counting.runs.get(&trial.id).into_iter().flatten().map(|run| (*trial, *run))).collect();
+    let mut runs: Vec<(&Trial, &RunRow)> = of_scenario
+        .flat_map(|trial| counting.runs.get(&trial.id).into_iter().flatten().map(|run| (*trial, *run)))
+        .collect();
     let speed = |run: &RunRow| run.metrics.get("transactions_per_second").copied().unwrap_or(0.0);
     runs.sort_by(|a, b| speed(a.1).total_cmp(&speed(b.1)));
     runs.get(runs.len().saturating_sub(1) / 2).copied()
@@ -112,7 +113,9 @@ fn one(f: &Figures, out: &mut String) {
          other:                           {:.0}\n        total:                           {total:.0}\n",
         f.reads, f.writes, f.others
     );
-    for (name, count) in [("transactions:", f.transactions), ("queries:", total), ("ignored errors:", f.conflicts), ("reconnects:", 0.0)] {
+    for (name, count) in
+        [("transactions:", f.transactions), ("queries:", total), ("ignored errors:", f.conflicts), ("reconnects:", 0.0)]
+    {
         let _ = writeln!(out, "    {name:<36} {count:<6.0} ({:.2} per sec.)", rate(count));
     }
     let _ = write!(
@@ -121,7 +124,13 @@ fn one(f: &Figures, out: &mut String) {
         f.seconds, f.transactions
     );
     let sum = f.event_seconds() * 1000.0;
-    for (name, value) in [("min:", f.minimum_ms), ("avg:", f.mean_ms), ("max:", f.maximum_ms), ("95th percentile:", f.p95_ms), ("sum:", sum)] {
+    for (name, value) in [
+        ("min:", f.minimum_ms),
+        ("avg:", f.mean_ms),
+        ("max:", f.maximum_ms),
+        ("95th percentile:", f.p95_ms),
+        ("sum:", sum),
+    ] {
         let _ = writeln!(out, "         {name:<36}{value:>8.2}");
     }
     let _ = write!(
@@ -158,7 +167,9 @@ fn zero_four(f: &Figures, out: &mut String) {
         f.transactions,
         f.event_seconds()
     );
-    for (name, value) in [("min:", f.minimum_ms), ("avg:", f.mean_ms), ("max:", f.maximum_ms), ("approx.  95 percentile:", f.p95_ms)] {
+    for (name, value) in
+        [("min:", f.minimum_ms), ("avg:", f.mean_ms), ("max:", f.maximum_ms), ("approx.  95 percentile:", f.p95_ms)]
+    {
         let _ = writeln!(out, "         {name:<36}{:>10.4}s", value / 1000.0);
     }
     let _ = write!(

@@ -65,7 +65,8 @@ fn table(part: &Part, view: &View, width: usize, paint: Paint) -> String {
         column("scenario", false, &|_, row| row.label.clone()),
         column(&unit, true, &|_, row| number(row.centre.map(|centre| centre.mean))),
         column(&format!("{} interval", percent(view.confidence)), true, &|_, row| {
-            row.centre.map_or_else(String::new, |c| format!("{}–{}", part.scale.number(c.low), part.scale.number(c.high)))
+            row.centre
+                .map_or_else(String::new, |c| format!("{}–{}", part.scale.number(c.low), part.scale.number(c.high)))
         }),
         column(&against, true, &|_, row| match claim(row) {
             Some(claim) => {

@@ -1,8 +1,8 @@
 //! Warnings: what was seen, what it does to the answer, what to do. One enum, so that none is worded twice or forgotten.
 
 use crate::input::Counting;
-use crate::number::{figure, percent, percent_signed, span};
 use crate::judge::ROUNDS_FOR_CLAIMS;
+use crate::number::{figure, percent, percent_signed, span};
 use crate::view::{Part, View};
 use ledger::model::{Contents, RunRow};
 use stats::Verdict;
@@ -60,13 +60,22 @@ impl Warning {
                 format!("{workload}: the A/A control differs from its twin by {}", percent(*difference))
             }
             Warning::Drift { workload, over_study } => {
-                format!("{workload}: all scenarios together moved by {} from the first round to the last", percent_signed(*over_study))
+                format!(
+                    "{workload}: all scenarios together moved by {} from the first round to the last",
+                    percent_signed(*over_study)
+                )
             }
             Warning::Outliers { workload, count, examples } => {
-                let more = if *count > examples.len() { format!(" and {} more", count - examples.len()) } else { String::new() };
+                let more = if *count > examples.len() {
+                    format!(" and {} more", count - examples.len())
+                } else {
+                    String::new()
+                };
                 format!("{workload}: far from its like: {}{more}", examples.join(", "))
             }
-            Warning::DurabilityMix { workload } => format!("{workload}: the scenarios do not keep the same promises in a power cut"),
+            Warning::DurabilityMix { workload } => {
+                format!("{workload}: the scenarios do not keep the same promises in a power cut")
+            }
             Warning::TooFewRounds { workload, rounds, wanted } => {
                 format!("{workload}: comparisons rest on {rounds} rounds, where {wanted} were wanted")
             }
@@ -77,17 +86,27 @@ impl Warning {
             }
             Warning::ShortRuns { seconds } => format!("runs lasted only {}", span(*seconds)),
             Warning::PrecisionNotReached { workload, half_width, wanted, reason, rounds_needed } => {
-                let needed = rounds_needed.map(|rounds| format!(", about {rounds} rounds would do")).unwrap_or_default();
+                let needed =
+                    rounds_needed.map(|rounds| format!(", about {rounds} rounds would do")).unwrap_or_default();
                 let (found, wanted) = (percent(*half_width), percent(*wanted));
-                format!("{workload}: the widest interval is ±{found}, where ±{wanted} was wanted{needed}; the study ended: {reason}")
+                format!(
+                    "{workload}: the widest interval is ±{found}, where ±{wanted} was wanted{needed}; the study ended: {reason}"
+                )
             }
             Warning::Said { message, trials: 1 } => message.clone(),
             Warning::Said { message, trials } => format!("{message} (in {trials} trials)"),
-            Warning::FitsInMemory { share } => format!("the data fill only {} of the memory the trials had", percent(*share)),
-            Warning::ClientBusy { cores, scenario } => {
-                format!("the load generator, with its embedded engine, used up to {} cores with {scenario}", figure(*cores))
+            Warning::FitsInMemory { share } => {
+                format!("the data fill only {} of the memory the trials had", percent(*share))
             }
-            Warning::NotPositive { workload, count } => format!("{workload}: {} trials measured 0 or less", figure(*count as f64)),
+            Warning::ClientBusy { cores, scenario } => {
+                format!(
+                    "the load generator, with its embedded engine, used up to {} cores with {scenario}",
+                    figure(*cores)
+                )
+            }
+            Warning::NotPositive { workload, count } => {
+                format!("{workload}: {} trials measured 0 or less", figure(*count as f64))
+            }
             Warning::Unfinished => "the study is not finished".into(),
         }
     }
@@ -96,18 +115,32 @@ impl Warning {
     #[must_use]
     pub fn effect(&self) -> &'static str {
         match self {
-            Warning::ControlDiffers { .. } => "Two equal scenarios look different here, so claims of about this size may be false too.",
-            Warning::Drift { .. } => "Comparisons hold, as each round hits all scenarios alike; the absolute values hold for no single moment.",
-            Warning::Outliers { .. } => "They are kept: they widen the intervals and may be a slow mode that production will meet too.",
-            Warning::DurabilityMix { .. } => "A scenario that may lose data is fast for a reason: its speed is not comparable with a safe one's.",
+            Warning::ControlDiffers { .. } => {
+                "Two equal scenarios look different here, so claims of about this size may be false too."
+            }
+            Warning::Drift { .. } => {
+                "Comparisons hold, as each round hits all scenarios alike; the absolute values hold for no single moment."
+            }
+            Warning::Outliers { .. } => {
+                "They are kept: they widen the intervals and may be a slow mode that production will meet too."
+            }
+            Warning::DurabilityMix { .. } => {
+                "A scenario that may lose data is fast for a reason: its speed is not comparable with a safe one's."
+            }
             Warning::TooFewRounds { .. } => "Intervals are wide, and a difference that is there may not be seen.",
             Warning::FailedTrials { .. } => "Comparisons use the rounds in which both sides finished.",
-            Warning::SignsDisagree { .. } => "These claims lean on the values being roughly normal; take them as likely, not as shown.",
-            Warning::ShortRuns { .. } => "Journal commits and write-back fall into some runs and not into others, which adds noise and may flatter.",
+            Warning::SignsDisagree { .. } => {
+                "These claims lean on the values being roughly normal; take them as likely, not as shown."
+            }
+            Warning::ShortRuns { .. } => {
+                "Journal commits and write-back fall into some runs and not into others, which adds noise and may flatter."
+            }
             Warning::PrecisionNotReached { .. } => "Differences smaller than the intervals stay open.",
             Warning::Said { .. } => "What was measured may not be what was asked for.",
             Warning::FitsInMemory { .. } => "Reads come from the page cache: mostly flushes and writes were measured.",
-            Warning::ClientBusy { .. } => "Where this is near the number of its threads, the CPU is the limit and not the storage, which hides differences.",
+            Warning::ClientBusy { .. } => {
+                "Where this is near the number of its threads, the CPU is the limit and not the storage, which hides differences."
+            }
             Warning::NotPositive { .. } => "Ratios need values above 0: these trials are counted as holes.",
             Warning::Unfinished => "Everything here may still change.",
         }
@@ -117,11 +150,17 @@ impl Warning {
     #[must_use]
     pub fn remedy(&self) -> &'static str {
         match self {
-            Warning::ControlDiffers { .. } => "Run more rounds; if it stays, look for what differs with the order of trials (device temperature, caches).",
-            Warning::Drift { .. } => "Look at the chart of trials over time, and for other load, thermal throttling or a filling device.",
+            Warning::ControlDiffers { .. } => {
+                "Run more rounds; if it stays, look for what differs with the order of trials (device temperature, caches)."
+            }
+            Warning::Drift { .. } => {
+                "Look at the chart of trials over time, and for other load, thermal throttling or a filling device."
+            }
             Warning::Outliers { .. } => "Look at their throughput second by second, and run more rounds.",
             Warning::DurabilityMix { .. } => "Set `parity = \"require\"`, or compare within one class only.",
-            Warning::TooFewRounds { .. } => "Run the same command again with a larger `--rounds` or `--time`: it goes on where it stopped.",
+            Warning::TooFewRounds { .. } => {
+                "Run the same command again with a larger `--rounds` or `--time`: it goes on where it stopped."
+            }
             Warning::FailedTrials { .. } => "Read the failures below, mend the cause and run the same command again.",
             Warning::SignsDisagree { .. } => "Run more rounds.",
             Warning::ShortRuns { .. } => "Make each run last at least 30 s.",
@@ -154,7 +193,10 @@ pub fn warnings(view: &View, contents: &Contents) -> Vec<Warning> {
 }
 
 fn unfinished(contents: &Contents) -> Option<Warning> {
-    let ended = contents.sessions.last().is_some_and(|session| session.ended.is_some() && session.reason.as_deref() != Some("interrupted"));
+    let ended = contents
+        .sessions
+        .last()
+        .is_some_and(|session| session.ended.is_some() && session.reason.as_deref() != Some("interrupted"));
     (!ended).then_some(Warning::Unfinished)
 }
 
@@ -177,11 +219,18 @@ fn of_part(part: &Part, view: &View, contents: &Contents) -> Vec<Warning> {
     if part.rounds_compared() < ROUNDS_FOR_CLAIMS {
         return list;
     }
-    if let Some(control) = part.judgement.control.as_ref().filter(|claim| matches!(claim.verdict, Some(Verdict::Faster | Verdict::Slower))) {
+    if let Some(control) =
+        part.judgement.control.as_ref().filter(|claim| matches!(claim.verdict, Some(Verdict::Faster | Verdict::Slower)))
+    {
         list.push(Warning::ControlDiffers { workload: workload.clone(), difference: (control.ratio - 1.0).abs() });
     }
-    let disagreeing: Vec<String> =
-        part.judgement.claims.iter().filter(|claim| !claim.signs_agree).map(|claim| format!("{} against {}", claim.names().0, claim.names().1)).collect();
+    let disagreeing: Vec<String> = part
+        .judgement
+        .claims
+        .iter()
+        .filter(|claim| !claim.signs_agree)
+        .map(|claim| format!("{} against {}", claim.names().0, claim.names().1))
+        .collect();
     if !disagreeing.is_empty() {
         list.push(Warning::SignsDisagree { workload: workload.clone(), claims: disagreeing });
     }
@@ -190,7 +239,12 @@ fn of_part(part: &Part, view: &View, contents: &Contents) -> Vec<Warning> {
         list.push(Warning::Drift { workload: workload.clone(), over_study });
     }
     if !part.judgement.outliers.is_empty() {
-        let named = part.judgement.outliers.iter().take(NAMES_MAX).map(|(label, round)| format!("{label} in round {}", round + 1));
+        let named = part
+            .judgement
+            .outliers
+            .iter()
+            .take(NAMES_MAX)
+            .map(|(label, round)| format!("{label} in round {}", round + 1));
         list.push(Warning::Outliers { workload, count: part.judgement.outliers.len(), examples: named.collect() });
     }
     list
@@ -203,7 +257,11 @@ fn precision(part: &Part, view: &View, contents: &Contents) -> Option<Warning> {
         half_width,
         wanted: view.precision,
         rounds_needed: part.judgement.rounds_needed,
-        reason: contents.sessions.last().and_then(|session| session.reason.clone()).unwrap_or_else(|| "it is still running".into()),
+        reason: contents
+            .sessions
+            .last()
+            .and_then(|session| session.reason.clone())
+            .unwrap_or_else(|| "it is still running".into()),
     })
 }
 
@@ -223,7 +281,8 @@ fn about_runs(counting: &Counting) -> Vec<Warning> {
     if shortest < RUN_SECONDS_MIN {
         list.push(Warning::ShortRuns { seconds: shortest });
     }
-    let busiest = runs().filter_map(|run| Some((run, *run.metrics.get("driver_cpu_cores")?))).max_by(|a, b| a.1.total_cmp(&b.1));
+    let busiest =
+        runs().filter_map(|run| Some((run, *run.metrics.get("driver_cpu_cores")?))).max_by(|a, b| a.1.total_cmp(&b.1));
     if let Some((run, cores)) = busiest.filter(|(_, cores)| *cores > CLIENT_CORES_MAX) {
         let scenario = counting.trials[&run.trial].scenario.clone();
         list.push(Warning::ClientBusy { cores, scenario });

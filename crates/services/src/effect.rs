@@ -75,6 +75,11 @@ mod tests {
         assert!(same("1GB", "1024MB", 1.0) && same("0.5GB", "512MB", 1.0) && same("16384", "128MB", unit("8kB")));
         assert!(same("yes", "on", 1.0) && same("1", "ON", 1.0) && same("O_DIRECT", "o_direct", 1.0));
         assert!(same("5min", "300s", 1.0) && same("134217728", "128M", 1.0) && same("300", "5min", unit("s")));
-        assert!(!same("100M", "134217728", 1.0) && !same("off", "on", 1.0) && !same("local", "on", 1.0) && !same("2", "1", 1.0));
+        assert!(
+            !same("100M", "134217728", 1.0)
+                && !same("off", "on", 1.0)
+                && !same("local", "on", 1.0)
+                && !same("2", "1", 1.0)
+        );
     }
 }

@@ -34,13 +34,29 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting { name: "settings", kind: Is::Table, default: Some("{}"), help: "Settings of the server's option file, any of them: settings = { innodb_buffer_pool_size = \"256M\" }. What is in effect is read back." },
-    Setting { name: "data", kind: Is::Choice(&["template", "load"]), default: Some("template"), help: "`template`: loaded once, then copied for each trial, so that every trial starts from the same files. `load`: loaded anew on the filesystem under test, and the load is measured." },
-    Setting { name: "binary_log", kind: Is::Boolean, default: Some("false"), help: "Whether the server writes its binary log (on the log's volume where there is one)." },
+    Setting {
+        name: "settings",
+        kind: Is::Table,
+        default: Some("{}"),
+        help: "Settings of the server's option file, any of them: settings = { innodb_buffer_pool_size = \"256M\" }. What is in effect is read back.",
+    },
+    Setting {
+        name: "data",
+        kind: Is::Choice(&["template", "load"]),
+        default: Some("template"),
+        help: "`template`: loaded once, then copied for each trial, so that every trial starts from the same files. `load`: loaded anew on the filesystem under test, and the load is measured.",
+    },
+    Setting {
+        name: "binary_log",
+        kind: Is::Boolean,
+        default: Some("false"),
+        help: "Whether the server writes its binary log (on the log's volume where there is one).",
+    },
 ];
 
 /// Settings that surefoot itself needs.
-const OURS: &[&str] = &["datadir", "socket", "skip_networking", "pid_file", "log_error", "innodb_log_group_home_dir", "log_bin", "user"];
+const OURS: &[&str] =
+    &["datadir", "socket", "skip_networking", "pid_file", "log_error", "innodb_log_group_home_dir", "log_bin", "user"];
 
 /// Settings that decide how files are laid out, and so belong to a template.
 const FORMAT: &[&str] = &[
@@ -67,15 +83,28 @@ struct Programs {
 
 fn find() -> Result<Programs, Missing> {
     let on_path = |name: &str| {
-        ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"].iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
+        ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"]
+            .iter()
+            .map(|folder| Path::new(folder).join(name))
+            .find(|path| path.is_file())
     };
     let server = on_path("mariadbd").or_else(|| on_path("mysqld"));
     let Some(server) = server else {
-        return Err(Missing { what: "MariaDB is not installed".into(), remedy: "install the package mariadb-server".into() });
+        return Err(Missing {
+            what: "MariaDB is not installed".into(),
+            remedy: "install the package mariadb-server".into(),
+        });
     };
-    let said = std::process::Command::new(&server).arg("--version").output().map(|output| output.stdout).unwrap_or_default();
+    let said =
+        std::process::Command::new(&server).arg("--version").output().map(|output| output.stdout).unwrap_or_default();
     let said = String::from_utf8_lossy(&said);
-    let version = said.split_once("Ver ").map_or(said.trim(), |(_, rest)| rest).split_whitespace().next().unwrap_or_default().to_string();
+    let version = said
+        .split_once("Ver ")
+        .map_or(said.trim(), |(_, rest)| rest)
+        .split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .to_string();
     let install = on_path("mariadb-install-db").filter(|_| version.contains("MariaDB"));
     Ok(Programs { server, install, version })
 }
@@ -97,13 +126,21 @@ fn durability(parameters: &Map<String, Value>) -> Durability {
     let value = |wanted: &str| settings.iter().find(|(name, _)| plain(name) == wanted).map(|(_, value)| value.as_str());
     let because = |class, reason: String| Durability { class, reasons: vec![reason] };
     if value("innodb_doublewrite").is_some_and(|value| effect::same(value, "off", 1.0)) {
-        return because(Class::MayCorrupt, "innodb_doublewrite = off: a page torn by a power cut is not repaired".into());
+        return because(
+            Class::MayCorrupt,
+            "innodb_doublewrite = off: a page torn by a power cut is not repaired".into(),
+        );
     }
-    if let Some(method) = value("innodb_flush_method").filter(|method| method.eq_ignore_ascii_case("nosync") || method.eq_ignore_ascii_case("O_DIRECT_NO_FSYNC")) {
+    if let Some(method) = value("innodb_flush_method")
+        .filter(|method| method.eq_ignore_ascii_case("nosync") || method.eq_ignore_ascii_case("O_DIRECT_NO_FSYNC"))
+    {
         return because(Class::MayCorrupt, format!("innodb_flush_method = {method}: data files are not flushed"));
     }
     if let Some(at) = value("innodb_flush_log_at_trx_commit").filter(|at| ["0", "2"].contains(at)) {
-        return because(Class::LosesRecent, format!("innodb_flush_log_at_trx_commit = {at}: the log is flushed once a second"));
+        return because(
+            Class::LosesRecent,
+            format!("innodb_flush_log_at_trx_commit = {at}: the log is flushed once a second"),
+        );
     }
     Durability::full()
 }
@@ -139,7 +176,11 @@ impl MariaDb {
             for (name, value) in self.format_settings() {
                 line(name, value);
             }
-            for (name, value) in [("innodb_flush_log_at_trx_commit", "0"), ("innodb_flush_method", "nosync"), ("innodb_doublewrite", "0")] {
+            for (name, value) in [
+                ("innodb_flush_log_at_trx_commit", "0"),
+                ("innodb_flush_method", "nosync"),
+                ("innodb_doublewrite", "0"),
+            ] {
                 line(name, value);
             }
             return text;
@@ -171,7 +212,8 @@ impl Service for MariaDb {
             let _ = writeln!(text, "{name} = {value}");
         }
         std::fs::write(&file, text).map_err(Error::file("write", &file))?;
-        let mut arguments = vec![format!("--defaults-file={}", file.display()), format!("--datadir={}", place.data.display())];
+        let mut arguments =
+            vec![format!("--defaults-file={}", file.display()), format!("--datadir={}", place.data.display())];
         let program = match &self.programs.install {
             Some(install) => {
                 arguments.extend(["--auth-root-authentication-method=normal", "--skip-test-db"].map(String::from));
@@ -201,7 +243,8 @@ impl Service for MariaDb {
         std::fs::write(&file, self.configuration(place)).map_err(Error::file("write", &file))?;
         let arguments = vec![format!("--defaults-file={}", file.display())];
         let log = place.run.join("mariadb.log");
-        let start = Start { program: &self.programs.server, arguments, user: self.user.as_ref(), cpus: &place.cpus, log };
+        let start =
+            Start { program: &self.programs.server, arguments, user: self.user.as_ref(), cpus: &place.cpus, log };
         let socket = place.run.join("mariadb.sock");
         let mut server = start.server()?;
         let mut client = server.wait_ready(|| Client::connect(&socket, "root", ""))?;
@@ -226,7 +269,11 @@ impl Service for MariaDb {
         let format: Vec<String> = self.format_settings().map(|(name, value)| format!(" --{name}={value}")).collect();
         vec![
             format!("{make}{user} --datadir=\"$MOUNT/data\"{}", format.concat()),
-            format!("{} --no-defaults{user} --datadir=\"$MOUNT/data\" --socket=/tmp/mariadb.sock --skip-networking {}", self.programs.server.display(), words.join(" ")),
+            format!(
+                "{} --no-defaults{user} --datadir=\"$MOUNT/data\" --socket=/tmp/mariadb.sock --skip-networking {}",
+                self.programs.server.display(),
+                words.join(" ")
+            ),
         ]
     }
 
@@ -250,7 +297,16 @@ fn effects(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effe
         }
     }
     let mut facts = BTreeMap::new();
-    let shown = ["version", "innodb_flush_log_at_trx_commit", "innodb_flush_method", "innodb_doublewrite", "innodb_buffer_pool_size", "innodb_page_size", "log_bin", "sync_binlog"];
+    let shown = [
+        "version",
+        "innodb_flush_log_at_trx_commit",
+        "innodb_flush_method",
+        "innodb_doublewrite",
+        "innodb_buffer_pool_size",
+        "innodb_page_size",
+        "log_bin",
+        "sync_binlog",
+    ];
     for name in shown {
         if let Some(value) = all.get(name) {
             facts.insert(format!("mariadb.{name}"), value.clone());

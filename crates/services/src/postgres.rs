@@ -25,7 +25,8 @@ pub static KIND: Kind = Kind {
     durability,
     check,
     open: |parameters| {
-        let bin = find(version(parameters)).map_err(|missing| Error::Missing { what: missing.what, remedy: missing.remedy })?;
+        let bin = find(version(parameters))
+            .map_err(|missing| Error::Missing { what: missing.what, remedy: missing.remedy })?;
         Ok(Box::new(Postgres {
             version: bin.version,
             bin: bin.folder,
@@ -38,15 +39,48 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting { name: "version", kind: Is::Text, default: None, help: "Major version, like \"15\"; default: the newest that is installed." },
-    Setting { name: "settings", kind: Is::Table, default: Some("{}"), help: "Settings of postgresql.conf, any of them: settings = { shared_buffers = \"256MB\" }. What is in effect is read back." },
-    Setting { name: "data", kind: Is::Choice(&["template", "load"]), default: Some("template"), help: "`template`: loaded once, then copied for each trial, so that every trial starts from the same files. `load`: loaded anew on the filesystem under test, and the load is measured." },
-    Setting { name: "checksums", kind: Is::Boolean, default: Some("false"), help: "Whether pages carry checksums (initdb --data-checksums)." },
-    Setting { name: "wal_segment_size", kind: Is::Bytes { min: 1 << 20, max: 1 << 30 }, default: Some("16MiB"), help: "Size of a WAL file (initdb --wal-segsize); a power of two." },
+    Setting {
+        name: "version",
+        kind: Is::Text,
+        default: None,
+        help: "Major version, like \"15\"; default: the newest that is installed.",
+    },
+    Setting {
+        name: "settings",
+        kind: Is::Table,
+        default: Some("{}"),
+        help: "Settings of postgresql.conf, any of them: settings = { shared_buffers = \"256MB\" }. What is in effect is read back.",
+    },
+    Setting {
+        name: "data",
+        kind: Is::Choice(&["template", "load"]),
+        default: Some("template"),
+        help: "`template`: loaded once, then copied for each trial, so that every trial starts from the same files. `load`: loaded anew on the filesystem under test, and the load is measured.",
+    },
+    Setting {
+        name: "checksums",
+        kind: Is::Boolean,
+        default: Some("false"),
+        help: "Whether pages carry checksums (initdb --data-checksums).",
+    },
+    Setting {
+        name: "wal_segment_size",
+        kind: Is::Bytes { min: 1 << 20, max: 1 << 30 },
+        default: Some("16MiB"),
+        help: "Size of a WAL file (initdb --wal-segsize); a power of two.",
+    },
 ];
 
 /// Settings that surefoot itself needs.
-const OURS: &[&str] = &["listen_addresses", "unix_socket_directories", "port", "data_directory", "config_file", "hba_file", "logging_collector"];
+const OURS: &[&str] = &[
+    "listen_addresses",
+    "unix_socket_directories",
+    "port",
+    "data_directory",
+    "config_file",
+    "hba_file",
+    "logging_collector",
+];
 
 const SOCKET: &str = ".s.PGSQL.5432";
 
@@ -154,7 +188,9 @@ impl Postgres {
     }
 
     fn commands_as(&self) -> String {
-        self.user.as_ref().map_or(String::new(), |user| format!("setpriv --reuid={0} --regid={0} --clear-groups ", user.name))
+        self.user
+            .as_ref()
+            .map_or(String::new(), |user| format!("setpriv --reuid={0} --regid={0} --clear-groups ", user.name))
     }
 }
 
@@ -186,7 +222,8 @@ impl Service for Postgres {
         std::fs::write(&file, self.configuration(place)).map_err(Error::file("write", &file))?;
         let arguments = vec!["-D".into(), place.data.to_string_lossy().into()];
         let log = place.run.join("postgres.log");
-        let start = Start { program: &self.bin.join("postgres"), arguments, user: self.user.as_ref(), cpus: &place.cpus, log };
+        let start =
+            Start { program: &self.bin.join("postgres"), arguments, user: self.user.as_ref(), cpus: &place.cpus, log };
         let socket = place.run.join(SOCKET);
         let mut server = start.server()?;
         let mut client = server.wait_ready(|| Client::connect(&socket, "postgres", "postgres"))?;
@@ -206,7 +243,9 @@ impl Service for Postgres {
         for line in self.asked().lines() {
             all.push(format!("echo {} >> \"$MOUNT/data/postgresql.conf\"", quoted(line)));
         }
-        all.push(format!("{run_as}{bin}/postgres -D \"$MOUNT/data\" -c listen_addresses= -c unix_socket_directories=/tmp"));
+        all.push(format!(
+            "{run_as}{bin}/postgres -D \"$MOUNT/data\" -c listen_addresses= -c unix_socket_directories=/tmp"
+        ));
         all
     }
 
@@ -242,7 +281,9 @@ fn effects(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effe
     let mut ineffective = Vec::new();
     for (name, value) in asked {
         let name_quoted = name.replace('\'', "''");
-        let sql = format!("SELECT current_setting(name), coalesce(unit, '') FROM pg_settings WHERE lower(name) = lower('{name_quoted}')");
+        let sql = format!(
+            "SELECT current_setting(name), coalesce(unit, '') FROM pg_settings WHERE lower(name) = lower('{name_quoted}')"
+        );
         let rows = ask(client, &sql)?;
         // A name of an extension that is not loaded is in effect for nobody.
         let Some(row) = rows.first() else {

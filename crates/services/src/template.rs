@@ -86,7 +86,14 @@ impl Template {
             let (from, path) = (self.folder.join(FILES).join(&file.path), to.join(&file.path));
             let found = copy(&from, &path, &mut piece)?;
             if found != (file.bytes, file.crc32) {
-                let what = format!("{} has {} bytes and CRC-32 {:08x}, not {} and {:08x}", file.path.display(), found.0, found.1, file.bytes, file.crc32);
+                let what = format!(
+                    "{} has {} bytes and CRC-32 {:08x}, not {} and {:08x}",
+                    file.path.display(),
+                    found.0,
+                    found.1,
+                    file.bytes,
+                    file.crc32
+                );
                 return Err(Error::Damaged { path: self.folder.clone(), what });
             }
             give(&path, file.mode, owner)?;
@@ -171,7 +178,11 @@ fn read(from: &Path, see: &mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<
 }
 
 /// Reads a file to its end; gives its length and CRC-32. Leaves nothing of it in the page cache, which is the trial's.
-fn read_in(from: &Path, piece: &mut [u8], see: &mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<(u64, u32), Error> {
+fn read_in(
+    from: &Path,
+    piece: &mut [u8],
+    see: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
+) -> Result<(u64, u32), Error> {
     let mut file = File::open(from).map_err(Error::file("open", from))?;
     let mut crc = crc32fast::Hasher::new();
     let mut total = 0;
@@ -190,7 +201,8 @@ fn read_in(from: &Path, piece: &mut [u8], see: &mut dyn FnMut(&[u8]) -> Result<(
 }
 
 fn give(path: &Path, mode: u32, owner: Option<&User>) -> Result<(), Error> {
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).map_err(Error::file("set the mode of", path))?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+        .map_err(Error::file("set the mode of", path))?;
     match owner {
         Some(user) => chown(path, Some(user.uid), Some(user.gid)).map_err(Error::file("change the owner of", path)),
         None => Ok(()),

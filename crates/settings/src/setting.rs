@@ -110,10 +110,16 @@ impl Setting {
     pub fn default_written(&self) -> Option<Value> {
         let text = self.default?;
         Some(match self.kind {
-            Kind::Integer { .. } | Kind::Number { .. } | Kind::Boolean | Kind::IntegerList | Kind::TextList | Kind::Table | Kind::Scalar => {
-                serde_json::from_str(text).expect("a default in the table is valid JSON")
+            Kind::Integer { .. }
+            | Kind::Number { .. }
+            | Kind::Boolean
+            | Kind::IntegerList
+            | Kind::TextList
+            | Kind::Table
+            | Kind::Scalar => serde_json::from_str(text).expect("a default in the table is valid JSON"),
+            Kind::Bytes { .. } | Kind::Seconds { .. } | Kind::Percent { .. } | Kind::Choice(_) | Kind::Text => {
+                Value::from(text)
             }
-            Kind::Bytes { .. } | Kind::Seconds { .. } | Kind::Percent { .. } | Kind::Choice(_) | Kind::Text => Value::from(text),
         })
     }
 }

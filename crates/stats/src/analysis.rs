@@ -103,9 +103,10 @@ pub fn analyse(observations: &Observations, rules: &Rules) -> Analysis {
     let claims = if positive { claims(observations, rules, alpha) } else { Vec::new() };
     let candidates = observations.candidates();
     let best = if positive { best(observations, &candidates, rules) } else { None };
-    let half_width = claims.iter().map(|claim| claim.contrast.half_width()).fold(None, |widest: Option<f64>, width| {
-        Some(widest.map_or(width, |widest| widest.max(width)))
-    });
+    let half_width = claims
+        .iter()
+        .map(|claim| claim.contrast.half_width())
+        .fold(None, |widest: Option<f64>, width| Some(widest.map_or(width, |widest| widest.max(width))));
     let needed = |claim: &Claim| {
         rounds_for_half_width(claim.contrast.standard_deviation, rules.precision.ln_1p(), rules.confidence)
     };
@@ -115,7 +116,11 @@ pub fn analyse(observations: &Observations, rules: &Rules) -> Analysis {
         control: control.and_then(|pair| contrast(&observations.differences(&pair), rules.confidence)),
         drift: if positive { drift(&observations.round_means()) } else { None },
         importance: importance(observations),
-        rounds_complete: observations.rounds.iter().filter(|row| candidates.iter().all(|cell| row[*cell].is_some())).count(),
+        rounds_complete: observations
+            .rounds
+            .iter()
+            .filter(|row| candidates.iter().all(|cell| row[*cell].is_some()))
+            .count(),
         half_width_max: half_width.map(f64::exp_m1),
         rounds_needed: claims.iter().map(needed).max(),
         claims,

@@ -115,7 +115,8 @@ impl Design<'_> {
             // A term's own sum is that of its marginal means less those of all terms within it.
             let within: f64 = (1..mask).filter(|inner| inner & mask == *inner).map(|inner| sums[inner]).sum();
             sums[mask] = self.marginal_square(&cell_means, mask, grand) * rounds as f64 - within;
-            let freedom: usize = (0..self.counts.len()).filter(|f| mask >> f & 1 == 1).map(|f| self.counts[f] - 1).product();
+            let freedom: usize =
+                (0..self.counts.len()).filter(|f| mask >> f & 1 == 1).map(|f| self.counts[f] - 1).product();
             thetas.push((mask, ((sums[mask] - freedom as f64 * mean_square_error) / total).max(0.0)));
         }
         let everything = thetas.iter().map(|theta| theta.1).sum::<f64>() + mean_square_error;

@@ -137,7 +137,8 @@ impl Observations {
             return self.factors().iter().flat_map(|(factor, levels)| self.main_effects(factor, levels)).collect();
         }
         let candidates = self.candidates();
-        let Some(baseline) = candidates.iter().copied().find(|cell| self.cells[*cell].baseline).or(candidates.first().copied())
+        let Some(baseline) =
+            candidates.iter().copied().find(|cell| self.cells[*cell].baseline).or(candidates.first().copied())
         else {
             return Vec::new();
         };

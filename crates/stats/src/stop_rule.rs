@@ -68,8 +68,9 @@ pub fn enough(observations: &Observations, rules: &Rules) -> StopDecision {
         // A study of one scenario is about its own speed.
         if let [only] = observations.candidates()[..] {
             let values = &observations.complete(&[only])[0];
-            widest = contrast(values, rules.confidence)
-                .map_or((0.0, String::new()), |contrast| (contrast.half_width(), observations.cells[only].label.clone()));
+            widest = contrast(values, rules.confidence).map_or((0.0, String::new()), |contrast| {
+                (contrast.half_width(), observations.cells[only].label.clone())
+            });
         }
     }
     let half_width = widest.0.exp_m1();

@@ -12,7 +12,8 @@ use settings::quantity::format_bytes;
 const TMPFS_BYTES_MIN: u64 = 16 << 20;
 
 /// Options with which mkfs makes nothing: dry runs (mke2fs, mkfs.nilfs2 `-n`; mkfs.xfs `-N`) and versions.
-const DRY_RUNS: &[(&str, &[&str])] = &[("ext", &["-n", "-V", "-S"]), ("xfs", &["-N", "-V"]), ("nilfs2", &["-n", "-V"]), ("btrfs", &["-V"])];
+const DRY_RUNS: &[(&str, &[&str])] =
+    &[("ext", &["-n", "-V", "-S"]), ("xfs", &["-N", "-V"]), ("nilfs2", &["-n", "-V"]), ("btrfs", &["-V"])];
 
 /// All that is wrong between the settings of a checked table: the setting, and the problem.
 #[must_use]
@@ -44,7 +45,10 @@ impl Problems {
             (Device::Block, None) => self.add("path", "device = \"block\" needs the path of the device"),
             (Device::Dir, None) => self.add("path", "device = \"dir\" needs the path of the directory"),
             (Device::Block | Device::Dir, Some(path)) if !path.is_absolute() => {
-                self.add("path", format!("{} is not absolute: a trial has a working folder of its own", path.display()));
+                self.add(
+                    "path",
+                    format!("{} is not absolute: a trial has a working folder of its own", path.display()),
+                );
             }
             (Device::Loop | Device::Tmpfs, Some(_)) => {
                 self.add("path", "has no effect here: only device = \"block\" and \"dir\" take a path");
@@ -58,7 +62,9 @@ impl Problems {
             self.add("size", format!("a tmpfs needs {} or more", format_bytes(TMPFS_BYTES_MIN)));
         }
         match &settings.wipe {
-            Some(_) if settings.device != Device::Block => self.add("wipe", "has no effect here: it is for device = \"block\""),
+            Some(_) if settings.device != Device::Block => {
+                self.add("wipe", "has no effect here: it is for device = \"block\"")
+            }
             Some(wipe) if settings.path.as_ref().is_none_or(|path| path.as_os_str() != wipe.as_str()) => {
                 self.add("wipe", format!("\"{wipe}\" is not the device that `path` names"));
             }
@@ -98,7 +104,9 @@ impl Problems {
         let (Some(wanted), None) = (&settings.preset, settings.preset_row()) else { return };
         let row = settings.row();
         let names: Vec<_> = row.presets().iter().map(|preset| preset.name).collect();
-        let others = filesystems::filesystems().iter().filter(|other| other.presets().iter().any(|preset| preset.name == wanted));
+        let others = filesystems::filesystems()
+            .iter()
+            .filter(|other| other.presets().iter().any(|preset| preset.name == wanted));
         let others: Vec<_> = others.map(|other| other.name).collect();
         let whose = if others.is_empty() { String::new() } else { format!(" (it is one of {})", others.join(", ")) };
         let near = settings::nearest_name(wanted, names.iter().copied()).filter(|_| others.is_empty());
@@ -178,7 +186,8 @@ mod tests {
     /// Settings in plain form, and all problems, a line each.
     fn check(settings: Value, expect: Expect) {
         let Value::Object(map) = settings else { panic!("a table") };
-        let lines: Vec<String> = problems(&map).into_iter().map(|(setting, problem)| format!("{setting}: {problem}")).collect();
+        let lines: Vec<String> =
+            problems(&map).into_iter().map(|(setting, problem)| format!("{setting}: {problem}")).collect();
         expect.assert_eq(&lines.join("\n"));
     }
 
@@ -195,8 +204,14 @@ mod tests {
     #[test]
     fn paths() {
         check(json!({ "device": "block" }), expect![[r#"path: device = "block" needs the path of the device"#]]);
-        check(json!({ "path": "/dev/sdb" }), expect![[r#"path: has no effect here: only device = "block" and "dir" take a path"#]]);
-        check(json!({ "device": "dir", "path": "data" }), expect!["path: data is not absolute: a trial has a working folder of its own"]);
+        check(
+            json!({ "path": "/dev/sdb" }),
+            expect![[r#"path: has no effect here: only device = "block" and "dir" take a path"#]],
+        );
+        check(
+            json!({ "device": "dir", "path": "data" }),
+            expect!["path: data is not absolute: a trial has a working folder of its own"],
+        );
         check(
             json!({ "device": "block", "path": "/dev/sdb", "wipe": "/dev/sda" }),
             expect![[r#"wipe: "/dev/sda" is not the device that `path` names"#]],
@@ -208,19 +223,29 @@ mod tests {
     fn presets_of_others() {
         check(
             json!({ "filesystem": "xfs", "preset": "writeback" }),
-            expect!["preset: xfs has no preset `writeback` (it is one of ext3, ext4, reiserfs); it has default, atime, noatime, relatime, no-reflink, large-log-buffers, wsync, external-log"],
+            expect![
+                "preset: xfs has no preset `writeback` (it is one of ext3, ext4, reiserfs); it has default, atime, noatime, relatime, no-reflink, large-log-buffers, wsync, external-log"
+            ],
         );
         check(
             json!({ "filesystem": "ext3", "preset": "writback" }),
-            expect!["preset: ext3 has no preset `writback`; it has default, atime, noatime, relatime, journal, ordered, writeback, nobarrier, external-log; did you mean `writeback`?"],
+            expect![
+                "preset: ext3 has no preset `writback`; it has default, atime, noatime, relatime, journal, ordered, writeback, nobarrier, external-log; did you mean `writeback`?"
+            ],
         );
     }
 
     #[test]
     fn too_small() {
         check(json!({ "filesystem": "xfs", "size": 200 << 20 }), expect!["size: xfs needs 300MiB or more"]);
-        check(json!({ "filesystem": "xfs", "external_log": 8 << 20 }), expect!["external_log: xfs needs a log of 64MiB or more"]);
-        check(json!({ "filesystem": "btrfs", "external_log": 8 << 20 }), expect!["external_log: btrfs has no external log"]);
+        check(
+            json!({ "filesystem": "xfs", "external_log": 8 << 20 }),
+            expect!["external_log: xfs needs a log of 64MiB or more"],
+        );
+        check(
+            json!({ "filesystem": "btrfs", "external_log": 8 << 20 }),
+            expect!["external_log: btrfs has no external log"],
+        );
     }
 
     #[test]
@@ -242,7 +267,10 @@ mod tests {
                 mount: `discard` contradicts discard = false; say discard = true
                 mount: `logdev=/dev/sdb` names a device; `external_log` gives a log its own"#]],
         );
-        check(json!({ "mkfs": ["-O", "^has_journal"], "preset": "external-log" }), expect!["external_log: has no effect without a journal"]);
+        check(
+            json!({ "mkfs": ["-O", "^has_journal"], "preset": "external-log" }),
+            expect!["external_log: has no effect without a journal"],
+        );
     }
 
     #[test]
@@ -262,7 +290,9 @@ mod tests {
         );
         check(
             json!({ "filesystem": "zfs" }),
-            expect![[r#"filesystem: zfs has no mkfs and no mount of a device: `zpool create` makes a pool that mounts itself; make one by hand and name a directory in it with device = "dir""#]],
+            expect![[
+                r#"filesystem: zfs has no mkfs and no mount of a device: `zpool create` makes a pool that mounts itself; make one by hand and name a directory in it with device = "dir""#
+            ]],
         );
     }
 }

@@ -40,19 +40,28 @@ fn of_mount(mount: &Mount) -> Durability {
 fn judge(filesystem: &str, options: &[String], features: &[String]) -> Durability {
     let has = |wanted: &[&str]| options.iter().find(|option| wanted.contains(&&***option)).cloned();
     if let Some(option) = has(&["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier"]) {
-        return class(Class::MayCorrupt, format!("`{option}`: no flushes, so a volatile write cache loses and reorders what fsync promised"));
+        return class(
+            Class::MayCorrupt,
+            format!("`{option}`: no flushes, so a volatile write cache loses and reorders what fsync promised"),
+        );
     }
     match filesystem {
         "tmpfs" | "ramfs" => class(Class::LosesAll, "tmpfs: memory only"),
-        "ext2" => class(Class::MayCorrupt, "ext2 has no journal: metadata is written in no order, and fsck may drop or mix files"),
+        "ext2" => class(
+            Class::MayCorrupt,
+            "ext2 has no journal: metadata is written in no order, and fsck may drop or mix files",
+        ),
         "ext3" | "ext4" => of_ext(filesystem, options, features),
         "xfs" => Durability::full(),
         "btrfs" => of_btrfs(options),
-        "f2fs" if has(&["fsync_mode=strict"]).is_none() => {
-            note("f2fs in its default `fsync_mode=posix`: fsync keeps a file's data, a rename may need its folder's fsync too")
-        }
+        "f2fs" if has(&["fsync_mode=strict"]).is_none() => note(
+            "f2fs in its default `fsync_mode=posix`: fsync keeps a file's data, a rename may need its folder's fsync too",
+        ),
         "nilfs2" | "f2fs" | "reiserfs" => Durability::full(),
-        "jfs" => class(Class::MayCorrupt, "jfs sends the device no flushes: a volatile write cache loses and reorders what fsync promised"),
+        "jfs" => class(
+            Class::MayCorrupt,
+            "jfs sends the device no flushes: a volatile write cache loses and reorders what fsync promised",
+        ),
         "bcachefs" => match has(&["journal_flush_disabled"]) {
             Some(option) => class(Class::LosesRecent, format!("`{option}`: fsync does not flush the journal")),
             None => Durability::full(),
@@ -68,7 +77,10 @@ fn judge(filesystem: &str, options: &[String], features: &[String]) -> Durabilit
 
 fn of_ext(filesystem: &str, options: &[String], features: &[String]) -> Durability {
     if !mkfs::has_journal(features) {
-        return class(Class::MayCorrupt, format!("{filesystem} without a journal: metadata is written in no order, and fsck may drop or mix files"));
+        return class(
+            Class::MayCorrupt,
+            format!("{filesystem} without a journal: metadata is written in no order, and fsck may drop or mix files"),
+        );
     }
     let mut notes = Vec::new();
     for option in options {
@@ -76,7 +88,9 @@ fn of_ext(filesystem: &str, options: &[String], features: &[String]) -> Durabili
             "data=writeback" => "what fsync flushed is kept; files written since may show old blocks after a crash",
             "data=journal" => "data goes through the journal too",
             "noauto_da_alloc" | "auto_da_alloc=0" => "a file replaced without fsync may be empty after a crash",
-            "journal_async_commit" => "the commit block is not waited for; its checksum tells at replay whether all was there",
+            "journal_async_commit" => {
+                "the commit block is not waited for; its checksum tells at replay whether all was there"
+            }
             _ => continue,
         };
         notes.push(format!("`{option}`: {what}"));
@@ -88,7 +102,9 @@ fn of_btrfs(options: &[String]) -> Durability {
     let mut notes = Vec::new();
     for option in options {
         let what = match option.as_str() {
-            "nodatacow" => "data is overwritten in place and has no checksums: what fsync flushed is kept, a torn block is not noticed",
+            "nodatacow" => {
+                "data is overwritten in place and has no checksums: what fsync flushed is kept, a torn block is not noticed"
+            }
             "nodatasum" => "data has no checksums: a damaged block is not noticed",
             _ => continue,
         };
@@ -147,7 +163,8 @@ mod tests {
     fn memory_loses_all_and_a_directory_is_what_it_lies_on() {
         let tmpfs = StorageSettings { device: Device::Tmpfs, ..StorageSettings::default() };
         assert_eq!(durability(&tmpfs).class, Class::LosesAll);
-        let dir = |path: &str| StorageSettings { device: Device::Dir, path: Some(path.into()), ..StorageSettings::default() };
+        let dir =
+            |path: &str| StorageSettings { device: Device::Dir, path: Some(path.into()), ..StorageSettings::default() };
         assert_eq!(durability(&dir("/dev/shm")).class, Class::LosesAll);
         assert_eq!(durability(&dir("/proc")).class, Class::MayCorrupt);
     }

@@ -105,15 +105,27 @@ const GENERIC_PRESETS: &[Preset] = &[
     mounted("default", &[], "what mkfs and mount do when nobody says otherwise"),
     mounted("atime", &["strictatime"], "every read updates the access time"),
     mounted("noatime", &["noatime"], "no read updates the access time"),
-    mounted("relatime", &["relatime"], "a read updates the access time once a day or after a change; the kernel's default"),
+    mounted(
+        "relatime",
+        &["relatime"],
+        "a read updates the access time once a day or after a change; the kernel's default",
+    ),
 ];
 
-const JOURNAL: Preset = mounted("journal", &["data=journal"], "data goes through the journal too: written twice, in order");
-const ORDERED: Preset = mounted("ordered", &["data=ordered"], "data reaches the disk before the metadata that names it");
-const WRITEBACK: Preset =
-    mounted("writeback", &["data=writeback"], "only metadata is journalled; unflushed files may show old blocks after a crash");
-const NOBARRIER: Preset =
-    mounted("nobarrier", &["nobarrier"], "no flushes to the device: fast, and corrupt after a power cut with a volatile cache");
+const JOURNAL: Preset =
+    mounted("journal", &["data=journal"], "data goes through the journal too: written twice, in order");
+const ORDERED: Preset =
+    mounted("ordered", &["data=ordered"], "data reaches the disk before the metadata that names it");
+const WRITEBACK: Preset = mounted(
+    "writeback",
+    &["data=writeback"],
+    "only metadata is journalled; unflushed files may show old blocks after a crash",
+);
+const NOBARRIER: Preset = mounted(
+    "nobarrier",
+    &["nobarrier"],
+    "no flushes to the device: fast, and corrupt after a power cut with a volatile cache",
+);
 const EXTERNAL_LOG: Preset = Preset {
     name: "external-log",
     mkfs: &[],
@@ -284,12 +296,7 @@ static FILESYSTEMS: &[Filesystem] = &[
         check_flags: &["--check", "--yes"],
         bytes_min: 34 * MIB,
         usual_options: &["noatime", "notail", "data=", "barrier="],
-        own_presets: &[
-            mounted("notail", &["notail"], "no packing of file tails"),
-            JOURNAL,
-            ORDERED,
-            WRITEBACK,
-        ],
+        own_presets: &[mounted("notail", &["notail"], "no packing of file tails"), JOURNAL, ORDERED, WRITEBACK],
         ..OTHER
     },
     Filesystem {

@@ -247,7 +247,9 @@ mod tests {
         for entry in folder.read_dir().expect("a folder").map(|entry| entry.expect("an entry")) {
             let (path, metadata) = (entry.path(), entry.metadata().expect("there"));
             if metadata.is_dir() {
-                found.extend(tree(&path).into_iter().map(|(below, bytes)| (Path::new(&entry.file_name()).join(below), bytes)));
+                found.extend(
+                    tree(&path).into_iter().map(|(below, bytes)| (Path::new(&entry.file_name()).join(below), bytes)),
+                );
             } else {
                 found.push((entry.file_name().into(), metadata.len()));
             }

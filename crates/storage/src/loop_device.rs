@@ -109,7 +109,8 @@ pub(crate) fn holder(image: &Path) -> Option<String> {
     let devices = Path::new("/sys/block").read_dir().ok()?.flatten();
     devices.map(|entry| entry.path()).find_map(|device| {
         let backing = std::fs::read_to_string(device.join("loop/backing_file")).ok()?;
-        (Path::new(backing.trim_end()) == image).then(|| device.file_name().map(|name| name.to_string_lossy().into()))?
+        (Path::new(backing.trim_end()) == image)
+            .then(|| device.file_name().map(|name| name.to_string_lossy().into()))?
     })
 }
 

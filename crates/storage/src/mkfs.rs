@@ -136,7 +136,10 @@ mod tests {
             ..StorageSettings::default()
         };
         let log = (settings.external_log_bytes() > 0).then_some("$LOG");
-        let lines: Vec<_> = commands(&settings, "$DEVICE", log).iter().map(|(name, words)| program::command_line(name, words)).collect();
+        let lines: Vec<_> = commands(&settings, "$DEVICE", log)
+            .iter()
+            .map(|(name, words)| program::command_line(name, words))
+            .collect();
         expect.assert_eq(&lines.join("\n"));
     }
 
@@ -146,7 +149,9 @@ mod tests {
             "ext4",
             "no-extents",
             &["-Oquota", "-E", "stride=4", "-b", "4096"],
-            expect!["mkfs.ext4 -q -F -E nodiscard,lazy_itable_init=0,lazy_journal_init=0,stride=4 -O '^extents,^64bit,quota' -b 4096 $DEVICE"],
+            expect![
+                "mkfs.ext4 -q -F -E nodiscard,lazy_itable_init=0,lazy_journal_init=0,stride=4 -O '^extents,^64bit,quota' -b 4096 $DEVICE"
+            ],
         );
     }
 
@@ -172,7 +177,8 @@ mod tests {
 
     #[test]
     fn values_in_all_their_spellings() {
-        let words = ["-O", "a,b", "-Oc", "--features=d", "--features", "e", "-f", "--csum", "xxhash"].map(str::to_string);
+        let words =
+            ["-O", "a,b", "-Oc", "--features=d", "--features", "e", "-f", "--csum", "xxhash"].map(str::to_string);
         assert_eq!(values(&words, &["-O", "--features"]), ["a,b", "c", "d", "e"]);
         assert_eq!(values(&words, &["--csum"]), ["xxhash"]);
     }

@@ -113,7 +113,9 @@ mod tests {
 
     /// As the kernel escapes (`mangle` in fs/proc_namespace.c: space, tab, newline, backslash, `#`).
     fn escape(text: &str) -> String {
-        text.chars().map(|c| if " \t\n\\#".contains(c) { format!("\\{:03o}", c as u32) } else { c.to_string() }).collect()
+        text.chars()
+            .map(|c| if " \t\n\\#".contains(c) { format!("\\{:03o}", c as u32) } else { c.to_string() })
+            .collect()
     }
 
     proptest! {

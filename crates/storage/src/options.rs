@@ -25,8 +25,10 @@ const FLAGS: &[(&str, MsFlags)] = &[
 ];
 
 /// Words of mount(8) and fstab(5) that never reach the kernel, or that would make another mount than a trial's.
-pub(crate) const NOT_THE_KERNELS: &[&str] =
-    &["auto", "noauto", "user", "users", "owner", "group", "nofail", "_netdev", "loop", "bind", "rbind", "remount", "move"];
+pub(crate) const NOT_THE_KERNELS: &[&str] = &[
+    "auto", "noauto", "user", "users", "owner", "group", "nofail", "_netdev", "loop", "bind", "rbind", "remount",
+    "move",
+];
 
 /// Options that are in force without being shown, by filesystem.
 const HIDDEN_DEFAULTS: &[(&str, &[&str])] = &[
@@ -34,8 +36,21 @@ const HIDDEN_DEFAULTS: &[(&str, &[&str])] = &[
     (
         "btrfs",
         &[
-            "nodiscard", "datacow", "datasum", "barrier", "treelog", "noautodefrag", "noflushoncommit", "acl", "commit=30",
-            "nocompress", "compress=no", "logreplay", "nossd_spread", "noenospc_debug", "max_inline=2048",
+            "nodiscard",
+            "datacow",
+            "datasum",
+            "barrier",
+            "treelog",
+            "noautodefrag",
+            "noflushoncommit",
+            "acl",
+            "commit=30",
+            "nocompress",
+            "compress=no",
+            "logreplay",
+            "nossd_spread",
+            "noenospc_debug",
+            "max_inline=2048",
         ],
     ),
     ("nilfs2", &["order=relaxed", "barrier", "nodiscard", "errors=remount-ro"]),
@@ -49,11 +64,25 @@ const HIDDEN_DEFAULTS: &[(&str, &[&str])] = &[
 const IGNORED: &[(&str, &[&str], &str)] = &[
     (
         "ext",
-        &["bh", "nobh", "orlov", "oldalloc", "reservation", "noreservation", "journal", "mblk_io_submit", "nomblk_io_submit"],
+        &[
+            "bh",
+            "nobh",
+            "orlov",
+            "oldalloc",
+            "reservation",
+            "noreservation",
+            "journal",
+            "mblk_io_submit",
+            "nomblk_io_submit",
+        ],
         "ext4 accepts the option and ignores it: it was removed",
     ),
     ("xfs", &["attr2", "noattr2", "ikeep", "noikeep"], "xfs accepts the option and ignores it: it is deprecated"),
-    ("btrfs", &["alloc_start", "recovery", "subvolrootid", "inode_cache"], "btrfs accepts the option and ignores it: it was removed"),
+    (
+        "btrfs",
+        &["alloc_start", "recovery", "subvolrootid", "inode_cache"],
+        "btrfs accepts the option and ignores it: it was removed",
+    ),
 ];
 
 /// Mount options, as mount(2) wants them.
@@ -108,7 +137,11 @@ fn conflict(kind: &str, first: &str, second: &str) -> Option<&'static str> {
     if key == other_key && value != other_value {
         return Some("one value each");
     }
-    if is_negation(key, other_key) || is_negation(other_key, key) || either(&["async"], &["sync"]) || either(&["ro"], &["rw"]) {
+    if is_negation(key, other_key)
+        || is_negation(other_key, key)
+        || either(&["async"], &["sync"])
+        || either(&["ro"], &["rw"])
+    {
         return Some("one denies the other");
     }
     if kind == "btrfs" && either(&["nodatacow", "nodatasum"], &["compress", "compress-force"]) {
@@ -149,14 +182,16 @@ fn why_ineffective(kind: &str, option: &str, mount: &Mount, listed: &[String]) -
 fn data_option(kind: &str, option: &str, listed: &[String]) -> Option<String> {
     let wanted = canonical(kind, option);
     let (key, value) = halves(&wanted);
-    let same_key: Vec<(&str, &str)> = listed.iter().map(|entry| halves(entry)).filter(|(name, _)| *name == key).collect();
+    let same_key: Vec<(&str, &str)> =
+        listed.iter().map(|entry| halves(entry)).filter(|(name, _)| *name == key).collect();
     if same_key.iter().any(|(_, found)| same_value(value, found)) {
         return None;
     }
     if let Some((_, found)) = same_key.first() {
         return Some(format!("mount option `{option}` was rewritten: the kernel shows `{key}={found}`"));
     }
-    let denial = listed.iter().map(|entry| halves(entry).0).find(|found| is_negation(found, key) || is_negation(key, found));
+    let denial =
+        listed.iter().map(|entry| halves(entry).0).find(|found| is_negation(found, key) || is_negation(key, found));
     if let Some(found) = denial {
         return Some(format!("mount option `{option}` did not take effect: the kernel shows `{found}`"));
     }
@@ -198,7 +233,9 @@ fn halves(option: &str) -> (&str, &str) {
 /// Equal, or equal as sizes (`262144`, `256k`), or a word that was given its default level (`zstd`, `zstd:3`).
 pub(crate) fn same_value(asked: &str, found: &str) -> bool {
     let sizes = size(asked).zip(size(found));
-    asked == found || sizes.is_some_and(|(a, b)| a == b) || found.strip_prefix(asked).is_some_and(|rest| rest.starts_with(':'))
+    asked == found
+        || sizes.is_some_and(|(a, b)| a == b)
+        || found.strip_prefix(asked).is_some_and(|rest| rest.starts_with(':'))
 }
 
 fn size(text: &str) -> Option<u64> {
@@ -240,7 +277,13 @@ mod tests {
     fn access_times() {
         check("ext4", "strictatime", "rw", "rw", &[]);
         check("ext4", "noatime", "rw,noatime", "rw", &[]);
-        check("ext4", "strictatime", "rw,relatime", "rw", &["mount option `strictatime` did not take effect: the mount has `rw,relatime`"]);
+        check(
+            "ext4",
+            "strictatime",
+            "rw,relatime",
+            "rw",
+            &["mount option `strictatime` did not take effect: the mount has `rw,relatime`"],
+        );
     }
 
     #[test]
@@ -253,10 +296,34 @@ mod tests {
 
     #[test]
     fn ignored_and_rewritten() {
-        check("ext4", "nobh", "rw", "rw", &["mount option `nobh` did not take effect: ext4 accepts the option and ignores it: it was removed"]);
-        check("ext4", "commit=7", "rw", "rw,commit=5", &["mount option `commit=7` was rewritten: the kernel shows `commit=5`"]);
-        check("ext4", "nodelalloc", "rw", "rw,delalloc", &["mount option `nodelalloc` did not take effect: the kernel shows `delalloc`"]);
-        check("btrfs", "nodatacow", "rw", "rw", &["mount option `nodatacow` did not take effect: the kernel does not list it"]);
+        check(
+            "ext4",
+            "nobh",
+            "rw",
+            "rw",
+            &["mount option `nobh` did not take effect: ext4 accepts the option and ignores it: it was removed"],
+        );
+        check(
+            "ext4",
+            "commit=7",
+            "rw",
+            "rw,commit=5",
+            &["mount option `commit=7` was rewritten: the kernel shows `commit=5`"],
+        );
+        check(
+            "ext4",
+            "nodelalloc",
+            "rw",
+            "rw,delalloc",
+            &["mount option `nodelalloc` did not take effect: the kernel shows `delalloc`"],
+        );
+        check(
+            "btrfs",
+            "nodatacow",
+            "rw",
+            "rw",
+            &["mount option `nodatacow` did not take effect: the kernel does not list it"],
+        );
     }
 
     #[test]
@@ -275,7 +342,9 @@ mod tests {
     fn flags_are_parted_from_data() {
         let split = split(&words("noatime,data=journal,lazytime,commit=9"));
         assert_eq!(split.data, "data=journal,commit=9");
-        assert!(split.flags.contains(MsFlags::MS_NOATIME | MsFlags::MS_LAZYTIME | MsFlags::MS_NOSUID | MsFlags::MS_NODEV));
+        assert!(
+            split.flags.contains(MsFlags::MS_NOATIME | MsFlags::MS_LAZYTIME | MsFlags::MS_NOSUID | MsFlags::MS_NODEV)
+        );
     }
 
     proptest! {

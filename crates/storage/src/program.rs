@@ -86,7 +86,11 @@ pub(crate) fn command_line(program: &str, arguments: &[impl AsRef<OsStr>]) -> St
 /// A word as a shell must see it; variables (`$DEVICE`) stay variables.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:@%+$".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_string() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 fn last_lines(text: &str) -> String {

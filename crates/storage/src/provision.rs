@@ -96,7 +96,8 @@ fn provision_by(settings: &StorageSettings, places: &Places, seed: u64, steps: &
     let source = devices.device.as_ref().map_or("tmpfs".into(), |device| device.path().to_string_lossy().into_owned());
     let log = devices.log.as_ref().map(|log| log.path().to_string_lossy().into_owned());
     let options = mount::options(settings, log.as_deref());
-    let mounting = steps.run("mount", || Mounting::new(&source, settings.mount_type(), &options, places.mount_point))?;
+    let mounting =
+        steps.run("mount", || Mounting::new(&source, settings.mount_type(), &options, places.mount_point))?;
     let mut mounted = Mounted {
         data_folder: places.mount_point.join(DATA_FOLDER),
         facts: devices.facts.clone(),
@@ -156,7 +157,9 @@ fn attach(devices: &mut Devices, what: &str, bytes: u64, places: &Places, steps:
     let (device, cleared) = steps.run(&format!("attach {what}"), || guard::clear_image(&image, bytes))?;
     let direct = if device.direct_io() { "on" } else { "refused by the kernel" };
     devices.facts.insert(what.into(), format!("loop device on an image of {bytes} bytes, direct I/O {direct}"));
-    if let Some(host) = places.images.canonicalize().ok().and_then(|folder| mountinfo::mount_of(&mountinfo::read(), &folder).cloned()) {
+    if let Some(host) =
+        places.images.canonicalize().ok().and_then(|folder| mountinfo::mount_of(&mountinfo::read(), &folder).cloned())
+    {
         let options = host.options.iter().chain(&host.super_options).cloned().collect::<Vec<_>>().join(",");
         devices.facts.insert(format!("{what}_image_on"), format!("{} ({options})", host.filesystem));
     }
@@ -232,7 +235,8 @@ impl Mounted {
         // Held until the check is done, or the loop devices would go with the mount.
         let paths = [&self.devices.device, &self.devices.log].into_iter().flatten().map(Cleared::path);
         let loops = paths.filter(|_| self.settings.check);
-        let held: Result<Vec<File>, Error> = loops.map(|path| File::open(path).map_err(Error::file("open", path))).collect();
+        let held: Result<Vec<File>, Error> =
+            loops.map(|path| File::open(path).map_err(Error::file("open", path))).collect();
         let held = held?;
         if let Some(mounting) = self.mounting.take() {
             mounting.unmount()?;

@@ -98,7 +98,9 @@ fn feature_problems(settings: &StorageSettings, facts: &Facts) -> Vec<String> {
     let mut found = Vec::new();
     // The last word on a feature counts.
     let mut last: Facts = Facts::new();
-    for asked in mkfs::features(settings).iter().filter(|asked| !["none", "list-all", "journal_dev"].contains(&&***asked)) {
+    for asked in
+        mkfs::features(settings).iter().filter(|asked| !["none", "list-all", "journal_dev"].contains(&&***asked))
+    {
         last.insert(asked.trim_start_matches(['^', '+']).into(), asked.clone());
     }
     for (name, asked) in last {
@@ -187,7 +189,10 @@ fn parse_dumpe2fs(text: &str) -> Facts {
             _ => name,
         };
         // What differs from one mkfs to the next is no fact of the scenario.
-        if !["time", "checksum", "uuid", "seed", "created", "mounted", "check", "writes"].iter().any(|word| name.contains(word)) {
+        if !["time", "checksum", "uuid", "seed", "created", "mounted", "check", "writes"]
+            .iter()
+            .any(|word| name.contains(word))
+        {
             facts.insert(name, value.trim().into());
         }
     }
@@ -230,7 +235,8 @@ fn parse_dump_super(text: &str) -> Facts {
             facts.insert(key.into(), value.trim().into());
         } else if ["incompat_flags", "compat_ro_flags"].contains(&key) {
             let flags = value.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-            features.extend(flags.filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase())).map(str::to_string));
+            features
+                .extend(flags.filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase())).map(str::to_string));
         }
     }
     facts.insert("features".into(), features.join(" "));
@@ -278,8 +284,14 @@ mod tests {
         let text = "meta-data=/dev/loop0 isize=512    agcount=4, agsize=25600 blks\n         =          reflink=1    bigtime=1\n\
                     data     =          bsize=4096   blocks=102400, imaxpct=25\nlog      =internal log bsize=4096   blocks=16384\n";
         let facts = parse_xfs_info(text);
-        assert_eq!((&*facts["meta-data reflink"], &*facts["data bsize"], &*facts["log place"]), ("1", "4096", "internal"));
-        assert_eq!(ineffective_mkfs(&settings("xfs", &["-m", "reflink=1,bigtime=1", "-b", "size=4k"]), &facts), Vec::<String>::new());
+        assert_eq!(
+            (&*facts["meta-data reflink"], &*facts["data bsize"], &*facts["log place"]),
+            ("1", "4096", "internal")
+        );
+        assert_eq!(
+            ineffective_mkfs(&settings("xfs", &["-m", "reflink=1,bigtime=1", "-b", "size=4k"]), &facts),
+            Vec::<String>::new()
+        );
         assert_eq!(
             ineffective_mkfs(&settings("xfs", &["-mreflink=0"]), &facts),
             ["mkfs option `-m reflink=0` did not take effect: the filesystem has meta-data reflink = 1"]

@@ -63,7 +63,10 @@ pub(crate) fn of_filesystem(row: &Filesystem) -> Vec<Missing> {
     }
     for program in [Some(row.mkfs), row.facts].into_iter().flatten() {
         if program::find(program).is_none() {
-            all.push(Missing::new(format!("{program} is not installed"), format!("install the package {}", row.package)));
+            all.push(Missing::new(
+                format!("{program} is not installed"),
+                format!("install the package {}", row.package),
+            ));
         }
     }
     all
@@ -108,7 +111,8 @@ mod tests {
 
     #[test]
     fn a_missing_path_is_named() {
-        let block = StorageSettings { device: Device::Block, path: Some("/dev/null".into()), ..StorageSettings::default() };
+        let block =
+            StorageSettings { device: Device::Block, path: Some("/dev/null".into()), ..StorageSettings::default() };
         assert!(missing(&block).iter().any(|missing| missing.what == "/dev/null is not a block device"));
         let dir = StorageSettings { device: Device::Dir, path: Some("/no/such".into()), ..StorageSettings::default() };
         assert_eq!(missing(&dir)[0].what, "there is no directory /no/such");

@@ -64,8 +64,16 @@ const SIGNATURES: &[Signature] = &[
     at("a minix filesystem", 0x410, &[0x8f, 0x13]),
     at("a minix filesystem", 0x410, &[0x78, 0x24]),
     // bcache and bcachefs: superblock in sector 8, magic 24 bytes into it (drivers/md/bcache, fs/bcachefs).
-    at("a bcache device", 0x1018, &[0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca, 0x82, 0x65, 0xf5, 0x7f, 0x48, 0xba, 0x6d, 0x81]),
-    at("a bcachefs filesystem", 0x1018, &[0xc6, 0x85, 0x73, 0xf6, 0x66, 0xce, 0x90, 0xa9, 0xd9, 0x6a, 0x60, 0xcf, 0x80, 0x3d, 0xf7, 0xef]),
+    at(
+        "a bcache device",
+        0x1018,
+        &[0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca, 0x82, 0x65, 0xf5, 0x7f, 0x48, 0xba, 0x6d, 0x81],
+    ),
+    at(
+        "a bcachefs filesystem",
+        0x1018,
+        &[0xc6, 0x85, 0x73, 0xf6, 0x66, 0xce, 0x90, 0xa9, 0xd9, 0x6a, 0x60, 0xcf, 0x80, 0x3d, 0xf7, 0xef],
+    ),
     // Partition tables: UEFI specification 5.3.2 for GPT (512-byte and 4-KiB blocks, and the copy at the end).
     at("a partition table or boot sector", 510, &[0x55, 0xaa]),
     at("a GPT partition table", 512, b"EFI PART"),
@@ -153,7 +161,12 @@ fn holds(device: &impl FileExt, bytes: u64, offset: u64, mark: &[u8]) -> io::Res
 fn zfs(device: &impl FileExt, bytes: u64) -> io::Result<Vec<Found>> {
     let aligned = bytes & !(ZFS_LABEL_BYTES - 1);
     let mut found = Vec::new();
-    let labels = [Some(0), Some(ZFS_LABEL_BYTES), aligned.checked_sub(2 * ZFS_LABEL_BYTES), aligned.checked_sub(ZFS_LABEL_BYTES)];
+    let labels = [
+        Some(0),
+        Some(ZFS_LABEL_BYTES),
+        aligned.checked_sub(2 * ZFS_LABEL_BYTES),
+        aligned.checked_sub(ZFS_LABEL_BYTES),
+    ];
     for label in labels.into_iter().flatten().filter(|label| label + ZFS_LABEL_BYTES <= bytes) {
         let start = label + ZFS_LABEL_BYTES / 2;
         let mut ring = vec![0; (ZFS_LABEL_BYTES / 2) as usize];

@@ -49,7 +49,8 @@ pub fn apply(root: &mut Node, change: &Override, catalogue: &dyn Catalogue, prob
 fn set(root: &mut Node, path: &str, value: Node, catalogue: &dyn Catalogue, problems: &mut Vec<Problem>) {
     if !path.contains('.') && !factor::is_path(path) {
         let factors = factors(root);
-        let known: Vec<&str> = factors.iter().map(|entry| entry.key.as_str()).chain(TOP.iter().map(|setting| setting.name)).collect();
+        let known: Vec<&str> =
+            factors.iter().map(|entry| entry.key.as_str()).chain(TOP.iter().map(|setting| setting.name)).collect();
         let mut problem = Problem::unknown_key(path, "this study", &known, None);
         if let Some(whole) = factor::whole_path(path, catalogue) {
             problem.hint = Some(format!("did you mean `{whole}`?"));
@@ -64,7 +65,8 @@ fn set(root: &mut Node, path: &str, value: Node, catalogue: &dyn Catalogue, prob
     if let ["workload", name, _] = words[..]
         && root.get("workload").is_none_or(|workloads| workloads.get(name).is_none())
     {
-        let known: Vec<&str> = root.get("workload").map(Node::entries).unwrap_or_default().iter().map(|w| w.key.as_str()).collect();
+        let known: Vec<&str> =
+            root.get("workload").map(Node::entries).unwrap_or_default().iter().map(|w| w.key.as_str()).collect();
         let label = format!("its workloads: {}", known.join(", "));
         problems.push(Problem::new(format!("`{path}`: this study has no workload `{name}`"), None, label));
     } else if let Some(factor) = factors(root).iter().find(|factor| always_sets(factor, path)) {

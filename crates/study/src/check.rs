@@ -91,7 +91,8 @@ pub fn read(text: &str, overrides: &[Override], catalogue: &dyn Catalogue) -> (O
 }
 
 /// Keys of the top of a study file that are tables.
-pub const TABLES: &[&str] = &["factors", "include", "exclude", "baseline", "storage", "service", "workload", "design", "cpus"];
+pub const TABLES: &[&str] =
+    &["factors", "include", "exclude", "baseline", "storage", "service", "workload", "design", "cpus"];
 
 struct Checker<'a> {
     root: &'a Node,
@@ -121,7 +122,8 @@ impl Checker<'_> {
         let mut factors = self.factors(&base);
         let exclude = self.rules(RuleKind::Exclude, &base, &mut factors);
         let include = self.rules(RuleKind::Include, &base, &mut factors);
-        let baseline = self.root.get("baseline").and_then(|node| self.rule(RuleKind::Baseline, node, &base, &mut factors));
+        let baseline =
+            self.root.get("baseline").and_then(|node| self.rule(RuleKind::Baseline, node, &base, &mut factors));
         self.fill_in(&mut base, &factors, &include);
         let text = |name: &str| base.top[name].as_str().unwrap_or_default().to_string();
         let parity = if text("parity") == "require" { Parity::Require } else { Parity::Mark };
@@ -196,7 +198,8 @@ impl Checker<'_> {
     fn name(&mut self, name: &str) {
         if name.is_empty() {
             self.problems.push(Problem::new("the study has no name", None, "name = \"…\" at the top of the file"));
-        } else if !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) || name.starts_with(['.', '-']) {
+        } else if !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) || name.starts_with(['.', '-'])
+        {
             let span = self.root.get("name").and_then(|node| node.span.clone());
             let label = "letters, digits, `-`, `_` and `.`: it names files";
             self.problems.push(Problem::new(format!("{name:?} can't be a study's name"), span, label));
@@ -208,7 +211,11 @@ impl Checker<'_> {
         let mut checked = defaults(settings);
         let Some(node) = node else { return checked };
         if !node.is_table() {
-            self.problems.push(Problem::new(format!("`{of}` is not a table"), node.span.clone(), format!("[{of}] and its settings")));
+            self.problems.push(Problem::new(
+                format!("`{of}` is not a table"),
+                node.span.clone(),
+                format!("[{of}] and its settings"),
+            ));
             return checked;
         }
         let path = |key: &str| if of.is_empty() { key.to_string() } else { format!("{of}.{key}") };
@@ -222,7 +229,9 @@ impl Checker<'_> {
                 Ok(value) => {
                     checked.insert(entry.key.clone(), value);
                 }
-                Err(wrong) => self.problems.push(Problem::wrong_value(&path(&entry.key), &wrong, entry.node.span.clone())),
+                Err(wrong) => {
+                    self.problems.push(Problem::wrong_value(&path(&entry.key), &wrong, entry.node.span.clone()))
+                }
             }
         }
         checked
@@ -258,7 +267,8 @@ impl Checker<'_> {
         let rounds_max = if max_written { design.rounds_max } else { design.rounds_max.max(design.rounds_min) };
         if rounds_max < design.rounds_min {
             let span = node.and_then(|node| node.get("rounds_max")).and_then(|node| node.span.clone());
-            let message = format!("`design.rounds_max` ({rounds_max}) is below `design.rounds_min` ({})", design.rounds_min);
+            let message =
+                format!("`design.rounds_max` ({rounds_max}) is below `design.rounds_min` ({})", design.rounds_min);
             self.problems.push(Problem::new(message, span, "at least rounds_min"));
         }
         (self.problems.len() == before).then_some(Design { rounds_max, ..design })
@@ -267,7 +277,11 @@ impl Checker<'_> {
     fn factors(&mut self, base: &Base) -> Vec<Factor> {
         let Some(node) = self.root.get("factors") else { return Vec::new() };
         if !node.is_table() {
-            self.problems.push(Problem::new("`factors` is not a table", node.span.clone(), "[factors] and a line for each"));
+            self.problems.push(Problem::new(
+                "`factors` is not a table",
+                node.span.clone(),
+                "[factors] and a line for each",
+            ));
         }
         let mut factors: Vec<Factor> = Vec::new();
         for written in factor::flatten(node) {
@@ -283,13 +297,19 @@ impl Checker<'_> {
         let name = &factor.name;
         let shared = |known: &Factor| factor.paths().find(|path| known.paths().any(|other| other == *path));
         if earlier.iter().any(|known| known.name == *name) {
-            self.problems.push(Problem::new(format!("the factor `{name}` stands twice"), factor.span.clone(), "each factor once"));
+            self.problems.push(Problem::new(
+                format!("the factor `{name}` stands twice"),
+                factor.span.clone(),
+                "each factor once",
+            ));
         } else if let Some((known, path)) = earlier.iter().find_map(|known| Some((known, shared(known)?))) {
             let message = format!("the factors `{}` and `{name}` both set `{path}`", known.name);
             self.problems.push(Problem::new(message, factor.span.clone(), "one of them would have no effect"));
         }
         let workloads = factor.paths().filter_map(|path| path.strip_prefix("workload.")?.split('.').next());
-        if let Some(absent) = workloads.into_iter().find(|workload| !base.workloads.iter().any(|known| known.0 == *workload)) {
+        if let Some(absent) =
+            workloads.into_iter().find(|workload| !base.workloads.iter().any(|known| known.0 == *workload))
+        {
             let message = format!("the factor `{name}` varies the workload `{absent}`, which this study does not have");
             self.problems.push(Problem::new(message, factor.span.clone(), format!("add [workload.{absent}]")));
         }
@@ -342,7 +362,8 @@ impl Checker<'_> {
 
     fn workload_of_rule(&mut self, value: &Node, base: &Base) -> Option<String> {
         let name = value.json();
-        let found = base.workloads.iter().find(|known| Some(known.0.as_str()) == name.as_str()).map(|known| known.0.clone());
+        let found =
+            base.workloads.iter().find(|known| Some(known.0.as_str()) == name.as_str()).map(|known| known.0.clone());
         if found.is_none() {
             let known: Vec<&str> = base.workloads.iter().map(|known| known.0.as_str()).collect();
             self.problems.push(Problem::unknown_level("workload", &name, &known, value.span.clone()));
@@ -352,7 +373,11 @@ impl Checker<'_> {
 
     /// The index of a factor's level; an include may bring a new one of a path.
     fn level(&mut self, kind: RuleKind, factor: &mut Factor, value: &Node) -> Option<usize> {
-        let setting = if factor.named { None } else { Some(factor::setting_at(&factor.name, None, self.catalogue, self.problems)?) };
+        let setting = if factor.named {
+            None
+        } else {
+            Some(factor::setting_at(&factor.name, None, self.catalogue, self.problems)?)
+        };
         let level = setting.map(|setting| factor::path_level(&factor.name, setting, value, self.problems));
         let key = match &level {
             Some(level) => level.as_ref()?.key.clone(),
@@ -363,14 +388,25 @@ impl Checker<'_> {
             Some(level) if found.is_none() => Some(factor.include(level)),
             _ => {
                 if found.is_none() {
-                    self.problems.push(Problem::unknown_level(&factor.name, &value.json(), &factor.level_names(), value.span.clone()));
+                    self.problems.push(Problem::unknown_level(
+                        &factor.name,
+                        &value.json(),
+                        &factor.level_names(),
+                        value.span.clone(),
+                    ));
                 }
                 found
             }
         }
     }
 
-    fn added_setting(&mut self, path: &str, span: Option<Range<usize>>, value: &Node, factors: &[Factor]) -> Option<(String, Value)> {
+    fn added_setting(
+        &mut self,
+        path: &str,
+        span: Option<Range<usize>>,
+        value: &Node,
+        factors: &[Factor],
+    ) -> Option<(String, Value)> {
         let setting = factor::setting_at(path, span.clone(), self.catalogue, self.problems)?;
         if let Some(factor) = factors.iter().find(|factor| factor.paths().any(|known| known == path)) {
             let message = format!("the factor `{}` sets `{path}` already", factor.name);
@@ -399,7 +435,8 @@ impl Checker<'_> {
             driven.extend(parameters.and_then(|known| self.catalogue.workload_service(&combination.workload, known)));
             for (table, message) in scenario_problems(self.catalogue, &base, &combination.workload) {
                 if said.insert(message.clone()) {
-                    let span = table.iter().try_fold(self.root, |node, key| node.get(key)).and_then(|node| node.span.clone());
+                    let span =
+                        table.iter().try_fold(self.root, |node, key| node.get(key)).and_then(|node| node.span.clone());
                     let label = format!("in the scenario `{}`", combination.label(study));
                     self.problems.push(Problem::new(message, span, label));
                 }
@@ -445,15 +482,20 @@ fn scenario_problems<'a>(catalogue: &dyn Catalogue, base: &Base, workload: &'a s
     let storage = storage.map(|(name, problem)| (vec!["storage"], format!("storage.{name}: {problem}")));
     let of_volume = |(volume, settings): (&String, &Map<String, Value>)| {
         let problems = catalogue.storage_problems(settings).into_iter();
-        problems.map(|(name, problem)| (vec!["storage"], format!("storage.{volume}.{name}: {problem}"))).collect::<Vec<_>>()
+        problems
+            .map(|(name, problem)| (vec!["storage"], format!("storage.{volume}.{name}: {problem}")))
+            .collect::<Vec<_>>()
     };
     let of_service = |(service, settings): (&String, &Map<String, Value>)| {
         let problems = catalogue.service_problems(service, settings).into_iter();
         problems.map(|problem| (vec!["service"], format!("service.{service}.{problem}"))).collect::<Vec<_>>()
     };
-    let storage = storage.chain(base.volumes.iter().flat_map(of_volume)).chain(base.services.iter().flat_map(of_service));
+    let storage =
+        storage.chain(base.volumes.iter().flat_map(of_volume)).chain(base.services.iter().flat_map(of_service));
     let parameters = base.workloads.iter().find(|known| known.0 == workload).map(|known| &known.1);
-    let of_workload = parameters.map(|parameters| catalogue.workload_problems(workload, parameters)).unwrap_or_default();
-    let of_workload = of_workload.into_iter().map(|problem| (vec!["workload", workload], format!("workload.{workload}: {problem}")));
+    let of_workload =
+        parameters.map(|parameters| catalogue.workload_problems(workload, parameters)).unwrap_or_default();
+    let of_workload =
+        of_workload.into_iter().map(|problem| (vec!["workload", workload], format!("workload.{workload}: {problem}")));
     storage.chain(of_workload).collect()
 }

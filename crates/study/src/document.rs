@@ -95,7 +95,8 @@ impl Node {
 pub fn parse(text: &str) -> (Node, Vec<Problem>) {
     let (table, errors) = DeTable::parse_recoverable(text);
     // Renderers cut the text at these places.
-    let boundary = |offset: usize| (0..=offset.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let boundary =
+        |offset: usize| (0..=offset.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let problem = |error: &toml::de::Error| {
         let span = error.span().map(|span| boundary(span.start)..boundary(span.end));
         Problem::new(format!("this is not TOML: {}", error.message()), span, "here")
@@ -171,7 +172,11 @@ impl Reader {
             DeValue::Boolean(value) => Value::from(*value),
             DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).map_or_else(
                 |_| {
-                    self.problems.push(Problem::new(format!("{} is too large", number.as_str()), span, "whole numbers have 64 bits"));
+                    self.problems.push(Problem::new(
+                        format!("{} is too large", number.as_str()),
+                        span,
+                        "whole numbers have 64 bits",
+                    ));
                     Value::Null
                 },
                 Value::from,

@@ -9,7 +9,8 @@ use settings::{Kind, Setting};
 use std::ops::Range;
 
 /// The first words of paths that may be factors, and how many words a path has.
-const ROOTS: &[(&str, usize)] = &[("storage", 2), ("service", 3), ("workload", 3), ("memory", 1), ("cpus", 2), ("bench", 1)];
+const ROOTS: &[(&str, usize)] =
+    &[("storage", 2), ("service", 3), ("workload", 3), ("memory", 1), ("cpus", 2), ("bench", 1)];
 
 /// Longer labels of levels are cut: a scenario's label is a line of a table.
 const LABEL_CHARACTERS_MAX: usize = 48;
@@ -45,7 +46,8 @@ impl Factor {
     pub fn concerns(&self, workload: &str) -> bool {
         let mut paths = self.paths().peekable();
         paths.peek().is_none()
-            || paths.any(|path| path.strip_prefix("workload.").is_none_or(|rest| rest.split('.').next() == Some(workload)))
+            || paths
+                .any(|path| path.strip_prefix("workload.").is_none_or(|rest| rest.split('.').next() == Some(workload)))
     }
 
     /// Indices of the levels that are combined with all others.
@@ -66,7 +68,8 @@ impl Factor {
     /// A level as a part of a scenario's label: where two factors use the same word, it carries its factor's name.
     pub fn said(&self, level: usize, all: &[Factor]) -> String {
         let label = &self.levels[level].label;
-        let clash = all.iter().any(|other| other.name != self.name && other.levels.iter().any(|level| level.label == *label));
+        let clash =
+            all.iter().any(|other| other.name != self.name && other.levels.iter().any(|level| level.label == *label));
         if !clash {
             return label.clone();
         }
@@ -138,7 +141,11 @@ pub fn check(written: Written, catalogue: &dyn Catalogue, problems: &mut Vec<Pro
         }
     };
     if levels.is_empty() && problems.len() == before {
-        problems.push(Problem::new(format!("the factor `{name}` has no levels"), node.span.clone(), "at least one level"));
+        problems.push(Problem::new(
+            format!("the factor `{name}` has no levels"),
+            node.span.clone(),
+            "at least one level",
+        ));
     }
     settle_labels(&mut levels);
     (problems.len() == before).then_some(Factor { name, levels, span, named })
@@ -188,7 +195,8 @@ fn path_levels(
                 problems.push(Problem::new(message, node.span.clone(), "each level once"));
             }
             Some(earlier) => {
-                let message = format!("the factor `{path}` has one level twice: `{}` is `{}`", level.label, earlier.label);
+                let message =
+                    format!("the factor `{path}` has one level twice: `{}` is `{}`", level.label, earlier.label);
                 problems.push(Problem::new(message, node.span.clone(), "each level once"));
             }
             None => levels.push(level),
@@ -224,7 +232,11 @@ fn named_level(entry: &Entry, catalogue: &dyn Catalogue, problems: &mut Vec<Prob
     for (path, span, node) in flatten(&entry.node) {
         let Some(setting) = setting_at(&path, span.clone(), catalogue, problems) else { continue };
         if level.settings.iter().any(|known| known.0 == path) {
-            problems.push(Problem::new(format!("the level `{}` sets `{path}` twice", entry.key), span, "each setting once"));
+            problems.push(Problem::new(
+                format!("the level `{}` sets `{path}` twice", entry.key),
+                span,
+                "each setting once",
+            ));
         }
         match setting.check(&node.json()) {
             Ok(value) => level.settings.push((path, value)),
@@ -291,10 +303,16 @@ pub fn whole_path(word: &str, catalogue: &dyn Catalogue) -> Option<String> {
 
 /// Every path that can be varied.
 pub fn all_paths(catalogue: &dyn Catalogue) -> impl Iterator<Item = String> {
-    let under = |table: String, settings: &'static [Setting]| settings.iter().map(move |setting| format!("{table}.{}", setting.name));
+    let under = |table: String, settings: &'static [Setting]| {
+        settings.iter().map(move |setting| format!("{table}.{}", setting.name))
+    };
     let top = TOP.iter().filter(|setting| is_path(setting.name)).map(|setting| setting.name.to_string());
-    let workloads = catalogue.workloads().into_iter().filter_map(|name| Some((format!("workload.{name}"), catalogue.workload(name)?)));
-    let services = catalogue.services().into_iter().filter_map(|name| Some((format!("service.{name}"), catalogue.service(name)?)));
+    let workloads = catalogue
+        .workloads()
+        .into_iter()
+        .filter_map(|name| Some((format!("workload.{name}"), catalogue.workload(name)?)));
+    let services =
+        catalogue.services().into_iter().filter_map(|name| Some((format!("service.{name}"), catalogue.service(name)?)));
     let volumes = VOLUMES.iter().map(|name| (format!("storage.{name}"), catalogue.storage()));
     under("storage".into(), catalogue.storage())
         .chain(volumes.chain(services).flat_map(move |(table, settings)| under(table, settings)))

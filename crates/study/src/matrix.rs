@@ -90,7 +90,8 @@ fn count(study: &Study, workload: &str) -> u128 {
 /// Every combination that a rule names; without a rule, all.
 fn named_by(study: &Study, rule: Option<&Rule>) -> Vec<Combination> {
     let workloads = study.base.workloads.iter().map(|(workload, _)| workload);
-    let wanted = workloads.filter(|workload| rule.and_then(|rule| rule.workload.as_ref()).is_none_or(|wanted| wanted == *workload));
+    let wanted = workloads
+        .filter(|workload| rule.and_then(|rule| rule.workload.as_ref()).is_none_or(|wanted| wanted == *workload));
     wanted.flat_map(|workload| product(study, workload, rule)).collect()
 }
 
@@ -118,9 +119,17 @@ fn exclude(study: &Study, rule: &Rule, all: &mut Vec<Combination>, problems: &mu
         return;
     }
     problems.push(if named_by(study, Some(rule)).is_empty() {
-        Problem::new("this exclude matches no scenario", rule.span.clone(), "a combination of levels that the factors make")
+        Problem::new(
+            "this exclude matches no scenario",
+            rule.span.clone(),
+            "a combination of levels that the factors make",
+        )
     } else {
-        Problem::new("this exclude takes out nothing", rule.span.clone(), "an exclude above it took these scenarios out already")
+        Problem::new(
+            "this exclude takes out nothing",
+            rule.span.clone(),
+            "an exclude above it took these scenarios out already",
+        )
     });
 }
 
@@ -131,15 +140,24 @@ fn include(study: &Study, index: usize, all: &mut Vec<Combination>, problems: &m
         matching.for_each(|combination| combination.includes.push(index));
         return;
     }
-    let there: HashSet<(&str, &[Option<usize>])> = all.iter().map(|known| (&*known.workload, &known.levels[..])).collect();
+    let there: HashSet<(&str, &[Option<usize>])> =
+        all.iter().map(|known| (&*known.workload, &known.levels[..])).collect();
     let mut added = named_by(study, Some(rule));
     let none_named = added.is_empty();
     added.retain(|combination| !there.contains(&(&*combination.workload, &combination.levels[..])));
     if added.is_empty() {
         problems.push(if none_named {
-            Problem::new("this include matches no scenario", rule.span.clone(), "levels of factors that concern one workload")
+            Problem::new(
+                "this include matches no scenario",
+                rule.span.clone(),
+                "levels of factors that concern one workload",
+            )
         } else {
-            Problem::new("this include changes nothing", rule.span.clone(), "its scenarios are there already; give it other settings")
+            Problem::new(
+                "this include changes nothing",
+                rule.span.clone(),
+                "its scenarios are there already; give it other settings",
+            )
         });
     }
     if !rule.settings.is_empty() {
@@ -159,7 +177,9 @@ fn baselines(study: &Study, all: &[Combination], problems: &mut Vec<Problem>) ->
             found.extend(of.first());
             continue;
         };
-        let fits = |index: &usize| rule.levels.iter().all(|(factor, level)| all[*index].levels[*factor].is_none_or(|l| l == *level));
+        let fits = |index: &usize| {
+            rule.levels.iter().all(|(factor, level)| all[*index].levels[*factor].is_none_or(|l| l == *level))
+        };
         let any = !of.is_empty();
         of.retain(fits);
         match of[..] {
@@ -194,8 +214,10 @@ impl Combination {
 
     /// Factor → level; the workload is a factor where there are several.
     pub fn named(&self, study: &Study) -> Levels {
-        let mut levels: Levels =
-            self.chosen(study).map(|(factor, level)| (factor.name.clone(), factor.levels[level].label.clone())).collect();
+        let mut levels: Levels = self
+            .chosen(study)
+            .map(|(factor, level)| (factor.name.clone(), factor.levels[level].label.clone()))
+            .collect();
         if study.base.workloads.len() > 1 {
             levels.insert("workload".into(), self.workload.clone());
         }

@@ -7,15 +7,30 @@ use settings::{Kind, Setting};
 
 /// Top-level keys that are settings (tables have their own lists).
 pub const TOP: &[Setting] = &[
-    Setting { name: "name", kind: Kind::Text, default: None, help: "Name of the study; its results file is NAME.surefoot." },
-    Setting { name: "question", kind: Kind::Text, default: None, help: "The question it answers; stands above the answer." },
+    Setting {
+        name: "name",
+        kind: Kind::Text,
+        default: None,
+        help: "Name of the study; its results file is NAME.surefoot.",
+    },
+    Setting {
+        name: "question",
+        kind: Kind::Text,
+        default: None,
+        help: "The question it answers; stands above the answer.",
+    },
     Setting {
         name: "memory",
         kind: Kind::Bytes { min: 64 << 20, max: u64::MAX },
         default: None,
         help: "Memory limit of a trial, page cache included. Without it, data that fits into memory only measures flushes.",
     },
-    Setting { name: "bench", kind: Kind::Choice(&["host"]), default: Some("host"), help: "Where trials run: on this machine's kernel." },
+    Setting {
+        name: "bench",
+        kind: Kind::Choice(&["host"]),
+        default: Some("host"),
+        help: "Where trials run: on this machine's kernel.",
+    },
     Setting {
         name: "parity",
         kind: Kind::Choice(&["mark", "require"]),
@@ -26,8 +41,18 @@ pub const TOP: &[Setting] = &[
 
 /// `[cpus]`.
 pub const CPUS: &[Setting] = &[
-    Setting { name: "server", kind: Kind::IntegerList, default: None, help: "CPUs of the servers. Embedded engines have none." },
-    Setting { name: "client", kind: Kind::IntegerList, default: None, help: "CPUs of the load generator (and of an embedded engine)." },
+    Setting {
+        name: "server",
+        kind: Kind::IntegerList,
+        default: None,
+        help: "CPUs of the servers. Embedded engines have none.",
+    },
+    Setting {
+        name: "client",
+        kind: Kind::IntegerList,
+        default: None,
+        help: "CPUs of the load generator (and of an embedded engine).",
+    },
 ];
 
 /// Volumes beside the one of `[storage]` itself: `[storage.wal]` is for a server's log of changes.
@@ -39,19 +64,84 @@ pub static SERVER_SETTING: Setting =
 
 /// `[design]`.
 pub const DESIGN: &[Setting] = &[
-    Setting { name: "rounds_min", kind: Kind::Integer { min: 1, max: 10_000 }, default: Some("6"), help: "At least so many rounds. Below six, nothing is claimed with confidence." },
-    Setting { name: "rounds_max", kind: Kind::Integer { min: 1, max: 10_000 }, default: Some("20"), help: "At most so many rounds." },
-    Setting { name: "runs", kind: Kind::Integer { min: 1, max: 1000 }, default: Some("1"), help: "Measured runs in a trial; their geometric mean is the trial's one figure." },
-    Setting { name: "warm_up_runs", kind: Kind::Integer { min: 0, max: 100 }, default: Some("1"), help: "Runs before the measured ones, which no claim uses." },
-    Setting { name: "precision", kind: Kind::Percent { min: 0.001, max: 1.0 }, default: Some("3%"), help: "The study ends when every declared difference is known within this." },
-    Setting { name: "margin", kind: Kind::Percent { min: 0.0, max: 1.0 }, default: Some("3%"), help: "Differences below this are negligible." },
-    Setting { name: "confidence", kind: Kind::Percent { min: 0.5, max: 0.999 }, default: Some("95%"), help: "Of every interval and claim." },
-    Setting { name: "time_budget", kind: Kind::Seconds { min: 1.0, max: 1e9 }, default: None, help: "No round is begun that would not end within this time of the session." },
-    Setting { name: "seed", kind: Kind::Integer { min: 0, max: i64::MAX }, default: Some("1"), help: "Seed of the order, the data and the load." },
-    Setting { name: "cache", kind: Kind::Choice(&["warm", "cold"]), default: Some("warm"), help: "State of the page cache before each run: as the load left it, or dropped. A server's own buffers stay as they are." },
-    Setting { name: "trial_timeout", kind: Kind::Seconds { min: 1.0, max: 1e9 }, default: Some("30min"), help: "A trial that takes longer is ended and counts as failed." },
-    Setting { name: "control", kind: Kind::Boolean, default: Some("true"), help: "The A/A control: the baseline runs twice in each round, and the difference is the study's own noise floor." },
-    Setting { name: "ineffective", kind: Kind::Choice(&["fail", "warn"]), default: Some("fail"), help: "What an option does that was asked for and did not take effect: fail the trial, or be listed." },
+    Setting {
+        name: "rounds_min",
+        kind: Kind::Integer { min: 1, max: 10_000 },
+        default: Some("6"),
+        help: "At least so many rounds. Below six, nothing is claimed with confidence.",
+    },
+    Setting {
+        name: "rounds_max",
+        kind: Kind::Integer { min: 1, max: 10_000 },
+        default: Some("20"),
+        help: "At most so many rounds.",
+    },
+    Setting {
+        name: "runs",
+        kind: Kind::Integer { min: 1, max: 1000 },
+        default: Some("1"),
+        help: "Measured runs in a trial; their geometric mean is the trial's one figure.",
+    },
+    Setting {
+        name: "warm_up_runs",
+        kind: Kind::Integer { min: 0, max: 100 },
+        default: Some("1"),
+        help: "Runs before the measured ones, which no claim uses.",
+    },
+    Setting {
+        name: "precision",
+        kind: Kind::Percent { min: 0.001, max: 1.0 },
+        default: Some("3%"),
+        help: "The study ends when every declared difference is known within this.",
+    },
+    Setting {
+        name: "margin",
+        kind: Kind::Percent { min: 0.0, max: 1.0 },
+        default: Some("3%"),
+        help: "Differences below this are negligible.",
+    },
+    Setting {
+        name: "confidence",
+        kind: Kind::Percent { min: 0.5, max: 0.999 },
+        default: Some("95%"),
+        help: "Of every interval and claim.",
+    },
+    Setting {
+        name: "time_budget",
+        kind: Kind::Seconds { min: 1.0, max: 1e9 },
+        default: None,
+        help: "No round is begun that would not end within this time of the session.",
+    },
+    Setting {
+        name: "seed",
+        kind: Kind::Integer { min: 0, max: i64::MAX },
+        default: Some("1"),
+        help: "Seed of the order, the data and the load.",
+    },
+    Setting {
+        name: "cache",
+        kind: Kind::Choice(&["warm", "cold"]),
+        default: Some("warm"),
+        help: "State of the page cache before each run: as the load left it, or dropped. A server's own buffers stay as they are.",
+    },
+    Setting {
+        name: "trial_timeout",
+        kind: Kind::Seconds { min: 1.0, max: 1e9 },
+        default: Some("30min"),
+        help: "A trial that takes longer is ended and counts as failed.",
+    },
+    Setting {
+        name: "control",
+        kind: Kind::Boolean,
+        default: Some("true"),
+        help: "The A/A control: the baseline runs twice in each round, and the difference is the study's own noise floor.",
+    },
+    Setting {
+        name: "ineffective",
+        kind: Kind::Choice(&["fail", "warn"]),
+        default: Some("fail"),
+        help: "What an option does that was asked for and did not take effect: fail the trial, or be listed.",
+    },
 ];
 
 /// How a study is run and analysed.

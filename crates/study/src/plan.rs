@@ -184,7 +184,8 @@ impl Plan {
             }
         }
         if self.design.control {
-            let controls: Vec<PlannedScenario> = self.scenarios.iter().filter(|known| known.baseline).map(control).collect();
+            let controls: Vec<PlannedScenario> =
+                self.scenarios.iter().filter(|known| known.baseline).map(control).collect();
             self.scenarios.extend(controls);
         }
         let mut seen = HashSet::new();
@@ -203,7 +204,17 @@ impl Plan {
     fn digest(&self) -> String {
         let scenario = |s: &PlannedScenario| {
             json!([
-                s.label, s.storage, s.volumes, s.services, s.workload, s.parameters, s.bench, s.memory_bytes, s.server_cpus, s.client_cpus, s.baseline,
+                s.label,
+                s.storage,
+                s.volumes,
+                s.services,
+                s.workload,
+                s.parameters,
+                s.bench,
+                s.memory_bytes,
+                s.server_cpus,
+                s.client_cpus,
+                s.baseline,
                 s.control
             ])
         };
@@ -218,5 +229,10 @@ impl Plan {
 }
 
 fn control(baseline: &PlannedScenario) -> PlannedScenario {
-    PlannedScenario { label: format!("{} (control)", baseline.label), baseline: false, control: true, ..baseline.clone() }
+    PlannedScenario {
+        label: format!("{} (control)", baseline.label),
+        baseline: false,
+        control: true,
+        ..baseline.clone()
+    }
 }

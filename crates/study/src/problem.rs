@@ -32,13 +32,19 @@ impl Problem {
     /// A value that its setting does not take.
     pub(crate) fn wrong_value(path: &str, wrong: &Wrong, span: Option<Range<usize>>) -> Problem {
         let hint = wrong.nearest.as_ref().map(|name| format!("did you mean `{name}`?"));
-        Problem::new(format!("`{path}` can't be {}", wrong.found), span, format!("expected {}", wrong.expected)).hint(hint)
+        Problem::new(format!("`{path}` can't be {}", wrong.found), span, format!("expected {}", wrong.expected))
+            .hint(hint)
     }
 
     /// A key that nobody knows.
     pub(crate) fn unknown_key(key: &str, of: &str, known: &[&str], span: Option<Range<usize>>) -> Problem {
         let hint = settings::nearest_name(key, known.iter().copied()).map(|name| format!("did you mean `{name}`?"));
-        Problem::new(format!("`{key}` is not a setting of {of}"), span, format!("settings of {of}: {}", known.join(", "))).hint(hint)
+        Problem::new(
+            format!("`{key}` is not a setting of {of}"),
+            span,
+            format!("settings of {of}: {}", known.join(", ")),
+        )
+        .hint(hint)
     }
 
     /// A level that a factor does not have.
@@ -83,6 +89,9 @@ mod tests {
     #[test]
     fn positions_count_characters_from_one() {
         let text = "é = 1\nb = 2";
-        assert_eq!([position(text, 0), position(text, 3), position(text, 7), position(text, 99)], [(1, 1), (1, 3), (2, 1), (2, 6)]);
+        assert_eq!(
+            [position(text, 0), position(text, 3), position(text, 7), position(text, 99)],
+            [(1, 1), (1, 3), (2, 1), (2, 6)]
+        );
     }
 }

@@ -21,20 +21,30 @@ pub fn schema(catalogue: &dyn Catalogue) -> Value {
         "type": "object", "properties": workloads, "additionalProperties": false, "minProperties": 1,
         "description": "One table a workload; with several, every scenario is made for each.",
     });
-    let services: Map<String, Value> =
-        catalogue.services().into_iter().filter_map(|name| Some((name.to_string(), table(catalogue.service(name)?)))).collect();
+    let services: Map<String, Value> = catalogue
+        .services()
+        .into_iter()
+        .filter_map(|name| Some((name.to_string(), table(catalogue.service(name)?))))
+        .collect();
     let service = json!({ "type": "object", "properties": services, "additionalProperties": false });
     let mut storage = table(catalogue.storage());
     for volume in VOLUMES {
         storage["properties"][volume] = table(catalogue.storage());
     }
     let include = "Scenarios that match get the other settings; without such, or without settings, scenarios to add.";
-    let mut properties: Map<String, Value> = TOP.iter().map(|setting| (setting.name.to_string(), of(setting))).collect();
+    let mut properties: Map<String, Value> =
+        TOP.iter().map(|setting| (setting.name.to_string(), of(setting))).collect();
     properties.extend([
         ("factors".to_string(), factors(catalogue)),
-        ("exclude".into(), json!({ "type": "array", "items": rule("Factors and their levels: scenarios to leave out.") })),
+        (
+            "exclude".into(),
+            json!({ "type": "array", "items": rule("Factors and their levels: scenarios to leave out.") }),
+        ),
         ("include".into(), json!({ "type": "array", "items": rule(include) })),
-        ("baseline".into(), rule("Factors and their levels: the scenario that the others are compared with; without it, the first.")),
+        (
+            "baseline".into(),
+            rule("Factors and their levels: the scenario that the others are compared with; without it, the first."),
+        ),
         ("storage".into(), storage),
         ("service".into(), service),
         ("workload".into(), workload),
@@ -70,12 +80,14 @@ fn rule(description: &str) -> Value {
 }
 
 fn table(settings: &[Setting]) -> Value {
-    let properties: Map<String, Value> = settings.iter().map(|setting| (setting.name.to_string(), of(setting))).collect();
+    let properties: Map<String, Value> =
+        settings.iter().map(|setting| (setting.name.to_string(), of(setting))).collect();
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
 }
 
 fn of(setting: &Setting) -> Value {
-    let quantity = |units: Vec<&str>| json!({ "type": "string", "pattern": format!("^ *[0-9._]+ *({}) *$", units.join("|")) });
+    let quantity =
+        |units: Vec<&str>| json!({ "type": "string", "pattern": format!("^ *[0-9._]+ *({}) *$", units.join("|")) });
     let mut schema = match setting.kind {
         Kind::Bytes { .. } => quantity(byte_units().collect()),
         Kind::Seconds { .. } => quantity(second_units().collect()),

@@ -7,7 +7,8 @@ use std::time::Instant;
 
 fn main() {
     let small = std::env::args().any(|argument| argument == "--test");
-    let folder = tempfile::Builder::new().prefix("surefoot-bench-").tempdir_in("/var/tmp").expect("a folder on the disk");
+    let folder =
+        tempfile::Builder::new().prefix("surefoot-bench-").tempdir_in("/var/tmp").expect("a folder on the disk");
     driver(small);
     provisioning(folder.path(), small);
     measured_share(folder.path(), small);
@@ -27,7 +28,10 @@ fn driver(small: bool) {
         })
         .collect();
     shares.sort_by(f64::total_cmp);
-    println!("(b) OLTP driver without SQLite: {:.1} % of a transaction's CPU time (median of 3; goal: at most 10 %)", shares[1] * 100.0);
+    println!(
+        "(b) OLTP driver without SQLite: {:.1} % of a transaction's CPU time (median of 3; goal: at most 10 %)",
+        shares[1] * 100.0
+    );
 }
 
 /// (c) From the start of a trial to its first load, on a 4 GiB loop device.
@@ -42,10 +46,15 @@ fn provisioning(folder: &Path, small: bool) {
     let json = surefoot(folder, &["report", "provisioning.surefoot", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).expect("a report is JSON");
     for filesystem in ["ext2", "ext3", "ext4", "xfs", "btrfs"] {
-        let of = json["ledger"]["trials"].as_array().expect("trials").iter().filter(|trial| trial["scenario"] == filesystem);
+        let of =
+            json["ledger"]["trials"].as_array().expect("trials").iter().filter(|trial| trial["scenario"] == filesystem);
         let mut seconds: Vec<f64> = of.filter_map(|trial| step(trial, "trial start to first load")).collect();
         seconds.sort_by(f64::total_cmp);
-        println!("(c) {filesystem:5} on {size}: {:.2} s from trial start to first load (median of {})", seconds[seconds.len() / 2], seconds.len());
+        println!(
+            "(c) {filesystem:5} on {size}: {:.2} s from trial start to first load (median of {})",
+            seconds[seconds.len() / 2],
+            seconds.len()
+        );
     }
 }
 
@@ -57,7 +66,8 @@ fn step(trial: &serde_json::Value, name: &str) -> Option<f64> {
 fn measured_share(folder: &Path, small: bool) {
     let rounds = if small { "1" } else { "3" };
     surefoot(folder, &["run", "quick", "--quiet", "--rounds", rounds]);
-    let json: serde_json::Value = serde_json::from_str(&surefoot(folder, &["report", "quick.surefoot", "--json"])).expect("JSON");
+    let json: serde_json::Value =
+        serde_json::from_str(&surefoot(folder, &["report", "quick.surefoot", "--json"])).expect("JSON");
     let trials = json["ledger"]["trials"].as_array().expect("trials");
     let moment = |trial: &serde_json::Value, name: &str| trial[name].as_f64().expect("a moment");
     let wall = moment(trials.last().expect("a trial"), "ended") - moment(&trials[0], "started");
@@ -66,7 +76,9 @@ fn measured_share(folder: &Path, small: bool) {
         runs.filter(|run| !measured_only || run["warm_up"] == false).filter_map(|run| run["seconds"].as_f64()).sum()
     };
     let (measured, loaded) = (sum(true) / wall * 100.0, sum(false) / wall * 100.0);
-    println!("(c) quick: {measured:.0} % of its time is measurement, {loaded:.0} % with warm-ups (goal: at least 70 %)");
+    println!(
+        "(c) quick: {measured:.0} % of its time is measurement, {loaded:.0} % with warm-ups (goal: at least 70 %)"
+    );
 }
 
 /// (d) A report over 100,000 runs: time and peak memory of the whole process.
@@ -85,7 +97,10 @@ fn report(small: bool) {
     let seconds = started.elapsed().as_secs_f64();
     let said = String::from_utf8_lossy(&output.stderr);
     let peak: f64 = said.lines().last().and_then(|line| line.trim().parse().ok()).unwrap_or_else(|| panic!("{said}"));
-    println!("(d) report over {runs} runs: {seconds:.1} s, {:.0} MB at its peak (goal: 5 s, 500 MB)", peak * 1024.0 / 1e6);
+    println!(
+        "(d) report over {runs} runs: {seconds:.1} s, {:.0} MB at its peak (goal: 5 s, 500 MB)",
+        peak * 1024.0 / 1e6
+    );
 }
 
 /// Twenty scenarios in fifty rounds, the rest are runs of a trial; each run with sixty metrics.
@@ -95,7 +110,8 @@ fn synthetic(path: &Path, runs: u32) {
     let (scenarios, rounds) = (20_u32, 50_u32.min(runs / 20));
     let mut writer = ledger::Writer::create_or_open(path).expect("a new ledger");
     let label = |index: u32| format!("scenario {index}");
-    let analysis = AnalysisSettings { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: rounds };
+    let analysis =
+        AnalysisSettings { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: rounds };
     let study = StudyRecord {
         name: "large".into(),
         question: "How long does a report take?".into(),
@@ -120,13 +136,15 @@ fn synthetic(path: &Path, runs: u32) {
     };
     writer.set_study(&study, &(0..scenarios).map(scenario).collect::<Vec<_>>()).expect("written");
     writer.begin_session(&std::collections::BTreeMap::new(), 0.0).expect("written");
-    let metrics: Vec<Metric> = (0..60).map(|index| Metric::named(format!("metric_{index}"), "1/s".into(), Direction::More)).collect();
+    let metrics: Vec<Metric> =
+        (0..60).map(|index| Metric::named(format!("metric_{index}"), "1/s".into(), Direction::More)).collect();
     for round in 0..rounds {
         for position in 0..scenarios {
             let id = writer.begin_trial(&label(position), round, position, 1, 0.0).expect("written");
             for number in 0..runs / rounds / scenarios {
                 // Any figures will do, as long as they vary.
-                let value = |index: usize| 1000.0 + f64::from((round * 7 + position * 13 + number * 3) % 31) + index as f64;
+                let value =
+                    |index: usize| 1000.0 + f64::from((round * 7 + position * 13 + number * 3) % 31) + index as f64;
                 let measured = metrics.iter().enumerate().map(|(index, metric)| metric.at(value(index))).collect();
                 let run = observe::record::Run { run: number, seconds: 10.0, metrics: measured, ..Default::default() };
                 writer.run(id, &run).expect("written");
@@ -138,7 +156,8 @@ fn synthetic(path: &Path, runs: u32) {
 }
 
 fn surefoot(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_surefoot")).args(arguments).current_dir(folder).output().expect("it starts");
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_surefoot")).args(arguments).current_dir(folder).output().expect("it starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }

@@ -76,16 +76,25 @@ struct Side {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let is_test = arguments.iter().any(|a| a == "--test");
-    let only = arguments.iter().position(|a| a == "--only").and_then(|at| arguments.get(at + 1)).map_or("", String::as_str);
+    let only =
+        arguments.iter().position(|a| a == "--only").and_then(|at| arguments.get(at + 1)).map_or("", String::as_str);
     let scale = match is_test {
         true => Scale { pairs: 1, seconds: 1, table_size: 1000, scale: 1 },
         false => Scale { pairs: PAIRS, seconds: 4, table_size: 100_000, scale: 16 },
     };
-    println!("ours / theirs, medians of {} pairs of {} s, {THREADS} threads, closed loop; server and load share {} CPUs", scale.pairs, scale.seconds, std::thread::available_parallelism().map_or(1, usize::from));
+    println!(
+        "ours / theirs, medians of {} pairs of {} s, {THREADS} threads, closed loop; server and load share {} CPUs",
+        scale.pairs,
+        scale.seconds,
+        std::thread::available_parallelism().map_or(1, usize::from)
+    );
     println!("{:34} {:>9} {:>9} {:>6} {:>13} {:>8} {:>13}", "", "ours 1/s", "theirs", "rate", "96 %", "CPU/tx", "96 %");
     let mut missed = 0;
     for service in ["postgres", "mariadb"] {
-        let cases: Vec<&Case> = CASES.iter().filter(|case| case.service == service && format!("{} {}", case.service, case.name).contains(only)).collect();
+        let cases: Vec<&Case> = CASES
+            .iter()
+            .filter(|case| case.service == service && format!("{} {}", case.service, case.name).contains(only))
+            .collect();
         if cases.is_empty() {
             continue;
         }
@@ -110,7 +119,8 @@ struct Server {
 
 impl Server {
     fn start(name: &'static str) -> Server {
-        let folder = tempfile::Builder::new().prefix("surefoot-bench-").tempdir_in("/var/tmp").expect("a folder on the disk");
+        let folder =
+            tempfile::Builder::new().prefix("surefoot-bench-").tempdir_in("/var/tmp").expect("a folder on the disk");
         // Its user must be able to walk in.
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("our own folder");
         let kind = services::kind(name).expect("a service");
@@ -199,7 +209,8 @@ impl Ours {
                 ["accounts", "branches", "tellers", "history"].map(|name| format!("pgbench_{name}")).to_vec()
             }
         };
-        let parameters: Map<String, Value> = settings::check_all(kind.settings, changes.as_object().expect("a table")).expect("right");
+        let parameters: Map<String, Value> =
+            settings::check_all(kind.settings, changes.as_object().expect("a table")).expect("right");
         let workload = (kind.open)(&parameters).expect("it opens");
         let mut ours = Ours { workload, socket: server.socket(), tables, service: server.name };
         ours.with_context(|workload, context| workload.prepare(context).map(drop)).expect("it loads");
@@ -224,15 +235,22 @@ impl Ours {
         let before = cpu_seconds(UsageWho::RUSAGE_SELF);
         let outcome = self.with_context(|workload, context| workload.run(context)).expect("it runs");
         let used = cpu_seconds(UsageWho::RUSAGE_SELF) - before;
-        let figure = |name: &str| outcome.metrics.iter().find(|measured| measured.metric.name == name).expect("a figure").value;
-        Side { transactions_per_second: figure("transactions_per_second"), cpu_seconds_per_transaction: used / figure("transactions") }
+        let figure =
+            |name: &str| outcome.metrics.iter().find(|measured| measured.metric.name == name).expect("a figure").value;
+        Side {
+            transactions_per_second: figure("transactions_per_second"),
+            cpu_seconds_per_transaction: used / figure("transactions"),
+        }
     }
 
     fn clear(self) {
         let (program, words) = client(self.service, &self.socket);
         let sql = format!("DROP TABLE {}", self.tables.join(", "));
         let flag = if self.service == "postgres" { "-c" } else { "-e" };
-        assert!(Command::new(program).args(words).args([flag, &sql]).output().is_ok_and(|output| output.status.success()), "{sql}");
+        assert!(
+            Command::new(program).args(words).args([flag, &sql]).output().is_ok_and(|output| output.status.success()),
+            "{sql}"
+        );
     }
 }
 
@@ -255,16 +273,45 @@ fn pgbench(script: &str, scale: &Scale, server: &Server) -> Side {
     let run = |words: &[&str]| {
         let socket = server.socket();
         let mut command = Command::new("pgbench");
-        command.arg("--host").arg(socket.parent().expect("a folder")).args(["--username=postgres"]).args(words).arg(THEIR_DATABASE);
+        command
+            .arg("--host")
+            .arg(socket.parent().expect("a folder"))
+            .args(["--username=postgres"])
+            .args(words)
+            .arg(THEIR_DATABASE);
         command.output().expect("pgbench comes with PostgreSQL")
     };
     let (seconds, threads, size) = (scale.seconds.to_string(), THREADS.to_string(), scale.scale.to_string());
-    let words = ["--no-vacuum", "--protocol=prepared", "--builtin", script, "--client", &threads, "--jobs=2", "--time", &seconds];
+    let words = [
+        "--no-vacuum",
+        "--protocol=prepared",
+        "--builtin",
+        script,
+        "--client",
+        &threads,
+        "--jobs=2",
+        "--time",
+        &seconds,
+    ];
     let (program, client_words) = client("postgres", &server.socket());
-    let there = Command::new(program).args(&client_words).args(["-c", "", THEIR_DATABASE]).output().expect("psql is there").status.success();
+    let there = Command::new(program)
+        .args(&client_words)
+        .args(["-c", "", THEIR_DATABASE])
+        .output()
+        .expect("psql is there")
+        .status
+        .success();
     if !there {
         let sql = format!("CREATE DATABASE {THEIR_DATABASE}");
-        assert!(Command::new(program).args(&client_words).args(["-c", &sql]).output().expect("psql is there").status.success());
+        assert!(
+            Command::new(program)
+                .args(&client_words)
+                .args(["-c", &sql])
+                .output()
+                .expect("psql is there")
+                .status
+                .success()
+        );
         let filled = run(&["--initialize", "--quiet", "--scale", &size]);
         assert!(filled.status.success(), "pgbench: {}", String::from_utf8_lossy(&filled.stderr));
         // As ours once unmeasured.
@@ -276,7 +323,8 @@ fn pgbench(script: &str, scale: &Scale, server: &Server) -> Side {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "pgbench: {text}{}", String::from_utf8_lossy(&output.stderr));
     let after = |head: &str| -> f64 {
-        let line = text.lines().find_map(|line| line.strip_prefix(head)).unwrap_or_else(|| panic!("no `{head}` in {text}"));
+        let line =
+            text.lines().find_map(|line| line.strip_prefix(head)).unwrap_or_else(|| panic!("no `{head}` in {text}"));
         line.split_whitespace().next().and_then(|word| word.parse().ok()).expect("a number")
     };
     let transactions = after("number of transactions actually processed: ");
@@ -287,11 +335,16 @@ fn sysbench(script: &str, case: &Case, scale: &Scale, server: &Server) -> Side {
     let socket = server.socket();
     let mut command = Command::new("sysbench");
     command.args([script, "--tables=1", "--rand-type=uniform"]);
-    command.arg(format!("--threads={THREADS}")).arg(format!("--time={}", scale.seconds)).arg(format!("--table-size={}", scale.table_size));
+    command
+        .arg(format!("--threads={THREADS}"))
+        .arg(format!("--time={}", scale.seconds))
+        .arg(format!("--table-size={}", scale.table_size));
     match case.service {
-        "postgres" => command.args(["--db-driver=pgsql", "--pgsql-user=postgres", "--pgsql-db=postgres"])
+        "postgres" => command
+            .args(["--db-driver=pgsql", "--pgsql-user=postgres", "--pgsql-db=postgres"])
             .arg(format!("--pgsql-host={}", socket.parent().expect("a folder").display())),
-        _ => command.args(["--db-driver=mysql", "--mysql-user=root", "--mysql-db=sbtest"])
+        _ => command
+            .args(["--db-driver=mysql", "--mysql-user=root", "--mysql-db=sbtest"])
             .arg(format!("--mysql-socket={}", socket.display())),
     };
     let before = cpu_seconds(UsageWho::RUSAGE_CHILDREN);
@@ -299,7 +352,8 @@ fn sysbench(script: &str, case: &Case, scale: &Scale, server: &Server) -> Side {
     let used = cpu_seconds(UsageWho::RUSAGE_CHILDREN) - before;
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "sysbench: {text}{}", String::from_utf8_lossy(&output.stderr));
-    let line = text.lines().find(|line| line.trim_start().starts_with("transactions:")).expect("sysbench counts transactions");
+    let line =
+        text.lines().find(|line| line.trim_start().starts_with("transactions:")).expect("sysbench counts transactions");
     let mut words = line.split_whitespace().skip(1);
     let transactions: f64 = words.next().and_then(|word| word.parse().ok()).expect("a number");
     let per_second: f64 = words.next().and_then(|word| word.trim_start_matches('(').parse().ok()).expect("a rate");

@@ -98,7 +98,8 @@ impl Failure {
         match self {
             Failure::Study { origin, text, problems } => {
                 let shown = problems.iter().take(PROBLEMS_SHOWN_MAX);
-                let mut out = shown.map(|problem| study_problem(origin, text, problem, colour)).collect::<Vec<_>>().join("\n");
+                let mut out =
+                    shown.map(|problem| study_problem(origin, text, problem, colour)).collect::<Vec<_>>().join("\n");
                 if problems.len() > PROBLEMS_SHOWN_MAX {
                     let _ = writeln!(out, "\n… and {} more problems", problems.len() - PROBLEMS_SHOWN_MAX);
                 }

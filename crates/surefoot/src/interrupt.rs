@@ -27,7 +27,10 @@ pub fn catch() {
 /// Verbs that only print end quietly when their reader goes (`surefoot schema | head`), as any filter does. Those that talk to
 /// other processes must not: a trial that died is news, not the end.
 pub fn quiet_on_closed_pipe(command: &Command) {
-    let talks = matches!(command, Command::Run(_) | Command::Resume(_) | Command::SelfTest(_) | Command::Trial(_) | Command::Worker(_));
+    let talks = matches!(
+        command,
+        Command::Run(_) | Command::Resume(_) | Command::SelfTest(_) | Command::Trial(_) | Command::Worker(_)
+    );
     if !talks {
         let action = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
         // SAFETY: restores the kernel's own handling.

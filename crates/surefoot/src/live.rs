@@ -152,7 +152,8 @@ fn estimates(values: &Values, confidence: f64) -> String {
     for estimate in known {
         let _ = write!(out, "  {:width$}  {:.1}", estimate.label, estimate.mean);
         // One trial has no interval.
-        let interval = if estimate.count > 1 { format!(" ({:.1} to {:.1})", estimate.low, estimate.high) } else { String::new() };
+        let interval =
+            if estimate.count > 1 { format!(" ({:.1} to {:.1})", estimate.low, estimate.high) } else { String::new() };
         let _ = writeln!(out, "{interval}");
     }
     out

@@ -59,7 +59,9 @@ pub fn load(args: &StudyArgs) -> Result<Loaded, Failure> {
         plan.only(&args.only);
         if plan.scenarios.is_empty() {
             let hint = format!("`surefoot plan {}` lists the scenarios", args.study);
-            return Err(Failure::new(Status::BadStudy, anyhow!("no scenario matches {}", args.only.join(", "))).hint(hint));
+            return Err(
+                Failure::new(Status::BadStudy, anyhow!("no scenario matches {}", args.only.join(", "))).hint(hint)
+            );
         }
     }
     require_parity(&plan).map_err(|problem| failed(vec![problem]))?;
@@ -70,15 +72,22 @@ pub fn load(args: &StudyArgs) -> Result<Loaded, Failure> {
 
 /// `parity = "require"` refuses scenarios that promise different durability.
 fn require_parity(plan: &Plan) -> Result<(), Problem> {
-    let classes: Vec<_> = plan.scenarios.iter().map(|scenario| (lab::durability::of(scenario), &scenario.label)).collect();
+    let classes: Vec<_> =
+        plan.scenarios.iter().map(|scenario| (lab::durability::of(scenario), &scenario.label)).collect();
     let Some((first, label)) = classes.first() else { return Ok(()) };
-    let Some((other, different)) = classes.iter().find(|(durability, _)| durability.class != first.class) else { return Ok(()) };
+    let Some((other, different)) = classes.iter().find(|(durability, _)| durability.class != first.class) else {
+        return Ok(());
+    };
     if plan.parity == Parity::Mark {
         return Ok(());
     }
     let worse = if other.class > first.class { other } else { first };
     Err(Problem {
-        message: format!("the scenarios promise different durability: `{label}` {}, `{different}` {}", first.class.words(), other.class.words()),
+        message: format!(
+            "the scenarios promise different durability: `{label}` {}, `{different}` {}",
+            first.class.words(),
+            other.class.words()
+        ),
         span: None,
         label: worse.reasons.join("; "),
         hint: Some("make them alike, or say parity = \"mark\" to have it marked wherever their speed is shown".into()),

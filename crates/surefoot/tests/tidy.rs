@@ -16,7 +16,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("ledger", &["observe"]),
     ("report", &["ledger", "observe", "stats", "settings"]),
     ("lab", &["study", "storage", "services", "workloads", "observe", "ledger", "stats", "settings"]),
-    ("surefoot", &["lab", "study", "storage", "services", "workloads", "observe", "ledger", "stats", "report", "settings"]),
+    (
+        "surefoot",
+        &["lab", "study", "storage", "services", "workloads", "observe", "ledger", "stats", "report", "settings"],
+    ),
 ];
 
 /// A foreign language is spoken in one crate only.
@@ -44,7 +47,8 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
     for entry in root().join("crates").read_dir().expect("crates/ is there") {
         let folder = entry.expect("an entry").path();
         let manifest = read(&folder.join("Cargo.toml"));
-        let section = manifest.split("[dependencies]").nth(1).unwrap_or_default().split("\n[").next().unwrap_or_default();
+        let section =
+            manifest.split("[dependencies]").nth(1).unwrap_or_default().split("\n[").next().unwrap_or_default();
         let names = section.lines().filter_map(|line| line.split(['.', ' ', '=']).next()).map(str::trim);
         let names = names.filter(|name| !name.is_empty() && !name.starts_with('#')).map(str::to_string).collect();
         all.insert(folder.file_name().expect("a name").to_string_lossy().into_owned(), names);
@@ -97,7 +101,15 @@ fn functions_are_short() {
         let mut open: Option<(usize, String)> = None;
         for (number, line) in text.lines().enumerate() {
             let indent: String = line.chars().take_while(|c| *c == ' ').collect();
-            let starts = ["fn ", "pub fn ", "pub(crate) fn ", "pub(super) fn ", "unsafe fn ", "pub const fn ", "extern \"C\" fn "];
+            let starts = [
+                "fn ",
+                "pub fn ",
+                "pub(crate) fn ",
+                "pub(super) fn ",
+                "unsafe fn ",
+                "pub const fn ",
+                "extern \"C\" fn ",
+            ];
             if open.is_none() && starts.iter().any(|start| line.trim_start().starts_with(start)) {
                 open = Some((number, indent));
             } else if let Some((start, indent)) = &open
@@ -108,7 +120,8 @@ fn functions_are_short() {
                 }
                 open = None;
             }
-            if open.as_ref().is_some_and(|(start, _)| *start == number) && (line.ends_with(';') || line.ends_with('}')) {
+            if open.as_ref().is_some_and(|(start, _)| *start == number) && (line.ends_with(';') || line.ends_with('}'))
+            {
                 open = None;
             }
         }
@@ -152,16 +165,21 @@ fn no_file_is_dead() {
     for path in sources() {
         let relative = path.strip_prefix(root()).expect("inside the workspace").to_string_lossy().into_owned();
         let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        if ["lib", "main", "tidy", "mod"].contains(&&*stem) || relative.contains("/benches/") || relative.contains("/bin/") {
+        if ["lib", "main", "tidy", "mod"].contains(&&*stem)
+            || relative.contains("/benches/")
+            || relative.contains("/bin/")
+        {
             continue;
         }
         let folder = path.parent().expect("a folder");
-        let mut parents = vec![folder.join("lib.rs"), folder.join("main.rs"), folder.join("mod.rs"), folder.with_extension("rs")];
+        let mut parents =
+            vec![folder.join("lib.rs"), folder.join("main.rs"), folder.join("mod.rs"), folder.with_extension("rs")];
         parents.retain(|parent| parent.is_file());
         let declared = parents.iter().any(|parent| {
             read(parent).lines().any(|line| {
                 let line = line.trim();
-                [format!("mod {stem};"), format!("pub mod {stem};"), format!("pub(crate) mod {stem};")].contains(&line.to_string())
+                [format!("mod {stem};"), format!("pub mod {stem};"), format!("pub(crate) mod {stem};")]
+                    .contains(&line.to_string())
             })
         });
         let is_test_root = folder.ends_with("tests");
@@ -171,7 +189,13 @@ fn no_file_is_dead() {
 
 #[test]
 fn nothing_is_left_for_later() {
-    let words = [["TO", "DO"].concat(), ["FIX", "ME"].concat(), ["todo", "!("].concat(), ["unimplemented", "!("].concat(), ["#[ig", "nore"].concat()];
+    let words = [
+        ["TO", "DO"].concat(),
+        ["FIX", "ME"].concat(),
+        ["todo", "!("].concat(),
+        ["unimplemented", "!("].concat(),
+        ["#[ig", "nore"].concat(),
+    ];
     for path in sources() {
         let text = read(&path);
         for word in &words {

@@ -100,7 +100,12 @@ pub trait Connection {
     ///
     /// # Errors
     /// When it is refused or the connection is lost. After a refusal the connection goes on.
-    fn start(&mut self, statement: Statement, params: &[Param], row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error>;
+    fn start(
+        &mut self,
+        statement: Statement,
+        params: &[Param],
+        row: &mut dyn FnMut(Value),
+    ) -> Result<Option<u64>, Error>;
 
     /// The same with a statement's text.
     ///

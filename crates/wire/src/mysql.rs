@@ -58,9 +58,7 @@ enum Phase {
         kind: Option<u8>,
     },
     /// Rows and their EOF.
-    Rows {
-        kind: u8,
-    },
+    Rows { kind: u8 },
 }
 
 impl Mysql {
@@ -69,9 +67,11 @@ impl Mysql {
     /// # Errors
     /// When no server listens, or it refuses the user or the database.
     pub fn connect(socket: &Path, user: &str, database: &str) -> Result<Mysql, Error> {
-        let stream = UnixStream::connect(socket).map_err(|error| Error::Connect(socket.display().to_string(), error))?;
+        let stream =
+            UnixStream::connect(socket).map_err(|error| Error::Connect(socket.display().to_string(), error))?;
         let (input, output) = (Buffer::new(), Vec::new());
-        let mut client = Mysql { stream, input, output, sequence: 0, prepared: Vec::new(), phase: Phase::Head, binary: false };
+        let mut client =
+            Mysql { stream, input, output, sequence: 0, prepared: Vec::new(), phase: Phase::Head, binary: false };
         let greeting = client.next_packet()?;
         match greeting.first() {
             Some(10) => {}
@@ -161,7 +161,11 @@ impl Mysql {
                 (Phase::Head, _) => self.phase = Phase::Definitions { left: length_encoded(body)?.0 + 1, kind: None },
                 (Phase::Definitions { left, kind }, _) => {
                     let kind = kind.map_or_else(|| column_type(body), Ok)?;
-                    self.phase = if left == 1 { Phase::Rows { kind } } else { Phase::Definitions { left: left - 1, kind: Some(kind) } };
+                    self.phase = if left == 1 {
+                        Phase::Rows { kind }
+                    } else {
+                        Phase::Definitions { left: left - 1, kind: Some(kind) }
+                    };
                 }
                 (Phase::Rows { .. }, Some(0xfe)) if length < 9 => return Ok(Some(0)),
                 (Phase::Rows { kind }, _) => row(body, kind)?,
@@ -189,7 +193,12 @@ impl Connection for Mysql {
         Ok(Statement(self.prepared.len() as u32 - 1))
     }
 
-    fn start(&mut self, statement: Statement, params: &[Param], _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error> {
+    fn start(
+        &mut self,
+        statement: Statement,
+        params: &[Param],
+        _row: &mut dyn FnMut(Value),
+    ) -> Result<Option<u64>, Error> {
         let (id, types_known) = self.prepared[statement.0 as usize];
         self.command(EXECUTE);
         self.output.extend_from_slice(&id.to_le_bytes());
@@ -199,7 +208,8 @@ impl Connection for Mysql {
             self.output.resize(self.output.len() + params.len().div_ceil(8), 0);
             self.output.push(u8::from(!types_known));
             for param in params.iter().filter(|_| !types_known) {
-                self.output.extend_from_slice(&[if matches!(param, Param::Integer(_)) { LONGLONG } else { VAR_STRING }, 0]);
+                self.output
+                    .extend_from_slice(&[if matches!(param, Param::Integer(_)) { LONGLONG } else { VAR_STRING }, 0]);
             }
             for param in params {
                 match param {

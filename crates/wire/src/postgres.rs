@@ -42,11 +42,13 @@ impl Postgres {
     /// # Errors
     /// When no server listens, or it refuses the user or the database.
     pub fn connect(socket: &Path, user: &str, database: &str) -> Result<Postgres, Error> {
-        let stream = UnixStream::connect(socket).map_err(|error| Error::Connect(socket.display().to_string(), error))?;
+        let stream =
+            UnixStream::connect(socket).map_err(|error| Error::Connect(socket.display().to_string(), error))?;
         let mut client =
             Postgres { stream, input: Buffer::new(), output: Vec::new(), prepared: 0, changed: 0, refusal: None };
         let mut body = PROTOCOL.to_be_bytes().to_vec();
-        for word in ["user", user, "database", database, "application_name", "surefoot", "client_encoding", "UTF8", ""] {
+        for word in ["user", user, "database", database, "application_name", "surefoot", "client_encoding", "UTF8", ""]
+        {
             body.extend_from_slice(word.as_bytes());
             body.push(0);
         }
@@ -110,7 +112,9 @@ impl Postgres {
                 b'G' => return Ok(Some(End::Copy)),
                 b'E' if is_fatal(body) => return Err(refusal(body)),
                 b'E' => Err(refusal(body)),
-                b'R' if body != [0, 0, 0, 0] => return Err(Error::Protocol("it asks for a password; `trust` is expected".into())),
+                b'R' if body != [0, 0, 0, 0] => {
+                    return Err(Error::Protocol("it asks for a password; `trust` is expected".into()));
+                }
                 b'C' => {
                     self.changed = count(body);
                     Ok(())
@@ -150,7 +154,12 @@ impl Connection for Postgres {
         Ok(Statement(number))
     }
 
-    fn start(&mut self, statement: Statement, params: &[Param], _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error> {
+    fn start(
+        &mut self,
+        statement: Statement,
+        params: &[Param],
+        _row: &mut dyn FnMut(Value),
+    ) -> Result<Option<u64>, Error> {
         self.message(b'B', |body| {
             body.extend_from_slice(&[0, b's']);
             integer(body, i64::from(statement.0));
@@ -298,7 +307,9 @@ mod tests {
 
     #[test]
     fn a_refusal_carries_code_and_words() {
-        let Error::Refused { code, message } = refusal(b"SERROR\0C40P01\0Mdeadlock detected\0\0") else { panic!("a refusal") };
+        let Error::Refused { code, message } = refusal(b"SERROR\0C40P01\0Mdeadlock detected\0\0") else {
+            panic!("a refusal")
+        };
         assert_eq!((code.as_str(), message.as_str()), ("40P01", "deadlock detected"));
         assert_eq!(refusal(b"C40001\0Mx\0\0").conflict(), Some(crate::Conflict::Serialization));
         assert_eq!((count(b"INSERT 0 17\0"), count(b"BEGIN\0")), (17, 0));

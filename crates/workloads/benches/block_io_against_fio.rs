@@ -79,8 +79,14 @@ fn main() {
         eprintln!("block_io_against_fio: fio is not on this machine (package fio)");
         std::process::exit(if is_test { 1 } else { 5 });
     }
-    println!("ours / fio, medians of {} pairs of {} s; goals: I/Os ≥ {IOPS_RATIO_MIN}, CPU ≤ {CPU_RATIO_MAX}", scale.pairs, scale.seconds);
-    println!("{:52} {:>9} {:>9} {:>6} {:>13} {:>6} {:>13}", "", "ours 1/s", "fio 1/s", "I/Os", "95 %", "CPU/IO", "95 %");
+    println!(
+        "ours / fio, medians of {} pairs of {} s; goals: I/Os ≥ {IOPS_RATIO_MIN}, CPU ≤ {CPU_RATIO_MAX}",
+        scale.pairs, scale.seconds
+    );
+    println!(
+        "{:52} {:>9} {:>9} {:>6} {:>13} {:>6} {:>13}",
+        "", "ours 1/s", "fio 1/s", "I/Os", "95 %", "CPU/IO", "95 %"
+    );
     let cases = CASES.iter().filter(|case| case.name.contains(only));
     let missed = cases.filter(|case| !compare(case, &scale, &disk)).count();
     match missed {

@@ -85,12 +85,7 @@ const SETTINGS: &[Setting] = &[
         default: Some("0"),
         help: "Flush with `fdatasync` after this many writes, all of them waited for; 0: never during the run.",
     },
-    Setting {
-        name: "time",
-        kind: Is::Seconds { min: 0.01, max: 1e6 },
-        default: Some("30s"),
-        help: "Length of a run.",
-    },
+    Setting { name: "time", kind: Is::Seconds { min: 0.01, max: 1e6 }, default: Some("30s"), help: "Length of a run." },
     Setting {
         name: "verify",
         kind: Is::Boolean,

@@ -88,12 +88,7 @@ const SETTINGS: &[Setting] = &[
         default: Some("0B"),
         help: "How much the program will write, so that `plan` can tell whether there is room; 0B: not known.",
     },
-    Setting {
-        name: "metrics",
-        kind: Is::Table,
-        default: None,
-        help: metric::HELP,
-    },
+    Setting { name: "metrics", kind: Is::Table, default: None, help: metric::HELP },
 ];
 
 /// Programs that people name, and the Debian package each is in.
@@ -154,8 +149,11 @@ fn estimate(parameters: &Parameters) -> Estimate {
 fn check(parameters: &Parameters) -> Vec<String> {
     let mut problems: Vec<String> = parameters.extractors().into_iter().filter_map(Result::err).collect();
     if parameters.metrics.as_ref().is_none_or(Map::is_empty) {
-        problems.push("`metrics` must name at least one metric, like ios_per_second = \
-                       \"json:/jobs/0/write/iops; unit 1/s; more\"".into());
+        problems.push(
+            "`metrics` must name at least one metric, like ios_per_second = \
+                       \"json:/jobs/0/write/iops; unit 1/s; more\""
+                .into(),
+        );
     }
     if parameters.command().is_empty() {
         problems.push("`command` must name a program, like [\"fio\", \"--name=x\", \"--filename={data}/file\"]".into());
@@ -213,11 +211,7 @@ impl Workload for Command {
                 log: finished.last_lines(),
             })
         });
-        Ok(Outcome {
-            seconds: finished.seconds,
-            metrics: measured.collect::<Result<_, _>>()?,
-            ..Outcome::default()
-        })
+        Ok(Outcome { seconds: finished.seconds, metrics: measured.collect::<Result<_, _>>()?, ..Outcome::default() })
     }
 
     /// Only the program knows its data.
@@ -281,9 +275,12 @@ mod tests {
                 `timeout` must not be below `time`
                 `command`: {secnds} is no placeholder: did you mean {seconds}?"#]],
         );
-        problems(json!({}), expect![[r#"
+        problems(
+            json!({}),
+            expect![[r#"
             `metrics` must name at least one metric, like ios_per_second = "json:/jobs/0/write/iops; unit 1/s; more"
-            `command` must name a program, like ["fio", "--name=x", "--filename={data}/file"]"#]]);
+            `command` must name a program, like ["fio", "--name=x", "--filename={data}/file"]"#]],
+        );
     }
 
     #[test]

@@ -13,7 +13,12 @@ pub static KIND: Kind = Kind {
     name: "null",
     summary: "does nothing but read the clock: measures surefoot itself",
     example: "[workload.null]\ntime = \"1s\"\n",
-    settings: &[Setting { name: "time", kind: Is::Seconds { min: 0.001, max: 1e6 }, default: Some("1s"), help: "Length of a run." }],
+    settings: &[Setting {
+        name: "time",
+        kind: Is::Seconds { min: 0.001, max: 1e6 },
+        default: Some("1s"),
+        help: "Length of a run.",
+    }],
     metrics: |_| vec![TURNS],
     durability: |_| Durability::full(),
     estimate: |map| Estimate { data_bytes: 0, load_seconds: 0.0, run_seconds: seconds(map) },

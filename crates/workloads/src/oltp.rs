@@ -39,30 +39,121 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting { name: "engine", kind: Is::Choice(&["sqlite", "postgres", "mariadb"]), default: Some("sqlite"), help: "The database: embedded SQLite, or a server that `[service.NAME]` configures." },
-    Setting { name: "mix", kind: Is::Choice(&["read-write", "read-only", "write-only", "point-select", "update-index", "update-non-index", "insert", "delete", "select-random-points", "select-random-ranges"]), default: Some("read-write"), help: "What a transaction does: sysbench's scripts of these names." },
-    Setting { name: "rows_like", kind: Is::Choice(&["1.0", "0.4"]), default: Some("1.0"), help: "Whose rows: sysbench 1.0 (random k, 119 and 59 digits, index after the load) or 0.4 (k = 0, constant text, index before it, ranges clamped into the table)." },
-    Setting { name: "tables", kind: Is::Integer { min: 1, max: 1000 }, default: Some("1"), help: "Tables; each transaction takes one of them." },
-    Setting { name: "table_size", kind: Is::Integer { min: 200, max: 1_000_000_000 }, default: Some("100000"), help: "Rows of each table." },
-    Setting { name: "id_range", kind: Is::Integer { min: 200, max: 1_000_000_000 }, default: None, help: "Rows that the run touches, from id 1. Default: the whole table. A well-known comparison of 2005 loaded 200,000 rows and touched 10,000: table_size = 200000 with id_range = 10000 is that study to the letter." },
+    Setting {
+        name: "engine",
+        kind: Is::Choice(&["sqlite", "postgres", "mariadb"]),
+        default: Some("sqlite"),
+        help: "The database: embedded SQLite, or a server that `[service.NAME]` configures.",
+    },
+    Setting {
+        name: "mix",
+        kind: Is::Choice(&[
+            "read-write",
+            "read-only",
+            "write-only",
+            "point-select",
+            "update-index",
+            "update-non-index",
+            "insert",
+            "delete",
+            "select-random-points",
+            "select-random-ranges",
+        ]),
+        default: Some("read-write"),
+        help: "What a transaction does: sysbench's scripts of these names.",
+    },
+    Setting {
+        name: "rows_like",
+        kind: Is::Choice(&["1.0", "0.4"]),
+        default: Some("1.0"),
+        help: "Whose rows: sysbench 1.0 (random k, 119 and 59 digits, index after the load) or 0.4 (k = 0, constant text, index before it, ranges clamped into the table).",
+    },
+    Setting {
+        name: "tables",
+        kind: Is::Integer { min: 1, max: 1000 },
+        default: Some("1"),
+        help: "Tables; each transaction takes one of them.",
+    },
+    Setting {
+        name: "table_size",
+        kind: Is::Integer { min: 200, max: 1_000_000_000 },
+        default: Some("100000"),
+        help: "Rows of each table.",
+    },
+    Setting {
+        name: "id_range",
+        kind: Is::Integer { min: 200, max: 1_000_000_000 },
+        default: None,
+        help: "Rows that the run touches, from id 1. Default: the whole table. A well-known comparison of 2005 loaded 200,000 rows and touched 10,000: table_size = 200000 with id_range = 10000 is that study to the letter.",
+    },
     load::THREADS,
     load::DRIVER_THREADS,
-    Setting { name: "distribution", kind: Is::Choice(&["uniform", "gaussian", "special-1.0", "special-0.4", "pareto", "zipf"]), default: Some("uniform"), help: "How ids are drawn. `special` sends three of four draws to a hot 1 % in the middle; 1.0 and 0.4 differ in its width." },
-    Setting { name: "range_size", kind: Is::Integer { min: 1, max: 100_000 }, default: Some("100"), help: "Rows of a range query." },
+    Setting {
+        name: "distribution",
+        kind: Is::Choice(&["uniform", "gaussian", "special-1.0", "special-0.4", "pareto", "zipf"]),
+        default: Some("uniform"),
+        help: "How ids are drawn. `special` sends three of four draws to a hot 1 % in the middle; 1.0 and 0.4 differ in its width.",
+    },
+    Setting {
+        name: "range_size",
+        kind: Is::Integer { min: 1, max: 100_000 },
+        default: Some("100"),
+        help: "Rows of a range query.",
+    },
     load::TIME,
     load::TRANSACTIONS,
-    Setting { name: "in_transaction", kind: Is::Boolean, default: Some("true"), help: "Whether BEGIN and COMMIT stand around the statements of a mix that has several." },
+    Setting {
+        name: "in_transaction",
+        kind: Is::Boolean,
+        default: Some("true"),
+        help: "Whether BEGIN and COMMIT stand around the statements of a mix that has several.",
+    },
     load::PREPARED,
     load::RATE,
     load::THINK_TIME,
     load::RETRY,
-    Setting { name: "begin", kind: Is::Choice(&["immediate", "deferred"]), default: Some("immediate"), help: "How SQLite begins: `immediate` takes the write lock at once and waits for it; `deferred` is sysbench's plain BEGIN, whose upgrade to a write fails when another thread has written, and is then retried." },
-    Setting { name: "journal_mode", kind: Is::Choice(&["wal", "delete", "truncate", "persist", "memory", "off"]), default: Some("wal"), help: "SQLite's journal." },
-    Setting { name: "synchronous", kind: Is::Choice(&["full", "normal", "off", "extra"]), default: Some("full"), help: "When SQLite flushes: `full` at every commit; `normal` in WAL mode only at checkpoints." },
-    Setting { name: "page_size", kind: Is::Choice(&["4KiB", "512B", "1KiB", "2KiB", "8KiB", "16KiB", "32KiB", "64KiB"]), default: Some("4KiB"), help: "SQLite's page." },
-    Setting { name: "cache_size", kind: Is::Bytes { min: 0, max: 1 << 40 }, default: Some("2MiB"), help: "SQLite's page cache, for each connection." },
-    Setting { name: "mmap_size", kind: Is::Bytes { min: 0, max: 1 << 46 }, default: Some("0B"), help: "How much of the file SQLite maps into memory." },
-    Setting { name: "busy_timeout", kind: Is::Seconds { min: 0.0, max: 3600.0 }, default: Some("5s"), help: "How long a connection waits for another's lock before the transaction is tried again." },
+    Setting {
+        name: "begin",
+        kind: Is::Choice(&["immediate", "deferred"]),
+        default: Some("immediate"),
+        help: "How SQLite begins: `immediate` takes the write lock at once and waits for it; `deferred` is sysbench's plain BEGIN, whose upgrade to a write fails when another thread has written, and is then retried.",
+    },
+    Setting {
+        name: "journal_mode",
+        kind: Is::Choice(&["wal", "delete", "truncate", "persist", "memory", "off"]),
+        default: Some("wal"),
+        help: "SQLite's journal.",
+    },
+    Setting {
+        name: "synchronous",
+        kind: Is::Choice(&["full", "normal", "off", "extra"]),
+        default: Some("full"),
+        help: "When SQLite flushes: `full` at every commit; `normal` in WAL mode only at checkpoints.",
+    },
+    Setting {
+        name: "page_size",
+        kind: Is::Choice(&["4KiB", "512B", "1KiB", "2KiB", "8KiB", "16KiB", "32KiB", "64KiB"]),
+        default: Some("4KiB"),
+        help: "SQLite's page.",
+    },
+    Setting {
+        name: "cache_size",
+        kind: Is::Bytes { min: 0, max: 1 << 40 },
+        default: Some("2MiB"),
+        help: "SQLite's page cache, for each connection.",
+    },
+    Setting {
+        name: "mmap_size",
+        kind: Is::Bytes { min: 0, max: 1 << 46 },
+        default: Some("0B"),
+        help: "How much of the file SQLite maps into memory.",
+    },
+    Setting {
+        name: "busy_timeout",
+        kind: Is::Seconds { min: 0.0, max: 3600.0 },
+        default: Some("5s"),
+        help: "How long a connection waits for another's lock before the transaction is tried again.",
+    },
 ];
 
 /// Checked parameters.
@@ -130,7 +221,11 @@ fn check(map: &Map<String, Value>) -> Vec<String> {
         problems.push(format!("id_range ({}) is larger than table_size ({})", parameters.ids(), parameters.table_size));
     }
     if parameters.range_size > parameters.ids() {
-        problems.push(format!("range_size ({}) is larger than the rows that a run touches ({})", parameters.range_size, parameters.ids()));
+        problems.push(format!(
+            "range_size ({}) is larger than the rows that a run touches ({})",
+            parameters.range_size,
+            parameters.ids()
+        ));
     }
     problems
 }
@@ -145,10 +240,17 @@ fn durability(map: &Map<String, Value>) -> Durability {
     let (journal, synchronous) = (parameters.journal_mode.as_str(), parameters.synchronous.as_str());
     let because = |class, reason: String| Durability { class, reasons: vec![reason] };
     match (journal, synchronous) {
-        ("off" | "memory", _) => because(Class::MayCorrupt, format!("journal_mode = {journal}: nothing to roll back from")),
+        ("off" | "memory", _) => {
+            because(Class::MayCorrupt, format!("journal_mode = {journal}: nothing to roll back from"))
+        }
         (_, "off") => because(Class::MayCorrupt, "synchronous = off: SQLite never flushes".into()),
-        ("wal", "normal") => because(Class::LosesRecent, "synchronous = normal with WAL: commits are flushed at checkpoints only".into()),
-        (_, "normal") => because(Class::MayCorrupt, "synchronous = normal without WAL: a power cut at the wrong moment may corrupt".into()),
+        ("wal", "normal") => {
+            because(Class::LosesRecent, "synchronous = normal with WAL: commits are flushed at checkpoints only".into())
+        }
+        (_, "normal") => because(
+            Class::MayCorrupt,
+            "synchronous = normal without WAL: a power cut at the wrong moment may corrupt".into(),
+        ),
         _ => Durability::full(),
     }
 }
@@ -206,7 +308,12 @@ fn fill(database: &dyn Database, place: &Place, parameters: &Parameters, seed: u
             }
             id += 1;
             mix::loaded_row(parameters.rows_like, parameters.table_size, &mut random, &mut row);
-            cells.extend([Cell::Integer(id as i64), Cell::Integer(row.k as i64), Cell::Text(row.c.clone()), Cell::Text(row.pad.clone())]);
+            cells.extend([
+                Cell::Integer(id as i64),
+                Cell::Integer(row.k as i64),
+                Cell::Text(row.c.clone()),
+                Cell::Text(row.pad.clone()),
+            ]);
             true
         })?;
         if parameters.rows_like == RowsLike::One {
@@ -236,9 +343,12 @@ impl Oltp {
         let mut connection = self.database.connect(place)?;
         let mut total = 0;
         for table in table_names(&self.parameters) {
-            let answer = connection.query(&format!("SELECT count(*), min(id), max(id) FROM {table}")).map_err(failed("count rows"))?;
+            let answer = connection
+                .query(&format!("SELECT count(*), min(id), max(id) FROM {table}"))
+                .map_err(failed("count rows"))?;
             let row = answer.rows.first().cloned().unwrap_or_default();
-            let mut numbers = row.iter().map(|text| text.as_deref().and_then(|text| text.parse::<i64>().ok()).unwrap_or(0));
+            let mut numbers =
+                row.iter().map(|text| text.as_deref().and_then(|text| text.parse::<i64>().ok()).unwrap_or(0));
             total += numbers.next().unwrap_or(0);
             // With a mix that only replaces rows, each table keeps its own.
             if self.parameters.mix != Mixture::Insert && self.parameters.mix != Mixture::Delete {
@@ -251,7 +361,9 @@ impl Oltp {
         same("rows of all tables", &expected.to_string(), &total.to_string())?;
         for written in &self.last_writes {
             let name = table_name(written.table);
-            let answer = connection.query(&format!("SELECT c FROM {name} WHERE id = {}", written.id)).map_err(failed("read a row back"))?;
+            let answer = connection
+                .query(&format!("SELECT c FROM {name} WHERE id = {}", written.id))
+                .map_err(failed("read a row back"))?;
             let found = answer.first().unwrap_or("no row").trim_end();
             same(&format!("c of row {} of {name}", written.id), written.c.trim_end(), found)?;
         }
@@ -275,7 +387,8 @@ impl Workload for Oltp {
         let before = self.database.counters(&place)?;
         let (parameters, seed, run) = (&self.parameters, context.seed, self.runs);
         let may_miss = self.database.misses_replaced_rows();
-        let script = |number: usize| script::Oltp::new(parameters, Mix::new(parameters, seed, run, number as u64), may_miss);
+        let script =
+            |number: usize| script::Oltp::new(parameters, Mix::new(parameters, seed, run, number as u64), may_miss);
         let driven = load::drive(&parameters.load, &*self.database, context, script)?;
         let mut outcome = driven.outcome;
         outcome.metrics.extend(self.database.counters(&place)?.since(before, outcome.commits as f64));

@@ -103,7 +103,13 @@ pub trait Database: Sync {
     fn table(&self, name: &str, columns: &[Column]) -> String;
 
     /// Loads rows as fast as it can; `next` fills a row and gives false when there is none left.
-    fn load(&self, place: &Place, table: &str, columns: &[Column], next: &mut dyn FnMut(&mut Vec<Cell>) -> bool) -> Result<(), Error>;
+    fn load(
+        &self,
+        place: &Place,
+        table: &str,
+        columns: &[Column],
+        next: &mut dyn FnMut(&mut Vec<Cell>) -> bool,
+    ) -> Result<(), Error>;
 
     /// What is to be done once all tables are loaded: statistics, the next number of identities.
     fn loaded(&self, place: &Place, tables: &[String]) -> Result<(), Error>;

@@ -39,15 +39,55 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting { name: "engine", kind: Is::Choice(&["lmdb", "sqlite"]), default: Some("lmdb"), help: "The key-value store." },
-    Setting { name: "from", kind: Is::Integer { min: 1, max: 10_000_000_000 }, default: Some("1"), help: "First integer." },
-    Setting { name: "to", kind: Is::Integer { min: 1, max: 10_000_000_000 }, default: Some("100000"), help: "Last integer." },
+    Setting {
+        name: "engine",
+        kind: Is::Choice(&["lmdb", "sqlite"]),
+        default: Some("lmdb"),
+        help: "The key-value store.",
+    },
+    Setting {
+        name: "from",
+        kind: Is::Integer { min: 1, max: 10_000_000_000 },
+        default: Some("1"),
+        help: "First integer.",
+    },
+    Setting {
+        name: "to",
+        kind: Is::Integer { min: 1, max: 10_000_000_000 },
+        default: Some("100000"),
+        help: "Last integer.",
+    },
     Setting { name: "streams", kind: Is::Integer { min: 1, max: 1024 }, default: Some("1"), help: "Worker processes." },
-    Setting { name: "block", kind: Is::Integer { min: 0, max: 10_000_000_000 }, default: Some("0"), help: "Integers that a worker takes at a time; 0: the range divided by the workers." },
-    Setting { name: "words", kind: Is::Boolean, default: Some("false"), help: "Keep numbers as words, a language and script for each digit, as the original does." },
-    Setting { name: "sync", kind: Is::Choice(&["none", "commit"]), default: Some("none"), help: "Whether each path is flushed when it is stored. The original writes single numbers outside transactions, which its engine does not flush either." },
-    Setting { name: "journal_mode", kind: Is::Choice(&["wal", "delete", "truncate", "persist"]), default: Some("wal"), help: "SQLite's journal." },
-    Setting { name: "map_size", kind: Is::Bytes { min: 1 << 20, max: 1 << 44 }, default: Some("16GiB"), help: "LMDB's address space; the file is only as large as its data." },
+    Setting {
+        name: "block",
+        kind: Is::Integer { min: 0, max: 10_000_000_000 },
+        default: Some("0"),
+        help: "Integers that a worker takes at a time; 0: the range divided by the workers.",
+    },
+    Setting {
+        name: "words",
+        kind: Is::Boolean,
+        default: Some("false"),
+        help: "Keep numbers as words, a language and script for each digit, as the original does.",
+    },
+    Setting {
+        name: "sync",
+        kind: Is::Choice(&["none", "commit"]),
+        default: Some("none"),
+        help: "Whether each path is flushed when it is stored. The original writes single numbers outside transactions, which its engine does not flush either.",
+    },
+    Setting {
+        name: "journal_mode",
+        kind: Is::Choice(&["wal", "delete", "truncate", "persist"]),
+        default: Some("wal"),
+        help: "SQLite's journal.",
+    },
+    Setting {
+        name: "map_size",
+        kind: Is::Bytes { min: 1 << 20, max: 1 << 44 },
+        default: Some("16GiB"),
+        help: "LMDB's address space; the file is only as large as its data.",
+    },
 ];
 
 const METRICS: &[Metric] = &[
@@ -101,7 +141,9 @@ impl Parameters {
     /// First and last integer of each block, in order.
     fn blocks(&self) -> Vec<(u64, u64)> {
         let size = self.block_size();
-        (0..self.range().div_ceil(size)).map(|n| (self.from + n * size, (self.from + (n + 1) * size - 1).min(self.to))).collect()
+        (0..self.range().div_ceil(size))
+            .map(|n| (self.from + n * size, (self.from + (n + 1) * size - 1).min(self.to)))
+            .collect()
     }
 
     fn store(&self, folder: &Path) -> Result<Box<dyn Store>, Error> {
@@ -144,9 +186,13 @@ fn durability(map: &Map<String, Value>) -> Durability {
     let because = |class, reason: &str| Durability { class, reasons: vec![reason.to_string()] };
     match (parameters.engine, parameters.sync.as_str(), parameters.journal_mode.as_str()) {
         (_, "commit", _) => Durability::full(),
-        (Engine::Lmdb, ..) => because(Class::MayCorrupt, "sync = none: LMDB without sync may be corrupt after a power cut"),
+        (Engine::Lmdb, ..) => {
+            because(Class::MayCorrupt, "sync = none: LMDB without sync may be corrupt after a power cut")
+        }
         (Engine::Sqlite, _, "wal") => because(Class::LosesRecent, "sync = none: WAL is flushed at checkpoints only"),
-        (Engine::Sqlite, ..) => because(Class::MayCorrupt, "sync = none without WAL: a power cut at the wrong moment may corrupt"),
+        (Engine::Sqlite, ..) => {
+            because(Class::MayCorrupt, "sync = none without WAL: a power cut at the wrong moment may corrupt")
+        }
     }
 }
 
@@ -219,7 +265,8 @@ fn outcome(parameters: &Parameters, totals: &Totals, seconds: f64) -> Result<Out
         });
     }
     let (reads, updates) = (totals.reads as f64, totals.updates as f64);
-    let values = [reads / seconds, updates / seconds, seconds, reads, updates, totals.longest as f64, totals.highest as f64];
+    let values =
+        [reads / seconds, updates / seconds, seconds, reads, updates, totals.longest as f64, totals.highest as f64];
     Ok(Outcome {
         seconds,
         metrics: METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect(),
@@ -240,7 +287,14 @@ fn result_line(parameters: &Parameters, totals: &Totals, seconds: f64) -> String
     ];
     let rate = |count: u64| grouped((count as f64 / seconds) as u64);
     let (updates, reads) = (totals.updates, totals.reads);
-    format!("{} {seconds:.2} {} {} {} {}", whole.join(" "), grouped(updates), grouped(reads), rate(updates), rate(reads))
+    format!(
+        "{} {seconds:.2} {} {} {} {}",
+        whole.join(" "),
+        grouped(updates),
+        grouped(reads),
+        rate(updates),
+        rate(reads)
+    )
 }
 
 /// Recomputes a thousand integers spread over the range, and holds the maximum against them.
@@ -268,12 +322,8 @@ fn is_interrupted(context: &Context) -> bool {
 /// 1000000 → 1,000,000.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
-    let groups: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| std::str::from_utf8(group).expect("digits are ASCII"))
-        .collect();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).expect("digits are ASCII")).collect();
     groups.join(",")
 }
 

@@ -30,9 +30,24 @@ pub static KIND: Kind = Kind {
 };
 
 const SETTINGS: &[Setting] = &[
-    Setting { name: "engine", kind: Is::Choice(&["postgres", "mariadb", "sqlite"]), default: Some("postgres"), help: "The database: a server that `[service.NAME]` configures, or embedded SQLite with WAL and full flushes." },
-    Setting { name: "mix", kind: Is::Choice(&["tpcb-like", "simple-update", "select-only"]), default: Some("tpcb-like"), help: "pgbench's built-in scripts. `simple-update` leaves tellers and branches out, whose few rows all connections meet at." },
-    Setting { name: "scale", kind: Is::Integer { min: 1, max: 20_000 }, default: Some("1"), help: "100,000 accounts, 10 tellers and 1 branch each. Below the number of connections, they wait for each other's branch." },
+    Setting {
+        name: "engine",
+        kind: Is::Choice(&["postgres", "mariadb", "sqlite"]),
+        default: Some("postgres"),
+        help: "The database: a server that `[service.NAME]` configures, or embedded SQLite with WAL and full flushes.",
+    },
+    Setting {
+        name: "mix",
+        kind: Is::Choice(&["tpcb-like", "simple-update", "select-only"]),
+        default: Some("tpcb-like"),
+        help: "pgbench's built-in scripts. `simple-update` leaves tellers and branches out, whose few rows all connections meet at.",
+    },
+    Setting {
+        name: "scale",
+        kind: Is::Integer { min: 1, max: 20_000 },
+        default: Some("1"),
+        help: "100,000 accounts, 10 tellers and 1 branch each. Below the number of connections, they wait for each other's branch.",
+    },
     load::THREADS,
     load::DRIVER_THREADS,
     load::TIME,
@@ -103,7 +118,11 @@ const fn column(name: &'static str, kind: ColumnKind) -> Column {
 const TABLES: [Table; 4] = [
     Table {
         name: "pgbench_branches",
-        columns: &[column("bid", ColumnKind::Key), column("bbalance", ColumnKind::Integer), column("filler", ColumnKind::Filler(88))],
+        columns: &[
+            column("bid", ColumnKind::Key),
+            column("bbalance", ColumnKind::Integer),
+            column("filler", ColumnKind::Filler(88)),
+        ],
         loaded: 2,
         rows_per_scale: 1,
     },
@@ -189,7 +208,9 @@ impl Mixture {
     fn steps(self) -> &'static [Sql] {
         use Sql::{Begin, Commit, InsertHistory, SelectAccount, UpdateAccount, UpdateBranch, UpdateTeller};
         match self {
-            Mixture::TpcbLike => &[Begin, UpdateAccount, SelectAccount, UpdateTeller, UpdateBranch, InsertHistory, Commit],
+            Mixture::TpcbLike => {
+                &[Begin, UpdateAccount, SelectAccount, UpdateTeller, UpdateBranch, InsertHistory, Commit]
+            }
             Mixture::SimpleUpdate => &[Begin, UpdateAccount, SelectAccount, InsertHistory, Commit],
             Mixture::SelectOnly => &[SelectAccount],
         }
@@ -219,7 +240,9 @@ impl Script for Connection {
             Sql::SelectAccount => "SELECT abalance FROM pgbench_accounts WHERE aid = $1",
             Sql::UpdateTeller => "UPDATE pgbench_tellers SET tbalance = tbalance + $1 WHERE tid = $2",
             Sql::UpdateBranch => "UPDATE pgbench_branches SET bbalance = bbalance + $1 WHERE bid = $2",
-            Sql::InsertHistory => "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES ($1, $2, $3, $4, CURRENT_TIMESTAMP)",
+            Sql::InsertHistory => {
+                "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES ($1, $2, $3, $4, CURRENT_TIMESTAMP)"
+            }
             Sql::Commit => "COMMIT",
         };
         self.mix.steps().iter().map(|sql| text(sql).to_string()).collect()
@@ -278,7 +301,11 @@ impl Script for Connection {
             Class::Write => changed,
         };
         let sql = self.mix.steps()[step];
-        same(&format!("rows of {sql:?} for account {}, teller {}, branch {}", self.aid, self.tid, self.bid), "1", &found.to_string())
+        same(
+            &format!("rows of {sql:?} for account {}, teller {}, branch {}", self.aid, self.tid, self.bid),
+            "1",
+            &found.to_string(),
+        )
     }
 
     fn committed(&mut self) -> u64 {
@@ -319,7 +346,9 @@ impl Tpcb {
     fn balance(&self, place: &Place) -> Result<(), Error> {
         let mut connection = self.database.connect(place)?;
         let mut number = |what: &str, table: &str| -> Result<i64, Error> {
-            let answer = connection.query(&format!("SELECT coalesce({what}, 0) FROM {table}")).map_err(sql::failed(self.database.name(), "add up"))?;
+            let answer = connection
+                .query(&format!("SELECT coalesce({what}, 0) FROM {table}"))
+                .map_err(sql::failed(self.database.name(), "add up"))?;
             answer.first().and_then(|text| text.parse().ok()).ok_or_else(|| Error::WrongData {
                 place: format!("{what} of {table}"),
                 expected: "a number".into(),
@@ -405,11 +434,14 @@ mod tests {
 
     #[test]
     fn every_mix_adds_up_after_each_run() {
-        for (mix, statements) in [("tpcb-like", [1.0, 4.0, 2.0]), ("simple-update", [1.0, 2.0, 2.0]), ("select-only", [1.0, 0.0, 0.0])] {
+        for (mix, statements) in
+            [("tpcb-like", [1.0, 4.0, 2.0]), ("simple-update", [1.0, 2.0, 2.0]), ("select-only", [1.0, 0.0, 0.0])]
+        {
             with_loaded(json!({ "mix": mix, "threads": 3 }), |workload, context| {
                 for _ in 0..2 {
                     let outcome = workload.run(context).expect("it runs");
-                    let figure = |name: &str| outcome.metrics.iter().find(|m| m.metric.name == name).expect("a figure").value;
+                    let figure =
+                        |name: &str| outcome.metrics.iter().find(|m| m.metric.name == name).expect("a figure").value;
                     assert_eq!(figure("transactions"), 40.0);
                     let per_transaction = ["reads", "writes"].map(|name| figure(name) / 40.0);
                     assert_eq!(per_transaction, [statements[0], statements[1]], "{mix}");
@@ -421,7 +453,10 @@ mod tests {
 
     #[test]
     fn a_lost_or_doubled_transaction_is_found() {
-        for theft in ["DELETE FROM pgbench_history WHERE rowid = 5", "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = 9"] {
+        for theft in [
+            "DELETE FROM pgbench_history WHERE rowid = 5",
+            "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = 9",
+        ] {
             with_loaded(json!({}), |workload, context| {
                 workload.run(context).expect("it runs");
                 let thief = rusqlite::Connection::open(context.data_folder.join("oltp.sqlite")).expect("the file");

@@ -93,10 +93,9 @@ impl Host {
             (Last::Failed(failure), _) if !failure.causes.iter().any(|cause| cause == crate::trial::INTERRUPTED) => {
                 End::Failed(failure)
             }
-            (_, Some(Cut::TimedOut(seconds))) => End::Failed(self.failure(format!(
-                "the trial did not end within {}",
-                settings::quantity::format_seconds(seconds)
-            ))),
+            (_, Some(Cut::TimedOut(seconds))) => End::Failed(
+                self.failure(format!("the trial did not end within {}", settings::quantity::format_seconds(seconds))),
+            ),
             _ if interrupted.load(Ordering::Relaxed) => End::Interrupted,
             _ => End::Failed(self.failure(died(status))),
         }

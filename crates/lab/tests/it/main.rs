@@ -45,7 +45,10 @@ fn plan(text: &str) -> Plan {
 }
 
 fn machine() -> Simulated {
-    Simulated::new(7, &conductor::primary_metric("null", &settings::defaults(workloads::kind("null").expect("null").settings)))
+    Simulated::new(
+        7,
+        &conductor::primary_metric("null", &settings::defaults(workloads::kind("null").expect("null").settings)),
+    )
 }
 
 fn session(text: &str) -> Session<'_> {

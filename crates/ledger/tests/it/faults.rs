@@ -31,7 +31,9 @@ fn foreign_files_are_told_apart_and_left_alone() {
     std::fs::write(&text, "dear diary\n".repeat(1000)).expect("written");
     check_refused(&text, foreign);
     let database = folder.path().join("other.db");
-    rusqlite::Connection::open(&database).and_then(|file| file.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1)")).expect("a file");
+    rusqlite::Connection::open(&database)
+        .and_then(|file| file.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1)"))
+        .expect("a file");
     check_refused(&database, foreign);
     let zeros = folder.path().join("zeros");
     std::fs::write(&zeros, [0; 8192]).expect("written");
@@ -73,7 +75,8 @@ fn a_truncated_or_scribbled_file_is_an_error_and_never_a_panic() {
     let cut = folder.path().join("cut.surefoot");
     for length in (1..whole.len()).step_by(whole.len() / 40).chain([whole.len() - 1, whole.len() - 4096]) {
         std::fs::write(&cut, &whole[..length]).expect("written");
-        let error = read_all(&cut).err().unwrap_or_else(|| panic!("{length} of {} bytes pass for the whole", whole.len()));
+        let error =
+            read_all(&cut).err().unwrap_or_else(|| panic!("{length} of {} bytes pass for the whole", whole.len()));
         assert!(matches!(error, Error::NotALedger { .. } | Error::Damaged { .. }), "{length}: {error:?}");
     }
     for place in (100..whole.len() - 64).step_by(997) {
@@ -103,7 +106,9 @@ fn a_second_writer_is_refused_until_the_first_is_done() {
 fn a_folder_that_may_not_be_written() {
     let folder = tempfile::tempdir().expect("a folder");
     drop(begun(&folder.path().join("s.surefoot")));
-    let mode = |path: &Path, mode| std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).expect("set");
+    let mode = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).expect("set")
+    };
     mode(folder.path(), 0o555);
     mode(&folder.path().join("s.surefoot"), 0o444);
     let program = std::env::current_exe().expect("this program");
@@ -118,7 +123,12 @@ fn a_folder_that_may_not_be_written() {
         child.uid(NOBODY).gid(NOBODY);
     }
     let output = child.output().expect("it runs");
-    assert!(output.status.success(), "{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
     mode(folder.path(), 0o755);
 }
 

@@ -65,7 +65,10 @@ fn only_the_last_ended_attempt_counts() {
     assert_eq!(contents.values(&DIRTY.name)[0][0], Some(0.0), "zeros have an arithmetic mean");
     let some = Reader::open(&path).and_then(|reader| reader.contents_with(&[&DIRTY.name])).expect("readable");
     assert_eq!((some.values(&DIRTY.name), some.runs.len()), (contents.values(&DIRTY.name), contents.runs.len()));
-    assert!(some.runs.iter().all(|run| run.metrics.keys().map(|name| &**name).eq([&*DIRTY.name])) && some.metrics == contents.metrics);
+    assert!(
+        some.runs.iter().all(|run| run.metrics.keys().map(|name| &**name).eq([&*DIRTY.name]))
+            && some.metrics == contents.metrics
+    );
     assert!(contents.values("no_such_metric").iter().flatten().all(Option::is_none));
 }
 
@@ -101,7 +104,10 @@ fn any_run() -> impl Strategy<Value = Run> {
             warm_up,
             started,
             seconds,
-            metrics: metrics.into_iter().map(|(name, value)| Metric::named(name, "1".into(), Direction::More).at(value)).collect(),
+            metrics: metrics
+                .into_iter()
+                .map(|(name, value)| Metric::named(name, "1".into(), Direction::More).at(value))
+                .collect(),
             latencies: latencies
                 .into_iter()
                 .map(|(name, values)| {

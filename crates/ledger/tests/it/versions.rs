@@ -30,7 +30,9 @@ fn old_file(path: &Path) {
     connection.execute("INSERT INTO study VALUES (?1)", [json]).expect("written");
     for scenario in scenarios() {
         let json = serde_json::to_string(&scenario).expect("plain data");
-        connection.execute("INSERT INTO scenario (label, json) VALUES (?1, ?2)", [&scenario.label, &json]).expect("written");
+        connection
+            .execute("INSERT INTO scenario (label, json) VALUES (?1, ?2)", [&scenario.label, &json])
+            .expect("written");
     }
     let trial = "INSERT INTO trial VALUES (1, 2, 0, 0, '18446744073709551615', 'finished', 1.0, 2.0, NULL)";
     connection.execute(trial, []).expect("written");
@@ -39,7 +41,9 @@ fn old_file(path: &Path) {
 }
 
 fn version(path: &Path) -> i64 {
-    Connection::open(path).and_then(|file| file.pragma_query_value(None, "user_version", |row| row.get(0))).expect("a version")
+    Connection::open(path)
+        .and_then(|file| file.pragma_query_value(None, "user_version", |row| row.get(0)))
+        .expect("a version")
 }
 
 #[test]
@@ -47,7 +51,9 @@ fn an_old_file_is_read_as_it_is_and_climbs_when_it_goes_on() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("old.surefoot");
     old_file(&path);
-    let value = || Reader::open(&path).and_then(|reader| reader.contents()).expect("readable").values("transactions_per_second");
+    let value = || {
+        Reader::open(&path).and_then(|reader| reader.contents()).expect("readable").values("transactions_per_second")
+    };
     let is_old = |value: Option<f64>| value.is_some_and(|value| (value - 42.5).abs() < 1e-9);
     assert!(value()[0][0].is_none() && is_old(value()[0][1]));
     assert_eq!(version(&path), 1, "reading changes nothing");

@@ -30,7 +30,9 @@ impl Loop {
         let device = File::options().write(true).open(&self.0).expect("the device opens");
         for flush in 0..flushes {
             for index in 0..mebibytes / flushes {
-                device.write_all_at(&[7; MEBIBYTE as usize], (flush * (mebibytes / flushes) + index) * MEBIBYTE).expect("it is written");
+                device
+                    .write_all_at(&[7; MEBIBYTE as usize], (flush * (mebibytes / flushes) + index) * MEBIBYTE)
+                    .expect("it is written");
             }
             device.sync_all().expect("it is flushed");
         }
@@ -91,7 +93,13 @@ fn a_whole_second_has_its_sample() {
     let telemetry = sampler.stop();
     let lengths: Vec<usize> = telemetry.series.values().map(Vec::len).collect();
     // The sampling thread may be late on a busy machine, but all series are alike.
-    assert!(lengths.windows(2).all(|pair| pair[0] == pair[1]) && lengths.iter().all(|length| *length <= 1), "{lengths:?}");
-    let shares: f64 = ["user", "system", "iowait", "irq", "steal", "idle"].iter().map(|kind| value(&telemetry, &format!("cpu_{kind}_share"))).sum();
+    assert!(
+        lengths.windows(2).all(|pair| pair[0] == pair[1]) && lengths.iter().all(|length| *length <= 1),
+        "{lengths:?}"
+    );
+    let shares: f64 = ["user", "system", "iowait", "irq", "steal", "idle"]
+        .iter()
+        .map(|kind| value(&telemetry, &format!("cpu_{kind}_share")))
+        .sum();
     assert!((shares - 1.0).abs() < 1e-9);
 }

@@ -2,8 +2,8 @@
 
 use super::{Anchor, Axis, Svg, TEXT, WIDTH, fitted};
 use crate::answer::{interval_words, verdict_words};
-use crate::number::ratio_precise;
 use crate::judge::{Claim, Subject, short_factor};
+use crate::number::ratio_precise;
 use crate::view::Part;
 use stats::Verdict;
 
@@ -27,7 +27,13 @@ pub fn draw(id: &str, part: &Part, margin: f64) -> Option<String> {
     let bottom = TOP + ROW * claims.len() as f64;
     let mut svg = Svg::new(id);
     let band = (axis.at(1.0 / (1.0 + margin)), axis.at(1.0 + margin));
-    svg.rectangle((band.0, TOP), (band.1 - band.0, bottom - TOP), "currentColor", 0.09, "differences in here do not matter");
+    svg.rectangle(
+        (band.0, TOP),
+        (band.1 - band.0, bottom - TOP),
+        "currentColor",
+        0.09,
+        "differences in here do not matter",
+    );
     let ticks = axis.ticks(5);
     for tick in &ticks {
         let x = axis.at(*tick);
@@ -41,7 +47,12 @@ pub fn draw(id: &str, part: &Part, margin: f64) -> Option<String> {
     let better = if part.more_is_better { "better →" } else { "← better" };
     svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &format!("ratio, log · {better}"));
     let title = format!("{}: ratios with their intervals", part.workload);
-    Some(svg.finish(WIDTH, bottom + 42.0, &title, "Each line is a comparison of two scenarios or two levels of a factor."))
+    Some(svg.finish(
+        WIDTH,
+        bottom + 42.0,
+        &title,
+        "Each line is a comparison of two scenarios or two levels of a factor.",
+    ))
 }
 
 fn draw_claim(svg: &mut Svg, claim: &Claim, part: &Part, axis: &Axis, top: f64) {
@@ -66,7 +77,8 @@ fn draw_claim(svg: &mut Svg, claim: &Claim, part: &Part, axis: &Axis, top: f64) 
     for end in [low, high] {
         svg.line((end, y - 4.0), (end, y + 4.0), "currentColor", 1.6);
     }
-    let tip = format!("{about}: {} ({}), {verdict}", ratio_precise(claim.ratio), interval_words(claim, part.confidence));
+    let tip =
+        format!("{about}: {} ({}), {verdict}", ratio_precise(claim.ratio), interval_words(claim, part.confidence));
     // Filled when the difference is shown, pale when it is not.
     svg.mark(0, axis.at(claim.ratio), y, 5.5, if is_plain { 0.35 } else { 1.0 }, &tip);
 }

@@ -44,23 +44,39 @@ pub fn draw(id: &str, operation: &str, curves: &[Curve]) -> Option<String> {
     let mut svg = Svg::new(id);
     draw_axes(&mut svg, &x_axis, &y_axis, bottom, far);
     for (curve, line) in curves.iter().zip(&points) {
-        let coordinates: Vec<(f64, f64)> = line.iter().map(|(x, y)| (x_axis.at(*x), y_axis.at(scale.apply(*y)))).collect();
+        let coordinates: Vec<(f64, f64)> =
+            line.iter().map(|(x, y)| (x_axis.at(*x), y_axis.at(scale.apply(*y)))).collect();
         svg.polyline(&coordinates, super::colour(curve.index), 2.0, 1.0, curve.label);
         for ((tail, value), (x, y)) in line.iter().zip(&coordinates).filter(|((tail, _), _)| is_labelled(*tail)) {
             let tip = format!("{}: {} of operations within {}", curve.label, share(*tail), scale.with_unit(*value));
             svg.mark(curve.index, *x, *y, 4.0, 1.0, &tip);
         }
     }
-    svg.faint_text(WIDTH / 2.0, bottom + 36.0, Anchor::Middle, &format!("share of operations that took at most so long ({})", scale.unit));
+    svg.faint_text(
+        WIDTH / 2.0,
+        bottom + 36.0,
+        Anchor::Middle,
+        &format!("share of operations that took at most so long ({})", scale.unit),
+    );
     let mut y = bottom + 58.0;
     for curve in &curves {
         svg.mark(curve.index, 12.0, y - 4.5, 4.5, 1.0, "");
         let p99 = scale.with_unit(curve.latency.microseconds_at(0.99));
-        svg.text(24.0, y, Anchor::Start, &fitted(curve.label, WIDTH - 40.0 - (p99.chars().count() + 5) as f64 * TEXT * 0.6));
+        svg.text(
+            24.0,
+            y,
+            Anchor::Start,
+            &fitted(curve.label, WIDTH - 40.0 - (p99.chars().count() + 5) as f64 * TEXT * 0.6),
+        );
         svg.faint_text(WIDTH - 4.0, y, Anchor::End, &format!("p99 {p99}"));
         y += 20.0;
     }
-    Some(svg.finish(WIDTH, y - 6.0, &format!("Latency of {operation} by quantile"), "Lower is better; the right end is the slowest operations."))
+    Some(svg.finish(
+        WIDTH,
+        y - 6.0,
+        &format!("Latency of {operation} by quantile"),
+        "Lower is better; the right end is the slowest operations.",
+    ))
 }
 
 fn draw_axes(svg: &mut Svg, x_axis: &Axis, y_axis: &Axis, bottom: f64, far: f64) {
@@ -81,7 +97,8 @@ fn draw_axes(svg: &mut Svg, x_axis: &Axis, y_axis: &Axis, bottom: f64, far: f64)
 /// 1/(1−q) and microseconds, up to where enough operations lie beyond.
 fn quantiles(latency: &Latency) -> Vec<(f64, f64)> {
     let far = latency.count() as f64 / BEYOND_MIN;
-    let mut tails: Vec<f64> = (0..).map(|i| 10f64.powf(f64::from(i) / 12.0)).take_while(|tail| *tail <= far.max(2.0)).collect();
+    let mut tails: Vec<f64> =
+        (0..).map(|i| 10f64.powf(f64::from(i) / 12.0)).take_while(|tail| *tail <= far.max(2.0)).collect();
     tails.extend([2.0].iter().filter(|tail| **tail <= far));
     tails.sort_by(f64::total_cmp);
     tails.into_iter().map(|tail| (tail, latency.microseconds_at(1.0 - 1.0 / tail))).collect()

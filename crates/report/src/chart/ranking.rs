@@ -40,15 +40,25 @@ pub fn draw(id: &str, part: &Part, margin: f64) -> Option<String> {
     }
     svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &axis_title(part, axis.is_logarithmic()));
     let title = format!("{}: {} by scenario", part.workload, words(&part.metric.name));
-    Some(svg.finish(WIDTH, bottom + 42.0, &title, "Dots are trials, the large mark is the geometric mean, the line its interval."))
+    Some(svg.finish(
+        WIDTH,
+        bottom + 42.0,
+        &title,
+        "Dots are trials, the large mark is the geometric mean, the line its interval.",
+    ))
 }
 
 fn axis_title(part: &Part, logarithmic: bool) -> String {
     let better = if part.more_is_better { "more is better →" } else { "← less is better" };
     // "transactions per second, 1/s" says it twice.
-    let unit = if part.scale.unit.is_empty() || part.scale.unit == "1/s" { String::new() } else { format!(", {}", part.scale.unit) };
+    let unit = if part.scale.unit.is_empty() || part.scale.unit == "1/s" {
+        String::new()
+    } else {
+        format!(", {}", part.scale.unit)
+    };
     let scale = if logarithmic { ", log" } else { "" };
-    let name = fitted(&words(&part.metric.name), WIDTH - (unit.len() + scale.len() + better.len() + 4) as f64 * TEXT * 0.6);
+    let name =
+        fitted(&words(&part.metric.name), WIDTH - (unit.len() + scale.len() + better.len() + 4) as f64 * TEXT * 0.6);
     format!("{name}{unit}{scale} · {better}")
 }
 
@@ -63,7 +73,8 @@ fn draw_row(svg: &mut Svg, part: &Part, row: &Row, axis: &Axis, top: f64) {
     svg.text(18.0, top + 14.5, Anchor::Start, &format!("{}{tag}{unsafe_mark}", fitted(&row.label, room)));
     svg.bold_text(WIDTH - 4.0, top + 14.5, Anchor::End, &value);
     let y = top + 31.0;
-    let dots: Vec<(usize, f64)> = row.values.iter().enumerate().filter_map(|(round, value)| Some((round, (*value)?))).collect();
+    let dots: Vec<(usize, f64)> =
+        row.values.iter().enumerate().filter_map(|(round, value)| Some((round, (*value)?))).collect();
     for (round, value) in dots.iter().step_by(dots.len().div_ceil(DOTS_MAX).max(1)) {
         let tip = format!("{}, round {}: {}", row.label, round + 1, scale.with_unit(*value));
         // Neighbouring rounds at different heights, so that equal values don't hide each other.

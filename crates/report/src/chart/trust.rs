@@ -34,7 +34,13 @@ pub fn draw(id: &str, dots: &[Dot]) -> Option<String> {
     let end = dots.iter().map(|dot| dot.seconds).fold(1.0, f64::max);
     let reach = dots.iter().map(|dot| dot.deviation.abs()).fold(0.01, f64::max) * 100.0;
     let bottom = TOP + HEIGHT;
-    let (unit, divisor) = if end < 600.0 { ("seconds", 1.0) } else if end < 36_000.0 { ("minutes", 60.0) } else { ("hours", 3600.0) };
+    let (unit, divisor) = if end < 600.0 {
+        ("seconds", 1.0)
+    } else if end < 36_000.0 {
+        ("minutes", 60.0)
+    } else {
+        ("hours", 3600.0)
+    };
     let x_axis = Axis::linear(0.0, end / divisor, LEFT, WIDTH - 10.0);
     let y_axis = Axis::linear(-reach, reach, bottom, TOP);
     let mut svg = Svg::new(id);
@@ -50,8 +56,13 @@ pub fn draw(id: &str, dots: &[Dot]) -> Option<String> {
         svg.faint_text(x_axis.at(*tick), bottom + 17.0, Anchor::Middle, &tick_label(*tick, &ticks));
     }
     for dot in dots.iter().step_by(dots.len().div_ceil(DOTS_MAX)) {
-        let tip =
-            format!("{}, round {}, after {}: {}", dot.label, dot.round + 1, span(dot.seconds), percent_signed(dot.deviation));
+        let tip = format!(
+            "{}, round {}, after {}: {}",
+            dot.label,
+            dot.round + 1,
+            span(dot.seconds),
+            percent_signed(dot.deviation)
+        );
         svg.mark(dot.index, x_axis.at(dot.seconds / divisor), y_axis.at(dot.deviation * 100.0), 3.4, 0.75, &tip);
     }
     let means = round_means(dots);

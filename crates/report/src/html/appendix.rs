@@ -35,7 +35,9 @@ pub fn machine_line(input: &Input) -> String {
     let Some(session) = input.contents.sessions.last() else { return "no machine facts are recorded".into() };
     // Names as `observe::machine` records them; what is not there is left out.
     let fact = |name: &str| session.machine.get(name);
-    let gibibytes = |bytes: &String| bytes.parse::<f64>().ok().map(|bytes| format!("{} GiB memory", figure(bytes / 1_073_741_824.0)));
+    let gibibytes = |bytes: &String| {
+        bytes.parse::<f64>().ok().map(|bytes| format!("{} GiB memory", figure(bytes / 1_073_741_824.0)))
+    };
     let found = [
         fact("cpu_model").cloned(),
         fact("cpus").map(|count| format!("{count} CPUs")),
@@ -67,20 +69,35 @@ fn failures(input: &Input) -> String {
         );
     }
     if counting.failed.len() > FAILURES_MAX {
-        let _ = write!(html, "<p class=\"note\">{} more failures are in the results file.</p>", counting.failed.len() - FAILURES_MAX);
+        let _ = write!(
+            html,
+            "<p class=\"note\">{} more failures are in the results file.</p>",
+            counting.failed.len() - FAILURES_MAX
+        );
     }
     html + "</section>"
 }
 
 fn raw_values(input: &Input, view: &View) -> String {
     let counting = Counting::of(&input.contents);
-    let heads = [word_head("scenario"), head("round"), head("position"), head("run"), word_head("metric"), head("value"), head("window, s"), word_head("started")];
+    let heads = [
+        word_head("scenario"),
+        head("round"),
+        head("position"),
+        head("run"),
+        word_head("metric"),
+        head("value"),
+        head("window, s"),
+        word_head("started"),
+    ];
     let mut table = Table::new("raw", &heads);
     let mut shown = 0;
     let total: usize = counting.runs.values().map(Vec::len).sum();
     for part in &view.parts {
         let primary = part.metric.name.as_ref();
-        for (id, runs) in counting.runs.iter().filter(|(id, _)| part.rows.iter().any(|row| row.label == counting.trials[id].scenario)) {
+        for (id, runs) in
+            counting.runs.iter().filter(|(id, _)| part.rows.iter().any(|row| row.label == counting.trials[id].scenario))
+        {
             let trial = counting.trials[id];
             for run in runs.iter().take(RAW_ROWS_MAX.saturating_sub(shown)) {
                 let value = run.metrics.get(primary).copied().unwrap_or(f64::NAN);
@@ -114,7 +131,14 @@ fn machine(input: &Input) -> String {
     for (i, session) in input.contents.sessions.iter().enumerate() {
         let lasted = session.ended.map_or_else(|| "not ended".into(), |ended| span(ended - session.started));
         let reason = session.reason.as_deref().map(|reason| format!(", ended: {reason}")).unwrap_or_default();
-        let _ = write!(html, "<h3>Session {} on {}: {}{}</h3><dl>", i + 1, date(session.started), escape(&lasted), escape(&reason));
+        let _ = write!(
+            html,
+            "<h3>Session {} on {}: {}{}</h3><dl>",
+            i + 1,
+            date(session.started),
+            escape(&lasted),
+            escape(&reason)
+        );
         for (name, value) in &session.machine {
             let _ = write!(html, "<dt>{}</dt><dd>{}</dd>", escape(&words(name)), escape(value));
         }

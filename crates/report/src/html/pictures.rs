@@ -32,10 +32,15 @@ pub fn ranking(i: usize, part: &Part, view: &View) -> Option<String> {
         percent(view.margin)
     );
     if measured > ranking::ROWS_MAX {
-        let _ = write!(caption, " The best {} of {measured} scenarios are drawn; the table has all.", ranking::ROWS_MAX);
+        let _ =
+            write!(caption, " The best {} of {measured} scenarios are drawn; the table has all.", ranking::ROWS_MAX);
     }
     if part.rows.iter().any(|row| row.values.len() > ranking::DOTS_MAX) {
-        let _ = write!(caption, " About {} trials a scenario are drawn; <code>report --csv</code> has all.", ranking::DOTS_MAX);
+        let _ = write!(
+            caption,
+            " About {} trials a scenario are drawn; <code>report --csv</code> has all.",
+            ranking::DOTS_MAX
+        );
     }
     Some(figure(&picture, &caption))
 }
@@ -96,22 +101,37 @@ fn chosen(part: &Part) -> Vec<&Row> {
 
 fn latencies(i: usize, part: &Part, input: &Input) -> String {
     let of = |row: &Row| input.details.latencies.get(&row.label);
-    let mut operations: Vec<&String> = part.measured().filter_map(of).flat_map(|by_operation| by_operation.keys()).collect();
+    let mut operations: Vec<&String> =
+        part.measured().filter_map(of).flat_map(|by_operation| by_operation.keys()).collect();
     operations.sort();
     operations.dedup();
     let rows = chosen(part);
     let candidates = part.measured().filter(|row| !row.control).count();
-    let some = if candidates > rows.len() { format!(" Drawn are {} of {candidates} scenarios, the best and the baseline.", rows.len()) } else { String::new() };
+    let some = if candidates > rows.len() {
+        format!(" Drawn are {} of {candidates} scenarios, the best and the baseline.", rows.len())
+    } else {
+        String::new()
+    };
     let mut pictures = String::new();
     for (n, operation) in operations.iter().enumerate() {
-        let curve = |row: &&'_ Row| -> Option<(usize, String)> { of(row)?.get(*operation).map(|_| (row.index, row.label.clone())) };
+        let curve = |row: &&'_ Row| -> Option<(usize, String)> {
+            of(row)?.get(*operation).map(|_| (row.index, row.label.clone()))
+        };
         let labels: Vec<(usize, String)> = rows.iter().filter_map(curve).collect();
         let curves: Vec<latency::Curve> = labels
             .iter()
-            .map(|(index, label)| latency::Curve { index: *index, label, latency: &input.details.latencies[label][*operation] })
+            .map(|(index, label)| latency::Curve {
+                index: *index,
+                label,
+                latency: &input.details.latencies[label][*operation],
+            })
             .collect();
         if let Some(picture) = latency::draw(&format!("latency-{i}-{n}"), operation, &curves) {
-            let caption = format!("Latency of <b>{}</b>, all runs merged; towards the right the slowest.{some}{}", escape(&words(operation)), sample_note(input));
+            let caption = format!(
+                "Latency of <b>{}</b>, all runs merged; towards the right the slowest.{some}{}",
+                escape(&words(operation)),
+                sample_note(input)
+            );
             pictures.push_str(&figure(&picture, &caption));
         }
     }
@@ -124,19 +144,26 @@ fn sample_note(input: &Input) -> String {
     if details.runs_read >= details.runs_all {
         return String::new();
     }
-    format!(" From {} of {} runs, spread evenly; <code>report --csv</code> has all.", details.runs_read, details.runs_all)
+    format!(
+        " From {} of {} runs, spread evenly; <code>report --csv</code> has all.",
+        details.runs_read, details.runs_all
+    )
 }
 
 fn series(i: usize, part: &Part, input: &Input) -> String {
     let of = |row: &Row| input.details.series.get(&row.label);
     let rows: Vec<&Row> = part.measured().collect();
     let first_named = || rows.iter().filter_map(|row| of(row)).flat_map(|series| series.keys()).next().cloned();
-    let has_primary = rows.iter().filter_map(|row| of(row)).any(|series| series.contains_key(part.metric.name.as_ref()));
-    let Some(name) = (if has_primary { Some(part.metric.name.to_string()) } else { own_series(part, input).or_else(first_named) }) else {
+    let has_primary =
+        rows.iter().filter_map(|row| of(row)).any(|series| series.contains_key(part.metric.name.as_ref()));
+    let Some(name) =
+        (if has_primary { Some(part.metric.name.to_string()) } else { own_series(part, input).or_else(first_named) })
+    else {
         return String::new();
     };
     let lines_of = |row: &Row| of(row).and_then(|series| series.get(&name)).filter(|lines| !lines.is_empty());
-    let shown: Vec<&Row> = rows.iter().copied().filter(|row| lines_of(row).is_some()).take(throughput::PANELS_MAX).collect();
+    let shown: Vec<&Row> =
+        rows.iter().copied().filter(|row| lines_of(row).is_some()).take(throughput::PANELS_MAX).collect();
     let points = || shown.iter().filter_map(|row| lines_of(row)).flatten().flat_map(|line| &line.points);
     let high = points().map(|point| point.1).fold(0.0, f64::max);
     let seconds = points().map(|point| point.0).fold(1.0, f64::max);
@@ -153,7 +180,11 @@ fn series(i: usize, part: &Part, input: &Input) -> String {
         let _ = write!(panels, "<figure class=\"card\">{picture}</figure>");
     }
     let unit = if scale.unit.is_empty() { String::new() } else { format!(" ({})", scale.unit) };
-    let some = if rows.len() > shown.len() { format!(" Drawn are {} of {} scenarios.", shown.len(), rows.len()) } else { String::new() };
+    let some = if rows.len() > shown.len() {
+        format!(" Drawn are {} of {} scenarios.", shown.len(), rows.len())
+    } else {
+        String::new()
+    };
     format!(
         "{}<p class=\"note\">{}{} in each second, one line a run. Dips are flushes, journal commits and stalls.{some}{}</p><div class=\"panels\">{panels}</div>",
         heading("Second by second", part),
@@ -165,7 +196,8 @@ fn series(i: usize, part: &Part, input: &Input) -> String {
 
 /// A rate of the workload's own, where its primary metric has no series (a time has none).
 fn own_series(part: &Part, input: &Input) -> Option<String> {
-    let series = part.measured().filter_map(|row| input.details.series.get(&row.label)).flat_map(|series| series.keys());
+    let series =
+        part.measured().filter_map(|row| input.details.series.get(&row.label)).flat_map(|series| series.keys());
     series.filter(|name| name.ends_with("_per_second")).min().cloned()
 }
 
@@ -173,19 +205,30 @@ fn cpu(i: usize, part: &Part, input: &Input) -> String {
     let counting = Counting::of(&input.contents);
     let mut bars = Vec::new();
     for row in part.measured().take(BARS_MAX) {
-        let runs: Vec<_> = counting.runs.iter().filter(|(id, _)| counting.trials[id].scenario == row.label).flat_map(|(_, runs)| runs).collect();
+        let runs: Vec<_> = counting
+            .runs
+            .iter()
+            .filter(|(id, _)| counting.trials[id].scenario == row.label)
+            .flat_map(|(_, runs)| runs)
+            .collect();
         let mean = |name: &str| {
             let values: Vec<f64> = runs.iter().filter_map(|run| run.metrics.get(name).copied()).collect();
             (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
         };
         let found: Vec<Option<f64>> = CPU_KINDS.iter().map(|kind| mean(&format!("cpu_{kind}_share"))).collect();
         if found.iter().any(Option::is_some) {
-            bars.push(shares::Bar { label: row.label.clone(), shares: found.into_iter().map(Option::unwrap_or_default).collect() });
+            bars.push(shares::Bar {
+                label: row.label.clone(),
+                shares: found.into_iter().map(Option::unwrap_or_default).collect(),
+            });
         }
     }
     let title = format!("{}: where the CPU went", part.workload);
     let Some(picture) = shares::draw(&format!("cpu-{i}"), &title, &CPU_KINDS, &bars) else { return String::new() };
-    figure(&picture, "Where the CPU went, mean over all runs. Much idle and iowait: the device is the limit; little: the CPU is.")
+    figure(
+        &picture,
+        "Where the CPU went, mean over all runs. Much idle and iowait: the device is the limit; little: the CPU is.",
+    )
 }
 
 /// Each trial against the wall clock.
@@ -195,7 +238,8 @@ pub fn trust(input: &Input, view: &View) -> String {
     let begin = input.contents.trials.iter().map(|trial| trial.started).fold(f64::INFINITY, f64::min);
     let mut html = String::new();
     for (i, part) in view.parts.iter().enumerate() {
-        let rows: std::collections::HashMap<&str, &Row> = part.measured().map(|row| (row.label.as_str(), row)).collect();
+        let rows: std::collections::HashMap<&str, &Row> =
+            part.measured().map(|row| (row.label.as_str(), row)).collect();
         let dot = |trial: &&'_ ledger::model::Trial| {
             let row = rows.get(trial.scenario.as_str())?;
             let value = (*row.values.get(trial.round as usize)?)?;
@@ -204,12 +248,25 @@ pub fn trust(input: &Input, view: &View) -> String {
         let found: Vec<_> = counting.trials.values().filter_map(dot).collect();
         let dots: Vec<trust::Dot> = found
             .iter()
-            .map(|(index, label, round, seconds, deviation)| trust::Dot { index: *index, label, round: *round, seconds: *seconds, deviation: *deviation })
+            .map(|(index, label, round, seconds, deviation)| trust::Dot {
+                index: *index,
+                label,
+                round: *round,
+                seconds: *seconds,
+                deviation: *deviation,
+            })
             .collect();
         if let Some(picture) = trust::draw(&format!("trust-{i}"), &dots) {
-            let caption = format!("<b>{}</b>: each trial's distance from its scenario's mean; the line is each round's mean. A slope is drift; rounds cancel it out of comparisons.", escape(&part.workload));
+            let caption = format!(
+                "<b>{}</b>: each trial's distance from its scenario's mean; the line is each round's mean. A slope is drift; rounds cancel it out of comparisons.",
+                escape(&part.workload)
+            );
             html.push_str(&figure(&picture, &caption));
         }
     }
-    if html.is_empty() { html } else { format!("<section><h2>Can it be trusted?</h2><div class=\"grid\">{html}</div></section>") }
+    if html.is_empty() {
+        html
+    } else {
+        format!("<section><h2>Can it be trusted?</h2><div class=\"grid\">{html}</div></section>")
+    }
 }

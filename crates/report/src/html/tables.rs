@@ -3,8 +3,8 @@
 use crate::answer::{interval_words, verdict_words};
 use crate::chart::escape;
 use crate::input::{Counting, Input};
-use crate::number::{Scale, figure, percent, ratio_precise, words};
 use crate::judge::{Claim, Subject, short_factor};
+use crate::number::{Scale, figure, percent, ratio_precise, words};
 use crate::view::{Part, View};
 use observe::metric::Metric;
 use stats::Verdict;
@@ -108,7 +108,12 @@ pub fn claims(i: usize, part: &Part, view: &View) -> String {
             &[
                 word_cell(&format!("{a} vs {b}{about}")),
                 number_cell(&ratio_precise(claim.ratio), claim.ratio),
-                format!("<td title=\"{}\">{}–{}</td>", escape(&interval_words(claim, view.confidence)), ratio_precise(claim.low), ratio_precise(claim.high)),
+                format!(
+                    "<td title=\"{}\">{}–{}</td>",
+                    escape(&interval_words(claim, view.confidence)),
+                    ratio_precise(claim.low),
+                    ratio_precise(claim.high)
+                ),
                 verdict_cell(claim, part),
                 number_cell(&p_words(claim.p), claim.p),
                 number_cell(&claim.rounds.to_string(), claim.rounds as f64),
@@ -152,8 +157,13 @@ pub fn scenarios(i: usize, part: &Part, view: &View) -> String {
             || "<td>–</td>".to_string(),
             |c| number_cell(&format!("{}–{}", part.scale.number(c.low), part.scale.number(c.high)), c.high / c.low),
         );
-        let versus = claim.map_or_else(|| "<td>–</td>".into(), |claim| number_cell(&ratio_precise(claim.ratio), claim.ratio));
-        let regret = part.judgement.regrets.get(&row.label).map_or_else(|| "<td>–</td>".into(), |regret| number_cell(&percent(*regret), *regret));
+        let versus =
+            claim.map_or_else(|| "<td>–</td>".into(), |claim| number_cell(&ratio_precise(claim.ratio), claim.ratio));
+        let regret = part
+            .judgement
+            .regrets
+            .get(&row.label)
+            .map_or_else(|| "<td>–</td>".into(), |regret| number_cell(&percent(*regret), *regret));
         table.row(
             if row.baseline { "base" } else { "" },
             &[
@@ -184,12 +194,18 @@ pub fn metrics(i: usize, part: &Part, input: &Input) -> String {
     names.dedup();
     let (own, machine): (Vec<&String>, Vec<&String>) = names.into_iter().partition(|name| is_own(name));
     let mut html = String::new();
-    for (title, id, names) in [("Metrics of the workload", "own", own), ("What the machine did meanwhile", "machine", machine)] {
+    for (title, id, names) in
+        [("Metrics of the workload", "own", own), ("What the machine did meanwhile", "machine", machine)]
+    {
         if names.is_empty() {
             continue;
         }
         let table = metric_table(&format!("metrics-{id}-{i}"), part, &names, &means, input);
-        let _ = write!(html, "<details><summary>{title} ({})</summary><p class=\"note\">Geometric means over trials (arithmetic where a value is 0 or below).</p>{table}</details>", names.len());
+        let _ = write!(
+            html,
+            "<details><summary>{title} ({})</summary><p class=\"note\">Geometric means over trials (arithmetic where a value is 0 or below).</p>{table}</details>",
+            names.len()
+        );
     }
     html
 }
@@ -260,11 +276,7 @@ pub fn durability(input: &Input) -> String {
         let reasons = scenario.durability.reasons.join("; ");
         table.row(
             "",
-            &[
-                word_cell(&scenario.label),
-                wrapped_cell(scenario.durability.class.words()),
-                wrapped_cell(&reasons),
-            ],
+            &[word_cell(&scenario.label), wrapped_cell(scenario.durability.class.words()), wrapped_cell(&reasons)],
         );
     }
     format!(

@@ -24,7 +24,9 @@ fn rounds(level: f64, noise: f64, seed: usize) -> Vec<f64> {
 
 #[test]
 fn the_published_data_set() {
-    check(&fixture::filesystems_and_buffers(), expect![[r#"
+    check(
+        &fixture::filesystems_and_buffers(),
+        expect![[r#"
         Pick xfs · 2G: 3,886 transactions per second (95 % interval 3,790–3,984, 6 trials).
         It is shown to be the best of the scenarios measured (95 % confidence).
         xfs · 2G is 1.32× ext4 · 128M (95 % interval 1.31–1.33).
@@ -35,17 +37,21 @@ fn the_published_data_set() {
         What mattered, as share of the variation: cache size 63 % (best level over worst: +25.0 %), filesystem 35 % (best level over worst: +20.8 %), filesystem × cache size 1 %; noise under 1 %.
         Noise floor: the same scenario measured twice under two names differed by 0.1 % (95 % interval −0.7 to +1.0 %).
         Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_clear_winner() {
-    check(&study(vec![Row::new("ext3", &rounds(1000.0, 0.01, 0)), Row::new("xfs", &rounds(1420.0, 0.01, 1))]), expect![[r#"
+    check(
+        &study(vec![Row::new("ext3", &rounds(1000.0, 0.01, 0)), Row::new("xfs", &rounds(1420.0, 0.01, 1))]),
+        expect![[r#"
         Pick xfs: 1,420 transactions per second (95 % interval 1,409–1,431, 8 trials).
         It is shown to be the best of the scenarios measured (95 % confidence).
         xfs is 1.42× ext3 (95 % interval 1.40–1.44).
         Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -55,7 +61,9 @@ fn equivalents_and_a_loser() {
         Row::new("xfs", &rounds(1004.0, 0.008, 3)),
         Row::new("btrfs", &rounds(700.0, 0.008, 5)),
     ];
-    check(&study(rows), expect![[r#"
+    check(
+        &study(rows),
+        expect![[r#"
         Pick xfs: 1,004 transactions per second (95 % interval 998–1,010, 8 trials).
         It is at most 0.4 % behind the best of the scenarios measured (95 % confidence).
         xfs and ext4 can't be told apart within 3 %: no difference found, and the data rule out more than ±1.2 %.
@@ -63,30 +71,37 @@ fn equivalents_and_a_loser() {
         btrfs is 0.70× ext4 (95 % interval 0.69–0.71).
         Not ruled out as the best: ext4.
         Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn inconclusive() {
     let rows = vec![Row::new("ext4", &rounds(1000.0, 0.08, 0)), Row::new("xfs", &rounds(1030.0, 0.08, 3))];
-    check(&study(rows), expect![[r#"
+    check(
+        &study(rows),
+        expect![[r#"
         Pick xfs: 1,028 transactions per second (95 % interval 967–1,092, 8 trials).
         It is at most 3.5 % behind the best of the scenarios measured (95 % confidence).
         xfs against ext4 is inconclusive (95 % interval −4.9 to +11.6 %): differences below 11.7 % could not be seen.
         Not ruled out as the best: ext4.
         Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn real_but_negligible() {
     let rows = vec![Row::new("ext4", &rounds(1000.0, 0.002, 0)), Row::new("xfs", &rounds(1012.0, 0.002, 3))];
-    check(&study(rows), expect![[r#"
+    check(
+        &study(rows),
+        expect![[r#"
         Pick xfs: 1,012 transactions per second (95 % interval 1,010–1,014, 8 trials).
         It is shown to be the best of the scenarios measured (95 % confidence).
         xfs is 1.2 % faster than ext4 (95 % interval +1.0 to +1.4 %): real, but smaller than the 3 % that matters.
         Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -95,21 +110,26 @@ fn holes() {
     xfs.values[2] = None;
     let mut btrfs = Row::new("btrfs", &[0.0; 8]);
     btrfs.values = vec![None; 8];
-    check(&study(vec![Row::new("ext4", &rounds(1000.0, 0.01, 0)), xfs, btrfs]), expect![[r#"
+    check(
+        &study(vec![Row::new("ext4", &rounds(1000.0, 0.01, 0)), xfs, btrfs]),
+        expect![[r#"
         Pick xfs: 1,421 transactions per second (95 % interval 1,409–1,434, 7 trials).
         It is shown to be the best of the scenarios measured (95 % confidence).
         xfs is 1.42× ext4 (95 % interval 1.40–1.44).
         Hole: 1 of 8 trials of xfs failed (load: No space left on device); it is compared by the rounds it finished.
         Hole: 8 of 8 trials of btrfs failed (load: No space left on device); it is not part of the answer.
         Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn unequal_promises_in_a_power_cut() {
     let fast = Row { class: Class::MayCorrupt, ..Row::new("ext4 nobarrier", &rounds(1900.0, 0.01, 1)) };
     let memory = Row { class: Class::LosesAll, ..Row::new("tmpfs", &rounds(9000.0, 0.01, 2)) };
-    check(&study(vec![Row::new("ext4", &rounds(1000.0, 0.01, 0)), fast, memory]), expect![[r#"
+    check(
+        &study(vec![Row::new("ext4", &rounds(1000.0, 0.01, 0)), fast, memory]),
+        expect![[r#"
         Pick ext4: 1,000 transactions per second (95 % interval 992–1,008, 8 trials).
         tmpfs measured 9.00× that, but is no choice: after a power cut, everything is lost.
         ext4 nobarrier is 1.90× ext4 (95 % interval 1.88–1.92).
@@ -118,7 +138,8 @@ fn unequal_promises_in_a_power_cut() {
         ext4 nobarrier: after a power cut, the data may be corrupt; its speed is not comparable with scenarios that are safe.
         tmpfs: after a power cut, everything is lost; its speed is not comparable with scenarios that are safe.
         Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -129,59 +150,75 @@ fn a_metric_of_which_less_is_better() {
         Row::new("xfs", &rounds(7.1, 0.01, 1)),
         Row::new("btrfs", &rounds(10.9, 0.01, 4)),
     ];
-    check(&Table { workload: "tree", metric, rows }, expect![[r#"
+    check(
+        &Table { workload: "tree", metric, rows },
+        expect![[r#"
         Pick xfs: elapsed 7.10 s (95 % interval 7.05–7.15, 8 trials).
         It is shown to be the best of the scenarios measured (95 % confidence).
         xfs takes 0.71× the time of ext4 (95 % interval 0.70–0.72).
         xfs takes 0.65× the time of btrfs (95 % interval 0.64–0.66).
         btrfs takes 9.0 % more time than ext4 (95 % interval +7.8 to +10.2 %).
         Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn one_scenario() {
-    check(&study(vec![Row::new("ext4", &rounds(1000.0, 0.01, 0))]), expect![[r#"
+    check(
+        &study(vec![Row::new("ext4", &rounds(1000.0, 0.01, 0))]),
+        expect![[r#"
         ext4: 1,000 transactions per second (95 % interval 992–1,008, 8 trials). With one scenario there is nothing to compare.
         Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn nothing_finished() {
     let mut rows = vec![Row::new("ext4", &[0.0; 2]), Row::new("xfs", &[0.0; 2])];
     rows.iter_mut().for_each(|row| row.values = vec![None; 2]);
-    check(&study(rows), expect![[r#"
+    check(
+        &study(rows),
+        expect![[r#"
         No trial finished and 4 failed: there is no answer.
         Hole: 2 of 2 trials of ext4 failed (load: No space left on device); it is not part of the answer.
         Hole: 2 of 2 trials of xfs failed (load: No space left on device); it is not part of the answer.
         Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn nothing_started() {
-    check(&study(vec![Row::new("ext4", &[]), Row::new("xfs", &[])]), expect![[r#"
+    check(
+        &study(vec![Row::new("ext4", &[]), Row::new("xfs", &[])]),
+        expect![[r#"
         No trial has finished yet: there is no answer.
         Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn three_rounds_show_a_direction_only() {
     let rows = vec![Row::new("ext4", &[1000.0, 1010.0, 990.0]), Row::new("xfs", &[1400.0, 1420.0, 1390.0])];
-    check(&study(rows), expect![[r#"
+    check(
+        &study(rows),
+        expect![[r#"
         xfs was ahead: 1,403 transactions per second (95 % interval 1,366–1,442, 3 trials).
         3 rounds show a direction only: no difference is claimed. Run at least 4 rounds, better 6.
         Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_noisy_machine_is_told_apart_from_a_finding() {
     let control = Row { control: true, ..Row::new("ext4", &rounds(1060.0, 0.01, 2)) };
     let control = Row { label: "ext4 (control)".into(), ..control };
-    let table = study(vec![Row::new("ext4", &rounds(1000.0, 0.01, 0)), Row::new("xfs", &rounds(1050.0, 0.01, 1)), control]);
+    let table =
+        study(vec![Row::new("ext4", &rounds(1000.0, 0.01, 0)), Row::new("xfs", &rounds(1050.0, 0.01, 1)), control]);
     let shown = report::terminal(&fixture::input(&table), 100, false);
     expect![[r#"
         Pick xfs: 1,050 transactions per second (95 % interval 1,042–1,058, 8 trials).
@@ -201,5 +238,6 @@ fn a_noisy_machine_is_told_apart_from_a_finding() {
         1  ext4 (control)      1,060    1,052–1,068                                  keeps all               8
         2  xfs                 1,050    1,042–1,058  1.050 [1.036, 1.064]  faster    keeps all               8
         3  ext4                1,000      992–1,008                     1  baseline  keeps all               8
-    "#]].assert_eq(&shown);
+    "#]]
+    .assert_eq(&shown);
 }

@@ -57,7 +57,8 @@ pub fn filesystems_and_buffers() -> Table {
         ..Row::new(filesystem, values)
     };
     let mut rows: Vec<Row> = values.iter().map(row).collect();
-    let control: Vec<f64> = [1.004, 0.991, 1.009, 0.996, 1.011, 0.998].iter().zip(&values[0].2).map(|(f, v)| f * v).collect();
+    let control: Vec<f64> =
+        [1.004, 0.991, 1.009, 0.996, 1.011, 0.998].iter().zip(&values[0].2).map(|(f, v)| f * v).collect();
     let mut control = Row { levels: rows[0].levels.clone(), control: true, ..Row::new("x", &control) };
     control.label = "ext4 · 128M (control)".into();
     rows.push(control);

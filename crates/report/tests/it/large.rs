@@ -19,7 +19,8 @@ struct Size {
 /// `LEDGER_SHAPE=20,50,100` measures another size: scenarios, rounds, runs a trial.
 fn size() -> Size {
     let shape = std::env::var("LEDGER_SHAPE").unwrap_or("8,40,5".into());
-    let numbers: Vec<usize> = shape.split(',').map(|number| number.parse().expect("LEDGER_SHAPE is three numbers")).collect();
+    let numbers: Vec<usize> =
+        shape.split(',').map(|number| number.parse().expect("LEDGER_SHAPE is three numbers")).collect();
     Size { scenarios: numbers[0], rounds: numbers[1], runs: numbers[2] }
 }
 
@@ -35,18 +36,25 @@ fn write(path: &Path, size: &Size) {
     for round in 0..size.rounds {
         for (i, scenario) in empty.scenarios.iter().enumerate() {
             let now = 1e9 + (round * size.scenarios + i) as f64;
-            let trial = writer.begin_trial(&scenario.label, round as u32, i as u32, 7, now).expect("the test's own file or program");
+            let trial = writer
+                .begin_trial(&scenario.label, round as u32, i as u32, 7, now)
+                .expect("the test's own file or program");
             let commands = vec![format!("mkfs.x {i}")];
-            writer.provisioned(trial, &Provisioned { commands, ..Provisioned::default() }).expect("the test's own file or program");
+            writer
+                .provisioned(trial, &Provisioned { commands, ..Provisioned::default() })
+                .expect("the test's own file or program");
             for run in 0..size.runs {
                 let noise = ((round * 37 + i * 101 + run * 13) % 97) as f64 / 97.0;
                 let value = (1000.0 + 20.0 * i as f64) * (1.0 + 0.02 * noise);
-                let mut metrics: Vec<_> =
-                    names.iter().map(|name| Metric::named(name.clone(), "B".into(), Direction::Neither).at(value * 3.0)).collect();
+                let mut metrics: Vec<_> = names
+                    .iter()
+                    .map(|name| Metric::named(name.clone(), "B".into(), Direction::Neither).at(value * 3.0))
+                    .collect();
                 metrics.push(fixture::transactions().at(value));
                 let series = [("transactions_per_second".to_string(), vec![value; 30])].into();
                 let latencies = [("transaction".to_string(), latency.clone())].into();
-                let record = Run { run: run as u32, warm_up: false, started: now, seconds: 30.0, metrics, latencies, series };
+                let record =
+                    Run { run: run as u32, warm_up: false, started: now, seconds: 30.0, metrics, latencies, series };
                 writer.run(trial, &record).expect("the test's own file or program");
             }
             writer.finish_trial(trial, TrialState::Finished, None, now + 0.5).expect("the test's own file or program");
@@ -70,7 +78,10 @@ fn a_large_ledger_becomes_a_small_page() {
     println!("answered in {:?}: {}", begun.elapsed(), answer[0]);
     let html = report::html(&input);
     println!("page of {} bytes after {:?}", html.len(), begun.elapsed());
-    println!("{}", std::fs::read_to_string("/proc/self/status").unwrap().lines().find(|line| line.starts_with("VmHWM")).unwrap());
+    println!(
+        "{}",
+        std::fs::read_to_string("/proc/self/status").unwrap().lines().find(|line| line.starts_with("VmHWM")).unwrap()
+    );
     assert!(html.len() < 4 << 20, "{} bytes", html.len());
     let terminal = report::terminal(&input, 100, false);
     assert!(terminal.contains(&format!("Pick filesystem {}", size.scenarios - 1)), "{terminal}");

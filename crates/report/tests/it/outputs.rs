@@ -8,7 +8,12 @@ fn the_json_holds_the_numbers_of_the_published_data_set() {
     assert_eq!(json["schema_version"], 1);
     let oltp = &json["workloads"][0];
     assert_eq!(oltp["pick"], "xfs · 2G");
-    let claim = oltp["claims"].as_array().unwrap().iter().find(|claim| claim["of"] == "xfs" && claim["against"] == "ext4").unwrap();
+    let claim = oltp["claims"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|claim| claim["of"] == "xfs" && claim["against"] == "ext4")
+        .unwrap();
     // The main effect of the filesystem, from SciPy.
     for (field, known) in [("ratio", 1.031_887_805), ("low", 1.018_340_041), ("high", 1.045_615_806)] {
         assert!((claim[field].as_f64().unwrap() / known - 1.0).abs() < 1e-9, "{field}: {claim}");
@@ -24,7 +29,10 @@ fn the_json_holds_the_numbers_of_the_published_data_set() {
 fn commands_of_a_scenario_are_a_script() {
     let input = fixture::input(&fixture::filesystems_and_buffers());
     let script = report::reproduce(&input, "xfs · 2G").unwrap();
-    assert!(script.lines().all(|line| line.starts_with('#') || line.starts_with("mkfs.xfs ") || line.starts_with("mount ")), "{script}");
+    assert!(
+        script.lines().all(|line| line.starts_with('#') || line.starts_with("mkfs.xfs ") || line.starts_with("mount ")),
+        "{script}"
+    );
     let error = report::reproduce(&input, "zfs").unwrap_err().to_string();
     assert!(error.starts_with("there is no scenario `zfs`; scenarios are: ext4 · 128M, "), "{error}");
 }
@@ -40,7 +48,9 @@ fn two_results_are_compared_scenario_by_scenario() {
     b.contents.sessions[0].machine.insert("kernel".into(), "6.13.0".into());
     b.contents.study.hash = "0".into();
     let text = report::compare(&a, &b);
-    for expected in ["kernel: 6.12.9 → 6.13.0", "The studies differ", "1.200 [1.", "better", "Only in A: xfs", "Only in B: btrfs"] {
+    for expected in
+        ["kernel: 6.12.9 → 6.13.0", "The studies differ", "1.200 [1.", "better", "Only in A: xfs", "Only in B: btrfs"]
+    {
         assert!(text.contains(expected), "{expected} in {text}");
     }
     assert!(report::compare_html(&a, &b).contains("Only in B: btrfs"));
@@ -57,7 +67,8 @@ fn a_hole_is_seen_by_the_exit_status() {
 #[test]
 fn the_live_estimate_needs_two_trials_for_an_interval() {
     let labels = ["ext4".to_string(), "xfs".to_string(), "btrfs".to_string()];
-    let estimates = report::live_estimate(&labels, &[vec![Some(100.0), Some(50.0), None], vec![Some(110.0), None, None]], 0.95);
+    let estimates =
+        report::live_estimate(&labels, &[vec![Some(100.0), Some(50.0), None], vec![Some(110.0), None, None]], 0.95);
     assert_eq!(estimates.len(), 2);
     assert!(estimates[0].low < estimates[0].mean && estimates[0].mean < estimates[0].high);
     assert_eq!((estimates[1].low, estimates[1].high), (estimates[1].mean, estimates[1].mean));

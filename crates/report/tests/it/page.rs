@@ -14,7 +14,9 @@ struct Opened {
 fn browser() -> Option<PathBuf> {
     let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name))).find(|program| program.is_file())
+    std::env::split_paths(&path)
+        .flat_map(|folder| names.map(|name| folder.join(name)))
+        .find(|program| program.is_file())
 }
 
 /// Opens a file; `None`, aloud, without a browser. In CI a missing browser is a failure.
@@ -53,7 +55,10 @@ fn the_page_opens_without_errors_and_all_charts_are_there() {
     assert_eq!(opened.console, "");
     assert!(opened.dom.contains("data-ready=\"1\""), "the script did not reach its end");
     for id in ["ranking-0", "forest-0", "latency-0-0", "series-0-0", "series-0-6", "cpu-0", "trust-0", "importance-0"] {
-        assert!(opened.dom.contains(&format!("<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"{id}\"")), "no chart {id}");
+        assert!(
+            opened.dom.contains(&format!("<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"{id}\"")),
+            "no chart {id}"
+        );
     }
 }
 
@@ -102,7 +107,10 @@ fn the_script_is_small() {
 
 #[test]
 fn a_page_without_trials_opens_too() {
-    let table = fixture::Table { rows: vec![Row::new("ext4", &[]), Row::new("xfs", &[])], ..fixture::filesystems_and_buffers() };
+    let table = fixture::Table {
+        rows: vec![Row::new("ext4", &[]), Row::new("xfs", &[])],
+        ..fixture::filesystems_and_buffers()
+    };
     let Some(opened) = open(&write("empty.html", &report::html(&fixture::input(&table)))) else { return };
     assert_eq!(opened.console, "");
     assert!(opened.dom.contains("data-ready=\"1\""));

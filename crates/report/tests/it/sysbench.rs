@@ -32,7 +32,8 @@ approx. 95 percentile: 0.1432s
 
 /// Four transactions of sixteen threads, one of which met a deadlock in its third write.
 fn made() -> Contents {
-    let table = Table { workload: "oltp", metric: transactions(), rows: vec![Row::new("ext4", &[400.0, 100.0, 200.0])] };
+    let table =
+        Table { workload: "oltp", metric: transactions(), rows: vec![Row::new("ext4", &[400.0, 100.0, 200.0])] };
     let mut contents = contents(&table);
     contents.scenarios[0].settings = json!({ "workload": { "threads": 2 } });
     for run in &mut contents.runs {

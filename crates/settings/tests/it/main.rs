@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use settings::quantity::{byte_units, format_bytes, format_percent, format_seconds, parse_bytes, parse_percent, parse_seconds, second_units};
+use settings::quantity::{
+    byte_units, format_bytes, format_percent, format_seconds, parse_bytes, parse_percent, parse_seconds, second_units,
+};
 use settings::{Kind, Setting, check_all, nearest_name};
 
 const SETTINGS: &[Setting] = &[
@@ -15,8 +17,16 @@ const SETTINGS: &[Setting] = &[
 /// One setting of each kind: (setting, values it takes, values it refuses).
 fn every_kind() -> Vec<(Kind, Value, Value)> {
     vec![
-        (Kind::Bytes { min: 1024, max: 4096 }, json!(["1KiB", "4 KiB", "0.004MB"]), json!(["1023B", "5KiB", "1024", 1024, "0.3B", ""])),
-        (Kind::Seconds { min: 0.5, max: 60.0 }, json!(["500ms", "1min", "0.5s"]), json!(["1us", "2min", "1", 1, "1 month"])),
+        (
+            Kind::Bytes { min: 1024, max: 4096 },
+            json!(["1KiB", "4 KiB", "0.004MB"]),
+            json!(["1023B", "5KiB", "1024", 1024, "0.3B", ""]),
+        ),
+        (
+            Kind::Seconds { min: 0.5, max: 60.0 },
+            json!(["500ms", "1min", "0.5s"]),
+            json!(["1us", "2min", "1", 1, "1 month"]),
+        ),
         (Kind::Percent { min: 0.0, max: 0.95 }, json!(["0%", "95%", "2.5 %"]), json!(["96%", "0.5", 0.5, "-1%"])),
         (Kind::Integer { min: -1, max: 3 }, json!([-1, 0, 3]), json!([-2, 4, 1.0, "1", true])),
         (Kind::Number { min: 0.0, max: 1.0 }, json!([0, 0.5, 1]), json!([-0.1, 1.1, "0.5"])),
@@ -35,7 +45,10 @@ fn quantities_have_units() {
     assert_eq!(parse_bytes("1.5 KiB"), Some(1536));
     assert_eq!(parse_bytes("1_000 kB"), Some(1_000_000));
     assert_eq!([parse_bytes("4"), parse_bytes("4 gib"), parse_bytes("-4GiB"), parse_bytes("0.3B")], [None; 4]);
-    assert_eq!([parse_seconds("2min"), parse_seconds("250ms"), parse_seconds("1h")], [Some(120.0), Some(0.25), Some(3600.0)]);
+    assert_eq!(
+        [parse_seconds("2min"), parse_seconds("250ms"), parse_seconds("1h")],
+        [Some(120.0), Some(0.25), Some(3600.0)]
+    );
     assert_eq!([parse_seconds("5"), parse_seconds("5 years"), parse_seconds("s")], [None; 3]);
     assert_eq!([parse_percent("2.5%"), parse_percent("2")], [Some(0.025), None]);
 }

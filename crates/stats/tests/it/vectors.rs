@@ -7,7 +7,11 @@ use std::collections::BTreeMap;
 
 fn vector(id: &str) -> Value {
     let all: Value = serde_json::from_str(include_str!("vectors.json")).expect("vectors.json is JSON");
-    let found = all["vectors"].as_array().expect("a list").iter().find(|v| v["id"].as_str().is_some_and(|name| name.starts_with(id)));
+    let found = all["vectors"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|v| v["id"].as_str().is_some_and(|name| name.starts_with(id)));
     found.unwrap_or_else(|| panic!("no vector {id}")).clone()
 }
 
@@ -28,8 +32,12 @@ fn near(found: f64, expected: &Value) {
 
 fn d0() -> Observations {
     let vector = vector("D0.");
-    let labels: Vec<String> =
-        vector["in"]["cells"].as_array().expect("cells").iter().map(|l| l.as_str().expect("text").to_string()).collect();
+    let labels: Vec<String> = vector["in"]["cells"]
+        .as_array()
+        .expect("cells")
+        .iter()
+        .map(|l| l.as_str().expect("text").to_string())
+        .collect();
     let rows: Vec<Vec<f64>> = vector["in"]["tps"].as_array().expect("rows").iter().map(numbers).collect();
     let cells = labels.iter().enumerate().map(|(index, label)| {
         let (filesystem, buffers) = label.split_once('/').expect("fs/buffers");
@@ -117,7 +125,9 @@ fn n2_median_interval() {
 fn n4_welch() {
     let n4 = vector("N4.");
     let found = stats::welch(&numbers(&n4["in"]["a"]), &numbers(&n4["in"]["b"]), 0.95).expect("two samples");
-    for (value, name) in [(found.t, "t"), (found.degrees_of_freedom, "df"), (found.p, "p"), (found.low, "lo"), (found.high, "hi")] {
+    for (value, name) in
+        [(found.t, "t"), (found.degrees_of_freedom, "df"), (found.p, "p"), (found.low, "lo"), (found.high, "hi")]
+    {
         near(value, &n4["out"][name]);
     }
 }

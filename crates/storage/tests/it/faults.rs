@@ -45,7 +45,9 @@ fn a_break_after_any_step_leaves_nothing() {
 #[test]
 fn a_failing_mkfs_says_what_it_said() {
     alone(|world| {
-        let error = world.provision(&StorageSettings { mkfs: words(&["-b", "17"]), ..settings("ext4") }).expect_err("no such block size");
+        let error = world
+            .provision(&StorageSettings { mkfs: words(&["-b", "17"]), ..settings("ext4") })
+            .expect_err("no such block size");
         assert!(error.to_string().contains("mkfs.ext4 -q -F"), "{error}");
         assert!(error.log().is_some_and(|log| log.contains("invalid block size - 17")), "{:?}", error.log());
         world.assert_nothing_attached();
@@ -55,7 +57,9 @@ fn a_failing_mkfs_says_what_it_said() {
 #[test]
 fn a_refused_mount_says_what_the_kernel_said() {
     alone(|world| {
-        let error = world.provision(&StorageSettings { mount: words(&["nobarrier"]), ..settings("xfs") }).expect_err("xfs has barriers");
+        let error = world
+            .provision(&StorageSettings { mount: words(&["nobarrier"]), ..settings("xfs") })
+            .expect_err("xfs has barriers");
         assert!(error.to_string().starts_with("cannot mount /dev/loop"), "{error}");
         if std::fs::File::open("/dev/kmsg").is_ok() {
             assert!(error.log().is_some_and(|log| log.contains("nobarrier")), "{:?}", error.log());
@@ -69,7 +73,11 @@ fn a_refused_mount_says_what_the_kernel_said() {
 fn too_small_a_device_is_mkfs_own_word() {
     alone(|world| {
         let error = world.provision(&StorageSettings { size: 20 * MIB, ..settings("btrfs") }).expect_err("too small");
-        assert!(error.log().is_some_and(|log| log.contains("too small") || log.contains("minimum")), "{:?}", error.log());
+        assert!(
+            error.log().is_some_and(|log| log.contains("too small") || log.contains("minimum")),
+            "{:?}",
+            error.log()
+        );
         world.assert_nothing_attached();
     });
 }

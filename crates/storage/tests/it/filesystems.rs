@@ -44,13 +44,21 @@ fn every_preset_takes_effect() {
             for preset in storage::filesystem(name).expect("a row").presets() {
                 let check = preset.external_log_bytes > 0;
                 let asked = StorageSettings { preset: Some(preset.name.into()), check, ..settings(name) };
-                let mounted = world.provision(&asked).unwrap_or_else(|error| panic!("{name} {}: {error}: {:?}", preset.name, error.log()));
+                let mounted = world
+                    .provision(&asked)
+                    .unwrap_or_else(|error| panic!("{name} {}: {error}: {:?}", preset.name, error.log()));
                 assert_eq!(mounted.ineffective, Vec::<String>::new(), "{name} {}", preset.name);
                 if preset.external_log_bytes > 0 {
                     let facts = &mounted.facts;
-                    assert!(facts.get("log place").is_some_and(|place| place == "external") || facts.contains_key("journal_device"), "{facts:?}");
+                    assert!(
+                        facts.get("log place").is_some_and(|place| place == "external")
+                            || facts.contains_key("journal_device"),
+                        "{facts:?}"
+                    );
                 }
-                mounted.tear_down().unwrap_or_else(|error| panic!("{name} {}: {error}: {:?}", preset.name, error.log()));
+                mounted
+                    .tear_down()
+                    .unwrap_or_else(|error| panic!("{name} {}: {error}: {:?}", preset.name, error.log()));
             }
         }
     });
@@ -60,7 +68,8 @@ fn every_preset_takes_effect() {
 fn what_the_presets_say_is_what_the_kernel_shows() {
     alone(|world| {
         let check = |name: &str, preset: &str, fact: &str, shown: &str| {
-            let mounted = world.provision(&StorageSettings { preset: Some(preset.into()), ..settings(name) }).expect("made");
+            let mounted =
+                world.provision(&StorageSettings { preset: Some(preset.into()), ..settings(name) }).expect("made");
             let found = &mounted.facts[fact];
             assert!(found.split([',', ' ']).any(|word| word == shown), "{name} {preset}: {found}");
             mounted.tear_down().expect("taken away");
@@ -100,7 +109,11 @@ fn discards_are_passed_down_only_on_request() {
         for name in ["ext4", "btrfs"] {
             let asked = StorageSettings { size, ..settings(name) };
             let mounted = world.provision(&asked).expect("made");
-            assert!(!mounted.facts["filesystem_options"].split(',').any(|option| option.starts_with("discard")), "{:?}", mounted.facts);
+            assert!(
+                !mounted.facts["filesystem_options"].split(',').any(|option| option.starts_with("discard")),
+                "{:?}",
+                mounted.facts
+            );
             mounted.tear_down().expect("taken away");
             // The image is as whole as before.
             storage::prepare_images(&asked, &images()).expect("whole");
@@ -110,7 +123,11 @@ fn discards_are_passed_down_only_on_request() {
         // Twice, because the first leaves holes that the second may not stumble over.
         for _ in 0..2 {
             let mounted = storage::provision(&asked, &own, &world.mount_point(), 7, &mut |_, _| {}).expect("made");
-            assert!(mounted.facts["filesystem_options"].split(',').any(|option| option == "discard"), "{:?}", mounted.facts);
+            assert!(
+                mounted.facts["filesystem_options"].split(',').any(|option| option == "discard"),
+                "{:?}",
+                mounted.facts
+            );
             let image = own.join(storage::images(&asked).into_keys().next().expect("one"));
             let allocated = std::os::unix::fs::MetadataExt::blocks(&image.metadata().expect("there")) * 512;
             assert!(allocated < size / 2, "mkfs discarded: {allocated}");
@@ -122,11 +139,18 @@ fn discards_are_passed_down_only_on_request() {
 #[test]
 fn what_mkfs_zeroes_is_written() {
     alone(|world| {
-        for (name, preset) in [("ext2", "default"), ("ext4", "external-log"), ("ext4", "default"), ("xfs", "external-log"), ("xfs", "default")] {
+        for (name, preset) in [
+            ("ext2", "default"),
+            ("ext4", "external-log"),
+            ("ext4", "default"),
+            ("xfs", "external-log"),
+            ("xfs", "default"),
+        ] {
             let asked = StorageSettings { preset: Some(preset.into()), check: true, ..settings(name) };
             let mounted = world.provision(&asked).expect("made");
             for image in storage::images(&asked).into_keys().map(|image| images().join(image)) {
-                let output = std::process::Command::new("filefrag").arg("-v").arg(&image).output().expect("e2fsprogs has it");
+                let output =
+                    std::process::Command::new("filefrag").arg("-v").arg(&image).output().expect("e2fsprogs has it");
                 let extents = String::from_utf8_lossy(&output.stdout).into_owned();
                 assert!(extents.contains("1 extent found") || extents.contains("extents found"), "{extents}");
                 assert!(!extents.contains("unwritten"), "{name} {preset}: {extents}");
@@ -178,7 +202,12 @@ fn filled_and_aged_alike_by_the_same_seed() {
 #[test]
 fn memory() {
     alone(|world| {
-        let asked = StorageSettings { device: Device::Tmpfs, size: 64 * MIB, mount: words(&["noatime", "huge=never"]), ..StorageSettings::default() };
+        let asked = StorageSettings {
+            device: Device::Tmpfs,
+            size: 64 * MIB,
+            mount: words(&["noatime", "huge=never"]),
+            ..StorageSettings::default()
+        };
         let mounted = world.provision(&asked).expect("mounted");
         assert_eq!(mounted.ineffective, Vec::<String>::new());
         assert_eq!(mounted.durability.class, Class::LosesAll);
@@ -197,7 +226,8 @@ fn a_directory_gets_a_folder_of_its_own_and_is_left_as_it_was() {
     // What a killed trial left goes, what a living one has stays.
     std::fs::create_dir(folder.path().join("surefoot-trial-1-1")).expect("made");
     let asked = StorageSettings { device: Device::Dir, path: Some(folder.path().into()), ..StorageSettings::default() };
-    let provision = || storage::provision(&asked, Path::new("/nowhere"), Path::new("/nowhere"), 7, &mut |_, _| {}).expect("made");
+    let provision =
+        || storage::provision(&asked, Path::new("/nowhere"), Path::new("/nowhere"), 7, &mut |_, _| {}).expect("made");
     let (one, two) = (provision(), provision());
     assert_ne!(one.data_folder, two.data_folder);
     assert_eq!(folder.path().read_dir().expect("a folder").count(), 3);

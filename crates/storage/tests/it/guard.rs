@@ -49,7 +49,13 @@ impl Disk {
 
     fn provision(&self, world: &World, wipe: bool) -> Result<Mounted, Error> {
         let wipe = wipe.then(|| self.name().to_string());
-        storage::provision(&StorageSettings { wipe, ..self.settings() }, &images(), &world.mount_point(), 7, &mut |_, _| {})
+        storage::provision(
+            &StorageSettings { wipe, ..self.settings() },
+            &images(),
+            &world.mount_point(),
+            7,
+            &mut |_, _| {},
+        )
     }
 
     /// Refused, and not a byte changed. Gives the reason.
@@ -120,7 +126,9 @@ fn lvm() {
 #[test]
 fn raid_old_and_new() {
     const MAGIC: &[u8] = &[0xfc, 0x4e, 0x2b, 0xa9];
-    for (offset, name) in [(4096, "mdraid 1.2"), (0, "mdraid 1.1"), (BYTES - 8192, "mdraid 1.0"), (BYTES - 0x1_0000, "mdraid 0.90")] {
+    for (offset, name) in
+        [(4096, "mdraid 1.2"), (0, "mdraid 1.1"), (BYTES - 8192, "mdraid 1.0"), (BYTES - 0x1_0000, "mdraid 0.90")]
+    {
         check(|disk| disk.write(offset, MAGIC), name);
     }
 }
@@ -150,7 +158,8 @@ fn another_name_in_wipe_does_not_help() {
         said("mkfs.ext4", &["-q", disk.name()]);
         for wipe in ["/dev/loop", "loop0", "", "/dev/"] {
             let asked = StorageSettings { wipe: Some(wipe.into()), ..disk.settings() };
-            let error = storage::provision(&asked, &images(), &world.mount_point(), 7, &mut |_, _| {}).expect_err("refused");
+            let error =
+                storage::provision(&asked, &images(), &world.mount_point(), 7, &mut |_, _| {}).expect_err("refused");
             assert!(error.is_refusal(), "{error}");
         }
     });
@@ -163,7 +172,8 @@ fn nothing_overrides_mounted() {
         said("mkfs.ext4", &["-q", disk.name()]);
         let point = world.folder().join("theirs");
         std::fs::create_dir(&point).expect("made");
-        nix::mount::mount(Some(&disk.path), &point, Some("ext4"), nix::mount::MsFlags::MS_RDONLY, None::<&str>).expect("mounted");
+        nix::mount::mount(Some(&disk.path), &point, Some("ext4"), nix::mount::MsFlags::MS_RDONLY, None::<&str>)
+            .expect("mounted");
         let reason = disk.refuses(world, true);
         assert!(reason.contains(&format!("is mounted at {}", point.display())), "{reason}");
         // A mount in another namespace is not in our mountinfo, and the kernel still says so.
@@ -173,7 +183,8 @@ fn nothing_overrides_mounted() {
                 crate::world::enter_namespace();
                 nix::mount::umount(&point).expect("only here");
                 let asked = StorageSettings { wipe: Some(elsewhere.into()), ..disk.settings() };
-                let error = storage::provision(&asked, &images(), &path.join("mount"), 7, &mut |_, _| {}).expect_err("refused");
+                let error =
+                    storage::provision(&asked, &images(), &path.join("mount"), 7, &mut |_, _| {}).expect_err("refused");
                 let reason = std::error::Error::source(&error).expect("a reason").to_string();
                 assert!(error.is_refusal() && reason.contains("is in use"), "{reason}");
             });
@@ -211,7 +222,11 @@ fn a_word_for_mkfs_can_not_name_another_device() {
     alone(|world| {
         let disk = Disk::new(world);
         let other = Path::new(disk.name());
-        let asked = StorageSettings { mkfs: vec![other.display().to_string()], filesystem: "btrfs".into(), ..crate::world::settings("btrfs") };
+        let asked = StorageSettings {
+            mkfs: vec![other.display().to_string()],
+            filesystem: "btrfs".into(),
+            ..crate::world::settings("btrfs")
+        };
         let error = world.provision(&asked).expect_err("refused");
         assert!(error.is_refusal(), "{error}");
         assert!(disk.contents().iter().all(|byte| *byte == 0));

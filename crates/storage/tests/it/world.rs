@@ -38,7 +38,10 @@ pub fn alone(test: impl FnOnce(&World) + Send) {
 
 fn may_run() -> bool {
     let root = nix::unistd::geteuid().is_root() && Path::new("/dev/loop-control").exists();
-    assert!(root || std::env::var_os("CI").is_none(), "these tests need root and loop devices, and are not skipped in CI");
+    assert!(
+        root || std::env::var_os("CI").is_none(),
+        "these tests need root and loop devices, and are not skipped in CI"
+    );
     if !root {
         eprintln!("skipped: needs root and loop devices");
     }
@@ -72,7 +75,8 @@ impl World {
     /// No mount below the test's folder in this thread's namespace.
     pub fn assert_nothing_mounted(&self) {
         let text = std::fs::read_to_string("/proc/thread-self/mountinfo").expect("proc");
-        let below: Vec<_> = storage::parse_mountinfo(&text).into_iter().filter(|m| m.mount_point.starts_with(self.folder())).collect();
+        let below: Vec<_> =
+            storage::parse_mountinfo(&text).into_iter().filter(|m| m.mount_point.starts_with(self.folder())).collect();
         assert!(below.is_empty(), "{below:?}");
     }
 

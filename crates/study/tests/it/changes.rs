@@ -17,26 +17,42 @@ control = false
 
 #[test]
 fn a_factor_is_fixed_or_gets_other_levels() {
-    check_with(BODY, &[("storage.filesystem", "xfs"), ("workload.oltp.threads", "7")], &expect![[r#"
+    check_with(
+        BODY,
+        &[("storage.filesystem", "xfs"), ("workload.oltp.threads", "7")],
+        &expect![[r#"
         a
         b
-    "#]]);
-    check_with(BODY, &[("storage.filesystem", "[\"ext3\", \"xfs\"]"), ("journal", "b")], &expect![[r#"
+    "#]],
+    );
+    check_with(
+        BODY,
+        &[("storage.filesystem", "[\"ext3\", \"xfs\"]"), ("journal", "b")],
+        &expect![[r#"
         ext3
         xfs
-    "#]]);
-    check_with(BODY, &[("journal", "[\"b\", \"a\"]"), ("storage.filesystem", "xfs")], &expect![[r#"
+    "#]],
+    );
+    check_with(
+        BODY,
+        &[("journal", "[\"b\", \"a\"]"), ("storage.filesystem", "xfs")],
+        &expect![[r#"
         b
         a
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_list_makes_a_setting_a_factor() {
-    check_with(BODY, &[("journal", "a"), ("storage.filesystem", "xfs"), ("workload.oltp.threads", "[1, 4]")], &expect![[r#"
+    check_with(
+        BODY,
+        &[("journal", "a"), ("storage.filesystem", "xfs"), ("workload.oltp.threads", "[1, 4]")],
+        &expect![[r#"
         threads=1
         threads=4
-    "#]]);
+    "#]],
+    );
     // A list of options is one level; a list of lists is many.
     let one = planned(&format!("{HEAD}{BODY}"), &[("storage.mount", "[\"noatime\"]")]).expect("right");
     assert_eq!((one.scenarios.len(), &one.scenarios[0].storage["mount"]), (4, &json!(["noatime"])));
@@ -44,13 +60,16 @@ fn a_list_makes_a_setting_a_factor() {
     assert_eq!(many.scenarios.len(), 8);
     // And the other way round: one list fixes such a factor.
     let body = "[factors]\nstorage.mount = [[\"noatime\"], []]\n[workload.oltp]\n";
-    let fixed = planned(&format!("{HEAD}{body}"), &[("storage.mount", "[]"), ("design.control", "false")]).expect("right");
+    let fixed =
+        planned(&format!("{HEAD}{body}"), &[("storage.mount", "[]"), ("design.control", "false")]).expect("right");
     assert_eq!((fixed.scenarios.len(), &fixed.scenarios[0].storage["mount"]), (1, &json!([])));
 }
 
 #[test]
 fn keys_written_in_any_way_are_one_factor() {
-    for key in ["workload.oltp.threads", "\"workload.oltp.threads\"", "\"workload.oltp\".threads", "workload.\"oltp.threads\""] {
+    for key in
+        ["workload.oltp.threads", "\"workload.oltp.threads\"", "\"workload.oltp\".threads", "workload.\"oltp.threads\""]
+    {
         let text = format!("{HEAD}[factors]\n{key} = [1, 2]\n[workload.oltp]\n[design]\ncontrol = false\n");
         let plan = planned(&text, &[("workload.oltp.threads", "3")]).expect("right");
         assert_eq!((plan.scenarios.len(), &plan.scenarios[0].parameters["threads"]), (1, &json!(3)), "{key}");
@@ -60,16 +79,28 @@ fn keys_written_in_any_way_are_one_factor() {
 #[test]
 fn a_workload_is_chosen() {
     let body = "[workload.oltp]\n[workload.tree]\n[design]\ncontrol = false\n";
-    check_with(body, &[("workload", "tree")], &expect![[r#"
+    check_with(
+        body,
+        &[("workload", "tree")],
+        &expect![[r#"
         tree
-    "#]]);
-    check_with(body, &[("workload", "[\"tree\", \"oltp\"]")], &expect![[r#"
+    "#]],
+    );
+    check_with(
+        body,
+        &[("workload", "[\"tree\", \"oltp\"]")],
+        &expect![[r#"
         tree
         oltp
-    "#]]);
-    check_with(body, &[("workload", "tre")], &expect![[r#"
+    "#]],
+    );
+    check_with(
+        body,
+        &[("workload", "tre")],
+        &expect![[r#"
         - "tre" is not a level of `workload` | its levels: oltp, tree (did you mean `tree`?)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -86,27 +117,46 @@ storage.filesystem = "ext4"
 journal = "b"
 "#;
     let body = format!("{BODY}{rules}");
-    check_with(&body, &[("storage.filesystem", "xfs")], &expect![[r#"
+    check_with(
+        &body,
+        &[("storage.filesystem", "xfs")],
+        &expect![[r#"
         a
         b
-    "#]]);
-    check_with(&body, &[("journal", "a")], &expect![[r#"
+    "#]],
+    );
+    check_with(
+        &body,
+        &[("journal", "a")],
+        &expect![[r#"
         xfs
         ext3
-    "#]]);
+    "#]],
+    );
     let two = "[factors]\nworkload.oltp.threads = [1, 2]\nstorage.filesystem = [\"ext4\", \"xfs\"]\n[baseline]\nworkload = \"oltp\"\n\"workload.oltp.threads\" = 2\nstorage.filesystem = \"xfs\"\n[workload.oltp]\n[workload.tree]\n";
-    check_with(two, &[("workload", "tree")], &expect![[r#"
+    check_with(
+        two,
+        &[("workload", "tree")],
+        &expect![[r#"
         ext4
         xfs
         ext4 (control)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn values_are_toml_or_plain_text() {
     let plan = planned(
         &format!("{HEAD}{BODY}"),
-        &[("memory", "1GiB"), ("name", "other"), ("question", "What is 1?"), ("design.seed", "0x10"), ("parity", "require"), ("workload.oltp.like", "\"0.4\"")],
+        &[
+            ("memory", "1GiB"),
+            ("name", "other"),
+            ("question", "What is 1?"),
+            ("design.seed", "0x10"),
+            ("parity", "require"),
+            ("workload.oltp.like", "\"0.4\""),
+        ],
     )
     .expect("right");
     assert_eq!(plan.scenarios[0].memory_bytes, Some(1 << 30));
@@ -116,9 +166,13 @@ fn values_are_toml_or_plain_text() {
 
 #[test]
 fn a_change_without_effect_is_refused() {
-    check_with(BODY, &[("storage.size", "3GiB")], &expect![[r#"
+    check_with(
+        BODY,
+        &[("storage.size", "3GiB")],
+        &expect![[r#"
         - `storage.size` would have no effect: each level of the factor `journal` sets it | --set journal=LEVEL chooses a level
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -47,14 +47,16 @@ fn empty_and_broken_files() {
     expect![[r#"
         - the study has no workload | a table [workload.NAME]; workloads: oltp, tree
         - the study has no name | name = "…" at the top of the file
-    "#]].assert_eq(&told("", &problems));
+    "#]]
+    .assert_eq(&told("", &problems));
     let text = "name = \"x\n[workload.oltp]\n= 3\na = 1\na = 2\n";
     let (_, problems) = read(text, &[], &Small);
     expect![[r#"
         1:10 this is not TOML: invalid basic string, expected `"` | here
         3:1 this is not TOML: unquoted keys cannot be empty, expected letters, numbers, `-`, `_` | here
         5:1 this is not TOML: duplicate key | here
-    "#]].assert_eq(&told(text, &problems));
+    "#]]
+    .assert_eq(&told(text, &problems));
 }
 
 #[test]
@@ -89,11 +91,14 @@ workload = { oltp = 8 }
             10:21 `workload.oltp` is not a table | [workload.oltp] and its settings
         "#]],
     );
-    check("[[storage]]\n[[factors]]\n[workload]\n", &expect![[r#"
+    check(
+        "[[storage]]\n[[factors]]\n[workload]\n",
+        &expect![[r#"
         3:1 `storage` is not a table | [storage] and its settings
         4:1 `factors` is not a table | [factors] and a line for each
         - the study has no workload | a table [workload.NAME]; workloads: oltp, tree
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -138,12 +143,18 @@ b = 3
             18:5 the level `b` is not a table of settings | like { "storage.filesystem" = "ext4" }
         "#]],
     );
-    check("[factors]\nworkload = [\"oltp\", \"tree\"]\n[workload.oltp]\n", &expect![[r#"
+    check(
+        "[factors]\nworkload = [\"oltp\", \"tree\"]\n[workload.oltp]\n",
+        &expect![[r#"
         4:1 `workload` is always a factor and has no levels of its own | write a table [workload.NAME] for each: every scenario is made for every workload
-    "#]]);
-    check("[factors]\nstorage.filesystem = []\n[workload.oltp]\n", &expect![[r#"
+    "#]],
+    );
+    check(
+        "[factors]\nstorage.filesystem = []\n[workload.oltp]\n",
+        &expect![[r#"
         4:22 the factor `storage.filesystem` has no levels | at least one level
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -246,9 +257,12 @@ workload = "tree"
             17:1 this include matches no scenario | levels of factors that concern one workload
         "#]],
     );
-    check("[factors]\nstorage.filesystem = [\"ext4\"]\n[[exclude]]\nstorage.filesystem = \"ext4\"\n[workload.oltp]\n", &expect![[r#"
+    check(
+        "[factors]\nstorage.filesystem = [\"ext4\"]\n[[exclude]]\nstorage.filesystem = \"ext4\"\n[workload.oltp]\n",
+        &expect![[r#"
         - the excludes leave no scenario | at least one
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -259,13 +273,19 @@ fn a_baseline_is_one_scenario() {
 "workload.oltp.threads" = [1, 2]
 [workload.oltp]
 "#;
-    check(&format!("{body}[baseline]\nstorage.filesystem = \"xfs\"\n"), &expect![[r#"
+    check(
+        &format!("{body}[baseline]\nstorage.filesystem = \"xfs\"\n"),
+        &expect![[r#"
         8:1 the baseline matches 2 scenarios of `oltp` | name more factors: `xfs · threads=1` and `xfs · threads=2` both match
-    "#]]);
+    "#]],
+    );
     let excluded = "[[exclude]]\nstorage.filesystem = \"xfs\"\n";
-    check(&format!("{body}{excluded}[baseline]\nstorage.filesystem = \"xfs\"\n"), &expect![[r#"
+    check(
+        &format!("{body}{excluded}[baseline]\nstorage.filesystem = \"xfs\"\n"),
+        &expect![[r#"
         10:1 the baseline matches no scenario of `oltp` | levels of one scenario
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -291,9 +311,12 @@ mount = ["data=journal"]
 fn a_billion_scenarios_are_counted() {
     let levels = (1..=1000).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
     let factors = ["threads", "rows", "tables"].map(|name| format!("\"workload.oltp.{name}\" = [{levels}]\n")).concat();
-    check(&format!("[factors]\n{factors}[workload.oltp]\n"), &expect![[r#"
+    check(
+        &format!("[factors]\n{factors}[workload.oltp]\n"),
+        &expect![[r#"
         - the factors make 1,000,000,000 scenarios | at most 10,000; leave out levels, or split the question
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -301,7 +324,9 @@ fn a_file_that_nests_thousands_deep_does_not_end_the_program() {
     let dotted = vec!["a"; 70].join(".");
     let inline = format!("{}1{}", format!("{{ {dotted} = ").repeat(70), " }".repeat(70));
     let brackets = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    for text in [format!("{HEAD}storage.size = {inline}\n"), format!("a = {brackets}"), format!("{}= 1", "a.".repeat(100_000))] {
+    for text in
+        [format!("{HEAD}storage.size = {inline}\n"), format!("a = {brackets}"), format!("{}= 1", "a.".repeat(100_000))]
+    {
         let (study, problems) = read(&text, &[], &Small);
         assert!(study.is_none() && !problems.is_empty());
     }
@@ -309,13 +334,19 @@ fn a_file_that_nests_thousands_deep_does_not_end_the_program() {
 
 #[test]
 fn numbers_that_no_one_means() {
-    check("[workload.oltp]\nthreads = 99999999999999999999\nrows = nan\ntables = 1979-05-27\n", &expect![[r#"
+    check(
+        "[workload.oltp]\nthreads = 99999999999999999999\nrows = nan\ntables = 1979-05-27\n",
+        &expect![[r#"
         4:11 99999999999999999999 is too large | whole numbers have 64 bits
-    "#]]);
-    check("[workload.oltp]\nthreads = 0x10\nrows = inf\ntables = 1.0\n", &expect![[r#"
+    "#]],
+    );
+    check(
+        "[workload.oltp]\nthreads = 0x10\nrows = inf\ntables = 1.0\n",
+        &expect![[r#"
         5:8 `workload.oltp.rows` can't be "inf" | expected a whole number from 1 to 1000000
         6:10 `workload.oltp.tables` can't be 1.0 | expected a whole number from 1 to 1000000
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -341,10 +372,16 @@ filesystem = "xsf"
             11:10 `mysql` is not a setting of `service` | settings of `service`: postgres
         "#]],
     );
-    check("[service.postgres]\nsettings = { port = 1 }\n[workload.oltp]\nengine = \"postgres\"\n", &expect![[r#"
+    check(
+        "[service.postgres]\nsettings = { port = 1 }\n[workload.oltp]\nengine = \"postgres\"\n",
+        &expect![[r#"
         3:2 service.postgres.settings.port: not yours to set | in the scenario `oltp`
-    "#]]);
-    check("[service.postgres]\n[workload.oltp]\n", &expect![[r#"
+    "#]],
+    );
+    check(
+        "[service.postgres]\n[workload.oltp]\n",
+        &expect![[r#"
         3:1 no workload of this study drives the service `postgres` | for example [workload.oltp] engine = "postgres"
-    "#]]);
+    "#]],
+    );
 }

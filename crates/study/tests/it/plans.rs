@@ -25,18 +25,24 @@ fn levels_times_levels_and_the_control() {
 
 #[test]
 fn dotted_keys_need_no_quotes() {
-    check("[factors]\nstorage.filesystem = [\"ext4\", \"xfs\"]\n[workload.oltp]\n[design]\ncontrol = false\n", &expect![[r#"
+    check(
+        "[factors]\nstorage.filesystem = [\"ext4\", \"xfs\"]\n[workload.oltp]\n[design]\ncontrol = false\n",
+        &expect![[r#"
         ext4
         xfs
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_study_without_factors_is_its_workload() {
-    check("[workload.oltp]\n", &expect![[r#"
+    check(
+        "[workload.oltp]\n",
+        &expect![[r#"
         oltp
         oltp (control)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -95,12 +101,15 @@ workload.oltp.metrics = { tps = "x" }
 journal = "fast"
 [workload.oltp]
 "#;
-    check(body, &expect![[r#"
+    check(
+        body,
+        &expect![[r#"
         ordered
         fast
         tables
         fast (control)
-    "#]]);
+    "#]],
+    );
     let plan = right(body);
     assert_eq!(plan.baseline, 1);
     assert_eq!(plan.scenarios[0].storage["mount"], json!([]));
@@ -142,14 +151,17 @@ storage.filesystem = "xfs"
 [workload.oltp]
 [workload.tree]
 "#;
-    check(body, &expect![[r#"
+    check(
+        body,
+        &expect![[r#"
         oltp · ext4
         oltp · xfs
         tree · ext4
         tree · xfs
         oltp · ext4 (control)
         tree · xfs (control)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -166,12 +178,15 @@ server = [3]
 control = false
 cache = "cold"
 "#;
-    check(body, &expect![[r#"
+    check(
+        body,
+        &expect![[r#"
         memory=512MiB · client=0
         memory=512MiB · client=0 1
         memory=1GiB · client=0
         memory=1GiB · client=0 1
-    "#]]);
+    "#]],
+    );
     let plan = right(body);
     let spec = plan.trial_spec(3, 2, 1);
     assert_eq!(spec.memory_bytes, Some(1 << 30));
@@ -193,41 +208,54 @@ control = false
 #[test]
 fn excludes_take_out_and_includes_bring_back() {
     let excluded = "[[exclude]]\nstorage.filesystem = \"xfs\"\n";
-    check(&format!("{TWO_BY_TWO}{excluded}"), &expect![[r#"
+    check(
+        &format!("{TWO_BY_TWO}{excluded}"),
+        &expect![[r#"
         ext4 · threads=1
         ext4 · threads=4
-    "#]]);
+    "#]],
+    );
     let included = "[[include]]\nstorage.filesystem = \"xfs\"\nworkload.oltp.threads = 4\n";
-    check(&format!("{TWO_BY_TWO}{excluded}{included}"), &expect![[r#"
+    check(
+        &format!("{TWO_BY_TWO}{excluded}{included}"),
+        &expect![[r#"
         ext4 · threads=1
         ext4 · threads=4
         xfs · threads=4
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn an_include_adds_a_level_that_is_not_combined() {
-    check(&format!("{TWO_BY_TWO}[[include]]\nstorage.filesystem = \"ext3\"\nworkload.oltp.threads = 16\n"), &expect![[r#"
+    check(
+        &format!("{TWO_BY_TWO}[[include]]\nstorage.filesystem = \"ext3\"\nworkload.oltp.threads = 16\n"),
+        &expect![[r#"
         ext4 · threads=1
         ext4 · threads=4
         xfs · threads=1
         xfs · threads=4
         ext3 · threads=16
-    "#]]);
+    "#]],
+    );
     // The factors that it does not name take their usual levels.
-    check(&format!("{TWO_BY_TWO}[[include]]\nworkload.oltp.threads = 16\n"), &expect![[r#"
+    check(
+        &format!("{TWO_BY_TWO}[[include]]\nworkload.oltp.threads = 16\n"),
+        &expect![[r#"
         ext4 · threads=1
         ext4 · threads=4
         xfs · threads=1
         xfs · threads=4
         ext4 · threads=16
         xfs · threads=16
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn an_include_gives_matching_scenarios_settings() {
-    let plan = right(&format!("{TWO_BY_TWO}[[include]]\nstorage.filesystem = \"xfs\"\nstorage.mount = [\"noatime\"]\n"));
+    let plan =
+        right(&format!("{TWO_BY_TWO}[[include]]\nstorage.filesystem = \"xfs\"\nstorage.mount = [\"noatime\"]\n"));
     let mounts: Vec<_> = plan.scenarios.iter().map(|scenario| scenario.storage["mount"].clone()).collect();
     assert_eq!(mounts, [json!([]), json!([]), json!(["noatime"]), json!(["noatime"])]);
 }
@@ -249,7 +277,8 @@ fn only_keeps_a_baseline_and_its_control() {
 
 #[test]
 fn more_rounds_are_the_same_study_and_another_seed_is_not() {
-    let body = format!("{}{}", crate::HEAD, "[factors]\n\"storage.filesystem\" = [\"ext4\", \"xfs\"]\n[workload.oltp]\n");
+    let body =
+        format!("{}{}", crate::HEAD, "[factors]\n\"storage.filesystem\" = [\"ext4\", \"xfs\"]\n[workload.oltp]\n");
     let hash = |changes: &[(&str, &str)]| crate::planned(&body, changes).expect("right").hash;
     let whole = hash(&[]);
     assert!(whole.len() == 64 && whole.bytes().all(|byte| byte.is_ascii_hexdigit()), "{whole}");
@@ -258,11 +287,19 @@ fn more_rounds_are_the_same_study_and_another_seed_is_not() {
         assert_eq!(whole, hash(&[(&format!("design.{name}"), value)]), "{same}");
     }
     let others = [
-        ("design.seed", "2"), ("design.runs", "2"), ("design.warm_up_runs", "0"), ("design.cache", "cold"),
-        ("design.control", "false"), ("workload.oltp.threads", "2"), ("storage.size", "2GiB"), ("memory", "1GiB"),
-        ("cpus.client", "[0]"), ("storage.filesystem", "ext4"),
+        ("design.seed", "2"),
+        ("design.runs", "2"),
+        ("design.warm_up_runs", "0"),
+        ("design.cache", "cold"),
+        ("design.control", "false"),
+        ("workload.oltp.threads", "2"),
+        ("storage.size", "2GiB"),
+        ("memory", "1GiB"),
+        ("cpus.client", "[0]"),
+        ("storage.filesystem", "ext4"),
     ];
-    let hashes: std::collections::HashSet<String> = others.into_iter().map(|change| hash(&[change])).chain([whole]).collect();
+    let hashes: std::collections::HashSet<String> =
+        others.into_iter().map(|change| hash(&[change])).chain([whole]).collect();
     assert_eq!(hashes.len(), others.len() + 1, "each of them is another study");
 }
 
@@ -291,15 +328,21 @@ engine = "postgres"
 [design]
 control = false
 "#;
-    check(text, &expect![[r#"
+    check(
+        text,
+        &expect![[r#"
         fsync=true · ext4
         fsync=true · xfs
         fsync=false · ext4
         fsync=false · xfs
-    "#]]);
+    "#]],
+    );
     let plan = right(text);
     let last = plan.scenarios.last().expect("four");
-    assert_eq!(last.services["postgres"]["settings"], json!({ "shared_buffers": "1GB", "fsync": false, "pg_stat.track": "all" }));
+    assert_eq!(
+        last.services["postgres"]["settings"],
+        json!({ "shared_buffers": "1GB", "fsync": false, "pg_stat.track": "all" })
+    );
     assert_eq!(last.volumes["wal"]["filesystem"], "xfs");
     assert_eq!(last.volumes["wal"]["size"], 1 << 30, "a volume that only a factor names begins at the defaults");
     assert_eq!(last.storage["filesystem"], "ext4");

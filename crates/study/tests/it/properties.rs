@@ -8,16 +8,61 @@ use study::{Override, plan, position, read};
 /// Lines that are nearly right, so that every stage is reached.
 fn lines() -> impl Strategy<Value = Vec<String>> {
     let table = prop::sample::select(vec![
-        "[factors]", "[factors.x]", "[[exclude]]", "[[include]]", "[baseline]", "[storage]", "[workload.oltp]", "[workload.tree]",
-        "[workload]", "[design]", "[cpus]", "[[storage]]", "[x.y]",
+        "[factors]",
+        "[factors.x]",
+        "[[exclude]]",
+        "[[include]]",
+        "[baseline]",
+        "[storage]",
+        "[workload.oltp]",
+        "[workload.tree]",
+        "[workload]",
+        "[design]",
+        "[cpus]",
+        "[[storage]]",
+        "[x.y]",
     ]);
     let key = prop::sample::select(vec![
-        "name", "memory", "storage.filesystem", "\"storage.filesystem\"", "storage.size", "storage.mount", "workload", "cpus.client",
-        "workload.oltp.threads", "workload.tree.files", "filesystem", "size", "threads", "rounds_min", "rounds_max", "x", "a", "journal", "\"é\"",
+        "name",
+        "memory",
+        "storage.filesystem",
+        "\"storage.filesystem\"",
+        "storage.size",
+        "storage.mount",
+        "workload",
+        "cpus.client",
+        "workload.oltp.threads",
+        "workload.tree.files",
+        "filesystem",
+        "size",
+        "threads",
+        "rounds_min",
+        "rounds_max",
+        "x",
+        "a",
+        "journal",
+        "\"é\"",
     ]);
     let value = prop::sample::select(vec![
-        "1", "0", "2.5", "true", "\"ext4\"", "\"xfs\"", "\"1GiB\"", "\"2%\"", "[]", "[1, 2]", "[[1], [0]]", "[\"ext4\", \"xfs\"]",
-        "[\"1GiB\", \"1024MiB\"]", "[[\"noatime\"], []]", "{ a = 1 }", "{ storage.size = \"2GiB\" }", "nan", "99999999999999999999", "\"é",
+        "1",
+        "0",
+        "2.5",
+        "true",
+        "\"ext4\"",
+        "\"xfs\"",
+        "\"1GiB\"",
+        "\"2%\"",
+        "[]",
+        "[1, 2]",
+        "[[1], [0]]",
+        "[\"ext4\", \"xfs\"]",
+        "[\"1GiB\", \"1024MiB\"]",
+        "[[\"noatime\"], []]",
+        "{ a = 1 }",
+        "{ storage.size = \"2GiB\" }",
+        "nan",
+        "99999999999999999999",
+        "\"é",
     ]);
     let line = prop_oneof![
         1 => table.prop_map(str::to_string),
@@ -28,15 +73,42 @@ fn lines() -> impl Strategy<Value = Vec<String>> {
 
 fn changes() -> impl Strategy<Value = Vec<(String, String)>> {
     let path = prop::sample::select(vec![
-        "storage.filesystem", "storage.size", "storage.mount", "workload", "workload.oltp.threads", "workload.tree.files", "x", "memory",
-        "design.rounds_max", "design", "factors", "baseline", "storage", "", ".", "name",
+        "storage.filesystem",
+        "storage.size",
+        "storage.mount",
+        "workload",
+        "workload.oltp.threads",
+        "workload.tree.files",
+        "x",
+        "memory",
+        "design.rounds_max",
+        "design",
+        "factors",
+        "baseline",
+        "storage",
+        "",
+        ".",
+        "name",
     ]);
-    let value = prop::sample::select(vec!["xfs", "[\"ext4\", \"xfs\"]", "1GiB", "3", "[]", "[[]]", "oltp", "{ a = 1 }", "", "[", "a b"]);
+    let value = prop::sample::select(vec![
+        "xfs",
+        "[\"ext4\", \"xfs\"]",
+        "1GiB",
+        "3",
+        "[]",
+        "[[]]",
+        "oltp",
+        "{ a = 1 }",
+        "",
+        "[",
+        "a b",
+    ]);
     prop::collection::vec((path.prop_map(str::to_string), value.prop_map(str::to_string)), 0..4)
 }
 
 fn check_any(text: &str, changes: &[(String, String)]) -> Result<(), TestCaseError> {
-    let changes: Vec<Override> = changes.iter().map(|(path, value)| Override { path: path.clone(), value: value.clone() }).collect();
+    let changes: Vec<Override> =
+        changes.iter().map(|(path, value)| Override { path: path.clone(), value: value.clone() }).collect();
     let (study, problems) = read(text, &changes, &Small);
     prop_assert_eq!(study.is_none(), !problems.is_empty(), "a study or problems: {:?}", problems);
     for problem in &problems {

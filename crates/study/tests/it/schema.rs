@@ -31,7 +31,10 @@ fn factors_are_lists_of_what_their_setting_takes() {
 #[test]
 fn every_key_of_a_study_is_in_it() {
     let schema = study::schema(&Small);
-    for key in ["name", "question", "memory", "bench", "parity", "factors", "include", "exclude", "baseline", "storage", "workload", "design", "cpus"] {
+    for key in [
+        "name", "question", "memory", "bench", "parity", "factors", "include", "exclude", "baseline", "storage",
+        "workload", "design", "cpus",
+    ] {
         assert!(schema["properties"][key].is_object(), "{key}");
     }
 }

@@ -37,7 +37,8 @@ fn folders(args: &CleanArgs) -> Result<Vec<PathBuf>, Failure> {
         return Ok(vec![folder.clone()]);
     }
     let Ok(entries) = Path::new("surefoot-work").read_dir() else { return Ok(Vec::new()) };
-    let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| Work::is_ours(path)).collect();
+    let mut folders: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(|path| Work::is_ours(path)).collect();
     folders.sort();
     Ok(folders)
 }

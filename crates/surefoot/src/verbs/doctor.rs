@@ -45,7 +45,8 @@ fn memory_limit() -> Check {
         name: "memory limit".into(),
         status: if granted { CheckStatus::Ok } else { CheckStatus::Missing },
         found: if granted { "a cgroup memory controller may be used" } else { "no cgroup memory controller" }.into(),
-        remedy: (!granted).then(|| "run as root on a kernel with the memory controller; only `memory = …` needs it".into()),
+        remedy: (!granted)
+            .then(|| "run as root on a kernel with the memory controller; only `memory = …` needs it".into()),
     }
 }
 

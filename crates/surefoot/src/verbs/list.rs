@@ -15,7 +15,9 @@ pub fn run(args: &ListArgs) -> Result<Status, Failure> {
         return Ok(Status::Answered);
     }
     let text = match args.what.as_deref() {
-        None => ["studies", "workloads", "services", "filesystems", "devices"].map(|name| list(name).unwrap_or_default()).join("\n"),
+        None => ["studies", "workloads", "services", "filesystems", "devices"]
+            .map(|name| list(name).unwrap_or_default())
+            .join("\n"),
         Some(what) => list(what).or_else(|| explain(what)).ok_or_else(|| unknown(what))?,
     };
     print!("{text}");
@@ -31,7 +33,8 @@ fn list(what: &str) -> Option<String> {
             .iter()
             .map(|row| {
                 let presets: Vec<_> = row.presets().iter().map(|preset| preset.name).collect();
-                let presets = if presets.is_empty() { String::new() } else { format!("; presets: {}", presets.join(", ")) };
+                let presets =
+                    if presets.is_empty() { String::new() } else { format!("; presets: {}", presets.join(", ")) };
                 (row.name.into(), format!("{} (package {}){presets}", row.mkfs, row.package))
             })
             .collect(),
@@ -62,14 +65,21 @@ fn explain(what: &str) -> Option<String> {
     }
     if let Some(kind) = workloads::kind(what) {
         let settings = table(kind.settings);
-        return Some(format!("{}: {}\n\n{}\nsettings of [workload.{}]:\n{settings}", kind.name, kind.summary, kind.example, kind.name));
+        return Some(format!(
+            "{}: {}\n\n{}\nsettings of [workload.{}]:\n{settings}",
+            kind.name, kind.summary, kind.example, kind.name
+        ));
     }
     if let Some(kind) = services::kind(what) {
         let settings = table(kind.settings);
-        return Some(format!("{}: {}\n\n{}\nsettings of [service.{}]:\n{settings}", kind.name, kind.summary, kind.example, kind.name));
+        return Some(format!(
+            "{}: {}\n\n{}\nsettings of [service.{}]:\n{settings}",
+            kind.name, kind.summary, kind.example, kind.name
+        ));
     }
     let row = storage::filesystems().iter().find(|row| row.name == what)?;
-    let mut out = format!("{}: made by {} (Debian package {}), checked by {}\n", row.name, row.mkfs, row.package, row.check);
+    let mut out =
+        format!("{}: made by {} (Debian package {}), checked by {}\n", row.name, row.mkfs, row.package, row.check);
     for preset in row.presets() {
         let _ = writeln!(out, "  preset {:16} {}", preset.name, preset.help);
     }
@@ -80,7 +90,13 @@ fn table(settings: &[Setting]) -> String {
     let mut out = String::new();
     for setting in settings {
         let default = setting.default.map_or_else(|| "none".to_string(), str::to_string);
-        let _ = writeln!(out, "  {} = {} (default {default})\n      {}", setting.name, setting.kind.allowed(), setting.help);
+        let _ = writeln!(
+            out,
+            "  {} = {} (default {default})\n      {}",
+            setting.name,
+            setting.kind.allowed(),
+            setting.help
+        );
     }
     out
 }
@@ -92,7 +108,8 @@ fn question(text: &str) -> String {
 }
 
 fn all_as_json() -> serde_json::Value {
-    let studies: Vec<_> = STUDIES.iter().map(|(name, text)| json!({ "name": name, "question": question(text) })).collect();
+    let studies: Vec<_> =
+        STUDIES.iter().map(|(name, text)| json!({ "name": name, "question": question(text) })).collect();
     let workloads: Vec<_> =
         workloads::kinds().iter().map(|kind| json!({ "name": kind.name, "summary": kind.summary })).collect();
     let filesystems: Vec<_> = storage::filesystems()
@@ -100,7 +117,8 @@ fn all_as_json() -> serde_json::Value {
         .map(|row| json!({ "name": row.name, "mkfs": row.mkfs, "package": row.package, "missing": row.missing().iter().map(|m| &m.what).collect::<Vec<_>>() }))
         .collect();
     let devices: Vec<_> = DEVICES.iter().map(|(name, help)| json!({ "name": name, "summary": help })).collect();
-    let services: Vec<_> = services::kinds().iter().map(|kind| json!({ "name": kind.name, "summary": kind.summary })).collect();
+    let services: Vec<_> =
+        services::kinds().iter().map(|kind| json!({ "name": kind.name, "summary": kind.summary })).collect();
     json!({ "studies": studies, "workloads": workloads, "services": services, "filesystems": filesystems, "devices": devices })
 }
 

@@ -43,7 +43,10 @@ fn totals(plan: &Plan) {
     let round_seconds: f64 = plan.scenarios.iter().map(|scenario| trial_seconds(plan, scenario)).sum();
     let trials = |rounds: u32| rounds as usize * plan.scenarios.len();
     let (low, high) = (design.rounds_min, design.rounds_max);
-    println!("\nrounds:     {low} to {high}, until every primary contrast is known within {:.3} %", design.precision * 100.0);
+    println!(
+        "\nrounds:     {low} to {high}, until every primary contrast is known within {:.3} %",
+        design.precision * 100.0
+    );
     println!("trials:     {} to {}", trials(low), trials(high));
     let time = |rounds: u32| format_seconds(round_seconds * f64::from(rounds));
     println!("time:       about {} to {}", time(low), time(high));
@@ -92,11 +95,17 @@ pub fn missing(plan: &Plan) -> Vec<(String, String)> {
             all.push((scenario.label.clone(), "`memory` needs a cgroup memory controller that may be written".into()));
         }
         if plan.design.cache == study::trial_spec::Cache::Cold && !storage::may_drop_caches() {
-            all.push((scenario.label.clone(), "cache = \"cold\": only root may drop the page cache; run as root, or use \"warm\"".into()));
+            all.push((
+                scenario.label.clone(),
+                "cache = \"cold\": only root may drop the page cache; run as root, or use \"warm\"".into(),
+            ));
         }
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         for cpu in scenario.client_cpus.iter().chain(&scenario.server_cpus).filter(|cpu| **cpu >= processors) {
-            all.push((scenario.label.clone(), format!("there is no CPU {cpu}; this machine has 0 to {}", processors - 1)));
+            all.push((
+                scenario.label.clone(),
+                format!("there is no CPU {cpu}; this machine has 0 to {}", processors - 1),
+            ));
         }
     }
     all

@@ -34,9 +34,8 @@ fn conduct(args: &RunArgs, mut loaded: Loaded) -> Result<Status, Failure> {
     interrupt::catch();
     leave_out_missing(&mut loaded, args.skip_missing)?;
     ask_guard(&loaded.plan)?;
-    let work = Work::open(&loaded.work).map_err(|error| {
-        Failure::new(Status::Fault, error).hint("name an empty or a new folder with --work DIR")
-    })?;
+    let work = Work::open(&loaded.work)
+        .map_err(|error| Failure::new(Status::Fault, error).hint("name an empty or a new folder with --work DIR"))?;
     let mut bench = Host { program: std::env::current_exe()?, work: work.clone() };
     let session = Session {
         text: &loaded.text,
@@ -126,8 +125,14 @@ fn prepare_images(loaded: &Loaded, work: &Work, live: &mut live::Live) -> Result
     let needed = space_needed(&loaded.plan).saturating_sub(storage::images_bytes(&work.images()));
     if needed > free {
         let bytes = settings::quantity::format_bytes;
-        let error = anyhow!("{} needs {} for image files, and {} are free", work.folder().display(), bytes(needed), bytes(free));
-        return Err(Failure::new(Status::Missing, error).hint("name a folder on a larger disk with --work DIR, or make storage.size smaller"));
+        let error = anyhow!(
+            "{} needs {} for image files, and {} are free",
+            work.folder().display(),
+            bytes(needed),
+            bytes(free)
+        );
+        return Err(Failure::new(Status::Missing, error)
+            .hint("name a folder on a larger disk with --work DIR, or make storage.size smaller"));
     }
     live.say("preparing the image files");
     for scenario in &loaded.plan.scenarios {

@@ -65,7 +65,8 @@ fn interrupted_once_it_records_tears_down_and_says_how_to_go_on() {
     let world = World::new();
     world.write("small.toml", small_study(&["ext4"], 3).replace("300ms", "2s"));
     let mut command = world.command(&["run", "small.toml"]);
-    let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().expect("starts");
+    let child =
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().expect("starts");
     wait_until("a trial runs", || trial_process(child.id()).is_some());
     std::thread::sleep(Duration::from_millis(500));
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("it runs");
@@ -74,7 +75,10 @@ fn interrupted_once_it_records_tears_down_and_says_how_to_go_on() {
     assert!(!said.stderr.contains("FAILED"), "{}", said.stderr);
     world.assert_nothing_left();
     world.surefoot(&["status", "small.surefoot"]).status(0).says("interrupted");
-    world.surefoot(&["resume", "small.toml", "--set", "workload.oltp.time=1s", "--quiet"]).status(2).says("holds the study");
+    world
+        .surefoot(&["resume", "small.toml", "--set", "workload.oltp.time=1s", "--quiet"])
+        .status(2)
+        .says("holds the study");
     world.surefoot(&["resume", "small.toml", "--quiet"]).status(0);
     assert_eq!(finished(&world, "small.surefoot"), 6);
 }
@@ -93,7 +97,8 @@ fn two_runs_on_one_results_file_the_second_is_refused() {
 #[test]
 fn a_full_disk_is_a_failed_trial_with_its_reason() {
     let world = World::new();
-    let study = small_study(&["ext4"], 1).replace("320MiB", "32MiB").replace("table_size = 2000", "table_size = 400000");
+    let study =
+        small_study(&["ext4"], 1).replace("320MiB", "32MiB").replace("table_size = 2000", "table_size = 400000");
     world.write("small.toml", study);
     world.surefoot(&["run", "small.toml", "--set", "design.control=false"]).status(3);
     let said = world.surefoot(&["report", "small.surefoot"]).status(3);
@@ -128,7 +133,8 @@ fn what_is_missing_is_named_with_its_package_before_the_first_trial() {
     assert!(!world.path().join("small.surefoot").exists());
     world.surefoot(&["run", "small.toml", "--skip-missing"]).status(0).says("left out");
     // A mkfs that is not in the path.
-    let output = world.command(&["run", "small.toml", "--set", "storage.filesystem=xfs"]).env("PATH", "/nowhere").output();
+    let output =
+        world.command(&["run", "small.toml", "--set", "storage.filesystem=xfs"]).env("PATH", "/nowhere").output();
     crate::harness::said(&output.expect("starts")).status(5).says("xfsprogs");
 }
 
@@ -184,7 +190,9 @@ fn a_device_with_data_is_refused_before_the_first_trial() {
     };
     run("mkfs.ext4", &["-q", image.to_str().expect("a path")]);
     let device = run("losetup", &["-f", "--show", image.to_str().expect("a path")]);
-    let study = small_study(&["ext4"], 1).replace("device = \"loop\"", &format!("device = \"block\"\npath = {device:?}")).replace("size = \"320MiB\"\n", "");
+    let study = small_study(&["ext4"], 1)
+        .replace("device = \"loop\"", &format!("device = \"block\"\npath = {device:?}"))
+        .replace("size = \"320MiB\"\n", "");
     world.write("block.toml", study);
     let refused = world.surefoot(&["run", "block.toml"]);
     let before = std::fs::read(&image).expect("the image");

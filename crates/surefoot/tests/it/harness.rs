@@ -77,7 +77,11 @@ impl World {
         for entry in Path::new("/proc").read_dir().expect("/proc").flatten() {
             let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
             if String::from_utf8_lossy(&line).contains(&here) {
-                left.push(format!("process {}: {}", entry.path().display(), String::from_utf8_lossy(&line).replace('\0', " ")));
+                left.push(format!(
+                    "process {}: {}",
+                    entry.path().display(),
+                    String::from_utf8_lossy(&line).replace('\0', " ")
+                ));
             }
         }
         left
@@ -93,7 +97,12 @@ impl Said {
 
     #[track_caller]
     pub fn says(self, text: &str) -> Said {
-        assert!(self.stderr.contains(text) || self.stdout.contains(text), "no {text:?} in\n{}\n{}", self.stdout, self.stderr);
+        assert!(
+            self.stderr.contains(text) || self.stdout.contains(text),
+            "no {text:?} in\n{}\n{}",
+            self.stdout,
+            self.stderr
+        );
         self
     }
 

@@ -35,14 +35,23 @@ fn postgres_runs_with_its_log_on_a_volume_of_its_own() {
     assert_eq!(trials.len(), 2);
     for (trial, buffers) in trials.iter().zip(["16MB", "32MB"]) {
         let shuffled = trial["scenario"] == format!("shared_buffers={buffers}");
-        let buffers = if shuffled { buffers } else if buffers == "16MB" { "32MB" } else { "16MB" };
+        let buffers = if shuffled {
+            buffers
+        } else if buffers == "16MB" {
+            "32MB"
+        } else {
+            "16MB"
+        };
         assert_eq!(trial["facts"]["postgres.shared_buffers"], buffers);
         assert_eq!(trial["facts"]["wal.filesystem"], "xfs");
         assert!(trial["commands"].to_string().contains("ln -s"), "the log's volume is in the commands");
     }
     // The second trial starts from the first one's template.
     assert!(steps(&trials[0]).contains(&"build template".to_string()));
-    assert!(!steps(&trials[1]).contains(&"build template".to_string()) && steps(&trials[1]).contains(&"copy template".to_string()));
+    assert!(
+        !steps(&trials[1]).contains(&"build template".to_string())
+            && steps(&trials[1]).contains(&"copy template".to_string())
+    );
     let runs = json["ledger"]["runs"].as_array().expect("runs");
     for run in runs {
         // Commits are flushed to the log's volume, and nothing else is.
@@ -105,13 +114,15 @@ fn connections_that_meet_are_tried_again_and_counted() {
     let world = World::new();
     let oltp = "distribution = \"special-0.4\"".to_string();
     for service in ["postgres", "mariadb"] {
-        let text = study(service, "\"workload.oltp.threads\" = [16]", "", &oltp, "").replace("table_size = 1000", "table_size = 200");
+        let text = study(service, "\"workload.oltp.threads\" = [16]", "", &oltp, "")
+            .replace("table_size = 1000", "table_size = 200");
         world.write("s.toml", text.replace("threads = 2\n", "").replace("\"300ms\"", "\"1s\""));
         let results = format!("{service}.surefoot");
         world.surefoot(&["run", "s.toml", "--results", &results]).status(0);
         let run = world.surefoot(&["report", &results, "--json"]).json()["ledger"]["runs"][0]["metrics"].clone();
         let figure = |name: &str| run[name].as_f64().expect("a figure");
-        let met = figure("deadlocks") + figure("serialization_failures") + figure("lock_timeouts") + figure("duplicate_keys");
+        let met =
+            figure("deadlocks") + figure("serialization_failures") + figure("lock_timeouts") + figure("duplicate_keys");
         assert!(met > 0.0, "{service}: {run}");
         assert_eq!(met, figure("retries"), "{service}");
     }
@@ -150,7 +161,10 @@ fn a_missing_version_and_settings_of_ours_are_told_before() {
     let factors = "\"service.postgres.settings.fsync\" = [true]";
     world.write("s.toml", study("postgres", factors, "[service.postgres]\nversion = \"7\"", "", ""));
     world.surefoot(&["run", "s.toml"]).status(5).says("postgresql-7");
-    world.surefoot(&["run", "s.toml", "--set", "service.postgres.settings.port=1"]).status(2).says("surefoot sets it itself");
+    world
+        .surefoot(&["run", "s.toml", "--set", "service.postgres.settings.port=1"])
+        .status(2)
+        .says("surefoot sets it itself");
     world.surefoot(&["run", "s.toml", "--set", "service.postgre.settings.fsync=1"]).status(2).says("did you mean");
     world.write("s.toml", study("sqlite", "\"storage.filesystem\" = [\"ext4\"]", "[service.postgres]", "", ""));
     world.surefoot(&["run", "s.toml"]).status(2).says("no workload of this study drives the service");
@@ -159,17 +173,20 @@ fn a_missing_version_and_settings_of_ours_are_told_before() {
 #[test]
 fn a_server_that_dies_or_hangs_fails_its_trial() {
     let world = World::new();
-    let text = study("postgres", "\"storage.filesystem\" = [\"ext4\"]", "", "", "trial_timeout = \"8s\"").replace("\"300ms\"", "\"60s\"");
+    let text = study("postgres", "\"storage.filesystem\" = [\"ext4\"]", "", "", "trial_timeout = \"8s\"")
+        .replace("\"300ms\"", "\"60s\"");
     world.write("s.toml", text);
     for (signal, words) in [(Signal::SIGKILL, "postgres ended with signal 9"), (Signal::SIGSTOP, "8.0s")] {
         let _ = std::fs::remove_file(world.path().join("s.surefoot"));
         let mut child = world.start(&["run", "s.toml"]);
         let conductor = child.id() as i32;
-        let backends = || descendants(conductor).into_iter().filter(|pid| command_line(*pid).contains("postgres: postgres"));
+        let backends =
+            || descendants(conductor).into_iter().filter(|pid| command_line(*pid).contains("postgres: postgres"));
         wait_until("connections are served", || backends().count() >= 2);
         std::thread::sleep(Duration::from_millis(300));
         let server = descendants(conductor).into_iter().find(|pid| command_line(*pid).contains("postgres -D"));
-        let victims: Vec<i32> = if signal == Signal::SIGSTOP { backends().collect() } else { server.into_iter().collect() };
+        let victims: Vec<i32> =
+            if signal == Signal::SIGSTOP { backends().collect() } else { server.into_iter().collect() };
         assert!(!victims.is_empty());
         for pid in victims {
             let _ = kill(Pid::from_raw(pid), signal);
@@ -190,14 +207,20 @@ fn a_server_that_dies_or_hangs_fails_its_trial() {
 #[test]
 fn a_full_disk_and_too_many_connections_end_in_the_servers_words() {
     let world = World::new();
-    let full = study("postgres", "\"workload.oltp.mix\" = [\"insert\"]", "", "", "").replace("1GiB", "128MiB").replace("\"300ms\"", "\"60s\"");
+    let full = study("postgres", "\"workload.oltp.mix\" = [\"insert\"]", "", "", "")
+        .replace("1GiB", "128MiB")
+        .replace("\"300ms\"", "\"60s\"");
     world.write("s.toml", full);
     world.surefoot(&["run", "s.toml"]).status(3);
     let failure = json(&world)["ledger"]["trials"][0]["failure"].to_string();
     assert!(failure.contains("No space left on device"), "{failure}");
     world.assert_nothing_left();
     std::fs::remove_file(world.path().join("s.surefoot")).expect("it is there");
-    world.write("s.toml", study("postgres", "\"service.postgres.settings.max_connections\" = [5]", "", "", "").replace("threads = 2", "threads = 8"));
+    world.write(
+        "s.toml",
+        study("postgres", "\"service.postgres.settings.max_connections\" = [5]", "", "", "")
+            .replace("threads = 2", "threads = 8"),
+    );
     world.surefoot(&["run", "s.toml"]).status(3);
     let failure = json(&world)["ledger"]["trials"][0]["failure"].to_string();
     assert!(failure.contains("53300"), "{failure}");

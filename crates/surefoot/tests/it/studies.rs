@@ -42,7 +42,8 @@ fn reproduce_prints_commands_a_shell_runs() {
     let commands = world.surefoot(&["report", "small.surefoot", "--reproduce", "ext4"]).status(0).stdout;
     // They are run as they are, in a mount namespace of their own.
     let script = format!("{commands}\ngrep ' /mnt ' /proc/self/mounts\numount /mnt\nlosetup -d \"$DEVICE\"\n");
-    let output = std::process::Command::new("unshare").args(["-m", "sh", "-ec", &script]).current_dir(world.path()).output();
+    let output =
+        std::process::Command::new("unshare").args(["-m", "sh", "-ec", &script]).current_dir(world.path()).output();
     let said = crate::harness::said(&output.expect("unshare is part of util-linux")).status(0);
     assert!(said.stdout.contains(" /mnt ext4 "), "{said:?}");
     world.assert_nothing_left();
@@ -86,7 +87,11 @@ fn a_directory_needs_no_root() {
     std::fs::copy(env!("CARGO_BIN_EXE_surefoot"), &binary).expect("a copy");
     let run = |more: &[&str]| {
         let mut command = std::process::Command::new("setpriv");
-        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&binary).args(["run", "home.toml"]).args(more);
+        command
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+            .arg(&binary)
+            .args(["run", "home.toml"])
+            .args(more);
         crate::harness::said(&command.current_dir(world.path()).output().expect("setpriv is part of util-linux"))
     };
     run(&["--set", "design.cache=cold"]).status(5).says("only root may drop the page cache");
@@ -162,7 +167,11 @@ control = false
     let scenarios = json["ledger"]["scenarios"].as_array().expect("scenarios");
     assert!(scenarios.iter().all(|scenario| scenario["baseline"] == true), "each workload has a baseline of its own");
     // The 3n+1 values of 1 to 2,000 by four processes: longest and highest by plain computation, and the law of its counts.
-    let steps = runs.iter().map(|run| &run["metrics"]).find(|metrics| metrics["longest"].is_number()).expect("3n+1 ran");
+    let steps =
+        runs.iter().map(|run| &run["metrics"]).find(|metrics| metrics["longest"].is_number()).expect("3n+1 ran");
     assert_eq!((steps["longest"].as_f64(), steps["highest"].as_f64()), (Some(181.0), Some(1_276_936.0)));
-    assert_eq!(steps["reads"].as_f64().zip(steps["updates"].as_f64()).map(|(reads, updates)| reads - updates), Some(2000.0));
+    assert_eq!(
+        steps["reads"].as_f64().zip(steps["updates"].as_f64()).map(|(reads, updates)| reads - updates),
+        Some(2000.0)
+    );
 }

@@ -7,7 +7,22 @@ use std::process::Command;
 fn every_flag_has_help() {
     let world = World::new();
     let help = world.surefoot(&["--help"]).status(0).stdout;
-    for verb in ["run", "resume", "plan", "report", "compare", "status", "doctor", "list", "init", "schema", "self-test", "clean", "completions", "man"] {
+    for verb in [
+        "run",
+        "resume",
+        "plan",
+        "report",
+        "compare",
+        "status",
+        "doctor",
+        "list",
+        "init",
+        "schema",
+        "self-test",
+        "clean",
+        "completions",
+        "man",
+    ] {
         assert!(help.contains(verb), "{verb} is not in\n{help}");
         let text = world.surefoot(&[verb, "--help"]).status(0).stdout;
         let options = text.lines().skip_while(|line| !line.contains("Options:"));
@@ -16,7 +31,8 @@ fn every_flag_has_help() {
         let flags: Vec<&str> = options.filter(is_flag).collect();
         for flag in flags {
             let next = text.lines().skip_while(|line| *line != flag).nth(1).unwrap_or_default();
-            let has_words = flag.trim().split("  ").count() > 1 || (!next.trim().is_empty() && !next.trim_start().starts_with('-'));
+            let has_words =
+                flag.trim().split("  ").count() > 1 || (!next.trim().is_empty() && !next.trim_start().starts_with('-'));
             assert!(has_words, "{verb}: no help for {flag}");
         }
     }

@@ -165,10 +165,9 @@ fn checked(load: &Load, slot: &mut Slot, result: i32) -> Result<(), Error> {
     let fail = |source| Error::file(action, &load.job.path, source);
     match usize::try_from(result) {
         Err(_) => Err(fail(io::Error::from_raw_os_error(-result))),
-        Ok(bytes) if bytes != load.job.block_size => Err(fail(io::Error::new(
-            io::ErrorKind::UnexpectedEof,
-            format!("{bytes} of {} bytes", load.job.block_size),
-        ))),
+        Ok(bytes) if bytes != load.job.block_size => {
+            Err(fail(io::Error::new(io::ErrorKind::UnexpectedEof, format!("{bytes} of {} bytes", load.job.block_size))))
+        }
         Ok(_) if writes => Ok(()),
         Ok(_) => load.check(slot.buffer.bytes(), slot.block),
     }

@@ -77,12 +77,10 @@ impl Extractor {
     /// The number; a problem in words when it isn't there or isn't one.
     pub fn value(&self, stdout: &str, stderr: &str) -> Result<f64, String> {
         let text = match &self.source {
-            Source::Json(pointer) => {
-                match look_up(stdout, pointer)? {
-                    Value::String(text) => text,
-                    value => value.to_string(),
-                }
-            }
+            Source::Json(pointer) => match look_up(stdout, pointer)? {
+                Value::String(text) => text,
+                value => value.to_string(),
+            },
             Source::Regex(regex) => {
                 let last = |text| regex.captures_iter(text).last().and_then(|groups| groups.get(1)).map(|m| m.as_str());
                 let found = last(stdout).or_else(|| last(stderr));
@@ -135,7 +133,11 @@ mod tests {
 
     #[test]
     fn rules_and_what_they_find() {
-        check("json:/jobs/0/iops; unit 1/s; more", "note: {x\n{\"jobs\": [{\"iops\": 2.5}]}\nbye", expect!["Ok(2.5) 1/s More"]);
+        check(
+            "json:/jobs/0/iops; unit 1/s; more",
+            "note: {x\n{\"jobs\": [{\"iops\": 2.5}]}\nbye",
+            expect!["Ok(2.5) 1/s More"],
+        );
         check("json:/a; less", "warning {} {\"a\": \"7\"}", expect!["Ok(7.0) 1 Less"]);
         check("json:/b; less", "{\"a\": 7}", expect![[r#"Err("the JSON has nothing at /b") 1 Less"#]]);
         check("json:/a; less", "no json", expect![[r#"Err("there is no JSON object on its standard output") 1 Less"#]]);
@@ -153,12 +155,20 @@ mod tests {
         check("json:/a", "", expect!["`metrics.m`: must end with `; more`, `; less` or `; neither`"]);
         check("json:a; more", "", expect!["`metrics.m`: a JSON pointer begins with a slash: json:/a"]);
         check("tps; more", "", expect![[r#"`metrics.m`: begins with `json:` or `regex:`, not with "tps""#]]);
-        check("regex:[; more", "", expect![[r#"
+        check(
+            "regex:[; more",
+            "",
+            expect![[r#"
             `metrics.m`: regex parse error:
                 [
                 ^
-            error: unclosed character class"#]]);
-        check("regex:a; more", "", expect!["`metrics.m`: the expression needs a group around the number, like ([0-9.]+)"]);
+            error: unclosed character class"#]],
+        );
+        check(
+            "regex:a; more",
+            "",
+            expect!["`metrics.m`: the expression needs a group around the number, like ([0-9.]+)"],
+        );
     }
 
     proptest! {

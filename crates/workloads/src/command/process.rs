@@ -48,9 +48,8 @@ impl Finished {
 
 /// The program's file, as the shell would find it.
 pub fn find(program: &str) -> Option<PathBuf> {
-    let executable = |path: &PathBuf| {
-        path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
-    };
+    let executable =
+        |path: &PathBuf| path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0);
     if program.contains('/') {
         return Some(PathBuf::from(program)).filter(executable);
     }

@@ -85,7 +85,8 @@ fn gather(tallies: Vec<Tally>, rates: Vec<f64>) -> Done {
     let ended = tallies.iter().map(|tally| tally.ended).max().expect("there is at least one stream");
     let mut latencies: BTreeMap<String, Latency> = BTreeMap::new();
     for tally in &tallies {
-        let all = [("read", &tally.read), ("write", &tally.write), ("journal", &tally.journal), ("fsync", &tally.fsync)];
+        let all =
+            [("read", &tally.read), ("write", &tally.write), ("journal", &tally.journal), ("fsync", &tally.fsync)];
         for (name, latency) in all.into_iter().filter(|(_, latency)| latency.count() > 0) {
             latencies.entry(name.into()).or_default().merge(latency);
         }
@@ -138,9 +139,8 @@ impl Shared<'_> {
     fn stream(&self, stream: u64) -> Result<Tally, Error> {
         let file = File::options().read(true).write(true).open(self.path);
         self.barrier.wait();
-        let result = file
-            .map_err(|source| Error::file("open", self.path, source))
-            .and_then(|file| self.share(stream, &file));
+        let result =
+            file.map_err(|source| Error::file("open", self.path, source)).and_then(|file| self.share(stream, &file));
         if result.is_err() {
             self.stop.store(true, Ordering::Relaxed);
         }

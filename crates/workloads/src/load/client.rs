@@ -297,7 +297,11 @@ mod tests {
     #[test]
     fn a_statement_is_spelled_with_its_parameters() {
         let mut text = String::new();
-        spell("UPDATE t SET c = $1 WHERE id = $2 OR id = $3", &[Param::Text("abc"), Param::Integer(7), Param::Integer(-1)], &mut text);
+        spell(
+            "UPDATE t SET c = $1 WHERE id = $2 OR id = $3",
+            &[Param::Text("abc"), Param::Integer(7), Param::Integer(-1)],
+            &mut text,
+        );
         assert_eq!(text, "UPDATE t SET c = 'abc' WHERE id = 7 OR id = -1");
     }
 }

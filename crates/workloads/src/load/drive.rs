@@ -103,8 +103,10 @@ pub fn drive<S: Script>(
             let (shared, barrier, place, script) = (&shared, &barrier, &place, &script);
             scope.spawn(move || {
                 let lines = (thread..load.threads).step_by(threads);
-                let lines = lines.map(|number| Client::connect(database, place, script(number), load.prepared).map(Line::new));
-                let driver = lines.collect::<Result<Vec<Line<S>>, Error>>().and_then(|lines| Driver::new(shared, lines));
+                let lines =
+                    lines.map(|number| Client::connect(database, place, script(number), load.prepared).map(Line::new));
+                let driver =
+                    lines.collect::<Result<Vec<Line<S>>, Error>>().and_then(|lines| Driver::new(shared, lines));
                 barrier.wait();
                 driver.and_then(Driver::run).map_err(|error| shared.fail(error)).ok()
             })
@@ -114,7 +116,8 @@ pub fn drive<S: Script>(
         let started = Instant::now();
         let rates = shared.watch(started, &|| running.iter().all(ScopedJoinHandle::is_finished), progress);
         let seconds = started.elapsed().as_secs_f64();
-        let ended: Vec<Ended<S>> = running.into_iter().filter_map(|thread| thread.join().expect("a driver does not panic")).collect();
+        let ended: Vec<Ended<S>> =
+            running.into_iter().filter_map(|thread| thread.join().expect("a driver does not panic")).collect();
         (ended, rates, seconds)
     });
     if let Some(error) = shared.error.into_inner().expect("no thread panics with it") {
@@ -223,7 +226,8 @@ impl<'a, S: Script> Driver<'a, S> {
             }
         }
         let ended = self.lines.into_iter();
-        let ended = ended.map(|line| (Counted { statements: line.client.statements, ..line.counted }, line.client.script));
+        let ended =
+            ended.map(|line| (Counted { statements: line.client.statements, ..line.counted }, line.client.script));
         Ok((self.latency, ended.collect()))
     }
 
@@ -255,7 +259,8 @@ impl<'a, S: Script> Driver<'a, S> {
         }
         let line = &mut self.lines[index];
         line.intended = shared.intended(self.started);
-        let think = Duration::from_secs_f64(if line.counted.committed > 0 { shared.load.think_time_seconds } else { 0.0 });
+        let think =
+            Duration::from_secs_f64(if line.counted.committed > 0 { shared.load.think_time_seconds } else { 0.0 });
         let at = line.intended.unwrap_or(now).max(now + think);
         // What is due after the end is no part of the run.
         if self.deadline.is_some_and(|deadline| at >= deadline) { None } else { Some(at) }
@@ -358,7 +363,8 @@ impl Shared<'_> {
 fn outcome(counted: &[Counted], latency: Latency, rates: Vec<f64>, seconds: f64) -> Outcome {
     let sum = |of: fn(&Counted) -> u64| counted.iter().map(of).sum::<u64>() as f64;
     let committed = sum(|one| one.committed);
-    let (reads, writes, others) = (sum(|one| one.statements.reads), sum(|one| one.statements.writes), sum(|one| one.statements.others));
+    let (reads, writes, others) =
+        (sum(|one| one.statements.reads), sum(|one| one.statements.writes), sum(|one| one.statements.others));
     let (transactions_mean, transactions_stddev) = mean_and_stddev(counted, |one| one.committed as f64);
     let (seconds_mean, seconds_stddev) = mean_and_stddev(counted, |one| one.busy_seconds);
     let values = [
@@ -413,7 +419,12 @@ fn mean_and_stddev(counted: &[Counted], of: fn(&Counted) -> f64) -> (f64, f64) {
 ///
 /// # Errors
 /// When the database fails.
-pub fn thread_cpu_seconds_per_transaction<S: Script>(load: &Load, database: &dyn Database, place: &Place, script: S) -> Result<f64, Error> {
+pub fn thread_cpu_seconds_per_transaction<S: Script>(
+    load: &Load,
+    database: &dyn Database,
+    place: &Place,
+    script: S,
+) -> Result<f64, Error> {
     let interrupted = AtomicBool::new(false);
     let shared = Shared::new(load, &interrupted);
     let driver = Driver::new(&shared, vec![Line::new(Client::connect(database, place, script, load.prepared)?)])?;
@@ -423,6 +434,7 @@ pub fn thread_cpu_seconds_per_transaction<S: Script>(load: &Load, database: &dyn
 }
 
 fn thread_cpu_seconds() -> f64 {
-    let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID).expect("every Linux has this clock");
+    let time =
+        nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID).expect("every Linux has this clock");
     time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9
 }

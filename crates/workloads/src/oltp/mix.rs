@@ -50,7 +50,10 @@ impl Mixture {
 
     /// Whether it changes rows.
     pub fn writes(self) -> bool {
-        !matches!(self, Mixture::ReadOnly | Mixture::PointSelect | Mixture::SelectRandomPoints | Mixture::SelectRandomRanges)
+        !matches!(
+            self,
+            Mixture::ReadOnly | Mixture::PointSelect | Mixture::SelectRandomPoints | Mixture::SelectRandomRanges
+        )
     }
 }
 
@@ -157,7 +160,8 @@ impl Mix {
         match self.rows {
             RowsLike::One => (first, first + self.range_size - 1),
             RowsLike::ZeroFour => {
-                let first = if first + self.range_size > self.ids { (self.ids - self.range_size).max(1) } else { first };
+                let first =
+                    if first + self.range_size > self.ids { (self.ids - self.range_size).max(1) } else { first };
                 (first, first + self.range_size - u64::from(!distinct))
             }
         }

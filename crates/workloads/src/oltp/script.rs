@@ -68,7 +68,10 @@ impl Sql {
             Sql::Insert => format!("INSERT INTO {table} (id, k, c, pad) VALUES ($1, $2, $3, $4)"),
             Sql::InsertNew => format!("INSERT INTO {table} (k, c, pad) VALUES ($1, $2, $3)"),
             Sql::RandomPoints => {
-                format!("SELECT id, k, c, pad FROM {table} WHERE k IN ({})", list(&|index| format!("${}", index + 1), ", "))
+                format!(
+                    "SELECT id, k, c, pad FROM {table} WHERE k IN ({})",
+                    list(&|index| format!("${}", index + 1), ", ")
+                )
             }
             Sql::RandomRanges => {
                 let one = |index: usize| format!("k BETWEEN ${} AND ${}", 2 * index + 1, 2 * index + 2);
@@ -81,7 +84,13 @@ impl Sql {
     /// How it counts.
     fn class(self) -> Class {
         match self {
-            Sql::Point | Sql::Range | Sql::Sum | Sql::Ordered | Sql::Distinct | Sql::RandomPoints | Sql::RandomRanges => Class::Read,
+            Sql::Point
+            | Sql::Range
+            | Sql::Sum
+            | Sql::Ordered
+            | Sql::Distinct
+            | Sql::RandomPoints
+            | Sql::RandomRanges => Class::Read,
             Sql::UpdateK | Sql::UpdateC | Sql::Delete | Sql::DeleteAny | Sql::Insert | Sql::InsertNew => Class::Write,
             Sql::Begin | Sql::Commit => Class::Other,
         }
@@ -163,11 +172,17 @@ impl Sql {
                 return wrong(t.ranges[1].0, "a number of at least 0".into(), format!("{:?}", seen.integer));
             }
             // Of a row that an earlier one deleted, nothing is left to delete: sysbench's mix of deletes is so.
-            Sql::DeleteAny if changed > 1 => return wrong(t.replaced, "at most 1 row".into(), format!("{changed} rows")),
+            Sql::DeleteAny if changed > 1 => {
+                return wrong(t.replaced, "at most 1 row".into(), format!("{changed} rows"));
+            }
             _ => return Ok(()),
         };
         let missed = found == 0 && may_miss && self.class() == Class::Write;
-        if found == expected || missed { Ok(()) } else { wrong(id, format!("{expected} rows"), format!("{found} rows")) }
+        if found == expected || missed {
+            Ok(())
+        } else {
+            wrong(id, format!("{expected} rows"), format!("{found} rows"))
+        }
     }
 }
 
@@ -258,7 +273,14 @@ impl Oltp {
     /// Transactions of no statements: what the driver itself costs.
     pub fn without_statements(parameters: &Parameters, mix: Mix) -> Oltp {
         let whole = Oltp::new(parameters, mix, false);
-        Oltp { steps: Vec::new(), slots: Vec::new(), distinct: Vec::new(), in_transaction: false, remembers: false, ..whole }
+        Oltp {
+            steps: Vec::new(),
+            slots: Vec::new(),
+            distinct: Vec::new(),
+            in_transaction: false,
+            remembers: false,
+            ..whole
+        }
     }
 
     /// Which of the point selects a step is.
@@ -280,7 +302,10 @@ impl Script for Oltp {
     fn texts(&self, begin: &str) -> Vec<String> {
         let other = |sql: Sql| if sql == Sql::Begin { begin.to_string() } else { "COMMIT".into() };
         let of_table = |table: u32| {
-            self.distinct.iter().map(move |sql| sql.text(&table_name(table)).unwrap_or_else(|| other(*sql))).collect::<Vec<_>>()
+            self.distinct
+                .iter()
+                .map(move |sql| sql.text(&table_name(table)).unwrap_or_else(|| other(*sql)))
+                .collect::<Vec<_>>()
         };
         (1..=self.tables).flat_map(of_table).collect()
     }
@@ -347,7 +372,9 @@ mod tests {
     #[test]
     fn parameters_are_numbered_in_order() {
         let text = |sql: Sql| sql.text("t").expect("it has one");
-        assert!(text(Sql::RandomPoints).ends_with("$9, $10)") && text(Sql::RandomRanges).ends_with("k BETWEEN $19 AND $20"));
+        assert!(
+            text(Sql::RandomPoints).ends_with("$9, $10)") && text(Sql::RandomRanges).ends_with("k BETWEEN $19 AND $20")
+        );
     }
 
     #[test]

@@ -59,7 +59,9 @@ fn every_distribution_and_both_kinds_of_rows_run_and_verify() {
 #[test]
 fn threads_that_meet_are_tried_again_with_nothing_lost() {
     for begin in ["immediate", "deferred"] {
-        let outcome = run(json!({ "table_size": 400, "threads": 4, "time": "0s", "transactions": 200, "begin": begin, "synchronous": "off" }));
+        let outcome = run(
+            json!({ "table_size": 400, "threads": 4, "time": "0s", "transactions": 200, "begin": begin, "synchronous": "off" }),
+        );
         assert_eq!(figure(&outcome, "transactions"), 200.0, "{begin}");
     }
 }
@@ -68,7 +70,8 @@ fn threads_that_meet_are_tried_again_with_nothing_lost() {
 fn a_row_that_is_gone_fails_the_run() {
     let folder = tempfile::tempdir().expect("a folder");
     with_context(folder.path(), |context| {
-        let mut workload = (KIND.open)(&parameters(json!({ "table_size": 400, "time": "0s", "transactions": 200 }))).expect("it opens");
+        let mut workload = (KIND.open)(&parameters(json!({ "table_size": 400, "time": "0s", "transactions": 200 })))
+            .expect("it opens");
         workload.prepare(context).expect("it loads");
         let thief = rusqlite::Connection::open(folder.path().join("oltp.sqlite")).expect("the file");
         thief.execute_batch("DELETE FROM sbtest1 WHERE id % 10 = 3").expect("it is writable");
@@ -82,7 +85,8 @@ fn a_row_that_is_gone_fails_the_run() {
 fn an_update_that_was_lost_is_found_at_the_end() {
     let folder = tempfile::tempdir().expect("a folder");
     with_context(folder.path(), |context| {
-        let mut workload = (KIND.open)(&parameters(json!({ "table_size": 400, "time": "0s", "transactions": 20 }))).expect("it opens");
+        let mut workload =
+            (KIND.open)(&parameters(json!({ "table_size": 400, "time": "0s", "transactions": 20 }))).expect("it opens");
         workload.prepare(context).expect("it loads");
         workload.run(context).expect("it runs");
         let thief = rusqlite::Connection::open(folder.path().join("oltp.sqlite")).expect("the file");
@@ -112,7 +116,9 @@ fn settings_that_cannot_work_together_are_told() {
 
 #[test]
 fn durability_follows_sqlites_own_words() {
-    let class = |journal: &str, synchronous: &str| durability(&parameters(json!({ "journal_mode": journal, "synchronous": synchronous }))).class;
+    let class = |journal: &str, synchronous: &str| {
+        durability(&parameters(json!({ "journal_mode": journal, "synchronous": synchronous }))).class
+    };
     assert_eq!(class("wal", "full"), Class::KeepsAcknowledged);
     assert_eq!(class("delete", "full"), Class::KeepsAcknowledged);
     assert_eq!(class("wal", "normal"), Class::LosesRecent);
@@ -123,12 +129,22 @@ fn durability_follows_sqlites_own_words() {
 #[test]
 fn every_mix_runs_and_verifies_prepared_and_as_text() {
     let mixes = [
-        "read-write", "read-only", "write-only", "point-select", "update-index", "update-non-index", "insert", "delete",
-        "select-random-points", "select-random-ranges",
+        "read-write",
+        "read-only",
+        "write-only",
+        "point-select",
+        "update-index",
+        "update-non-index",
+        "insert",
+        "delete",
+        "select-random-points",
+        "select-random-ranges",
     ];
     for mix in mixes {
         for prepared in [true, false] {
-            let outcome = run(json!({ "table_size": 400, "time": "0s", "transactions": 30, "mix": mix, "prepared": prepared, "synchronous": "off" }));
+            let outcome = run(
+                json!({ "table_size": 400, "time": "0s", "transactions": 30, "mix": mix, "prepared": prepared, "synchronous": "off" }),
+            );
             assert_eq!(figure(&outcome, "transactions"), 30.0, "{mix}");
         }
     }
@@ -139,6 +155,8 @@ fn an_open_loop_keeps_its_rate_and_a_slow_one_is_late() {
     let outcome = run(json!({ "table_size": 400, "time": "500ms", "rate": 100, "threads": 2, "synchronous": "off" }));
     assert_eq!(figure(&outcome, "transactions"), 50.0);
     // A think time of 20 ms lets one connection do 50 a second at most.
-    let slow = run(json!({ "table_size": 400, "time": "500ms", "rate": 1000, "mix": "write-only", "think_time": "20ms", "threads": 1 }));
+    let slow = run(
+        json!({ "table_size": 400, "time": "500ms", "rate": 1000, "mix": "write-only", "think_time": "20ms", "threads": 1 }),
+    );
     assert!(figure(&slow, "transactions") < 500.0 || figure(&slow, "late_transactions") > 0.0);
 }

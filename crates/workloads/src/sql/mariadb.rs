@@ -40,8 +40,12 @@ impl Database for MariaDb {
     }
 
     fn create(&self, place: &Place) -> Result<(), Error> {
-        let mut client = Client::connect(&socket(place, NAME)?, "root", "").map_err(failed(NAME, "take a connection"))?;
-        client.query(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}")).map(drop).map_err(failed(NAME, "make the database"))
+        let mut client =
+            Client::connect(&socket(place, NAME)?, "root", "").map_err(failed(NAME, "take a connection"))?;
+        client
+            .query(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}"))
+            .map(drop)
+            .map_err(failed(NAME, "make the database"))
     }
 
     fn table(&self, name: &str, columns: &[Column]) -> String {
@@ -59,7 +63,13 @@ impl Database for MariaDb {
         format!("CREATE TABLE {name} ({}) ENGINE = InnoDB", columns.iter().map(column).collect::<Vec<_>>().join(", "))
     }
 
-    fn load(&self, place: &Place, table: &str, columns: &[Column], next: &mut dyn FnMut(&mut Vec<Cell>) -> bool) -> Result<(), Error> {
+    fn load(
+        &self,
+        place: &Place,
+        table: &str,
+        columns: &[Column],
+        next: &mut dyn FnMut(&mut Vec<Cell>) -> bool,
+    ) -> Result<(), Error> {
         let mut client = self.client(place)?;
         let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
         let head = format!("INSERT INTO {table} ({}) VALUES ", names.join(", "));
@@ -136,7 +146,8 @@ impl Database for MariaDb {
 
     fn counters(&self, place: &Place) -> Result<Counters, Error> {
         let mut client = self.client(place)?;
-        let answer = client.query("SHOW GLOBAL STATUS LIKE 'Innodb_os_log_written'").map_err(failed(NAME, "say its status"))?;
+        let answer =
+            client.query("SHOW GLOBAL STATUS LIKE 'Innodb_os_log_written'").map_err(failed(NAME, "say its status"))?;
         let log_bytes = answer.rows.first().and_then(|row| row.get(1)?.as_deref()?.parse().ok());
         Ok(Counters { log_bytes, checkpoints: None })
     }

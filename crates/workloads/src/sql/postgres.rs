@@ -51,7 +51,13 @@ impl Database for Postgres {
         format!("CREATE TABLE {name} ({})", columns.iter().map(column).collect::<Vec<_>>().join(", "))
     }
 
-    fn load(&self, place: &Place, table: &str, columns: &[Column], next: &mut dyn FnMut(&mut Vec<Cell>) -> bool) -> Result<(), Error> {
+    fn load(
+        &self,
+        place: &Place,
+        table: &str,
+        columns: &[Column],
+        next: &mut dyn FnMut(&mut Vec<Cell>) -> bool,
+    ) -> Result<(), Error> {
         let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
         let sql = format!("COPY {table} ({}) FROM STDIN", names.join(", "));
         let mut row = Vec::new();
@@ -80,7 +86,8 @@ impl Database for Postgres {
     fn loaded(&self, place: &Place, tables: &[String]) -> Result<(), Error> {
         let mut client = self.client(place)?;
         for table in tables {
-            let numbered = format!("SELECT 1 FROM pg_attribute WHERE attrelid = '{table}'::regclass AND attname = 'id'");
+            let numbered =
+                format!("SELECT 1 FROM pg_attribute WHERE attrelid = '{table}'::regclass AND attname = 'id'");
             if client.query(&numbered).map_err(failed(NAME, "look at its tables"))?.first().is_some() {
                 let next = format!("SELECT setval(pg_get_serial_sequence('{table}', 'id'), max(id)) FROM {table}");
                 client.query(&next).map_err(failed(NAME, "number the next row"))?;
@@ -97,9 +104,13 @@ impl Database for Postgres {
     /// amcheck looks at every B-tree index, and that each row of its table is in it.
     fn check(&self, place: &Place, tables: &[String]) -> Result<(), Error> {
         let mut client = self.client(place)?;
-        client.query("CREATE EXTENSION IF NOT EXISTS amcheck").map_err(failed(NAME, "load amcheck, of its contrib modules"))?;
+        client
+            .query("CREATE EXTENSION IF NOT EXISTS amcheck")
+            .map_err(failed(NAME, "load amcheck, of its contrib modules"))?;
         for table in tables {
-            let sql = format!("SELECT count(bt_index_check(indexrelid, true)) FROM pg_index WHERE indrelid = '{table}'::regclass");
+            let sql = format!(
+                "SELECT count(bt_index_check(indexrelid, true)) FROM pg_index WHERE indrelid = '{table}'::regclass"
+            );
             client.query(&sql).map_err(failed(NAME, "find its indexes whole"))?;
         }
         let checksums = "SELECT coalesce(sum(checksum_failures), 0) FROM pg_stat_database";
@@ -110,7 +121,8 @@ impl Database for Postgres {
     fn counters(&self, place: &Place) -> Result<Counters, Error> {
         let mut client = self.client(place)?;
         let mut ask = |sql: &str| client.query(sql).map(|answer| answer.first().and_then(|text| text.parse().ok()));
-        let log_bytes = ask("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn").map_err(failed(NAME, "say its WAL position"))?;
+        let log_bytes =
+            ask("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn").map_err(failed(NAME, "say its WAL position"))?;
         // Version 17 moved them.
         let checkpoints = ask("SELECT num_timed + num_requested FROM pg_stat_checkpointer")
             .or_else(|_| ask("SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter"))

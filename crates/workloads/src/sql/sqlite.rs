@@ -61,7 +61,9 @@ impl Sqlite {
             connection.pragma_update(None, "synchronous", &p.synchronous)?;
             // Negative: in KiB instead of pages.
             connection.pragma_update(None, "cache_size", -(p.cache_bytes as i64 / 1024))?;
-            connection.pragma_update_and_check(None, "mmap_size", p.mmap_bytes as i64, |_| Ok(())).or_else(not_a_row)?;
+            connection
+                .pragma_update_and_check(None, "mmap_size", p.mmap_bytes as i64, |_| Ok(()))
+                .or_else(not_a_row)?;
             Ok(connection)
         };
         open().map_err(refused).map_err(failed(NAME, "open the database"))
@@ -95,14 +97,21 @@ impl Database for Sqlite {
         format!("CREATE TABLE {name} ({})", columns.iter().map(column).collect::<Vec<_>>().join(", "))
     }
 
-    fn load(&self, place: &Place, table: &str, columns: &[Column], next: &mut dyn FnMut(&mut Vec<Cell>) -> bool) -> Result<(), Error> {
+    fn load(
+        &self,
+        place: &Place,
+        table: &str,
+        columns: &[Column],
+        next: &mut dyn FnMut(&mut Vec<Cell>) -> bool,
+    ) -> Result<(), Error> {
         let mut connection = self.open(place)?;
         let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
         let marks = vec!["?"; columns.len()].join(", ");
         let mut load = || {
             let transaction = connection.transaction()?;
             {
-                let mut insert = transaction.prepare(&format!("INSERT INTO {table} ({}) VALUES ({marks})", names.join(", ")))?;
+                let mut insert =
+                    transaction.prepare(&format!("INSERT INTO {table} ({}) VALUES ({marks})", names.join(", ")))?;
                 let mut row = Vec::new();
                 while next(&mut row) {
                     for (index, cell) in row.iter().enumerate() {
@@ -160,7 +169,12 @@ impl Connection for SqliteConnection {
         Ok(Statement::numbered(self.statements.len() as u32 - 1))
     }
 
-    fn start(&mut self, statement: Statement, params: &[Param], row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
+    fn start(
+        &mut self,
+        statement: Statement,
+        params: &[Param],
+        row: &mut dyn FnMut(Value),
+    ) -> Result<Option<u64>, wire::Error> {
         let statement = &mut self.statements[statement.number() as usize];
         for (index, param) in params.iter().enumerate() {
             match param {

@@ -4,8 +4,8 @@ use super::Parameters;
 use super::store::{Store, Totals};
 use super::words::Spelling;
 use crate::workload::Error;
-use heed::types::{Str, Unit, U64};
 use heed::byteorder::BigEndian;
+use heed::types::{Str, U64, Unit};
 use heed::{Database, Env, EnvFlags, EnvOpenOptions, RwTxn};
 use std::path::Path;
 
@@ -45,7 +45,16 @@ impl Lmdb {
             let total = env.create_database(&mut transaction, Some("total"))?;
             transaction.commit()?;
             let spelling = Spelling::new(parameters.words);
-            Ok(Lmdb { env, step, block, total, spelling, key: String::new(), value: String::new(), known: Totals::default() })
+            Ok(Lmdb {
+                env,
+                step,
+                block,
+                total,
+                spelling,
+                key: String::new(),
+                value: String::new(),
+                known: Totals::default(),
+            })
         };
         open().map_err(|error| failed("open its file", error))
     }
@@ -82,7 +91,8 @@ impl Store for Lmdb {
 
     fn claim(&mut self) -> Result<Option<(u64, u64)>, Error> {
         self.write("claim a block", |transaction| {
-            let free = self.block.iter(transaction)?.find(|entry| entry.as_ref().is_ok_and(|(_, state)| state & 3 == 0));
+            let free =
+                self.block.iter(transaction)?.find(|entry| entry.as_ref().is_ok_and(|(_, state)| state & 3 == 0));
             let Some((first, state)) = free.transpose()? else { return Ok(None) };
             self.block.put(transaction, &first, &(state | 2))?;
             Ok(Some((first, state >> 2)))
@@ -96,7 +106,11 @@ impl Store for Lmdb {
             Ok(self.step.get(&transaction, &self.key)?.map(|text| self.spelling.read(text)))
         };
         match find().map_err(|error| failed("look up a number", error))? {
-            Some(None) => Err(Error::WrongData { place: format!("steps of {n}"), expected: "a number".into(), found: "other text".into() }),
+            Some(None) => Err(Error::WrongData {
+                place: format!("steps of {n}"),
+                expected: "a number".into(),
+                found: "other text".into(),
+            }),
             Some(known) => Ok(known),
             None => Ok(None),
         }
@@ -148,8 +162,11 @@ impl Store for Lmdb {
 
     fn release_claims(&mut self) -> Result<(), Error> {
         self.write("release claims", |transaction| {
-            let open: Vec<(u64, u64)> =
-                self.block.iter(transaction)?.filter(|entry| entry.as_ref().is_ok_and(|entry| entry.1 & 1 == 0)).collect::<heed::Result<_>>()?;
+            let open: Vec<(u64, u64)> = self
+                .block
+                .iter(transaction)?
+                .filter(|entry| entry.as_ref().is_ok_and(|entry| entry.1 & 1 == 0))
+                .collect::<heed::Result<_>>()?;
             for (first, state) in open {
                 self.block.put(transaction, &first, &(state & !2))?;
             }
@@ -161,7 +178,12 @@ impl Store for Lmdb {
         let read = || -> heed::Result<Totals> {
             let transaction = self.env.read_txn()?;
             let number = |name: &str| Ok::<u64, heed::Error>(self.total.get(&transaction, name)?.unwrap_or(0));
-            Ok(Totals { longest: number("longest")?, highest: number("highest")?, reads: number("reads")?, updates: number("updates")? })
+            Ok(Totals {
+                longest: number("longest")?,
+                highest: number("highest")?,
+                reads: number("reads")?,
+                updates: number("updates")?,
+            })
         };
         read().map_err(|error| failed("read the totals", error))
     }

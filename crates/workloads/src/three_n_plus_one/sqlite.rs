@@ -28,7 +28,11 @@ impl Sqlite {
             let connection = Connection::open(folder.join("steps.sqlite"))?;
             connection.busy_timeout(Duration::from_secs(BUSY_SECONDS_MAX))?;
             connection.pragma_update_and_check(None, "journal_mode", &parameters.journal_mode, |_| Ok(()))?;
-            connection.pragma_update(None, "synchronous", if parameters.sync == "commit" { "full" } else { "normal" })?;
+            connection.pragma_update(
+                None,
+                "synchronous",
+                if parameters.sync == "commit" { "full" } else { "normal" },
+            )?;
             connection.execute_batch(
                 "CREATE TABLE IF NOT EXISTS step (n TEXT PRIMARY KEY, steps TEXT NOT NULL) WITHOUT ROWID;
                  CREATE TABLE IF NOT EXISTS block (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, claimed INTEGER NOT NULL, done INTEGER NOT NULL);
@@ -41,7 +45,11 @@ impl Sqlite {
         Ok(Sqlite { connection, spelling, key: String::new(), value: String::new(), known: Totals::default() })
     }
 
-    fn write<T>(&mut self, action: &str, act: impl FnOnce(&rusqlite::Transaction) -> rusqlite::Result<T>) -> Result<T, Error> {
+    fn write<T>(
+        &mut self,
+        action: &str,
+        act: impl FnOnce(&rusqlite::Transaction) -> rusqlite::Result<T>,
+    ) -> Result<T, Error> {
         let all = || {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let value = act(&transaction)?;
@@ -79,7 +87,11 @@ impl Store for Sqlite {
             Ok(Some(row.get_ref(0)?.as_str().map(|text| self.spelling.read(text))?))
         };
         match find().map_err(|error: rusqlite::Error| failed("look up a number", error))? {
-            Some(None) => Err(Error::WrongData { place: format!("steps of {n}"), expected: "a number".into(), found: "other text".into() }),
+            Some(None) => Err(Error::WrongData {
+                place: format!("steps of {n}"),
+                expected: "a number".into(),
+                found: "other text".into(),
+            }),
             Some(known) => Ok(known),
             None => Ok(None),
         }
@@ -87,7 +99,8 @@ impl Store for Sqlite {
 
     fn put_path(&mut self, path: &[u64], total: u64, highest: u64) -> Result<(), Error> {
         let raises = total > self.known.longest || highest > self.known.highest;
-        let (spelling, mut key, mut value) = (self.spelling, std::mem::take(&mut self.key), std::mem::take(&mut self.value));
+        let (spelling, mut key, mut value) =
+            (self.spelling, std::mem::take(&mut self.key), std::mem::take(&mut self.value));
         let known = self.write("store a path", |transaction| {
             let mut known = None;
             if raises {
@@ -118,18 +131,24 @@ impl Store for Sqlite {
         self.write("finish a block", |transaction| {
             transaction.execute("UPDATE block SET done = 1 WHERE first = ?1", [block.0 as i64])?;
             transaction
-                .execute("UPDATE total SET reads = reads + ?1, updates = updates + ?2", params![reads as i64, updates as i64])
+                .execute(
+                    "UPDATE total SET reads = reads + ?1, updates = updates + ?2",
+                    params![reads as i64, updates as i64],
+                )
                 .map(drop)
         })
     }
 
     fn unfinished_blocks(&mut self) -> Result<u64, Error> {
-        let count = self.connection.query_row("SELECT count(*) FROM block WHERE done = 0", [], |row| row.get::<_, i64>(0));
+        let count =
+            self.connection.query_row("SELECT count(*) FROM block WHERE done = 0", [], |row| row.get::<_, i64>(0));
         count.map(|count| count as u64).map_err(|error| failed("count blocks", error))
     }
 
     fn release_claims(&mut self) -> Result<(), Error> {
-        self.write("release claims", |transaction| transaction.execute("UPDATE block SET claimed = 0 WHERE done = 0", []).map(drop))
+        self.write("release claims", |transaction| {
+            transaction.execute("UPDATE block SET claimed = 0 WHERE done = 0", []).map(drop)
+        })
     }
 
     fn totals(&mut self) -> Result<Totals, Error> {

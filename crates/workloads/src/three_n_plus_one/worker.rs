@@ -29,14 +29,22 @@ pub fn run_all(folder: &Path, parameters: &Parameters, context: &mut Context) ->
         return work(&mut *store, &mut |reads| {
             let now = Instant::now();
             if now - last.0 >= Duration::from_secs(1) {
-                (context.progress)((now - started).as_secs_f64(), (reads - last.1) as f64 / (now - last.0).as_secs_f64());
+                (context.progress)(
+                    (now - started).as_secs_f64(),
+                    (reads - last.1) as f64 / (now - last.0).as_secs_f64(),
+                );
                 last = (now, reads);
             }
             !super::is_interrupted(context)
         });
     }
-    let program = std::env::current_exe().map_err(|source| Error::File { action: "find", path: "this program".into(), source })?;
-    let orders = serde_json::to_vec(&Orders { folder: folder.into(), parameters: parameters.clone() }).expect("orders are plain data");
+    let program = std::env::current_exe().map_err(|source| Error::File {
+        action: "find",
+        path: "this program".into(),
+        source,
+    })?;
+    let orders = serde_json::to_vec(&Orders { folder: folder.into(), parameters: parameters.clone() })
+        .expect("orders are plain data");
     let mut workers = Vec::new();
     for _ in 0..parameters.streams {
         match start(&program, &orders) {
@@ -69,7 +77,11 @@ fn wait(mut workers: Vec<Child>, context: &Context) -> Result<(), Error> {
         }
         let mut index = 0;
         while index < workers.len() {
-            let status = workers[index].try_wait().map_err(|source| Error::File { action: "wait for", path: "a worker".into(), source })?;
+            let status = workers[index].try_wait().map_err(|source| Error::File {
+                action: "wait for",
+                path: "a worker".into(),
+                source,
+            })?;
             let Some(status) = status else {
                 index += 1;
                 continue;
@@ -81,7 +93,11 @@ fn wait(mut workers: Vec<Child>, context: &Context) -> Result<(), Error> {
                 let mut log = String::new();
                 // What it said is worth showing and nothing more hangs on it.
                 let _ = stderr.expect("standard error was piped").read_to_string(&mut log);
-                return Err(Error::Program { program: "a worker of three-n-plus-one".into(), status: status.to_string(), log });
+                return Err(Error::Program {
+                    program: "a worker of three-n-plus-one".into(),
+                    status: status.to_string(),
+                    log,
+                });
             }
         }
         std::thread::sleep(Duration::from_millis(2));

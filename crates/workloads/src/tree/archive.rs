@@ -75,7 +75,11 @@ pub fn write_once(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) 
     result.map_err(|source| {
         // The write's own error says more than a removal that may fail after it.
         let _ = std::fs::remove_file(&unfinished);
-        if source.kind() == io::ErrorKind::Interrupted { Error::Interrupted } else { Error::file("write", path, source) }
+        if source.kind() == io::ErrorKind::Interrupted {
+            Error::Interrupted
+        } else {
+            Error::file("write", path, source)
+        }
     })
 }
 
@@ -175,9 +179,8 @@ impl Manifest {
     /// # Errors
     /// The first thing that differs.
     pub fn compare(&self, target: &Path) -> Result<(), Error> {
-        let differ = |what: &str, expected: String, found: String| {
-            Err(Error::WrongData { place: what.into(), expected, found })
-        };
+        let differ =
+            |what: &str, expected: String, found: String| Err(Error::WrongData { place: what.into(), expected, found });
         let mut found = Manifest { files: 0, bytes: 0, folders: 0, links: 0, samples: Vec::new() };
         found.count(target).map_err(|source| Error::file("read back", target, source))?;
         for (what, expected, found) in [
@@ -250,7 +253,9 @@ mod tests {
 
     #[test]
     fn names_tell_archives() {
-        assert!(is_known(Path::new("gcc-3.3.1.tar")) && is_known(Path::new("x.tar.gz")) && is_known(Path::new("x.tgz")));
+        assert!(
+            is_known(Path::new("gcc-3.3.1.tar")) && is_known(Path::new("x.tar.gz")) && is_known(Path::new("x.tgz"))
+        );
         assert!(!is_known(Path::new("x.zip")) && !is_known(Path::new("x.gz")));
     }
 }

@@ -17,7 +17,8 @@ fn small(more: Value) -> Value {
 #[test]
 fn both_engines_write_and_read_back_every_pattern() {
     for pattern in ["randwrite", "write", "randread", "read"] {
-        for engine in [json!({}), json!({"engine": "io_uring", "depth": 1}), json!({"engine": "io_uring", "depth": 32})] {
+        for engine in [json!({}), json!({"engine": "io_uring", "depth": 1}), json!({"engine": "io_uring", "depth": 32})]
+        {
             for direct in [false, true] {
                 let mut written = small(json!({"pattern": pattern, "direct": direct}));
                 written.as_object_mut().unwrap().extend(engine.as_object().unwrap().clone());
@@ -35,7 +36,11 @@ fn flushes_come_after_so_many_writes() {
     for engine in [json!({"fdatasync_ios": 4}), json!({"engine": "io_uring", "depth": 8, "fdatasync_ios": 4})] {
         let outcome = Desk::new().trial(&KIND, &small(engine)).unwrap();
         let writes = outcome.latencies["write"].count();
-        assert!(outcome.commits == writes / 4 || outcome.commits + 1 == writes.div_ceil(4), "{} {writes}", outcome.commits);
+        assert!(
+            outcome.commits == writes / 4 || outcome.commits + 1 == writes.div_ceil(4),
+            "{} {writes}",
+            outcome.commits
+        );
         assert_eq!(outcome.latencies["fdatasync"].count(), outcome.commits);
     }
 }

@@ -51,12 +51,15 @@ fn a_generated_tree_is_extracted_and_removed_and_cached() {
 #[test]
 fn links_and_folders_that_are_not_named_are_extracted() {
     let desk = Desk::new();
-    let path = archive(&desk.cache.path().join("a.tar"), &[
-        ("top/deep/file", EntryType::Regular, "content"),
-        ("top/hard", EntryType::Link, "top/deep/file"),
-        ("top/soft/link", EntryType::Symlink, "/nowhere"),
-        ("empty/", EntryType::Directory, ""),
-    ]);
+    let path = archive(
+        &desk.cache.path().join("a.tar"),
+        &[
+            ("top/deep/file", EntryType::Regular, "content"),
+            ("top/hard", EntryType::Link, "top/deep/file"),
+            ("top/soft/link", EntryType::Symlink, "/nowhere"),
+            ("empty/", EntryType::Directory, ""),
+        ],
+    );
     let outcome = desk.trial(&KIND, &json!({"archive": path})).unwrap();
     assert_eq!(outcome.bytes_written, 14);
     assert_eq!(outcome.latencies["unlink"].count(), 3);
@@ -99,10 +102,10 @@ fn archives_that_leave_the_tree_or_hold_devices_are_refused() {
 fn nothing_is_written_through_a_symbolic_link() {
     let desk = Desk::new();
     let outside = tempfile::tempdir().unwrap();
-    let path = archive(&desk.cache.path().join("a.tar"), &[
-        ("a", EntryType::Symlink, outside.path().to_str().unwrap()),
-        ("a/evil", EntryType::Regular, "x"),
-    ]);
+    let path = archive(
+        &desk.cache.path().join("a.tar"),
+        &[("a", EntryType::Symlink, outside.path().to_str().unwrap()), ("a/evil", EntryType::Regular, "x")],
+    );
     assert!(desk.trial(&KIND, &json!({"archive": path})).is_err());
     assert_eq!(outside.path().read_dir().unwrap().count(), 0);
 }
