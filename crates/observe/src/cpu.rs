@@ -61,6 +61,29 @@ pub fn shares(before: &Ticks, after: &Ticks) -> Option<[f64; 6]> {
     (sum > 0.0).then(|| std::array::from_fn(|kind| spent[kind] / sum))
 }
 
+/// CPU time of the trial's other processes (its server, its workers), of children they waited for too. None unless this
+/// process is the first of its PID namespace, where every other is the trial's own.
+#[must_use]
+pub fn others_seconds() -> Option<f64> {
+    if std::process::id() != 1 {
+        return None;
+    }
+    let ticks_per_second = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK).ok()?? as f64;
+    let processes = std::fs::read_dir("/proc").ok()?.flatten().filter(|entry| {
+        entry.file_name().to_str().is_some_and(|name| name != "1" && name.bytes().all(|byte| byte.is_ascii_digit()))
+    });
+    let texts = processes.filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok());
+    let ticks: Vec<u64> = texts.filter_map(|text| process_ticks(&text)).collect();
+    (!ticks.is_empty()).then(|| ticks.iter().sum::<u64>() as f64 / ticks_per_second)
+}
+
+/// utime, stime, cutime and cstime of `/proc/PID/stat` (proc_pid_stat(5)); a name may have blanks and brackets.
+fn process_ticks(text: &str) -> Option<u64> {
+    let (_, rest) = text.rsplit_once(')')?;
+    let fields: Vec<u64> = rest.split_ascii_whitespace().skip(11).take(4).map_while(|word| word.parse().ok()).collect();
+    (fields.len() == 4).then(|| fields.iter().sum())
+}
+
 /// CPU seconds, user and system, of this process with all its threads, and of its children that have ended and been waited for.
 #[must_use]
 pub fn own_seconds() -> f64 {
@@ -100,6 +123,13 @@ mod tests {
         cpu0 4035 0 4779 666158 2174 0 20 9 0 0\n\
         cpu3 5072 2 5806 662750 2385 3 484 15 0 0\n\
         intr 2227682 0 0\nctxt 7777237\nbtime 1795213924\n";
+
+    #[test]
+    fn a_processes_time_is_read_behind_its_name() {
+        let text = "7 (a) b (c)) S 1 7 7 0 -1 4194304 100 0 0 0 11 22 33 44 20 0 1 0 5 1 1";
+        assert_eq!(process_ticks(text), Some(110));
+        assert_eq!(process_ticks("7 (a) S 1"), None);
+    }
 
     #[test]
     fn a_real_text_is_read() {

@@ -3,7 +3,7 @@
 //! Driven by `lab::trial` around each run. Every figure is of the whole machine, but the device's and `driver_cpu_*`.
 //! A figure that this kernel or device does not have is left out, never 0.
 
-use crate::cpu::{KINDS, Stat, own_seconds, shares};
+use crate::cpu::{KINDS, Stat, others_seconds, own_seconds, shares};
 use crate::disk::{self, Counters};
 use crate::memory::Memory;
 use crate::metric::{Direction, Measured, Metric};
@@ -131,6 +131,7 @@ struct Snapshot {
     space_used: Option<u64>,
     pressure: [Option<Pressure>; 3],
     own_seconds: f64,
+    others_seconds: Option<f64>,
 }
 
 impl Snapshot {
@@ -145,6 +146,7 @@ impl Snapshot {
             space_used: targets.mount_point.as_deref().and_then(disk::space).map(|space| space.0),
             pressure: RESOURCES.map(Pressure::read),
             own_seconds: own_seconds(),
+            others_seconds: others_seconds(),
         }
     }
 }
@@ -161,6 +163,10 @@ fn difference(before: &Snapshot, after: &Snapshot) -> Vec<Measured> {
     let own = (after.own_seconds - before.own_seconds).max(0.0);
     list.add("driver_cpu_seconds".into(), "s", own);
     list.add("driver_cpu_cores".into(), "1", own / seconds);
+    if let (Some(before), Some(after)) = (before.others_seconds, after.others_seconds) {
+        list.add("others_cpu_seconds".into(), "s", (after - before).max(0.0));
+        list.add("others_cpu_cores".into(), "1", (after - before).max(0.0) / seconds);
+    }
     list.disk("device", before.device.zip(after.device), seconds);
     list.disk("device_log", before.log.zip(after.log), seconds);
     list.disk("device_backing", before.backing.zip(after.backing), seconds);
@@ -378,6 +384,7 @@ mod tests {
             space_used: Some(written),
             pressure: [None, Some(Pressure { some: written, full: None }), None],
             own_seconds: 0.0,
+            others_seconds: None,
         }
     }
 

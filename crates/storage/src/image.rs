@@ -40,12 +40,15 @@ fn name(what: &str, bytes: u64) -> String {
     format!("{what}-{bytes}.img")
 }
 
-/// Bytes of the image files in a folder.
+/// Bytes of the image files in a folder and, for further volumes, in the folders in it.
 #[must_use]
 pub fn images_bytes(folder: &Path) -> u64 {
-    let entries = folder.read_dir().into_iter().flatten().flatten();
-    let images = entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "img"));
-    images.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
+    let of_entry = |path: PathBuf| match path.extension() {
+        _ if path.is_dir() => images_bytes(&path),
+        Some(extension) if extension == "img" => path.metadata().map_or(0, |metadata| metadata.len()),
+        _ => 0,
+    };
+    folder.read_dir().into_iter().flatten().flatten().map(|entry| of_entry(entry.path())).sum()
 }
 
 /// Bytes that may still be written to the filesystem of a folder.
@@ -179,6 +182,14 @@ mod tests {
     use super::*;
 
     const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn images_of_further_volumes_count_too() {
+        let folder = tempfile::tempdir().expect("a folder");
+        prepare_image(&folder.path().join("device.img"), 2 * MIB).expect("made");
+        prepare_image(&folder.path().join("wal/device.img"), MIB).expect("made");
+        assert_eq!(images_bytes(folder.path()), 3 * MIB);
+    }
 
     #[test]
     fn an_image_is_written_once_and_reused() {

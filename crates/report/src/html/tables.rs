@@ -212,8 +212,18 @@ pub fn metrics(i: usize, part: &Part, input: &Input) -> String {
 
 /// Names that `observe` gives to what it samples begin with what was sampled.
 fn is_own(name: &str) -> bool {
-    const MACHINE: [&str; 9] =
-        ["cpu", "device_", "backing_device_", "memory_", "dirty_", "pressure_", "context_", "client_", "filesystem_"];
+    const MACHINE: [&str; 10] = [
+        "cpu",
+        "device_",
+        "backing_device_",
+        "memory_",
+        "dirty_",
+        "pressure_",
+        "context_",
+        "driver_",
+        "others_",
+        "filesystem_",
+    ];
     !MACHINE.iter().any(|prefix| name.starts_with(prefix))
 }
 

@@ -57,6 +57,7 @@ fn postgres_runs_with_its_log_on_a_volume_of_its_own() {
         // Commits are flushed to the log's volume, and nothing else is.
         assert!(run["metrics"]["device_log_flushes"].as_f64() > run["metrics"]["device_flushes"].as_f64(), "{run}");
         assert!(run["metrics"]["log_bytes_per_transaction"].as_f64() > Some(200.0), "{run}");
+        assert!(run["metrics"]["others_cpu_seconds"].as_f64() > Some(0.0), "the server's own time: {run}");
     }
     world.assert_nothing_left();
 }
