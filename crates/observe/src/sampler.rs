@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 /// Device bytes written for each byte the workload wrote. What is still in memory at the run's end isn't counted.
 const WRITE_AMPLIFICATION: Metric = Metric::new("write_amplification", "1", Direction::Less);
 /// Flushes the device got for each durable commit. Neither is better: below 1 commits share flushes, or go without.
+/// From `/proc/diskstats`, which counts whole milliseconds: a mean over a run is finer than its parts.
+const FLUSH_SECONDS_MEAN: Metric = Metric::new("flush_seconds_mean", "s", Direction::Less);
 const FLUSHES_PER_COMMIT: Metric = Metric::new("flushes_per_commit", "1", Direction::Neither);
 
 /// What the machine did during one run.
@@ -89,9 +91,11 @@ pub fn derived(telemetry: &Telemetry, workload_bytes: u64, commits: u64) -> Vec<
         |name: &str| Some(value(&format!("device_{name}"))? + value(&format!("device_log_{name}")).unwrap_or(0.0));
     let ratio =
         |metric: &Metric, name: &str, count: u64| Some(metric.at(both(name)? / count as f64)).filter(|_| count > 0);
+    let flushes = both("flushes").filter(|count| *count > 0.0);
+    let latency = flushes.and_then(|count| Some(FLUSH_SECONDS_MEAN.at(both("flush_seconds")? / count)));
     let ratios =
         [ratio(&WRITE_AMPLIFICATION, "write_bytes", workload_bytes), ratio(&FLUSHES_PER_COMMIT, "flushes", commits)];
-    ratios.into_iter().flatten().collect()
+    ratios.into_iter().flatten().chain(latency).collect()
 }
 
 /// What is looked at.
@@ -438,13 +442,14 @@ mod tests {
     #[test]
     fn what_is_derived_needs_both_counts() {
         let metric = |name, value| Metric::new(name, "1", Direction::Neither).at(value);
-        let metrics = vec![metric("device_write_bytes", 3000.0), metric("device_flushes", 20.0)];
+        let metrics = [("device_write_bytes", 3000.0), ("device_flushes", 20.0), ("device_flush_seconds", 0.5)];
+        let metrics = metrics.map(|(name, value)| metric(name, value)).into();
         let telemetry = Telemetry { metrics, series: BTreeMap::new() };
         let values =
             |bytes, commits| derived(&telemetry, bytes, commits).iter().map(|found| found.value).collect::<Vec<_>>();
-        assert_eq!(values(1000, 10), [3.0, 2.0]);
-        assert_eq!(values(0, 10), [2.0]);
-        assert_eq!(values(0, 0), [0.0; 0]);
+        assert_eq!(values(1000, 10), [3.0, 2.0, 0.025]);
+        assert_eq!(values(0, 10), [2.0, 0.025]);
+        assert_eq!(values(0, 0), [0.025]);
         assert!(derived(&Telemetry::default(), 1000, 10).is_empty());
     }
 

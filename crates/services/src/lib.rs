@@ -3,6 +3,7 @@
 //! Driven by `lab::served`. A service does not know its workload, nor the filesystem below its data, and never runs as root.
 
 mod effect;
+mod gtm;
 mod mariadb;
 mod postgres;
 mod process;
@@ -12,7 +13,7 @@ pub mod template;
 use service::Kind;
 
 /// Every service there is.
-static KINDS: [&Kind; 2] = [&postgres::KIND, &mariadb::KIND];
+static KINDS: [&Kind; 3] = [&postgres::KIND, &mariadb::KIND, &gtm::KIND];
 
 /// Every service there is, in the order of lists.
 #[must_use]

@@ -91,7 +91,7 @@ pub trait Service {
 
 /// A server at work; ended by force when dropped.
 pub trait Running {
-    /// The Unix socket it listens on.
+    /// The Unix socket it listens on; of a database without a server process, the program that enters it.
     fn socket(&self) -> PathBuf;
 
     /// Its version and the settings in effect that are not its defaults.

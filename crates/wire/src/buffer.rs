@@ -5,7 +5,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{MsgFlags, recv};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
 /// A first read of this size holds the whole answer of any statement of the loads here.
@@ -65,8 +65,8 @@ impl Buffer {
 }
 
 /// Waits until more has come.
-pub fn wait(stream: &UnixStream) -> Result<(), Error> {
-    match poll(&mut [PollFd::new(stream.as_fd(), PollFlags::POLLIN)], PollTimeout::NONE) {
+pub fn wait(descriptor: BorrowedFd) -> Result<(), Error> {
+    match poll(&mut [PollFd::new(descriptor, PollFlags::POLLIN)], PollTimeout::NONE) {
         Ok(_) | Err(Errno::EINTR) => Ok(()),
         Err(error) => Err(Error::Lost(error.into())),
     }

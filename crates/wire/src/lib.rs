@@ -119,6 +119,21 @@ pub trait Connection {
     /// As [`Connection::start`].
     fn advance(&mut self, row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error>;
 
+    /// Executes a prepared statement and waits for its end: for loads of one connection a thread.
+    ///
+    /// # Errors
+    /// As [`Connection::start`].
+    fn execute(&mut self, statement: Statement, params: &[Param], row: &mut dyn FnMut(Value)) -> Result<u64, Error> {
+        let mut changed = self.start(statement, params, row)?;
+        while changed.is_none() {
+            if let Some(descriptor) = self.descriptor() {
+                buffer::wait(descriptor)?;
+            }
+            changed = self.advance(row)?;
+        }
+        Ok(changed.unwrap_or_default())
+    }
+
     /// Runs a statement's text and waits for all columns of all rows: for set-up and checks, not for load.
     ///
     /// # Errors

@@ -140,7 +140,7 @@ impl Mysql {
                     self.sequence = sequence.wrapping_add(1);
                     return Ok(self.input.take(length));
                 }
-                None => wait(&self.stream)?,
+                None => wait(self.stream.as_fd())?,
             }
         }
     }
@@ -248,7 +248,7 @@ impl Connection for Mysql {
             })?;
             match changed {
                 Some(changed) => return Ok(Answer { rows, changed }),
-                None => wait(&self.stream)?,
+                None => wait(self.stream.as_fd())?,
             }
         }
     }

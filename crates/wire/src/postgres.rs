@@ -133,7 +133,7 @@ impl Postgres {
         loop {
             match self.messages(see)? {
                 Some(end) => return Ok(end),
-                None => wait(&self.stream)?,
+                None => wait(self.stream.as_fd())?,
             }
         }
     }

@@ -16,7 +16,7 @@ use wire::Connection;
 pub struct Place {
     /// The folder on the filesystem under test.
     pub data_folder: PathBuf,
-    /// The socket of its server; none: it is embedded.
+    /// The socket of its server, or the program that enters it; none: it is embedded.
     pub server: Option<PathBuf>,
 }
 

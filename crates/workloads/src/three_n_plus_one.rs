@@ -1,10 +1,13 @@
 //! `three-n-plus-one`: steps of the 3n+1 sequence for every number of a range, kept in a key-value store.
 //!
-//! A port of the benchmark of the 2013 talk on filesystems for databases (there on GT.M): its rules of counting and its
-//! result line, written anew. P worker processes take blocks of integers; a read is one look-up of a path's next number, an
-//! update one number stored; a path ends at a number already known. Figures of other engines are other benchmarks.
+//! The benchmark of the 2013 talk on filesystems for databases, on its own engine GT.M and as a port on others: its rules of
+//! counting and its result line, written anew. P worker processes take blocks of integers; a read is one look-up of a path's
+//! next number, an update one number stored; a path ends at a number already known. Figures of other engines are other
+//! benchmarks.
 
+mod gtm;
 mod lmdb;
+mod served;
 mod sqlite;
 mod store;
 mod words;
@@ -12,38 +15,39 @@ mod worker;
 
 pub use worker::worker_main;
 
+use crate::sql::{self, COUNTERS, Place};
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
-use store::{Store, Totals};
+use store::{Shared, Store, Totals};
 
 /// The row in the list of workloads.
 pub static KIND: Kind = Kind {
     name: "three-n-plus-one",
-    summary: "3n+1 step counts of a range of integers in a key-value store (SQLite or LMDB), by several processes",
+    summary: "3n+1 step counts of a range of integers in a key-value store (GT.M, LMDB, SQLite, PostgreSQL or MariaDB), by several processes",
     example: "[workload.three-n-plus-one]\nengine = \"lmdb\"\nto = 100000\nstreams = 4\n",
     settings: SETTINGS,
-    metrics: |_| METRICS.to_vec(),
+    metrics: |_| METRICS.iter().chain(COUNTERS).cloned().collect(),
     durability,
     estimate,
     check,
-    service: |_| None,
-    data_key: |_| String::new(),
+    service: |map| Parameters::from_map(map).engine.service(),
+    // Nothing but an empty database is loaded.
+    data_key: |_| "three-n-plus-one".into(),
     open: |map| Ok(Box::new(ThreeNPlusOne { parameters: Parameters::from_map(map) })),
 };
 
 const SETTINGS: &[Setting] = &[
     Setting {
         name: "engine",
-        kind: Is::Choice(&["lmdb", "sqlite"]),
+        kind: Is::Choice(&["lmdb", "sqlite", "gtm", "postgres", "mariadb"]),
         default: Some("lmdb"),
-        help: "The key-value store.",
+        help: "The key-value store: embedded, or a server that `[service.NAME]` configures. On `gtm` the workers are GT.M's own processes, as in the original; figures of the others are ports.",
     },
     Setting {
         name: "from",
@@ -74,7 +78,7 @@ const SETTINGS: &[Setting] = &[
         name: "sync",
         kind: Is::Choice(&["none", "commit"]),
         default: Some("none"),
-        help: "Whether each path is flushed when it is stored. The original writes single numbers outside transactions, which its engine does not flush either.",
+        help: "Whether LMDB or SQLite flush each path when it is stored; of a server its own settings decide. The original writes single numbers outside transactions, which its engine does not flush either.",
     },
     Setting {
         name: "journal_mode",
@@ -116,10 +120,33 @@ pub(crate) struct Parameters {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "lowercase")]
 enum Engine {
     Lmdb,
     Sqlite,
+    Gtm,
+    Postgres,
+    MariaDb,
+}
+
+impl Engine {
+    fn name(self) -> &'static str {
+        match self {
+            Engine::Lmdb => "lmdb",
+            Engine::Sqlite => "sqlite",
+            Engine::Gtm => "gtm",
+            Engine::Postgres => "postgres",
+            Engine::MariaDb => "mariadb",
+        }
+    }
+
+    /// The service that it is; none: it is embedded.
+    fn service(self) -> Option<&'static str> {
+        match self {
+            Engine::Gtm => Some("gtm"),
+            other => sql::service_of(other.name()),
+        }
+    }
 }
 
 impl Parameters {
@@ -146,10 +173,22 @@ impl Parameters {
             .collect()
     }
 
-    fn store(&self, folder: &Path) -> Result<Box<dyn Store>, Error> {
+    fn store(&self, place: &Place) -> Result<Box<dyn Store>, Error> {
         match self.engine {
-            Engine::Lmdb => Ok(Box::new(lmdb::Lmdb::open(folder, self)?)),
-            Engine::Sqlite => Ok(Box::new(sqlite::Sqlite::open(folder, self)?)),
+            Engine::Lmdb => Ok(Box::new(lmdb::Lmdb::open(&folder(place), self)?)),
+            Engine::Sqlite => Ok(Box::new(sqlite::Sqlite::open(&folder(place), self)?)),
+            Engine::Gtm => Ok(Box::new(gtm::Gtm::open(place, self)?)),
+            Engine::Postgres | Engine::MariaDb => Ok(Box::new(served::Served::open(place, self)?)),
+        }
+    }
+
+    /// The store of one of our own workers.
+    fn shared(&self, place: &Place) -> Result<Box<dyn Shared>, Error> {
+        match self.engine {
+            Engine::Lmdb => Ok(Box::new(lmdb::Lmdb::open(&folder(place), self)?)),
+            Engine::Sqlite => Ok(Box::new(sqlite::Sqlite::open(&folder(place), self)?)),
+            Engine::Gtm => unreachable!("GT.M's workers are its own"),
+            Engine::Postgres | Engine::MariaDb => Ok(Box::new(served::Served::open(place, self)?)),
         }
     }
 
@@ -160,32 +199,62 @@ impl Parameters {
     }
 }
 
+/// Most integers of a range whose sequences fit an engine's numbers: 64 bits with a sign, which that of 8,528,817,511 leaves.
+const SQL_TO_MAX: u64 = 8_528_817_510;
+
 fn check(map: &Map<String, Value>) -> Vec<String> {
     let parameters = Parameters::from_map(map);
-    let backwards = parameters.to < parameters.from;
-    backwards.then(|| format!("`to` ({}) is below `from` ({})", parameters.to, parameters.from)).into_iter().collect()
+    let (engine, to) = (parameters.engine.name(), parameters.to);
+    let mut problems = Vec::new();
+    if to < parameters.from {
+        problems.push(format!("`to` ({to}) is below `from` ({})", parameters.from));
+    }
+    let to_max = match parameters.engine {
+        Engine::Lmdb => u64::MAX,
+        Engine::Gtm => gtm::TO_MAX,
+        Engine::Sqlite | Engine::Postgres | Engine::MariaDb => SQL_TO_MAX,
+    };
+    if to > to_max {
+        problems.push(format!("`to` ({to}) is above {to_max}: {engine} cannot hold all numbers of its sequences"));
+    }
+    if parameters.sync == "commit" && parameters.engine.service().is_some() {
+        problems.push(format!("`sync` is of lmdb and sqlite; what {engine} flushes is set in [service.{engine}]"));
+    }
+    problems
 }
 
 /// Numbers stored for each integer of a range from 1: 2.17 at 10^5 to 10^8.
 const UPDATES_PER_INTEGER: f64 = 2.17;
 
-/// Bytes on the filesystem for each number stored in LMDB, measured at 10^6 (2026-11-21): 29.5 in digits, 115.6 in words.
-const BYTES_PER_UPDATE: f64 = 29.5;
+/// Bytes on the filesystem for each number stored in digits (logs included), numbers a second with four workers, and how
+/// much more room words take. Measured at 10^6 and, on servers, 10^5 (2026-11-21, two cores).
+fn costs(engine: Engine) -> (f64, f64, f64) {
+    match engine {
+        Engine::Lmdb | Engine::Sqlite => (29.5, 100_000.0, 3.9),
+        Engine::Gtm => (200.0, 300_000.0, 3.9),
+        Engine::Postgres | Engine::MariaDb => (200.0, 5_000.0, 3.9),
+    }
+}
 
 fn estimate(map: &Map<String, Value>) -> Estimate {
     let parameters = Parameters::from_map(map);
     let updates = parameters.range() as f64 * UPDATES_PER_INTEGER;
-    let widening = if parameters.words { 3.9 } else { 1.0 };
-    // A path a millisecond when each is flushed; 102,000 updates a second when not (10^6, one stream, 2026-11-21).
-    let seconds = if parameters.sync == "commit" { parameters.range() as f64 / 1000.0 } else { updates / 100_000.0 };
-    Estimate { data_bytes: (updates * BYTES_PER_UPDATE * widening) as u64, load_seconds: 0.0, run_seconds: seconds }
+    let (bytes, per_second, widening) = costs(parameters.engine);
+    let widening = if parameters.words { widening } else { 1.0 };
+    // A path a millisecond when each is flushed.
+    let seconds = if parameters.sync == "commit" { parameters.range() as f64 / 1000.0 } else { updates / per_second };
+    Estimate { data_bytes: (updates * bytes * widening) as u64, load_seconds: 0.0, run_seconds: seconds }
 }
 
 fn durability(map: &Map<String, Value>) -> Durability {
     let parameters = Parameters::from_map(map);
     let because = |class, reason: &str| Durability { class, reasons: vec![reason.to_string()] };
     match (parameters.engine, parameters.sync.as_str(), parameters.journal_mode.as_str()) {
-        (_, "commit", _) => Durability::full(),
+        (Engine::Postgres | Engine::MariaDb, ..) | (_, "commit", _) => Durability::full(),
+        (Engine::Gtm, ..) => because(
+            Class::LosesRecent,
+            "GT.M flushes single updates with the next transaction, or about a second later",
+        ),
         (Engine::Lmdb, ..) => {
             because(Class::MayCorrupt, "sync = none: LMDB without sync may be corrupt after a power cut")
         }
@@ -196,57 +265,65 @@ fn durability(map: &Map<String, Value>) -> Durability {
     }
 }
 
+/// Where the embedded engines keep their files.
+fn folder(place: &Place) -> PathBuf {
+    place.data_folder.join("three-n-plus-one")
+}
+
 /// The workload at work.
 struct ThreeNPlusOne {
     parameters: Parameters,
 }
 
-impl ThreeNPlusOne {
-    fn folder(context: &Context) -> PathBuf {
-        context.data_folder.join("three-n-plus-one")
-    }
-}
-
 impl Workload for ThreeNPlusOne {
-    fn prepare(&mut self, _: &mut Context) -> Result<Vec<Measured>, Error> {
+    fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
+        served::Served::make_database(&Place::of(context), self.parameters.engine.name())?;
         Ok(Vec::new())
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
-        let folder = Self::folder(context);
-        let resumed = prepare_store(&folder, &self.parameters)?;
-        let started = Instant::now();
-        worker::run_all(&folder, &self.parameters, context)?;
-        let seconds = started.elapsed().as_secs_f64();
-        let totals = totals(&folder, &self.parameters, resumed)?;
-        outcome(&self.parameters, &totals, seconds)
+        let place = Place::of(context);
+        let resumed = prepare_store(&place, &self.parameters)?;
+        let before = self.parameters.store(&place)?.counters()?;
+        let seconds = worker::run_all(&place, &self.parameters, context)?;
+        let mut store = self.parameters.store(&place)?;
+        let counters = store.counters()?;
+        let totals = totals(&mut *store, &self.parameters, resumed)?;
+        let mut outcome = outcome(&self.parameters, &totals, seconds)?;
+        outcome.metrics.extend(counters.since(before, 0.0));
+        Ok(outcome)
     }
 
     fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
-        verify(&Self::folder(context), &self.parameters)
+        let mut store = self.parameters.store(&Place::of(context))?;
+        store.check()?;
+        verify(&mut *store, &self.parameters)
     }
 }
 
 /// Makes an empty store, or takes one whose run was killed; says which. A finished one is of the run before.
-fn prepare_store(folder: &Path, parameters: &Parameters) -> Result<bool, Error> {
-    let file = |action, source| Error::File { action, path: folder.into(), source };
-    if folder.exists() {
-        let mut store = parameters.store(folder)?;
+fn prepare_store(place: &Place, parameters: &Parameters) -> Result<bool, Error> {
+    let folder = folder(place);
+    let is_embedded = parameters.engine.service().is_none();
+    if !is_embedded || folder.exists() {
+        let mut store = parameters.store(place)?;
         if store.unfinished_blocks()? > 0 {
             store.release_claims()?;
             return Ok(true);
         }
-        drop(store);
-        std::fs::remove_dir_all(folder).map_err(|source| file("remove", source))?;
     }
-    std::fs::create_dir(folder).map_err(|source| file("create", source))?;
-    parameters.store(folder)?.create(&parameters.blocks())?;
+    if is_embedded {
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder).map_err(|source| Error::file("remove", &folder, source))?;
+        }
+        std::fs::create_dir(&folder).map_err(|source| Error::file("create", &folder, source))?;
+    }
+    parameters.store(place)?.create(&parameters.blocks())?;
     Ok(false)
 }
 
 /// The counts; those of a resumed run are the store's own, because a killed worker took its with it.
-fn totals(folder: &Path, parameters: &Parameters, resumed: bool) -> Result<Totals, Error> {
-    let mut store = parameters.store(folder)?;
+fn totals(store: &mut dyn Store, parameters: &Parameters, resumed: bool) -> Result<Totals, Error> {
     let mut totals = store.totals()?;
     if resumed {
         totals.updates = store.numbers()?;
@@ -298,15 +375,14 @@ fn result_line(parameters: &Parameters, totals: &Totals, seconds: f64) -> String
 }
 
 /// Recomputes a thousand integers spread over the range, and holds the maximum against them.
-fn verify(folder: &Path, parameters: &Parameters) -> Result<(), Error> {
-    let mut store = parameters.store(folder)?;
+fn verify(store: &mut dyn Store, parameters: &Parameters) -> Result<(), Error> {
     let longest = store.totals()?.longest;
-    let step = (parameters.range() / 1000).max(1);
-    for n in (parameters.from..=parameters.to).step_by(usize::try_from(step).expect("a thousandth of the range fits")) {
-        let expected = worker::steps_of(n);
-        let found = store.steps(n)?;
+    let step = usize::try_from((parameters.range() / 1000).max(1)).expect("a thousandth of the range fits");
+    let numbers: Vec<u64> = (parameters.from..=parameters.to).step_by(step).collect();
+    for (n, found) in numbers.iter().zip(store.look_up(&numbers)?) {
+        let expected = worker::steps_of(*n);
         // 1 takes no steps and is never stored.
-        if n > 1 && found != Some(expected) || expected > longest {
+        if *n > 1 && found != Some(expected) || expected > longest {
             let found = found.map_or("nothing".into(), |steps| format!("{steps} steps, longest {longest}"));
             return Err(Error::WrongData { place: format!("steps of {n}"), expected: expected.to_string(), found });
         }

@@ -53,7 +53,7 @@ pub struct Estimate {
 pub struct Context<'a> {
     /// A folder on the filesystem under test. Empty when the workload is prepared.
     pub data_folder: PathBuf,
-    /// The socket of the server that the trial started for it.
+    /// The socket of the server that the trial started for it, or the program that enters its database.
     pub server: Option<PathBuf>,
     /// A folder of the study, not on the filesystem under test, that lasts from trial to trial (archives, templates).
     pub cache_folder: PathBuf,

@@ -1,9 +1,9 @@
 //! Real database servers on real filesystems: they run, say what is in effect, fail with their own words, and leave nothing.
 
-use crate::harness::World;
+use crate::harness::{World, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn study(service: &str, factors: &str, more: &str, oltp: &str, design: &str) -> String {
     format!(
@@ -107,6 +107,81 @@ fn tpcb_adds_up_on_both_servers() {
     let runs = json(&world)["ledger"]["runs"].as_array().expect("runs").clone();
     assert_eq!(runs.len(), 12);
     assert!(runs.iter().all(|run| run["metrics"]["transactions"].as_f64() > Some(10.0)));
+    world.assert_nothing_left();
+}
+
+fn integers(factors: &str, more: &str, to: u64) -> String {
+    format!(
+        "name = \"s\"\nquestion = \"?\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\nsize = \"1GiB\"\n{more}\n\
+         [workload.three-n-plus-one]\nto = {to}\nstreams = 3\nengine = \"gtm\"\n\
+         [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n"
+    )
+}
+
+#[test]
+fn three_n_plus_one_counts_right_on_every_server() {
+    let world = World::new();
+    let factors = "\"workload.three-n-plus-one.engine\" = [\"gtm\", \"postgres\", \"mariadb\"]\n\
+                   \"workload.three-n-plus-one.words\" = [true, false]";
+    world.write("s.toml", integers(factors, "", 1000).replace("engine = \"gtm\"\n", ""));
+    world.surefoot(&["run", "s.toml"]).status(0);
+    let json = json(&world);
+    let runs = json["ledger"]["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 12);
+    for run in runs {
+        let figure = |name: &str| run["metrics"][name].as_f64().expect("a figure");
+        assert_eq!((figure("longest"), figure("highest")), (178.0, 250_504.0), "{run}");
+        // One worker stores 2,227; two that race store some twice.
+        assert!(figure("updates") >= 2227.0 && figure("reads") == figure("updates") + 1000.0, "{run}");
+        assert!(figure("log_bytes") > 0.0, "{run}");
+    }
+    world.assert_nothing_left();
+}
+
+#[test]
+fn gtm_reads_its_settings_back_and_journals_on_a_volume_of_its_own() {
+    let world = World::new();
+    let factors = "[factors.journal]\nmapped = { service.gtm.journal = \"nobefore\", service.gtm.settings.access_method = \"MM\" }\n\
+                   images = { service.gtm.journal = \"before\", service.gtm.settings.journal_epoch_interval = 60 }";
+    let more =
+        "[service.gtm]\nsettings = { block_size = 8192 }\n[storage.wal]\nfilesystem = \"xfs\"\nsize = \"512MiB\"";
+    world.write("s.toml", integers(factors, more, 5000));
+    world.surefoot(&["run", "s.toml"]).status(0);
+    let json = json(&world);
+    for trial in json["ledger"]["trials"].as_array().expect("trials") {
+        let facts = &trial["facts"];
+        let mapped = trial["scenario"] == "mapped";
+        let expected = if mapped { ["nobefore", "MM", "300"] } else { ["before", "BG", "60"] };
+        let found = ["gtm.journal", "gtm.access_method", "gtm.journal_epoch_interval"].map(|name| &facts[name]);
+        assert_eq!(found.map(|value| value.as_str().expect("a fact")), expected);
+        assert_eq!(facts["gtm.block_size"], "8192");
+        assert!(trial["commands"].to_string().contains("file=$WAL/surefoot.mjl"), "{}", trial["commands"]);
+    }
+    let runs = json["ledger"]["runs"].as_array().expect("runs");
+    assert!(runs.iter().all(|run| run["metrics"]["device_log_write_bytes"].as_f64() > Some(100_000.0)), "{runs:?}");
+    world.assert_nothing_left();
+}
+
+#[test]
+fn gtm_says_what_it_refuses_and_a_killed_worker_fails_its_trial() {
+    let world = World::new();
+    let refused = "\"service.gtm.settings.block_size\" = [1000000]";
+    world.write("s.toml", integers(refused, "", 1000));
+    world.surefoot(&["run", "s.toml"]).status(3);
+    let log = json(&world)["ledger"]["trials"][0]["failure"]["log"].to_string();
+    assert!(log.contains("%GDE-"), "{log}");
+
+    let _ = std::fs::remove_file(world.path().join("s.surefoot"));
+    world.write("s.toml", integers("\"service.gtm.journal\" = [\"before\"]", "", 3_000_000));
+    let mut child = world.start(&["run", "s.toml"]);
+    let conductor = child.id() as i32;
+    let worker = || descendants(conductor).into_iter().find(|pid| command_line(*pid).contains("work^surefoot"));
+    wait_until("a worker is at work", || worker().is_some());
+    std::thread::sleep(Duration::from_millis(300));
+    kill(Pid::from_raw(worker().expect("a worker")), Signal::SIGKILL).expect("it is there");
+    assert_eq!(child.wait().expect("it ends").code(), Some(3));
+    let failure = json(&world)["ledger"]["trials"][0]["failure"].to_string();
+    assert!(failure.contains("signal: 9"), "{failure}");
     world.assert_nothing_left();
 }
 
@@ -282,12 +357,4 @@ fn descendants(pid: i32) -> Vec<i32> {
 fn command_line(pid: i32) -> String {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&bytes).replace('\0', " ")
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "waited in vain until {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }

@@ -1,7 +1,7 @@
 //! LMDB as a store for 3n+1, shared by processes through its own lock file.
 
 use super::Parameters;
-use super::store::{Store, Totals};
+use super::store::{Shared, Store, Totals};
 use super::words::Spelling;
 use crate::workload::Error;
 use heed::byteorder::BigEndian;
@@ -89,6 +89,60 @@ impl Store for Lmdb {
         })
     }
 
+    fn look_up(&mut self, numbers: &[u64]) -> Result<Vec<Option<u64>>, Error> {
+        numbers.iter().map(|n| self.steps(*n)).collect()
+    }
+
+    fn unfinished_blocks(&mut self) -> Result<u64, Error> {
+        let count = || -> heed::Result<u64> {
+            let transaction = self.env.read_txn()?;
+            let mut count = 0;
+            for entry in self.block.iter(&transaction)? {
+                count += u64::from(entry?.1 & 1 == 0);
+            }
+            Ok(count)
+        };
+        count().map_err(|error| failed("count blocks", error))
+    }
+
+    fn release_claims(&mut self) -> Result<(), Error> {
+        self.write("release claims", |transaction| {
+            let open: Vec<(u64, u64)> = self
+                .block
+                .iter(transaction)?
+                .filter(|entry| entry.as_ref().is_ok_and(|entry| entry.1 & 1 == 0))
+                .collect::<heed::Result<_>>()?;
+            for (first, state) in open {
+                self.block.put(transaction, &first, &(state & !2))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn totals(&mut self) -> Result<Totals, Error> {
+        let read = || -> heed::Result<Totals> {
+            let transaction = self.env.read_txn()?;
+            let number = |name: &str| Ok::<u64, heed::Error>(self.total.get(&transaction, name)?.unwrap_or(0));
+            Ok(Totals {
+                longest: number("longest")?,
+                highest: number("highest")?,
+                reads: number("reads")?,
+                updates: number("updates")?,
+            })
+        };
+        read().map_err(|error| failed("read the totals", error))
+    }
+
+    fn numbers(&mut self) -> Result<u64, Error> {
+        let count = || -> heed::Result<u64> {
+            let transaction = self.env.read_txn()?;
+            self.step.remap_data_type::<Unit>().len(&transaction)
+        };
+        count().map_err(|error| failed("count numbers", error))
+    }
+}
+
+impl Shared for Lmdb {
     fn claim(&mut self) -> Result<Option<(u64, u64)>, Error> {
         self.write("claim a block", |transaction| {
             let free =
@@ -146,54 +200,6 @@ impl Store for Lmdb {
             }
             Ok(())
         })
-    }
-
-    fn unfinished_blocks(&mut self) -> Result<u64, Error> {
-        let count = || -> heed::Result<u64> {
-            let transaction = self.env.read_txn()?;
-            let mut count = 0;
-            for entry in self.block.iter(&transaction)? {
-                count += u64::from(entry?.1 & 1 == 0);
-            }
-            Ok(count)
-        };
-        count().map_err(|error| failed("count blocks", error))
-    }
-
-    fn release_claims(&mut self) -> Result<(), Error> {
-        self.write("release claims", |transaction| {
-            let open: Vec<(u64, u64)> = self
-                .block
-                .iter(transaction)?
-                .filter(|entry| entry.as_ref().is_ok_and(|entry| entry.1 & 1 == 0))
-                .collect::<heed::Result<_>>()?;
-            for (first, state) in open {
-                self.block.put(transaction, &first, &(state & !2))?;
-            }
-            Ok(())
-        })
-    }
-
-    fn totals(&mut self) -> Result<Totals, Error> {
-        let read = || -> heed::Result<Totals> {
-            let transaction = self.env.read_txn()?;
-            let number = |name: &str| Ok::<u64, heed::Error>(self.total.get(&transaction, name)?.unwrap_or(0));
-            Ok(Totals {
-                longest: number("longest")?,
-                highest: number("highest")?,
-                reads: number("reads")?,
-                updates: number("updates")?,
-            })
-        };
-        read().map_err(|error| failed("read the totals", error))
-    }
-
-    fn numbers(&mut self) -> Result<u64, Error> {
-        let count = || -> heed::Result<u64> {
-            let transaction = self.env.read_txn()?;
-            self.step.remap_data_type::<Unit>().len(&transaction)
-        };
-        count().map_err(|error| failed("count numbers", error))
     }
 }
 

@@ -1,7 +1,7 @@
 //! SQLite as a store for 3n+1: a table of texts, shared by processes in WAL mode.
 
 use super::Parameters;
-use super::store::{Store, Totals};
+use super::store::{Shared, Store, Totals};
 use super::words::Spelling;
 use crate::workload::Error;
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
@@ -71,6 +71,39 @@ impl Store for Sqlite {
         })
     }
 
+    fn look_up(&mut self, numbers: &[u64]) -> Result<Vec<Option<u64>>, Error> {
+        numbers.iter().map(|n| self.steps(*n)).collect()
+    }
+
+    fn unfinished_blocks(&mut self) -> Result<u64, Error> {
+        let count =
+            self.connection.query_row("SELECT count(*) FROM block WHERE done = 0", [], |row| row.get::<_, i64>(0));
+        count.map(|count| count as u64).map_err(|error| failed("count blocks", error))
+    }
+
+    fn release_claims(&mut self) -> Result<(), Error> {
+        self.write("release claims", |transaction| {
+            transaction.execute("UPDATE block SET claimed = 0 WHERE done = 0", []).map(drop)
+        })
+    }
+
+    fn totals(&mut self) -> Result<Totals, Error> {
+        let read = |row: &rusqlite::Row| {
+            let number = |index: usize| row.get::<_, i64>(index).map(|value| value as u64);
+            Ok(Totals { longest: number(0)?, highest: number(1)?, reads: number(2)?, updates: number(3)? })
+        };
+        self.connection
+            .query_row("SELECT longest, highest, reads, updates FROM total", [], read)
+            .map_err(|error| failed("read the totals", error))
+    }
+
+    fn numbers(&mut self) -> Result<u64, Error> {
+        let count = self.connection.query_row("SELECT count(*) FROM step", [], |row| row.get::<_, i64>(0));
+        count.map(|count| count as u64).map_err(|error| failed("count numbers", error))
+    }
+}
+
+impl Shared for Sqlite {
     fn claim(&mut self) -> Result<Option<(u64, u64)>, Error> {
         self.write("claim a block", |transaction| {
             let sql = "UPDATE block SET claimed = 1 WHERE first = (SELECT min(first) FROM block WHERE claimed = 0 AND done = 0) RETURNING first, last";
@@ -137,33 +170,6 @@ impl Store for Sqlite {
                 )
                 .map(drop)
         })
-    }
-
-    fn unfinished_blocks(&mut self) -> Result<u64, Error> {
-        let count =
-            self.connection.query_row("SELECT count(*) FROM block WHERE done = 0", [], |row| row.get::<_, i64>(0));
-        count.map(|count| count as u64).map_err(|error| failed("count blocks", error))
-    }
-
-    fn release_claims(&mut self) -> Result<(), Error> {
-        self.write("release claims", |transaction| {
-            transaction.execute("UPDATE block SET claimed = 0 WHERE done = 0", []).map(drop)
-        })
-    }
-
-    fn totals(&mut self) -> Result<Totals, Error> {
-        let read = |row: &rusqlite::Row| {
-            let number = |index: usize| row.get::<_, i64>(index).map(|value| value as u64);
-            Ok(Totals { longest: number(0)?, highest: number(1)?, reads: number(2)?, updates: number(3)? })
-        };
-        self.connection
-            .query_row("SELECT longest, highest, reads, updates FROM total", [], read)
-            .map_err(|error| failed("read the totals", error))
-    }
-
-    fn numbers(&mut self) -> Result<u64, Error> {
-        let count = self.connection.query_row("SELECT count(*) FROM step", [], |row| row.get::<_, i64>(0));
-        count.map(|count| count as u64).map_err(|error| failed("count numbers", error))
     }
 }
 

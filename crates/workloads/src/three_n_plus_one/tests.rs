@@ -2,6 +2,7 @@
 
 use super::*;
 use serde_json::json;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 fn parameters(changes: Value) -> Parameters {
@@ -21,6 +22,10 @@ fn with_context<T>(folder: &Path, interrupted: bool, act: impl FnOnce(&mut Conte
     })
 }
 
+fn stored(context: &Context, parameters: &Parameters) -> Totals {
+    parameters.store(&Place::of(context)).expect("it opens").totals().expect("totals")
+}
+
 #[track_caller]
 fn check_values(changes: Value, longest: u64, highest: u64, updates: u64) {
     let folder = tempfile::tempdir().expect("a folder");
@@ -29,7 +34,7 @@ fn check_values(changes: Value, longest: u64, highest: u64, updates: u64) {
         let mut workload = ThreeNPlusOne { parameters: parameters.clone() };
         workload.run(context).expect("it runs");
         let outcome = workload.run(context).expect("it starts from an empty store again");
-        let found = totals(&ThreeNPlusOne::folder(context), &parameters, false).expect("totals");
+        let found = stored(context, &parameters);
         assert_eq!(found, Totals { longest, highest, updates, reads: updates + parameters.range() });
         assert_eq!(outcome.metrics[0].metric.name, "reads_per_second");
         workload.verify(context).expect("it is whole");
@@ -79,7 +84,7 @@ fn a_killed_run_goes_on_from_what_is_in_the_store() {
                     nix::sys::wait::waitpid(child, None).expect("it ended");
                     let mut workload = ThreeNPlusOne { parameters: parameters.clone() };
                     workload.run(context).expect("it goes on");
-                    let found = totals(&ThreeNPlusOne::folder(context), &parameters, false).expect("totals");
+                    let found = stored(context, &parameters);
                     // 20,000: longest 278 (at 17,647), highest 27,114,424, by plain computation.
                     let longest = (1..=20_000).map(worker::steps_of).max();
                     assert_eq!(Some(found.longest), longest, "{engine}");
@@ -109,7 +114,8 @@ fn a_wrong_number_in_the_store_is_found() {
     with_context(folder.path(), false, |context| {
         let mut workload = ThreeNPlusOne { parameters: parameters(json!({ "engine": "sqlite", "to": 100 })) };
         workload.run(context).expect("it runs");
-        let file = rusqlite::Connection::open(ThreeNPlusOne::folder(context).join("steps.sqlite")).expect("the file");
+        let file =
+            rusqlite::Connection::open(super::folder(&Place::of(context)).join("steps.sqlite")).expect("the file");
         file.execute_batch("UPDATE step SET steps = '7' WHERE n = '27'").expect("it is writable");
         let error = workload.verify(context).expect_err("27 takes 111 steps");
         assert!(error.to_string().contains("steps of 27"), "{error}");

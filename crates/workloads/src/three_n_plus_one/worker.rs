@@ -1,103 +1,134 @@
 //! The workers: processes that take blocks until none is left.
 //!
 //! A process each, as in the original, because the engines' locks between processes are what it measures. A worker is this
-//! same program started anew as `worker three-n-plus-one`, its orders on standard input; with one stream the work is done
-//! right here.
+//! same program started anew as `worker three-n-plus-one`, or GT.M's own; it reads its orders from standard input, says that
+//! it is ready, and begins when it is told, so that no start of a process is measured. With one stream on an embedded engine
+//! the work is done right here.
 
-use super::Parameters;
-use super::store::Store;
+use super::store::Shared;
+use super::{Engine, Parameters, gtm};
+use crate::sql::Place;
 use crate::workload::{Context, Error};
 use serde::{Deserialize, Serialize};
-use std::io::{Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// What a worker process is told.
 #[derive(Debug, Serialize, Deserialize)]
 struct Orders {
-    folder: PathBuf,
+    data_folder: PathBuf,
+    server: Option<PathBuf>,
     parameters: Parameters,
 }
 
-/// Works until every block is done.
-pub fn run_all(folder: &Path, parameters: &Parameters, context: &mut Context) -> Result<(), Error> {
-    if parameters.streams == 1 {
-        let mut store = parameters.store(folder)?;
-        let started = Instant::now();
-        let mut last = (started, 0);
-        return work(&mut *store, &mut |reads| {
-            let now = Instant::now();
-            if now - last.0 >= Duration::from_secs(1) {
-                (context.progress)(
-                    (now - started).as_secs_f64(),
-                    (reads - last.1) as f64 / (now - last.0).as_secs_f64(),
-                );
-                last = (now, reads);
-            }
-            !super::is_interrupted(context)
-        });
+/// Works until every block is done; gives the seconds from the workers' common begin to the end of the last.
+pub fn run_all(place: &Place, parameters: &Parameters, context: &mut Context) -> Result<f64, Error> {
+    if parameters.streams == 1 && parameters.engine.service().is_none() {
+        return run_here(place, parameters, context);
     }
-    let program = std::env::current_exe().map_err(|source| Error::File {
-        action: "find",
-        path: "this program".into(),
-        source,
-    })?;
-    let orders = serde_json::to_vec(&Orders { folder: folder.into(), parameters: parameters.clone() })
-        .expect("orders are plain data");
     let mut workers = Vec::new();
-    for _ in 0..parameters.streams {
-        match start(&program, &orders) {
-            Ok(child) => workers.push(child),
-            Err(source) => {
-                end(&mut workers);
-                return Err(Error::File { action: "start a worker of", path: program, source });
-            }
-        }
+    let started = start_all(place, parameters, &mut workers);
+    let finished = started.and_then(|started| wait(&mut workers, context).map(|()| started.elapsed().as_secs_f64()));
+    if finished.is_err() {
+        end(&mut workers);
     }
-    wait(workers, context)
+    finished
 }
 
-fn start(program: &Path, orders: &[u8]) -> std::io::Result<Child> {
-    let mut child = Command::new(program)
-        .args(["worker", super::KIND.name])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    child.stdin.take().expect("standard input was piped").write_all(orders)?;
+fn run_here(place: &Place, parameters: &Parameters, context: &mut Context) -> Result<f64, Error> {
+    let mut store = parameters.shared(place)?;
+    let started = Instant::now();
+    let mut last = (started, 0);
+    work(&mut *store, &mut |reads| {
+        let now = Instant::now();
+        if now - last.0 >= Duration::from_secs(1) {
+            (context.progress)((now - started).as_secs_f64(), (reads - last.1) as f64 / (now - last.0).as_secs_f64());
+            last = (now, reads);
+        }
+        !super::is_interrupted(context)
+    })?;
+    Ok(started.elapsed().as_secs_f64())
+}
+
+/// Starts all workers, waits until each is ready, and lets them begin.
+fn start_all(place: &Place, parameters: &Parameters, workers: &mut Vec<Child>) -> Result<Instant, Error> {
+    let file = |action, source| Error::file(action, "a worker".as_ref(), source);
+    for _ in 0..parameters.streams {
+        let (command, orders) = command(place, parameters)?;
+        workers.push(start(command, &orders).map_err(|source| file("start", source))?);
+    }
+    for worker in workers.iter_mut() {
+        let stdout = worker.stdout.as_mut().expect("standard output was piped");
+        let mut said = String::new();
+        BufReader::with_capacity(LINE_BYTES, &mut *stdout).read_line(&mut said).map_err(|e| file("read from", e))?;
+        if said.trim() != READY {
+            let status = worker.wait().map_err(|source| file("wait for", source))?;
+            return Err(failed(worker, &status.to_string(), &said));
+        }
+    }
+    let started = Instant::now();
+    for worker in workers.iter_mut() {
+        let stdin = worker.stdin.as_mut().expect("standard input was piped");
+        stdin.write_all(b"go\n").map_err(|source| file("write to", source))?;
+    }
+    Ok(started)
+}
+
+/// What a worker says before it begins.
+const READY: &str = "ready";
+
+/// A worker says one short line before the begin, and nothing after it but errors.
+const LINE_BYTES: usize = 64;
+
+fn command(place: &Place, parameters: &Parameters) -> Result<(Command, Vec<u8>), Error> {
+    if parameters.engine == Engine::Gtm {
+        return Ok(gtm::Gtm::open(place, parameters)?.worker());
+    }
+    let program = std::env::current_exe().map_err(|source| Error::file("find", "this program".as_ref(), source))?;
+    let mut command = Command::new(program);
+    command.args(["worker", super::KIND.name]);
+    let place = place.clone();
+    let orders = Orders { data_folder: place.data_folder, server: place.server, parameters: parameters.clone() };
+    let mut orders = serde_json::to_vec(&orders).expect("orders are plain data");
+    orders.push(b'\n');
+    Ok((command, orders))
+}
+
+fn start(mut command: Command, orders: &[u8]) -> std::io::Result<Child> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    child.stdin.as_mut().expect("standard input was piped").write_all(orders)?;
     Ok(child)
 }
 
-fn wait(mut workers: Vec<Child>, context: &Context) -> Result<(), Error> {
+/// A worker that ended badly, with what it said.
+fn failed(worker: &mut Child, status: &str, said: &str) -> Error {
+    let mut log = said.to_string();
+    // What it said is worth showing and nothing more hangs on it.
+    if let Some(mut stdout) = worker.stdout.take() {
+        let _ = stdout.read_to_string(&mut log);
+    }
+    if let Some(mut stderr) = worker.stderr.take() {
+        let _ = stderr.read_to_string(&mut log);
+    }
+    Error::Program { program: "a worker of three-n-plus-one".into(), status: status.into(), log: log.trim().into() }
+}
+
+fn wait(workers: &mut Vec<Child>, context: &Context) -> Result<(), Error> {
     while !workers.is_empty() {
         if super::is_interrupted(context) {
-            end(&mut workers);
             return Err(Error::Interrupted);
         }
         let mut index = 0;
         while index < workers.len() {
-            let status = workers[index].try_wait().map_err(|source| Error::File {
-                action: "wait for",
-                path: "a worker".into(),
-                source,
-            })?;
-            let Some(status) = status else {
-                index += 1;
-                continue;
-            };
-            // `try_wait` has reaped it.
-            let stderr = workers.swap_remove(index).stderr.take();
-            if !status.success() {
-                end(&mut workers);
-                let mut log = String::new();
-                // What it said is worth showing and nothing more hangs on it.
-                let _ = stderr.expect("standard error was piped").read_to_string(&mut log);
-                return Err(Error::Program {
-                    program: "a worker of three-n-plus-one".into(),
-                    status: status.to_string(),
-                    log,
-                });
+            let status =
+                workers[index].try_wait().map_err(|source| Error::file("wait for", "a worker".as_ref(), source))?;
+            match status {
+                None => index += 1,
+                // `try_wait` has reaped it.
+                Some(status) if status.success() => drop(workers.swap_remove(index)),
+                Some(status) => return Err(failed(&mut workers[index], &status.to_string(), "")),
             }
         }
         std::thread::sleep(Duration::from_millis(2));
@@ -118,17 +149,23 @@ fn end(workers: &mut [Child]) {
 /// # Errors
 /// When its orders are none, or the store fails.
 pub fn worker_main() -> Result<(), Error> {
-    let orders: Orders = serde_json::from_reader(std::io::stdin().lock()).map_err(|source| Error::Engine {
+    let file = |action, source| Error::file(action, "standard input or output".as_ref(), source);
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).map_err(|source| file("read", source))?;
+    let orders: Orders = serde_json::from_str(&line).map_err(|source| Error::Engine {
         engine: "a worker".into(),
         action: "read its orders".into(),
         source: Box::new(source),
     })?;
-    let mut store = orders.parameters.store(&orders.folder)?;
+    let place = Place { data_folder: orders.data_folder, server: orders.server };
+    let mut store = orders.parameters.shared(&place)?;
+    println!("{READY}");
+    std::io::stdin().read_line(&mut line).map_err(|source| file("read", source))?;
     work(&mut *store, &mut |_| true)
 }
 
 /// Takes blocks until none is left. `go_on` is told the reads so far after each integer.
-fn work(store: &mut dyn Store, go_on: &mut dyn FnMut(u64) -> bool) -> Result<(), Error> {
+fn work(store: &mut dyn Shared, go_on: &mut dyn FnMut(u64) -> bool) -> Result<(), Error> {
     let mut before = 0;
     while let Some(block) = store.claim()? {
         let mut counts = Counts::default();
@@ -152,7 +189,7 @@ struct Counts {
 }
 
 /// Follows one integer to 1 or to a number already known, and stores the steps of every number on the way.
-fn follow(store: &mut dyn Store, start: u64, counts: &mut Counts) -> Result<(), Error> {
+fn follow(store: &mut dyn Shared, start: u64, counts: &mut Counts) -> Result<(), Error> {
     counts.path.clear();
     let (mut n, mut highest) = (start, 0);
     let known = loop {

@@ -1,0 +1,141 @@
+//! GT.M as a store for 3n+1: the workers are GT.M's own processes, running the routine `surefoot.m`.
+
+use super::Parameters;
+use super::store::{Store, Totals};
+use crate::sql::{Counters, Place};
+use crate::workload::Error;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// The routine; its entries read orders a line each.
+const ROUTINE: &str = include_str!("surefoot.m");
+
+/// M's numbers have 18 digits. Below this integer no sequence goes above 10^18 (the first that does is that of 319,804,831).
+pub const TO_MAX: u64 = 319_804_830;
+
+/// The database that the trial's service made.
+pub struct Gtm {
+    enter: PathBuf,
+    words: bool,
+}
+
+impl Gtm {
+    /// Opens it, and gives it the routine.
+    pub fn open(place: &Place, parameters: &Parameters) -> Result<Gtm, Error> {
+        let enter = place.server.clone().ok_or_else(|| Error::Parameter {
+            setting: "engine",
+            problem: "the trial opened no GT.M database".into(),
+        })?;
+        let path = enter.with_file_name("r").join("surefoot.m");
+        // Writing it anew would make every worker compile it.
+        if !path.exists() {
+            std::fs::write(&path, ROUTINE).map_err(|source| Error::file("write", &path, source))?;
+        }
+        Ok(Gtm { enter, words: parameters.words })
+    }
+
+    /// The command of a worker, and its orders.
+    pub fn worker(&self) -> (Command, Vec<u8>) {
+        let mut command = Command::new(&self.enter);
+        command.args(["mumps", "-run", "work^surefoot"]);
+        (command, format!("{}\n", u8::from(self.words)).into())
+    }
+
+    fn run(&self, words: &[&str], input: &str) -> Result<String, Error> {
+        let mut command = Command::new(&self.enter);
+        command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let file = |source| Error::file("start", &self.enter, source);
+        let mut child = command.spawn().map_err(file)?;
+        // It may end before it has read all; what it says then is the reason.
+        let _ = child.stdin.take().expect("standard input was piped").write_all(input.as_bytes());
+        let output = child.wait_with_output().map_err(file)?;
+        let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
+        said.push_str(&String::from_utf8_lossy(&output.stderr));
+        if output.status.success() {
+            return Ok(said);
+        }
+        Err(Error::Program { program: words.join(" "), status: output.status.to_string(), log: said })
+    }
+
+    fn call(&self, entry: &str, input: &str) -> Result<String, Error> {
+        self.run(&["mumps", "-run", &format!("{entry}^surefoot")], input)
+    }
+
+    fn numbers_of<T: std::str::FromStr>(&self, entry: &str, input: &str) -> Result<Vec<T>, Error> {
+        let said = self.call(entry, input)?;
+        let numbers: Option<Vec<T>> = said.split_whitespace().map(|word| word.parse().ok()).collect();
+        numbers.ok_or_else(|| Error::WrongData { place: entry.into(), expected: "numbers".into(), found: said })
+    }
+
+    fn all_totals(&self) -> Result<[u64; 5], Error> {
+        let wrong = |found: Vec<u64>| Error::WrongData {
+            place: "totals".into(),
+            expected: "five numbers".into(),
+            found: format!("{found:?}"),
+        };
+        self.numbers_of("totals", "")?.try_into().map_err(wrong)
+    }
+}
+
+impl Store for Gtm {
+    fn create(&mut self, blocks: &[(u64, u64)]) -> Result<(), Error> {
+        let mut input = String::new();
+        for (first, last) in blocks {
+            let _ = writeln!(input, "{first} {last}");
+        }
+        input.push('\n');
+        self.call("create", &input).map(drop)
+    }
+
+    fn look_up(&mut self, numbers: &[u64]) -> Result<Vec<Option<u64>>, Error> {
+        let mut input = format!("{}\n", u8::from(self.words));
+        for n in numbers {
+            let _ = writeln!(input, "{n}");
+        }
+        input.push('\n');
+        let found: Vec<i64> = self.numbers_of("look", &input)?;
+        Ok(found.into_iter().map(|steps| steps.try_into().ok()).collect())
+    }
+
+    fn unfinished_blocks(&mut self) -> Result<u64, Error> {
+        Ok(self.all_totals()?[4])
+    }
+
+    fn release_claims(&mut self) -> Result<(), Error> {
+        self.call("release", "").map(drop)
+    }
+
+    fn totals(&mut self) -> Result<Totals, Error> {
+        let [longest, highest, reads, updates, _] = self.all_totals()?;
+        Ok(Totals { longest, highest, reads, updates })
+    }
+
+    fn numbers(&mut self) -> Result<u64, Error> {
+        Ok(self.numbers_of("count", "")?.first().copied().unwrap_or_default())
+    }
+
+    /// The file header has them when no process is in the database.
+    fn counters(&mut self) -> Result<Counters, Error> {
+        let header = self.run(&["mupip", "dumpfhead", "-region", "DEFAULT"], "")?;
+        let field = |name: &str| {
+            let start = format!("record(\"sgmnt_data.gvstats_rec.{name}\")=");
+            let text = header.lines().find_map(|line| line.strip_prefix(start.as_str()))?;
+            u64::from_str_radix(text.trim_matches('"').trim_start_matches("0x"), 16).ok().map(|value| value as f64)
+        };
+        let epochs =
+            field("n_jrec_epoch_regular").zip(field("n_jrec_epoch_idle")).map(|(regular, idle)| regular + idle);
+        Ok(Counters { log_bytes: field("n_jfile_bytes"), checkpoints: epochs })
+    }
+
+    /// `mupip integ` reads every block.
+    fn check(&mut self) -> Result<(), Error> {
+        let said = self.run(&["mupip", "integ", "-region", "DEFAULT"], "")?;
+        if said.contains("No errors detected by integ") {
+            return Ok(());
+        }
+        let (place, expected) = ("GT.M's database".into(), "no errors detected by mupip integ".into());
+        Err(Error::WrongData { place, expected, found: said })
+    }
+}
