@@ -1,6 +1,6 @@
 //! Going on where a study stopped: what is done, and whether it is still the same study on the same machine.
 
-use ledger::model::{AnalysisSettings, Scenario, StudyRecord, TrialState};
+use ledger::model::{AnalysisSettings, Scenario, StudyRecord, TableRecord, TrialState};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use study::Plan;
@@ -153,6 +153,19 @@ fn study_record(plan: &Plan, session: &Session) -> StudyRecord {
         created: session.now,
         baseline: plan.scenarios[plan.baseline].label.clone(),
         analysis: analysis(plan),
+        tables: plan.tables.iter().map(table_record).collect(),
+    }
+}
+
+fn table_record(table: &study::Table) -> TableRecord {
+    TableRecord {
+        title: table.title.clone(),
+        workload: table.workload.clone(),
+        metric: table.metric.clone(),
+        rows: table.rows.clone(),
+        columns: table.columns.clone(),
+        source: table.published.as_ref().map_or_else(String::new, |published| published.source.clone()),
+        published: table.published.as_ref().map_or_else(Vec::new, |published| published.values.clone()),
     }
 }
 

@@ -116,5 +116,6 @@ fn study(baseline: &str) -> StudyRecord {
         created: 0.0,
         baseline: baseline.into(),
         analysis,
+        tables: Vec::new(),
     }
 }

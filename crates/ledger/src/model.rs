@@ -31,6 +31,28 @@ pub struct StudyRecord {
     pub baseline: String,
     /// Declared analysis settings.
     pub analysis: AnalysisSettings,
+    /// Tables that the report is asked for. Absent in older files.
+    #[serde(default)]
+    pub tables: Vec<TableRecord>,
+}
+
+/// A table of the report: a metric by the levels of two factors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TableRecord {
+    /// Its title.
+    pub title: String,
+    /// Whose scenarios.
+    pub workload: String,
+    /// Which metric.
+    pub metric: String,
+    /// The factor whose levels are rows.
+    pub rows: String,
+    /// The factor whose levels are columns.
+    pub columns: String,
+    /// Who published figures for it, when and on what machine; empty: nobody.
+    pub source: String,
+    /// Those figures: row, then column and value in the metric's own unit.
+    pub published: Vec<(String, Vec<(String, f64)>)>,
 }
 
 /// Fixed before the first trial.

@@ -39,6 +39,7 @@ pub fn html(input: &Input) -> String {
     for (i, part) in view.parts.iter().enumerate() {
         body.push_str(&part_section(i, part, view, input));
     }
+    body.push_str(&tables::pivots(input));
     body.push_str(&pictures::explanations(input, view));
     body.push_str(&tables::durability(input));
     body.push_str(&pictures::trust(input, view));

@@ -11,6 +11,7 @@ mod json;
 mod judge;
 mod live;
 mod number;
+mod pivot;
 mod reproduce;
 mod sysbench;
 mod terminal;

@@ -3,6 +3,7 @@
 use crate::answer;
 use crate::input::Input;
 use crate::number::{percent, ratio_precise};
+use crate::pivot::{self, Pivot, pivots};
 use crate::view::{Part, Row, View};
 use crate::warnings::warnings;
 use observe::durability::Class;
@@ -40,7 +41,40 @@ pub fn terminal(input: &Input, width: usize, colour: bool) -> String {
         let _ = writeln!(out, "\n{}", paint.with("1", &printable(&answer::heading(part))));
         out.push_str(&table(part, view, width, paint));
     }
+    for pivot in pivots(&input.contents) {
+        let _ = writeln!(out, "\n{}", paint.with("1", &printable(&pivot.title)));
+        out.push_str(&pivot_table(&pivot, paint));
+        let _ = writeln!(out, "{}", wrap(pivot::NOTE, width, "  "));
+        if !pivot.source.is_empty() {
+            let _ = writeln!(out, "{}", wrap(&printable(&format!("Published: {}", pivot.source)), width, "  "));
+        }
+    }
     out
+}
+
+/// Each row of levels, and below it what others published.
+fn pivot_table(pivot: &Pivot, paint: Paint) -> String {
+    let has_published = |cells: &[pivot::Cell]| cells.iter().any(|cell| cell.published.is_some());
+    let mut heads = Column { head: String::new(), right: false, cells: Vec::new() };
+    for (row, cells) in &pivot.rows {
+        heads.cells.push(printable(row));
+        heads.cells.extend(has_published(cells).then(|| "  published".into()));
+    }
+    let mut columns = vec![heads];
+    for (index, name) in pivot.columns.iter().enumerate() {
+        let mut column = Column { head: printable(name), right: true, cells: Vec::new() };
+        for (_, cells) in &pivot.rows {
+            let ours = cells[index].ours.map(|ours| {
+                let number = |value: f64| pivot.scale.number(value);
+                format!("{} ({}–{})", number(ours.median), number(ours.min), number(ours.max))
+            });
+            column.cells.push(ours.unwrap_or_else(|| "–".into()));
+            let other = cells[index].published.map_or_else(String::new, |value| pivot.scale.number(value));
+            column.cells.extend(has_published(cells).then_some(other));
+        }
+        columns.push(column);
+    }
+    print(&columns, paint)
 }
 
 /// One column: its head, whether it is set right, its cells.
@@ -59,10 +93,10 @@ fn table(part: &Part, view: &View, width: usize, paint: Paint) -> String {
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| part.scale.number(value));
     let unit = if part.scale.unit.is_empty() { "mean".into() } else { format!("mean, {}", part.scale.unit) };
     let claim = |row: &Row| part.claim_of(&row.label);
-    let against = part.baseline.as_deref().map_or_else(String::new, |label| format!("vs {label}"));
+    let against = part.baseline.as_deref().map_or_else(String::new, |label| format!("vs {}", short_label(part, label)));
     let mut columns = vec![
         column("", true, &|rank, row| if row.centre.is_some() { format!("{}", rank + 1) } else { String::new() }),
-        column("scenario", false, &|_, row| row.label.clone()),
+        column("scenario", false, &|_, row| short_label(part, &row.label).into()),
         column(&unit, true, &|_, row| number(row.centre.map(|centre| centre.mean))),
         column(&format!("{} interval", percent(view.confidence)), true, &|_, row| {
             row.centre
@@ -87,6 +121,11 @@ fn table(part: &Part, view: &View, width: usize, paint: Paint) -> String {
     columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
     fit(&mut columns, width);
     print(&columns, paint)
+}
+
+/// A label without its workload, which the table's heading has.
+fn short_label<'a>(part: &Part, label: &'a str) -> &'a str {
+    label.strip_prefix(part.workload.as_str()).and_then(|rest| rest.strip_prefix(" · ")).unwrap_or(label)
 }
 
 fn durability_mark(class: Class) -> &'static str {

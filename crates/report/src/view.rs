@@ -246,7 +246,8 @@ fn rounds_complete(rounds: &[Vec<Option<f64>>], rows: &[Row]) -> usize {
     (0..rounds.len()).filter(|round| measured.iter().all(|row| row.values[*round].is_some())).count()
 }
 
-fn centre(mut values: Vec<f64>, confidence: f64) -> Option<Centre> {
+/// Where values lie that are above zero; none without values.
+pub(crate) fn centre(mut values: Vec<f64>, confidence: f64) -> Option<Centre> {
     values.sort_by(f64::total_cmp);
     let (min, max) = (*values.first()?, *values.last()?);
     let middle = values.len() / 2;

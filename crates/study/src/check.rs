@@ -7,6 +7,7 @@ use crate::factor::{self, Factor};
 use crate::matrix::{Rule, matrix};
 use crate::own_settings::{CPUS, DESIGN, Design, Parity, TOP, VOLUMES};
 use crate::problem::Problem;
+use crate::table::{self, TABLE, Table};
 use serde_json::{Map, Value};
 use settings::{Setting, defaults};
 use std::collections::{BTreeMap, HashSet};
@@ -25,6 +26,8 @@ pub struct Study {
     pub design: Design,
     /// What differing durability does.
     pub parity: Parity,
+    /// Tables that the report is asked for.
+    pub tables: Vec<Table>,
     pub(crate) base: Base,
     pub(crate) exclude: Vec<Rule>,
     pub(crate) include: Vec<Rule>,
@@ -92,7 +95,7 @@ pub fn read(text: &str, overrides: &[Override], catalogue: &dyn Catalogue) -> (O
 
 /// Keys of the top of a study file that are tables.
 pub const TABLES: &[&str] =
-    &["factors", "include", "exclude", "baseline", "storage", "service", "workload", "design", "cpus"];
+    &["factors", "include", "exclude", "baseline", "storage", "service", "workload", "design", "cpus", "table"];
 
 struct Checker<'a> {
     root: &'a Node,
@@ -125,13 +128,65 @@ impl Checker<'_> {
         let baseline =
             self.root.get("baseline").and_then(|node| self.rule(RuleKind::Baseline, node, &base, &mut factors));
         self.fill_in(&mut base, &factors, &include);
+        let tables = self.tables(&base, &factors);
         let text = |name: &str| base.top[name].as_str().unwrap_or_default().to_string();
         let parity = if text("parity") == "require" { Parity::Require } else { Parity::Mark };
         let (name, question) = (text("name"), text("question"));
         self.name(&name);
-        let study = Study { name, question, factors, design: design?, parity, base, exclude, include, baseline };
+        let study =
+            Study { name, question, factors, design: design?, parity, tables, base, exclude, include, baseline };
         self.scenarios(&study);
         Some(study)
+    }
+
+    /// `[[table]]`: each names a workload and two factors that vary it.
+    fn tables(&mut self, base: &Base, factors: &[Factor]) -> Vec<Table> {
+        let Some(node) = self.root.get("table") else { return Vec::new() };
+        let Content::List(nodes) = &node.content else {
+            let label = "a list of tables: [[table]]";
+            self.problems.push(Problem::new("`table` is not a list", node.span.clone(), label));
+            return Vec::new();
+        };
+        nodes.iter().filter_map(|node| self.one_table(node, base, factors)).collect()
+    }
+
+    fn one_table(&mut self, node: &Node, base: &Base, factors: &[Factor]) -> Option<Table> {
+        let before = self.problems.len();
+        let own = node.entries().iter().filter(|entry| entry.key != "published").cloned().collect();
+        let own = Node { span: node.span.clone(), content: Content::Table(own) };
+        let map = self.table("table", Some(&own), TABLE);
+        let text = |name: &str| map[name].as_str().unwrap_or_default().to_string();
+        let span = |name: &str| node.get(name).map_or(node.span.clone(), |node| node.span.clone());
+        let (workload, rows, columns) = (text("workload"), text("rows"), text("columns"));
+        let workloads: Vec<&str> = base.workloads.iter().map(|known| known.0.as_str()).collect();
+        if !workloads.contains(&workload.as_str()) {
+            let label = format!("workloads of this study: {}", workloads.join(", "));
+            let message = format!("a table's `workload` can't be \"{workload}\"");
+            self.problems.push(Problem::new(message, span("workload"), label));
+        }
+        let varying: Vec<&str> =
+            factors.iter().filter(|factor| factor.concerns(&workload)).map(|factor| factor.name.as_str()).collect();
+        for (key, factor) in [("rows", &rows), ("columns", &columns)] {
+            if !varying.contains(&factor.as_str()) {
+                let label = format!("factors that vary it: {}", varying.join(", "));
+                let message = format!("a table's `{key}` can't be \"{factor}\"");
+                self.problems.push(Problem::new(message, span(key), label));
+            }
+        }
+        if rows == columns && !rows.is_empty() {
+            let message = "a table's `rows` and `columns` are the same factor";
+            self.problems.push(Problem::new(message, span("columns"), "two factors"));
+        }
+        if text("metric").is_empty() {
+            self.problems.push(Problem::new(
+                "a table without a `metric`",
+                node.span.clone(),
+                "a metric of its workload",
+            ));
+        }
+        let published = node.get("published").and_then(|node| table::published(node, self.problems));
+        let (title, metric) = (text("title"), text("metric"));
+        (self.problems.len() == before).then_some(Table { title, workload, metric, rows, columns, published })
     }
 
     /// The data volume, and further ones: a table in `[storage]` that has a volume's name.

@@ -35,6 +35,7 @@ mod own_settings;
 mod plan;
 mod problem;
 mod schema;
+mod table;
 pub mod trial_spec;
 
 pub use change::Override;
@@ -44,6 +45,7 @@ pub use own_settings::{Design, Parity, VOLUMES};
 pub use plan::{Plan, PlannedScenario, plan};
 pub use problem::{Problem, position};
 pub use schema::schema;
+pub use table::{Published, Table};
 
 use serde_json::{Map, Value};
 use settings::Setting;

@@ -5,6 +5,7 @@ use crate::matrix::{Combination, matrix};
 use crate::order::{data_seed, shuffled};
 use crate::own_settings::{Design, Parity};
 use crate::problem::Problem;
+use crate::table::Table;
 use crate::trial_spec::{Levels, TrialSpec};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -23,6 +24,8 @@ pub struct Plan {
     pub design: Design,
     /// What differing durability does.
     pub parity: Parity,
+    /// Tables that the report is asked for. They decide no figure.
+    pub tables: Vec<Table>,
     /// Index of the (first workload's) baseline.
     pub baseline: usize,
     /// SHA-256 of everything that decides the figures; not of rounds, precision and time budget, so that a study can go on
@@ -78,6 +81,7 @@ pub fn plan(study: &Study) -> Result<Plan, Problem> {
         scenarios,
         design: study.design.clone(),
         parity: study.parity,
+        tables: study.tables.clone(),
         baseline: 0,
         hash: String::new(),
     };

@@ -5,6 +5,7 @@
 use crate::Catalogue;
 use crate::factor::{all_paths, setting_at};
 use crate::own_settings::{CPUS, DESIGN, TOP, VOLUMES};
+use crate::table::TABLE;
 use serde_json::{Map, Value, json};
 use settings::quantity::{byte_units, second_units};
 use settings::{Kind, Setting};
@@ -50,6 +51,7 @@ pub fn schema(catalogue: &dyn Catalogue) -> Value {
         ("workload".into(), workload),
         ("design".into(), table(DESIGN)),
         ("cpus".into(), table(CPUS)),
+        ("table".into(), tables()),
     ]);
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -72,6 +74,25 @@ fn factors(catalogue: &dyn Catalogue) -> Value {
         "description": "What is varied: a setting's dotted path with a list of levels, or a name with named levels, each a table of settings.",
         "properties": paths,
         "additionalProperties": { "type": ["array", "object"], "minItems": 1, "minProperties": 1 },
+    })
+}
+
+fn tables() -> Value {
+    let mut one = table(TABLE);
+    let row = json!({ "type": "object", "additionalProperties": { "type": "number" } });
+    one["properties"]["published"] = json!({
+        "type": "object",
+        "properties": {
+            "source": { "type": "string", "description": "Who measured, when, on what machine. Allowed: text." },
+            "values": { "type": "object", "additionalProperties": row, "description": "Row, column, value in the metric's own unit." },
+        },
+        "required": ["source", "values"],
+        "additionalProperties": false,
+        "description": "Figures of others, shown beside ours and marked as another machine's.",
+    });
+    json!({
+        "type": "array", "items": one,
+        "description": "Tables that the report shows: a metric by the levels of two factors.",
     })
 }
 

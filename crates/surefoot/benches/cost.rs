@@ -123,6 +123,7 @@ fn synthetic(path: &Path, runs: u32) {
         created: 0.0,
         baseline: label(0),
         analysis,
+        tables: Vec::new(),
     };
     let scenario = |index: u32| Scenario {
         label: label(index),

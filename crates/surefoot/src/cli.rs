@@ -197,6 +197,9 @@ pub struct ListArgs {
 pub struct InitArgs {
     /// Name of the study; the file is NAME.toml
     pub name: String,
+    /// Begin with this study instead: a built-in one's name, or a file
+    #[arg(long, value_name = "STUDY")]
+    pub from: Option<String>,
 }
 
 /// `self-test`.

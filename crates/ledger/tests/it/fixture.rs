@@ -27,6 +27,7 @@ pub fn study() -> StudyRecord {
         created: 1_795_219_440.25,
         baseline: SCENARIOS[0].into(),
         analysis: AnalysisSettings { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 3, rounds_max: 10 },
+        tables: Vec::new(),
     }
 }
 

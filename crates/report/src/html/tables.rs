@@ -5,6 +5,7 @@ use crate::chart::escape;
 use crate::input::{Counting, Input};
 use crate::judge::{Claim, Subject, short_factor};
 use crate::number::{Scale, figure, percent, ratio_precise, words};
+use crate::pivot;
 use crate::view::{Part, View};
 use observe::metric::Metric;
 use stats::Verdict;
@@ -275,6 +276,44 @@ fn metric_table(id: &str, part: &Part, names: &[&String], means: &Means, input: 
         table.row("", &cells);
     }
     table.finish()
+}
+
+/// The tables that the study asks for, published figures below ours.
+#[must_use]
+pub fn pivots(input: &Input) -> String {
+    let mut html = String::new();
+    for (i, pivot) in pivot::pivots(&input.contents).iter().enumerate() {
+        let mut heads = vec![word_head("")];
+        heads.extend(pivot.columns.iter().map(|name| head(name)));
+        let mut table = Table::new(&format!("pivot-{i}"), &heads);
+        let number = |value: f64| pivot.scale.number(value);
+        for (row, cells) in &pivot.rows {
+            let ours = cells.iter().map(|cell| match cell.ours {
+                Some(ours) => {
+                    let shown = format!("{} ({}–{})", number(ours.median), number(ours.min), number(ours.max));
+                    number_cell(&shown, ours.median)
+                }
+                None => "<td>–</td>".into(),
+            });
+            table.row("", &[word_cell(row)].into_iter().chain(ours).collect::<Vec<_>>());
+            if cells.iter().any(|cell| cell.published.is_some()) {
+                let published = cells.iter().map(|cell| match cell.published {
+                    Some(value) => number_cell(&number(value), value),
+                    None => "<td>–</td>".into(),
+                });
+                let name = word_cell(&format!("{row}, published"));
+                table.row("other", &[name].into_iter().chain(published).collect::<Vec<_>>());
+            }
+        }
+        let source = if pivot.source.is_empty() {
+            String::new()
+        } else {
+            format!(" Published figures are another machine's: {}", escape(pivot.source))
+        };
+        let (title, note, table) = (escape(&pivot.title), pivot::NOTE, table.finish());
+        let _ = write!(html, "<h3>{title}</h3><p class=\"note\">{note}{source}</p>{table}");
+    }
+    if html.is_empty() { html } else { format!("<section><h2>Tables of the study</h2>{html}</section>") }
 }
 
 /// What a power cut takes, scenario by scenario, and why.

@@ -78,6 +78,7 @@ pub fn contents(table: &Table) -> Contents {
         created: 1_795_219_440.0,
         baseline: table.rows.first().map(|row| row.label.clone()).unwrap_or_default(),
         analysis: AnalysisSettings { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: 20 },
+        tables: Vec::new(),
     };
     let mut contents = Contents {
         study,

@@ -81,3 +81,33 @@ fn escape_sequences_of_a_study_do_not_reach_the_terminal() {
     let shown = report::terminal(&fixture::input(&table), 100, false);
     assert!(!shown.contains('\u{1b}'), "{shown}");
 }
+
+#[test]
+fn a_study_gets_the_tables_that_it_asks_for() {
+    let mut input = fixture::input(&fixture::filesystems_and_buffers());
+    let cells = |ext4: f64, jfs: f64| vec![("ext4".to_string(), ext4), ("jfs".to_string(), jfs)];
+    input.contents.study.tables.push(ledger::model::TableRecord {
+        title: "Speed".into(),
+        workload: "oltp".into(),
+        metric: "transactions_per_second".into(),
+        rows: "workload.oltp.cache_size".into(),
+        columns: "storage.filesystem".into(),
+        source: "somebody <1999>".into(),
+        published: vec![("128M".into(), cells(100.0, 50.0)), ("8G".into(), cells(900.0, 800.0))],
+    });
+    let text = report::terminal(&input, 100, false);
+    let table: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("Speed")).collect();
+    expect_test::expect![[r#"
+        Speed, 1/s
+                                    ext4   jfs                  xfs                btrfs
+        128M         2,943 (2,876–3,015)     –  3,046 (2,940–3,120)  2,599 (2,493–2,702)
+          published                  100  50.0
+        8G                             –     –                    –                    –
+          published                  900   800
+        2G           3,769 (3,661–3,871)     –  3,896 (3,766–4,011)  3,111 (2,990–3,215)
+        Median over trials, in brackets the smallest and the largest.
+        Published: somebody <1999>"#]]
+    .assert_eq(&table.join("\n"));
+    let page = report::html(&input);
+    assert!(page.contains("128M, published") && page.contains("somebody &lt;1999&gt;"), "the page has it too");
+}

@@ -24,7 +24,7 @@ rounds_max = 2
 precision = "3"
 "#,
         &expect![[r#"
-            3:1 `qestion` is not a setting of a study | settings of a study: name, question, memory, bench, parity, factors, include, exclude, baseline, storage, service, workload, design, cpus (did you mean `question`?)
+            3:1 `qestion` is not a setting of a study | settings of a study: name, question, memory, bench, parity, factors, include, exclude, baseline, storage, service, workload, design, cpus, table (did you mean `question`?)
             5:1 `filesytem` is not a setting of `storage` | settings of `storage`: filesystem, size, mount (did you mean `filesystem`?)
             6:31 the factor `workload.oltp.threads` has the level `threads=1` twice | each level once
             6:34 `workload.oltp.threads` can't be 0 | expected a whole number from 1 to 1000000
@@ -382,6 +382,51 @@ filesystem = "xsf"
         "[service.postgres]\n[workload.oltp]\n",
         &expect![[r#"
         3:1 no workload of this study drives the service `postgres` | for example [workload.oltp] engine = "postgres"
+    "#]],
+    );
+}
+
+#[test]
+fn what_is_wrong_with_tables_of_the_report() {
+    check(
+        r#"
+[factors]
+"storage.filesystem" = ["ext4", "xfs"]
+"workload.tree.files" = [1, 2]
+[workload.oltp]
+[workload.tree]
+[[table]]
+workload = "olpt"
+metric = "speed"
+rows = "storage.filesystem"
+columns = "storage.filesystem"
+[[table]]
+titel = "speed"
+workload = "oltp"
+rows = "storage.filesystem"
+columns = "workload.tree.files"
+published = { source = "he", values = { ext4 = { "1" = "fast" } } }
+[[table]]
+workload = "tree"
+metric = "speed"
+rows = "storage.filesystem"
+columns = "workload.tree.files"
+published = { values = { ext4 = { "1" = 5 } } }
+"#,
+        &expect![[r#"
+            10:12 a table's `workload` can't be "olpt" | workloads of this study: oltp, tree
+            13:11 a table's `rows` and `columns` are the same factor | two factors
+            14:1 a table without a `metric` | a metric of its workload
+            15:1 `titel` is not a setting of `table` | settings of `table`: title, workload, metric, rows, columns (did you mean `title`?)
+            18:11 a table's `columns` can't be "workload.tree.files" | factors that vary it: storage.filesystem
+            19:56 a published figure that is no number | like { source = "who, when, where", values = { "row" = { "column" = 1.5 } } }
+            25:13 published figures without their `source` | like { source = "who, when, where", values = { "row" = { "column" = 1.5 } } }
+        "#]],
+    );
+    check(
+        "table = 3\n[workload.oltp]\n",
+        &expect![[r#"
+        3:9 `table` is not a list | a list of tables: [[table]]
     "#]],
     );
 }

@@ -4,6 +4,7 @@ use crate::cli::InitArgs;
 use crate::failure::{Failure, Status};
 use anyhow::Context as _;
 use std::io::Write as _;
+use std::path::Path;
 
 /// The file that `init` writes; `NAME` becomes the study's name. A test plans it.
 pub const TEMPLATE: &str = include_str!("init.toml");
@@ -12,14 +13,32 @@ pub const TEMPLATE: &str = include_str!("init.toml");
 pub fn run(args: &InitArgs) -> Result<Status, Failure> {
     let name = args.name.trim_end_matches(".toml");
     let path = format!("{name}.toml");
+    let stem = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
+    let text = match &args.from {
+        None => TEMPLATE.replace("NAME", &stem),
+        Some(from) => renamed(&crate::source::text(from)?.1, &stem),
+    };
     let mut file = std::fs::File::options()
         .write(true)
         .create_new(true)
         .open(&path)
         .with_context(|| format!("cannot create `{path}`"))
         .map_err(|error| Failure::new(Status::BadStudy, error).hint("choose another name, or remove the file first"))?;
-    let stem = std::path::Path::new(name).file_name().unwrap_or_default().to_string_lossy();
-    file.write_all(TEMPLATE.replace("NAME", &stem).as_bytes()).with_context(|| format!("cannot write `{path}`"))?;
+    file.write_all(text.as_bytes()).with_context(|| format!("cannot write `{path}`"))?;
     println!("wrote {path}; edit it, then `surefoot plan {path}` and `surefoot run {path}`");
     Ok(Status::Answered)
+}
+
+/// A study's text under another name; the line that names it stands before all tables.
+fn renamed(text: &str, name: &str) -> String {
+    let is_name = |line: &str| line.split_once('=').is_some_and(|(key, _)| key.trim() == "name");
+    let mut done = false;
+    let line = |line: &str| {
+        if done || !is_name(line) {
+            return format!("{line}\n");
+        }
+        done = true;
+        format!("name = \"{name}\"\n")
+    };
+    text.lines().map(line).collect()
 }

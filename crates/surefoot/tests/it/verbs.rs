@@ -79,6 +79,16 @@ fn every_kind_explains_itself() {
 }
 
 #[test]
+fn a_study_begins_as_a_copy_of_a_built_in_one() {
+    let world = World::new();
+    world.surefoot(&["init", "mine", "--from", "gtm-filesystems"]).status(0);
+    let text = std::fs::read_to_string(world.path().join("mine.toml")).expect("it was written");
+    assert!(text.contains("\nname = \"mine\"\n") && text.contains("[[table]]"), "{text}");
+    world.surefoot(&["plan", "mine.toml"]).says("mine: Which filesystem suits GT.M");
+    world.surefoot(&["init", "other", "--from", "gtm-filesystem"]).status(2).says("did you mean the built-in study");
+}
+
+#[test]
 fn the_template_of_init_plans() {
     let world = World::new();
     world.surefoot(&["init", "mine"]).status(0).says("mine.toml");

@@ -1,0 +1,86 @@
+//! The tables that a study asks for: a metric by the levels of two factors, with figures that others published beside.
+
+use crate::number::Scale;
+use crate::view::{Centre, centre};
+use ledger::model::{Contents, TableRecord};
+use observe::metric::{Direction, Metric};
+
+/// A table, ready to be drawn.
+#[derive(Debug)]
+pub struct Pivot<'a> {
+    /// Its title with the metric's unit.
+    pub title: String,
+    /// Levels across.
+    pub columns: Vec<&'a str>,
+    /// Level and cells of each row.
+    pub rows: Vec<(&'a str, Vec<Cell>)>,
+    /// Who published the other figures; empty: nobody.
+    pub source: &'a str,
+    /// How values are shown.
+    pub scale: Scale,
+}
+
+/// What is known of one pair of levels.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Cell {
+    /// Measured here, over trials; none: not measured.
+    pub ours: Option<Centre>,
+    /// Published, of another machine.
+    pub published: Option<f64>,
+}
+
+/// The tables of a study, in the order of its file.
+#[must_use]
+pub fn pivots(contents: &Contents) -> Vec<Pivot<'_>> {
+    contents.study.tables.iter().map(|table| pivot(contents, table)).collect()
+}
+
+fn pivot<'a>(contents: &'a Contents, table: &'a TableRecord) -> Pivot<'a> {
+    let of_workload = || {
+        let all = contents.scenarios.iter().enumerate();
+        all.filter(|(_, scenario)| scenario.workload == table.workload && !scenario.control)
+    };
+    let levels = |factor: &str, published: Vec<&'a str>| {
+        let ours = of_workload().filter_map(|(_, scenario)| scenario.levels.get(factor).map(String::as_str));
+        let mut names: Vec<&str> = Vec::new();
+        // Published rows and columns stand in their own order, and what only we measured after them.
+        for name in published.into_iter().chain(ours) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    };
+    let published_columns = table.published.iter().flat_map(|(_, cells)| cells).map(|(name, _)| name.as_str());
+    let columns = levels(&table.columns, published_columns.collect());
+    let rows = levels(&table.rows, table.published.iter().map(|(name, _)| name.as_str()).collect());
+    let values = contents.values(&table.metric);
+    let ours = |row: &str, column: &str| {
+        let is = |levels: &std::collections::BTreeMap<String, String>, factor: &str, level: &str| {
+            levels.get(factor).is_some_and(|known| known == level)
+        };
+        let scenarios = of_workload().filter(|(_, scenario)| {
+            is(&scenario.levels, &table.rows, row) && is(&scenario.levels, &table.columns, column)
+        });
+        let found = scenarios.flat_map(|(index, _)| values.iter().filter_map(move |round| round[index]));
+        centre(found.collect(), contents.study.analysis.confidence)
+    };
+    let published = |row: &str, column: &str| {
+        let (_, cells) = table.published.iter().find(|(name, _)| name == row)?;
+        cells.iter().find(|(name, _)| name == column).map(|(_, value)| *value)
+    };
+    let cell = |row: &str, column: &str| Cell { ours: ours(row, column), published: published(row, column) };
+    let rows: Vec<(&str, Vec<Cell>)> =
+        rows.iter().map(|row| (*row, columns.iter().map(|column| cell(row, column)).collect())).collect();
+    let metric = contents.metrics.get(&table.metric).cloned();
+    let metric = metric.unwrap_or_else(|| Metric::named(table.metric.clone(), String::new(), Direction::Neither));
+    // Values of a table span orders of magnitude: each keeps its own digits.
+    let scale = Scale::of(&metric, 1.0);
+    let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
+    let title =
+        if table.title.is_empty() { format!("{}: {}", table.workload, table.metric) } else { table.title.clone() };
+    Pivot { title: format!("{title}{unit}"), columns, rows, source: &table.source, scale }
+}
+
+/// What stands below a table of these.
+pub const NOTE: &str = "Median over trials, in brackets the smallest and the largest.";
