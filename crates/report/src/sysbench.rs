@@ -57,6 +57,7 @@ struct Figures {
     others: f64,
     /// Conflicts, retried or not.
     conflicts: f64,
+    reconnects: f64,
     minimum_ms: f64,
     mean_ms: f64,
     p95_ms: f64,
@@ -81,7 +82,11 @@ impl Figures {
             reads: count("reads"),
             writes: count("writes"),
             others: count("others"),
-            conflicts: count("retries") + count("abandoned_transactions"),
+            conflicts: ["deadlocks", "serialization_failures", "lock_timeouts", "duplicate_keys"]
+                .map(count)
+                .iter()
+                .sum(),
+            reconnects: count("lost_connections"),
             minimum_ms: milliseconds("latency_microseconds_min"),
             mean_ms,
             p95_ms: milliseconds("latency_microseconds_p95"),
@@ -113,9 +118,12 @@ fn one(f: &Figures, out: &mut String) {
          other:                           {:.0}\n        total:                           {total:.0}\n",
         f.reads, f.writes, f.others
     );
-    for (name, count) in
-        [("transactions:", f.transactions), ("queries:", total), ("ignored errors:", f.conflicts), ("reconnects:", 0.0)]
-    {
+    for (name, count) in [
+        ("transactions:", f.transactions),
+        ("queries:", total),
+        ("ignored errors:", f.conflicts),
+        ("reconnects:", f.reconnects),
+    ] {
         let _ = writeln!(out, "    {name:<36} {count:<6.0} ({:.2} per sec.)", rate(count));
     }
     let _ = write!(

@@ -180,6 +180,19 @@ pub enum Conflict {
 }
 
 impl Error {
+    /// Whether the connection is gone: broken, or ended by the server. Codes: PostgreSQL's classes 08 and 57P; MySQL's 1053,
+    /// 1927 (and its client's 2006, 2013).
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        match self {
+            Error::Lost(_) => true,
+            Error::Refused { code, .. } => {
+                code.starts_with("57P") || code.starts_with("08") || ["1053", "1927", "2006", "2013"].contains(&&**code)
+            }
+            Error::Connect(..) | Error::Protocol(_) => false,
+        }
+    }
+
     /// What kind of conflict the server met; none: a real failure. Codes: PostgreSQL's manual, appendix A; MySQL's server
     /// error reference (1213, 1205, 1020, 1062); SQLite's result codes.
     #[must_use]

@@ -34,6 +34,8 @@ pub struct Load {
     pub think_time_seconds: f64,
     /// Whether a transaction that met another is tried again.
     pub retry: bool,
+    /// Whether a lost connection is made anew.
+    pub reconnect: bool,
 }
 
 /// `threads`.
@@ -93,6 +95,14 @@ pub const RETRY: Setting = Setting {
     help: "Whether a transaction that met a deadlock or another conflict is tried again, or given up; both are counted.",
 };
 
+/// `reconnect`.
+pub const RECONNECT: Setting = Setting {
+    name: "reconnect",
+    kind: Is::Boolean,
+    default: Some("false"),
+    help: "Whether a connection that the server ended is made anew and its transaction tried again, or the trial fails. Both are counted; a transaction that was lost at its commit may have taken place, and is not tried again.",
+};
+
 /// Problems of these settings together.
 pub fn check(load: &Load) -> Option<String> {
     (load.time_seconds == 0.0 && load.transactions == 0)
@@ -113,6 +123,8 @@ pub const METRICS: &[Metric] = &[
     Metric::new("lock_timeouts", "1", Direction::Less),
     Metric::new("duplicate_keys", "1", Direction::Less),
     Metric::new("abandoned_transactions", "1", Direction::Less),
+    Metric::new("lost_connections", "1", Direction::Less),
+    Metric::new("unknown_transactions", "1", Direction::Less),
     Metric::new("missed_rows", "1", Direction::Neither),
     Metric::new("late_transactions", "1", Direction::Less),
     Metric::new("elapsed_seconds", "s", Direction::Less),

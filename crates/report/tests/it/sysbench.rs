@@ -43,7 +43,7 @@ fn made() -> Contents {
             ("reads", 14.0 * 4001.0),
             ("writes", 4.0 * 4000.0 + 3.0),
             ("others", 2.0 * 4000.0 + 2.0),
-            ("retries", 1.0),
+            ("deadlocks", 1.0),
             ("elapsed_seconds", seconds),
             ("latency_microseconds_min", 312.0),
             ("latency_microseconds_mean", seconds * 2.0 / 4000.0 * 1e6),

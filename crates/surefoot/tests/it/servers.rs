@@ -281,6 +281,76 @@ fn a_server_that_dies_or_hangs_fails_its_trial() {
 }
 
 #[test]
+fn a_lost_connection_fails_the_trial_or_is_made_anew_as_the_study_says() {
+    let world = World::new();
+    for (service, workload) in [("postgres", "oltp"), ("postgres", "tpcb"), ("mariadb", "tpcb")] {
+        for reconnect in [false, true] {
+            let _ = std::fs::remove_file(world.path().join("s.surefoot"));
+            let text = format!(
+                "name = \"s\"\n[storage]\nsize = \"1GiB\"\n[workload.{workload}]\nengine = \"{service}\"\nthreads = 4\n\
+                 reconnect = {reconnect}\ntime = \"2500ms\"\n\
+                 [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
+            );
+            world.write("s.toml", text);
+            let mut child = world.start(&["run", "s.toml"]);
+            lose_connections(child.id() as i32, service);
+            let status = child.wait().expect("it ends").code();
+            let json = json(&world);
+            if reconnect {
+                let metrics = &json["ledger"]["runs"][0]["metrics"];
+                assert_eq!(status, Some(0), "{service} {workload}: {json}");
+                assert!(metrics["lost_connections"].as_f64() > Some(0.0), "{service} {workload}: {metrics}");
+            } else {
+                let failure = json["ledger"]["trials"][0]["failure"].to_string();
+                assert_eq!(status, Some(3), "{failure}");
+                assert!(failure.contains("run a transaction"), "{failure}");
+            }
+        }
+    }
+    world.assert_nothing_left();
+}
+
+/// Ends the load's connections from outside, once they are at work.
+fn lose_connections(conductor: i32, service: &str) {
+    if service == "postgres" {
+        let backends = || {
+            let all = descendants(conductor).into_iter();
+            all.filter(|pid| command_line(*pid).contains("postgres: postgres")).collect::<Vec<i32>>()
+        };
+        wait_until("connections are served", || backends().len() >= 4);
+        std::thread::sleep(Duration::from_millis(500));
+        for pid in backends().into_iter().take(3) {
+            let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
+        }
+        return;
+    }
+    // A thread of MariaDB is ended by its own statement, inside the trial's namespaces.
+    let enter = |sql: &str| {
+        // The one that built the template is another.
+        let server = descendants(conductor).into_iter().find(|pid| command_line(*pid).contains("mariadbd"));
+        let Some(pid) = server else { return String::new() };
+        let mut command = std::process::Command::new("nsenter");
+        command.args([
+            "-t",
+            &pid.to_string(),
+            "-m",
+            "mariadb",
+            "-uroot",
+            "-N",
+            "-S",
+            "/run/surefoot/server/mariadb.sock",
+        ]);
+        String::from_utf8_lossy(&command.args(["-e", sql]).output().expect("nsenter").stdout).into_owned()
+    };
+    let busy = "SELECT id FROM information_schema.processlist WHERE db = 'sbtest'";
+    wait_until("connections are served", || enter(busy).lines().count() >= 4);
+    std::thread::sleep(Duration::from_millis(500));
+    for id in enter(busy).lines().take(3) {
+        enter(&format!("KILL CONNECTION {id}"));
+    }
+}
+
+#[test]
 fn a_full_disk_and_too_many_connections_end_in_the_servers_words() {
     let world = World::new();
     let full = study("postgres", "\"workload.oltp.mix\" = [\"insert\"]", "", "", "")

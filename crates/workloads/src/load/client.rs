@@ -4,6 +4,7 @@ use crate::sql::{Database, Place, failed};
 use crate::workload::Error;
 use std::fmt::Write as _;
 use std::os::fd::BorrowedFd;
+use std::time::Instant;
 use wire::{Conflict, Connection, Param, Statement, Value};
 
 /// The most parameters that a statement has.
@@ -49,11 +50,14 @@ pub trait Script: Send {
     /// A step is answered: an error when wrongly.
     fn answered(&mut self, step: usize, changed: u64) -> Result<(), Error>;
 
-    /// The transaction is acknowledged; gives the bytes that it asked to write.
-    fn committed(&mut self) -> u64;
+    /// The transaction that began and was acknowledged then; gives the bytes that it asked to write.
+    fn committed(&mut self, began: Instant, ended: Instant) -> u64;
 
     /// It was rolled back, and will be tried again or given up.
     fn rolled_back(&mut self);
+
+    /// The connection was lost before the answer to its commit: it took place or not.
+    fn unknown(&mut self, began: Instant, ended: Instant);
 }
 
 /// How far a transaction is.
@@ -65,6 +69,10 @@ pub enum Progress {
     Committed,
     /// It met another: rolled back, to be tried again with the same ids.
     Conflict(Conflict),
+    /// The connection is gone, and the transaction with it.
+    Lost,
+    /// The connection is gone, and nobody knows whether the transaction took place.
+    Unknown,
 }
 
 /// Statements that were executed, failed ones and those of retried transactions included, as sysbench counts them.
@@ -81,9 +89,10 @@ pub struct Statements {
 }
 
 /// A connection with its script.
-pub struct Client<S> {
+pub struct Client<'a, S> {
+    database: &'a dyn Database,
+    place: &'a Place,
     connection: Box<dyn Connection>,
-    engine: &'static str,
     /// What its transactions are.
     pub script: S,
     texts: Vec<String>,
@@ -95,19 +104,26 @@ pub struct Client<S> {
     open: bool,
     /// Why it is being rolled back.
     conflict: Option<Conflict>,
+    last_error: Option<wire::Error>,
     spelled: String,
     /// What it executed so far.
     pub statements: Statements,
 }
 
-impl<S: Script> Client<S> {
+impl<'a, S: Script> Client<'a, S> {
     /// Connects, and prepares the script's statements when they are to be.
-    pub fn connect(database: &dyn Database, place: &Place, script: S, prepared: bool) -> Result<Client<S>, Error> {
+    pub fn connect(
+        database: &'a dyn Database,
+        place: &'a Place,
+        script: S,
+        prepared: bool,
+    ) -> Result<Client<'a, S>, Error> {
         let connection = database.connect(place)?;
         let texts = script.texts(database.begin());
         let mut client = Client {
+            database,
+            place,
             connection,
-            engine: database.name(),
             script,
             texts,
             prepared: Vec::new(),
@@ -116,20 +132,27 @@ impl<S: Script> Client<S> {
             is_sent: false,
             open: false,
             conflict: None,
+            last_error: None,
             spelled: String::new(),
             statements: Statements::default(),
         };
         if prepared {
-            client.prepare().map_err(failed(database.name(), "prepare its statements"))?;
+            client.prepare()?;
         }
         Ok(client)
     }
 
-    fn prepare(&mut self) -> Result<(), wire::Error> {
-        for text in &self.texts {
-            self.prepared.push(self.connection.prepare(text)?);
-        }
-        self.rollback = Some(self.connection.prepare("ROLLBACK")?);
+    /// Makes a lost connection anew.
+    pub fn reconnect(&mut self) -> Result<(), Error> {
+        self.connection = self.database.connect(self.place)?;
+        if self.rollback.is_some() { self.prepare() } else { Ok(()) }
+    }
+
+    fn prepare(&mut self) -> Result<(), Error> {
+        let all = self.texts.iter().map(|text| self.connection.prepare(text)).collect::<Result<_, _>>();
+        let failed = |error| failed(self.database.name(), "prepare its statements")(error);
+        self.prepared = all.map_err(failed)?;
+        self.rollback = Some(self.connection.prepare("ROLLBACK").map_err(failed)?);
         Ok(())
     }
 
@@ -159,6 +182,7 @@ impl<S: Script> Client<S> {
                     }
                     self.answered(changed)?;
                 }
+                Err(error) if error.is_lost() => return self.lost(error),
                 Err(error) => {
                     self.is_sent = false;
                     if let Some(conflict) = self.refused(error)? {
@@ -219,10 +243,30 @@ impl<S: Script> Client<S> {
         Ok(())
     }
 
+    /// The connection is gone. Without a connection to be lost (an embedded engine) it is a plain failure.
+    fn lost(&mut self, error: wire::Error) -> Result<Progress, Error> {
+        if self.descriptor().is_none() {
+            return Err(failed(self.database.name(), "run a transaction")(error));
+        }
+        let (step, rolling_back) = (std::mem::take(&mut self.at), self.conflict.take().is_some());
+        (self.is_sent, self.open) = (false, false);
+        // A write outside a transaction is its own commit.
+        let commits = if self.script.is_transaction() { step + 1 == self.script.steps() } else { true };
+        self.script.rolled_back();
+        self.last_error = Some(error);
+        Ok(if commits && !rolling_back { Progress::Unknown } else { Progress::Lost })
+    }
+
+    /// Why the connection was lost, as a failure.
+    pub fn loss(&mut self) -> Error {
+        let error = self.last_error.take().unwrap_or_else(|| wire::Error::Lost(std::io::ErrorKind::BrokenPipe.into()));
+        failed(self.database.name(), "run a transaction")(error)
+    }
+
     /// A statement was refused: a conflict that is over, or, none, one that is to be rolled back first.
     fn refused(&mut self, error: wire::Error) -> Result<Option<Conflict>, Error> {
         let Some(conflict) = error.conflict().filter(|_| self.conflict.is_none()) else {
-            return Err(failed(self.engine, "run a transaction")(error));
+            return Err(failed(self.database.name(), "run a transaction")(error));
         };
         self.at = 0;
         self.script.rolled_back();

@@ -48,6 +48,8 @@ struct Counted {
     /// Tried again, or given up when `retry` is off.
     retries: u64,
     abandoned: u64,
+    lost: u64,
+    unknown: u64,
     late: u64,
     busy_seconds: f64,
     statements: Statements,
@@ -106,7 +108,7 @@ pub fn drive<S: Script>(
                 let lines =
                     lines.map(|number| Client::connect(database, place, script(number), load.prepared).map(Line::new));
                 let driver =
-                    lines.collect::<Result<Vec<Line<S>>, Error>>().and_then(|lines| Driver::new(shared, lines));
+                    lines.collect::<Result<Vec<Line<'_, S>>, Error>>().and_then(|lines| Driver::new(shared, lines));
                 barrier.wait();
                 driver.and_then(Driver::run).map_err(|error| shared.fail(error)).ok()
             })
@@ -139,16 +141,16 @@ pub fn drive<S: Script>(
 type Ended<S> = (Latency, Vec<(Counted, S)>);
 
 /// A connection, and where its transaction is in time.
-struct Line<S> {
-    client: Client<S>,
+struct Line<'a, S> {
+    client: Client<'a, S>,
     /// When the open loop wants the transaction under way to have started.
     intended: Option<Instant>,
     began: Instant,
     counted: Counted,
 }
 
-impl<S: Script> Line<S> {
-    fn new(client: Client<S>) -> Line<S> {
+impl<'a, S: Script> Line<'a, S> {
+    fn new(client: Client<'a, S>) -> Line<'a, S> {
         Line { client, intended: None, began: Instant::now(), counted: Counted::default() }
     }
 }
@@ -166,7 +168,7 @@ enum Next {
 /// One thread of the load.
 struct Driver<'a, S> {
     shared: &'a Shared<'a>,
-    lines: Vec<Line<S>>,
+    lines: Vec<Line<'a, S>>,
     epoll: Epoll,
     started: Instant,
     deadline: Option<Instant>,
@@ -174,18 +176,18 @@ struct Driver<'a, S> {
 }
 
 impl<'a, S: Script> Driver<'a, S> {
-    fn new(shared: &'a Shared<'a>, lines: Vec<Line<S>>) -> Result<Driver<'a, S>, Error> {
-        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).and_then(|epoll| {
-            for (index, line) in lines.iter().enumerate() {
-                if let Some(descriptor) = line.client.descriptor() {
-                    epoll.add(descriptor, EpollEvent::new(EpollFlags::EPOLLIN, index as u64))?;
-                }
-            }
-            Ok(epoll)
-        });
-        let epoll = epoll.map_err(|error| Error::file("wait for answers by", "epoll".as_ref(), error.into()))?;
+    fn new(shared: &'a Shared<'a>, lines: Vec<Line<'a, S>>) -> Result<Driver<'a, S>, Error> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(no_epoll)?;
         let started = Instant::now();
-        Ok(Driver { shared, lines, epoll, started, deadline: None, latency: Latency::default() })
+        let driver = Driver { shared, lines, epoll, started, deadline: None, latency: Latency::default() };
+        (0..driver.lines.len()).try_for_each(|index| driver.listen(index))?;
+        Ok(driver)
+    }
+
+    /// Waits for a line's answers too, from now on; a connection that is closed is waited for no longer.
+    fn listen(&self, index: usize) -> Result<(), Error> {
+        let Some(descriptor) = self.lines[index].client.descriptor() else { return Ok(()) };
+        self.epoll.add(descriptor, EpollEvent::new(EpollFlags::EPOLLIN, index as u64)).map_err(no_epoll)
     }
 
     /// Runs the lines to their ends; gives the latencies of all and the counts of each.
@@ -245,7 +247,7 @@ impl<'a, S: Script> Driver<'a, S> {
         let count = match waited {
             Ok(count) => count,
             Err(nix::errno::Errno::EINTR) => 0,
-            Err(error) => return Err(Error::file("wait for answers by", "epoll".as_ref(), error.into())),
+            Err(error) => return Err(no_epoll(error)),
         };
         Ok(events[..count].iter().map(|event| event.data() as usize).collect())
     }
@@ -292,6 +294,13 @@ impl<'a, S: Script> Driver<'a, S> {
                     }
                     line.counted.abandoned += 1;
                 }
+                lost @ (Progress::Lost | Progress::Unknown) => {
+                    self.reconnect(index, lost)?;
+                    if lost == Progress::Lost && self.shared.load.retry {
+                        self.lines[index].counted.retries += 1;
+                        continue;
+                    }
+                }
             }
             match self.next_start(index) {
                 None => return Ok(Next::Ended),
@@ -301,15 +310,36 @@ impl<'a, S: Script> Driver<'a, S> {
         }
     }
 
+    /// Makes a lost connection anew, when the load may; a transaction that may have taken place is not tried again.
+    fn reconnect(&mut self, index: usize, lost: Progress) -> Result<(), Error> {
+        let (line, load) = (&mut self.lines[index], self.shared.load);
+        if !load.reconnect {
+            return Err(line.client.loss());
+        }
+        line.counted.lost += 1;
+        if lost == Progress::Unknown {
+            line.counted.unknown += 1;
+            line.client.script.unknown(line.began, Instant::now());
+        } else if !load.retry {
+            line.counted.abandoned += 1;
+        }
+        line.client.reconnect()?;
+        self.listen(index)
+    }
+
     fn committed(&mut self, index: usize) {
         let (line, ended) = (&mut self.lines[index], Instant::now());
         // In an open loop the user waits from when the transaction should have begun.
         self.latency.record(ended - line.intended.unwrap_or(line.began));
         line.counted.busy_seconds += (ended - line.began).as_secs_f64();
         line.counted.committed += 1;
-        line.counted.bytes += line.client.script.committed();
+        line.counted.bytes += line.client.script.committed(line.began, ended);
         self.shared.committed.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+fn no_epoll(error: nix::errno::Errno) -> Error {
+    Error::file("wait for answers by", "epoll".as_ref(), error.into())
 }
 
 impl Shared<'_> {
@@ -380,6 +410,8 @@ fn outcome(counted: &[Counted], latency: Latency, rates: Vec<f64>, seconds: f64)
         sum(|one| one.conflicts.lock_timeouts),
         sum(|one| one.conflicts.duplicate_keys),
         sum(|one| one.abandoned),
+        sum(|one| one.lost),
+        sum(|one| one.unknown),
         sum(|one| one.statements.missed),
         sum(|one| one.late),
         seconds,

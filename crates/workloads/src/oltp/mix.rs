@@ -93,17 +93,6 @@ pub struct Row {
     pub pad: String,
 }
 
-/// What an acknowledged transaction left in column c of a row.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
-    /// Table, from 1.
-    pub table: u32,
-    /// Row.
-    pub id: u64,
-    /// Its c.
-    pub c: String,
-}
-
 /// Draws transactions.
 pub struct Mix {
     keys: Keys,

@@ -1,14 +1,12 @@
 //! The statements of sysbench's OLTP: their text, their parameters, and what their answer must be.
 
-use super::mix::{self, Mix, Mixture, RowsLike, Transaction, Written};
+use super::acknowledged::{self, Acknowledged};
+use super::mix::{self, Mix, Mixture, RowsLike, Transaction};
 use super::{Parameters, table_name};
 use crate::load::{Class, PARAMS_MAX, Script};
 use crate::workload::Error;
-use std::collections::VecDeque;
+use std::time::Instant;
 use wire::{Param, Value};
-
-/// Of a single connection, so many last writes are read back at the end.
-const LAST_WRITES: usize = 128;
 
 /// A statement for one table, or one around the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -231,9 +229,12 @@ pub struct Oltp {
     pending: i64,
     /// Rows that acknowledged transactions added, minus those that they deleted.
     pub rows_added: i64,
-    /// What the last acknowledged transactions wrote, when nobody else writes.
-    pub last_writes: VecDeque<Written>,
-    remembers: bool,
+    /// Of how many rows it is unknown whether they were added or deleted.
+    pub rows_unknown: i64,
+    /// What acknowledged transactions wrote to rows.
+    pub acknowledged: Acknowledged,
+    /// Whether this transaction's UPDATE of c found its row.
+    updated_c: bool,
 }
 
 impl Oltp {
@@ -265,22 +266,22 @@ impl Oltp {
             seen: Seen::default(),
             pending: 0,
             rows_added: 0,
-            last_writes: VecDeque::new(),
-            remembers: single && matches!(parameters.mix, Mixture::ReadWrite | Mixture::WriteOnly),
+            rows_unknown: 0,
+            // Statements on their own may be there in part when a later one meets another connection.
+            acknowledged: if in_transaction || !parameters.mix.is_transaction() {
+                let rows = parameters.table_size * u64::from(parameters.tables);
+                Acknowledged::of_every(acknowledged::every(rows, parameters.load.threads))
+            } else {
+                Acknowledged::default()
+            },
+            updated_c: false,
         }
     }
 
     /// Transactions of no statements: what the driver itself costs.
     pub fn without_statements(parameters: &Parameters, mix: Mix) -> Oltp {
         let whole = Oltp::new(parameters, mix, false);
-        Oltp {
-            steps: Vec::new(),
-            slots: Vec::new(),
-            distinct: Vec::new(),
-            in_transaction: false,
-            remembers: false,
-            ..whole
-        }
+        Oltp { steps: Vec::new(), slots: Vec::new(), distinct: Vec::new(), in_transaction: false, ..whole }
     }
 
     /// Which of the point selects a step is.
@@ -288,12 +289,14 @@ impl Oltp {
         step.saturating_sub(usize::from(self.in_transaction))
     }
 
-    fn remember(&mut self) {
-        let (t, table) = (&self.transaction, self.transaction.table);
-        self.last_writes.push_back(Written { table, id: t.update_c, c: t.new_c.clone() });
-        self.last_writes.push_back(Written { table, id: t.replaced, c: t.row.c.clone() });
-        while self.last_writes.len() > LAST_WRITES {
-            self.last_writes.pop_front();
+    /// What the transaction wrote to column c; `known`: it took place.
+    fn remember(&mut self, known: bool, began: Instant, ended: Instant) {
+        let t = &self.transaction;
+        if std::mem::take(&mut self.updated_c) || !known && self.distinct.contains(&Sql::UpdateC) {
+            self.acknowledged.write((t.table, t.update_c), known.then_some(&t.new_c), began, ended);
+        }
+        if self.distinct.contains(&Sql::Insert) {
+            self.acknowledged.write((t.table, t.replaced), known.then_some(&t.row.c), began, ended);
         }
     }
 }
@@ -345,23 +348,29 @@ impl Script for Oltp {
         match sql {
             Sql::InsertNew => self.pending += 1,
             Sql::DeleteAny => self.pending -= i64::from(changed == 1),
+            Sql::UpdateC => self.updated_c = changed == 1,
             _ => {}
         }
         Ok(())
     }
 
-    fn committed(&mut self) -> u64 {
+    fn committed(&mut self, began: Instant, ended: Instant) -> u64 {
         self.rows_added += std::mem::take(&mut self.pending);
-        if self.remembers {
-            self.remember();
-        }
+        self.remember(true, began, ended);
         let t = &self.transaction;
         if self.writes { 8 + 16 + (t.new_c.len() + t.row.c.len() + t.row.pad.len()) as u64 } else { 0 }
     }
 
     fn rolled_back(&mut self) {
         self.pending = 0;
+        self.updated_c = false;
         self.seen = Seen::default();
+    }
+
+    fn unknown(&mut self, began: Instant, ended: Instant) {
+        let changes_count = self.distinct.iter().any(|sql| matches!(sql, Sql::InsertNew | Sql::DeleteAny));
+        self.rows_unknown += i64::from(changes_count);
+        self.remember(false, began, ended);
     }
 }
 
