@@ -22,7 +22,8 @@ pub struct Override {
 
 /// Makes a change.
 pub fn apply(root: &mut Node, change: &Override, catalogue: &dyn Catalogue, problems: &mut Vec<Problem>) {
-    let path = change.path.as_str();
+    let path = document::plain_path(&change.path);
+    let path = path.as_str();
     let value = document::parse_value(&change.value);
     let factor = factors(root).into_iter().find(|known| known.key == path);
     if path == "workload" {

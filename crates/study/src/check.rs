@@ -157,7 +157,8 @@ impl Checker<'_> {
         let map = self.table("table", Some(&own), TABLE);
         let text = |name: &str| map[name].as_str().unwrap_or_default().to_string();
         let span = |name: &str| node.get(name).map_or(node.span.clone(), |node| node.span.clone());
-        let (workload, rows, columns) = (text("workload"), text("rows"), text("columns"));
+        let factor = |name: &str| document::plain_path(&text(name));
+        let (workload, rows, columns) = (text("workload"), factor("rows"), factor("columns"));
         let workloads: Vec<&str> = base.workloads.iter().map(|known| known.0.as_str()).collect();
         if !workloads.contains(&workload.as_str()) {
             let label = format!("workloads of this study: {}", workloads.join(", "));

@@ -103,7 +103,38 @@ pub fn parse(text: &str) -> (Node, Vec<Problem>) {
     };
     let mut reader = Reader { depth: 0, problems: errors.iter().map(problem).collect() };
     let content = reader.table(table.get_ref());
-    (Node { span: Some(table.span()), content }, reader.problems)
+    let mut root = Node { span: Some(table.span()), content };
+    merge_data_volume(&mut root, &mut reader.problems);
+    (root, reader.problems)
+}
+
+/// `[storage.data]` is another way to write `[storage]`, beside `[storage.wal]`; in factors and rules as well.
+fn merge_data_volume(node: &mut Node, problems: &mut Vec<Problem>) {
+    let entries = match &mut node.content {
+        Content::Table(entries) => entries,
+        Content::List(nodes) => return nodes.iter_mut().for_each(|node| merge_data_volume(node, problems)),
+        Content::Scalar(_) => return,
+    };
+    for entry in entries {
+        entry.key = plain_path(&entry.key);
+        merge_data_volume(&mut entry.node, problems);
+        let Content::Table(inner) = &mut entry.node.content else { continue };
+        let data = inner.iter().position(|inner| inner.key == "data" && inner.node.is_table());
+        let Some(data) = data.filter(|_| entry.key == "storage").map(|index| inner.remove(index)) else { continue };
+        for of_data in data.node.entries() {
+            if inner.iter().any(|known| known.key == of_data.key) {
+                let message = format!("`storage` and `storage.data` both set `{}`", of_data.key);
+                problems.push(Problem::new(message, of_data.span.clone(), "one of them: they are the same volume"));
+            } else {
+                inner.push(of_data.clone());
+            }
+        }
+    }
+}
+
+/// A path without the name of the volume that `[storage]` itself is.
+pub fn plain_path(path: &str) -> String {
+    path.strip_prefix("storage.data.").map_or_else(|| path.to_string(), |rest| format!("storage.{rest}"))
 }
 
 /// A value from the command line: TOML where it is TOML, plain text where not.

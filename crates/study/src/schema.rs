@@ -29,7 +29,8 @@ pub fn schema(catalogue: &dyn Catalogue) -> Value {
         .collect();
     let service = json!({ "type": "object", "properties": services, "additionalProperties": false });
     let mut storage = table(catalogue.storage());
-    for volume in VOLUMES {
+    // `[storage.data]` is the volume of `[storage]` itself.
+    for volume in VOLUMES.iter().copied().chain(["data"]) {
         storage["properties"][volume] = table(catalogue.storage());
     }
     let include = "Scenarios that match get the other settings; without such, or without settings, scenarios to add.";

@@ -430,3 +430,13 @@ published = { values = { ext4 = { "1" = 5 } } }
     "#]],
     );
 }
+
+#[test]
+fn the_data_volume_is_set_once() {
+    check(
+        "[storage]\nsize = \"1GiB\"\n[storage.data]\nsize = \"2GiB\"\nfilesystem = \"xfz\"\n[workload.oltp]\n",
+        &expect![[r#"
+            6:1 `storage` and `storage.data` both set `size` | one of them: they are the same volume
+        "#]],
+    );
+}

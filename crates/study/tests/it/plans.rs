@@ -1,6 +1,6 @@
 //! What right files come to.
 
-use crate::{check, right};
+use crate::{HEAD, check, planned, right};
 use expect_test::expect;
 use serde_json::json;
 
@@ -348,4 +348,31 @@ control = false
     assert_eq!(last.storage["filesystem"], "ext4");
     let without = right(&text.replace("\"1GB\"", "\"2GB\""));
     assert_ne!(plan.hash, without.hash);
+}
+
+#[test]
+fn the_data_volume_has_a_name_too() {
+    let text = r#"
+[factors]
+"storage.data.filesystem" = ["ext4", "xfs"]
+size.small = { storage.data.size = "1GiB" }
+size.large = { storage.data.size = "2GiB", storage.wal.size = "1GiB" }
+[baseline]
+"storage.data.filesystem" = "xfs"
+size = "small"
+[storage.data]
+mount = ["noatime"]
+[storage.wal]
+filesystem = "ext4"
+[workload.oltp]
+"#;
+    let plan = right(text);
+    let baseline = &plan.scenarios[plan.baseline];
+    assert_eq!((&baseline.storage["filesystem"], &baseline.storage["mount"]), (&json!("xfs"), &json!(["noatime"])));
+    assert_eq!(plan.scenarios[1].storage["size"], 2_u64 << 30);
+    assert_eq!(plan.scenarios[1].label, "ext4 · large");
+    let plain = right(&text.replace("storage.data]", "storage]").replace("storage.data.", "storage."));
+    assert_eq!(plan.scenarios, plain.scenarios);
+    let changed = planned(&format!("{HEAD}{text}"), &[("storage.data.filesystem", "xfs")]).expect("a right change");
+    assert!(changed.scenarios.iter().all(|scenario| scenario.storage["filesystem"] == "xfs"));
 }
