@@ -3,7 +3,7 @@
 # What the filesystems, the checks and the comparisons need beyond Rust, make and a C compiler.
 PACKAGES = e2fsprogs xfsprogs btrfs-progs util-linux
 SERVERS = postgresql mariadb-server fis-gtm
-TEST_PACKAGES = $(PACKAGES) $(SERVERS) fio chromium
+TEST_PACKAGES = $(PACKAGES) $(SERVERS) fio sysbench chromium
 BENCH_PACKAGES = $(PACKAGES) $(SERVERS) fio sysbench time
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
