@@ -48,6 +48,20 @@ impl Mixture {
         matches!(self, Mixture::ReadWrite | Mixture::ReadOnly | Mixture::WriteOnly)
     }
 
+    /// How many point selects it has.
+    pub fn points(self) -> usize {
+        match self {
+            Mixture::ReadWrite | Mixture::ReadOnly => POINTS,
+            Mixture::PointSelect => 1,
+            _ => 0,
+        }
+    }
+
+    /// Whether it selects ranges of ids.
+    fn reads_ranges(self) -> bool {
+        matches!(self, Mixture::ReadWrite | Mixture::ReadOnly)
+    }
+
     /// Whether it changes rows.
     pub fn writes(self) -> bool {
         !matches!(
@@ -120,21 +134,26 @@ impl Mix {
         }
     }
 
-    /// Overwrites `transaction` with the next one; its strings keep their memory.
+    /// Overwrites `transaction` with the next one, as far as its mixture looks at it; its strings keep their memory.
     pub fn draw(&mut self, transaction: &mut Transaction) {
         transaction.table = 1 + self.random.below(u64::from(self.tables)) as u32;
-        for id in &mut transaction.points {
+        for id in &mut transaction.points[..self.mixture.points()] {
             *id = self.keys.draw(&mut self.random);
         }
-        for index in 0..transaction.ranges.len() {
-            let (first, last) = self.range(index == 3);
-            transaction.ranges[index] = (first, last);
-            transaction.range_rows[index] = last.min(self.table_size) + 1 - first;
+        if self.mixture.reads_ranges() {
+            for index in 0..transaction.ranges.len() {
+                let (first, last) = self.range(index == 3);
+                transaction.ranges[index] = (first, last);
+                transaction.range_rows[index] = last.min(self.table_size) + 1 - first;
+            }
         }
         if matches!(self.mixture, Mixture::SelectRandomPoints | Mixture::SelectRandomRanges) {
             for k in &mut transaction.random_ks {
                 *k = self.keys.draw(&mut self.random);
             }
+        }
+        if !self.mixture.writes() {
+            return;
         }
         transaction.update_k = self.keys.draw(&mut self.random);
         transaction.update_c = self.keys.draw(&mut self.random);

@@ -32,12 +32,12 @@ enum Sql {
 fn of(mixture: Mixture, in_transaction: bool) -> Vec<Sql> {
     const READS: [Sql; 4] = [Sql::Range, Sql::Sum, Sql::Ordered, Sql::Distinct];
     const WRITES: [Sql; 4] = [Sql::UpdateK, Sql::UpdateC, Sql::Delete, Sql::Insert];
-    let points = || vec![Sql::Point; mix::POINTS];
+    let points = || vec![Sql::Point; mixture.points()];
     let inner = match mixture {
         Mixture::ReadWrite => [points(), READS.to_vec(), WRITES.to_vec()].concat(),
         Mixture::ReadOnly => [points(), READS.to_vec()].concat(),
         Mixture::WriteOnly => WRITES.to_vec(),
-        Mixture::PointSelect => vec![Sql::Point],
+        Mixture::PointSelect => points(),
         Mixture::UpdateIndex => vec![Sql::UpdateK],
         Mixture::UpdateNonIndex => vec![Sql::UpdateC],
         Mixture::Insert => vec![Sql::InsertNew],
