@@ -232,7 +232,8 @@ fn costs(engine: Engine) -> (f64, f64, f64) {
     match engine {
         Engine::Lmdb | Engine::Sqlite => (29.5, 100_000.0, 3.9),
         Engine::Gtm => (200.0, 300_000.0, 3.9),
-        Engine::Postgres | Engine::MariaDb => (200.0, 5_000.0, 3.9),
+        Engine::Postgres => (230.0, 15_000.0, 3.9),
+        Engine::MariaDb => (105.0, 15_000.0, 3.9),
     }
 }
 

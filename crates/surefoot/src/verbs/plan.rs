@@ -64,9 +64,13 @@ fn trial_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
     PROVISION_SECONDS + estimate.load_seconds + runs * estimate.run_seconds
 }
 
-/// Bytes of image files that the study needs at once.
+/// Bytes that the study needs at once in the work folder: image files, and the loaded data that trials copy.
 #[must_use]
 pub fn space_needed(plan: &Plan) -> u64 {
+    image_bytes(plan) + template_bytes(plan)
+}
+
+fn image_bytes(plan: &Plan) -> u64 {
     let mut images = BTreeMap::new();
     for scenario in &plan.scenarios {
         images.extend(storage::images(&StorageSettings::from_map(&scenario.storage)));
@@ -76,6 +80,22 @@ pub fn space_needed(plan: &Plan) -> u64 {
         }
     }
     images.values().sum()
+}
+
+/// A server's files without any rows, about: MariaDB's are the largest.
+const EMPTY_SERVER_BYTES: u64 = 160 << 20;
+
+fn template_bytes(plan: &Plan) -> u64 {
+    let mut templates = BTreeMap::new();
+    for scenario in &plan.scenarios {
+        let Some(kind) = workloads::kind(&scenario.workload) else { continue };
+        let Some(service) = (kind.service)(&scenario.parameters) else { continue };
+        let estimate = (kind.estimate)(&scenario.parameters);
+        // What only grows in the runs is in no template.
+        let rows = if estimate.load_seconds > 0.0 { estimate.data_bytes } else { 0 };
+        templates.insert((service, (kind.data_key)(&scenario.parameters)), EMPTY_SERVER_BYTES + rows);
+    }
+    templates.values().sum()
 }
 
 /// What this machine lacks, scenario by scenario.
