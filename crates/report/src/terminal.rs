@@ -150,9 +150,34 @@ fn fit(columns: &mut [Column], width: usize) {
     }
     let excess = total(columns).saturating_sub(width);
     if let Some(labels) = columns.iter_mut().find(|column| column.head == "scenario").filter(|_| excess > 0) {
-        let room = column_width(labels).saturating_sub(excess).max(16);
-        labels.cells.iter_mut().for_each(|cell| *cell = cut(cell, room));
+        // Levels tell scenarios apart, so they stay even where the table gets wider than the terminal.
+        let levels = labels.cells.iter().map(|cell| with_names(cell, 0).chars().count()).max().unwrap_or(0);
+        let room = column_width(labels).saturating_sub(excess).max(levels.min(LEVELS_WIDTH_MAX)).max(16);
+        labels.cells.iter_mut().for_each(|cell| *cell = cut_label(cell, room));
     }
+}
+
+/// Levels wider than this are cut as well.
+const LEVELS_WIDTH_MAX: usize = 48;
+
+/// Cuts a scenario's label `ext4 · shared_buffers=128MB`: first its factors' names, from their beginnings on.
+fn cut_label(label: &str, room: usize) -> String {
+    let longest = label.split(['=', ' ']).map(|name| name.chars().count()).max().unwrap_or(0);
+    let fits = (0..=longest).rev().map(|length| with_names(label, length)).find(|text| text.chars().count() <= room);
+    fits.unwrap_or_else(|| cut(&with_names(label, 0), room))
+}
+
+/// A label with the last `length` letters of each longer name.
+fn with_names(label: &str, length: usize) -> String {
+    let short = |part: &str| match part.split_once('=') {
+        Some((_, level)) if length == 0 => level.to_string(),
+        Some((name, level)) if name.chars().count() > length => {
+            let tail: String = name.chars().skip(name.chars().count() - length).collect();
+            format!("…{tail}={level}")
+        }
+        _ => part.to_string(),
+    };
+    label.split(" · ").map(short).collect::<Vec<_>>().join(" · ")
 }
 
 fn cut(text: &str, room: usize) -> String {
@@ -206,4 +231,18 @@ fn wrap(text: &str, width: usize, indent: &str) -> String {
         }
     }
     lines.join("\n").replace('\u{a0}', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_label_keeps_the_levels() {
+        let label = "ext4 · innodb_flush_method=O_DIRECT · innodb_flush_log_at_trx_commit=1 · innodb_doublewrite=on";
+        assert_eq!(cut_label(label, 100), label);
+        assert_eq!(cut_label(label, 65), "ext4 · …flush_method=O_DIRECT · …at_trx_commit=1 · …doublewrite=on");
+        assert_eq!(cut_label(label, 24), "ext4 · O_DIRECT · 1 · on");
+        assert_eq!(cut_label(label, 11).chars().count(), 11);
+    }
 }

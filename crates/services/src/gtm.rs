@@ -363,7 +363,7 @@ impl Gtm {
             let found = found.parse::<f64>().map_or((*found).to_string(), |value| (value / units).to_string());
             compare(name, self.settings.get(*name).map(String::as_str), found);
         }
-        effects.facts.insert("gtm_version".into(), self.version.clone());
+        effects.facts.insert("gtm.version".into(), self.version.clone());
         effects
     }
 }

@@ -1,4 +1,4 @@
-//! What surefoot itself costs: `cargo bench -p surefoot` prints (b), (c) and (d) of `make bench`; (a) is
+//! What surefoot itself costs: `cargo bench -p surefoot` prints (b) to (e) of `make bench`; (a) is
 //! `cargo bench -p workloads`. Ratios of things measured in the same run; no test hangs on them. `-- --test` takes small inputs.
 
 use std::path::Path;
@@ -13,6 +13,7 @@ fn main() {
     provisioning(folder.path(), small);
     measured_share(folder.path(), small);
     report(small);
+    template(folder.path(), small);
 }
 
 /// (b) The OLTP driver without SQLite against the whole, CPU time of the thread; three pairs.
@@ -154,6 +155,39 @@ fn synthetic(path: &Path, runs: u32) {
         }
     }
     writer.end_session("all rounds are done", 2.0).expect("written");
+}
+
+/// Rows of a PostgreSQL data set of 1 GiB, index included (2026-11-21, PostgreSQL 15).
+const ROWS_OF_A_GIBIBYTE: u32 = 4_300_000;
+
+/// (e) PostgreSQL with 1 GiB of data on a fresh filesystem: copied from the template, beside loaded, flushed in both cases.
+fn template(folder: &Path, small: bool) {
+    let rows = if small { 10_000 } else { ROWS_OF_A_GIBIBYTE };
+    let study = format!(
+        "name = \"template\"\nquestion = \"How long until the data are there?\"\n[factors]\n\"service.postgres.data\" = [\"template\", \"load\"]\n\
+         [storage]\nsize = \"4GiB\"\n[workload.oltp]\nengine = \"postgres\"\ntable_size = {rows}\ntime = \"500ms\"\n\
+         [design]\nrounds_min = 3\nrounds_max = 3\nwarm_up_runs = 0\ncontrol = false\n"
+    );
+    std::fs::write(folder.join("template.toml"), study).expect("a study file");
+    surefoot(folder, &["run", "template.toml", "--quiet"]);
+    let json = surefoot(folder, &["report", "template.surefoot", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("a report is JSON");
+    let median = |scenario: &str, steps: &[&str]| {
+        let trials = json["ledger"]["trials"].as_array().expect("trials").iter();
+        let of = trials.filter(|trial| trial["scenario"].as_str().is_some_and(|label| label.contains(scenario)));
+        let sum = |trial: &serde_json::Value| -> f64 {
+            steps.iter().map(|name| step(trial, name).expect("the step was taken")).sum()
+        };
+        let mut seconds: Vec<f64> = of.map(sum).collect();
+        seconds.sort_by(f64::total_cmp);
+        seconds[seconds.len() / 2]
+    };
+    let (copied, loaded) =
+        (median("template", &["copy template", "settle"]), median("load", &["create database", "load", "settle"]));
+    println!(
+        "(e) PostgreSQL, {rows} rows: {copied:.1} s from the template, {loaded:.1} s loaded, {:.1} times as long (medians of 3; goal: at least 5)",
+        loaded / copied
+    );
 }
 
 fn surefoot(folder: &Path, arguments: &[&str]) -> String {
