@@ -2,9 +2,10 @@
 
 # What the filesystems, the checks and the comparisons need beyond Rust, make and a C compiler.
 PACKAGES = e2fsprogs xfsprogs btrfs-progs util-linux
-SERVERS = postgresql mariadb-server fis-gtm
-TEST_PACKAGES = $(PACKAGES) $(SERVERS) fio sysbench chromium
-BENCH_PACKAGES = $(PACKAGES) $(SERVERS) fio sysbench time
+SERVERS = postgresql mariadb-server fis-gtm nginx
+PEERS = fio sysbench wrk apache2-utils nghttp2-client httperf siege
+TEST_PACKAGES = $(PACKAGES) $(SERVERS) $(PEERS) chromium
+BENCH_PACKAGES = $(PACKAGES) $(SERVERS) $(PEERS) time
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
@@ -29,6 +30,7 @@ test: packages-test
 
 bench: packages-bench all
 	cargo bench --locked -p workloads --bench block_io_against_fio
+	cargo bench --locked -p workloads --bench http_against_peers
 	cargo bench --locked -p surefoot --bench cost
 	cargo bench --locked -p surefoot --bench database
 

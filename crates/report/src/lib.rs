@@ -10,7 +10,7 @@ pub mod input;
 mod json;
 mod judge;
 mod live;
-mod number;
+pub mod number;
 mod pivot;
 mod reproduce;
 mod sysbench;

@@ -92,6 +92,12 @@ pub fn figure(value: f64) -> String {
     group(&format!("{value:.decimals$}"))
 }
 
+/// A number of things, thousands apart.
+#[must_use]
+pub fn count(number: u64) -> String {
+    group(&number.to_string())
+}
+
 /// Commas between thousands.
 fn group(text: &str) -> String {
     let (sign, rest) = text.strip_prefix('-').map_or(("", text), |rest| ("−", rest));

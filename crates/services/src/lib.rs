@@ -5,6 +5,7 @@
 mod effect;
 mod gtm;
 mod mariadb;
+mod nginx;
 mod postgres;
 mod process;
 pub mod service;
@@ -13,7 +14,7 @@ pub mod template;
 use service::Kind;
 
 /// Every service there is.
-static KINDS: [&Kind; 3] = [&postgres::KIND, &mariadb::KIND, &gtm::KIND];
+static KINDS: [&Kind; 4] = [&postgres::KIND, &mariadb::KIND, &gtm::KIND, &nginx::KIND];
 
 /// Every service there is, in the order of lists.
 #[must_use]

@@ -27,6 +27,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Show the answer of a results file, or export it
     Report(ReportArgs),
+    /// Replay an access log against a running server: its requests in its order, each once, each answer checked
+    Replay(ReplayArgs),
     /// Set two results files side by side: two machines, kernels or days
     Compare(CompareArgs),
     /// Show how far a study has come
@@ -150,6 +152,87 @@ pub enum Format {
     /// sysbench 0.4
     #[value(name = "sysbench-0.4")]
     SysbenchZeroFour,
+}
+
+/// `replay`.
+#[derive(Args)]
+pub struct ReplayArgs {
+    /// An access log: Common or Combined Log Format, with or without a virtual host before it, or JSON lines; plain, gzip or
+    /// Zstandard
+    pub log: PathBuf,
+    /// The server: http://HOST:PORT
+    pub url: String,
+    /// Connections at a time
+    #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    pub connections: u32,
+    /// Use a connection again, instead of a new one for each request
+    #[arg(long)]
+    pub keep_alive: bool,
+    /// Send at the log's own times, so many times as fast, instead of as fast as the server answers
+    #[arg(long, value_name = "FACTOR", value_parser = positive)]
+    pub speed: Option<f64>,
+    /// Send so many requests a second, whatever the server does
+    #[arg(long, value_name = "PER_SECOND", value_parser = positive, conflicts_with = "speed")]
+    pub rate: Option<f64>,
+    /// Stop after this many requests
+    #[arg(long, value_name = "N")]
+    pub requests: Option<u64>,
+    /// Ask for this Host, whatever the log says [default: the log's virtual hosts, else the URL's host]
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+    /// Ask for another Host where the log has this one
+    #[arg(long, value_name = "LOGGED=HOST")]
+    pub map: Vec<String>,
+    /// Send requests other than GET and HEAD with the body in this file (`/dev/null`: an empty one), instead of leaving them
+    /// out
+    #[arg(long, value_name = "FILE")]
+    pub body: Option<PathBuf>,
+    /// What answers are held against
+    #[arg(long, value_name = "WHAT", default_value = "status")]
+    pub expect: Expect,
+    /// An answer that takes longer is an error
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = positive)]
+    pub timeout: f64,
+    /// Per cent of lines that may be no requests
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
+    pub bad_lines_max: f64,
+    /// Threads of the load generator
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub threads: u16,
+    /// Drive connections by these calls
+    #[arg(long, value_name = "CALLS", default_value = "auto")]
+    pub engine: HttpEngine,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "not a number".to_string())?;
+    if number.is_finite() && number > 0.0 { Ok(number) } else { Err("must be above 0".into()) }
+}
+
+/// What a replayed request's answer is held against.
+#[derive(clap::ValueEnum, Clone, Copy)]
+pub enum Expect {
+    /// Nothing
+    Nothing,
+    /// The class of the logged status
+    Status,
+    /// That, and the logged size of a GET that was answered 200
+    Size,
+}
+
+/// By which calls connections are driven.
+#[derive(clap::ValueEnum, Clone, Copy)]
+pub enum HttpEngine {
+    /// io_uring where the kernel has it, else epoll
+    Auto,
+    /// io_uring
+    #[value(name = "io_uring")]
+    Uring,
+    /// epoll
+    Epoll,
 }
 
 /// `compare`.

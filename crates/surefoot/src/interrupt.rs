@@ -29,7 +29,12 @@ pub fn catch() {
 pub fn quiet_on_closed_pipe(command: &Command) {
     let talks = matches!(
         command,
-        Command::Run(_) | Command::Resume(_) | Command::SelfTest(_) | Command::Trial(_) | Command::Worker(_)
+        Command::Run(_)
+            | Command::Resume(_)
+            | Command::SelfTest(_)
+            | Command::Replay(_)
+            | Command::Trial(_)
+            | Command::Worker(_)
     );
     if !talks {
         let action = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());

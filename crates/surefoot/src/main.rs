@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Command::Resume(args) => verbs::run::resume(&args),
         Command::Plan(args) => verbs::plan::run(&args),
         Command::Report(args) => verbs::report::run(&args),
+        Command::Replay(args) => verbs::replay::run(&args),
         Command::Compare(args) => verbs::compare::run(&args),
         Command::Status(args) => verbs::status::run(&args),
         Command::Doctor(args) => verbs::doctor::run(&args),

@@ -15,6 +15,7 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("postgres-settings", include_str!("../../../studies/postgres-settings.toml")),
     ("mariadb-settings", include_str!("../../../studies/mariadb-settings.toml")),
     ("mysql-oltp", include_str!("../../../studies/mysql-oltp.toml")),
+    ("http-ops", include_str!("../../../studies/http-ops.toml")),
     ("tree", include_str!("../../../studies/tree.toml")),
     ("plain-fio", include_str!("../../../studies/plain-fio.toml")),
     ("self-test", include_str!("../../../studies/self-test.toml")),

@@ -6,6 +6,7 @@ pub mod doctor;
 pub mod init;
 pub mod list;
 pub mod plan;
+pub mod replay;
 pub mod report;
 pub mod run;
 pub mod schema;

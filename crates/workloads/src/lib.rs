@@ -6,6 +6,9 @@ pub mod workload;
 
 pub mod block_io;
 pub mod command;
+pub mod http_client;
+mod http_load;
+pub mod http_replay;
 pub mod io_thrash;
 mod null;
 pub mod oltp;
@@ -23,13 +26,15 @@ mod tpcb;
 use workload::{Error, Kind};
 
 /// Every workload there is.
-static KINDS: [&Kind; 8] = [
+static KINDS: [&Kind; 10] = [
     &oltp::KIND,
     &tpcb::KIND,
     &three_n_plus_one::KIND,
     &io_thrash::KIND,
     &tree::KIND,
     &block_io::KIND,
+    &http_load::KIND,
+    &http_replay::KIND,
     &command::KIND,
     &null::KIND,
 ];

@@ -4,6 +4,8 @@
 mod bad_studies;
 mod faults;
 mod harness;
+mod replay;
 mod servers;
 mod studies;
 mod verbs;
+mod web;

@@ -1,0 +1,296 @@
+//! One line of an access log: Common and Combined Log Format, with or without the virtual host before them (Debian's
+//! `vhost_combined`), nginx's default (which is Combined), and JSON lines.
+//!
+//! Formats: Apache's mod_log_config, nginx's ngx_http_log_module. Bytes in, slices of them out: a log is replayed as fast as
+//! it can be read.
+
+mod json;
+mod time;
+
+use memchr::{memchr, memchr_iter};
+use std::borrow::Cow;
+
+/// What a line says of one request.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Entry<'a> {
+    /// Virtual host without its port.
+    pub host: Option<Cow<'a, [u8]>>,
+    /// When, in microseconds since 1970 UTC; most logs have whole seconds.
+    pub unix_microseconds: i64,
+    /// `GET`.
+    pub method: Cow<'a, [u8]>,
+    /// Path and query as the client sent them.
+    pub target: Cow<'a, [u8]>,
+    /// Status answered.
+    pub status: u16,
+    /// Bytes answered; none: the log has `-`.
+    pub bytes: Option<u64>,
+    /// Referer; empty: none.
+    pub referer: Cow<'a, [u8]>,
+    /// User agent; empty: none.
+    pub agent: Cow<'a, [u8]>,
+}
+
+/// Why a line is no request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reject {
+    /// Nothing in it.
+    Empty,
+    /// Longer than a line may be.
+    TooLong,
+    /// No `[dd/Mon/yyyy:hh:mm:ss zone]`.
+    Time,
+    /// The request is not `METHOD target HTTP/x`: `-` of a connection that never asked, or TLS sent to a plain port.
+    Request,
+    /// No status from 100 to 599 after the request.
+    Status,
+    /// It begins like JSON and is none, or lacks the request or its status.
+    Json,
+}
+
+impl Reject {
+    /// In words, as a message has it.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Reject::Empty => "empty",
+            Reject::TooLong => "longer than 64 KiB",
+            Reject::Time => "without a time like [10/Oct/2000:13:55:36 -0700]",
+            Reject::Request => "without a request like \"GET /path HTTP/1.1\"",
+            Reject::Status => "without a status from 100 to 599",
+            Reject::Json => "not JSON with a request and a status",
+        }
+    }
+}
+
+/// Reads a line without its end.
+///
+/// # Errors
+/// Why it is no request that could be made again.
+pub fn parse(line: &[u8]) -> Result<Entry<'_>, Reject> {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    match line.first() {
+        None => Err(Reject::Empty),
+        Some(b'{') => json::parse(line),
+        Some(_) => parse_words(line),
+    }
+}
+
+fn parse_words(line: &[u8]) -> Result<Entry<'_>, Reject> {
+    let (unix_microseconds, bracket) = find_time(line)?;
+    let rest = &line[bracket + time::BYTES + 2..];
+    let rest = rest.strip_prefix(b" \"").ok_or(Reject::Request)?;
+    let (request, rest) = quoted(rest).ok_or(Reject::Request)?;
+    let (method, target) = split_request(request)?;
+    let rest = rest.strip_prefix(b" ").ok_or(Reject::Status)?;
+    let (status, rest) = word(rest);
+    let status = status_of(status).ok_or(Reject::Status)?;
+    let (bytes, mut rest) = word(rest);
+    let mut text = || {
+        let (text, after) = quoted(rest.strip_prefix(b"\"")?)?;
+        rest = after.strip_prefix(b" ").unwrap_or(after);
+        Some(if text == b"-" { &[][..] } else { text })
+    };
+    let (referer, agent) = (text().unwrap_or_default(), text().unwrap_or_default());
+    Ok(Entry {
+        host: host_of(&line[..bracket]).map(Cow::Borrowed),
+        unix_microseconds,
+        method: Cow::Borrowed(method),
+        target: unescaped(target),
+        status,
+        bytes: number(bytes),
+        referer: unescaped(referer),
+        agent: unescaped(agent),
+    })
+}
+
+/// The time, and where its bracket opens. An IPv6 host before it has brackets too.
+fn find_time(line: &[u8]) -> Result<(i64, usize), Reject> {
+    memchr_iter(b'[', line)
+        .take(4)
+        .find_map(|at| {
+            let text = line.get(at + 1..at + 1 + time::BYTES)?;
+            (line.get(at + 1 + time::BYTES) == Some(&b']')).then_some(())?;
+            Some((time::seconds(text)? * 1_000_000, at))
+        })
+        .ok_or(Reject::Time)
+}
+
+/// The words before the time are address, identity and user; a fourth before them is the virtual host.
+fn host_of(before: &[u8]) -> Option<&[u8]> {
+    let before = before.strip_suffix(b" ").unwrap_or(before);
+    let words = before.split(|byte| *byte == b' ').count();
+    (words == 4).then(|| without_port(word(before).0))
+}
+
+fn without_port(host: &[u8]) -> &[u8] {
+    let colon = memchr::memrchr(b':', host);
+    let is_port = |at: &usize| *at + 1 < host.len() && host[at + 1..].iter().all(u8::is_ascii_digit);
+    // In `[::1]` the colons are the address's own.
+    colon.filter(is_port).filter(|at| !host.starts_with(b"[") || host[at - 1] == b']').map_or(host, |at| &host[..at])
+}
+
+/// The text up to the quote that is not escaped, and what follows the quote.
+fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let is_end = |at: &usize| text[..*at].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0;
+    let end = memchr_iter(b'"', text).find(is_end)?;
+    Some((&text[..end], &text[end + 1..]))
+}
+
+/// Method and target; a target may have blanks, which some clients send.
+fn split_request(request: &[u8]) -> Result<(&[u8], &[u8]), Reject> {
+    let space = memchr(b' ', request).ok_or(Reject::Request)?;
+    let last = memchr::memrchr(b' ', request).ok_or(Reject::Request)?;
+    let is_method = (1..=20).contains(&space) && request[..space].iter().all(u8::is_ascii_uppercase);
+    if !is_method || last <= space + 1 || !request[last + 1..].starts_with(b"HTTP/") {
+        return Err(Reject::Request);
+    }
+    Ok((&request[..space], &request[space + 1..last]))
+}
+
+/// The first word, and what follows the blank after it.
+fn word(text: &[u8]) -> (&[u8], &[u8]) {
+    match memchr(b' ', text) {
+        Some(at) => (&text[..at], &text[at + 1..]),
+        None => (text, &[]),
+    }
+}
+
+fn number(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+fn status_of(text: &[u8]) -> Option<u16> {
+    let status = if text.len() == 3 { number(text)? } else { return None };
+    (100..600).contains(&status).then_some(status as u16)
+}
+
+/// Without the escapes that Apache and nginx write into a log: `\"`, `\\`, `\xHH`, `\t` and their kind.
+fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
+    if memchr(b'\\', text).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        let (byte, after) = if byte == b'\\' { escape(after) } else { (byte, after) };
+        plain.push(byte);
+        rest = after;
+    }
+    Cow::Owned(plain)
+}
+
+/// What an escape stands for, after its backslash; what is no escape is a backslash.
+fn escape(after: &[u8]) -> (u8, &[u8]) {
+    let Some((&kind, rest)) = after.split_first() else { return (b'\\', after) };
+    let plain = match kind {
+        b'"' | b'\\' => kind,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'b' => 8,
+        b'v' => 11,
+        b'f' => 12,
+        b'x' => {
+            let digits = rest.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+            return match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+                Some(byte) => (byte, &rest[2..]),
+                None => (b'\\', after),
+            };
+        }
+        _ => return (b'\\', after),
+    };
+    (plain, rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text(bytes: &[u8]) -> &str {
+        std::str::from_utf8(bytes).expect("this test's texts are UTF-8")
+    }
+
+    #[test]
+    fn the_common_format() {
+        let line = br#"127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326"#;
+        let entry = parse(line).expect("a line");
+        assert_eq!(entry.unix_microseconds, 971_211_336_000_000, "date -d '10 Oct 2000 13:55:36 -0700' +%s");
+        assert_eq!((text(&entry.method), text(&entry.target)), ("GET", "/apache_pb.gif"));
+        assert_eq!((entry.status, entry.bytes, entry.host), (200, Some(2326), None));
+        assert!(entry.referer.is_empty() && entry.agent.is_empty());
+    }
+
+    #[test]
+    fn the_combined_format() {
+        let line =
+            br#"::1 - - [28/Feb/2024:00:00:00 +0000] "POST /a?b=c HTTP/1.1" 404 - "http://x/" "M \"quoted\" \x41""#;
+        let entry = parse(line).expect("a line");
+        assert_eq!((text(&entry.method), text(&entry.target), entry.bytes), ("POST", "/a?b=c", None));
+        assert_eq!((text(&entry.referer), text(&entry.agent)), ("http://x/", "M \"quoted\" A"));
+    }
+
+    #[test]
+    fn a_virtual_host_comes_first() {
+        let with = |host: &str| {
+            let line = format!(r#"{host} 10.0.0.1 - - [28/Feb/2024:00:00:00 +0000] "GET / HTTP/1.1" 304 0 "-" "-""#);
+            parse(line.as_bytes()).expect("a line").host.map(|host| text(&host).to_string())
+        };
+        assert_eq!(with("www.example.org:80").as_deref(), Some("www.example.org"));
+        assert_eq!(with("www.example.org").as_deref(), Some("www.example.org"));
+        assert_eq!(with("[::1]:80").as_deref(), Some("[::1]"));
+        assert_eq!(with("[::1]").as_deref(), Some("[::1]"));
+    }
+
+    #[test]
+    fn blanks_and_percents_stay_in_the_target() {
+        let line = br#"h - - [28/Feb/2024:00:00:00 +0000] "GET /a b%20c HTTP/1.1" 200 1"#;
+        assert_eq!(text(&parse(line).expect("a line").target), "/a b%20c");
+    }
+
+    #[test]
+    fn what_is_no_request_is_rejected_with_its_reason() {
+        let reject = |line: &[u8]| parse(line).expect_err("no request");
+        assert_eq!(reject(b""), Reject::Empty);
+        assert_eq!(reject(b"what is this"), Reject::Time);
+        assert_eq!(reject(br#"h - - [31/Foo/2024:00:00:00 +0000] "GET / HTTP/1.1" 200 1"#), Reject::Time);
+        assert_eq!(reject(br#"h - - [28/Feb/2024:00:00:00 +0000] "-" 408 0 "-" "-""#), Reject::Request);
+        assert_eq!(reject(br#"h - - [28/Feb/2024:00:00:00 +0000] "\x16\x03\x01" 400 226"#), Reject::Request);
+        assert_eq!(reject(br#"h - - [28/Feb/2024:00:00:00 +0000] "GET / HTTP/1.1"#), Reject::Request);
+        assert_eq!(reject(br#"h - - [28/Feb/2024:00:00:00 +0000] "GET / HTTP/1.1" 99 1"#), Reject::Status);
+        assert_eq!(reject(br#"h - - [28/Feb/2024:00:00:00 +0000] "GET / HTTP/1.1" "#), Reject::Status);
+        assert_eq!(reject(br#"{"status": 200}"#), Reject::Json);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_are_a_panic(line in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = parse(&line);
+        }
+
+        #[test]
+        fn damaged_lines_are_no_panic(at in 0usize..140, byte in any::<u8>(), cut in 0usize..140) {
+            let mut line =
+                br#"h:80 1.2.3.4 - - [28/Feb/2024:00:00:00 +0000] "GET /a\"b HTTP/1.1" 200 12 "http://x/" "agent \x41""#.to_vec();
+            let at = at % line.len();
+            line[at] = byte;
+            line.truncate(cut);
+            let _ = parse(&line);
+        }
+
+        #[test]
+        fn what_apache_escapes_comes_back(target in proptest::collection::vec(any::<u8>(), 1..60)) {
+            let mut line = br#"h - - [28/Feb/2024:00:00:00 +0000] "GET "#.to_vec();
+            for byte in &target {
+                match byte {
+                    b'"' | b'\\' => line.extend([b'\\', *byte]),
+                    0x20..0x7f => line.push(*byte),
+                    _ => line.extend(format!("\\x{byte:02x}").as_bytes()),
+                }
+            }
+            line.extend(br#" HTTP/1.1" 200 5"#);
+            prop_assert_eq!(&*parse(&line).expect("a line").target, &target[..]);
+        }
+    }
+}

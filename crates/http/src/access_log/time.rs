@@ -1,0 +1,67 @@
+//! The time of a log line.
+
+/// Length of `10/Oct/2000:13:55:36 -0700`.
+pub const BYTES: usize = 26;
+
+/// Seconds since 1970 UTC of `10/Oct/2000:13:55:36 -0700`; none when it is no such time.
+pub fn seconds(text: &[u8]) -> Option<i64> {
+    let text: &[u8; BYTES] = text.try_into().ok()?;
+    let two = |at: usize| digits(&text[at..at + 2]);
+    let marks = [(2, b'/'), (6, b'/'), (11, b':'), (14, b':'), (17, b':'), (20, b' ')];
+    if marks.iter().any(|(at, mark)| text[*at] != *mark) {
+        return None;
+    }
+    let month = month(&text[3..6])?;
+    let (day, year) = (two(0)?, digits(&text[7..11])?);
+    let (hour, minute, second) = (two(12)?, two(15)?, two(18)?);
+    // A leap second is logged as 60.
+    if !(1..=31).contains(&day) || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let east = match text[21] {
+        b'+' => 1,
+        b'-' => -1,
+        _ => return None,
+    };
+    let zone = east * (two(22)? * 3600 + two(24)? * 60);
+    Some(days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - zone)
+}
+
+fn digits(text: &[u8]) -> Option<i64> {
+    text.iter().try_fold(0, |number, byte| byte.is_ascii_digit().then(|| number * 10 + i64::from(byte - b'0')))
+}
+
+fn month(text: &[u8]) -> Option<i64> {
+    const NAMES: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
+    NAMES.chunks(3).position(|name| name == text).map(|index| index as i64 + 1)
+}
+
+/// Days since 1970-01-01 in the Gregorian calendar: years counted from March, so that the leap day is a year's last.
+pub fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let month = (month + 9) % 12;
+    let before_month = (153 * month + 2) / 5;
+    365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + before_month + day - 719_469
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_moments() {
+        // Each by `date -u -d … +%s`.
+        assert_eq!(seconds(b"01/Jan/1970:00:00:00 +0000"), Some(0));
+        assert_eq!(seconds(b"17/May/2015:10:05:03 +0000"), Some(1_431_857_103));
+        assert_eq!(seconds(b"29/Feb/2000:23:59:59 +0000"), Some(951_868_799));
+        assert_eq!(seconds(b"31/Dec/1999:23:30:00 -0130"), Some(946_688_400));
+        assert_eq!(seconds(b"01/Mar/2100:00:00:00 +0000"), Some(4_107_542_400));
+    }
+
+    #[test]
+    fn what_is_no_time() {
+        for text in ["32/Jan/2000:00:00:00 +0000", "01/jan/2000:00:00:00 +0000", "01/Jan/2000:24:00:00 +0000", "x"] {
+            assert_eq!(seconds(text.as_bytes()), None, "{text}");
+        }
+    }
+}

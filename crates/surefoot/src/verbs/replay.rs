@@ -1,0 +1,215 @@
+//! `surefoot replay`: one's own access log against one's own running server, without a study.
+
+use crate::cli::{Expect, HttpEngine, ReplayArgs};
+use crate::failure::{Failure, Status};
+use crate::interrupt;
+use anyhow::anyhow;
+use http::url::Url;
+use indicatif::{ProgressBar, ProgressStyle};
+use report::number::{count, figure, span};
+use serde_json::{Value, json};
+use settings::quantity::format_bytes;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::time::Duration;
+use workloads::http_client::{Client, Engine, Fault, Pace, Tally, drive};
+use workloads::http_replay::log::{Expected, Hosts, Log, Others, Survey, refuse};
+
+/// Descriptors that this process needs beside its connections.
+const OTHER_DESCRIPTORS: u64 = 64;
+
+/// Looks at the log, sends it, says what came of it.
+pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
+    interrupt::catch();
+    let url = Url::parse(&args.url).map_err(|why| bad(anyhow!("{}: {why}", args.url)))?;
+    let log = log(args, &url)?;
+    let survey = log.survey().map_err(bad)?;
+    if let Some(why) = refuse(&args.log, &survey, args.bad_lines_max / 100.0) {
+        let hint = "each line must be a request in Common or Combined Log Format or JSON; see `--bad-lines-max`";
+        return Err(bad(anyhow!(why)).hint(hint));
+    }
+    let client = client(args, &url)?;
+    raise_descriptors(args.connections)?;
+    if !args.json {
+        print_survey(args, &survey);
+    }
+    let bar = ProgressBar::new(survey.requests);
+    bar.set_style(ProgressStyle::with_template("{bar:30} {msg}").expect("a template"));
+    let mut done = 0.0;
+    let mut source = log.source()?;
+    let driven = drive(&client, &mut source, &interrupt::INTERRUPTED, &mut |_, rate| {
+        done += rate;
+        bar.set_position(done as u64);
+        bar.set_message(format!("{} requests, {}/s", figure(done), figure(rate)));
+    });
+    bar.finish_and_clear();
+    let (tally, rates) = driven.map_err(|error| match error {
+        workloads::workload::Error::Interrupted => Failure::new(Status::Interrupted, anyhow!("interrupted")),
+        other => Failure::new(Status::Fault, other),
+    })?;
+    match args.json {
+        true => println!("{:#}", as_json(&survey, &tally, &rates)),
+        false => print(&tally),
+    }
+    Ok(if tally.faults() > 0 { Status::Holes } else { Status::Answered })
+}
+
+fn bad(error: impl Into<anyhow::Error>) -> Failure {
+    Failure::new(Status::BadStudy, error)
+}
+
+fn log(args: &ReplayArgs, url: &Url) -> Result<Log, Failure> {
+    let pair = |text: &String| {
+        let pair = text.split_once('=').map(|(from, to)| (from.to_string(), to.to_string()));
+        pair.ok_or_else(|| bad(anyhow!("`--map {text}` is not like LOGGED=HOST")))
+    };
+    let others = match &args.body {
+        None => Others::Skipped,
+        Some(path) => {
+            let read = std::fs::read(path).map_err(|error| bad(anyhow!(error).context(path.display().to_string())));
+            Others::WithBody(read?)
+        }
+    };
+    Ok(Log {
+        path: args.log.clone(),
+        requests_max: args.requests.unwrap_or(0),
+        others,
+        hosts: Hosts {
+            default: args.host.clone().unwrap_or_else(|| url.authority()),
+            is_one: args.host.is_some(),
+            map: args.map.iter().map(pair).collect::<Result<_, _>>()?,
+        },
+        expected: match args.expect {
+            Expect::Nothing => Expected::Nothing,
+            Expect::Status => Expected::Status,
+            Expect::Size => Expected::Size,
+        },
+        keep_alive: args.keep_alive,
+    })
+}
+
+fn client(args: &ReplayArgs, url: &Url) -> Result<Client, Failure> {
+    let found = (url.host.as_str(), url.port).to_socket_addrs();
+    let address: Option<SocketAddr> = found.ok().and_then(|mut addresses| addresses.next());
+    let unknown = || bad(anyhow!("{} has no address", url.host)).hint("give an address, like http://127.0.0.1:8080");
+    Ok(Client {
+        addresses: vec![address.ok_or_else(unknown)?],
+        connections: args.connections as usize,
+        threads: usize::from(args.threads),
+        keep_alive: args.keep_alive,
+        pace: match (args.speed, args.rate) {
+            (Some(speed), _) => Pace::AsLogged(speed),
+            (None, Some(rate)) => Pace::PerSecond(rate),
+            (None, None) => Pace::Closed,
+        },
+        window: None,
+        timeout: Duration::from_secs_f64(args.timeout),
+        engine: match args.engine {
+            HttpEngine::Auto => Engine::Auto,
+            HttpEngine::Uring => Engine::Uring,
+            HttpEngine::Epoll => Engine::Epoll,
+        },
+    })
+}
+
+/// Makes room for the connections before the first one, so that the limit is never hit.
+fn raise_descriptors(connections: u32) -> Result<(), Failure> {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    let needed = u64::from(connections) + OTHER_DESCRIPTORS;
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    if soft < needed && needed <= hard {
+        setrlimit(Resource::RLIMIT_NOFILE, needed, hard)?;
+    } else if needed > hard {
+        let error = anyhow!("{connections} connections need {needed} descriptors, this process may have {hard}");
+        return Err(Failure::new(Status::Missing, error).hint("raise `ulimit -n`, or give fewer `--connections`"));
+    }
+    Ok(())
+}
+
+fn print_survey(args: &ReplayArgs, survey: &Survey) {
+    let mut methods: Vec<(&String, &u64)> = survey.methods.iter().collect();
+    methods.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let methods: Vec<String> =
+        methods.iter().take(6).map(|(method, requests)| format!("{} {method}", count(**requests))).collect();
+    println!("{}: {} lines, over {}", args.log.display(), count(survey.lines), span(survey.span.as_secs_f64()));
+    let left_out = survey.methods.values().sum::<u64>() - survey.requests;
+    let without = if left_out > 0 { format!(", without {} that need a body", count(left_out)) } else { String::new() };
+    println!("requests: {}{without} (in the log: {})", count(survey.requests), methods.join(", "));
+    if !survey.hosts.is_empty() {
+        println!("virtual hosts: {}", count(survey.hosts.len() as u64));
+    }
+    for words in survey.rejects.words() {
+        println!("left out: {words}");
+    }
+}
+
+fn print(tally: &Tally) {
+    match tally.answers {
+        0 => println!("\nno answer in {}", span(tally.seconds)),
+        answers => {
+            let per_second = |number: u64| number as f64 / tally.seconds;
+            let (rate, bytes) = (figure(per_second(answers)), format_bytes(per_second(tally.received_bytes) as u64));
+            println!("\n{rate} answers a second: {} in {}, {bytes}/s", count(answers), span(tally.seconds));
+            print_latencies(tally);
+        }
+    }
+    println!("connections: {}", count(tally.connections));
+    if tally.resent > 0 {
+        println!("sent again: {} (the server had closed the kept connection)", count(tally.resent));
+    }
+    if tally.late > 0 {
+        println!("behind schedule: {} requests started more than 1 ms late", count(tally.late));
+    }
+    println!("load generator: {:.2} of a core", tally.cpu_seconds / tally.seconds);
+    for fault in Fault::ALL {
+        let number = tally.faults[fault as usize];
+        if number > 0 {
+            let first = tally.first[fault as usize].as_deref().unwrap_or_default();
+            println!("errors: {} {} (first: {first})", count(number), fault.words());
+        }
+    }
+    if tally.faults() > 0 && tally.answers > 0 {
+        println!("With errors the other figures say little: an error may be faster, or slower, than an answer.");
+    }
+}
+
+fn print_latencies(tally: &Tally) {
+    println!("{:<20}{:>10}{:>10}{:>10}{:>10}{:>10}", "milliseconds", "mean", "p50", "p95", "p99", "max");
+    for (name, latency) in [
+        ("connect", &tally.connect),
+        ("first byte", &tally.response),
+        ("first to last byte", &tally.transfer),
+        ("whole", &tally.total),
+    ] {
+        let at = |q: f64| format!("{:.3}", latency.microseconds_at(q) / 1000.0);
+        let mean = format!("{:.3}", latency.microseconds_mean() / 1000.0);
+        println!("{name:<20}{mean:>10}{:>10}{:>10}{:>10}{:>10}", at(0.5), at(0.95), at(0.99), at(1.0));
+    }
+    let classes = tally.classes.iter().enumerate().filter(|(_, answers)| **answers > 0);
+    let classes: Vec<String> = classes.map(|(at, answers)| format!("{}xx {}", at + 1, count(*answers))).collect();
+    println!("status: {}", classes.join(", "));
+}
+
+fn as_json(survey: &Survey, tally: &Tally, rates: &[f64]) -> Value {
+    let latency = |latency: &observe::latency::Latency| {
+        json!({
+            "mean": latency.microseconds_mean(), "p50": latency.microseconds_at(0.5),
+            "p95": latency.microseconds_at(0.95), "p99": latency.microseconds_at(0.99),
+            "max": latency.microseconds_at(1.0),
+        })
+    };
+    let errors = Fault::ALL.iter().filter(|fault| tally.faults[**fault as usize] > 0);
+    let errors: serde_json::Map<String, Value> =
+        errors.map(|fault| (fault.name().into(), tally.faults[*fault as usize].into())).collect();
+    json!({
+        "lines": survey.lines, "lines_rejected": survey.rejects.count(), "requests": tally.requests,
+        "answers": tally.answers, "seconds": tally.seconds, "answers_per_second": tally.answers as f64 / tally.seconds,
+        "answers_by_class": tally.classes, "errors": errors, "connections": tally.connections, "resent": tally.resent,
+        "late": tally.late, "received_bytes": tally.received_bytes, "body_bytes": tally.body_bytes,
+        "client_cpu_seconds": tally.cpu_seconds,
+        "latency_microseconds": {
+            "connect": latency(&tally.connect), "response": latency(&tally.response),
+            "transfer": latency(&tally.transfer), "total": latency(&tally.total),
+        },
+        "answers_each_second": rates,
+    })
+}

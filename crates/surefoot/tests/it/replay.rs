@@ -1,0 +1,195 @@
+//! `surefoot replay` against a real nginx: what the log asks for is what the server sees, and whatever goes wrong is said.
+
+use crate::harness::{World, wait_until};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fmt::Write as _;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// One worker of nginx, in this test's folder.
+struct Nginx {
+    child: Child,
+    url: String,
+}
+
+impl Nginx {
+    fn start(world: &World) -> Nginx {
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
+        let here = world.path().display();
+        std::fs::create_dir_all(world.path().join("site")).expect("a folder");
+        let config = format!(
+            "daemon off; master_process off; user root; pid {here}/pid; error_log {here}/error.log;\n\
+             events {{ worker_connections 2000; }}\n\
+             http {{\n  log_format with_host '$host $remote_addr - - [$time_local] \"$request\" $status $body_bytes_sent \
+             \"$http_referer\" \"$http_user_agent\"';\n  access_log {here}/access.log with_host;\n\
+             client_body_temp_path {here}/t; proxy_temp_path {here}/t; fastcgi_temp_path {here}/t; \
+             uwsgi_temp_path {here}/t; scgi_temp_path {here}/t;\n\
+             server {{ listen 127.0.0.1:{port}; root {here}/site; keepalive_requests 50; }}\n}}\n"
+        );
+        let config = world.write("nginx.conf", config);
+        let mut command = Command::new("/usr/sbin/nginx");
+        command.arg("-c").arg(config).stdin(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().expect("nginx is installed: `make test` does it");
+        wait_until("nginx listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        Nginx { child, url: format!("http://127.0.0.1:{port}") }
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.child.id() as i32), signal).expect("nginx is there");
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Files of 1, 38, 75 … bytes and a log that asks for them, of two hosts.
+fn site(world: &World, lines: usize) -> Vec<String> {
+    let mut log = Vec::new();
+    for number in 0..lines {
+        let bytes = 1 + 37 * (number % 20);
+        let path = world.path().join(format!("site/file {}.html", number % 20));
+        std::fs::create_dir_all(world.path().join("site")).expect("a folder");
+        std::fs::write(path, vec![b'x'; bytes]).expect("a file");
+        let host = ["a.example:80", "b.example:8080"][number % 2];
+        let (method, target, status, bytes) = match number % 50 {
+            7 => ("HEAD", format!("/file%20{}.html", number % 20), 200, 0),
+            11 => ("GET", "/missing".to_string(), 404, 153),
+            13 => ("GET", format!("/file%20{}.html", number % 20), 304, 0),
+            _ => ("GET", format!("/file%20{}.html?n={number}", number % 20), 200, bytes),
+        };
+        let second = number / 10 % 60;
+        log.push(format!(
+            "{host} 10.0.0.1 - - [21/Nov/2026:10:00:{second:02} +0000] \"{method} {target} HTTP/1.1\" {status} {bytes} \
+             \"http://a.example/\" \"agent {number}\""
+        ));
+    }
+    log
+}
+
+/// Method, target, host, referer and agent of each line: what a server sees of a request.
+fn seen(log: &str) -> Vec<String> {
+    let of_line = |line: &str| {
+        let host = line.split([' ', ':']).next().unwrap_or_default();
+        let quoted: Vec<&str> = line.split('"').collect();
+        format!("{host} {} {} {}", quoted[1], quoted[3], quoted[5])
+    };
+    log.lines().map(of_line).collect()
+}
+
+#[test]
+fn the_server_sees_what_the_log_asks_for() {
+    let world = World::new();
+    let log = site(&world, 300);
+    let mut text = log.join("\n");
+    text.push_str("\nwhat is this\n10.0.0.1 - - [21/Nov/2026:10:00:40 +0000] \"POST /form HTTP/1.1\" 200 5\n");
+    let path = world.write("wanted.log", &text);
+    let path = path.to_str().expect("a name");
+    for (connections, keep_alive) in [("1", false), ("1", true), ("25", false), ("25", true)] {
+        for engine in ["io_uring", "epoll"] {
+            let nginx = Nginx::start(&world);
+            let _ = std::fs::write(world.path().join("access.log"), "");
+            let mut arguments = vec!["replay", path, &nginx.url, "--connections", connections, "--expect", "size"];
+            arguments.extend(["--engine", engine]);
+            if keep_alive {
+                arguments.push("--keep-alive");
+            }
+            let said = world.surefoot(&arguments).status(0);
+            let said = said.says("1 line without a time like [10/Oct/2000:13:55:36 -0700] (line 301)");
+            let said = said.says("300, without 1 that need a body").says("2xx 294, 4xx 6");
+            assert!(!said.stdout.contains("errors"), "{}", said.stdout);
+            drop(nginx);
+            let (mut asked, mut wanted) = (
+                seen(&std::fs::read_to_string(world.path().join("access.log")).expect("nginx's log")),
+                seen(&log.join("\n")),
+            );
+            if connections == "25" {
+                asked.sort();
+                wanted.sort();
+            }
+            assert_eq!(asked, wanted, "{connections} connections, {engine}");
+        }
+    }
+}
+
+#[test]
+fn answers_that_differ_from_the_log_are_errors() {
+    let world = World::new();
+    let log = site(&world, 100);
+    std::fs::remove_file(world.path().join("site/file 3.html")).expect("removed");
+    std::fs::write(world.path().join("site/file 4.html"), "other").expect("written");
+    let path = world.write("wanted.log", log.join("\n"));
+    let path = path.to_str().expect("a name");
+    let nginx = Nginx::start(&world);
+    let said = world.surefoot(&["replay", path, &nginx.url, "--expect", "size"]).status(3);
+    said.says("errors: 5 wrong status (first: 404)").says("5 bytes instead of 149)").says("With errors");
+    world.surefoot(&["replay", path, &nginx.url, "--expect", "nothing"]).status(0);
+    let json = world.surefoot(&["replay", path, &nginx.url, "--json"]).status(3).json();
+    assert_eq!(json["errors"]["errors_wrong_status"], 5);
+    assert_eq!(json["answers"], 100);
+}
+
+#[test]
+fn a_log_that_is_none_is_refused() {
+    let world = World::new();
+    let url = "http://127.0.0.1:9";
+    world.surefoot(&["replay", "missing.log", url]).status(2).says("cannot read missing.log");
+    world.write("empty.log", "");
+    world.surefoot(&["replay", "empty.log", url]).status(2).says("has no request that can be replayed");
+    world.write("binary.log", [0_u8, 159, 146, 150, 10, 255, 254, 10]);
+    world.surefoot(&["replay", "binary.log", url]).status(2).says("2 lines without a time");
+    let mut half = String::new();
+    for line in site(&world, 10) {
+        let _ = writeln!(half, "{line}\n{}", &line[..40]);
+    }
+    world.write("half.log", &half);
+    let said = world.surefoot(&["replay", "half.log", url]).status(2);
+    said.says("50.0 % of the lines of half.log are no requests, 5.0 % are allowed").says("(lines 2, 4, 6, …)");
+    world.write("cut.log.gz", [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1]);
+    world.surefoot(&["replay", "cut.log.gz", url]).status(2).says("cannot read cut.log.gz");
+    world.write("good.log", site(&world, 3).join("\n"));
+    world.surefoot(&["replay", "good.log", "https://x/"]).status(2).says("https is not supported yet");
+    world.surefoot(&["replay", "good.log", url]).status(3).says("errors: 3 connection refused");
+}
+
+#[test]
+fn a_server_killed_in_the_middle_is_counted_to_the_last_request() {
+    let world = World::new();
+    let path = world.write("wanted.log", site(&world, 400).join("\n"));
+    let nginx = Nginx::start(&world);
+    let mut command = world.command(&["replay", path.to_str().expect("a name"), &nginx.url, "--rate", "400", "--json"]);
+    let running = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("surefoot starts");
+    let log = world.path().join("access.log");
+    wait_until("nginx has answered some", || std::fs::read_to_string(&log).is_ok_and(|text| text.lines().count() > 50));
+    nginx.signal(Signal::SIGKILL);
+    let said = crate::harness::said(&running.wait_with_output().expect("it ends")).status(3);
+    let json = said.json();
+    let errors: u64 = json["errors"].as_object().expect("errors").values().filter_map(|count| count.as_u64()).sum();
+    assert!(json["errors"]["errors_connect_refused"].as_u64() > Some(0), "{json:#}");
+    assert_eq!(json["answers"].as_u64().expect("answers") + errors, 400, "{json:#}");
+}
+
+#[test]
+fn a_stalled_server_shows_in_an_open_loop() {
+    let world = World::new();
+    let path = world.write("wanted.log", site(&world, 600).join("\n"));
+    let nginx = Nginx::start(&world);
+    let arguments = ["replay", path.to_str().expect("a name"), &nginx.url, "--rate", "300", "--keep-alive", "--json"];
+    let running = world.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let running = running.expect("surefoot starts");
+    let log = world.path().join("access.log");
+    wait_until("nginx has answered some", || std::fs::read_to_string(&log).is_ok_and(|text| text.lines().count() > 50));
+    nginx.signal(Signal::SIGSTOP);
+    std::thread::sleep(Duration::from_secs(1));
+    nginx.signal(Signal::SIGCONT);
+    let json = crate::harness::said(&running.wait_with_output().expect("it ends")).status(0).json();
+    let total = &json["latency_microseconds"]["total"];
+    // Half of the requests were due while it stood still.
+    assert!(total["p99"].as_f64() > Some(700_000.0) && total["max"].as_f64() > Some(900_000.0), "{json:#}");
+    assert_eq!(json["answers"], 600);
+}

@@ -1,0 +1,74 @@
+//! Web servers on real filesystems: sites are made, served and asked for, and a server's refusal is in its own words.
+
+use crate::harness::World;
+
+fn study(factors: &str, workloads: &str) -> String {
+    format!(
+        "name = \"s\"\nquestion = \"?\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\nsize = \"320MiB\"\n\
+         [service.nginx]\nsettings = {{ worker_processes = 1 }}\n{workloads}\n\
+         [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
+    )
+}
+
+#[test]
+fn nginx_serves_files_and_a_log_from_each_filesystem() {
+    let world = World::new();
+    let mut log = String::new();
+    for number in 0..120 {
+        // `/x` is a page and a folder, as logs have it.
+        let (target, status, bytes) = match number % 6 {
+            0 => ("/x".to_string(), 200, 3000),
+            1 => ("/x/y%20z.png?v=1".to_string(), 200, 70_000),
+            2 => ("/x/".to_string(), 304, 0),
+            3 => ("/".to_string(), 200, 10),
+            4 => ("/nothing/here".to_string(), 404, 99),
+            _ => (format!("/page/{number}"), 200, number),
+        };
+        log.push_str(&format!(
+            "a.example:80 ::1 - - [21/Nov/2026:10:00:00 +0000] \"GET {target} HTTP/1.1\" {status} {bytes} \"-\" \"m\"\n"
+        ));
+    }
+    world.write("site.log", log);
+    let workloads = "[workload.http-load]\nfiles = 30\nfile_size = \"10KiB\"\nconnections = 4\ntime = \"300ms\"\n\
+                     [workload.http-replay]\nlog = \"site.log\"\nrequests = 100\nconnections = 5\n";
+    world.write("s.toml", study("\"storage.filesystem\" = [\"ext4\", \"btrfs\"]", workloads));
+    world.surefoot(&["run", "s.toml"]).status(0);
+    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let runs = json["ledger"]["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 4);
+    for run in runs {
+        let metrics = &run["metrics"];
+        assert_eq!(metrics["errors"], 0.0, "{run}");
+        assert!(metrics["requests_per_second"].as_f64() > Some(0.0), "{run}");
+    }
+    let replayed = runs.iter().filter(|run| run["metrics"]["requests"] == 100.0).count();
+    assert_eq!(replayed, 2);
+    let facts = &json["ledger"]["trials"][0]["facts"];
+    assert!(facts["nginx.version"].is_string() && facts["nginx.worker_processes"] == "1", "{facts}");
+    world.assert_nothing_left();
+}
+
+#[test]
+fn what_nginx_refuses_is_in_its_words() {
+    let world = World::new();
+    let load = "[workload.http-load]\ntime = \"200ms\"\n";
+    world.write("s.toml", study("\"service.nginx.settings.sendfile\" = [\"perhaps\"]", load));
+    world.surefoot(&["run", "s.toml"]).status(3);
+    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let log = json["ledger"]["trials"][0]["failure"]["log"].to_string();
+    assert!(log.contains("invalid value") && log.contains("perhaps"), "{log}");
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_log_that_cannot_be_replayed_is_told_before_the_first_trial() {
+    let world = World::new();
+    let factors = "\"storage.filesystem\" = [\"ext4\", \"xfs\"]";
+    world.write("s.toml", study(factors, "[workload.http-replay]\n"));
+    world.surefoot(&["plan", "s.toml"]).status(2).says("`log` names the access log to replay");
+    world.write("s.toml", study(factors, "[workload.http-replay]\nlog = \"missing.log\"\n"));
+    world.surefoot(&["plan", "s.toml"]).status(2).says("cannot read missing.log");
+    world.write("bad.log", "what\nis\nthis\n");
+    world.write("s.toml", study(factors, "[workload.http-replay]\nlog = \"bad.log\"\n"));
+    world.surefoot(&["plan", "s.toml"]).status(2).says("bad.log has no request that can be replayed");
+}

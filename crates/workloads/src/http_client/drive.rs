@@ -1,0 +1,486 @@
+//! The loop: starts what is due, waits, looks at what came, and starts what that has made possible.
+//!
+//! In an open loop a latency counts from the moment when the request should have started, so that a server's stall is in the
+//! latencies of all that it held up.
+
+use super::epoll::Polled;
+use super::network::{Event, Network, Step, Wait};
+use super::tally::{Fault, Tally};
+use super::uring::Uring;
+use super::{Client, Engine, Pace, Source, Task};
+use crate::ticker::Ticker;
+use crate::workload::Error;
+use http::answer::{self, Answer};
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::ScopedJoinHandle;
+use std::time::{Duration, Instant};
+
+/// While it waits, a thread looks this often for time-outs, and whether it is to stop.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// In an open loop, a request that starts later than this after its time counts as late: well above a wake-up's delay.
+const LATE: Duration = Duration::from_millis(1);
+
+/// Events waited for at a time where they come fast: entering the kernel for each costs a tenth of a request.
+const BATCH: usize = 8;
+
+/// The longest that a batch waits for its last event.
+const BATCH_TIME: Duration = Duration::from_micros(200);
+
+/// Events come fast when a batch of them takes less than this.
+const BATCH_FAST: Duration = Duration::from_micros(150);
+
+/// What threads share.
+struct Shared<'a> {
+    client: &'a Client,
+    /// The source, and how many requests were drawn from it.
+    source: Mutex<(&'a mut dyn Source, u64)>,
+    started: Instant,
+    answered: AtomicU64,
+    stop: AtomicBool,
+}
+
+/// Sends all requests of `source`; gives what came of them, and the answers of each whole second.
+///
+/// # Errors
+/// When the system refuses connections as such, the source fails, or the user interrupts.
+pub fn drive(
+    client: &Client,
+    source: &mut dyn Source,
+    interrupted: &AtomicBool,
+    progress: &mut dyn FnMut(f64, f64),
+) -> Result<(Tally, Vec<f64>), Error> {
+    let threads = client.threads.clamp(1, client.connections);
+    let shared = Shared {
+        client,
+        source: Mutex::new((source, 0)),
+        started: Instant::now(),
+        answered: AtomicU64::new(0),
+        stop: AtomicBool::new(false),
+    };
+    std::thread::scope(|scope| {
+        let start = |thread: usize| {
+            let lines = client.connections / threads + usize::from(thread < client.connections % threads);
+            let shared = &shared;
+            scope.spawn(move || {
+                let driven = run(shared, lines);
+                if driven.is_err() {
+                    shared.stop.store(true, Ordering::Relaxed);
+                }
+                driven
+            })
+        };
+        let running: Vec<ScopedJoinHandle<Result<Tally, Error>>> = (0..threads).map(start).collect();
+        let rates = shared.watch(&running, interrupted, progress);
+        let mut all = Tally::default();
+        let mut failed = None;
+        for thread in running {
+            match thread.join().expect("a thread of the load does not panic") {
+                Ok(tally) => all.merge(tally),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        match failed {
+            Some(error) => Err(error),
+            None if interrupted.load(Ordering::Relaxed) => Err(Error::Interrupted),
+            None => Ok((all, rates)),
+        }
+    })
+}
+
+impl Shared<'_> {
+    fn watch<T>(
+        &self,
+        running: &[ScopedJoinHandle<T>],
+        interrupted: &AtomicBool,
+        progress: &mut dyn FnMut(f64, f64),
+    ) -> Vec<f64> {
+        let mut ticker = Ticker::start(self.started);
+        while !running.iter().all(ScopedJoinHandle::is_finished) {
+            if interrupted.load(Ordering::Relaxed) {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            let now = Instant::now();
+            if now >= ticker.due() {
+                ticker.tick(now, self.answered.load(Ordering::Relaxed), progress);
+            }
+            std::thread::sleep((ticker.due() - Instant::now().min(ticker.due())).min(Duration::from_millis(20)));
+        }
+        ticker.rates()
+    }
+
+    /// The next request, and when it is to start.
+    fn draw(&self, request: &mut Vec<u8>) -> Result<Option<(Task, Option<Instant>)>, Error> {
+        let window = self.client.window;
+        if window.is_some_and(|window| self.started.elapsed() >= window) {
+            return Ok(None);
+        }
+        request.clear();
+        let mut source = self.source.lock().expect("no thread panics with it");
+        let Some(task) = source.0.next(request)? else { return Ok(None) };
+        let number = source.1;
+        source.1 += 1;
+        let at = match self.client.pace {
+            Pace::Closed => return Ok(Some((task, None))),
+            Pace::PerSecond(rate) => Duration::from_secs_f64(number as f64 / rate),
+            Pace::AsLogged(speed) => task.at.div_f64(speed),
+        };
+        // What is due after the window's end is no part of it.
+        Ok(window.is_none_or(|window| at < window).then(|| (task, Some(self.started + at))))
+    }
+}
+
+fn run(shared: &Shared, lines: usize) -> Result<Tally, Error> {
+    let client = shared.client;
+    let refused = |engine: &str| {
+        let engine = engine.to_string();
+        move |source: io::Error| Error::Engine { engine, action: "be used here".into(), source: source.into() }
+    };
+    match client.engine {
+        Engine::Uring => {
+            let ring = Uring::new(&client.addresses, lines, client.keep_alive).map_err(refused("io_uring"))?;
+            Driver::new(shared, ring, lines).run()
+        }
+        Engine::Auto => match Uring::new(&client.addresses, lines, client.keep_alive) {
+            Ok(ring) => Driver::new(shared, ring, lines).run(),
+            Err(_) => epoll(shared, lines).map_err(refused("epoll"))?.run(),
+        },
+        Engine::Epoll => epoll(shared, lines).map_err(refused("epoll"))?.run(),
+    }
+}
+
+fn epoll<'a, 's>(shared: &'a Shared<'s>, lines: usize) -> io::Result<Driver<'a, 's, Polled>> {
+    Ok(Driver::new(shared, Polled::new(&shared.client.addresses, lines)?, lines))
+}
+
+/// One thread of the load.
+struct Driver<'a, 's, N> {
+    shared: &'a Shared<'s>,
+    network: N,
+    lines: Vec<Line>,
+    /// Lines without a connection.
+    closed: Vec<usize>,
+    /// Lines whose connection waits for a request.
+    open: Vec<usize>,
+    /// Drawn, and not yet started.
+    upcoming: Option<(Task, Option<Instant>)>,
+    upcoming_request: Vec<u8>,
+    is_exhausted: bool,
+    happened: Vec<(usize, Happened)>,
+    tally: Tally,
+    /// Events to wait for at a time.
+    batch: usize,
+}
+
+/// A connection and its request.
+struct Line {
+    state: State,
+    address: usize,
+    task: Task,
+    reader: answer::Reader,
+    /// Requests that were answered on this connection.
+    answered: u64,
+    is_connected: bool,
+    /// When the open loop wants it to have started; else when it did.
+    intended: Instant,
+    /// When connecting began, then when the request was sent.
+    since: Instant,
+    first_byte: Option<Instant>,
+    is_resent: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// No connection.
+    Closed,
+    /// A request is under way.
+    Asked,
+    /// An answer came, or something went wrong: to be looked at.
+    Told,
+    /// A connection without a request.
+    Open,
+}
+
+/// What happened to a line's request.
+enum Happened {
+    Answered(Answer),
+    /// The answer came in part.
+    More,
+    /// The kept connection had been closed before the request reached it.
+    Stale,
+    Failed(Fault, String),
+    /// The connection was closed between two requests.
+    Gone,
+}
+
+impl<'a, 's, N: Network> Driver<'a, 's, N> {
+    fn new(shared: &'a Shared<'s>, network: N, lines: usize) -> Driver<'a, 's, N> {
+        let line = || Line {
+            state: State::Closed,
+            address: 0,
+            task: Task::default(),
+            reader: answer::Reader::default(),
+            answered: 0,
+            is_connected: false,
+            intended: shared.started,
+            since: shared.started,
+            first_byte: None,
+            is_resent: false,
+        };
+        Driver {
+            shared,
+            network,
+            lines: (0..lines).map(|_| line()).collect(),
+            closed: (0..lines).rev().collect(),
+            open: Vec::new(),
+            upcoming: None,
+            upcoming_request: Vec::new(),
+            is_exhausted: false,
+            happened: Vec::new(),
+            tally: Tally::default(),
+            batch: 1,
+        }
+    }
+
+    fn run(mut self) -> Result<Tally, Error> {
+        let cpu_before = thread_cpu_seconds();
+        let mut looked = Instant::now();
+        loop {
+            let due = self.start_due()?;
+            let is_idle = self.open.len() + self.closed.len() == self.lines.len();
+            if is_idle && due.is_none() || self.shared.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            self.wait(due.unwrap_or(looked + LOOK).min(looked + LOOK))?;
+            self.look_at_all();
+            let now = Instant::now();
+            if now >= looked + LOOK {
+                looked = now;
+                self.time_out(now);
+            }
+        }
+        self.tally.seconds = self.shared.started.elapsed().as_secs_f64();
+        self.tally.cpu_seconds = thread_cpu_seconds() - cpu_before;
+        Ok(self.tally)
+    }
+
+    /// Starts what is due and has a connection; gives when the next one is due that could have one.
+    fn start_due(&mut self) -> Result<Option<Instant>, Error> {
+        loop {
+            if self.upcoming.is_none() && !self.is_exhausted {
+                self.upcoming = self.shared.draw(&mut self.upcoming_request)?;
+                self.is_exhausted = self.upcoming.is_none();
+            }
+            let Some((task, intended)) = self.upcoming else { return Ok(None) };
+            if let Some(intended) = intended.filter(|intended| *intended > Instant::now()) {
+                return Ok(Some(intended));
+            }
+            // The connection that was used last is the one whose memory is still at hand.
+            let Some(line) = self.open.pop().or_else(|| self.closed.pop()) else { return Ok(None) };
+            self.upcoming = None;
+            std::mem::swap(self.network.request(line), &mut self.upcoming_request);
+            self.start(line, task, intended);
+        }
+    }
+
+    fn start(&mut self, index: usize, task: Task, intended: Option<Instant>) {
+        let now = Instant::now();
+        self.tally.requests += 1;
+        self.tally.late += u64::from(intended.is_some_and(|intended| now > intended + LATE));
+        let line = &mut self.lines[index];
+        line.task = task;
+        line.intended = intended.unwrap_or(now);
+        line.is_resent = false;
+        if line.state == State::Open && line.address != task.address {
+            self.network.close(index);
+            line.state = State::Closed;
+        }
+        self.ask(index, now);
+    }
+
+    /// Sends the line's request, on a new connection where it has none.
+    fn ask(&mut self, index: usize, now: Instant) {
+        let line = &mut self.lines[index];
+        line.reader.begin(line.task.is_head);
+        line.since = now;
+        line.first_byte = None;
+        let is_open = std::mem::replace(&mut line.state, State::Asked) == State::Open;
+        if is_open {
+            self.network.send(index);
+        } else {
+            line.address = line.task.address;
+            line.is_connected = false;
+            line.answered = 0;
+            self.network.open(index, line.task.address);
+        }
+    }
+
+    fn wait(&mut self, until: Instant) -> Result<(), Error> {
+        let (lines, happened, tally) = (&mut self.lines, &mut self.happened, &mut self.tally);
+        let began = Instant::now();
+        let asked = lines.len() - self.open.len() - self.closed.len();
+        let events = self.batch.min(asked.div_ceil(2)).max(1);
+        let until = if events > 1 { until.min(began + BATCH_TIME) } else { until };
+        let mut count = 0;
+        let waited = self.network.wait(Wait { events, until }, &mut |index, event| {
+            count += 1;
+            if let Some(what) = lines[index].see(event, Instant::now(), tally) {
+                happened.push((index, what));
+            }
+        });
+        waited.map_err(|source| Error::Engine {
+            engine: "the load's event queue".into(),
+            action: "wait".into(),
+            source: source.into(),
+        })?;
+        // An open loop's time stamps are never held back for others.
+        if self.shared.client.pace == Pace::Closed && count > 0 {
+            let is_fast = began.elapsed() * (BATCH as u32) < BATCH_FAST * count;
+            self.batch = if is_fast { BATCH } else { 1 };
+        } else {
+            self.batch = 1;
+        }
+        Ok(())
+    }
+
+    fn look_at_all(&mut self) {
+        let mut answered = 0;
+        for at in 0..self.happened.len() {
+            let (index, what) = std::mem::replace(&mut self.happened[at], (0, Happened::More));
+            answered += u64::from(matches!(what, Happened::Answered(_)));
+            self.look_at(index, what);
+        }
+        self.happened.clear();
+        if answered > 0 {
+            self.shared.answered.fetch_add(answered, Ordering::Relaxed);
+        }
+    }
+
+    fn look_at(&mut self, index: usize, what: Happened) {
+        match what {
+            Happened::Answered(answer) => {
+                if self.shared.client.keep_alive && answer.keep_alive {
+                    let line = &mut self.lines[index];
+                    line.answered += 1;
+                    line.state = State::Open;
+                    self.open.push(index);
+                } else {
+                    self.end(index);
+                }
+            }
+            // Only of a line that still waits: its end may have come in the same batch.
+            Happened::More if self.lines[index].state == State::Asked => self.network.more(index),
+            Happened::More => {}
+            Happened::Stale => {
+                self.tally.resent += 1;
+                let request = self.network.request(index).clone();
+                self.network.close(index);
+                *self.network.request(index) = request;
+                let line = &mut self.lines[index];
+                (line.state, line.is_resent) = (State::Closed, true);
+                self.ask(index, Instant::now());
+            }
+            Happened::Failed(fault, why) => {
+                self.tally.fault(fault, || why);
+                self.end(index);
+            }
+            Happened::Gone if self.lines[index].state == State::Open => {
+                self.open.retain(|open| *open != index);
+                self.end(index);
+            }
+            Happened::Gone => {}
+        }
+    }
+
+    fn end(&mut self, index: usize) {
+        self.network.close(index);
+        self.lines[index].state = State::Closed;
+        self.closed.push(index);
+    }
+
+    fn time_out(&mut self, now: Instant) {
+        for index in 0..self.lines.len() {
+            let line = &mut self.lines[index];
+            let since = line.first_byte.unwrap_or(line.since);
+            if line.state == State::Asked && now.saturating_duration_since(since) > self.shared.client.timeout {
+                line.state = State::Told;
+                let fault = if line.is_connected { Fault::TimedOut } else { Fault::ConnectTimedOut };
+                let waited = format!("nothing for {} s", self.shared.client.timeout.as_secs_f64());
+                self.look_at(index, Happened::Failed(fault, waited));
+            }
+        }
+    }
+}
+
+impl Line {
+    /// Takes an event; gives what it means for the request.
+    fn see(&mut self, event: Event, now: Instant, tally: &mut Tally) -> Option<Happened> {
+        if self.state != State::Asked {
+            // Bytes that nobody asked for, an end or a reset: the connection is of no more use.
+            return (!matches!(event, Event::Connected)).then_some(Happened::Gone);
+        }
+        let happened = match event {
+            Event::Connected => {
+                tally.connections += 1;
+                tally.connect.record(now - self.since);
+                (self.is_connected, self.since) = (true, now);
+                return None;
+            }
+            Event::Received(bytes) => self.receive(bytes, now, tally),
+            Event::Ended if self.is_stale() => Happened::Stale,
+            Event::Ended => match self.reader.end() {
+                Ok(answer) => self.answered(answer, now, tally),
+                Err(_) => Happened::Failed(Fault::ClosedEarly, "the server closed the connection".into()),
+            },
+            Event::Failed(Step::Send | Step::Receive, error)
+                if self.is_stale() && Fault::of(Step::Receive, &error) == Fault::Reset =>
+            {
+                Happened::Stale
+            }
+            Event::Failed(step, error) => Happened::Failed(Fault::of(step, &error), error.to_string()),
+        };
+        if !matches!(happened, Happened::More) {
+            self.state = State::Told;
+        }
+        Some(happened)
+    }
+
+    /// A kept connection without a byte of this answer: the server had closed it before it saw the request (RFC 9112, 9.3.1).
+    fn is_stale(&self) -> bool {
+        self.answered > 0 && !self.is_resent && self.first_byte.is_none()
+    }
+
+    fn receive(&mut self, bytes: &[u8], now: Instant, tally: &mut Tally) -> Happened {
+        tally.received_bytes += bytes.len() as u64;
+        self.first_byte.get_or_insert(now);
+        match self.reader.feed(bytes, &mut |_| {}) {
+            Ok(None) => Happened::More,
+            Ok(Some(answer)) => self.answered(answer, now, tally),
+            Err(malformed) => Happened::Failed(Fault::Malformed, malformed.to_string()),
+        }
+    }
+
+    fn answered(&mut self, answer: Answer, now: Instant, tally: &mut Tally) -> Happened {
+        let first_byte = self.first_byte.unwrap_or(now);
+        tally.answers += 1;
+        tally.body_bytes += answer.body_bytes;
+        tally.classes[usize::from(answer.status / 100 - 1).min(4)] += 1;
+        tally.times(first_byte - self.since, now - first_byte, now - self.intended);
+        let status = answer.status;
+        if self.task.class.is_some_and(|class| class != status / 100) {
+            tally.fault(Fault::WrongStatus, || status.to_string());
+        } else if self.task.body_bytes.is_some_and(|expected| expected != answer.body_bytes) {
+            let expected = self.task.body_bytes.unwrap_or_default();
+            tally.fault(Fault::WrongSize, || format!("{} bytes instead of {expected}", answer.body_bytes));
+        }
+        Happened::Answered(answer)
+    }
+}
+
+fn thread_cpu_seconds() -> f64 {
+    let time =
+        nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID).expect("every Linux has this clock");
+    time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9
+}

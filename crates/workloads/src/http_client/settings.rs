@@ -1,0 +1,170 @@
+//! Settings and figures that every HTTP load of a study has.
+
+use super::tally::{Fault, Tally};
+use super::{Client, Engine, Pace};
+use crate::workload::{Context, Error, Outcome};
+use observe::metric::{Direction, Measured, Metric};
+use serde::Deserialize;
+use settings::{Kind as Is, Setting};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Services that serve files.
+pub const SERVERS: &[&str] = &["nginx"];
+
+/// How requests are sent.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Sending {
+    /// Connections at a time.
+    pub connections: usize,
+    /// Whether a connection is used again.
+    pub keep_alive: bool,
+    /// Open loop, requests a second; 0: another pace.
+    pub rate: f64,
+    #[serde(rename = "timeout")]
+    timeout_seconds: f64,
+    driver_threads: usize,
+    calls: String,
+}
+
+/// `server`.
+pub const SERVER: Setting = Setting {
+    name: "server",
+    kind: Is::Choice(SERVERS),
+    default: Some("nginx"),
+    help: "The service that serves the site; `[service.NAME]` configures it.",
+};
+/// `connections`.
+pub const CONNECTIONS: Setting = Setting {
+    name: "connections",
+    kind: Is::Integer { min: 1, max: 20_000 },
+    default: Some("25"),
+    help: "Connections at a time, at most.",
+};
+/// `keep_alive`.
+pub const KEEP_ALIVE: Setting = Setting {
+    name: "keep_alive",
+    kind: Is::Boolean,
+    default: Some("true"),
+    help: "Whether a connection is used again, or each request has its own.",
+};
+/// `rate`.
+pub const RATE: Setting = Setting {
+    name: "rate",
+    kind: Is::Number { min: 0.0, max: 1e7 },
+    default: Some("0"),
+    help: "Open loop: so many requests a second, whatever the server does; latencies count from the intended start. 0: a closed loop, as fast as the server answers.",
+};
+/// `timeout`.
+pub const TIMEOUT: Setting = Setting {
+    name: "timeout",
+    kind: Is::Seconds { min: 0.01, max: 1e6 },
+    default: Some("30s"),
+    help: "An answer, or a connection, that takes longer is an error.",
+};
+/// `driver_threads`.
+pub const DRIVER_THREADS: Setting = Setting {
+    name: "driver_threads",
+    kind: Is::Integer { min: 1, max: 64 },
+    default: Some("1"),
+    help: "Threads of the load generator; one is enough for a server on the same machine.",
+};
+/// `calls`.
+pub const CALLS: Setting = Setting {
+    name: "calls",
+    kind: Is::Choice(&["auto", "io_uring", "epoll"]),
+    default: Some("auto"),
+    help: "How the load generator talks to the kernel; `auto`: io_uring where there is one, else epoll.",
+};
+
+const REQUESTS_PER_SECOND: Metric = Metric::new("requests_per_second", "1/s", Direction::More);
+
+/// The primary metric first; errors by kind follow.
+const METRICS: &[Metric] = &[
+    REQUESTS_PER_SECOND,
+    Metric::new("requests", "1", Direction::Neither),
+    Metric::new("errors", "1", Direction::Less),
+    Metric::new("connections_per_second", "1/s", Direction::Neither),
+    Metric::new("connections_made", "1", Direction::Neither),
+    Metric::new("received_bytes_per_second", "B/s", Direction::More),
+    Metric::new("late_requests", "1", Direction::Less),
+    Metric::new("resent_requests", "1", Direction::Neither),
+    Metric::new("client_cpu_microseconds_per_request", "µs", Direction::Less),
+];
+
+fn of_fault(fault: Fault) -> Metric {
+    Metric::new(fault.name(), "1", Direction::Less)
+}
+
+/// The figures of a run, the primary one first.
+pub fn metrics() -> Vec<Metric> {
+    METRICS.iter().cloned().chain(Fault::ALL.into_iter().map(of_fault)).collect()
+}
+
+impl Sending {
+    /// The load on this address. `otherwise` is the pace when no rate is asked for.
+    pub fn client(&self, address: SocketAddr, otherwise: Pace, window: Option<Duration>) -> Client {
+        Client {
+            addresses: vec![address],
+            connections: self.connections,
+            threads: self.driver_threads,
+            keep_alive: self.keep_alive,
+            pace: if self.rate > 0.0 { Pace::PerSecond(self.rate) } else { otherwise },
+            window,
+            timeout: Duration::from_secs_f64(self.timeout_seconds),
+            engine: match self.calls.as_str() {
+                "io_uring" => Engine::Uring,
+                "epoll" => Engine::Epoll,
+                _ => Engine::Auto,
+            },
+        }
+    }
+}
+
+/// The server tells its address in a file.
+pub fn address(context: &Context) -> Result<SocketAddr, Error> {
+    let told = context.server.as_deref().expect("the workload has a service");
+    let text = std::fs::read_to_string(told).map_err(|source| Error::file("read", told, source))?;
+    text.trim().parse().map_err(|_| Error::WrongData {
+        place: told.display().to_string(),
+        expected: "an address".into(),
+        found: text.clone(),
+    })
+}
+
+/// What a run came to, with its answers in each whole second.
+pub fn outcome(tally: Tally, rates: Vec<f64>) -> Outcome {
+    let seconds = tally.seconds;
+    let values = [
+        tally.answers as f64 / seconds,
+        tally.requests as f64,
+        tally.faults() as f64,
+        tally.connections as f64 / seconds,
+        tally.connections as f64,
+        tally.received_bytes as f64 / seconds,
+        tally.late as f64,
+        tally.resent as f64,
+        tally.cpu_seconds / tally.requests.max(1) as f64 * 1e6,
+    ];
+    let mut metrics: Vec<Measured> = METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect();
+    metrics.extend(Fault::ALL.into_iter().map(|fault| of_fault(fault).at(tally.faults[fault as usize] as f64)));
+    let of_kind = |fault: Fault| {
+        let (count, first) = (tally.faults[fault as usize], tally.first[fault as usize].as_deref().unwrap_or_default());
+        (count > 0).then(|| format!("{count} requests failed: {} (first: {first})", fault.words()))
+    };
+    let notes = Fault::ALL.into_iter().filter_map(of_kind).collect();
+    Outcome {
+        seconds,
+        metrics,
+        latencies: BTreeMap::from([
+            ("connect".into(), tally.connect),
+            ("first byte".into(), tally.response),
+            ("first to last byte".into(), tally.transfer),
+            ("request".into(), tally.total),
+        ]),
+        series: BTreeMap::from([(REQUESTS_PER_SECOND.name.to_string(), rates)]),
+        notes,
+        ..Outcome::default()
+    }
+}

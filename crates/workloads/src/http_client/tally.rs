@@ -1,0 +1,180 @@
+//! What a load came to: counts, errors by kind, latencies.
+
+use super::network::Step;
+use observe::latency::Latency;
+use std::io;
+use std::time::Duration;
+
+/// Why a request was not answered as it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// Nobody listens there.
+    ConnectRefused,
+    /// No connection in time.
+    ConnectTimedOut,
+    /// The server's end, or the way there, cut the connection.
+    Reset,
+    /// The server ended the connection before the answer's end.
+    ClosedEarly,
+    /// No whole answer in time.
+    TimedOut,
+    /// What came is not HTTP.
+    Malformed,
+    /// A status of another class than expected.
+    WrongStatus,
+    /// A body of another length than expected.
+    WrongSize,
+    /// This process, or the system, has no descriptors left.
+    NoDescriptors,
+    /// All local ports to this address are taken, most by connections that ended a short while ago.
+    NoPorts,
+    /// Anything else.
+    Other,
+}
+
+impl Fault {
+    /// All kinds, in the order of reports.
+    pub const ALL: [Fault; 11] = [
+        Fault::ConnectRefused,
+        Fault::ConnectTimedOut,
+        Fault::Reset,
+        Fault::ClosedEarly,
+        Fault::TimedOut,
+        Fault::Malformed,
+        Fault::WrongStatus,
+        Fault::WrongSize,
+        Fault::NoDescriptors,
+        Fault::NoPorts,
+        Fault::Other,
+    ];
+
+    /// The metric that counts it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::ConnectRefused => "errors_connect_refused",
+            Fault::ConnectTimedOut => "errors_connect_timed_out",
+            Fault::Reset => "errors_connection_reset",
+            Fault::ClosedEarly => "errors_closed_early",
+            Fault::TimedOut => "errors_read_timed_out",
+            Fault::Malformed => "errors_malformed",
+            Fault::WrongStatus => "errors_wrong_status",
+            Fault::WrongSize => "errors_wrong_size",
+            Fault::NoDescriptors => "errors_no_descriptors",
+            Fault::NoPorts => "errors_no_ports",
+            Fault::Other => "errors_other",
+        }
+    }
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Fault::ConnectRefused => "connection refused",
+            Fault::ConnectTimedOut => "no connection in time",
+            Fault::Reset => "connection reset",
+            Fault::ClosedEarly => "connection closed before the answer's end",
+            Fault::TimedOut => "no answer in time",
+            Fault::Malformed => "not HTTP",
+            Fault::WrongStatus => "wrong status",
+            Fault::WrongSize => "wrong size",
+            Fault::NoDescriptors => "out of descriptors",
+            Fault::NoPorts => "out of local ports",
+            Fault::Other => "other",
+        }
+    }
+
+    /// Of a connection that failed at this step.
+    pub fn of(step: Step, error: &io::Error) -> Fault {
+        match (step, error.raw_os_error()) {
+            (_, Some(libc::ECONNREFUSED)) => Fault::ConnectRefused,
+            (_, Some(libc::EADDRNOTAVAIL)) => Fault::NoPorts,
+            (_, Some(libc::EMFILE | libc::ENFILE)) => Fault::NoDescriptors,
+            (_, Some(libc::ECONNRESET | libc::EPIPE | libc::ECONNABORTED)) => Fault::Reset,
+            (Step::Connect, Some(libc::ETIMEDOUT)) => Fault::ConnectTimedOut,
+            (_, Some(libc::ETIMEDOUT)) => Fault::TimedOut,
+            _ => Fault::Other,
+        }
+    }
+}
+
+/// Counts and latencies.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    /// Requests that were sent, or would have been had there been a connection.
+    pub requests: u64,
+    /// Whole answers, whatever their status.
+    pub answers: u64,
+    /// Answers by status class, 1xx first.
+    pub classes: [u64; 5],
+    /// By [`Fault::ALL`].
+    pub faults: [u64; Fault::ALL.len()],
+    /// The system's words for the first fault of each kind.
+    pub first: [Option<String>; Fault::ALL.len()],
+    /// Bytes of bodies.
+    pub body_bytes: u64,
+    /// Bytes that came.
+    pub received_bytes: u64,
+    /// Connections that were made.
+    pub connections: u64,
+    /// Requests sent again, because a kept connection had been closed before any answer.
+    pub resent: u64,
+    /// Requests that began more than a millisecond after their time.
+    pub late: u64,
+    /// From the start of connecting to a connection.
+    pub connect: Latency,
+    /// From sending to the first byte.
+    pub response: Latency,
+    /// From the first byte to the last.
+    pub transfer: Latency,
+    /// From the intended start to the last byte.
+    pub total: Latency,
+    /// Length of the window.
+    pub seconds: f64,
+    /// CPU time of the load's threads.
+    pub cpu_seconds: f64,
+}
+
+impl Tally {
+    /// Counts a fault; `why` is kept of the first.
+    pub fn fault(&mut self, fault: Fault, why: impl FnOnce() -> String) {
+        self.faults[fault as usize] += 1;
+        self.first[fault as usize].get_or_insert_with(why);
+    }
+
+    /// Faults of all kinds.
+    pub fn faults(&self) -> u64 {
+        self.faults.iter().sum()
+    }
+
+    /// Counts an answer's time.
+    pub fn times(&mut self, response: Duration, transfer: Duration, total: Duration) {
+        self.response.record(response);
+        self.transfer.record(transfer);
+        self.total.record(total);
+    }
+
+    /// Adds another thread's; the window is the longest.
+    pub fn merge(&mut self, other: Tally) {
+        for (mine, theirs) in [
+            (&mut self.requests, other.requests),
+            (&mut self.answers, other.answers),
+            (&mut self.body_bytes, other.body_bytes),
+            (&mut self.received_bytes, other.received_bytes),
+            (&mut self.connections, other.connections),
+            (&mut self.resent, other.resent),
+            (&mut self.late, other.late),
+        ] {
+            *mine += theirs;
+        }
+        self.classes.iter_mut().zip(other.classes).for_each(|(mine, theirs)| *mine += theirs);
+        self.faults.iter_mut().zip(other.faults).for_each(|(mine, theirs)| *mine += theirs);
+        for (mine, theirs) in self.first.iter_mut().zip(other.first) {
+            *mine = mine.take().or(theirs);
+        }
+        self.connect.merge(&other.connect);
+        self.response.merge(&other.response);
+        self.transfer.merge(&other.transfer);
+        self.total.merge(&other.total);
+        self.seconds = self.seconds.max(other.seconds);
+        self.cpu_seconds += other.cpu_seconds;
+    }
+}

@@ -1,0 +1,241 @@
+//! An access log as a source of requests: in its order, each exactly once.
+//!
+//! What a log does not have (bodies, cookies) can't be replayed: methods other than GET and HEAD are left out or sent without
+//! a body, and counted. The log is read while it is replayed, so that its length costs no memory.
+
+use crate::http_client::{Source, Task};
+use crate::workload::Error;
+use http::access_log::Entry;
+use http::reader::{Reader, Rejects};
+use http::request::Request;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Which log, and what is made of its lines.
+#[derive(Debug, Clone)]
+pub struct Log {
+    /// The file: plain, gzip or Zstandard.
+    pub path: PathBuf,
+    /// The most requests; 0: all.
+    pub requests_max: u64,
+    /// What becomes of methods other than GET and HEAD.
+    pub others: Others,
+    /// The `Host` that is asked for.
+    pub hosts: Hosts,
+    /// What an answer is held against.
+    pub expected: Expected,
+    /// Whether connections are used again.
+    pub keep_alive: bool,
+}
+
+/// Methods other than GET and HEAD: what they sent is not in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Others {
+    /// They are left out.
+    Skipped,
+    /// They are sent with this body.
+    WithBody(Vec<u8>),
+}
+
+/// Which `Host` is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hosts {
+    /// For lines without a virtual host.
+    pub default: String,
+    /// Whether all lines take the default.
+    pub is_one: bool,
+    /// From a host of the log to another.
+    pub map: BTreeMap<String, String>,
+}
+
+/// What an answer is held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// Nothing.
+    Nothing,
+    /// The class of the logged status.
+    Status,
+    /// That, and for a GET answered 200 the logged size.
+    Size,
+    /// A page where the log's server had one; nothing elsewhere: the site was made from the log's answers.
+    Pages,
+}
+
+/// What a log holds, looked at without sending anything.
+#[derive(Debug, Clone, Default)]
+pub struct Survey {
+    /// Its lines.
+    pub lines: u64,
+    /// Those that are no requests.
+    pub rejects: Rejects,
+    /// Requests that will be sent.
+    pub requests: u64,
+    /// Requests by method, those that are left out too.
+    pub methods: BTreeMap<String, u64>,
+    /// Virtual hosts and their requests.
+    pub hosts: BTreeMap<String, u64>,
+    /// From the first request to the last.
+    pub span: Duration,
+}
+
+/// Kept of a log whose requests have thousands of virtual hosts or methods.
+const NAMES_MAX: usize = 1000;
+
+impl Log {
+    /// Reads the whole log and counts.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn survey(&self) -> Result<Survey, Error> {
+        let mut survey = Survey::default();
+        let mut first = None;
+        let reader = self.each(|entry| {
+            let first = *first.get_or_insert(entry.unix_microseconds);
+            let since = u64::try_from(entry.unix_microseconds.saturating_sub(first)).unwrap_or(0);
+            survey.span = survey.span.max(Duration::from_micros(since));
+            count(&mut survey.methods, &entry.method);
+            entry.host.as_ref().inspect(|host| count(&mut survey.hosts, host));
+            survey.requests += u64::from(self.takes(entry));
+        })?;
+        survey.lines = reader.lines();
+        survey.rejects = reader.rejects().clone();
+        Ok(survey)
+    }
+
+    /// Looks at each line that is a request, up to the last one that will be sent.
+    pub(super) fn each(&self, mut see: impl FnMut(&Entry)) -> Result<Reader, Error> {
+        let mut reader = self.reader()?;
+        let limit = if self.requests_max == 0 { u64::MAX } else { self.requests_max };
+        let mut taken = 0;
+        while taken < limit {
+            let seen = reader.next(|_, entry| {
+                see(&entry);
+                taken += u64::from(self.takes(&entry));
+            });
+            if seen.map_err(|source| Error::file("read", &self.path, source))?.is_none() {
+                break;
+            }
+        }
+        Ok(reader)
+    }
+
+    /// Its requests, from the beginning.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn source(&self) -> Result<impl Source + use<>, Error> {
+        Ok(Requests { log: self.clone(), reader: self.reader()?, sent: 0, first: None, last: Duration::ZERO })
+    }
+
+    fn reader(&self) -> Result<Reader, Error> {
+        Reader::open(&self.path).map_err(|source| Error::file("read", &self.path, source))
+    }
+
+    fn takes(&self, entry: &Entry) -> bool {
+        matches!(&*entry.method, b"GET" | b"HEAD") || self.others != Others::Skipped
+    }
+
+    fn host<'a>(&'a self, entry: &'a Entry) -> &'a [u8] {
+        let Some(named) = entry.host.as_deref().filter(|_| !self.hosts.is_one) else {
+            return self.hosts.default.as_bytes();
+        };
+        let mapped = std::str::from_utf8(named).ok().and_then(|name| self.hosts.map.get(name));
+        mapped.map_or(named, |mapped| mapped.as_bytes())
+    }
+
+    /// Writes the request of a line; none when it is left out.
+    fn write(&self, entry: &Entry, request: &mut Vec<u8>) -> Option<Task> {
+        if !self.takes(entry) {
+            return None;
+        }
+        let is_plain = matches!(&*entry.method, b"GET" | b"HEAD");
+        let body = match &self.others {
+            Others::WithBody(body) if !is_plain => Some(&body[..]),
+            _ => None,
+        };
+        let (host, keep_alive) = (self.host(entry), self.keep_alive);
+        let (method, target, referer, agent) = (&*entry.method, &*entry.target, &*entry.referer, &*entry.agent);
+        Request { method, target, host, referer, agent, keep_alive, body }.write(request);
+        let is_head = &*entry.method == b"HEAD";
+        let sized = self.expected == Expected::Size && entry.status == 200 && !is_head;
+        let class = expected_class(entry.status);
+        Some(Task {
+            is_head,
+            class: match self.expected {
+                Expected::Nothing => None,
+                Expected::Status | Expected::Size => Some(class),
+                Expected::Pages => (class == 2 && super::site::path(&entry.target).is_some()).then_some(2),
+            },
+            body_bytes: entry.bytes.filter(|_| sized),
+            ..Task::default()
+        })
+    }
+}
+
+/// A class of the logged status; where the client had the page already or asked for a part of it, the whole is expected,
+/// because the log does not have the headers that asked so.
+pub fn expected_class(status: u16) -> u16 {
+    if matches!(status, 304 | 206 | 416) { 2 } else { status / 100 }
+}
+
+fn count(counts: &mut BTreeMap<String, u64>, name: &[u8]) {
+    let name = String::from_utf8_lossy(name);
+    if let Some(count) = counts.get_mut(&*name) {
+        *count += 1;
+    } else if counts.len() < NAMES_MAX {
+        counts.insert(name.into_owned(), 1);
+    }
+}
+
+/// The requests of a log.
+struct Requests {
+    log: Log,
+    reader: Reader,
+    sent: u64,
+    /// Time of the first request, in microseconds since 1970.
+    first: Option<i64>,
+    last: Duration,
+}
+
+impl Source for Requests {
+    fn next(&mut self, request: &mut Vec<u8>) -> Result<Option<Task>, Error> {
+        let Requests { log, reader, sent, first, last } = self;
+        if log.requests_max > 0 && *sent == log.requests_max {
+            return Ok(None);
+        }
+        loop {
+            let drawn = reader.next(|_, entry| {
+                let task = log.write(&entry, request)?;
+                let since = entry.unix_microseconds.saturating_sub(*first.get_or_insert(entry.unix_microseconds));
+                // A line is written when its answer ends, so that times may go back a little; requests don't.
+                *last = Duration::from_micros(u64::try_from(since).unwrap_or(0)).max(*last);
+                Some(Task { at: *last, ..task })
+            });
+            match drawn.map_err(|source| Error::file("read", &log.path, source))? {
+                None => return Ok(None),
+                Some(None) => {}
+                Some(Some(task)) => {
+                    *sent += 1;
+                    return Ok(Some(task));
+                }
+            }
+        }
+    }
+}
+
+/// What is wrong with a log as a whole; none: it can be replayed.
+#[must_use]
+pub fn refuse(path: &Path, survey: &Survey, bad_lines_max: f64) -> Option<String> {
+    let bad = survey.rejects.count();
+    let list = survey.rejects.words().join("; ");
+    if survey.requests == 0 {
+        let why = if bad > 0 { format!(": {list}") } else { String::new() };
+        return Some(format!("{} has no request that can be replayed{why}", path.display()));
+    }
+    let share = bad as f64 / survey.lines as f64;
+    (share > bad_lines_max).then(|| {
+        let (found, allowed) = (share * 100.0, bad_lines_max * 100.0);
+        format!("{found:.1} % of the lines of {} are no requests, {allowed:.1} % are allowed: {list}", path.display())
+    })
+}
