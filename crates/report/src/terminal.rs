@@ -151,20 +151,27 @@ fn fit(columns: &mut [Column], width: usize) {
     let excess = total(columns).saturating_sub(width);
     if let Some(labels) = columns.iter_mut().find(|column| column.head == "scenario").filter(|_| excess > 0) {
         // Levels tell scenarios apart, so they stay even where the table gets wider than the terminal.
-        let levels = labels.cells.iter().map(|cell| with_names(cell, 0).chars().count()).max().unwrap_or(0);
-        let room = column_width(labels).saturating_sub(excess).max(levels.min(LEVELS_WIDTH_MAX)).max(16);
-        labels.cells.iter_mut().for_each(|cell| *cell = cut_label(cell, room));
+        let levels = labels_width(&labels.cells, 0).min(LEVELS_WIDTH_MAX);
+        let room = column_width(labels).saturating_sub(excess).max(levels).max(16);
+        labels.cells = cut_labels(&labels.cells, room);
     }
 }
 
 /// Levels wider than this are cut as well.
 const LEVELS_WIDTH_MAX: usize = 48;
 
-/// Cuts a scenario's label `ext4 · shared_buffers=128MB`: first its factors' names, from their beginnings on.
-fn cut_label(label: &str, room: usize) -> String {
-    let longest = label.split(['=', ' ']).map(|name| name.chars().count()).max().unwrap_or(0);
-    let fits = (0..=longest).rev().map(|length| with_names(label, length)).find(|text| text.chars().count() <= room);
-    fits.unwrap_or_else(|| cut(&with_names(label, 0), room))
+/// Fewer letters of a name say nothing.
+const NAME_LETTERS_MIN: usize = 4;
+
+/// Cuts scenarios' labels like `ext4 · shared_buffers=128MB`: first their factors' names, from the beginnings on, all alike.
+fn cut_labels(labels: &[String], room: usize) -> Vec<String> {
+    let lengths = (NAME_LETTERS_MIN..=room).rev();
+    let length = lengths.into_iter().find(|length| labels_width(labels, *length) <= room).unwrap_or(0);
+    labels.iter().map(|label| cut(&with_names(label, length), room)).collect()
+}
+
+fn labels_width(labels: &[String], length: usize) -> usize {
+    labels.iter().map(|label| with_names(label, length).chars().count()).max().unwrap_or(0)
 }
 
 /// A label with the last `length` letters of each longer name.
@@ -239,10 +246,18 @@ mod tests {
 
     #[test]
     fn a_cut_label_keeps_the_levels() {
-        let label = "ext4 · innodb_flush_method=O_DIRECT · innodb_flush_log_at_trx_commit=1 · innodb_doublewrite=on";
-        assert_eq!(cut_label(label, 100), label);
-        assert_eq!(cut_label(label, 65), "ext4 · …flush_method=O_DIRECT · …at_trx_commit=1 · …doublewrite=on");
-        assert_eq!(cut_label(label, 24), "ext4 · O_DIRECT · 1 · on");
-        assert_eq!(cut_label(label, 11).chars().count(), 11);
+        let label =
+            |method: &str| format!("ext4 · innodb_flush_method={method} · log_at_trx_commit=1 · doublewrite=on");
+        let labels = [label("O_DIRECT"), label("fsync")];
+        assert_eq!(cut_labels(&labels, 100), labels);
+        assert_eq!(
+            cut_labels(&labels, 60),
+            [
+                "ext4 · …ush_method=O_DIRECT · …trx_commit=1 · …oublewrite=on",
+                "ext4 · …ush_method=fsync · …trx_commit=1 · …oublewrite=on"
+            ]
+        );
+        assert_eq!(cut_labels(&labels, 24), ["ext4 · O_DIRECT · 1 · on", "ext4 · fsync · 1 · on"]);
+        assert_eq!(cut_labels(&labels, 11)[0].chars().count(), 11);
     }
 }

@@ -274,7 +274,7 @@ fn effects(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effe
     let changed = "SELECT name, current_setting(name) FROM pg_settings WHERE setting IS DISTINCT FROM boot_val \
                    AND source IN ('configuration file', 'command line', 'override')";
     let version = ask(client, "SHOW server_version")?;
-    facts.insert("postgres_version".into(), version.first().map(|row| column(row, 0)).unwrap_or_default());
+    facts.insert("postgres.version".into(), version.first().map(|row| column(row, 0)).unwrap_or_default());
     for row in ask(client, changed)? {
         facts.insert(format!("postgres.{}", column(&row, 0)), column(&row, 1));
     }

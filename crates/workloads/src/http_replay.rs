@@ -30,7 +30,7 @@ pub static KIND: Kind = Kind {
     durability: |_| Durability::full(),
     estimate: |_| Estimate::default(),
     check: |map| check(&Parameters::of(map)),
-    service: |map| sending::SERVERS.iter().copied().find(|server| map["server"] == *server),
+    service: sending::service,
     data_key: |map| data_key(&Parameters::of(map)),
     open: |map| Ok(Box::new(HttpReplay { parameters: Parameters::of(map) })),
 };

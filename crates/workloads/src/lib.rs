@@ -6,6 +6,7 @@ pub mod workload;
 
 pub mod block_io;
 pub mod command;
+mod find_rate;
 pub mod http_client;
 mod http_load;
 pub mod http_replay;
@@ -26,7 +27,7 @@ mod tpcb;
 use workload::{Error, Kind};
 
 /// Every workload there is.
-static KINDS: [&Kind; 10] = [
+static KINDS: [&Kind; 11] = [
     &oltp::KIND,
     &tpcb::KIND,
     &three_n_plus_one::KIND,
@@ -34,6 +35,7 @@ static KINDS: [&Kind; 10] = [
     &tree::KIND,
     &block_io::KIND,
     &http_load::KIND,
+    &find_rate::KIND,
     &http_replay::KIND,
     &command::KIND,
     &null::KIND,

@@ -72,3 +72,29 @@ fn a_log_that_cannot_be_replayed_is_told_before_the_first_trial() {
     world.write("s.toml", study(factors, "[workload.http-replay]\nlog = \"bad.log\"\n"));
     world.surefoot(&["plan", "s.toml"]).status(2).says("bad.log has no request that can be replayed");
 }
+
+#[test]
+fn the_highest_rate_is_found() {
+    let world = World::new();
+    let search = "rate_min = 100\nprobe_time = \"200ms\"\nconnections = 20\n";
+    let easy = format!("[workload.find-rate]\n{search}rate_max = 400\nlatency_max = \"10s\"\n");
+    world.write("s.toml", study("\"workload.find-rate.file_size\" = [\"1KiB\", \"2KiB\"]", &easy));
+    world.surefoot(&["run", "s.toml"]).status(0);
+    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    for run in json["ledger"]["runs"].as_array().expect("runs") {
+        assert_eq!(
+            (&run["metrics"]["highest_rate_per_second"], &run["metrics"]["rates_tried"]),
+            (&400.0.into(), &3.0.into())
+        );
+    }
+    // Nothing is answered within a microsecond.
+    let hopeless = format!("[workload.find-rate]\n{search}latency_max = \"1us\"\n");
+    world.write(
+        "h.toml",
+        study("\"workload.find-rate.file_size\" = [\"1KiB\", \"2KiB\"]", &hopeless).replace("\"s\"", "\"h\""),
+    );
+    world.surefoot(&["run", "h.toml"]).status(3);
+    let json = world.surefoot(&["report", "h.surefoot", "--json"]).json();
+    let failure = json["ledger"]["trials"][0]["failure"].to_string();
+    assert!(failure.contains("no rate holds, from this one on: at 100 requests a second"), "{failure}");
+}

@@ -113,8 +113,9 @@ impl Shared<'_> {
 
     /// The next request, and when it is to start.
     fn draw(&self, request: &mut Vec<u8>) -> Result<Option<(Task, Option<Instant>)>, Error> {
-        let window = self.client.window;
-        if window.is_some_and(|window| self.started.elapsed() >= window) {
+        let (window, is_closed) = (self.client.window, self.client.pace == Pace::Closed);
+        // In an open loop the schedule decides, however late it is.
+        if is_closed && window.is_some_and(|window| self.started.elapsed() >= window) {
             return Ok(None);
         }
         request.clear();

@@ -5,13 +5,19 @@ use super::{Client, Engine, Pace};
 use crate::workload::{Context, Error, Outcome};
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Services that serve files.
-pub const SERVERS: &[&str] = &["nginx"];
+const SERVERS: &[&str] = &["nginx"];
+
+/// The service that is asked for.
+pub fn service(map: &Map<String, Value>) -> Option<&'static str> {
+    SERVERS.iter().copied().find(|server| map["server"] == *server)
+}
 
 /// How requests are sent.
 #[derive(Debug, Clone, Deserialize)]

@@ -184,7 +184,7 @@ fn misbehave(stream: &mut TcpStream, target: &str) -> bool {
 fn whatever_a_server_does_is_counted_by_kind() {
     let one = |engine: Engine, keep_alive: bool, target: &str| {
         let server = Server::start(misbehave);
-        let client = Client { timeout: Duration::from_millis(400), ..client(server.address, 1, keep_alive, engine) };
+        let client = Client { timeout: Duration::from_secs(1), ..client(server.address, 1, keep_alive, engine) };
         let targets = vec!["/well".to_string(), target.into(), "/well".into()].into_iter();
         let mut source = Targets { targets, keep_alive, expected: Some(5) };
         let (tally, _) = drive(&client, &mut source, &AtomicBool::new(false), &mut |_, _| {}).expect("driven");

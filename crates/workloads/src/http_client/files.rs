@@ -1,0 +1,114 @@
+//! A site of files of one size, and requests that draw from them.
+
+use super::{Source, Task};
+use crate::noise::Noise;
+use crate::random::Random;
+use crate::workload::{Context, Error};
+use http::request::Request;
+use observe::metric::{Direction, Measured, Metric};
+use serde::Deserialize;
+use settings::{Kind as Is, Setting};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Files of a folder.
+const FOLDER_FILES: u64 = 1000;
+
+/// A small file takes a block.
+const BLOCK_BYTES: u64 = 4096;
+
+/// `files`.
+pub const FILES: Setting = Setting {
+    name: "files",
+    kind: Is::Integer { min: 1, max: 100_000_000 },
+    default: Some("1"),
+    help: "Files of the site; each request draws one of them, all alike.",
+};
+/// `file_size`.
+pub const FILE_SIZE: Setting = Setting {
+    name: "file_size",
+    kind: Is::Bytes { min: 1, max: 1 << 40 },
+    default: Some("590B"),
+    help: "Size of a file. 590 bytes are those of a well-known comparison of 2003.",
+};
+
+/// The site.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct Site {
+    /// How many files.
+    pub files: u64,
+    #[serde(rename = "file_size")]
+    file_bytes: u64,
+}
+
+impl Site {
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> u64 {
+        self.files.saturating_mul(self.file_bytes.max(BLOCK_BYTES))
+    }
+
+    /// What it is, in words.
+    pub fn words(&self) -> String {
+        format!("site, {} files of {} bytes", self.files, self.file_bytes)
+    }
+
+    /// Makes the files; they don't compress.
+    pub fn make(&self, context: &Context) -> Result<Vec<Measured>, Error> {
+        let started = Instant::now();
+        let noise = Noise::new(context.seed);
+        let mut bytes = vec![0; usize::try_from(self.file_bytes).expect("a file fits into memory")];
+        for number in 0..self.files {
+            let path = root(context).join(name(number));
+            let folder = path.parent().expect("a file has a folder");
+            if number % FOLDER_FILES == 0 {
+                std::fs::create_dir_all(folder).map_err(|source| Error::file("create", folder, source))?;
+            }
+            noise.fill(&mut bytes, number);
+            std::fs::write(&path, &bytes).map_err(|source| Error::file("write", &path, source))?;
+        }
+        Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
+    }
+
+    /// Every file is there and has its size.
+    pub fn verify(&self, context: &Context) -> Result<(), Error> {
+        (0..self.files).try_for_each(|number| {
+            let path = root(context).join(name(number));
+            let found = std::fs::metadata(&path).map_err(|source| Error::file("look at", &path, source))?.len();
+            if found == self.file_bytes {
+                return Ok(());
+            }
+            let (place, expected) = (path.display().to_string(), format!("{} bytes", self.file_bytes));
+            Err(Error::WrongData { place, expected, found: format!("{found} bytes") })
+        })
+    }
+
+    /// Requests for files drawn by seed; each answer must have the file's size.
+    pub fn requests(self, host: String, keep_alive: bool, random: Random) -> impl Source {
+        Drawn { site: self, host, keep_alive, random }
+    }
+}
+
+fn root(context: &Context) -> PathBuf {
+    context.data_folder.join("site")
+}
+
+/// Path of a file of the site.
+fn name(number: u64) -> String {
+    format!("{}/{number}", number / FOLDER_FILES)
+}
+
+struct Drawn {
+    site: Site,
+    host: String,
+    keep_alive: bool,
+    random: Random,
+}
+
+impl Source for Drawn {
+    fn next(&mut self, request: &mut Vec<u8>) -> Result<Option<Task>, Error> {
+        let target = format!("/{}", name(self.random.below(self.site.files)));
+        let (target, host, keep_alive) = (target.as_bytes(), self.host.as_bytes(), self.keep_alive);
+        Request { method: b"GET", target, host, referer: b"", agent: b"", keep_alive, body: None }.write(request);
+        Ok(Some(Task { class: Some(2), body_bytes: Some(self.site.file_bytes), ..Task::default() }))
+    }
+}
