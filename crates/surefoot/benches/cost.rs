@@ -1,5 +1,6 @@
 //! What surefoot itself costs: `cargo bench -p surefoot` prints (b) to (e) of `make bench`; (a) is
-//! `cargo bench -p workloads`. Ratios of things measured in the same run; no test hangs on them. `-- --test` takes small inputs.
+//! `cargo bench -p workloads`. Ratios of things measured in the same run; no test hangs on them. `-- --test` takes small inputs,
+//! `-- --only e` one letter.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,11 +10,22 @@ fn main() {
     let small = std::env::args().any(|argument| argument == "--test");
     let folder =
         tempfile::Builder::new().prefix("surefoot-bench-").tempdir_in("/var/tmp").expect("a folder on the disk");
-    driver(small);
-    provisioning(folder.path(), small);
-    measured_share(folder.path(), small);
-    report(small);
-    template(folder.path(), small);
+    let arguments: Vec<String> = std::env::args().collect();
+    let only = arguments.iter().position(|argument| argument == "--only").and_then(|at| arguments.get(at + 1));
+    let wanted = |letter: &str| only.is_none_or(|only| only == letter);
+    if wanted("b") {
+        driver(small);
+    }
+    if wanted("c") {
+        provisioning(folder.path(), small);
+        measured_share(folder.path(), small);
+    }
+    if wanted("d") {
+        report(small);
+    }
+    if wanted("e") {
+        template(folder.path(), small);
+    }
 }
 
 /// (b) The OLTP driver without SQLite against the whole, CPU time of the thread; three pairs.

@@ -81,6 +81,8 @@ pub struct Task {
     pub address: usize,
     /// Whether the answer has no body.
     pub is_head: bool,
+    /// Whether it may be sent again when a kept connection ends before any answer (RFC 9110, 9.2.2: not a POST).
+    pub is_repeatable: bool,
     /// The first digit of the expected status; none: any will do.
     pub class: Option<u16>,
     /// The expected length of the body; none: any will do.

@@ -450,7 +450,7 @@ impl Line {
 
     /// A kept connection without a byte of this answer: the server had closed it before it saw the request (RFC 9112, 9.3.1).
     fn is_stale(&self) -> bool {
-        self.answered > 0 && !self.is_resent && self.first_byte.is_none()
+        self.answered > 0 && self.task.is_repeatable && !self.is_resent && self.first_byte.is_none()
     }
 
     fn receive(&mut self, bytes: &[u8], now: Instant, tally: &mut Tally) -> Happened {

@@ -109,6 +109,7 @@ impl Source for Drawn {
         let target = format!("/{}", name(self.random.below(self.site.files)));
         let (target, host, keep_alive) = (target.as_bytes(), self.host.as_bytes(), self.keep_alive);
         Request { method: b"GET", target, host, referer: b"", agent: b"", keep_alive, body: None }.write(request);
-        Ok(Some(Task { class: Some(2), body_bytes: Some(self.site.file_bytes), ..Task::default() }))
+        let body_bytes = Some(self.site.file_bytes);
+        Ok(Some(Task { is_repeatable: true, class: Some(2), body_bytes, ..Task::default() }))
     }
 }

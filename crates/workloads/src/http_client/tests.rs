@@ -83,7 +83,7 @@ impl Source for Targets {
             body: None,
         };
         plain.write(request);
-        Ok(Some(Task { class: Some(2), body_bytes: self.expected, ..Task::default() }))
+        Ok(Some(Task { is_repeatable: true, class: Some(2), body_bytes: self.expected, ..Task::default() }))
     }
 }
 

@@ -27,6 +27,12 @@ const SMALL_BYTES: usize = 4096;
 /// Submissions of one chain.
 const CHAIN: usize = 6;
 
+/// Completions that a connection can have between two looks: of its connect, two receives and a cancel.
+const COMPLETIONS: usize = 4;
+
+/// The kernel's own limit.
+const COMPLETIONS_MAX: usize = 65536;
+
 /// The ring and its connections.
 pub struct Uring {
     ring: IoUring,
@@ -76,7 +82,9 @@ impl Uring {
     /// When the kernel has no `io_uring` that can do this, or forbids it.
     pub fn new(addresses: &[SocketAddr], lines: usize, kept: bool) -> io::Result<Uring> {
         let entries = (lines * CHAIN).next_power_of_two().clamp(64, 4096) as u32;
-        let ring = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries)?;
+        let completions = (lines * COMPLETIONS).next_power_of_two().clamp(2 * entries as usize, COMPLETIONS_MAX) as u32;
+        let mut builder = IoUring::builder();
+        let ring = builder.setup_single_issuer().setup_defer_taskrun().setup_cqsize(completions).build(entries)?;
         ring.submitter().register_files_sparse(lines as u32)?;
         let buffers = Buffers::register(&ring)?;
         let line = || Line {

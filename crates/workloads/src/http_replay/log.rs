@@ -162,6 +162,7 @@ impl Log {
         let class = expected_class(entry.status);
         Some(Task {
             is_head,
+            is_repeatable: is_plain,
             class: match self.expected {
                 Expected::Nothing => None,
                 Expected::Status | Expected::Size => Some(class),
