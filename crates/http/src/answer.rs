@@ -85,12 +85,6 @@ impl Reader {
         self.answer = Answer::default();
     }
 
-    /// Whether nothing of the answer has come yet.
-    #[must_use]
-    pub fn is_untouched(&self) -> bool {
-        self.state == State::Head && self.partial.is_empty()
-    }
-
     /// Takes the next piece; `see` gets those of the body. Gives the answer when it is whole.
     ///
     /// # Errors
@@ -149,10 +143,9 @@ impl Reader {
             };
         }
         let before = self.partial.len();
-        self.keep(piece, HEAD_BYTES_MAX + piece.len(), Malformed::HeadTooLong)?;
-        let text = std::mem::take(&mut self.partial);
-        let length = self.parse_head(&text)?;
-        match length {
+        let mut text = std::mem::take(&mut self.partial);
+        text.extend_from_slice(piece);
+        match self.parse_head(&text)? {
             Some(length) => Ok(&piece[length - before..]),
             None if text.len() > HEAD_BYTES_MAX => Err(Malformed::HeadTooLong),
             None => {

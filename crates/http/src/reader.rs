@@ -76,10 +76,10 @@ impl Reader {
     /// When it can't be opened, or is compressed and damaged at its beginning.
     pub fn open(path: &Path) -> io::Result<Reader> {
         let mut file = File::open(path)?;
-        let mut magic = [0; 4];
-        let read = read_full(&mut file, &mut magic)?;
+        let mut magic = Vec::new();
+        (&file).take(4).read_to_end(&mut magic)?;
         file.rewind()?;
-        let source: Box<dyn Read + Send> = match &magic[..read] {
+        let source: Box<dyn Read + Send> = match magic[..] {
             [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(io::BufReader::new(file))),
             [0x28, 0xb5, 0x2f, 0xfd] => Box::new(zstandard(file)?),
             _ => Box::new(file),
@@ -87,18 +87,18 @@ impl Reader {
         Ok(Reader { source, buffer: vec![0; BUFFER_BYTES], from: 0, to: 0, lines: 0, rejects: Rejects::default() })
     }
 
-    /// Gives the next line that is a request to `take`, with its number from 1; none at the log's end. Others are counted.
+    /// Gives the next line that is a request to `take`; none at the log's end. Others are counted.
     ///
     /// # Errors
     /// When the file can't be read on.
-    pub fn next<T>(&mut self, take: impl FnOnce(u64, Entry) -> T) -> io::Result<Option<T>> {
+    pub fn next<T>(&mut self, take: impl FnOnce(Entry) -> T) -> io::Result<Option<T>> {
         while let Some((from, to)) = self.next_line()? {
             let parsed = match to - from <= LINE_BYTES_MAX {
                 true => access_log::parse(&self.buffer[from..to]),
                 false => Err(Reject::TooLong),
             };
             match parsed {
-                Ok(entry) => return Ok(Some(take(self.lines, entry))),
+                Ok(entry) => return Ok(Some(take(entry))),
                 Err(reject) => self.rejects.add(reject, self.lines),
             }
         }
@@ -180,17 +180,6 @@ fn zstandard(file: File) -> io::Result<impl Read + Send> {
     ruzstd::decoding::StreamingDecoder::new(io::BufReader::new(file)).map_err(damaged)
 }
 
-fn read_full(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match file.read(&mut buffer[filled..])? {
-            0 => break,
-            read => filled += read,
-        }
-    }
-    Ok(filled)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,8 +193,7 @@ mod tests {
         file.write_all(bytes).expect("written");
         let mut reader = Reader::open(file.path()).expect("opened");
         let mut found = Vec::new();
-        while let Some(target) =
-            reader.next(|_, entry| String::from_utf8_lossy(&entry.target).into_owned()).expect("read")
+        while let Some(target) = reader.next(|entry| String::from_utf8_lossy(&entry.target).into_owned()).expect("read")
         {
             found.push(target);
         }
@@ -244,7 +232,7 @@ mod tests {
     fn a_damaged_gzip_is_an_error() {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         file.write_all(&[0x1f, 0x8b, 8, 0, 1, 2, 3]).expect("written");
-        assert!(Reader::open(file.path()).expect("opened").next(|_, _| ()).is_err());
+        assert!(Reader::open(file.path()).expect("opened").next(|_| ()).is_err());
     }
 
     #[test]

@@ -84,6 +84,14 @@ fn process_ticks(text: &str) -> Option<u64> {
     (fields.len() == 4).then(|| fields.iter().sum())
 }
 
+/// CPU seconds, user and system, of the calling thread.
+#[must_use]
+pub fn thread_seconds() -> f64 {
+    let time =
+        nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID).expect("every Linux has this clock");
+    time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9
+}
+
 /// CPU seconds, user and system, of this process with all its threads, and of its children that have ended and been waited for.
 #[must_use]
 pub fn own_seconds() -> f64 {

@@ -165,8 +165,8 @@ const NAME_LETTERS_MIN: usize = 4;
 
 /// Cuts scenarios' labels like `ext4 · shared_buffers=128MB`: first their factors' names, from the beginnings on, all alike.
 fn cut_labels(labels: &[String], room: usize) -> Vec<String> {
-    let lengths = (NAME_LETTERS_MIN..=room).rev();
-    let length = lengths.into_iter().find(|length| labels_width(labels, *length) <= room).unwrap_or(0);
+    let mut lengths = (NAME_LETTERS_MIN..=room).rev();
+    let length = lengths.find(|length| labels_width(labels, *length) <= room).unwrap_or(0);
     labels.iter().map(|label| cut(&with_names(label, length), room)).collect()
 }
 

@@ -8,7 +8,7 @@ use crate::http_client::files::{self, Site};
 use crate::http_client::settings::{self as sending, Sending};
 use crate::http_client::{self, Client, Pace, Tally};
 use crate::random::Random;
-use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use crate::workload::{Context, Error, Kind, Outcome, Workload};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
@@ -27,10 +27,9 @@ pub static KIND: Kind = Kind {
     durability: |_| Durability::full(),
     estimate: |map| {
         let parameters = Parameters::of(map);
-        let bytes = parameters.site.bytes();
         // Doublings from the lowest to the highest rate, about as many halvings, and the last try.
         let tries = (parameters.rate_max / parameters.rate_min).log2() + 8.0;
-        Estimate { data_bytes: bytes, load_seconds: bytes as f64 / 1e8, run_seconds: tries * parameters.probe_time }
+        parameters.site.estimate(tries * parameters.probe_time)
     },
     check: |map| {
         let parameters = Parameters::of(map);
@@ -107,9 +106,7 @@ struct Parameters {
 
 impl Parameters {
     fn of(map: &Map<String, Value>) -> Parameters {
-        let mut map = map.clone();
-        map.insert("rate".into(), 0.0.into());
-        serde_json::from_value(Value::Object(map)).expect("the settings' check makes these types")
+        serde_json::from_value(Value::Object(map.clone())).expect("the settings' check makes these types")
     }
 
     /// Why a try failed; none: it held.
@@ -169,7 +166,7 @@ impl Workload for FindRate {
                 problem: format!("no rate holds, from this one on: {why}"),
             });
         }
-        let values = [found.rate, found.p99_microseconds, found.failing, f64::from(number as u32)];
+        let values = [found.rate, found.p99_microseconds, found.failing, number as f64];
         // The curve is in the latencies; of the tries that failed, the lowest says where the knee is.
         notes.truncate(NOTES_MAX);
         Ok(Outcome {

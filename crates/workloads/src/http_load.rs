@@ -6,7 +6,7 @@ use crate::http_client::files::{self, Site};
 use crate::http_client::settings::{self as sending, Sending};
 use crate::http_client::{self, Pace};
 use crate::random::Random;
-use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use crate::workload::{Context, Error, Kind, Outcome, Workload};
 use observe::durability::Durability;
 use observe::metric::Measured;
 use serde::Deserialize;
@@ -24,7 +24,7 @@ pub static KIND: Kind = Kind {
     durability: |_| Durability::full(),
     estimate: |map| {
         let Parameters { site, time, .. } = Parameters::of(map);
-        Estimate { data_bytes: site.bytes(), load_seconds: site.bytes() as f64 / 1e8, run_seconds: time }
+        site.estimate(time)
     },
     check: |_| Vec::new(),
     service: sending::service,

@@ -7,7 +7,7 @@ pub mod log;
 mod site;
 
 use crate::http_client::settings::{self as sending, Sending};
-use crate::http_client::{self, Pace};
+use crate::http_client::{self, Pace, files};
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use log::{Expected, Hosts, Log, Others};
 use observe::durability::Durability;
@@ -133,8 +133,7 @@ struct HttpReplay {
 impl Workload for HttpReplay {
     fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
         let started = Instant::now();
-        let files = site::files(&self.parameters.log(String::new()))?;
-        site::make(&files, &context.data_folder.join("site"), context.seed)?;
+        files::make(site::files(&self.parameters.log(String::new()))?.into_iter(), context)?;
         Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
     }
 
@@ -149,15 +148,6 @@ impl Workload for HttpReplay {
     }
 
     fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
-        let root = context.data_folder.join("site");
-        for (path, bytes) in site::files(&self.parameters.log(String::new()))? {
-            let path = root.join(path);
-            let found = std::fs::metadata(&path).map_err(|source| Error::file("look at", &path, source))?.len();
-            if found != bytes {
-                let (place, expected) = (path.display().to_string(), format!("{bytes} bytes"));
-                return Err(Error::WrongData { place, expected, found: format!("{found} bytes") });
-            }
-        }
-        Ok(())
+        files::verify(site::files(&self.parameters.log(String::new()))?.into_iter(), context)
     }
 }

@@ -1,5 +1,6 @@
 //! Once a second: says how fast it goes and keeps the rate of each second.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -34,6 +35,24 @@ impl Ticker {
             progress(self.rates.len() as f64, rate);
             rate = 0.0;
         }
+    }
+
+    /// Ticks until the threads of a load have ended, and looks that often whether they have; gives the rate of each second.
+    pub fn watch(
+        mut self,
+        look: Duration,
+        mut have_ended: impl FnMut() -> bool,
+        count: &AtomicU64,
+        progress: &mut dyn FnMut(f64, f64),
+    ) -> Vec<f64> {
+        while !have_ended() {
+            let now = Instant::now();
+            if now >= self.due() {
+                self.tick(now, count.load(Ordering::Relaxed), progress);
+            }
+            std::thread::sleep(self.due().saturating_duration_since(Instant::now()).min(look));
+        }
+        self.rates
     }
 
     /// The rate of each whole second.

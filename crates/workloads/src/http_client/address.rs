@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 
 /// A `sockaddr` and its length.
-#[derive(Clone, Copy)]
 pub struct RawAddress {
     storage: libc::sockaddr_storage,
     length: libc::socklen_t,

@@ -97,18 +97,13 @@ impl Shared<'_> {
         interrupted: &AtomicBool,
         progress: &mut dyn FnMut(f64, f64),
     ) -> Vec<f64> {
-        let mut ticker = Ticker::start(self.started);
-        while !running.iter().all(ScopedJoinHandle::is_finished) {
+        let looking = || {
             if interrupted.load(Ordering::Relaxed) {
                 self.stop.store(true, Ordering::Relaxed);
             }
-            let now = Instant::now();
-            if now >= ticker.due() {
-                ticker.tick(now, self.answered.load(Ordering::Relaxed), progress);
-            }
-            std::thread::sleep((ticker.due() - Instant::now().min(ticker.due())).min(Duration::from_millis(20)));
-        }
-        ticker.rates()
+            running.iter().all(ScopedJoinHandle::is_finished)
+        };
+        Ticker::start(self.started).watch(Duration::from_millis(20), looking, &self.answered, progress)
     }
 
     /// The next request, and when it is to start.
@@ -135,25 +130,20 @@ impl Shared<'_> {
 
 fn run(shared: &Shared, lines: usize) -> Result<Tally, Error> {
     let client = shared.client;
-    let refused = |engine: &str| {
-        let engine = engine.to_string();
-        move |source: io::Error| Error::Engine { engine, action: "be used here".into(), source: source.into() }
+    let refused = |engine: &str, source: io::Error| Error::Engine {
+        engine: engine.into(),
+        action: "be used here".into(),
+        source: source.into(),
     };
-    match client.engine {
-        Engine::Uring => {
-            let ring = Uring::new(&client.addresses, lines, client.keep_alive).map_err(refused("io_uring"))?;
-            Driver::new(shared, ring, lines).run()
+    if client.engine != Engine::Epoll {
+        match Uring::new(&client.addresses, lines, client.keep_alive) {
+            Ok(ring) => return Driver::new(shared, ring, lines).run(),
+            Err(source) if client.engine == Engine::Uring => return Err(refused("io_uring", source)),
+            Err(_) => {}
         }
-        Engine::Auto => match Uring::new(&client.addresses, lines, client.keep_alive) {
-            Ok(ring) => Driver::new(shared, ring, lines).run(),
-            Err(_) => epoll(shared, lines).map_err(refused("epoll"))?.run(),
-        },
-        Engine::Epoll => epoll(shared, lines).map_err(refused("epoll"))?.run(),
     }
-}
-
-fn epoll<'a, 's>(shared: &'a Shared<'s>, lines: usize) -> io::Result<Driver<'a, 's, Polled>> {
-    Ok(Driver::new(shared, Polled::new(&shared.client.addresses, lines)?, lines))
+    let polled = Polled::new(&client.addresses, lines).map_err(|source| refused("epoll", source))?;
+    Driver::new(shared, polled, lines).run()
 }
 
 /// One thread of the load.
@@ -246,7 +236,7 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
     }
 
     fn run(mut self) -> Result<Tally, Error> {
-        let cpu_before = thread_cpu_seconds();
+        let cpu_before = observe::cpu::thread_seconds();
         let mut looked = Instant::now();
         loop {
             let due = self.start_due()?;
@@ -263,7 +253,7 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
             }
         }
         self.tally.seconds = self.shared.started.elapsed().as_secs_f64();
-        self.tally.cpu_seconds = thread_cpu_seconds() - cpu_before;
+        self.tally.cpu_seconds = observe::cpu::thread_seconds() - cpu_before;
         Ok(self.tally)
     }
 
@@ -478,10 +468,4 @@ impl Line {
         }
         Happened::Answered(answer)
     }
-}
-
-fn thread_cpu_seconds() -> f64 {
-    let time =
-        nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID).expect("every Linux has this clock");
-    time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9
 }

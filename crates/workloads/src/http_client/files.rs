@@ -1,9 +1,9 @@
-//! A site of files of one size, and requests that draw from them.
+//! Files in a server's document root; and a site of files of one size, with requests that draw from them.
 
 use super::{Source, Task};
 use crate::noise::Noise;
 use crate::random::Random;
-use crate::workload::{Context, Error};
+use crate::workload::{Context, Error, Estimate};
 use http::request::Request;
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
@@ -16,6 +16,9 @@ const FOLDER_FILES: u64 = 1000;
 
 /// A small file takes a block.
 const BLOCK_BYTES: u64 = 4096;
+
+/// Bytes of files that are written in a second, roughly.
+const WRITTEN_PER_SECOND: f64 = 1e8;
 
 /// `files`.
 pub const FILES: Setting = Setting {
@@ -42,9 +45,10 @@ pub struct Site {
 }
 
 impl Site {
-    /// Bytes that it takes.
-    pub fn bytes(&self) -> u64 {
-        self.files.saturating_mul(self.file_bytes.max(BLOCK_BYTES))
+    /// What a trial with runs of this length will need.
+    pub fn estimate(&self, run_seconds: f64) -> Estimate {
+        let data_bytes = self.files.saturating_mul(self.file_bytes.max(BLOCK_BYTES));
+        Estimate { data_bytes, load_seconds: data_bytes as f64 / WRITTEN_PER_SECOND, run_seconds }
     }
 
     /// What it is, in words.
@@ -52,40 +56,59 @@ impl Site {
         format!("site, {} files of {} bytes", self.files, self.file_bytes)
     }
 
-    /// Makes the files; they don't compress.
+    fn files(&self) -> impl Iterator<Item = (PathBuf, u64)> {
+        let bytes = self.file_bytes;
+        (0..self.files).map(move |number| (name(number).into(), bytes))
+    }
+
+    /// Makes the files.
     pub fn make(&self, context: &Context) -> Result<Vec<Measured>, Error> {
         let started = Instant::now();
-        let noise = Noise::new(context.seed);
-        let mut bytes = vec![0; usize::try_from(self.file_bytes).expect("a file fits into memory")];
-        for number in 0..self.files {
-            let path = root(context).join(name(number));
-            let folder = path.parent().expect("a file has a folder");
-            if number % FOLDER_FILES == 0 {
-                std::fs::create_dir_all(folder).map_err(|source| Error::file("create", folder, source))?;
-            }
-            noise.fill(&mut bytes, number);
-            std::fs::write(&path, &bytes).map_err(|source| Error::file("write", &path, source))?;
-        }
+        make(self.files(), context)?;
         Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
     }
 
     /// Every file is there and has its size.
     pub fn verify(&self, context: &Context) -> Result<(), Error> {
-        (0..self.files).try_for_each(|number| {
-            let path = root(context).join(name(number));
-            let found = std::fs::metadata(&path).map_err(|source| Error::file("look at", &path, source))?.len();
-            if found == self.file_bytes {
-                return Ok(());
-            }
-            let (place, expected) = (path.display().to_string(), format!("{} bytes", self.file_bytes));
-            Err(Error::WrongData { place, expected, found: format!("{found} bytes") })
-        })
+        verify(self.files(), context)
     }
 
     /// Requests for files drawn by seed; each answer must have the file's size.
     pub fn requests(self, host: String, keep_alive: bool, random: Random) -> impl Source {
         Drawn { site: self, host, keep_alive, random }
     }
+}
+
+/// Makes files of these paths and sizes in the document root; they don't compress.
+pub fn make(files: impl Iterator<Item = (PathBuf, u64)>, context: &Context) -> Result<(), Error> {
+    let noise = Noise::new(context.seed);
+    let (mut bytes, mut made) = (Vec::new(), PathBuf::new());
+    for (number, (path, size)) in files.enumerate() {
+        let path = root(context).join(path);
+        let folder = path.parent().expect("a file has a folder");
+        // Neighbours share it.
+        if made != folder {
+            std::fs::create_dir_all(folder).map_err(|source| Error::file("create", folder, source))?;
+            made = folder.into();
+        }
+        bytes.resize(usize::try_from(size).expect("a file fits into memory"), 0);
+        noise.fill(&mut bytes, number as u64);
+        std::fs::write(&path, &bytes).map_err(|source| Error::file("write", &path, source))?;
+    }
+    Ok(())
+}
+
+/// Every one of these files is in the document root and has its size.
+pub fn verify(files: impl Iterator<Item = (PathBuf, u64)>, context: &Context) -> Result<(), Error> {
+    for (path, bytes) in files {
+        let path = root(context).join(path);
+        let found = std::fs::metadata(&path).map_err(|source| Error::file("look at", &path, source))?.len();
+        if found != bytes {
+            let (place, expected) = (path.display().to_string(), format!("{bytes} bytes"));
+            return Err(Error::WrongData { place, expected, found: format!("{found} bytes") });
+        }
+    }
+    Ok(())
 }
 
 fn root(context: &Context) -> PathBuf {

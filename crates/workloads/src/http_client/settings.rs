@@ -26,7 +26,8 @@ pub struct Sending {
     pub connections: usize,
     /// Whether a connection is used again.
     pub keep_alive: bool,
-    /// Open loop, requests a second; 0: another pace.
+    /// Open loop, requests a second; 0, or a load that sets its own: another pace.
+    #[serde(default)]
     pub rate: f64,
     #[serde(rename = "timeout")]
     timeout_seconds: f64,

@@ -24,7 +24,7 @@ const GROUP: u16 = 0;
 /// A request up to this size goes into the empty send buffer of a socket at once, so nobody needs to hear that it did.
 const SMALL_BYTES: usize = 4096;
 
-/// Submissions of one chain.
+/// Submissions of one chain, and of the cancel and close before it.
 const CHAIN: usize = 6;
 
 /// Completions that a connection can have between two looks: of its connect, two receives and a cancel.
@@ -192,19 +192,18 @@ impl Network for Uring {
     }
 
     fn open(&mut self, line: usize, address: usize) {
-        let linked = |entry: squeue::Entry, skip: squeue::Flags| entry.flags(squeue::Flags::IO_LINK | skip);
+        let linked = |entry: squeue::Entry| entry.flags(squeue::Flags::IO_LINK);
         if self.lines[line].is_connecting {
             self.lines[line].opens_later = Some(address);
             return;
         }
-        let to = self.addresses[address];
+        let to = &self.addresses[address];
         let slot = DestinationSlot::try_from_slot_target(line as u32).expect("there are fewer connections than slots");
         (self.lines[line].is_open, self.lines[line].is_connecting) = (true, true);
         let generation = self.lines[line].generation;
         let socket = opcode::Socket::new(to.family(), libc::SOCK_STREAM, 0).file_index(Some(slot)).build();
         let socket = socket.user_data(tag(line, Op::Socket, generation));
-        let (pointer, length) = (self.addresses[address].pointer(), to.length());
-        let connect = opcode::Connect::new(Fixed(line as u32), pointer, length).build();
+        let connect = opcode::Connect::new(Fixed(line as u32), to.pointer(), to.length()).build();
         let connect = connect.user_data(tag(line, Op::Connect, generation));
         // A chain must be in one submission.
         let queue = self.ring.submission();
@@ -213,10 +212,10 @@ impl Network for Uring {
         if room < CHAIN {
             let _ = self.ring.submit();
         }
-        self.push(&linked(socket, squeue::Flags::SKIP_SUCCESS));
-        self.push(&linked(connect, squeue::Flags::empty()));
+        self.push(&linked(socket.flags(squeue::Flags::SKIP_SUCCESS)));
+        self.push(&linked(connect));
         let send = self.send_entry(line);
-        self.push(&linked(send, squeue::Flags::empty()));
+        self.push(&linked(send));
         let receive = self.receive_entry(line);
         self.push(&receive);
     }

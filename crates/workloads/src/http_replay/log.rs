@@ -109,7 +109,7 @@ impl Log {
         let limit = if self.requests_max == 0 { u64::MAX } else { self.requests_max };
         let mut taken = 0;
         while taken < limit {
-            let seen = reader.next(|_, entry| {
+            let seen = reader.next(|entry| {
                 see(&entry);
                 taken += u64::from(self.takes(&entry));
             });
@@ -133,7 +133,7 @@ impl Log {
     }
 
     fn takes(&self, entry: &Entry) -> bool {
-        matches!(&*entry.method, b"GET" | b"HEAD") || self.others != Others::Skipped
+        has_all(entry) || self.others != Others::Skipped
     }
 
     fn host<'a>(&'a self, entry: &'a Entry) -> &'a [u8] {
@@ -149,7 +149,7 @@ impl Log {
         if !self.takes(entry) {
             return None;
         }
-        let is_plain = matches!(&*entry.method, b"GET" | b"HEAD");
+        let is_plain = has_all(entry);
         let body = match &self.others {
             Others::WithBody(body) if !is_plain => Some(&body[..]),
             _ => None,
@@ -172,6 +172,11 @@ impl Log {
             ..Task::default()
         })
     }
+}
+
+/// Whether the log has all of the request: these two have no body.
+fn has_all(entry: &Entry) -> bool {
+    matches!(&*entry.method, b"GET" | b"HEAD")
 }
 
 /// A class of the logged status; where the client had the page already or asked for a part of it, the whole is expected,
@@ -206,7 +211,7 @@ impl Source for Requests {
             return Ok(None);
         }
         loop {
-            let drawn = reader.next(|_, entry| {
+            let drawn = reader.next(|entry| {
                 let task = log.write(&entry, request)?;
                 let since = entry.unix_microseconds.saturating_sub(*first.get_or_insert(entry.unix_microseconds));
                 // A line is written when its answer ends, so that times may go back a little; requests don't.

@@ -2,7 +2,6 @@
 //! replayed without the site that wrote it.
 
 use super::log::{Log, expected_class};
-use crate::noise::Noise;
 use crate::workload::Error;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -85,21 +84,6 @@ pub fn files(log: &Log) -> Result<BTreeMap<PathBuf, u64>, Error> {
         *index = bytes.max(*index);
     }
     Ok(files)
-}
-
-/// Makes the files below `root`; they don't compress.
-pub fn make(files: &BTreeMap<PathBuf, u64>, root: &Path, seed: u64) -> Result<(), Error> {
-    let noise = Noise::new(seed);
-    let mut bytes = Vec::new();
-    for (number, (path, size)) in files.iter().enumerate() {
-        let path = root.join(path);
-        let folder = path.parent().expect("a file has a folder");
-        std::fs::create_dir_all(folder).map_err(|source| Error::file("create", folder, source))?;
-        bytes.resize(usize::try_from(*size).expect("a page fits into memory"), 0);
-        noise.fill(&mut bytes, number as u64);
-        std::fs::write(&path, &bytes).map_err(|source| Error::file("write", &path, source))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -366,21 +366,14 @@ impl Shared<'_> {
 
     /// Says the speed once a second until every thread has ended.
     fn watch(&self, started: Instant, have_ended: &dyn Fn() -> bool, progress: &mut dyn FnMut(f64, f64)) -> Vec<f64> {
-        let mut ticker = Ticker::start(started);
-        loop {
+        let looking = || {
             if self.interrupted.load(Ordering::Relaxed) {
                 self.fail(Error::Interrupted);
             }
-            if have_ended() {
-                return ticker.rates();
-            }
-            let now = Instant::now();
-            if now >= ticker.due() {
-                ticker.tick(now, self.committed.load(Ordering::Relaxed), progress);
-            }
-            // Short, because the run ends when this loop sees it.
-            std::thread::sleep((ticker.due() - Instant::now().min(ticker.due())).min(Duration::from_millis(5)));
-        }
+            have_ended()
+        };
+        // Often, because the run ends when this loop sees it.
+        Ticker::start(started).watch(Duration::from_millis(5), looking, &self.committed, progress)
     }
 
     fn fail(&self, error: Error) {
@@ -460,13 +453,7 @@ pub fn thread_cpu_seconds_per_transaction<S: Script>(
     let interrupted = AtomicBool::new(false);
     let shared = Shared::new(load, &interrupted);
     let driver = Driver::new(&shared, vec![Line::new(Client::connect(database, place, script, load.prepared)?)])?;
-    let before = thread_cpu_seconds();
+    let before = observe::cpu::thread_seconds();
     driver.run()?;
-    Ok((thread_cpu_seconds() - before) / load.transactions as f64)
-}
-
-fn thread_cpu_seconds() -> f64 {
-    let time =
-        nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID).expect("every Linux has this clock");
-    time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9
+    Ok((observe::cpu::thread_seconds() - before) / load.transactions as f64)
 }
