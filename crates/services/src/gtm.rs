@@ -4,7 +4,7 @@
 //! user, and runs one of GT.M's programs (`gtm mumps -run X`, `gtm mupip integ …`). A load puts its routines into `r` beside it.
 
 use crate::effect::{self, Effects};
-use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings};
+use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings, free_settings_over};
 use observe::durability::{Class, Durability};
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
@@ -25,12 +25,8 @@ pub static KIND: Kind = Kind {
     durability,
     check,
     open: |parameters| {
-        let found = find(version(parameters));
-        let (folder, version) =
-            found.map_err(|missing| Error::Missing { what: missing.what, remedy: missing.remedy })?;
-        let mut settings: BTreeMap<String, String> =
-            DEFAULTS.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string())).collect();
-        settings.extend(free_settings(parameters));
+        let (folder, version) = find(version(parameters))?;
+        let settings = free_settings_over(DEFAULTS, parameters);
         let journal = parameters["journal"].as_str().unwrap_or_default().to_string();
         Ok(Box::new(Gtm { folder, version, user: User::first_of(&["nobody"]), settings, journal }))
     },

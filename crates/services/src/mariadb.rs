@@ -23,7 +23,7 @@ pub static KIND: Kind = Kind {
     durability,
     check,
     open: |parameters| {
-        let programs = find().map_err(|missing| Error::Missing { what: missing.what, remedy: missing.remedy })?;
+        let programs = find()?;
         Ok(Box::new(MariaDb {
             programs,
             user: User::first_of(&["mysql", "nobody"]),

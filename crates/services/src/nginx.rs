@@ -5,7 +5,7 @@
 
 use crate::effect::Effects;
 use crate::process::{AtWork, Start};
-use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings};
+use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings, free_settings_over};
 use nix::sys::signal::Signal;
 use observe::durability::Durability;
 use serde_json::{Map, Value};
@@ -26,12 +26,9 @@ pub static KIND: Kind = Kind {
     durability: |_| Durability::full(),
     check,
     open: |parameters| {
-        let found = find().map_err(|missing| Error::Missing { what: missing.what, remedy: missing.remedy })?;
-        let mut settings: BTreeMap<String, String> =
-            DEFAULTS.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string())).collect();
-        settings.extend(free_settings(parameters));
+        let (program, version) = find()?;
+        let settings = free_settings_over(DEFAULTS, parameters);
         let has_access_log = parameters["access_log"] == Value::Bool(true);
-        let (program, version) = found;
         Ok(Box::new(Nginx {
             program,
             version,

@@ -25,8 +25,7 @@ pub static KIND: Kind = Kind {
     durability,
     check,
     open: |parameters| {
-        let bin = find(version(parameters))
-            .map_err(|missing| Error::Missing { what: missing.what, remedy: missing.remedy })?;
+        let bin = find(version(parameters))?;
         Ok(Box::new(Postgres {
             version: bin.version,
             bin: bin.folder,

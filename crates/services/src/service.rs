@@ -198,6 +198,12 @@ pub enum Error {
     },
 }
 
+impl From<Missing> for Error {
+    fn from(missing: Missing) -> Error {
+        Error::Missing { what: missing.what, remedy: missing.remedy }
+    }
+}
+
 impl Error {
     /// A refused file operation: `map_err(Error::file("read", path))`.
     pub fn file(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Error {
@@ -220,6 +226,15 @@ impl Error {
 pub fn free_settings(parameters: &Map<String, Value>) -> BTreeMap<String, String> {
     let table = parameters.get("settings").and_then(Value::as_object);
     table.into_iter().flatten().map(|(name, value)| (name.clone(), written(value))).collect()
+}
+
+/// The same, over values that hold when the study says nothing.
+#[must_use]
+pub fn free_settings_over(defaults: &[(&str, &str)], parameters: &Map<String, Value>) -> BTreeMap<String, String> {
+    let mut settings: BTreeMap<String, String> =
+        defaults.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string())).collect();
+    settings.extend(free_settings(parameters));
+    settings
 }
 
 fn written(value: &Value) -> String {
