@@ -2,18 +2,23 @@
 
 # What the filesystems, the checks and the comparisons need beyond Rust, make and a C compiler.
 PACKAGES = e2fsprogs xfsprogs btrfs-progs util-linux
-SERVERS = postgresql mariadb-server fis-gtm nginx
+SERVERS = postgresql mariadb-server fis-gtm nginx apache2 lighttpd python3-django gunicorn
+PHP = libapache2-mod-php php-fpm php-cgi php-apcu php-sqlite3 php-mysql php-pgsql php-xml php-mbstring php-intl php-gd
 PEERS = fio sysbench wrk apache2-utils nghttp2-client httperf siege
-TEST_PACKAGES = $(PACKAGES) $(SERVERS) $(PEERS) chromium
+TEST_PACKAGES = $(PACKAGES) $(SERVERS) $(PHP) $(PEERS) chromium
 BENCH_PACKAGES = $(PACKAGES) $(SERVERS) $(PEERS) time
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-# Installs only what is missing, so that a machine without a package server but with the packages works.
+# Installs only what is missing, so that a machine without a package server but with the packages works. What is installed is
+# not started: surefoot starts servers of its own, and others would share the machine with them.
 define install
 	@missing=$$(dpkg-query -W -f '$${binary:Package} $${db:Status-Status}\n' $(1) 2>/dev/null | awk '$$2 == "installed" { sub(/:.*/, "", $$1); print $$1 }' | sort > .packages.tmp; \
 	  printf '%s\n' $(1) | sort -u | comm -23 - .packages.tmp; rm -f .packages.tmp); \
 	if [ -n "$$missing" ]; then echo "installing" $$missing; \
+	  policy=/usr/sbin/policy-rc.d; \
+	  if [ ! -e $$policy ]; then trap '$(SUDO) rm -f /usr/sbin/policy-rc.d' EXIT; \
+	    printf '#!/bin/sh\nexit 101\n' | $(SUDO) tee $$policy >/dev/null; $(SUDO) chmod 755 $$policy; fi; \
 	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 endef
 

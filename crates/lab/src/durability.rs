@@ -22,11 +22,6 @@ pub(crate) fn of_load(
 ) -> Durability {
     let Some(kind) = workloads::kind(workload) else { return Durability::full() };
     let own = (kind.durability)(parameters);
-    match (kind.service)(parameters).and_then(services::kind) {
-        Some(service) => {
-            let defaults = settings::defaults(service.settings);
-            own.and((service.durability)(services.get(service.name).unwrap_or(&defaults)))
-        }
-        None => own,
-    }
+    let wanted = services::wanted(&(kind.services)(parameters), services);
+    wanted.iter().fold(own, |all, service| all.and((service.kind.durability)(&service.settings)))
 }

@@ -1,12 +1,12 @@
-//! A trial's server: data from a template or loaded anew, started on the filesystem under test, stopped at the end.
+//! A trial's servers: data from a template or loaded anew, started on the filesystem under test, stopped at the end.
 //!
-//! A template is built by the same server on the work folder, with flushes off, the first time that a trial wants it.
+//! A template is built by the same servers on the work folder, with flushes off, the first time that a trial wants it.
 
 use crate::stage::{self, Stage};
 use crate::work::Work;
 use observe::metric::Measured;
 use serde_json::{Map, Value};
-use services::service::{Error, Place, Running, Service};
+use services::service::{Error, Place, Running, Service, User};
 use services::template::{Template, Unfinished};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,17 +16,15 @@ use workloads::workload::Kind;
 /// The data of a template come from this seed in every round: a template outlives rounds and studies.
 const TEMPLATE_SEED: u64 = 1;
 
-/// Which service, with what, for which workload.
+/// Which services, for which workload.
 pub struct Wanted<'a> {
-    /// The service.
-    pub kind: &'static services::service::Kind,
-    /// Its checked settings.
-    pub settings: &'a Map<String, Value>,
+    /// The services in the order of their start; the last is the one that is driven.
+    pub services: &'a [services::Wanted],
     /// The workload.
     pub workload: &'static Kind,
     /// Its checked settings.
     pub parameters: &'a Map<String, Value>,
-    /// The server's CPUs; empty: any.
+    /// The servers' CPUs; empty: any.
     pub cpus: &'a [usize],
 }
 
@@ -38,18 +36,38 @@ pub trait Listener {
     /// A sentence that a reader should know.
     fn warn(&mut self, message: String);
 
-    /// Loads data through the server that listens on `socket`; gives metrics of the load.
-    fn load(&mut self, socket: &Path, data: &Path, seed: u64) -> Result<Vec<Measured>, workloads::workload::Error>;
+    /// Loads data, through the servers that run; gives metrics of the load.
+    fn load(&mut self, reached: &Reached, seed: u64) -> Result<Vec<Measured>, workloads::workload::Error>;
 }
 
-/// A server at work on the filesystem under test.
+/// Where a workload finds what was started for it.
+#[derive(Debug, Clone, Default)]
+pub struct Reached {
+    /// The data folder of the service that it drives.
+    pub data: PathBuf,
+    /// The socket of that service, when it runs.
+    pub server: Option<PathBuf>,
+    /// The sockets of all that run, by service.
+    pub sockets: BTreeMap<String, PathBuf>,
+}
+
+/// Servers at work on the filesystem under test.
 pub struct Served {
-    running: Option<Box<dyn Running>>,
+    up: Up,
+    /// The data folder of the service that is driven.
+    data: PathBuf,
     /// Metrics of a load, when the trial loaded.
     pub loaded: Vec<Measured>,
-    /// The commands that make and start it by hand.
+    /// The commands that make and start them by hand.
     pub commands: Vec<String>,
     _stage: Stage,
+}
+
+/// Servers that run, in the order of their start.
+#[derive(Default)]
+struct Up {
+    running: Vec<Box<dyn Running>>,
+    sockets: BTreeMap<String, PathBuf>,
 }
 
 /// Why it does not serve.
@@ -84,10 +102,19 @@ impl Failed {
     }
 }
 
-/// Makes, fills and starts the server of a trial.
+/// A service with where it lives.
+struct Part {
+    kind: &'static services::service::Kind,
+    service: Box<dyn Service>,
+    place: Place,
+    /// Its folder in the data folder and in a template; empty when it is alone.
+    under: PathBuf,
+}
+
+/// Makes, fills and starts the servers of a trial.
 ///
 /// # Errors
-/// When a step fails; the server is gone then.
+/// When a step fails; the servers are gone then.
 pub fn serve(
     wanted: &Wanted,
     data: &Path,
@@ -95,64 +122,137 @@ pub fn serve(
     work: &Work,
     listener: &mut dyn Listener,
 ) -> Result<Served, Failed> {
-    let service = (wanted.kind.open)(wanted.settings)?;
-    let user = service.user();
     let mut stage = Stage::set(work)?;
-    let place = Place {
-        data: stage.bind(data, "data")?,
-        log: log.map(|log| stage.bind(log, "log")).transpose()?,
-        run: stage.folder("server", user.as_ref())?,
-        cpus: wanted.cpus.to_vec(),
-        careless: false,
-    };
-    stage::give(&place.data, user.as_ref())?;
-    place.log.iter().try_for_each(|log| stage::give(log, user.as_ref()))?;
-    let loads = wanted.settings["data"] == "load";
+    let is_alone = wanted.services.len() == 1;
+    let open = |service| Part::open(service, is_alone, (data, log), wanted.cpus, &mut stage);
+    let parts = wanted.services.iter().map(open).collect::<Result<Vec<Part>, Failed>>()?;
+    let loads = wanted.services.iter().any(|service| service.settings.get("data").is_some_and(|data| data == "load"));
     if loads {
-        timed(listener, "create database", || service.create(&place))?;
+        timed(listener, "create database", || parts.iter().try_for_each(|part| part.service.create(&part.place)))?;
     } else {
-        fill(wanted, &*service, &place, &mut stage, work, listener)?;
+        fill(wanted, &parts, data, &mut stage, work, listener)?;
     }
-    service.move_log(&place)?;
-    let running = timed(listener, "start server", || service.start(&place))?;
-    let mut served =
-        Served { running: Some(running), loaded: Vec::new(), commands: service.commands(log.is_some()), _stage: stage };
+    parts.iter().try_for_each(|part| part.service.move_log(&part.place))?;
+    let driven = parts.last().expect("a workload that is served names a service");
+    let commands = parts.iter().flat_map(|part| part.commands(log.is_some())).collect();
+    let data = driven.place.data.clone();
+    let mut served = Served { up: Up::default(), data, loaded: Vec::new(), commands, _stage: stage };
+    let started = Instant::now();
+    served.up.start(parts.iter().filter(|part| part.kind.is_database))?;
+    let mut start_seconds = started.elapsed().as_secs_f64();
     if loads {
         let started = Instant::now();
-        let loaded = listener.load(&served.socket(), data, TEMPLATE_SEED);
+        let loaded = listener.load(&served.reached(), TEMPLATE_SEED);
         served.loaded = loaded.map_err(|error| Failed::Load { error, messages: served.messages() })?;
+        let of_site = parts.iter().filter(|part| !part.kind.is_database);
+        of_site.into_iter().try_for_each(|part| give_all(&part.place.data, part.service.user().as_ref()))?;
         listener.step("load", started.elapsed().as_secs_f64());
     }
+    let started = Instant::now();
+    served.up.start(parts.iter().filter(|part| !part.kind.is_database))?;
+    start_seconds += started.elapsed().as_secs_f64();
+    listener.step("start server", start_seconds);
     Ok(served)
+}
+
+impl Part {
+    /// Opens it, in folders of its own where it is one of several.
+    fn open(
+        wanted: &services::Wanted,
+        is_alone: bool,
+        (data, log): (&Path, Option<&Path>),
+        cpus: &[usize],
+        stage: &mut Stage,
+    ) -> Result<Part, Failed> {
+        let kind = wanted.kind;
+        let service = (kind.open)(&wanted.settings)?;
+        let user = service.user();
+        let under = if is_alone { PathBuf::new() } else { PathBuf::from(kind.name) };
+        let mut bind = |volume: &Path, name: &str| {
+            let folder = volume.join(&under);
+            std::fs::create_dir_all(&folder)?;
+            let bound = stage.bind(&folder, &format!("{}-{name}", kind.name))?;
+            stage::give(&bound, user.as_ref())?;
+            Ok::<PathBuf, std::io::Error>(bound)
+        };
+        let (data, log) = (bind(data, "data")?, log.map(|log| bind(log, "log")).transpose()?);
+        let run = stage.folder(kind.name, user.as_ref())?;
+        let place = Place { data, log, run, cpus: cpus.to_vec(), sockets: BTreeMap::new(), careless: false };
+        Ok(Part { kind, service, place, under })
+    }
+
+    /// The commands that do the same by hand.
+    fn commands(&self, has_log_volume: bool) -> Vec<String> {
+        let commands = self.service.commands(has_log_volume);
+        if self.under.as_os_str().is_empty() {
+            return commands;
+        }
+        let under = self.under.display();
+        let own = |text: String| {
+            text.replace("$MOUNT/data", &format!("$MOUNT/data/{under}")).replace("$WAL", &format!("$WAL/{under}"))
+        };
+        std::iter::once(format!("mkdir -p $MOUNT/data/{under}")).chain(commands.into_iter().map(own)).collect()
+    }
+}
+
+impl Up {
+    /// Starts these beside those that already run.
+    fn start<'a>(&mut self, parts: impl Iterator<Item = &'a Part>) -> Result<(), Error> {
+        for part in parts {
+            self.start_in(part, &part.place)?;
+        }
+        Ok(())
+    }
+
+    fn start_in(&mut self, part: &Part, place: &Place) -> Result<(), Error> {
+        let running = part.service.start(&Place { sockets: self.sockets.clone(), ..place.clone() })?;
+        self.sockets.insert(part.kind.name.into(), running.socket());
+        self.running.push(running);
+        Ok(())
+    }
+
+    fn messages(&self) -> String {
+        let all: Vec<String> = self.running.iter().map(|running| running.messages()).collect();
+        all.join("\n")
+    }
+
+    /// Stops them, the last first.
+    fn stop(mut self) -> Result<(), Error> {
+        while let Some(running) = self.running.pop() {
+            running.stop()?;
+        }
+        Ok(())
+    }
 }
 
 /// Copies the template; one that is missing is built, one that is damaged is built anew.
 fn fill(
     wanted: &Wanted,
-    service: &dyn Service,
-    place: &Place,
+    parts: &[Part],
+    data: &Path,
     stage: &mut Stage,
     work: &Work,
     listener: &mut dyn Listener,
 ) -> Result<(), Failed> {
-    let identity = format!(
-        "layout 1\n{} {}\n{}\n{}\nseed {TEMPLATE_SEED}",
-        wanted.kind.name,
-        service.version(),
-        service.format(),
-        (wanted.workload.data_key)(wanted.parameters)
-    );
+    let of_service =
+        |part: &Part| format!("{} {}\n{}\n", part.kind.name, part.service.version(), part.service.format());
+    let services: String = parts.iter().map(of_service).collect();
+    let data_key = (wanted.workload.data_key)(wanted.parameters);
+    let identity = format!("layout 2\n{services}{data_key}\nseed {TEMPLATE_SEED}");
     let mut template = match Template::open(&work.cache(), &identity) {
         Some(template) => template,
-        None => build(&identity, service, place, stage, work, listener)?,
+        None => build(&identity, parts, stage, work, listener)?,
     };
     let started = Instant::now();
-    match template.copy_to(&place.data, service.user().as_ref()) {
+    let users: Vec<(&Path, Option<User>)> =
+        parts.iter().map(|part| (part.under.as_path(), part.service.user())).collect();
+    let owner = |path: &Path| users.iter().find(|(under, _)| path.starts_with(under))?.1.as_ref();
+    match template.copy_to(data, owner) {
         Err(error @ Error::Damaged { .. }) => {
             listener.warn(format!("{error}; it was made anew"));
-            empty(&place.data)?;
-            template = build(&identity, service, place, stage, work, listener)?;
-            template.copy_to(&place.data, service.user().as_ref())?;
+            parts.iter().try_for_each(|part| empty(&part.place.data))?;
+            template = build(&identity, parts, stage, work, listener)?;
+            template.copy_to(data, owner)?;
         }
         other => other?,
     }
@@ -162,32 +262,49 @@ fn fill(
 
 fn build(
     identity: &str,
-    service: &dyn Service,
-    place: &Place,
+    parts: &[Part],
     stage: &mut Stage,
     work: &Work,
     listener: &mut dyn Listener,
 ) -> Result<Template, Failed> {
     let started = Instant::now();
-    let user = service.user();
     let unfinished = Unfinished::begin(&work.cache(), identity)?;
-    let run = format!("template-{}", started.elapsed().as_nanos());
-    let place = Place {
-        data: stage.bind(&unfinished.files(), &format!("{run}-data"))?,
-        log: None,
-        run: stage.folder(&run, user.as_ref())?,
-        careless: true,
-        ..place.clone()
-    };
-    stage::give(&place.data, user.as_ref())?;
-    service.create(&place)?;
-    let running = service.start(&place)?;
-    let loaded = listener.load(&running.socket(), &place.data, TEMPLATE_SEED);
-    loaded.map_err(|error| Failed::Load { error, messages: running.messages() })?;
-    running.stop()?;
-    let template = unfinished.seal(&|name| service.is_passing(name))?;
+    let mut up = Up::default();
+    let mut data = PathBuf::new();
+    for part in parts {
+        let user = part.service.user();
+        let run = format!("{}-template-{}", part.kind.name, started.elapsed().as_nanos());
+        let files = unfinished.files().join(&part.under);
+        std::fs::create_dir_all(&files)?;
+        data = stage.bind(&files, &format!("{run}-data"))?;
+        stage::give(&data, user.as_ref())?;
+        let run = stage.folder(&run, user.as_ref())?;
+        let place = Place { data: data.clone(), log: None, run, careless: true, ..part.place.clone() };
+        part.service.create(&place)?;
+        if part.kind.is_database {
+            up.start_in(part, &place)?;
+        }
+    }
+    let server = parts.last().and_then(|driven| up.sockets.get(driven.kind.name).cloned());
+    let reached = Reached { data, server, sockets: up.sockets.clone() };
+    let loaded = listener.load(&reached, TEMPLATE_SEED);
+    loaded.map_err(|error| Failed::Load { error, messages: up.messages() })?;
+    up.stop()?;
+    let template = unfinished.seal(&|name| parts.iter().any(|part| part.service.is_passing(name)))?;
     listener.step("build template", started.elapsed().as_secs_f64());
     Ok(template)
+}
+
+/// Gives a folder with all that is in it to a user.
+fn give_all(folder: &Path, owner: Option<&User>) -> std::io::Result<()> {
+    let Some(user) = owner else { return Ok(()) };
+    std::os::unix::fs::lchown(folder, Some(user.uid), Some(user.gid))?;
+    if folder.symlink_metadata()?.is_dir() {
+        for entry in folder.read_dir()? {
+            give_all(&entry?.path(), owner)?;
+        }
+    }
+    Ok(())
 }
 
 fn empty(folder: &Path) -> Result<(), Failed> {
@@ -205,42 +322,43 @@ fn timed<T>(listener: &mut dyn Listener, name: &str, act: impl FnOnce() -> Resul
 }
 
 impl Served {
-    /// Where it listens.
+    /// Where the workload finds them.
     #[must_use]
-    pub fn socket(&self) -> PathBuf {
-        self.running.as_ref().expect("it runs until it is stopped").socket()
+    pub fn reached(&self) -> Reached {
+        let server = self.up.running.last().map(|driven| driven.socket());
+        Reached { data: self.data.clone(), server, sockets: self.up.sockets.clone() }
     }
 
     /// What is in effect.
     #[must_use]
     pub fn facts(&self) -> BTreeMap<String, String> {
-        self.running.as_ref().expect("it runs until it is stopped").facts().clone()
+        self.up.running.iter().flat_map(|running| running.facts().clone()).collect()
     }
 
     /// What was asked and is not in effect.
     #[must_use]
     pub fn ineffective(&self) -> Vec<String> {
-        self.running.as_ref().expect("it runs until it is stopped").ineffective().to_vec()
+        self.up.running.iter().flat_map(|running| running.ineffective().to_vec()).collect()
     }
 
-    /// Its last messages.
+    /// Their last messages.
     #[must_use]
     pub fn messages(&self) -> String {
-        self.running.as_ref().map(|running| running.messages()).unwrap_or_default()
+        self.up.messages()
     }
 
-    /// Stops it cleanly.
+    /// Stops them cleanly.
     ///
     /// # Errors
-    /// When it had died, or does not end.
+    /// When one had died, or does not end.
     pub fn stop(mut self) -> Result<(), Error> {
-        self.running.take().expect("it runs until it is stopped").stop()
+        std::mem::take(&mut self.up).stop()
     }
 }
 
 impl Drop for Served {
     fn drop(&mut self) {
-        if self.running.take().is_none() {
+        if self.up.running.is_empty() {
             return;
         }
         // Its helpers are in groups of their own and hold files open. As the first process of a PID namespace we may end

@@ -2,14 +2,13 @@
 //!
 //! Runs in a process of its own (`surefoot trial`), the same on every bench. Knows no other trial.
 
-use crate::served::{self, Listener, Served, Wanted};
+use crate::served::{self, Listener, Reached, Served, Wanted};
 use crate::volumes::Volumes;
 use crate::work::Work;
 use observe::metric::Measured;
 use observe::record::{Failure, Provisioned, Record, Run};
 use observe::sampler::Sampler;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use study::trial_spec::{Cache, Ineffective, TrialSpec};
@@ -68,7 +67,7 @@ fn conduct(spec: &TrialSpec, work: &Work, out: &mut Out<impl Write>) -> Result<(
         error: format!("there is no workload `{}`", spec.workload).into(),
         log: String::new(),
     })?;
-    let cpus = Cpus::of(spec, (kind.service)(&spec.parameters).is_some());
+    let cpus = Cpus::of(spec, !(kind.services)(&spec.parameters).is_empty());
     pin(&cpus.client);
     let started = Instant::now();
     let volumes = Volumes::provision(spec, work, &mut |name, seconds| out.step(name, seconds));
@@ -102,9 +101,12 @@ fn on_storage(
     }));
     check_effects(spec.ineffective_options, &volumes.ineffective(), out)?;
     let mut workload = (kind.open)(&spec.parameters).map_err(|error| Stopped::at("open")(error.into()))?;
-    let mut desk = Desk { spec, work, volumes, kind, cpus, server: None };
+    let reached = Reached { data: volumes.data.data_folder.clone(), ..Reached::default() };
+    let mut desk = Desk { spec, work, volumes, kind, cpus, reached };
     let served = desk.serve(out)?;
-    desk.server = served.as_ref().map(Served::socket);
+    if let Some(served) = &served {
+        desk.reached = served.reached();
+    }
     let explain = |mut stopped: Stopped| {
         // What the server said is often the cause of what its client met.
         if let Some(served) = &served {
@@ -128,20 +130,19 @@ struct Desk<'a> {
     volumes: &'a Volumes,
     kind: &'static Kind,
     cpus: &'a Cpus,
-    /// The socket of the trial's server.
-    server: Option<PathBuf>,
+    /// Where the workload finds its data and the trial's servers.
+    reached: Reached,
 }
 
 impl Desk<'_> {
-    /// Starts the server that the workload drives, if it drives one.
+    /// Starts the servers that the workload uses, if it uses any.
     fn serve(&self, out: &mut Out<impl Write>) -> Result<Option<Served>, Stopped> {
-        let Some(service) = (self.kind.service)(&self.spec.parameters) else { return Ok(None) };
-        let kind = services::kind(service)
-            .ok_or_else(|| Stopped::at("start server")(format!("there is no service `{service}`").into()))?;
-        let defaults = settings::defaults(kind.settings);
+        let services = services::wanted(&(self.kind.services)(&self.spec.parameters), &self.spec.services);
+        if services.is_empty() {
+            return Ok(None);
+        }
         let wanted = Wanted {
-            kind,
-            settings: self.spec.services.get(service).unwrap_or(&defaults),
+            services: &services,
             workload: self.kind,
             parameters: &self.spec.parameters,
             cpus: &self.cpus.server,
@@ -195,8 +196,9 @@ impl Desk<'_> {
         act: impl FnOnce(&mut Context) -> Result<T, workloads::workload::Error>,
     ) -> Result<T, workloads::workload::Error> {
         act(&mut Context {
-            data_folder: self.volumes.data.data_folder.clone(),
-            server: self.server.clone(),
+            data_folder: self.reached.data.clone(),
+            server: self.reached.server.clone(),
+            sockets: self.reached.sockets.clone(),
             cache_folder: self.work.cache(),
             seed: self.spec.seed,
             client_cpus: self.cpus.client.clone(),
@@ -293,11 +295,12 @@ impl<W: Write> Listener for Hearing<'_, '_, W> {
         self.out.warn(message);
     }
 
-    fn load(&mut self, socket: &Path, data: &Path, seed: u64) -> Result<Vec<Measured>, workloads::workload::Error> {
+    fn load(&mut self, reached: &Reached, seed: u64) -> Result<Vec<Measured>, workloads::workload::Error> {
         let mut workload = (self.desk.kind.open)(&self.desk.spec.parameters)?;
         workload.prepare(&mut Context {
-            data_folder: data.into(),
-            server: Some(socket.into()),
+            data_folder: reached.data.clone(),
+            server: reached.server.clone(),
+            sockets: reached.sockets.clone(),
             cache_folder: self.desk.work.cache(),
             seed,
             client_cpus: self.desk.cpus.client.clone(),

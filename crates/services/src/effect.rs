@@ -11,6 +11,15 @@ pub struct Effects {
     pub ineffective: Vec<String>,
 }
 
+impl Effects {
+    /// These and those.
+    pub fn and(mut self, other: Effects) -> Effects {
+        self.facts.extend(other.facts);
+        self.ineffective.extend(other.ineffective);
+        self
+    }
+}
+
 /// Bytes in a unit as PostgreSQL and MariaDB write them, without regard to case.
 const BYTES: &[(&str, f64)] = &[
     ("b", 1.0),

@@ -2,24 +2,66 @@
 //!
 //! Driven by `lab::served`. A service does not know its workload, nor the filesystem below its data, and never runs as root.
 
+mod apache;
+mod django;
 mod effect;
 mod gtm;
+mod lighttpd;
 mod mariadb;
 mod nginx;
+mod php;
+mod php_fpm;
 mod postgres;
 mod process;
 pub mod service;
 pub mod template;
+mod web;
 
+use serde_json::{Map, Value};
 use service::Kind;
+use std::collections::BTreeMap;
 
 /// Every service there is.
-static KINDS: [&Kind; 4] = [&postgres::KIND, &mariadb::KIND, &gtm::KIND, &nginx::KIND];
+static KINDS: [&Kind; 8] = [
+    &postgres::KIND,
+    &mariadb::KIND,
+    &gtm::KIND,
+    &nginx::KIND,
+    &apache::KIND,
+    &lighttpd::KIND,
+    &php_fpm::KIND,
+    &django::KIND,
+];
 
 /// Every service there is, in the order of lists.
 #[must_use]
 pub fn kinds() -> &'static [&'static Kind] {
     &KINDS
+}
+
+/// A service that a scenario wants, and what it says of it.
+pub struct Wanted {
+    /// Which.
+    pub kind: &'static Kind,
+    /// Its checked settings.
+    pub settings: Map<String, Value>,
+}
+
+/// A scenario's services in the order of their start: those that `names` says, each with what it needs before it. `settings` are
+/// the study's, by service.
+#[must_use]
+pub fn wanted(names: &[&'static str], settings: &BTreeMap<String, Map<String, Value>>) -> Vec<Wanted> {
+    let mut all: Vec<Wanted> = Vec::new();
+    for kind in names.iter().filter_map(|name| kind(name)) {
+        let asked = settings.get(kind.name).cloned().unwrap_or_else(|| settings::defaults(kind.settings));
+        let needed = wanted((kind.needs)(&asked), settings);
+        for one in needed.into_iter().chain([Wanted { kind, settings: asked }]) {
+            if all.iter().all(|known| known.kind.name != one.kind.name) {
+                all.push(one);
+            }
+        }
+    }
+    all
 }
 
 /// The service of this name.

@@ -20,6 +20,8 @@ pub static KIND: Kind = Kind {
     example: "[service.mariadb]\nsettings = { innodb_buffer_pool_size = \"256M\", innodb_flush_method = \"O_DIRECT\" }\n",
     settings: SETTINGS,
     missing: |_| find().err(),
+    is_database: true,
+    needs: |_| &[],
     durability,
     check,
     open: |parameters| {
@@ -225,7 +227,7 @@ impl Service for MariaDb {
             }
         };
         let log = place.run.join("create.log");
-        Start { program, arguments, user: self.user.as_ref(), cpus: &place.cpus, log }.run()
+        Start { program, arguments, user: self.user.as_ref(), cpus: &place.cpus, log, environment: Vec::new() }.run()
     }
 
     fn move_log(&self, place: &Place) -> Result<(), Error> {
@@ -243,8 +245,14 @@ impl Service for MariaDb {
         std::fs::write(&file, self.configuration(place)).map_err(Error::file("write", &file))?;
         let arguments = vec![format!("--defaults-file={}", file.display())];
         let log = place.run.join("mariadb.log");
-        let start =
-            Start { program: &self.programs.server, arguments, user: self.user.as_ref(), cpus: &place.cpus, log };
+        let start = Start {
+            program: &self.programs.server,
+            arguments,
+            user: self.user.as_ref(),
+            cpus: &place.cpus,
+            log,
+            environment: Vec::new(),
+        };
         let socket = place.run.join("mariadb.sock");
         let mut server = start.server()?;
         let mut client = server.wait_ready(|| Client::connect(&socket, "root", ""))?;

@@ -3,26 +3,27 @@
 //! The document root `site` and the access log lie on the filesystem under test; configuration and temporary files do not. What
 //! a load is given instead of a socket is a file with the address that it listens on, a free port of loopback.
 
-use crate::effect::Effects;
-use crate::process::{AtWork, Start};
+use crate::process::Start;
 use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings, free_settings_over};
+use crate::web;
 use nix::sys::signal::Signal;
 use observe::durability::Durability;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The row in the list of services.
 pub static KIND: Kind = Kind {
     name: "nginx",
-    summary: "nginx, serving files",
+    summary: "nginx, serving files, with PHP behind it",
     example: "[service.nginx]\nsettings = { worker_processes = 2, sendfile = \"on\" }\n",
     settings: SETTINGS,
     missing: |_| find().err(),
+    is_database: false,
+    needs: |parameters| if parameters["php"] == "fpm" { &["php-fpm"] } else { &[] },
     durability: |_| Durability::full(),
     check,
     open: |parameters| {
@@ -32,9 +33,11 @@ pub static KIND: Kind = Kind {
         Ok(Box::new(Nginx {
             program,
             version,
-            user: User::first_of(&["www-data", "nobody"]),
+            user: web::user(),
             settings,
             has_access_log,
+            has_virtual_hosts: parameters["virtual_hosts"] == Value::Bool(true),
+            runs_php: parameters["php"] == "fpm",
         }))
     },
 };
@@ -47,17 +50,14 @@ const SETTINGS: &[Setting] = &[
         help: "Directives, each put where it belongs: settings = { worker_processes = 2, open_file_cache = \"max=1000\" }. What nginx refuses is shown in its words.",
     },
     Setting {
-        name: "access_log",
-        kind: Is::Boolean,
-        default: Some("true"),
-        help: "Whether it writes an access log, on the filesystem under test.",
+        name: "php",
+        kind: Is::Choice(&["none", "fpm"]),
+        default: Some("none"),
+        help: "Who runs PHP: nobody, or the service `php-fpm`, which has its settings.",
     },
-    Setting {
-        name: "data",
-        kind: Is::Choice(&["template", "load"]),
-        default: Some("template"),
-        help: "`template`: the site is made once, then copied for each trial. `load`: made anew on the filesystem under test.",
-    },
+    web::ACCESS_LOG,
+    web::VIRTUAL_HOSTS,
+    web::DATA,
 ];
 
 /// Debian's own values; nginx itself would have one worker, and copy files through its memory.
@@ -88,8 +88,6 @@ const OF_EVENTS: &[&str] =
 /// Directives that surefoot itself needs.
 const OURS: &[&str] =
     &["listen", "root", "pid", "user", "daemon", "master_process", "error_log", "access_log", "try_files", "include"];
-
-const ADDRESS: &str = "address";
 
 fn find() -> Result<(PathBuf, String), Missing> {
     let missing = || Missing { what: "nginx is not installed".into(), remedy: "install the package nginx".into() };
@@ -122,6 +120,8 @@ struct Nginx {
     user: Option<User>,
     settings: BTreeMap<String, String>,
     has_access_log: bool,
+    has_virtual_hosts: bool,
+    runs_php: bool,
 }
 
 impl Nginx {
@@ -130,7 +130,15 @@ impl Nginx {
         mine.map(|(name, value)| format!("{name} {value};\n")).collect()
     }
 
-    fn configuration(&self, data: &str, run: &str, port: u16) -> String {
+    /// `fpm` is PHP-FPM's socket; its programs are told the environment.
+    fn configuration(
+        &self,
+        data: &str,
+        run: &str,
+        port: u16,
+        fpm: Option<&Path>,
+        environment: &[(String, String)],
+    ) -> String {
         let (is_main, is_event) = (|name: &str| OF_MAIN.contains(&name), |name: &str| OF_EVENTS.contains(&name));
         let mut text = format!("daemon off;\npid {run}/nginx.pid;\n{}", self.directives(is_main));
         let _ = writeln!(text, "events {{\n{}}}\nhttp {{", self.directives(is_event));
@@ -139,9 +147,24 @@ impl Nginx {
             let _ = writeln!(text, "{kind}_temp_path {run}/{kind};");
         }
         let log = if self.has_access_log { format!("{data}/access.log combined") } else { "off".into() };
-        let _ = writeln!(text, "access_log {log};\nserver {{\nlisten 127.0.0.1:{port};\nroot {data}/site;");
+        let root = if self.has_virtual_hosts { "/$host" } else { "" };
+        let _ = writeln!(text, "access_log {log};\nserver {{\nlisten 127.0.0.1:{port};\nroot {data}/site{root};");
         // A path can be a file and a folder in one log: the folder's file answers then, without a redirect.
-        text.push_str("location / { try_files $uri $uri/index.html =404; }\n}\n}\n");
+        match fpm {
+            None => text.push_str("location / { try_files $uri $uri/index.html =404; }\n"),
+            Some(socket) => {
+                text.push_str(
+                    "index index.php index.html;\nlocation / { try_files $uri $uri/index.html $uri/ =404; }\n",
+                );
+                text.push_str("location ~ \\.php$ {\ninclude /etc/nginx/fastcgi_params;\n");
+                text.push_str("fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;\n");
+                for (name, value) in environment {
+                    let _ = writeln!(text, "fastcgi_param {name} {value};");
+                }
+                let _ = writeln!(text, "fastcgi_pass unix:{};\n}}", socket.display());
+            }
+        }
+        text.push_str("}\n}\n");
         text
     }
 }
@@ -156,8 +179,7 @@ impl Service for Nginx {
     }
 
     fn create(&self, place: &Place) -> Result<(), Error> {
-        let site = place.data.join("site");
-        std::fs::create_dir_all(&site).map_err(Error::file("create", site))
+        web::create(place)
     }
 
     fn move_log(&self, _place: &Place) -> Result<(), Error> {
@@ -165,10 +187,11 @@ impl Service for Nginx {
     }
 
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
-        let address = free.map_err(Error::file("take a port of", "loopback"))?;
+        let address = web::free_address()?;
         let configuration = place.run.join("nginx.conf");
-        let text = self.configuration(&place.data.to_string_lossy(), &place.run.to_string_lossy(), address.port());
+        let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
+        let fpm = place.sockets.get("php-fpm").map(PathBuf::as_path);
+        let text = self.configuration(&data, &run, address.port(), fpm, &web::environment(place));
         std::fs::write(&configuration, text).map_err(Error::file("write", &configuration))?;
         let arguments = ["-e", "stderr", "-c", &configuration.to_string_lossy()].map(String::from).to_vec();
         let start = Start {
@@ -177,23 +200,17 @@ impl Service for Nginx {
             user: self.user.as_ref(),
             cpus: &place.cpus,
             log: place.run.join("messages"),
+            environment: Vec::new(),
         };
-        let mut server = start.server()?;
-        server.wait_ready(|| TcpStream::connect(address).map(drop).map_err(wire::Error::Lost))?;
-        let told = place.run.join(ADDRESS);
-        std::fs::write(&told, address.to_string()).map_err(Error::file("write", &told))?;
-        let facts = self.settings.iter().map(|(name, value)| (format!("nginx.{name}"), value.clone()));
-        let mut effects = Effects { facts: facts.collect(), ineffective: Vec::new() };
-        effects.facts.insert("nginx.version".into(), self.version.clone());
-        Ok(Box::new(AtWork::new(server, told, effects, Signal::SIGQUIT)))
+        web::start(&start, place, address, web::effects(KIND.name, &self.version, &self.settings), Signal::SIGQUIT)
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
-        let text = self.configuration("$MOUNT/data", "/tmp", 8080);
-        let lines: Vec<String> = text.lines().map(|line| format!("\"{}\"", line.replace("$uri", "\\$uri"))).collect();
+        let fpm = (self.runs_php).then_some(Path::new("/tmp/php-fpm/socket"));
+        let text = self.configuration("$MOUNT/data", "/tmp", 8080, fpm, &[]);
         vec![
             "mkdir -p $MOUNT/data/site".into(),
-            format!("printf '%s\\n' {} > /tmp/nginx.conf", lines.join(" ")),
+            web::file_command("/tmp/nginx.conf", &text),
             "nginx -e stderr -c /tmp/nginx.conf".into(),
         ]
     }
@@ -227,11 +244,20 @@ mod tests {
         let settings = [("worker_processes", "2"), ("worker_connections", "9"), ("sendfile", "off")];
         let settings = settings.map(|(name, value)| (name.to_string(), value.to_string())).into();
         let (program, version) = (PathBuf::from("nginx"), String::new());
-        let nginx = Nginx { program, version, user: None, settings, has_access_log: false };
-        let text = nginx.configuration("/d", "/r", 81);
+        let nginx = Nginx {
+            program,
+            version,
+            user: None,
+            settings,
+            has_access_log: false,
+            has_virtual_hosts: true,
+            runs_php: true,
+        };
+        let text = nginx.configuration("/d", "/r", 81, Some(Path::new("/f")), &[]);
         assert!(
             text.starts_with("daemon off;\npid /r/nginx.pid;\nworker_processes 2;\nevents {\nworker_connections 9;\n}")
         );
         assert!(text.contains("http {\nsendfile off;\n") && text.contains("access_log off;\n"));
+        assert!(text.contains("root /d/site/$host;\n") && text.contains("fastcgi_pass unix:/f;"));
     }
 }

@@ -22,6 +22,8 @@ pub static KIND: Kind = Kind {
     example: "[service.postgres]\nsettings = { shared_buffers = \"256MB\", synchronous_commit = \"on\" }\n",
     settings: SETTINGS,
     missing: |parameters| find(version(parameters)).err(),
+    is_database: true,
+    needs: |_| &[],
     durability,
     check,
     open: |parameters| {
@@ -206,7 +208,15 @@ impl Service for Postgres {
         let mut arguments = self.initdb_words();
         arguments.extend(["--no-sync".into(), "--pgdata".into(), place.data.to_string_lossy().into()]);
         let log = place.run.join("initdb.log");
-        Start { program: &self.bin.join("initdb"), arguments, user: self.user.as_ref(), cpus: &place.cpus, log }.run()
+        Start {
+            program: &self.bin.join("initdb"),
+            arguments,
+            user: self.user.as_ref(),
+            cpus: &place.cpus,
+            log,
+            environment: Vec::new(),
+        }
+        .run()
     }
 
     fn move_log(&self, place: &Place) -> Result<(), Error> {
@@ -221,8 +231,14 @@ impl Service for Postgres {
         std::fs::write(&file, self.configuration(place)).map_err(Error::file("write", &file))?;
         let arguments = vec!["-D".into(), place.data.to_string_lossy().into()];
         let log = place.run.join("postgres.log");
-        let start =
-            Start { program: &self.bin.join("postgres"), arguments, user: self.user.as_ref(), cpus: &place.cpus, log };
+        let start = Start {
+            program: &self.bin.join("postgres"),
+            arguments,
+            user: self.user.as_ref(),
+            cpus: &place.cpus,
+            log,
+            environment: Vec::new(),
+        };
         let socket = place.run.join(SOCKET);
         let mut server = start.server()?;
         let mut client = server.wait_ready(|| Client::connect(&socket, "postgres", "postgres"))?;

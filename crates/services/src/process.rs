@@ -35,16 +35,24 @@ pub struct Start<'a> {
     pub cpus: &'a [usize],
     /// Where its messages go.
     pub log: PathBuf,
+    /// Variables of its environment, beside a plain one.
+    pub environment: Vec<(String, String)>,
 }
 
 impl Start<'_> {
     fn command(&self) -> Result<Command, Error> {
         let log = File::options().create(true).append(true).open(&self.log).map_err(Error::file("open", &self.log))?;
+        if let Some(user) = self.user {
+            // A server that names the file in its configuration opens it as its user.
+            std::os::unix::fs::fchown(&log, Some(user.uid), Some(user.gid))
+                .map_err(Error::file("change the owner of", &self.log))?;
+        }
         let both = log.try_clone().map_err(Error::file("open", &self.log))?;
         let mut command = Command::new(self.program);
         command.args(&self.arguments).stdin(Stdio::null()).stdout(log).stderr(both);
         command.current_dir("/").env_clear();
         command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
+        command.envs(self.environment.iter().cloned());
         if let Some(user) = self.user {
             command.uid(user.uid).gid(user.gid);
         }

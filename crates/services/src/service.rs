@@ -18,6 +18,10 @@ pub struct Kind {
     pub settings: &'static [Setting],
     /// What this machine lacks for it, with the remedy; none: nothing.
     pub missing: fn(&Map<String, Value>) -> Option<Missing>,
+    /// Whether data are loaded through it, so that it runs while they are; a web server starts when its site is there.
+    pub is_database: bool,
+    /// Services that it asks for its answers with these settings, started before it.
+    pub needs: fn(&Map<String, Value>) -> &'static [&'static str],
     /// What its settings do to durability.
     pub durability: fn(&Map<String, Value>) -> Durability,
     /// Problems of the settings as a whole.
@@ -49,6 +53,8 @@ pub struct Place {
     pub run: PathBuf,
     /// Its CPUs; empty: any.
     pub cpus: Vec<usize>,
+    /// The sockets of the servers that were started before it, by service.
+    pub sockets: BTreeMap<String, PathBuf>,
     /// Set while data are loaded that will be copied: speed counts, a crash means to begin again.
     pub careless: bool,
 }
@@ -224,7 +230,12 @@ impl Error {
 /// The free table `settings`, with each value as a configuration file has it.
 #[must_use]
 pub fn free_settings(parameters: &Map<String, Value>) -> BTreeMap<String, String> {
-    let table = parameters.get("settings").and_then(Value::as_object);
+    free_table(parameters, "settings")
+}
+
+/// A free table of this name, likewise.
+pub(crate) fn free_table(parameters: &Map<String, Value>, name: &str) -> BTreeMap<String, String> {
+    let table = parameters.get(name).and_then(Value::as_object);
     table.into_iter().flatten().map(|(name, value)| (name.clone(), written(value))).collect()
 }
 

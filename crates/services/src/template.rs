@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
 const MANIFEST: &str = "manifest.json";
@@ -26,6 +26,14 @@ struct Manifest {
     /// Folders before what is in them.
     folders: Vec<Entry>,
     files: Vec<Entry>,
+    links: Vec<Link>,
+}
+
+/// A symbolic link, kept as it is.
+#[derive(Debug, Serialize, Deserialize)]
+struct Link {
+    path: PathBuf,
+    to: PathBuf,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -71,15 +79,19 @@ impl Template {
         self.manifest.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// Copies it into an existing empty folder and gives everything to the user.
+    /// Copies it into an existing empty folder; `owner` says to whom a path in it is given.
     ///
     /// # Errors
     /// [`Error::Damaged`] when a file is not what was written; others when the system refuses (the disk is full).
-    pub fn copy_to(&self, to: &Path, owner: Option<&User>) -> Result<(), Error> {
+    pub fn copy_to<'a>(&self, to: &Path, owner: impl Fn(&Path) -> Option<&'a User>) -> Result<(), Error> {
         for folder in &self.manifest.folders {
             let path = to.join(&folder.path);
             std::fs::create_dir_all(&path).map_err(Error::file("create", &path))?;
-            give(&path, folder.mode, owner)?;
+            give(&path, folder.mode, owner(&folder.path))?;
+        }
+        for link in &self.manifest.links {
+            let path = to.join(&link.path);
+            symlink(&link.to, &path).map_err(Error::file("create", path))?;
         }
         let mut piece = vec![0; PIECE_BYTES];
         for file in &self.manifest.files {
@@ -96,7 +108,7 @@ impl Template {
                 );
                 return Err(Error::Damaged { path: self.folder.clone(), what });
             }
-            give(&path, file.mode, owner)?;
+            give(&path, file.mode, owner(&file.path))?;
         }
         Ok(())
     }
@@ -131,7 +143,8 @@ impl Unfinished {
     /// # Errors
     /// When a file can't be read or the manifest not be written.
     pub fn seal(self, is_passing: &dyn Fn(&str) -> bool) -> Result<Template, Error> {
-        let mut manifest = Manifest { identity: self.identity, folders: Vec::new(), files: Vec::new() };
+        let mut manifest =
+            Manifest { identity: self.identity, folders: Vec::new(), files: Vec::new(), links: Vec::new() };
         let root = self.folder.join(FILES);
         list(&root, Path::new(""), is_passing, &mut manifest)?;
         let text = serde_json::to_vec(&manifest).expect("a manifest is plain data");
@@ -160,6 +173,9 @@ fn list(root: &Path, under: &Path, is_passing: &dyn Fn(&str) -> bool, manifest: 
         if metadata.is_dir() {
             manifest.folders.push(Entry { path: path.clone(), mode, bytes: 0, crc32: 0 });
             list(root, &path, is_passing, manifest)?;
+        } else if metadata.is_symlink() {
+            let to = full.read_link().map_err(Error::file("look at", &full))?;
+            manifest.links.push(Link { path, to });
         } else if metadata.is_file() && !is_passing(&name.to_string_lossy()) {
             let (bytes, crc32) = read(&full, &mut |_| Ok(()))?;
             manifest.files.push(Entry { path, mode, bytes, crc32 });
@@ -242,6 +258,7 @@ mod tests {
         std::fs::create_dir(files.join("base")).expect("a folder");
         std::fs::write(files.join("base/1"), vec![7; 3 << 20]).expect("a file");
         std::fs::write(files.join("server.pid"), "1").expect("a file");
+        symlink("base/1", files.join("newest")).expect("a link");
         assert!(Template::open(cache, "postgres 15, 1000 rows").is_none(), "an unfinished template is none");
         unfinished.seal(&|name| name == "server.pid").expect("sealed")
     }
@@ -253,9 +270,10 @@ mod tests {
         assert_eq!(made.bytes(), 3 << 20);
         let to = tempfile::tempdir().expect("a folder");
         let found = Template::open(cache.path(), "postgres 15, 1000 rows").expect("it is there");
-        found.copy_to(to.path(), None).expect("copied");
+        found.copy_to(to.path(), |_| None).expect("copied");
         assert_eq!(std::fs::read(to.path().join("base/1")).expect("copied"), vec![7; 3 << 20]);
         assert!(!to.path().join("server.pid").exists());
+        assert_eq!(to.path().join("newest").read_link().expect("copied"), Path::new("base/1"));
         assert!(Template::open(cache.path(), "postgres 16, 1000 rows").is_none());
     }
 
@@ -268,7 +286,7 @@ mod tests {
         bytes[1 << 20] ^= 1;
         std::fs::write(&file, bytes).expect("written");
         let to = tempfile::tempdir().expect("a folder");
-        let error = made.copy_to(to.path(), None).expect_err("one bit is wrong");
+        let error = made.copy_to(to.path(), |_| None).expect_err("one bit is wrong");
         assert!(matches!(error, Error::Damaged { .. }), "{error}");
         let manifest = made.folder.join(MANIFEST);
         let text = std::fs::read_to_string(&manifest).expect("there").replace("postgres 15", "postgres 14");

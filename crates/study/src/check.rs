@@ -488,7 +488,11 @@ impl Checker<'_> {
         for combination in combinations {
             let base = combination.settings(study);
             let parameters = base.workloads.iter().find(|known| known.0 == combination.workload).map(|known| &known.1);
-            driven.extend(parameters.and_then(|known| self.catalogue.workload_service(&combination.workload, known)));
+            driven.extend(
+                parameters
+                    .into_iter()
+                    .flat_map(|known| self.catalogue.workload_services(&combination.workload, known, &base.services)),
+            );
             for (table, message) in scenario_problems(self.catalogue, &base, &combination.workload) {
                 if said.insert(message.clone()) {
                     let span =
@@ -500,7 +504,7 @@ impl Checker<'_> {
         }
         for service in study.base.services.keys().filter(|service| !driven.contains(service.as_str())) {
             let node = self.root.get("service").and_then(|services| services.get(service));
-            let message = format!("no workload of this study drives the service `{service}`");
+            let message = format!("no workload of this study uses the service `{service}`");
             let label = format!("for example [workload.oltp] engine = \"{service}\"");
             self.problems.push(Problem::new(message, node.and_then(|node| node.span.clone()), label));
         }

@@ -49,6 +49,7 @@ pub use table::{Published, Table};
 
 use serde_json::{Map, Value};
 use settings::Setting;
+use std::collections::BTreeMap;
 
 /// A study file is text by hand: larger than this it is something else. Readers check before they read.
 pub const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -65,9 +66,14 @@ pub trait Catalogue {
     fn workload(&self, name: &str) -> Option<&'static [Setting]>;
     /// Problems of a workload's parameters as a whole.
     fn workload_problems(&self, name: &str, parameters: &Map<String, Value>) -> Vec<String>;
-    /// The service that a workload drives with these parameters; none: it is embedded.
-    fn workload_service(&self, _name: &str, _parameters: &Map<String, Value>) -> Option<&'static str> {
-        None
+    /// The services that a workload uses with these parameters, where the study says this of services; none: it is embedded.
+    fn workload_services(
+        &self,
+        _name: &str,
+        _parameters: &Map<String, Value>,
+        _services: &BTreeMap<String, Map<String, Value>>,
+    ) -> Vec<&'static str> {
+        Vec::new()
     }
     /// Names of all services.
     fn services(&self) -> Vec<&'static str> {

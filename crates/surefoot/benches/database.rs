@@ -161,7 +161,14 @@ impl Server {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).expect("our own folder");
             path
         };
-        let place = Place { data: make("data"), log: None, run: make("run"), cpus: Vec::new(), careless: false };
+        let place = Place {
+            data: make("data"),
+            log: None,
+            run: make("run"),
+            cpus: Vec::new(),
+            sockets: std::collections::BTreeMap::new(),
+            careless: false,
+        };
         service.create(&place).unwrap_or_else(|error| panic!("{error}: {}", error.log()));
         let running = service.start(&place).unwrap_or_else(|error| panic!("{error}: {}", error.log()));
         Server { running: Some(running), name, folder }
@@ -340,6 +347,7 @@ impl Ours {
         let mut context = Context {
             data_folder: PathBuf::new(),
             server: Some(self.socket.clone()),
+            sockets: std::collections::BTreeMap::new(),
             cache_folder: PathBuf::new(),
             seed: 1,
             client_cpus: Vec::new(),

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 use settings::Setting;
+use std::collections::BTreeMap;
 use study::Catalogue;
 
 /// All that is built in.
@@ -28,8 +29,14 @@ impl Catalogue for BuiltIn {
         workloads::kind(name).map_or_else(Vec::new, |kind| (kind.check)(parameters))
     }
 
-    fn workload_service(&self, name: &str, parameters: &Map<String, Value>) -> Option<&'static str> {
-        workloads::kind(name).and_then(|kind| (kind.service)(parameters))
+    fn workload_services(
+        &self,
+        name: &str,
+        parameters: &Map<String, Value>,
+        services: &BTreeMap<String, Map<String, Value>>,
+    ) -> Vec<&'static str> {
+        let names = workloads::kind(name).map(|kind| (kind.services)(parameters)).unwrap_or_default();
+        services::wanted(&names, services).iter().map(|wanted| wanted.kind.name).collect()
     }
 
     fn services(&self) -> Vec<&'static str> {

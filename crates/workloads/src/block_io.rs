@@ -35,7 +35,7 @@ pub static KIND: Kind = Kind {
     durability: |map| durability(&BlockIo::of(map)),
     estimate: |map| estimate(&BlockIo::of(map)),
     check: |map| check(&BlockIo::of(map)),
-    service: |_| None,
+    services: |_| Vec::new(),
     data_key: |_| String::new(),
     open: |map| Ok(Box::new(BlockIoWorkload { job: BlockIo::of(map), serials: Vec::new(), runs: 0 })),
 };

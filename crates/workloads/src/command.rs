@@ -45,7 +45,7 @@ latency_nanoseconds_p99 = "json:/jobs/0/write/clat_ns/percentile/99.000000; unit
     durability: |_| durability(),
     estimate: |map| estimate(&Parameters::of(map)),
     check: |map| check(&Parameters::of(map)),
-    service: |_| None,
+    services: |_| Vec::new(),
     data_key: |_| String::new(),
     open: |map| open(Parameters::of(map)),
 };

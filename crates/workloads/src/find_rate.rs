@@ -4,12 +4,11 @@
 //! gap is halved, on a scale of ratios, down to the precision; the rate that is left is tried once more, because one lucky try is
 //! no proof. All tries are in the result: its latencies by rate are the curve, the last that held is the knee.
 
-use crate::http_client::files::{self, Site};
 use crate::http_client::settings::{self as sending, Sending};
 use crate::http_client::{self, Client, Pace, Tally};
 use crate::random::Random;
+use crate::site::{self, Site};
 use crate::workload::{Context, Error, Kind, Outcome, Workload};
-use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -24,7 +23,7 @@ pub static KIND: Kind = Kind {
     example: "[workload.find-rate]\nfile_size = \"10KiB\"\nlatency_max = \"50ms\"\nprobe_time = \"5s\"\n",
     settings: SETTINGS,
     metrics: |_| METRICS.to_vec(),
-    durability: |_| Durability::full(),
+    durability: |map| Parameters::of(map).site.durability(),
     estimate: |map| {
         let parameters = Parameters::of(map);
         // Doublings from the lowest to the highest rate, about as many halvings, and the last try.
@@ -34,17 +33,22 @@ pub static KIND: Kind = Kind {
     check: |map| {
         let parameters = Parameters::of(map);
         let is_wrong = parameters.rate_min > parameters.rate_max;
-        is_wrong.then(|| "`rate_min` is above `rate_max`".to_string()).into_iter().collect()
+        is_wrong.then(|| "`rate_min` is above `rate_max`".to_string()).into_iter().chain(site::check(map)).collect()
     },
-    service: sending::service,
+    services: sending::services,
     data_key: |map| Parameters::of(map).site.words(),
     open: |map| Ok(Box::new(FindRate { parameters: Parameters::of(map), runs: 0 })),
 };
 
 const SETTINGS: &[Setting] = &[
     sending::SERVER,
-    files::FILES,
-    files::FILE_SIZE,
+    site::SITE,
+    site::FILES,
+    site::FILE_SIZE,
+    site::SQLITE_JOURNAL,
+    site::SQLITE_SYNCHRONOUS,
+    site::SQLITE_TRANSACTION,
+    site::SQLITE_BUSY_TIMEOUT,
     Setting {
         name: "latency_max",
         kind: Is::Seconds { min: 1e-6, max: 1e6 },

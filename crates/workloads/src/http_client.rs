@@ -6,7 +6,6 @@
 mod address;
 mod drive;
 mod epoll;
-pub mod files;
 mod network;
 pub mod settings;
 mod tally;

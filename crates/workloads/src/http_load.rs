@@ -2,12 +2,11 @@
 //!
 //! Driven by `lab::trial`; the server is a service.
 
-use crate::http_client::files::{self, Site};
 use crate::http_client::settings::{self as sending, Sending};
 use crate::http_client::{self, Pace};
 use crate::random::Random;
+use crate::site::{self, Site};
 use crate::workload::{Context, Error, Kind, Outcome, Workload};
-use observe::durability::Durability;
 use observe::metric::Measured;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -21,21 +20,26 @@ pub static KIND: Kind = Kind {
     example: "[workload.http-load]\nfiles = 1000\nfile_size = \"10KiB\"\nconnections = 25\ntime = \"30s\"\n",
     settings: SETTINGS,
     metrics: |_| sending::metrics(),
-    durability: |_| Durability::full(),
+    durability: |map| Parameters::of(map).site.durability(),
     estimate: |map| {
         let Parameters { site, time, .. } = Parameters::of(map);
         site.estimate(time)
     },
-    check: |_| Vec::new(),
-    service: sending::service,
+    check: site::check,
+    services: sending::services,
     data_key: |map| Parameters::of(map).site.words(),
     open: |map| Ok(Box::new(HttpLoad { parameters: Parameters::of(map), runs: 0 })),
 };
 
 const SETTINGS: &[Setting] = &[
     sending::SERVER,
-    files::FILES,
-    files::FILE_SIZE,
+    site::SITE,
+    site::FILES,
+    site::FILE_SIZE,
+    site::SQLITE_JOURNAL,
+    site::SQLITE_SYNCHRONOUS,
+    site::SQLITE_TRANSACTION,
+    site::SQLITE_BUSY_TIMEOUT,
     sending::CONNECTIONS,
     sending::KEEP_ALIVE,
     sending::RATE,

@@ -7,7 +7,8 @@ pub mod log;
 mod site;
 
 use crate::http_client::settings::{self as sending, Sending};
-use crate::http_client::{self, Pace, files};
+use crate::http_client::{self, Pace};
+use crate::site::files;
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use log::{Expected, Hosts, Log, Others};
 use observe::durability::Durability;
@@ -30,7 +31,7 @@ pub static KIND: Kind = Kind {
     durability: |_| Durability::full(),
     estimate: |_| Estimate::default(),
     check: |map| check(&Parameters::of(map)),
-    service: sending::service,
+    services: sending::services,
     data_key: |map| data_key(&Parameters::of(map)),
     open: |map| Ok(Box::new(HttpReplay { parameters: Parameters::of(map) })),
 };

@@ -35,7 +35,7 @@ pub static KIND: Kind = Kind {
     durability: |map| durability(&Parameters::of(map)),
     estimate: |map| estimate(&Parameters::of(map)),
     check: |_| Vec::new(),
-    service: |_| None,
+    services: |_| Vec::new(),
     data_key: |_| String::new(),
     open: |map| Ok(Box::new(IoThrash { parameters: Parameters::of(map) })),
 };

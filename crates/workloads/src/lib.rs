@@ -19,6 +19,7 @@ pub mod tree;
 mod load;
 mod noise;
 mod random;
+mod site;
 mod sql;
 mod stamp;
 mod ticker;

@@ -23,7 +23,7 @@ pub static KIND: Kind = Kind {
     durability: |_| Durability::full(),
     estimate: |map| Estimate { data_bytes: 0, load_seconds: 0.0, run_seconds: seconds(map) },
     check: |_| Vec::new(),
-    service: |_| None,
+    services: |_| Vec::new(),
     data_key: |_| String::new(),
     open: |map| Ok(Box::new(Null { time: Duration::from_secs_f64(seconds(map)) })),
 };

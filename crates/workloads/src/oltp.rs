@@ -33,7 +33,7 @@ pub static KIND: Kind = Kind {
     durability,
     estimate,
     check,
-    service: |map| sql::service_of(map["engine"].as_str().unwrap_or_default()),
+    services: |map| sql::service_of(map["engine"].as_str().unwrap_or_default()).into_iter().collect(),
     data_key: |map| {
         let parameters = Parameters::from_map(map);
         format!("oltp, {} tables of {} rows like {:?}", parameters.tables, parameters.table_size, parameters.rows_like)

@@ -36,7 +36,7 @@ pub static KIND: Kind = Kind {
     durability,
     estimate,
     check,
-    service: |map| Parameters::from_map(map).engine.service(),
+    services: |map| Parameters::from_map(map).engine.service().into_iter().collect(),
     // Nothing but an empty database is loaded.
     data_key: |_| "three-n-plus-one".into(),
     open: |map| Ok(Box::new(ThreeNPlusOne { parameters: Parameters::from_map(map) })),

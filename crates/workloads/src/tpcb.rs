@@ -25,7 +25,7 @@ pub static KIND: Kind = Kind {
     durability: |_| Durability::full(),
     estimate,
     check: |map| load::check(&Parameters::from_map(map).load).into_iter().collect(),
-    service: |map| sql::service_of(map["engine"].as_str().unwrap_or_default()),
+    services: |map| sql::service_of(map["engine"].as_str().unwrap_or_default()).into_iter().collect(),
     data_key: |map| format!("tpcb, scale {}", Parameters::from_map(map).scale),
     open: |map| Ok(Box::new(Tpcb::new(Parameters::from_map(map)))),
 };
@@ -436,6 +436,7 @@ mod tests {
         let mut context = Context {
             data_folder: folder.path().into(),
             server: None,
+            sockets: std::collections::BTreeMap::new(),
             cache_folder: folder.path().into(),
             seed: 7,
             client_cpus: Vec::new(),

@@ -33,7 +33,7 @@ pub static KIND: Kind = Kind {
     durability: |_| durability(),
     estimate: |map| estimate(&Parameters::of(map)),
     check: |map| check(&Parameters::of(map)),
-    service: |_| None,
+    services: |_| Vec::new(),
     data_key: |_| String::new(),
     open: |map| Ok(Box::new(Tree { parameters: Parameters::of(map), archive: None })),
 };

@@ -27,8 +27,9 @@ pub struct Kind {
     pub estimate: fn(&Map<String, Value>) -> Estimate,
     /// Problems that only show when the settings are seen together; also programs that are missing.
     pub check: fn(&Map<String, Value>) -> Vec<String>,
-    /// The service that it drives with these parameters; none: it is embedded.
-    pub service: fn(&Map<String, Value>) -> Option<&'static str>,
+    /// The services that it uses with these parameters, in the order of their start; the last is the one that it drives. None:
+    /// it is embedded.
+    pub services: fn(&Map<String, Value>) -> Vec<&'static str>,
     /// What of the parameters decides the data that it loads, in words: part of a template's identity.
     pub data_key: fn(&Map<String, Value>) -> String,
     /// Opens it with checked parameters (plain form, defaults filled in).
@@ -51,10 +52,12 @@ pub struct Estimate {
 
 /// What a workload is given. It may use nothing else.
 pub struct Context<'a> {
-    /// A folder on the filesystem under test. Empty when the workload is prepared.
+    /// A folder on the filesystem under test, of several services the driven one's. Empty when the workload is prepared.
     pub data_folder: PathBuf,
     /// The socket of the server that the trial started for it, or the program that enters its database.
     pub server: Option<PathBuf>,
+    /// The sockets of all servers that run, by service.
+    pub sockets: BTreeMap<String, PathBuf>,
     /// A folder of the study, not on the filesystem under test, that lasts from trial to trial (archives, templates).
     pub cache_folder: PathBuf,
     /// Everything random comes from this; it differs by round, not by scenario, so that all scenarios of a round do the same.

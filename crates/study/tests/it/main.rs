@@ -63,8 +63,13 @@ impl Catalogue for Small {
         let bad = name == "oltp" && parameters["rows"].as_u64() < parameters["tables"].as_u64();
         bad.then(|| "`rows` is below `tables`".to_string()).into_iter().collect()
     }
-    fn workload_service(&self, name: &str, parameters: &Map<String, Value>) -> Option<&'static str> {
-        (name == "oltp" && parameters["engine"] == "postgres").then_some("postgres")
+    fn workload_services(
+        &self,
+        name: &str,
+        parameters: &Map<String, Value>,
+        _: &std::collections::BTreeMap<String, Map<String, Value>>,
+    ) -> Vec<&'static str> {
+        (name == "oltp" && parameters["engine"] == "postgres").then_some("postgres").into_iter().collect()
     }
     fn services(&self) -> Vec<&'static str> {
         vec!["postgres"]

@@ -89,11 +89,16 @@ fn template_bytes(plan: &Plan) -> u64 {
     let mut templates = BTreeMap::new();
     for scenario in &plan.scenarios {
         let Some(kind) = workloads::kind(&scenario.workload) else { continue };
-        let Some(service) = (kind.service)(&scenario.parameters) else { continue };
+        let services = services::wanted(&(kind.services)(&scenario.parameters), &scenario.services);
+        if services.is_empty() {
+            continue;
+        }
+        let names: Vec<&str> = services.iter().map(|service| service.kind.name).collect();
+        let empty = services.iter().filter(|service| service.kind.is_database).count() as u64 * EMPTY_SERVER_BYTES;
         let estimate = (kind.estimate)(&scenario.parameters);
         // What only grows in the runs is in no template.
         let rows = if estimate.load_seconds > 0.0 { estimate.data_bytes } else { 0 };
-        templates.insert((service, (kind.data_key)(&scenario.parameters)), EMPTY_SERVER_BYTES + rows);
+        templates.insert((names, (kind.data_key)(&scenario.parameters)), empty + rows);
     }
     templates.values().sum()
 }
@@ -108,7 +113,7 @@ pub fn missing(plan: &Plan) -> Vec<(String, String)> {
                 all.push((scenario.label.clone(), format!("{}; {}", missing.what, missing.remedy)));
             }
         }
-        if let Some(missing) = missing_service(scenario) {
+        for missing in missing_services(scenario) {
             all.push((scenario.label.clone(), format!("{}; {}", missing.what, missing.remedy)));
         }
         if scenario.memory_bytes.is_some() && !lab::memory_limit::available() {
@@ -131,11 +136,11 @@ pub fn missing(plan: &Plan) -> Vec<(String, String)> {
     all
 }
 
-fn missing_service(scenario: &study::PlannedScenario) -> Option<services::service::Missing> {
-    let kind = workloads::kind(&scenario.workload)?;
-    let service = services::kind((kind.service)(&scenario.parameters)?)?;
-    let defaults = settings::defaults(service.settings);
-    (service.missing)(scenario.services.get(service.name).unwrap_or(&defaults))
+fn missing_services(scenario: &study::PlannedScenario) -> Vec<services::service::Missing> {
+    let names =
+        workloads::kind(&scenario.workload).map(|kind| (kind.services)(&scenario.parameters)).unwrap_or_default();
+    let wanted = services::wanted(&names, &scenario.services);
+    wanted.iter().filter_map(|service| (service.kind.missing)(&service.settings)).collect()
 }
 
 /// What makes the answer smaller than it looks.

@@ -243,14 +243,14 @@ fn a_missing_version_and_settings_of_ours_are_told_before() {
         .says("surefoot sets it itself");
     world.surefoot(&["run", "s.toml", "--set", "service.postgre.settings.fsync=1"]).status(2).says("did you mean");
     world.write("s.toml", study("sqlite", "\"storage.filesystem\" = [\"ext4\"]", "[service.postgres]", "", ""));
-    world.surefoot(&["run", "s.toml"]).status(2).says("no workload of this study drives the service");
+    world.surefoot(&["run", "s.toml"]).status(2).says("no workload of this study uses the service");
 }
 
 #[test]
 fn a_server_that_dies_or_hangs_fails_its_trial() {
     let world = World::new();
     let text = study("postgres", "\"storage.filesystem\" = [\"ext4\"]", "", "", "trial_timeout = \"8s\"")
-        .replace("\"300ms\"", "\"60s\"");
+        .replace("\"300ms\"", "\"300s\"");
     world.write("s.toml", text);
     for (signal, words) in [(Signal::SIGKILL, "postgres ended with signal 9"), (Signal::SIGSTOP, "8.0s")] {
         let _ = std::fs::remove_file(world.path().join("s.surefoot"));
@@ -288,7 +288,7 @@ fn a_lost_connection_fails_the_trial_or_is_made_anew_as_the_study_says() {
             let _ = std::fs::remove_file(world.path().join("s.surefoot"));
             let text = format!(
                 "name = \"s\"\n[storage]\nsize = \"1GiB\"\n[workload.{workload}]\nengine = \"{service}\"\nthreads = 4\n\
-                 reconnect = {reconnect}\ntime = \"2500ms\"\n\
+                 reconnect = {reconnect}\ntime = \"4s\"\n\
                  [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
             );
             world.write("s.toml", text);
@@ -338,7 +338,7 @@ fn lose_connections(conductor: i32, service: &str) {
             "-uroot",
             "-N",
             "-S",
-            "/run/surefoot/server/mariadb.sock",
+            "/run/surefoot/mariadb/mariadb.sock",
         ]);
         String::from_utf8_lossy(&command.args(["-e", sql]).output().expect("nsenter").stdout).into_owned()
     };
@@ -355,7 +355,7 @@ fn a_full_disk_and_too_many_connections_end_in_the_servers_words() {
     let world = World::new();
     let full = study("postgres", "\"workload.oltp.mix\" = [\"insert\"]", "", "", "")
         .replace("1GiB", "128MiB")
-        .replace("\"300ms\"", "\"60s\"");
+        .replace("\"300ms\"", "\"300s\"");
     world.write("s.toml", full);
     world.surefoot(&["run", "s.toml"]).status(3);
     let failure = json(&world)["ledger"]["trials"][0]["failure"].to_string();

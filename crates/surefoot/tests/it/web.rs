@@ -61,6 +61,64 @@ fn what_nginx_refuses_is_in_its_words() {
 }
 
 #[test]
+fn every_stack_answers_its_site() {
+    let world = World::new();
+    let stacks = r#"
+        [factors.stack]
+        module = { workload.http-load.server = "apache", service.apache.php = "module", service.apache.mpm = "prefork", service.apache.opcache = false }
+        fpm = { workload.http-load.server = "apache", service.apache.php = "fpm", service.php-fpm.php_settings = { memory_limit = "64M" } }
+        nginx = { workload.http-load.server = "nginx", service.nginx.php = "fpm", service.nginx.virtual_hosts = false }
+        cgi = { workload.http-load.server = "lighttpd", workload.http-load.sqlite_transaction = true }
+        fastcgi = { workload.http-load.server = "lighttpd", service.lighttpd.php = "fastcgi", service.lighttpd.apcu = true, workload.http-load.sqlite_journal = "wal" }
+        static = { workload.http-load.server = "apache", workload.http-load.site = "static" }
+        gunicorn = { workload.http-load.server = "django", workload.http-load.site = "plain-files", service.django.settings = { workers = 2 } }
+        runserver = { workload.http-load.server = "django", workload.http-load.site = "plain-files", service.django.server = "runserver" }
+        [storage]
+        size = "128MiB"
+        [workload.http-load]
+        site = "sqlite-page"
+        connections = 3
+        keep_alive = false
+        time = "300ms"
+        [design]
+        rounds_min = 1
+        rounds_max = 1
+        warm_up_runs = 0
+        control = false
+    "#;
+    world.write("s.toml", format!("name = \"s\"\nquestion = \"?\"\n{stacks}"));
+    world.surefoot(&["run", "s.toml"]).status(0);
+    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let runs = json["ledger"]["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 8);
+    for run in runs {
+        // Every answer was what the page must be, and what the pages left behind was looked at.
+        assert_eq!(run["metrics"]["errors"], 0.0, "{run}");
+        assert!(run["metrics"]["requests"].as_f64() > Some(0.0), "{run}");
+    }
+    let trials = json["ledger"]["trials"].as_array().expect("trials").iter();
+    let facts: std::collections::BTreeMap<&str, &serde_json::Value> =
+        trials.map(|trial| (trial["scenario"].as_str().expect("a label"), &trial["facts"])).collect();
+    assert_eq!(facts["module"]["apache.php.opcache.enable"], "Off");
+    assert_eq!(facts["fpm"]["php-fpm.php.opcache.enable"], "On");
+    assert_eq!(facts["fpm"]["php-fpm.php.memory_limit"], "64M");
+    assert_eq!(facts["fastcgi"]["lighttpd.php.apc.enabled"], "On");
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_setting_that_php_does_not_know_fails_the_trial() {
+    let world = World::new();
+    let load = "[service.php-fpm]\nphp_settings = { \"opcache.typo\" = 1 }\n\
+                [workload.http-load]\nsite = \"sqlite-page\"\ntime = \"200ms\"\n";
+    world.write("s.toml", study("\"service.nginx.php\" = [\"fpm\"]", load));
+    world.surefoot(&["run", "s.toml"]).status(3);
+    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let failure = json["ledger"]["trials"][0]["failure"].to_string();
+    assert!(failure.contains("PHP has no setting opcache.typo"), "{failure}");
+}
+
+#[test]
 fn a_log_that_cannot_be_replayed_is_told_before_the_first_trial() {
     let world = World::new();
     let factors = "\"storage.filesystem\" = [\"ext4\", \"xfs\"]";

@@ -12,11 +12,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Services that serve files.
-const SERVERS: &[&str] = &["nginx"];
+const SERVERS: &[&str] = &["nginx", "apache", "lighttpd", "django"];
 
 /// The service that is asked for.
-pub fn service(map: &Map<String, Value>) -> Option<&'static str> {
-    SERVERS.iter().copied().find(|server| map["server"] == *server)
+pub fn services(map: &Map<String, Value>) -> Vec<&'static str> {
+    SERVERS.iter().copied().filter(|server| map["server"] == **server).collect()
 }
 
 /// How requests are sent.

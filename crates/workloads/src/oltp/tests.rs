@@ -13,6 +13,7 @@ fn with_context<T>(folder: &std::path::Path, act: impl FnOnce(&mut Context) -> T
     act(&mut Context {
         data_folder: folder.into(),
         server: None,
+        sockets: std::collections::BTreeMap::new(),
         cache_folder: folder.into(),
         seed: 7,
         client_cpus: Vec::new(),

@@ -14,6 +14,7 @@ fn with_context<T>(folder: &Path, interrupted: bool, act: impl FnOnce(&mut Conte
     act(&mut Context {
         data_folder: folder.into(),
         server: None,
+        sockets: std::collections::BTreeMap::new(),
         cache_folder: folder.into(),
         seed: 1,
         client_cpus: Vec::new(),

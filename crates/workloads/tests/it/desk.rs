@@ -25,6 +25,7 @@ impl Desk {
         hook(&mut Context {
             data_folder: self.data.path().into(),
             server: None,
+            sockets: std::collections::BTreeMap::new(),
             cache_folder: self.cache.path().into(),
             seed: 7,
             client_cpus: Vec::new(),

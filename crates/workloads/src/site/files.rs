@@ -1,15 +1,13 @@
-//! Files in a server's document root; and a site of files of one size, with requests that draw from them.
+//! Files in a server's document root; and the site of files of one size.
 
-use super::{Source, Task};
+use super::root;
+use crate::http_client::Task;
 use crate::noise::Noise;
 use crate::random::Random;
 use crate::workload::{Context, Error, Estimate};
-use http::request::Request;
-use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 use std::path::PathBuf;
-use std::time::Instant;
 
 /// Files of a folder.
 const FOLDER_FILES: u64 = 1000;
@@ -35,16 +33,15 @@ pub const FILE_SIZE: Setting = Setting {
     help: "Size of a file. 590 bytes are those of a well-known comparison of 2003.",
 };
 
-/// The site.
+/// Files of one size.
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub struct Site {
-    /// How many files.
-    pub files: u64,
+pub struct Files {
+    files: u64,
     #[serde(rename = "file_size")]
     file_bytes: u64,
 }
 
-impl Site {
+impl Files {
     /// What a trial with runs of this length will need.
     pub fn estimate(&self, run_seconds: f64) -> Estimate {
         let data_bytes = self.files.saturating_mul(self.file_bytes.max(BLOCK_BYTES));
@@ -62,10 +59,8 @@ impl Site {
     }
 
     /// Makes the files.
-    pub fn make(&self, context: &Context) -> Result<Vec<Measured>, Error> {
-        let started = Instant::now();
-        make(self.files(), context)?;
-        Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
+    pub fn make(&self, context: &Context) -> Result<(), Error> {
+        make(self.files(), context)
     }
 
     /// Every file is there and has its size.
@@ -73,9 +68,10 @@ impl Site {
         verify(self.files(), context)
     }
 
-    /// Requests for files drawn by seed; each answer must have the file's size.
-    pub fn requests(self, host: String, keep_alive: bool, random: Random) -> impl Source {
-        Drawn { site: self, host, keep_alive, random }
+    /// The target of a file that is drawn, and what its answer must be.
+    pub fn draw(&self, random: &mut Random) -> (String, Task) {
+        let task = Task { is_repeatable: true, class: Some(2), body_bytes: Some(self.file_bytes), ..Task::default() };
+        (format!("/{}", name(random.below(self.files))), task)
     }
 }
 
@@ -111,28 +107,7 @@ pub fn verify(files: impl Iterator<Item = (PathBuf, u64)>, context: &Context) ->
     Ok(())
 }
 
-fn root(context: &Context) -> PathBuf {
-    context.data_folder.join("site")
-}
-
 /// Path of a file of the site.
 fn name(number: u64) -> String {
     format!("{}/{number}", number / FOLDER_FILES)
-}
-
-struct Drawn {
-    site: Site,
-    host: String,
-    keep_alive: bool,
-    random: Random,
-}
-
-impl Source for Drawn {
-    fn next(&mut self, request: &mut Vec<u8>) -> Result<Option<Task>, Error> {
-        let target = format!("/{}", name(self.random.below(self.site.files)));
-        let (target, host, keep_alive) = (target.as_bytes(), self.host.as_bytes(), self.keep_alive);
-        Request { method: b"GET", target, host, referer: b"", agent: b"", keep_alive, body: None }.write(request);
-        let body_bytes = Some(self.site.file_bytes);
-        Ok(Some(Task { is_repeatable: true, class: Some(2), body_bytes, ..Task::default() }))
-    }
 }

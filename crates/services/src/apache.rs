@@ -1,0 +1,327 @@
+//! Apache httpd as a service: check, configure, start, ready, stop.
+//!
+//! The document root `site`, the access log and PHP's sessions lie on the filesystem under test; configuration and messages do
+//! not. PHP is a module of it (with `mpm = "prefork"`: Debian's module is not made for threads) or the service `php-fpm`.
+
+use crate::php::{self, Php};
+use crate::process::Start;
+use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings, free_settings_over};
+use crate::web;
+use nix::sys::signal::Signal;
+use observe::durability::Durability;
+use serde_json::{Map, Value};
+use settings::{Kind as Is, Setting};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The row in the list of services.
+pub static KIND: Kind = Kind {
+    name: "apache",
+    summary: "Apache httpd, with PHP as its module or behind it",
+    example: "[service.apache]\nmpm = \"prefork\"\nphp = \"module\"\nopcache = true\nsettings = { MaxRequestWorkers = 50 }\n",
+    settings: SETTINGS,
+    missing: |parameters| find().err().or_else(|| missing_php(parameters)),
+    is_database: false,
+    needs: |parameters| if parameters["php"] == "fpm" { &["php-fpm"] } else { &[] },
+    durability: |_| Durability::full(),
+    check,
+    open: |parameters| {
+        let (program, version) = find()?;
+        missing_php(parameters).map_or(Ok(()), Err)?;
+        let mpm = parameters["mpm"].as_str().unwrap_or_default().to_string();
+        let defaults = if mpm == "prefork" { OF_PREFORK } else { OF_THREADS };
+        let mut settings = free_settings_over(DEFAULTS, parameters);
+        for (name, value) in free_settings_over(defaults, &Map::new()) {
+            settings.entry(name).or_insert(value);
+        }
+        let module = php_module().filter(|_| parameters["php"] == "module");
+        Ok(Box::new(Apache {
+            program,
+            version,
+            user: web::user(),
+            mpm,
+            settings,
+            module: module.map(|(module, _)| module),
+            php: Php::of(parameters),
+            has_access_log: parameters["access_log"] == Value::Bool(true),
+            has_virtual_hosts: parameters["virtual_hosts"] == Value::Bool(true),
+        }))
+    },
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "mpm",
+        kind: Is::Choice(&["event", "worker", "prefork"]),
+        default: Some("event"),
+        help: "How it serves many connections: threads (`event`, `worker`), or a process each (`prefork`).",
+    },
+    Setting {
+        name: "php",
+        kind: Is::Choice(&["none", "module", "fpm"]),
+        default: Some("none"),
+        help: "Who runs PHP: nobody, Apache itself (`module`, with `mpm = \"prefork\"`), or the service `php-fpm`, which has its settings then.",
+    },
+    Setting {
+        name: "settings",
+        kind: Is::Table,
+        default: Some("{}"),
+        help: "Directives of the server: settings = { MaxRequestWorkers = 50, KeepAlive = \"Off\" }. What Apache refuses is shown in its words.",
+    },
+    web::ACCESS_LOG,
+    web::VIRTUAL_HOSTS,
+    php::OPCACHE,
+    php::APCU,
+    php::SETTINGS,
+    web::DATA,
+];
+
+/// Debian's own values (apache2.conf).
+const DEFAULTS: &[(&str, &str)] = &[
+    ("Timeout", "300"),
+    ("KeepAlive", "On"),
+    ("MaxKeepAliveRequests", "100"),
+    ("KeepAliveTimeout", "5"),
+    ("HostnameLookups", "Off"),
+];
+
+/// Debian's own values (mpm_event.conf, mpm_worker.conf).
+const OF_THREADS: &[(&str, &str)] = &[
+    ("StartServers", "2"),
+    ("MinSpareThreads", "25"),
+    ("MaxSpareThreads", "75"),
+    ("ThreadLimit", "64"),
+    ("ThreadsPerChild", "25"),
+    ("MaxRequestWorkers", "150"),
+    ("MaxConnectionsPerChild", "0"),
+];
+
+/// Debian's own values (mpm_prefork.conf).
+const OF_PREFORK: &[(&str, &str)] = &[
+    ("StartServers", "5"),
+    ("MinSpareServers", "5"),
+    ("MaxSpareServers", "10"),
+    ("MaxRequestWorkers", "150"),
+    ("MaxConnectionsPerChild", "0"),
+];
+
+/// Directives that must stand before others, whatever their names.
+const FIRST: &[&str] = &["ServerLimit", "ThreadLimit", "ThreadsPerChild"];
+
+/// Directives that surefoot itself needs.
+const OURS: &[&str] = &[
+    "Listen",
+    "DocumentRoot",
+    "PidFile",
+    "User",
+    "Group",
+    "ErrorLog",
+    "CustomLog",
+    "ServerRoot",
+    "VirtualDocumentRoot",
+];
+
+const MODULES: &str = "/usr/lib/apache2/modules";
+
+/// Modules that a plain site needs; log_config is built in.
+const PLAIN: &[&str] = &["authz_core", "dir", "mime", "env", "setenvif", "filter", "alias"];
+
+const COMBINED: &str = r#""%v:%p %h %l %u %t \"%r\" %>s %O \"%{Referer}i\" \"%{User-Agent}i\"""#;
+
+fn find() -> Result<(PathBuf, String), Missing> {
+    let missing = || Missing { what: "Apache is not installed".into(), remedy: "install the package apache2".into() };
+    let program = PathBuf::from("/usr/sbin/apache2");
+    if !program.is_file() || !Path::new(MODULES).join("mod_mpm_event.so").is_file() {
+        return Err(missing());
+    }
+    let said = Command::new(&program).arg("-v").output().map(|output| output.stdout).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    let version = said.split("Apache/").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap_or_default();
+    Ok((program, version.to_string()))
+}
+
+fn php_module() -> Option<(PathBuf, String)> {
+    php::newest(MODULES, "libphp", ".so")
+}
+
+fn missing_php(parameters: &Map<String, Value>) -> Option<Missing> {
+    let wants = parameters["php"] == "module";
+    wants.then(|| php::missing(php_module().as_ref(), "PHP's module for Apache", "libapache2-mod-php", parameters))?
+}
+
+fn check(parameters: &Map<String, Value>) -> Vec<String> {
+    let of_one = |(name, value): (&String, &String)| {
+        if OURS.iter().any(|ours| ours.eq_ignore_ascii_case(name)) {
+            return Some(format!("settings.{name}: surefoot sets it itself"));
+        }
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric());
+        (!is_name || value.contains(['\n', '\\']))
+            .then(|| format!("settings.{name}: {value:?} is not one directive's value"))
+    };
+    let mut problems: Vec<String> = free_settings(parameters).iter().filter_map(of_one).collect();
+    if parameters["php"] == "module" && parameters["mpm"] != "prefork" {
+        problems.push("php = \"module\" needs mpm = \"prefork\": Debian's PHP is not made for threads".into());
+    }
+    problems.extend(php::check(parameters));
+    problems
+}
+
+/// An installed Apache with its settings.
+struct Apache {
+    program: PathBuf,
+    version: String,
+    user: Option<User>,
+    mpm: String,
+    settings: BTreeMap<String, String>,
+    /// PHP's module, where it runs PHP itself.
+    module: Option<PathBuf>,
+    php: Php,
+    has_access_log: bool,
+    has_virtual_hosts: bool,
+}
+
+impl Apache {
+    fn configuration(
+        &self,
+        data: &str,
+        run: &str,
+        port: u16,
+        sockets: &[(String, String)],
+        fpm: Option<&Path>,
+    ) -> String {
+        let mut text = format!(
+            "ServerRoot {run}\nDefaultRuntimeDir {run}\nPidFile {run}/apache.pid\nErrorLog {run}/messages\n\
+             ServerName localhost\nListen 127.0.0.1:{port}\n"
+        );
+        let mpm = format!("mpm_{}", self.mpm);
+        let hosts = self.has_virtual_hosts.then_some("vhost_alias");
+        let proxies: &[&str] = if fpm.is_some() { &["proxy", "proxy_fcgi"] } else { &[] };
+        for name in [&*mpm].iter().chain(PLAIN).chain(&hosts).chain(proxies) {
+            let _ = writeln!(text, "LoadModule {name}_module {MODULES}/mod_{name}.so");
+        }
+        let (first, others): (Vec<_>, Vec<_>) =
+            self.settings.iter().partition(|(name, _)| FIRST.iter().any(|first| first.eq_ignore_ascii_case(name)));
+        for (name, value) in first.into_iter().chain(others) {
+            let _ = writeln!(text, "{name} {value}");
+        }
+        text.push_str("TypesConfig /etc/mime.types\nDirectoryIndex index.php index.html\n");
+        if self.has_virtual_hosts {
+            let _ = writeln!(text, "UseCanonicalName Off\nVirtualDocumentRoot {data}/site/%0");
+        } else {
+            let _ = writeln!(text, "DocumentRoot {data}/site");
+        }
+        let _ = writeln!(text, "<Directory {data}/site>\nOptions FollowSymLinks\nRequire all granted\n</Directory>");
+        for (name, value) in sockets {
+            let _ = writeln!(text, "SetEnv {name} {value}");
+        }
+        let handler = match (&self.module, fpm) {
+            (Some(module), _) => {
+                let _ = writeln!(text, "LoadModule php_module {}", module.display());
+                Some("application/x-httpd-php".to_string())
+            }
+            (None, Some(socket)) => Some(format!("proxy:unix:{}|fcgi://localhost", socket.display())),
+            (None, None) => None,
+        };
+        if let Some(handler) = handler {
+            let _ = writeln!(text, "<FilesMatch \"\\.php$\">\nSetHandler \"{handler}\"\n</FilesMatch>");
+        }
+        if self.has_access_log {
+            let _ = writeln!(text, "CustomLog {data}/access.log {COMBINED}");
+        }
+        text
+    }
+}
+
+impl Service for Apache {
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn format(&self) -> String {
+        String::new()
+    }
+
+    fn create(&self, place: &Place) -> Result<(), Error> {
+        web::create(place)
+    }
+
+    fn move_log(&self, _place: &Place) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
+        let address = web::free_address()?;
+        let environment = if self.module.is_some() { self.php.prepare(place)? } else { Vec::new() };
+        let configuration = place.run.join("apache.conf");
+        let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
+        let fpm = place.sockets.get("php-fpm");
+        let text = self.configuration(&data, &run, address.port(), &web::environment(place), fpm.map(PathBuf::as_path));
+        std::fs::write(&configuration, text).map_err(Error::file("write", &configuration))?;
+        let start = Start {
+            program: &self.program,
+            arguments: ["-f", &configuration.to_string_lossy(), "-D", "FOREGROUND"].map(String::from).to_vec(),
+            user: self.user.as_ref(),
+            cpus: &place.cpus,
+            log: place.run.join("messages"),
+            environment: environment.clone(),
+        };
+        let mut effects = web::effects(KIND.name, &self.version, &self.settings);
+        effects.facts.insert("apache.mpm".into(), self.mpm.clone());
+        // The module itself can't be asked; PHP's other programs read the same files.
+        let program = php::newest("/usr/bin", "php-cgi", "").or_else(|| php::newest("/usr/bin", "php", ""));
+        let program = program.map(|found| found.0).filter(|_| self.module.is_some());
+        let effects = effects.and(self.php.effects(KIND.name, program.as_deref(), &environment));
+        web::start(&start, place, address, effects, Signal::SIGTERM)
+    }
+
+    fn commands(&self, _has_log_volume: bool) -> Vec<String> {
+        let fpm = Path::new("/tmp/php-fpm/socket");
+        let fpm = Some(fpm).filter(|_| self.module.is_none());
+        let text = self.configuration("$MOUNT/data", "/tmp/apache", 8080, &[], fpm);
+        let mut commands = vec![
+            "mkdir -p /tmp/apache/php $MOUNT/data/site $MOUNT/data/sessions".into(),
+            web::file_command("/tmp/apache/apache.conf", &text),
+        ];
+        let mut environment = "";
+        if self.module.is_some() {
+            commands.push(web::file_command("/tmp/apache/php/surefoot.ini", &self.php.ini("$MOUNT/data")));
+            environment = "PHP_INI_SCAN_DIR=:/tmp/apache/php ";
+        }
+        commands.push(format!("{environment}apache2 -f /tmp/apache/apache.conf"));
+        commands
+    }
+
+    fn is_passing(&self, name: &str) -> bool {
+        name == "access.log"
+    }
+
+    fn user(&self) -> Option<User> {
+        self.user.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parameters(changes: Value) -> Map<String, Value> {
+        settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right")
+    }
+
+    #[test]
+    fn nothing_slips_into_the_configuration() {
+        let asked = json!({ "php": "module", "settings": { "listen": "80", "Timeout": "1\nUser root", "KeepAlive": "Off" },
+                            "php_settings": { "session.save_path": "/", "memory_limit": "64M" } });
+        let problems = check(&parameters(asked));
+        assert_eq!(problems.len(), 4, "{problems:?}");
+    }
+
+    #[test]
+    fn php_is_needed_where_it_runs_beside() {
+        let needs = |php: &str| (KIND.needs)(&parameters(json!({ "php": php }))).len();
+        assert_eq!((needs("fpm"), needs("none")), (1, 0));
+    }
+}

@@ -1,0 +1,171 @@
+//! Django as a service: a project in the document root, under its own development server or under gunicorn.
+//!
+//! The project is the site's: `site/manage.py`, and the module `wsgi` beside it with its `application`.
+
+use crate::process::Start;
+use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings};
+use crate::web;
+use nix::sys::signal::Signal;
+use observe::durability::Durability;
+use serde_json::{Map, Value};
+use settings::{Kind as Is, Setting};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The row in the list of services.
+pub static KIND: Kind = Kind {
+    name: "django",
+    summary: "Django, under its development server or gunicorn",
+    example: "[service.django]\nserver = \"gunicorn\"\nsettings = { workers = 3 }\n",
+    settings: SETTINGS,
+    missing: |parameters| find(parameters).err(),
+    is_database: false,
+    needs: |_| &[],
+    durability: |_| Durability::full(),
+    check,
+    open: |parameters| {
+        let (program, version) = find(parameters)?;
+        Ok(Box::new(Django {
+            program,
+            version,
+            user: web::user(),
+            server: parameters["server"].as_str().unwrap_or_default().to_string(),
+            has_threads: parameters["threads"] == Value::Bool(true),
+            settings: free_settings(parameters),
+        }))
+    },
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "server",
+        kind: Is::Choice(&["gunicorn", "runserver"]),
+        default: Some("gunicorn"),
+        help: "gunicorn, or the server that Django brings for development.",
+    },
+    Setting {
+        name: "threads",
+        kind: Is::Boolean,
+        default: Some("true"),
+        help: "Whether the development server answers each request in a thread of its own; those of old had none.",
+    },
+    Setting {
+        name: "settings",
+        kind: Is::Table,
+        default: Some("{}"),
+        help: "Settings of gunicorn: settings = { workers = 3, worker-class = \"gthread\" }.",
+    },
+    web::DATA,
+];
+
+/// Settings that surefoot itself needs.
+const OURS: &[&str] = &["bind", "chdir", "daemon", "user", "group", "config", "pid", "pythonpath", "error-logfile"];
+
+fn find(parameters: &Map<String, Value>) -> Result<(PathBuf, String), Missing> {
+    let python = PathBuf::from("/usr/bin/python3");
+    let ask = ["-c", "import django; print(django.__version__)"];
+    let said = Command::new(&python).args(ask).output().ok().filter(|output| output.status.success());
+    let said = said.ok_or_else(|| Missing {
+        what: "Django is not installed".into(),
+        remedy: "install the package python3-django".into(),
+    })?;
+    let version = String::from_utf8_lossy(&said.stdout).trim().to_string();
+    if parameters["server"] != "gunicorn" {
+        return Ok((python, version));
+    }
+    let gunicorn = PathBuf::from("/usr/bin/gunicorn");
+    let missing =
+        || Missing { what: "gunicorn is not installed".into(), remedy: "install the package gunicorn".into() };
+    if gunicorn.is_file() { Ok((gunicorn, version)) } else { Err(missing()) }
+}
+
+fn check(parameters: &Map<String, Value>) -> Vec<String> {
+    let settings = free_settings(parameters);
+    let of_one = |name: &String| {
+        if OURS.contains(&name.as_str()) {
+            return Some(format!("settings.{name}: surefoot sets it itself"));
+        }
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+        (!is_name)
+            .then(|| format!("settings.{name}: options of gunicorn have small letters and `-`, like worker-class"))
+    };
+    let mut problems: Vec<String> = settings.keys().filter_map(of_one).collect();
+    if parameters["server"] == "runserver" && !settings.is_empty() {
+        problems.push("settings: they are gunicorn's; the development server has none".into());
+    }
+    problems
+}
+
+/// An installed Django with what serves it.
+struct Django {
+    program: PathBuf,
+    version: String,
+    user: Option<User>,
+    server: String,
+    has_threads: bool,
+    settings: BTreeMap<String, String>,
+}
+
+impl Django {
+    fn arguments(&self, site: &Path, address: &str) -> Vec<String> {
+        if self.server == "runserver" {
+            let manage = site.join("manage.py").to_string_lossy().into_owned();
+            let mut arguments = vec![manage, "runserver".into(), "--noreload".into()];
+            arguments.extend((!self.has_threads).then(|| "--nothreading".into()));
+            arguments.push(address.into());
+            return arguments;
+        }
+        let options = self.settings.iter().map(|(name, value)| format!("--{name}={value}"));
+        let ours = ["--chdir".into(), site.to_string_lossy().into_owned(), "--bind".into(), address.into()];
+        ours.into_iter().chain(options).chain(["wsgi:application".into()]).collect()
+    }
+}
+
+impl Service for Django {
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn format(&self) -> String {
+        String::new()
+    }
+
+    fn create(&self, place: &Place) -> Result<(), Error> {
+        web::create(place)
+    }
+
+    fn move_log(&self, _place: &Place) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
+        let address = web::free_address()?;
+        let start = Start {
+            program: &self.program,
+            arguments: self.arguments(&place.data.join(web::SITE), &address.to_string()),
+            user: self.user.as_ref(),
+            cpus: &place.cpus,
+            log: place.run.join("messages"),
+            environment: web::environment(place),
+        };
+        let mut effects = web::effects(KIND.name, &self.version, &self.settings);
+        effects.facts.insert("django.server".into(), self.server.clone());
+        // The development server ends by a signal's default on SIGTERM, and in order on an interrupt.
+        let stop = if self.server == "runserver" { Signal::SIGINT } else { Signal::SIGTERM };
+        web::start(&start, place, address, effects, stop)
+    }
+
+    fn commands(&self, _has_log_volume: bool) -> Vec<String> {
+        let arguments = self.arguments(Path::new("$MOUNT/data/site"), "127.0.0.1:8080").join(" ");
+        vec!["mkdir -p $MOUNT/data/site".into(), format!("{} {arguments} &", self.program.display())]
+    }
+
+    fn is_passing(&self, name: &str) -> bool {
+        name.ends_with(".pyc")
+    }
+
+    fn user(&self) -> Option<User> {
+        self.user.clone()
+    }
+}

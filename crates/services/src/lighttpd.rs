@@ -1,0 +1,269 @@
+//! lighttpd as a service, with PHP as CGI, a process a request as in old days, or as `FastCGI`.
+//!
+//! The document root `site`, the access log and PHP's sessions lie on the filesystem under test.
+
+use crate::php::{self, Php};
+use crate::process::Start;
+use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings};
+use crate::web;
+use nix::sys::signal::Signal;
+use observe::durability::Durability;
+use serde_json::{Map, Value};
+use settings::{Kind as Is, Setting};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The row in the list of services.
+pub static KIND: Kind = Kind {
+    name: "lighttpd",
+    summary: "lighttpd, with PHP as CGI or FastCGI",
+    example: "[service.lighttpd]\nphp = \"cgi\"\nsettings = { \"server.max-connections\" = 500 }\n",
+    settings: SETTINGS,
+    missing: |parameters| find().err().or_else(|| missing_php(parameters)),
+    is_database: false,
+    needs: |_| &[],
+    durability: |_| Durability::full(),
+    check,
+    open: |parameters| {
+        let (program, version) = find()?;
+        missing_php(parameters).map_or(Ok(()), Err)?;
+        Ok(Box::new(Lighttpd {
+            program,
+            version,
+            user: web::user(),
+            settings: free_settings(parameters),
+            form: parameters["php"].as_str().unwrap_or_default().to_string(),
+            processes: parameters["php_processes"].as_u64().unwrap_or(4),
+            php: Php::of(parameters),
+            has_access_log: parameters["access_log"] == Value::Bool(true),
+            has_virtual_hosts: parameters["virtual_hosts"] == Value::Bool(true),
+        }))
+    },
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "php",
+        kind: Is::Choice(&["none", "cgi", "fastcgi"]),
+        default: Some("cgi"),
+        help: "How PHP runs: a new process for each request (`cgi`), or processes that stay (`fastcgi`).",
+    },
+    Setting {
+        name: "php_processes",
+        kind: Is::Integer { min: 1, max: 10_000 },
+        default: Some("4"),
+        help: "Processes of PHP that stay, with `fastcgi`.",
+    },
+    Setting {
+        name: "settings",
+        kind: Is::Table,
+        default: Some("{}"),
+        help: "Directives: settings = { \"server.max-connections\" = 500 }. What lighttpd refuses is shown in its words.",
+    },
+    web::ACCESS_LOG,
+    web::VIRTUAL_HOSTS,
+    php::OPCACHE,
+    php::APCU,
+    php::SETTINGS,
+    web::DATA,
+];
+
+/// Directives that surefoot itself needs.
+const OURS: &[&str] = &[
+    "server.port",
+    "server.bind",
+    "server.document-root",
+    "server.modules",
+    "server.pid-file",
+    "server.errorlog",
+    "server.username",
+    "server.groupname",
+    "cgi.assign",
+    "fastcgi.server",
+    "setenv.set-environment",
+];
+
+fn find() -> Result<(PathBuf, String), Missing> {
+    let program = PathBuf::from("/usr/sbin/lighttpd");
+    if !program.is_file() {
+        return Err(Missing {
+            what: "lighttpd is not installed".into(),
+            remedy: "install the package lighttpd".into(),
+        });
+    }
+    let said = Command::new(&program).arg("-v").output().map(|output| output.stdout).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    let version = said.split(['/', ' ']).nth(1).unwrap_or_default().to_string();
+    Ok((program, version))
+}
+
+fn php_cgi() -> Option<(PathBuf, String)> {
+    php::newest("/usr/bin", "php-cgi", "")
+}
+
+fn missing_php(parameters: &Map<String, Value>) -> Option<Missing> {
+    let wants = parameters["php"] != "none";
+    wants.then(|| php::missing(php_cgi().as_ref(), "PHP as CGI", "php-cgi", parameters))?
+}
+
+fn check(parameters: &Map<String, Value>) -> Vec<String> {
+    let of_one = |(name, value): (&String, &String)| {
+        if OURS.contains(&name.as_str()) {
+            return Some(format!("settings.\"{name}\": surefoot sets it itself"));
+        }
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+        (!is_name || value.contains(['\n', '#']))
+            .then(|| format!("settings.\"{name}\": {value:?} is not one directive's value"))
+    };
+    free_settings(parameters).iter().filter_map(of_one).chain(php::check(parameters)).collect()
+}
+
+/// An installed lighttpd with its settings.
+struct Lighttpd {
+    program: PathBuf,
+    version: String,
+    user: Option<User>,
+    settings: BTreeMap<String, String>,
+    /// How PHP runs.
+    form: String,
+    processes: u64,
+    php: Php,
+    has_access_log: bool,
+    has_virtual_hosts: bool,
+}
+
+/// Numbers and lists stand as they are, all else in quotes.
+fn written(value: &str) -> String {
+    if value.parse::<i64>().is_ok() || value.starts_with('(') { value.into() } else { format!("\"{value}\"") }
+}
+
+impl Lighttpd {
+    fn configuration(&self, data: &str, run: &str, port: u16, environment: &[(String, String)]) -> String {
+        let mut text = format!(
+            "server.port = {port}\nserver.bind = \"127.0.0.1\"\nserver.document-root = \"{data}/site\"\n\
+             server.pid-file = \"{run}/lighttpd.pid\"\nserver.errorlog = \"{run}/messages\"\n\
+             server.upload-dirs = ( \"{run}\" )\nindex-file.names = ( \"index.php\", \"index.html\" )\n\
+             static-file.exclude-extensions = ( \".php\" )\n"
+        );
+        let mut modules = vec!["indexfile", "setenv"];
+        modules.extend(self.has_virtual_hosts.then_some("simple_vhost"));
+        modules.extend(self.has_access_log.then_some("accesslog"));
+        modules.extend(match self.form.as_str() {
+            "cgi" => Some("cgi"),
+            "fastcgi" => Some("fastcgi"),
+            _ => None,
+        });
+        modules.push("staticfile");
+        let modules: Vec<String> = modules.iter().map(|module| format!("\"mod_{module}\"")).collect();
+        let _ = writeln!(text, "server.modules = ( {} )", modules.join(", "));
+        for (name, value) in &self.settings {
+            let _ = writeln!(text, "{name} = {}", written(value));
+        }
+        if self.has_virtual_hosts {
+            let _ = writeln!(text, "simple-vhost.server-root = \"{data}/site/\"\nsimple-vhost.document-root = \"/\"");
+        }
+        if self.has_access_log {
+            let _ = writeln!(text, "accesslog.filename = \"{data}/access.log\"");
+        }
+        let pairs: Vec<String> = environment.iter().map(|(name, value)| format!("\"{name}\" => \"{value}\"")).collect();
+        let _ = writeln!(text, "setenv.set-environment = ( {} )", pairs.join(", "));
+        let program = php_cgi().map(|found| found.0).unwrap_or_default();
+        let program = program.display();
+        match self.form.as_str() {
+            "cgi" => {
+                let _ = writeln!(text, "cgi.assign = ( \".php\" => \"{program}\" )");
+            }
+            "fastcgi" => {
+                let _ = writeln!(
+                    text,
+                    "fastcgi.server = ( \".php\" => (( \"bin-path\" => \"{program}\", \"socket\" => \"{run}/php\", \
+                     \"max-procs\" => 1, \"bin-environment\" => ( \"PHP_FCGI_CHILDREN\" => \"{}\", {} ) )) )",
+                    self.processes,
+                    pairs.join(", ")
+                );
+            }
+            _ => {}
+        }
+        text
+    }
+}
+
+impl Service for Lighttpd {
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn format(&self) -> String {
+        String::new()
+    }
+
+    fn create(&self, place: &Place) -> Result<(), Error> {
+        web::create(place)
+    }
+
+    fn move_log(&self, _place: &Place) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
+        let address = web::free_address()?;
+        let mut environment = web::environment(place);
+        environment.extend(self.php.prepare(place)?);
+        let configuration = place.run.join("lighttpd.conf");
+        let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
+        let text = self.configuration(&data, &run, address.port(), &environment);
+        std::fs::write(&configuration, text).map_err(Error::file("write", &configuration))?;
+        let start = Start {
+            program: &self.program,
+            arguments: ["-D", "-f", &configuration.to_string_lossy()].map(String::from).to_vec(),
+            user: self.user.as_ref(),
+            cpus: &place.cpus,
+            log: place.run.join("messages"),
+            environment: Vec::new(),
+        };
+        let mut effects = web::effects(KIND.name, &self.version, &self.settings);
+        effects.facts.insert("lighttpd.php".into(), self.form.clone());
+        let program = php_cgi().map(|found| found.0).filter(|_| self.form != "none");
+        let effects = effects.and(self.php.effects(KIND.name, program.as_deref(), &environment));
+        web::start(&start, place, address, effects, Signal::SIGTERM)
+    }
+
+    fn commands(&self, _has_log_volume: bool) -> Vec<String> {
+        let environment = [("PHP_INI_SCAN_DIR".to_string(), ":/tmp/lighttpd/php".to_string())];
+        let text = self.configuration("$MOUNT/data", "/tmp/lighttpd", 8080, &environment);
+        vec![
+            "mkdir -p /tmp/lighttpd/php $MOUNT/data/site $MOUNT/data/sessions".into(),
+            web::file_command("/tmp/lighttpd/php/surefoot.ini", &self.php.ini("$MOUNT/data")),
+            web::file_command("/tmp/lighttpd/lighttpd.conf", &text),
+            "lighttpd -f /tmp/lighttpd/lighttpd.conf".into(),
+        ]
+    }
+
+    fn is_passing(&self, name: &str) -> bool {
+        name == "access.log"
+    }
+
+    fn user(&self) -> Option<User> {
+        self.user.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn nothing_slips_into_the_configuration() {
+        let asked =
+            json!({ "settings": { "server.port": 80, "server.max-fds": "1\nserver.port = 2", "server.tag": "x" } });
+        let parameters = settings::check_all(SETTINGS, asked.as_object().expect("a table")).expect("right");
+        assert_eq!(check(&parameters).len(), 2);
+        assert_eq!(
+            (written("10"), written("x"), written("( \"a\" )")),
+            ("10".into(), "\"x\"".into(), "( \"a\" )".into())
+        );
+    }
+}

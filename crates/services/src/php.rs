@@ -1,0 +1,160 @@
+//! PHP below a web server: which of its forms are installed, and its settings.
+//!
+//! Debian's own configuration holds, with a file of ours read after it (`PHP_INI_SCAN_DIR`); sessions lie on the filesystem
+//! under test.
+
+use crate::effect::{self, Effects};
+use crate::service::{Error, Missing, Place, free_table};
+use serde_json::{Map, Value};
+use settings::{Kind as Is, Setting};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// `opcache`.
+pub const OPCACHE: Setting = Setting {
+    name: "opcache",
+    kind: Is::Boolean,
+    default: Some("true"),
+    help: "Whether PHP keeps compiled scripts in shared memory (opcache.enable).",
+};
+
+/// `apcu`.
+pub const APCU: Setting = Setting {
+    name: "apcu",
+    kind: Is::Boolean,
+    default: Some("false"),
+    help: "Whether PHP's programs may keep data of theirs in shared memory (apc.enabled, package php-apcu).",
+};
+
+/// `php_settings`.
+pub const SETTINGS: Setting = Setting {
+    name: "php_settings",
+    kind: Is::Table,
+    default: Some("{}"),
+    help: "Settings of php.ini, any of them: php_settings = { memory_limit = \"256M\", \"opcache.memory_consumption\" = 256 }.",
+};
+
+/// Settings that surefoot itself needs.
+const OURS: &[&str] = &["session.save_path", "opcache.enable", "apc.enabled"];
+
+/// PHP as a study wants it.
+pub struct Php {
+    opcache: bool,
+    apcu: bool,
+    settings: BTreeMap<String, String>,
+}
+
+impl Php {
+    /// From a service's settings.
+    pub fn of(parameters: &Map<String, Value>) -> Php {
+        Php {
+            opcache: parameters["opcache"] == Value::Bool(true),
+            apcu: parameters["apcu"] == Value::Bool(true),
+            settings: free_table(parameters, SETTINGS.name),
+        }
+    }
+
+    /// What php.ini says beyond Debian's own.
+    pub fn ini(&self, data: &str) -> String {
+        let on = |is_on: bool| if is_on { "1" } else { "0" };
+        let mut text = format!("session.save_path = \"{data}/sessions\"\n");
+        let _ = writeln!(text, "opcache.enable = {}\napc.enabled = {}", on(self.opcache), on(self.apcu));
+        for (name, value) in &self.settings {
+            let _ = writeln!(text, "{name} = \"{}\"", value.replace('"', "\\\""));
+        }
+        text
+    }
+
+    /// Writes it, makes the folder of sessions, and gives the variables of the environment that make PHP read it.
+    pub fn prepare(&self, place: &Place) -> Result<Vec<(String, String)>, Error> {
+        let sessions = place.data.join("sessions");
+        if !sessions.exists() {
+            std::fs::create_dir(&sessions).map_err(Error::file("create", &sessions))?;
+            crate::web::user().map_or(Ok(()), |user| {
+                std::os::unix::fs::chown(&sessions, Some(user.uid), Some(user.gid))
+                    .map_err(Error::file("change the owner of", &sessions))
+            })?;
+        }
+        let folder = place.run.join("php");
+        let ini = folder.join("surefoot.ini");
+        std::fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
+        std::fs::write(&ini, self.ini(&place.data.to_string_lossy())).map_err(Error::file("write", &ini))?;
+        // The empty part is the folder that PHP was built with.
+        Ok(vec![("PHP_INI_SCAN_DIR".into(), format!(":{}", folder.display()))])
+    }
+
+    /// What is in effect, asked from a program of PHP that reads the same files (`php-cgi -i`).
+    pub fn effects(&self, name: &str, program: Option<&Path>, environment: &[(String, String)]) -> Effects {
+        let mut effects = Effects::default();
+        let Some(program) = program else { return effects };
+        let said = Command::new(program).arg("-i").envs(environment.iter().cloned()).output();
+        let said = said.map(|output| output.stdout).unwrap_or_default();
+        // A line is `name => value here => value of the files`, or that as a row of HTML.
+        let said =
+            String::from_utf8_lossy(&said).replace("<tr><td class=\"e\">", "").replace("</td><td class=\"v\">", " => ");
+        let said = said.replace("</td></tr>", "");
+        let known: BTreeMap<&str, &str> = said
+            .lines()
+            .filter_map(|line| line.split_once(" => "))
+            .map(|(name, values)| (name, values.split(" => ").next().unwrap_or_default()))
+            .collect();
+        let switches = [("opcache.enable", self.opcache), ("apc.enabled", self.apcu)];
+        let switches = switches.map(|(name, is_on)| (name, if is_on { "On" } else { "Off" }));
+        for (setting, value) in self.settings.iter().map(|(name, value)| (&**name, &**value)).chain(switches) {
+            match known.get(setting) {
+                Some(found) if effect::same(value, found, 1.0) => {
+                    effects.facts.insert(format!("{name}.php.{setting}"), (*found).to_string());
+                }
+                Some(found) => effects.ineffective.push(format!("PHP has {setting} = {found}, not {value}")),
+                // An extension that is not there has no settings; who wants none of it has that.
+                None if value == "Off" => {}
+                None => effects.ineffective.push(format!("PHP has no setting {setting}")),
+            }
+        }
+        effects
+    }
+}
+
+/// Problems of its settings.
+pub fn check(parameters: &Map<String, Value>) -> Vec<String> {
+    let of_one = |(name, value): (&String, &String)| {
+        if OURS.contains(&name.as_str()) {
+            return Some(format!("php_settings.\"{name}\": surefoot sets it itself (`opcache`, `apcu`)"));
+        }
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+        (!is_name || value.contains('\n'))
+            .then(|| format!("php_settings.\"{name}\": {value:?} is not one setting's value"))
+    };
+    free_table(parameters, SETTINGS.name).iter().filter_map(of_one).collect()
+}
+
+/// The newest of a program or module of PHP, like `/usr/sbin/php-fpm8.2`, with its version.
+pub fn newest(folder: &str, before: &str, after: &str) -> Option<(PathBuf, String)> {
+    let version = |entry: std::fs::DirEntry| {
+        let name = entry.file_name().into_string().ok()?;
+        let version = name.strip_prefix(before)?.strip_suffix(after)?;
+        let numbers: Vec<u32> = version.split('.').map(str::parse).collect::<Result<_, _>>().ok()?;
+        Some((numbers, entry.path(), version.to_string()))
+    };
+    let found = Path::new(folder).read_dir().into_iter().flatten().flatten().filter_map(version).max()?;
+    Some((found.1, found.2))
+}
+
+/// What is missing of this form of PHP; `found` is what [`newest`] says of it.
+pub fn missing<T>(found: Option<&T>, what: &str, package: &str, parameters: &Map<String, Value>) -> Option<Missing> {
+    if found.is_none() {
+        return Some(Missing {
+            what: format!("{what} is not installed"),
+            remedy: format!("install the package {package}"),
+        });
+    }
+    let wants_apcu = parameters["apcu"] == Value::Bool(true);
+    let extensions = Path::new("/usr/lib/php").read_dir().into_iter().flatten().flatten();
+    let has_apcu = extensions.map(|folder| folder.path().join("apcu.so")).any(|extension| extension.is_file());
+    (wants_apcu && !has_apcu).then(|| Missing {
+        what: "PHP's extension APCu is not installed".into(),
+        remedy: "install the package php-apcu".into(),
+    })
+}
