@@ -164,6 +164,7 @@ fn table_record(table: &study::Table) -> TableRecord {
         metric: table.metric.clone(),
         rows: table.rows.clone(),
         columns: table.columns.clone(),
+        only: table.only.clone(),
         source: table.published.as_ref().map_or_else(String::new, |published| published.source.clone()),
         published: table.published.as_ref().map_or_else(Vec::new, |published| published.values.clone()),
     }

@@ -49,6 +49,9 @@ pub struct TableRecord {
     pub rows: String,
     /// The factor whose levels are columns.
     pub columns: String,
+    /// Only scenarios with these levels of other factors: factor, level.
+    #[serde(default)]
+    pub only: Vec<(String, String)>,
     /// Who published figures for it, when and on what machine; empty: nobody.
     pub source: String,
     /// Those figures: row, then column and value in the metric's own unit.

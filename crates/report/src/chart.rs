@@ -5,6 +5,7 @@
 
 pub mod forest;
 pub mod latency;
+pub mod levels;
 pub mod ranking;
 pub mod shares;
 pub mod throughput;
@@ -176,6 +177,21 @@ impl Svg {
         );
         self.tip(tip);
         self.body.push_str("</path>");
+    }
+
+    /// Names from the top on, each after what `symbol` draws at its place; gives where the legend ends.
+    pub fn legend(&mut self, names: &[&str], symbol: impl Fn(&mut Svg, usize, f64, f64)) -> f64 {
+        let (mut x, mut y) = (4.0, 6.0);
+        for (part, name) in names.iter().enumerate() {
+            let width = 20.0 + (name.chars().count() as f64) * TEXT * 0.6 + 10.0;
+            if x + width > WIDTH {
+                (x, y) = (4.0, y + 20.0);
+            }
+            symbol(self, part, x, y);
+            self.faint_text(x + 17.0, y + 11.0, Anchor::Start, name);
+            x += width;
+        }
+        y + 26.0
     }
 
     fn tip(&mut self, tip: &str) {

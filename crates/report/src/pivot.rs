@@ -1,6 +1,6 @@
 //! The tables that a study asks for: a metric by the levels of two factors, with figures that others published beside.
 
-use crate::number::Scale;
+use crate::number::{Scale, words};
 use crate::view::{Centre, centre};
 use ledger::model::{Contents, TableRecord};
 use observe::metric::{Direction, Metric};
@@ -10,6 +10,8 @@ use observe::metric::{Direction, Metric};
 pub struct Pivot<'a> {
     /// Its title with the metric's unit.
     pub title: String,
+    /// Its metric in words.
+    pub metric: String,
     /// Levels across.
     pub columns: Vec<&'a str>,
     /// Level and cells of each row.
@@ -38,7 +40,10 @@ pub fn pivots(contents: &Contents) -> Vec<Pivot<'_>> {
 fn pivot<'a>(contents: &'a Contents, table: &'a TableRecord) -> Pivot<'a> {
     let of_workload = || {
         let all = contents.scenarios.iter().enumerate();
-        all.filter(|(_, scenario)| scenario.workload == table.workload && !scenario.control)
+        all.filter(|(_, scenario)| {
+            let has = |(factor, level): &(String, String)| scenario.levels.get(factor) == Some(level);
+            scenario.workload == table.workload && !scenario.control && table.only.iter().all(has)
+        })
     };
     let levels = |factor: &str, published: Vec<&'a str>| {
         let ours = of_workload().filter_map(|(_, scenario)| scenario.levels.get(factor).map(String::as_str));
@@ -79,7 +84,8 @@ fn pivot<'a>(contents: &'a Contents, table: &'a TableRecord) -> Pivot<'a> {
     let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
     let title =
         if table.title.is_empty() { format!("{}: {}", table.workload, table.metric) } else { table.title.clone() };
-    Pivot { title: format!("{title}{unit}"), columns, rows, source: &table.source, scale }
+    let metric = words(&table.metric);
+    Pivot { title: format!("{title}{unit}"), metric, columns, rows, source: &table.source, scale }
 }
 
 /// What stands below a table of these.

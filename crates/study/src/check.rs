@@ -185,9 +185,32 @@ impl Checker<'_> {
                 "a metric of its workload",
             ));
         }
+        let only = self.only(node, &map, factors);
         let published = node.get("published").and_then(|node| table::published(node, self.problems));
         let (title, metric) = (text("title"), text("metric"));
-        (self.problems.len() == before).then_some(Table { title, workload, metric, rows, columns, published })
+        (self.problems.len() == before).then_some(Table { title, workload, metric, rows, columns, only, published })
+    }
+
+    /// `where` of a table: factors and levels that there are.
+    fn only(&mut self, node: &Node, map: &Map<String, Value>, factors: &[Factor]) -> Vec<(String, String)> {
+        let mut only = Vec::new();
+        for (name, wanted) in map["where"].as_object().into_iter().flatten() {
+            let span = node.get("where").and_then(|node| node.span.clone());
+            let name = document::plain_path(name);
+            let Some(factor) = factors.iter().find(|factor| factor.name == name) else {
+                self.problems.push(unknown_factor("where", &name, span, factors));
+                continue;
+            };
+            let wanted = wanted.as_str().map_or_else(|| wanted.to_string(), str::to_string);
+            let labels: Vec<&str> = factor.levels.iter().map(|level| level.label.as_str()).collect();
+            if labels.contains(&wanted.as_str()) {
+                only.push((name, wanted));
+            } else {
+                let message = format!("`{wanted}` in `where` is not a level of `{name}`");
+                self.problems.push(Problem::new(message, span, format!("its levels: {}", labels.join(", "))));
+            }
+        }
+        only
     }
 
     /// The data volume, and further ones: a table in `[storage]` that has a volume's name.
@@ -401,7 +424,7 @@ impl Checker<'_> {
             } else if kind == RuleKind::Include && factor::is_path(&name) {
                 rule.settings.extend(self.added_setting(&name, span, &value, factors));
             } else {
-                let mut problem = unknown_factor(kind, &name, span, factors);
+                let mut problem = unknown_factor(kind.name(), &name, span, factors);
                 // A right path was not misspelt: it is only not varied here.
                 if factor::setting_at(&name, None, self.catalogue, &mut Vec::new()).is_some() {
                     problem.hint = None;
@@ -529,11 +552,11 @@ impl RuleKind {
     }
 }
 
-fn unknown_factor(kind: RuleKind, name: &str, span: Option<Range<usize>>, factors: &[Factor]) -> Problem {
+fn unknown_factor(place: &str, name: &str, span: Option<Range<usize>>, factors: &[Factor]) -> Problem {
     let known: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).chain(["workload"]).collect();
     let hint = settings::nearest_name(name, known.iter().copied()).map(|name| format!("did you mean `{name}`?"));
     let label = format!("factors of this study: {}", known.join(", "));
-    Problem::new(format!("`{name}` in `{}` is not a factor", kind.name()), span, label).hint(hint)
+    Problem::new(format!("`{name}` in `{place}` is not a factor"), span, label).hint(hint)
 }
 
 /// Problems of one scenario, each with the table it stands in.

@@ -17,6 +17,8 @@ pub struct Table {
     pub rows: String,
     /// The factor whose levels are columns.
     pub columns: String,
+    /// Only scenarios with these levels of other factors: factor and the level's label.
+    pub only: Vec<(String, String)>,
     /// Figures of others.
     pub published: Option<Published>,
 }
@@ -30,13 +32,19 @@ pub struct Published {
     pub values: Vec<(String, Vec<(String, f64)>)>,
 }
 
-/// Keys of a table, all of them required.
+/// Keys of a table; all but `where` are required.
 pub const TABLE: &[Setting] = &[
     Setting { name: "title", kind: Kind::Text, default: Some(""), help: "What stands above it." },
     Setting { name: "workload", kind: Kind::Text, default: Some(""), help: "Whose scenarios it shows." },
     Setting { name: "metric", kind: Kind::Text, default: Some(""), help: "Which metric of them." },
     Setting { name: "rows", kind: Kind::Text, default: Some(""), help: "The factor whose levels are its rows." },
     Setting { name: "columns", kind: Kind::Text, default: Some(""), help: "The factor whose levels are its columns." },
+    Setting {
+        name: "where",
+        kind: Kind::Table,
+        default: Some("{}"),
+        help: "Only scenarios with these levels of other factors: where = { atime = \"noatime\" }.",
+    },
 ];
 
 /// Reads `published = { source = "…", values = { ROW = { COLUMN = number } } }`.

@@ -1,6 +1,6 @@
 //! Where time went: one bar a scenario, split into shares that make up the whole.
 
-use super::{Anchor, Svg, TEXT, WIDTH, colour, fitted};
+use super::{Anchor, Svg, WIDTH, colour, fitted};
 use crate::number::percent;
 
 const ROW: f64 = 40.0;
@@ -45,16 +45,8 @@ fn tone(legend: &[&str], part: usize) -> (&'static str, f64) {
 }
 
 fn draw_legend(svg: &mut Svg, legend: &[&str]) -> f64 {
-    let (mut x, mut y) = (4.0, 6.0);
-    for (part, name) in legend.iter().enumerate() {
-        let width = 20.0 + (name.chars().count() as f64) * TEXT * 0.6 + 10.0;
-        if x + width > WIDTH {
-            (x, y) = (4.0, y + 20.0);
-        }
+    svg.legend(legend, |svg, part, x, y| {
         let (fill, opacity) = tone(legend, part);
         svg.rectangle((x, y), (12.0, 12.0), fill, opacity, "");
-        svg.faint_text(x + 17.0, y + 11.0, Anchor::Start, name);
-        x += width;
-    }
-    y + 26.0
+    })
 }

@@ -1,8 +1,9 @@
 //! The page's charts: which of them, of what, with their captions.
 
-use crate::chart::{escape, forest, latency, ranking, shares, throughput, trust};
+use crate::chart::{escape, forest, latency, levels, ranking, shares, throughput, trust};
 use crate::input::{Counting, Input};
 use crate::number::{Scale, percent, words};
+use crate::pivot::Pivot;
 use crate::view::{Part, Row, View};
 use observe::metric::{Direction, Metric};
 use std::fmt::Write;
@@ -55,6 +56,13 @@ pub fn forest(i: usize, part: &Part, view: &View) -> Option<String> {
         percent(view.margin)
     );
     Some(figure(&picture, &caption))
+}
+
+/// A table of the study as a picture.
+#[must_use]
+pub fn levels(i: usize, pivot: &Pivot, confidence: f64) -> Option<String> {
+    let picture = levels::draw(&format!("levels-{i}"), pivot)?;
+    Some(figure(&picture, &format!("Geometric means over trials with their {} intervals.", percent(confidence))))
 }
 
 /// One bar: what explains the variation.

@@ -1,5 +1,6 @@
 //! The page's tables: claims, scenarios, metrics, durability.
 
+use super::pictures;
 use crate::answer::{interval_words, verdict_words};
 use crate::chart::escape;
 use crate::input::{Counting, Input};
@@ -311,7 +312,8 @@ pub fn pivots(input: &Input) -> String {
             format!(" Published figures are another machine's: {}", escape(pivot.source))
         };
         let (title, note, table) = (escape(&pivot.title), pivot::NOTE, table.finish());
-        let _ = write!(html, "<h3>{title}</h3><p class=\"note\">{note}{source}</p>{table}");
+        let picture = pictures::levels(i, pivot, input.contents.study.analysis.confidence).unwrap_or_default();
+        let _ = write!(html, "<h3>{title}</h3>{picture}<p class=\"note\">{note}{source}</p>{table}");
     }
     if html.is_empty() { html } else { format!("<section><h2>Tables of the study</h2>{html}</section>") }
 }

@@ -92,6 +92,7 @@ fn a_study_gets_the_tables_that_it_asks_for() {
         metric: "transactions_per_second".into(),
         rows: "workload.oltp.cache_size".into(),
         columns: "storage.filesystem".into(),
+        only: Vec::new(),
         source: "somebody <1999>".into(),
         published: vec![("128M".into(), cells(100.0, 50.0)), ("8G".into(), cells(900.0, 800.0))],
     });
@@ -108,6 +109,13 @@ fn a_study_gets_the_tables_that_it_asks_for() {
         Median over trials, in brackets the smallest and the largest.
         Published: somebody <1999>"#]]
     .assert_eq(&table.join("\n"));
+    input.contents.study.tables[0].only = vec![("storage.filesystem".into(), "xfs".into())];
+    let text = report::terminal(&input, 100, false);
+    let mut table = text.lines().skip_while(|line| !line.starts_with("Speed"));
+    let row = table.find(|line| line.starts_with("2G ")).expect("it is measured");
+    assert!(row.contains("3,896") && !row.contains("3,769"), "only what is asked for: {row}");
+    input.contents.study.tables[0].only.clear();
     let page = report::html(&input);
+    assert!(page.contains("id=\"levels-0\""), "and a picture of it");
     assert!(page.contains("128M, published") && page.contains("somebody &lt;1999&gt;"), "the page has it too");
 }

@@ -381,8 +381,8 @@ filesystem = "xsf"
     check(
         "[service.postgres]\n[workload.oltp]\n",
         &expect![[r#"
-        3:1 no workload of this study drives the service `postgres` | for example [workload.oltp] engine = "postgres"
-    "#]],
+            3:1 no workload of this study uses the service `postgres` | for example [workload.oltp] engine = "postgres"
+        "#]],
     );
 }
 
@@ -412,15 +412,24 @@ metric = "speed"
 rows = "storage.filesystem"
 columns = "workload.tree.files"
 published = { values = { ext4 = { "1" = 5 } } }
+[[table]]
+workload = "oltp"
+metric = "transactions_per_second"
+rows = "storage.filesystem"
+columns = "workload.tree.files"
+where = { nothing = "x", "storage.filesystem" = "ext9" }
 "#,
         &expect![[r#"
             10:12 a table's `workload` can't be "olpt" | workloads of this study: oltp, tree
             13:11 a table's `rows` and `columns` are the same factor | two factors
             14:1 a table without a `metric` | a metric of its workload
-            15:1 `titel` is not a setting of `table` | settings of `table`: title, workload, metric, rows, columns (did you mean `title`?)
+            15:1 `titel` is not a setting of `table` | settings of `table`: title, workload, metric, rows, columns, where (did you mean `title`?)
             18:11 a table's `columns` can't be "workload.tree.files" | factors that vary it: storage.filesystem
             19:56 a published figure that is no number | like { source = "who, when, where", values = { "row" = { "column" = 1.5 } } }
             25:13 published figures without their `source` | like { source = "who, when, where", values = { "row" = { "column" = 1.5 } } }
+            30:11 a table's `columns` can't be "workload.tree.files" | factors that vary it: storage.filesystem
+            31:9 `nothing` in `where` is not a factor | factors of this study: storage.filesystem, workload.tree.files, workload
+            31:9 `ext9` in `where` is not a level of `storage.filesystem` | its levels: ext4, xfs
         "#]],
     );
     check(

@@ -1,0 +1,64 @@
+//! A metric by the levels of two factors: a block for each level of one, in it a mark with its interval for each of the other.
+
+use super::{Anchor, Axis, Svg, WIDTH, fitted, tick_label};
+use crate::pivot::Pivot;
+
+const LINE: f64 = 18.0;
+const HEAD: f64 = 22.0;
+/// Blocks drawn at most; the table has them all.
+const BLOCKS_MAX: usize = 30;
+/// Room for a value, right of the axis.
+const VALUE: f64 = 64.0;
+
+/// The chart of a table's own figures; `None` when fewer than two were measured.
+#[must_use]
+pub fn draw(id: &str, pivot: &Pivot) -> Option<String> {
+    let centres = || pivot.rows.iter().flat_map(|(_, cells)| cells).filter_map(|cell| cell.ours);
+    if centres().count() < 2 {
+        return None;
+    }
+    let scale = &pivot.scale;
+    let low = centres().map(|centre| centre.low.min(centre.mean)).fold(f64::INFINITY, f64::min);
+    let high = centres().map(|centre| centre.high.max(centre.mean)).fold(f64::NEG_INFINITY, f64::max);
+    let axis = Axis::fitting(scale.apply(low), scale.apply(high), 14.0, WIDTH - VALUE);
+    let mut svg = Svg::new(id);
+    let top = svg.legend(&pivot.columns, |svg, column, x, y| svg.mark(column, x + 6.0, y + 6.0, 5.0, 1.0, ""));
+    let blocks: Vec<_> =
+        pivot.rows.iter().filter(|(_, cells)| cells.iter().any(|cell| cell.ours.is_some())).take(BLOCKS_MAX).collect();
+    let lines = |cells: &[crate::pivot::Cell]| cells.iter().filter(|cell| cell.ours.is_some()).count();
+    let height: f64 = blocks.iter().map(|(_, cells)| HEAD + LINE * lines(cells) as f64).sum();
+    let (bottom, ticks) = (top + height, axis.ticks(4));
+    for tick in &ticks {
+        let x = axis.at(*tick);
+        svg.grid_line((x, top), (x, bottom));
+        svg.faint_text(x, bottom + 16.0, Anchor::Middle, &tick_label(*tick, &ticks));
+    }
+    let mut y = top;
+    for (row, cells) in blocks {
+        svg.text(4.0, y + 15.0, Anchor::Start, &fitted(row, WIDTH - 8.0));
+        y += HEAD;
+        for (column, centre) in cells.iter().enumerate().filter_map(|(column, cell)| Some((column, cell.ours?))) {
+            let at = |value: f64| axis.at(scale.apply(value));
+            let tip = format!(
+                "{row}, {}: {} ({}–{}), {} trials",
+                pivot.columns[column],
+                scale.with_unit(centre.mean),
+                scale.number(centre.low),
+                scale.number(centre.high),
+                centre.count
+            );
+            let middle = y + LINE / 2.0;
+            svg.line((at(centre.low), middle), (at(centre.high), middle), "currentColor", 1.4);
+            for end in [at(centre.low), at(centre.high)] {
+                svg.line((end, middle - 3.5), (end, middle + 3.5), "currentColor", 1.4);
+            }
+            svg.mark(column, at(centre.mean), middle, 4.8, 1.0, &tip);
+            svg.faint_text(WIDTH - 4.0, middle + 4.5, Anchor::End, &scale.number(centre.mean));
+            y += LINE;
+        }
+    }
+    let unit = if scale.unit.is_empty() || scale.unit == "1/s" { String::new() } else { format!(", {}", scale.unit) };
+    let logarithmic = if axis.is_logarithmic() { ", log" } else { "" };
+    svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &format!("{}{unit}{logarithmic}", pivot.metric));
+    Some(svg.finish(WIDTH, bottom + 42.0, &pivot.title, "Marks are geometric means, lines their intervals."))
+}
