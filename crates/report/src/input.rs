@@ -3,7 +3,7 @@
 //! Reads each run's detail once and keeps only sums and decimated lines, so that memory does not grow with the ledger.
 
 use crate::view::View;
-use ledger::model::{Contents, RunDetail, RunRow, Trial, TrialState};
+use ledger::model::{Contents, RunDetail, RunRow, Scenario, Trial, TrialState};
 use observe::latency::Latency;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -46,11 +46,11 @@ pub enum Error {
         /// Which scenario.
         scenario: String,
     },
-    /// There is no finished run of a workload.
-    #[error("there is no finished run of the workload `{workload}` in these results")]
+    /// There is no finished run of any of these workloads.
+    #[error("there is no finished run of the workload `{}` in these results", workloads.join("` or `"))]
     NoRun {
         /// Which.
-        workload: String,
+        workloads: &'static [&'static str],
     },
 }
 
@@ -105,10 +105,10 @@ pub struct Counting<'a> {
     pub failed: Vec<&'a Trial>,
 }
 
-impl Counting<'_> {
+impl<'a> Counting<'a> {
     /// Sorts a ledger's trials.
     #[must_use]
-    pub fn of(contents: &Contents) -> Counting<'_> {
+    pub fn of(contents: &'a Contents) -> Counting<'a> {
         let counted = contents.counted_trials();
         let (failed, finished): (Vec<&Trial>, Vec<&Trial>) =
             counted.into_iter().partition(|trial| trial.state == TrialState::Failed);
@@ -118,6 +118,18 @@ impl Counting<'_> {
             runs.entry(run.trial).or_default().push(run);
         }
         Counting { trials, runs, failed }
+    }
+
+    /// The measured run of a scenario whose `metric` is the median of its runs, the lower one of two.
+    #[must_use]
+    pub fn median_run(&self, scenario: &Scenario, metric: &str) -> Option<(&'a Trial, &'a RunRow)> {
+        let of_scenario = self.trials.values().filter(|trial| trial.scenario == scenario.label);
+        let mut runs: Vec<(&Trial, &RunRow)> = of_scenario
+            .flat_map(|trial| self.runs.get(&trial.id).into_iter().flatten().map(|run| (*trial, *run)))
+            .collect();
+        let value = |run: &RunRow| run.metrics.get(metric).copied().unwrap_or(0.0);
+        runs.sort_by(|a, b| value(a.1).total_cmp(&value(b.1)));
+        runs.get(runs.len().saturating_sub(1) / 2).copied()
     }
 }
 

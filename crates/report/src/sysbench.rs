@@ -5,7 +5,7 @@
 
 use crate::input::{Counting, Error, Input};
 use crate::terminal::printable;
-use ledger::model::{RunRow, Scenario, Trial};
+use ledger::model::{RunRow, Scenario};
 use std::fmt::Write;
 
 /// Whose report.
@@ -25,7 +25,7 @@ pub fn sysbench(input: &Input, form: Form) -> Result<String, Error> {
     let counting = Counting::of(&input.contents);
     let mut out = String::new();
     for scenario in input.contents.scenarios.iter().filter(|scenario| scenario.workload == "oltp") {
-        let Some((trial, run)) = median_run(&counting, scenario) else { continue };
+        let Some((trial, run)) = counting.median_run(scenario, "transactions_per_second") else { continue };
         let figures = Figures::of(scenario, run);
         let _ = writeln!(out, "# {}, round {}, run {}", printable(&scenario.label), trial.round + 1, run.run);
         match form {
@@ -34,17 +34,7 @@ pub fn sysbench(input: &Input, form: Form) -> Result<String, Error> {
         }
         out.push('\n');
     }
-    if out.is_empty() { Err(Error::NoRun { workload: "oltp".into() }) } else { Ok(out) }
-}
-
-fn median_run<'a>(counting: &Counting<'a>, scenario: &Scenario) -> Option<(&'a Trial, &'a RunRow)> {
-    let of_scenario = counting.trials.values().filter(|trial| trial.scenario == scenario.label);
-    let mut runs: Vec<(&Trial, &RunRow)> = of_scenario
-        .flat_map(|trial| counting.runs.get(&trial.id).into_iter().flatten().map(|run| (*trial, *run)))
-        .collect();
-    let speed = |run: &RunRow| run.metrics.get("transactions_per_second").copied().unwrap_or(0.0);
-    runs.sort_by(|a, b| speed(a.1).total_cmp(&speed(b.1)));
-    runs.get(runs.len().saturating_sub(1) / 2).copied()
+    if out.is_empty() { Err(Error::NoRun { workloads: &["oltp"] }) } else { Ok(out) }
 }
 
 /// What both forms say.
