@@ -139,7 +139,7 @@ pub struct ReportArgs {
     /// Print the plain shell commands that set up a scenario by hand
     #[arg(long, value_name = "SCENARIO")]
     pub reproduce: Option<String>,
-    /// Print the runs of `oltp` in the shape of another tool's report
+    /// Print the runs of `oltp`, or of the HTTP loads, in the shape of another tool's report
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
 }
@@ -152,6 +152,11 @@ pub enum Format {
     /// sysbench 0.4
     #[value(name = "sysbench-0.4")]
     SysbenchZeroFour,
+    /// httperf
+    Httperf,
+    /// http_load
+    #[value(name = "http_load")]
+    HttpLoad,
 }
 
 /// `replay`.

@@ -2,6 +2,7 @@
 
 mod answers;
 mod fixture;
+mod http_forms;
 mod large;
 mod outputs;
 mod page;

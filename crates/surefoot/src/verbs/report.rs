@@ -13,18 +13,14 @@ pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
         let reader = ledger::Reader::open(&args.results).map_err(|error| unreadable(error.into()))?;
         return write_to(target, |out| Ok(ledger::export::csv(&reader, out)?));
     }
+    if let Some(format) = args.format {
+        print!("{}", in_shape_of(format, args)?);
+        return Ok(Status::Answered);
+    }
     let input = report::load(&args.results).map_err(|error| unreadable(error.into()))?;
     if let Some(scenario) = &args.reproduce {
         let commands = report::reproduce(&input, scenario).map_err(|error| Failure::new(Status::BadStudy, error))?;
         print!("{commands}");
-        return Ok(Status::Answered);
-    }
-    if let Some(format) = args.format {
-        let form = match format {
-            Format::Sysbench => report::Form::One,
-            Format::SysbenchZeroFour => report::Form::ZeroFour,
-        };
-        print!("{}", report::sysbench(&input, form).map_err(|error| Failure::new(Status::BadStudy, error))?);
         return Ok(Status::Answered);
     }
     if args.json {
@@ -40,6 +36,22 @@ pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
     }
     print!("{}", terminal(&input));
     Ok(if report::has_holes(&input) { Status::Holes } else { Status::Answered })
+}
+
+/// The report of another tool.
+fn in_shape_of(format: Format, args: &ReportArgs) -> Result<String, Failure> {
+    let sysbench = |form| report::sysbench(&report::load(&args.results)?, form);
+    let http = |form| {
+        let reader = ledger::Reader::open(&args.results)?;
+        report::http(&reader.contents()?, |run| reader.detail(run), form)
+    };
+    let text = match format {
+        Format::Sysbench => sysbench(report::Form::One),
+        Format::SysbenchZeroFour => sysbench(report::Form::ZeroFour),
+        Format::Httperf => http(report::HttpForm::Httperf),
+        Format::HttpLoad => http(report::HttpForm::HttpLoad),
+    };
+    text.map_err(|error| unreadable(error.into()))
 }
 
 /// The answer for a terminal, as wide and as colourful as it is.
