@@ -5,7 +5,7 @@
 //! it can be read.
 
 mod json;
-mod time;
+pub(crate) mod time;
 
 use memchr::{memchr, memchr_iter};
 use std::borrow::Cow;

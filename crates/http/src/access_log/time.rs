@@ -3,6 +3,8 @@
 /// Length of `10/Oct/2000:13:55:36 -0700`.
 pub const BYTES: usize = 26;
 
+const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
 /// Seconds since 1970 UTC of `10/Oct/2000:13:55:36 -0700`; none when it is no such time.
 pub fn seconds(text: &[u8]) -> Option<i64> {
     let text: &[u8; BYTES] = text.try_into().ok()?;
@@ -32,8 +34,7 @@ fn digits(text: &[u8]) -> Option<i64> {
 }
 
 fn month(text: &[u8]) -> Option<i64> {
-    const NAMES: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
-    NAMES.chunks(3).position(|name| name == text).map(|index| index as i64 + 1)
+    MONTHS.iter().position(|name| name.as_bytes() == text).map(|index| index as i64 + 1)
 }
 
 /// Days since 1970-01-01 in the Gregorian calendar: years counted from March, so that the leap day is a year's last.
@@ -44,9 +45,29 @@ pub fn days(year: i64, month: i64, day: i64) -> i64 {
     365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + before_month + day - 719_469
 }
 
+/// `10/Oct/2000:20:55:36 +0000` of seconds since 1970 UTC, for years of four digits.
+pub fn text(seconds: i64) -> String {
+    let (day_number, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // 400 years have 146,097 days; the year that their mean length gives may be one off.
+    let near = 1970 + (400 * day_number).div_euclid(146_097);
+    let year = (near - 1..=near + 1).rev().find(|year| days(*year, 1, 1) <= day_number).unwrap_or(near);
+    let month = (1..=12).rev().find(|month| days(year, *month, 1) <= day_number).unwrap_or(1);
+    let day = day_number - days(year, month, 1) + 1;
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{day:02}/{}/{year:04}:{hour:02}:{minute:02}:{second:02} +0000", MONTHS[month as usize - 1])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_text_is_read_as_the_time_it_was_made_of(moment in 0i64..253_402_300_799) {
+            prop_assert_eq!(seconds(text(moment).as_bytes()), Some(moment));
+        }
+    }
 
     #[test]
     fn known_moments() {
