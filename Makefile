@@ -36,6 +36,7 @@ test: packages-test
 bench: packages-bench all
 	cargo bench --locked -p workloads --bench block_io_against_fio
 	cargo bench --locked -p workloads --bench http_against_peers
+	cargo bench --locked -p http --bench log_parse
 	cargo bench --locked -p surefoot --bench cost
 	cargo bench --locked -p surefoot --bench database
 
