@@ -7,7 +7,7 @@
 mod json;
 pub(crate) mod time;
 
-use memchr::{memchr, memchr_iter};
+use memchr::{memchr_iter, memchr2};
 use std::borrow::Cow;
 
 /// What a line says of one request.
@@ -81,7 +81,7 @@ fn parse_words(line: &[u8]) -> Result<Entry<'_>, Reject> {
     let rest = &line[bracket + time::BYTES + 2..];
     let rest = rest.strip_prefix(b" \"").ok_or(Reject::Request)?;
     let (request, rest) = quoted(rest).ok_or(Reject::Request)?;
-    let (method, target) = split_request(request)?;
+    let (method, target) = split_request(request.raw)?;
     let rest = rest.strip_prefix(b" ").ok_or(Reject::Status)?;
     let (status, rest) = word(rest);
     let status = status_of(status).ok_or(Reject::Status)?;
@@ -89,18 +89,18 @@ fn parse_words(line: &[u8]) -> Result<Entry<'_>, Reject> {
     let mut text = || {
         let (text, after) = quoted(rest.strip_prefix(b"\"")?)?;
         rest = after.strip_prefix(b" ").unwrap_or(after);
-        Some(if text == b"-" { &[][..] } else { text })
+        Some(if text.raw == b"-" { Cow::Borrowed(&[][..]) } else { text.plain(text.raw) })
     };
     let (referer, agent) = (text().unwrap_or_default(), text().unwrap_or_default());
     Ok(Entry {
         host: host_of(&line[..bracket]).map(Cow::Borrowed),
         unix_microseconds,
         method: Cow::Borrowed(method),
-        target: unescaped(target),
+        target: request.plain(target),
         status,
         bytes: number(bytes),
-        referer: unescaped(referer),
-        agent: unescaped(agent),
+        referer,
+        agent,
     })
 }
 
@@ -119,8 +119,8 @@ fn find_time(line: &[u8]) -> Result<(i64, usize), Reject> {
 /// The words before the time are address, identity and user; a fourth before them is the virtual host.
 fn host_of(before: &[u8]) -> Option<&[u8]> {
     let before = before.strip_suffix(b" ").unwrap_or(before);
-    let words = before.split(|byte| *byte == b' ').count();
-    (words == 4).then(|| without_port(word(before).0))
+    let blanks = before.iter().filter(|byte| **byte == b' ').count();
+    (blanks == 3).then(|| without_port(word(before).0))
 }
 
 fn without_port(host: &[u8]) -> &[u8] {
@@ -130,17 +130,36 @@ fn without_port(host: &[u8]) -> &[u8] {
     colon.filter(is_port).filter(|at| !host.starts_with(b"[") || host[at - 1] == b']').map_or(host, |at| &host[..at])
 }
 
+/// What stands between quotes.
+struct Quoted<'a> {
+    raw: &'a [u8],
+    has_escapes: bool,
+}
+
+impl<'a> Quoted<'a> {
+    /// A part of it without its escapes.
+    fn plain(&self, part: &'a [u8]) -> Cow<'a, [u8]> {
+        if self.has_escapes { Cow::Owned(unescaped(part)) } else { Cow::Borrowed(part) }
+    }
+}
+
 /// The text up to the quote that is not escaped, and what follows the quote.
-fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let is_end = |at: &usize| text[..*at].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0;
-    let end = memchr_iter(b'"', text).find(is_end)?;
-    Some((&text[..end], &text[end + 1..]))
+fn quoted(text: &[u8]) -> Option<(Quoted<'_>, &[u8])> {
+    let mut end = memchr2(b'"', b'\\', text)?;
+    let has_escapes = text[end] == b'\\';
+    while text[end] == b'\\' {
+        end += 2;
+        end += memchr2(b'"', b'\\', text.get(end..)?)?;
+    }
+    Some((Quoted { raw: &text[..end], has_escapes }, &text[end + 1..]))
 }
 
 /// Method and target; a target may have blanks, which some clients send.
 fn split_request(request: &[u8]) -> Result<(&[u8], &[u8]), Reject> {
-    let space = memchr(b' ', request).ok_or(Reject::Request)?;
-    let last = memchr::memrchr(b' ', request).ok_or(Reject::Request)?;
+    // Both lie near their ends, where a plain look finds them sooner than a vector's.
+    let is_blank = |byte: &u8| *byte == b' ';
+    let space = request.iter().position(is_blank).ok_or(Reject::Request)?;
+    let last = request.iter().rposition(is_blank).ok_or(Reject::Request)?;
     let is_method = (1..=20).contains(&space) && request[..space].iter().all(u8::is_ascii_uppercase);
     if !is_method || last <= space + 1 || !request[last + 1..].starts_with(b"HTTP/") {
         return Err(Reject::Request);
@@ -150,14 +169,16 @@ fn split_request(request: &[u8]) -> Result<(&[u8], &[u8]), Reject> {
 
 /// The first word, and what follows the blank after it.
 fn word(text: &[u8]) -> (&[u8], &[u8]) {
-    match memchr(b' ', text) {
+    match text.iter().position(|byte| *byte == b' ') {
         Some(at) => (&text[..at], &text[at + 1..]),
         None => (text, &[]),
     }
 }
 
 fn number(text: &[u8]) -> Option<u64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
+    let digit = |byte: &u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
+    let (first, rest) = text.split_first()?;
+    rest.iter().try_fold(digit(first)?, |number, byte| number.checked_mul(10)?.checked_add(digit(byte)?))
 }
 
 fn status_of(text: &[u8]) -> Option<u16> {
@@ -166,10 +187,7 @@ fn status_of(text: &[u8]) -> Option<u16> {
 }
 
 /// Without the escapes that Apache and nginx write into a log: `\"`, `\\`, `\xHH`, `\t` and their kind.
-fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
-    if memchr(b'\\', text).is_none() {
-        return Cow::Borrowed(text);
-    }
+fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((&byte, after)) = rest.split_first() {
@@ -177,7 +195,7 @@ fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
         plain.push(byte);
         rest = after;
     }
-    Cow::Owned(plain)
+    plain
 }
 
 /// What an escape stands for, after its backslash; what is no escape is a backslash.
@@ -280,17 +298,22 @@ mod tests {
         }
 
         #[test]
-        fn what_apache_escapes_comes_back(target in proptest::collection::vec(any::<u8>(), 1..60)) {
-            let mut line = br#"h - - [28/Feb/2024:00:00:00 +0000] "GET "#.to_vec();
-            for byte in &target {
+        fn what_apache_escapes_comes_back(text in proptest::collection::vec(any::<u8>(), 2..60)) {
+            let mut escaped = Vec::new();
+            for byte in &text {
                 match byte {
-                    b'"' | b'\\' => line.extend([b'\\', *byte]),
-                    0x20..0x7f => line.push(*byte),
-                    _ => line.extend(format!("\\x{byte:02x}").as_bytes()),
+                    b'"' | b'\\' => escaped.extend([b'\\', *byte]),
+                    0x20..0x7f => escaped.push(*byte),
+                    _ => escaped.extend(format!("\\x{byte:02x}").as_bytes()),
                 }
             }
-            line.extend(br#" HTTP/1.1" 200 5"#);
-            prop_assert_eq!(&*parse(&line).expect("a line").target, &target[..]);
+            let pieces: [&[u8]; 5] =
+                [br#"h - - [28/Feb/2024:00:00:00 +0000] "GET "#, &escaped, br#" HTTP/1.1" 200 5 "-" ""#, &escaped, b"\""];
+            let line = pieces.concat();
+            let entry = parse(&line).expect("a line");
+            prop_assert_eq!(&*entry.target, &text[..]);
+            prop_assert_eq!(&*entry.agent, &text[..]);
+            prop_assert!(entry.referer.is_empty());
         }
     }
 }

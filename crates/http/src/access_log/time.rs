@@ -3,7 +3,7 @@
 /// Length of `10/Oct/2000:13:55:36 -0700`.
 pub const BYTES: usize = 26;
 
-const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
 
 /// Seconds since 1970 UTC of `10/Oct/2000:13:55:36 -0700`; none when it is no such time.
 pub fn seconds(text: &[u8]) -> Option<i64> {
@@ -34,7 +34,7 @@ fn digits(text: &[u8]) -> Option<i64> {
 }
 
 fn month(text: &[u8]) -> Option<i64> {
-    MONTHS.iter().position(|name| name.as_bytes() == text).map(|index| index as i64 + 1)
+    MONTHS.as_chunks::<3>().0.iter().position(|name| name == text).map(|index| index as i64 + 1)
 }
 
 /// Days since 1970-01-01 in the Gregorian calendar: years counted from March, so that the leap day is a year's last.
@@ -54,7 +54,8 @@ pub fn text(seconds: i64) -> String {
     let month = (1..=12).rev().find(|month| days(year, *month, 1) <= day_number).unwrap_or(1);
     let day = day_number - days(year, month, 1) + 1;
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{day:02}/{}/{year:04}:{hour:02}:{minute:02}:{second:02} +0000", MONTHS[month as usize - 1])
+    let month = &MONTHS[3 * month as usize - 3..][..3];
+    format!("{day:02}/{}/{year:04}:{hour:02}:{minute:02}:{second:02} +0000", String::from_utf8_lossy(month))
 }
 
 #[cfg(test)]
