@@ -1,11 +1,14 @@
 //! An access log line by line: plain, gzip or Zstandard, of any length, in a fixed amount of memory.
 
+mod zstandard;
+
 use crate::access_log::{self, Entry, Reject};
 use memchr::memchr;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
+use zstandard::Zstandard;
 
 /// The longest line that is read: a request line and two headers of 8 KiB, and room to spare.
 const LINE_BYTES_MAX: usize = 64 << 10;
@@ -73,7 +76,7 @@ impl Reader {
     /// Opens a log; gzip and Zstandard are known by their first bytes, whatever the name.
     ///
     /// # Errors
-    /// When it can't be opened, or is compressed and damaged at its beginning.
+    /// When it can't be opened.
     pub fn open(path: &Path) -> io::Result<Reader> {
         let mut file = File::open(path)?;
         let mut magic = Vec::new();
@@ -81,7 +84,10 @@ impl Reader {
         file.rewind()?;
         let source: Box<dyn Read + Send> = match magic[..] {
             [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(io::BufReader::new(file))),
-            [0x28, 0xb5, 0x2f, 0xfd] => Box::new(zstandard(file)?),
+            // pzstd begins with a frame to be skipped.
+            [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => {
+                Box::new(Zstandard::new(io::BufReader::new(file)))
+            }
             _ => Box::new(file),
         };
         Ok(Reader { source, buffer: vec![0; BUFFER_BYTES], from: 0, to: 0, lines: 0, rejects: Rejects::default() })
@@ -90,7 +96,7 @@ impl Reader {
     /// Gives the next line that is a request to `take`; none at the log's end. Others are counted.
     ///
     /// # Errors
-    /// When the file can't be read on.
+    /// When the file can't be read on, or is compressed and damaged.
     pub fn next<T>(&mut self, take: impl FnOnce(Entry) -> T) -> io::Result<Option<T>> {
         while let Some((from, to)) = self.next_line()? {
             let parsed = match to - from <= LINE_BYTES_MAX {
@@ -175,11 +181,6 @@ impl Reader {
     }
 }
 
-fn zstandard(file: File) -> io::Result<impl Read + Send> {
-    let damaged = |error| io::Error::new(io::ErrorKind::InvalidData, format!("not Zstandard: {error}"));
-    ruzstd::decoding::StreamingDecoder::new(io::BufReader::new(file)).map_err(damaged)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,29 +211,58 @@ mod tests {
         assert_eq!(rejects.words()[1], "1 line longer than 64 KiB (line 3)");
     }
 
+    fn gzip(text: &str) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text.as_bytes()).expect("written");
+        encoder.finish().expect("ended")
+    }
+
     #[test]
     fn gzip_in_two_members_is_one_log() {
-        let member = |number: u32| {
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            encoder.write_all(format!("{}\n", line(number)).as_bytes()).expect("written");
-            encoder.finish().expect("ended")
-        };
+        let member = |number: u32| gzip(&format!("{}\n", line(number)));
         assert_eq!(targets(&[member(1), member(2)].concat()).0, ["/1", "/2"]);
+    }
+
+    fn zstandard(text: &str) -> Vec<u8> {
+        ruzstd::encoding::compress_to_vec(text.as_bytes(), ruzstd::encoding::CompressionLevel::Uncompressed)
     }
 
     #[test]
     fn zstandard_is_read() {
-        let text = format!("{}\n{}\n", line(1), line(2));
-        let packed =
-            ruzstd::encoding::compress_to_vec(text.as_bytes(), ruzstd::encoding::CompressionLevel::Uncompressed);
-        assert_eq!(targets(&packed).0, ["/1", "/2"]);
+        assert_eq!(targets(&zstandard(&format!("{}\n{}\n", line(1), line(2)))).0, ["/1", "/2"]);
     }
 
     #[test]
-    fn a_damaged_gzip_is_an_error() {
+    fn zstandard_in_two_frames_is_one_log() {
+        // RFC 8878, section 3.1.2: a frame to be skipped, here of three bytes.
+        let skipped = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
+        let frame = |number: u32| zstandard(&format!("{}\n", line(number)));
+        assert_eq!(targets(&[skipped.into(), frame(1), skipped.into(), frame(2)].concat()).0, ["/1", "/2"]);
+    }
+
+    /// What was read before the error, if there is one.
+    fn read(bytes: &[u8]) -> (usize, io::Result<()>) {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
-        file.write_all(&[0x1f, 0x8b, 8, 0, 1, 2, 3]).expect("written");
-        assert!(Reader::open(file.path()).expect("opened").next(|_| ()).is_err());
+        file.write_all(bytes).expect("written");
+        let mut reader = Reader::open(file.path()).expect("opened");
+        let mut count = 0;
+        loop {
+            match reader.next(|_| ()) {
+                Ok(Some(())) => count += 1,
+                Ok(None) => return (count, Ok(())),
+                Err(error) => return (count, Err(error)),
+            }
+        }
+    }
+
+    #[test]
+    fn a_damaged_log_is_an_error() {
+        let mut packed = zstandard(&format!("{}\n", line(1)));
+        let middle = packed.len() / 2;
+        packed[middle] ^= 1;
+        assert!(read(&packed).1.is_err(), "the checksum of its frame is wrong");
+        assert!(read(&[0x1f, 0x8b, 8, 0, 1, 2, 3]).1.is_err());
+        assert!(read(&[0x28, 0xb5, 0x2f, 0xfd, 0xff]).1.is_err());
     }
 
     #[test]
@@ -246,26 +276,55 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_line_is_counted_once(kinds in proptest::collection::vec(0usize..4, 0..400), ends in any::<bool>()) {
-            let one = |(number, kind): (usize, &usize)| match kind {
-                0 => line(number as u32),
-                1 => "y".repeat(LINE_BYTES_MAX + number),
-                2 => String::new(),
-                _ => format!("no request {}", "z".repeat(number * 7)),
+        fn whatever_a_log_holds_each_line_is_read_or_counted_with_its_number(
+            pieces in proptest::collection::vec((0usize..7, 0usize..LINE_BYTES_MAX, proptest::collection::vec(any::<u8>(), 0..200)), 0..60),
+            ends in any::<bool>(),
+        ) {
+            let piece = |(number, (kind, length, bytes)): (usize, &(usize, usize, Vec<u8>))| match kind {
+                0..=2 => line(number as u32).into_bytes(),
+                3 => line(number as u32).into_bytes()[..length % (LINE.len() - 6)].to_vec(),
+                4 => bytes.clone(),
+                // Around the limit, and far above it.
+                5 => vec![b'y'; LINE_BYTES_MAX - 100 + length % 200],
+                _ => vec![b'z'; if number % 8 == 0 { (1 << 20) + length } else { 0 }],
             };
-            let kinds: Vec<usize> = kinds.iter().enumerate().map(|(at, kind)| if *kind == 1 && at % 9 > 0 { 0 } else { *kind }).collect();
-            let lines: Vec<String> = kinds.iter().enumerate().map(one).collect();
-            let mut text = lines.join("\n");
-            if ends && !lines.is_empty() {
-                text.push('\n');
+            // Text comes first, lest random bytes look like gzip.
+            let mut text = b"first\n".to_vec();
+            text.extend(pieces.iter().enumerate().map(piece).collect::<Vec<_>>().join(&b'\n'));
+            if ends {
+                text.push(b'\n');
             }
-            let (found, counted, rejects) = targets(text.as_bytes());
+            let mut lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
             // An empty last line without an end is no line.
-            let expected = lines.len() - usize::from(!ends && lines.last().is_some_and(String::is_empty));
-            prop_assert_eq!(counted, expected as u64);
-            prop_assert_eq!(found.len() as u64 + rejects.count(), counted);
-            let wanted: Vec<String> = kinds.iter().enumerate().filter(|(_, kind)| **kind == 0).map(|(at, _)| format!("/{at}")).collect();
-            prop_assert_eq!(found, wanted);
+            lines.pop_if(|last| last.is_empty());
+            let (mut found, mut rejects) = (Vec::new(), Rejects::default());
+            for (line, number) in lines.iter().zip(1..) {
+                let parsed = if line.len() > LINE_BYTES_MAX { Err(Reject::TooLong) } else { access_log::parse(line) };
+                match parsed {
+                    Ok(entry) => found.push(String::from_utf8_lossy(&entry.target).into_owned()),
+                    Err(reject) => rejects.add(reject, number),
+                }
+            }
+            prop_assert_eq!(targets(&text), (found, lines.len() as u64, rejects));
+        }
+
+        #[test]
+        fn a_compressed_log_that_was_cut_off_is_an_error(lines in 1u32..200, is_gzip in any::<bool>(), cut in any::<prop::sample::Index>()) {
+            let text: String = (0..lines).map(|number| line(number) + "\n").collect();
+            let packed = if is_gzip { gzip(&text) } else { zstandard(&text) };
+            // Shorter, and it is not known what it was.
+            let cut = 4 + cut.index(packed.len() - 4);
+            let (count, ended) = read(&packed[..cut]);
+            prop_assert!(count <= lines as usize && ended.is_err());
+        }
+
+        #[test]
+        fn a_damaged_compressed_log_is_no_panic(is_gzip in any::<bool>(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+            let text: String = (0..50).map(|number| line(number) + "\n").collect();
+            let mut packed = if is_gzip { gzip(&text) } else { zstandard(&text) };
+            let at = at.index(packed.len());
+            packed[at] = byte;
+            let _ = read(&packed);
         }
     }
 }
