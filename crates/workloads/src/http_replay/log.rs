@@ -245,3 +245,52 @@ pub fn refuse(path: &Path, survey: &Survey, bad_lines_max: f64) -> Option<String
         format!("{found:.1} % of the lines of {} are no requests, {allowed:.1} % are allowed: {list}", path.display())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn log(path: &Path) -> Log {
+        Log {
+            path: path.into(),
+            requests_max: 0,
+            others: Others::Skipped,
+            hosts: Hosts { default: String::new(), is_one: true, map: BTreeMap::new() },
+            expected: Expected::Nothing,
+            keep_alive: true,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_log_is_refused_above_the_share_of_bad_lines_whatever_they_are(
+            lines in proptest::collection::vec((0usize..8, proptest::collection::vec(any::<u8>(), 0..80)), 1..60),
+            bad_lines_max in 0.0f64..=1.0,
+        ) {
+            let good = b"h - - [28/Feb/2024:00:00:00 +0000] \"GET / HTTP/1.1\" 200 1";
+            let line = |(kind, bytes): &(usize, Vec<u8>)| match kind {
+                0..=4 => good.to_vec(),
+                // Up to its status at most.
+                5 => good[..bytes.len().min(52)].to_vec(),
+                // Text comes first, lest random bytes look like gzip.
+                6 => [b"no request", &bytes.iter().filter(|byte| **byte != b'\n').copied().collect::<Vec<u8>>()[..]].concat(),
+                _ => vec![b'x'; 1 << 20],
+            };
+            let file = tempfile::NamedTempFile::new().expect("a file");
+            std::fs::write(file.path(), lines.iter().map(line).collect::<Vec<_>>().join(&b'\n')).expect("written");
+            let survey = log(file.path()).survey().expect("read");
+            let bad: Vec<usize> = (1..=lines.len()).filter(|number| lines[number - 1].0 > 4).collect();
+            // An empty last line without an end is no line.
+            let is_ended = lines.last().is_some_and(|(kind, bytes)| *kind == 5 && bytes.is_empty());
+            let (bad, all) = if is_ended { (&bad[..bad.len() - 1], lines.len() - 1) } else { (&bad[..], lines.len()) };
+            prop_assert_eq!((survey.lines, survey.rejects.count()), (all as u64, bad.len() as u64));
+            let said = refuse(file.path(), &survey, bad_lines_max);
+            let is_refused = bad.len() == all || bad.len() as f64 / all as f64 > bad_lines_max;
+            prop_assert_eq!(said.is_some(), is_refused, "{:?}", said);
+            if let (Some(said), Some(first)) = (said, bad.first()) {
+                prop_assert!(said.contains(&format!("(line {first}")) || said.contains(&format!("(lines {first}")), "{}", said);
+            }
+        }
+    }
+}
