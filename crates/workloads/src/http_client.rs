@@ -4,6 +4,7 @@
 //! `tally.rs` is what came of it. One thread is enough for a server on the same machine; more are a choice.
 
 mod address;
+mod descriptors;
 mod drive;
 mod epoll;
 mod network;

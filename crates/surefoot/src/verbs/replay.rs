@@ -13,9 +13,7 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::time::Duration;
 use workloads::http_client::{Client, Engine, Fault, Pace, Tally, drive};
 use workloads::http_replay::log::{Expected, Hosts, Log, Others, Survey, refuse};
-
-/// Descriptors that this process needs beside its connections.
-const OTHER_DESCRIPTORS: u64 = 64;
+use workloads::workload::Error;
 
 /// Looks at the log, sends it, says what came of it.
 pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
@@ -28,7 +26,6 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
         return Err(bad(anyhow!(why)).hint(hint));
     }
     let client = client(args, &url)?;
-    raise_descriptors(args.connections)?;
     if !args.json {
         print_survey(args, &survey);
     }
@@ -43,7 +40,8 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
     });
     bar.finish_and_clear();
     let (tally, rates) = driven.map_err(|error| match error {
-        workloads::workload::Error::Interrupted => Failure::new(Status::Interrupted, anyhow!("interrupted")),
+        Error::Interrupted => Failure::new(Status::Interrupted, anyhow!("interrupted")),
+        parameter @ Error::Parameter { .. } => Failure::new(Status::Missing, parameter),
         other => Failure::new(Status::Fault, other),
     })?;
     match args.json {
@@ -109,20 +107,6 @@ fn client(args: &ReplayArgs, url: &Url) -> Result<Client, Failure> {
             HttpEngine::Epoll => Engine::Epoll,
         },
     })
-}
-
-/// Makes room for the connections before the first one, so that the limit is never hit.
-fn raise_descriptors(connections: u32) -> Result<(), Failure> {
-    use nix::sys::resource::{Resource, getrlimit, setrlimit};
-    let needed = u64::from(connections) + OTHER_DESCRIPTORS;
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
-    if soft < needed && needed <= hard {
-        setrlimit(Resource::RLIMIT_NOFILE, needed, hard)?;
-    } else if needed > hard {
-        let error = anyhow!("{connections} connections need {needed} descriptors, this process may have {hard}");
-        return Err(Failure::new(Status::Missing, error).hint("raise `ulimit -n`, or give fewer `--connections`"));
-    }
-    Ok(())
 }
 
 fn print_survey(args: &ReplayArgs, survey: &Survey) {

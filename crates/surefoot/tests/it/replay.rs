@@ -158,6 +158,22 @@ fn a_log_that_is_none_is_refused() {
 }
 
 #[test]
+fn descriptors_are_counted_before_the_first_connection() {
+    let world = World::new();
+    let path = world.write("wanted.log", site(&world, 40).join("\n"));
+    let nginx = Nginx::start(&world);
+    let said = |limit: &str| {
+        let mut limited = Command::new("prlimit");
+        limited.arg(format!("--nofile={limit}")).arg(env!("CARGO_BIN_EXE_surefoot")).arg("replay").arg(&path);
+        crate::harness::said(&limited.args([&nginx.url, "--connections", "100"]).output().expect("prlimit is there"))
+    };
+    let text = "connections: 100 of them need 164 descriptors, and this process may have 150: raise `ulimit -n`";
+    said("150:150").status(5).says(text);
+    // What the hard limit allows is taken.
+    said("50:164").status(0);
+}
+
+#[test]
 fn a_server_killed_in_the_middle_is_counted_to_the_last_request() {
     let world = World::new();
     let path = world.write("wanted.log", site(&world, 1200).join("\n"));

@@ -7,7 +7,7 @@ use super::epoll::Polled;
 use super::network::{Event, Network, Step, Wait};
 use super::tally::{Fault, Tally};
 use super::uring::Uring;
-use super::{Client, Engine, Pace, Source, Task};
+use super::{Client, Engine, Pace, Source, Task, descriptors};
 use crate::ticker::Ticker;
 use crate::workload::Error;
 use http::answer::{self, Answer};
@@ -45,13 +45,14 @@ struct Shared<'a> {
 /// Sends all requests of `source`; gives what came of them, and the answers of each whole second.
 ///
 /// # Errors
-/// When the system refuses connections as such, the source fails, or the user interrupts.
+/// When the system refuses connections as such or so many of them, the source fails, or the user interrupts.
 pub fn drive(
     client: &Client,
     source: &mut dyn Source,
     interrupted: &AtomicBool,
     progress: &mut dyn FnMut(f64, f64),
 ) -> Result<(Tally, Vec<f64>), Error> {
+    descriptors::make_room(client.connections)?;
     let threads = client.threads.clamp(1, client.connections);
     let shared = Shared {
         client,
