@@ -83,7 +83,7 @@ const SETTINGS: &[Setting] = &[
     sending::KEEP_ALIVE,
     Setting { default: Some("5s"), ..sending::TIMEOUT },
     sending::DRIVER_THREADS,
-    sending::CALLS,
+    sending::ENGINE,
 ];
 
 const HIGHEST_RATE: Metric = Metric::new("highest_rate_per_second", "1/s", Direction::More);

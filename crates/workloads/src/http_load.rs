@@ -46,7 +46,7 @@ const SETTINGS: &[Setting] = &[
     Setting { name: "time", kind: Is::Seconds { min: 0.1, max: 1e6 }, default: Some("10s"), help: "Length of a run." },
     sending::TIMEOUT,
     sending::DRIVER_THREADS,
-    sending::CALLS,
+    sending::ENGINE,
 ];
 
 #[derive(Debug, Clone, Deserialize)]

@@ -67,7 +67,7 @@ const SETTINGS: &[Setting] = &[
     },
     sending::TIMEOUT,
     sending::DRIVER_THREADS,
-    sending::CALLS,
+    sending::ENGINE,
 ];
 
 #[derive(Debug, Clone, Deserialize)]

@@ -32,7 +32,7 @@ pub struct Sending {
     #[serde(rename = "timeout")]
     timeout_seconds: f64,
     driver_threads: usize,
-    calls: String,
+    engine: String,
 }
 
 /// `server`.
@@ -77,9 +77,9 @@ pub const DRIVER_THREADS: Setting = Setting {
     default: Some("1"),
     help: "Threads of the load generator; one is enough for a server on the same machine.",
 };
-/// `calls`.
-pub const CALLS: Setting = Setting {
-    name: "calls",
+/// `engine`.
+pub const ENGINE: Setting = Setting {
+    name: "engine",
     kind: Is::Choice(&["auto", "io_uring", "epoll"]),
     default: Some("auto"),
     help: "How the load generator talks to the kernel; `auto`: io_uring where there is one, else epoll.",
@@ -120,7 +120,7 @@ impl Sending {
             pace: if self.rate > 0.0 { Pace::PerSecond(self.rate) } else { otherwise },
             window,
             timeout: Duration::from_secs_f64(self.timeout_seconds),
-            engine: match self.calls.as_str() {
+            engine: match self.engine.as_str() {
                 "io_uring" => Engine::Uring,
                 "epoll" => Engine::Epoll,
                 _ => Engine::Auto,
