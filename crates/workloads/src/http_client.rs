@@ -1,12 +1,14 @@
 //! Load on an HTTP server: requests of a source on many connections, in a closed or open loop, each answer looked at.
 //!
-//! `network.rs` is the seam to the system, with `uring.rs` and `epoll.rs` behind it; `drive.rs` is one thread's loop;
-//! `tally.rs` is what came of it. One thread is enough for a server on the same machine; more are a choice.
+//! `network.rs` is the seam to the system, with `uring.rs` and `epoll.rs` behind it; `drive.rs` is one thread's loop, `line.rs`
+//! one of its connections; `tally.rs` is what came of it. One thread is enough for a server on the same machine; more are a
+//! choice.
 
 mod address;
 mod descriptors;
 mod drive;
 mod epoll;
+mod line;
 mod network;
 pub mod settings;
 mod tally;

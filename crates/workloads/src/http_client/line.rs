@@ -1,0 +1,129 @@
+//! A connection and its request: what the system tells of it, and what that means for the request.
+
+use super::Task;
+use super::network::{Event, Step};
+use super::tally::{Fault, Tally};
+use http::answer::{self, Answer};
+use std::time::Instant;
+
+/// A connection and its request.
+pub struct Line {
+    pub state: State,
+    pub address: usize,
+    pub task: Task,
+    pub reader: answer::Reader,
+    /// Requests that were answered on this connection.
+    pub answered: u64,
+    pub is_connected: bool,
+    /// When the open loop wants it to have started; else when it did.
+    pub intended: Instant,
+    /// When connecting began, then when the request was sent.
+    pub since: Instant,
+    pub first_byte: Option<Instant>,
+    pub is_resent: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// No connection.
+    Closed,
+    /// A request is under way.
+    Asked,
+    /// An answer came, or something went wrong: to be looked at.
+    Told,
+    /// A connection without a request.
+    Open,
+}
+
+/// What happened to a line's request.
+pub enum Happened {
+    Answered(Answer),
+    /// The answer came in part.
+    More,
+    /// The kept connection had been closed before the request reached it.
+    Stale,
+    Failed(Fault, String),
+    /// The connection was closed between two requests.
+    Gone,
+}
+
+impl Line {
+    /// Without a connection.
+    pub fn new(now: Instant) -> Line {
+        Line {
+            state: State::Closed,
+            address: 0,
+            task: Task::default(),
+            reader: answer::Reader::default(),
+            answered: 0,
+            is_connected: false,
+            intended: now,
+            since: now,
+            first_byte: None,
+            is_resent: false,
+        }
+    }
+
+    /// Takes an event; gives what it means for the request.
+    pub fn see(&mut self, event: Event, now: Instant, tally: &mut Tally) -> Option<Happened> {
+        if self.state != State::Asked {
+            // Bytes that nobody asked for, an end or a reset: the connection is of no more use.
+            return (!matches!(event, Event::Connected)).then_some(Happened::Gone);
+        }
+        let happened = match event {
+            Event::Connected => {
+                tally.connections += 1;
+                tally.connect.record(now - self.since);
+                (self.is_connected, self.since) = (true, now);
+                return None;
+            }
+            Event::Received(bytes) => self.receive(bytes, now, tally),
+            Event::Ended if self.is_stale() => Happened::Stale,
+            Event::Ended => match self.reader.end() {
+                Ok(answer) => self.answered(answer, now, tally),
+                Err(_) => Happened::Failed(Fault::ClosedEarly, "the server closed the connection".into()),
+            },
+            Event::Failed(Step::Send | Step::Receive, error)
+                if self.is_stale() && Fault::of(Step::Receive, &error) == Fault::Reset =>
+            {
+                Happened::Stale
+            }
+            Event::Failed(step, error) => Happened::Failed(Fault::of(step, &error), error.to_string()),
+        };
+        if !matches!(happened, Happened::More) {
+            self.state = State::Told;
+        }
+        Some(happened)
+    }
+
+    /// A kept connection without a byte of this answer: the server had closed it before it saw the request (RFC 9112, 9.3.1).
+    fn is_stale(&self) -> bool {
+        self.answered > 0 && self.task.is_repeatable && !self.is_resent && self.first_byte.is_none()
+    }
+
+    fn receive(&mut self, bytes: &[u8], now: Instant, tally: &mut Tally) -> Happened {
+        tally.received_bytes += bytes.len() as u64;
+        self.first_byte.get_or_insert(now);
+        match self.reader.feed(bytes, &mut |_| {}) {
+            Ok(None) => Happened::More,
+            Ok(Some(answer)) => self.answered(answer, now, tally),
+            Err(malformed) => Happened::Failed(Fault::Malformed, malformed.to_string()),
+        }
+    }
+
+    fn answered(&mut self, answer: Answer, now: Instant, tally: &mut Tally) -> Happened {
+        let first_byte = self.first_byte.unwrap_or(now);
+        tally.answers += 1;
+        tally.body_bytes += answer.body_bytes;
+        tally.classes[usize::from(answer.status / 100 - 1).min(4)] += 1;
+        tally.times(first_byte - self.since, now - first_byte, now - self.intended);
+        let status = answer.status;
+        if self.task.class.is_some_and(|class| class != status / 100) {
+            tally.fault(Fault::WrongStatus, || status.to_string());
+        } else if self.task.body_bytes.is_some_and(|expected| expected != answer.body_bytes) {
+            let expected = self.task.body_bytes.unwrap_or_default();
+            tally.fault(Fault::WrongSize, || format!("{} bytes instead of {expected}", answer.body_bytes));
+        }
+        Happened::Answered(answer)
+    }
+}
