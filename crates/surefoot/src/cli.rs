@@ -173,6 +173,13 @@ pub struct ReplayArgs {
     /// Use a connection again, instead of a new one for each request
     #[arg(long)]
     pub keep_alive: bool,
+    /// Requests that a connection makes before it is closed; more than one keep it open between them, and `--rate` then counts
+    /// connections, as httperf's does [default: with `--keep-alive` as many as the server lets it, else one]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub calls: u64,
+    /// From an answer to the next request on its connection
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    pub think_time: Option<f64>,
     /// Send at the log's own times, so many times as fast, instead of as fast as the server answers
     #[arg(long, value_name = "FACTOR", value_parser = positive)]
     pub speed: Option<f64>,

@@ -35,8 +35,14 @@ pub struct Client {
     pub threads: usize,
     /// Whether a connection is used again.
     pub keep_alive: bool,
+    /// Requests that a connection makes, one after the other, before it is closed; 0: as many as it lasts for.
+    pub calls: u64,
+    /// From an answer to the next request on its connection.
+    pub think_time: Duration,
     /// When requests start.
     pub pace: Pace,
+    /// The most requests; 0: until the window or the source ends.
+    pub requests_max: u64,
     /// No request starts after this; none: until the source ends.
     pub window: Option<Duration>,
     /// An answer, or a connection, that takes longer is an error.
@@ -50,7 +56,8 @@ pub struct Client {
 pub enum Pace {
     /// Closed loop: the next one when a connection is free.
     Closed,
-    /// Open loop: so many a second, whatever the server does.
+    /// Open loop: so many a second, whatever the server does; where [`Client::calls`] are given, so many connections, whose
+    /// later calls follow the answers, as httperf does it.
     PerSecond(f64),
     /// Open loop: at the source's own times, so many times as fast.
     AsLogged(f64),
@@ -65,6 +72,37 @@ pub enum Engine {
     Uring,
     /// epoll.
     Epoll,
+}
+
+impl Client {
+    /// What of it has no effect or can't be done; none: it fits together.
+    #[must_use]
+    pub fn problem(&self) -> Option<&'static str> {
+        let thinks = !self.think_time.is_zero();
+        match self.pace {
+            _ if self.calls > 1 && !self.keep_alive => Some("several calls of a connection need `keep_alive`"),
+            _ if thinks && !self.reuses() => {
+                Some("a think time lies between requests of one connection, and here each makes a single one")
+            }
+            Pace::AsLogged(_) if thinks => {
+                Some("the log's times and a think time can't both say when a request starts")
+            }
+            Pace::PerSecond(_) if thinks && self.calls == 0 => {
+                Some("a rate of requests leaves no think time: with `calls` it is a rate of connections")
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a connection makes more than one request.
+    fn reuses(&self) -> bool {
+        self.keep_alive && self.calls != 1
+    }
+
+    /// Calls of a connection that the schedule starts, where it starts connections and not requests.
+    fn session_calls(&self) -> Option<u64> {
+        (self.calls > 0 && matches!(self.pace, Pace::PerSecond(_))).then_some(self.calls)
+    }
 }
 
 /// Where requests come from, one after the other.

@@ -3,7 +3,7 @@
 //! Driven by `lab::trial`; the server is a service.
 
 use crate::http_client::settings::{self as sending, Sending};
-use crate::http_client::{self, Pace};
+use crate::http_client::{self, Client, Pace};
 use crate::random::Random;
 use crate::site::{self, Site};
 use crate::workload::{Context, Error, Kind, Outcome, Workload};
@@ -22,10 +22,10 @@ pub static KIND: Kind = Kind {
     metrics: |_| sending::metrics(),
     durability: |map| Parameters::of(map).site.durability(),
     estimate: |map| {
-        let Parameters { site, time, .. } = Parameters::of(map);
-        site.estimate(time)
+        let parameters = Parameters::of(map);
+        parameters.site.estimate(parameters.seconds())
     },
-    check: site::check,
+    check: |map| site::check(map).into_iter().chain(Parameters::of(map).sending.problems(Pace::Closed)).collect(),
     services: sending::services,
     data_key: |map| Parameters::of(map).site.words(),
     open: |map| Ok(Box::new(HttpLoad { parameters: Parameters::of(map), runs: 0 })),
@@ -42,8 +42,16 @@ const SETTINGS: &[Setting] = &[
     site::SQLITE_BUSY_TIMEOUT,
     sending::CONNECTIONS,
     sending::KEEP_ALIVE,
+    sending::CALLS,
+    sending::THINK_TIME,
     sending::RATE,
     Setting { name: "time", kind: Is::Seconds { min: 0.1, max: 1e6 }, default: Some("10s"), help: "Length of a run." },
+    Setting {
+        name: "requests",
+        kind: Is::Integer { min: 0, max: i64::MAX },
+        default: Some("0"),
+        help: "A run ends after so many requests, and `time` counts for nothing: 500 at 20 a second with 5 calls are 100 connections. 0: it ends by `time`.",
+    },
     sending::TIMEOUT,
     sending::DRIVER_THREADS,
     sending::ENGINE,
@@ -56,11 +64,18 @@ struct Parameters {
     #[serde(flatten)]
     sending: Sending,
     time: f64,
+    requests: u64,
 }
 
 impl Parameters {
     fn of(map: &Map<String, Value>) -> Parameters {
         serde_json::from_value(Value::Object(map.clone())).expect("the settings' check makes these types")
+    }
+
+    /// How long a run takes; in a closed loop nobody knows how long a number of requests does.
+    fn seconds(&self) -> f64 {
+        let each_second = self.sending.rate * self.sending.calls.max(1) as f64;
+        if self.requests > 0 && each_second > 0.0 { self.requests as f64 / each_second } else { self.time }
     }
 }
 
@@ -78,10 +93,11 @@ impl Workload for HttpLoad {
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
         self.runs += 1;
         let address = sending::address(context)?;
-        let Parameters { site, sending, time } = &self.parameters;
+        let Parameters { site, sending, time, requests } = &self.parameters;
         let random = Random::of_stream(context.seed, self.runs);
         let mut source = site.requests(address.to_string(), sending.keep_alive, random);
-        let client = sending.client(address, Pace::Closed, Some(Duration::from_secs_f64(*time)));
+        let window = (*requests == 0).then(|| Duration::from_secs_f64(*time));
+        let client = Client { requests_max: *requests, ..sending.client(address, Pace::Closed, window) };
         let (tally, rates) = http_client::drive(&client, &mut source, context.interrupted, context.progress)?;
         Ok(sending::outcome(tally, rates))
     }

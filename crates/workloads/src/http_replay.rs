@@ -58,6 +58,8 @@ const SETTINGS: &[Setting] = &[
         default: Some("0"),
         help: "Open loop by the log's own times, so many times as fast; latencies count from the intended start. 0: a closed loop.",
     },
+    sending::CALLS,
+    sending::THINK_TIME,
     sending::RATE,
     Setting {
         name: "bad_lines_max",
@@ -84,6 +86,11 @@ struct Parameters {
 impl Parameters {
     fn of(map: &Map<String, Value>) -> Parameters {
         serde_json::from_value(Value::Object(map.clone())).expect("the settings' check makes these types")
+    }
+
+    /// The pace without a rate.
+    fn otherwise(&self) -> Pace {
+        if self.speed > 0.0 { Pace::AsLogged(self.speed) } else { Pace::Closed }
     }
 
     /// The log, asked for at this host.
@@ -115,6 +122,7 @@ fn check(parameters: &Parameters) -> Vec<String> {
     if parameters.speed > 0.0 && parameters.sending.rate > 0.0 {
         problems.push("`speed` follows the log's times and `rate` does not: one of them must be 0".into());
     }
+    problems.extend(parameters.sending.problems(parameters.otherwise()));
     problems
 }
 
@@ -141,8 +149,7 @@ impl Workload for HttpReplay {
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
         let address = sending::address(context)?;
         let parameters = &self.parameters;
-        let otherwise = if parameters.speed > 0.0 { Pace::AsLogged(parameters.speed) } else { Pace::Closed };
-        let client = parameters.sending.client(address, otherwise, None);
+        let client = parameters.sending.client(address, parameters.otherwise(), None);
         let mut source = parameters.log(address.to_string()).source()?;
         let (tally, rates) = http_client::drive(&client, &mut source, context.interrupted, context.progress)?;
         Ok(sending::outcome(tally, rates))

@@ -81,7 +81,7 @@ fn log(args: &ReplayArgs, url: &Url) -> Result<Log, Failure> {
             Expect::Status => Expected::Status,
             Expect::Size => Expected::Size,
         },
-        keep_alive: args.keep_alive,
+        keep_alive: args.keep_alive || args.calls > 1,
     })
 }
 
@@ -89,11 +89,14 @@ fn client(args: &ReplayArgs, url: &Url) -> Result<Client, Failure> {
     let found = (url.host.as_str(), url.port).to_socket_addrs();
     let address: Option<SocketAddr> = found.ok().and_then(|mut addresses| addresses.next());
     let unknown = || bad(anyhow!("{} has no address", url.host)).hint("give an address, like http://127.0.0.1:8080");
-    Ok(Client {
+    let client = Client {
         addresses: vec![address.ok_or_else(unknown)?],
         connections: args.connections as usize,
         threads: usize::from(args.threads),
-        keep_alive: args.keep_alive,
+        keep_alive: args.keep_alive || args.calls > 1,
+        calls: args.calls,
+        think_time: Duration::from_secs_f64(args.think_time.unwrap_or(0.0)),
+        requests_max: 0,
         pace: match (args.speed, args.rate) {
             (Some(speed), _) => Pace::AsLogged(speed),
             (None, Some(rate)) => Pace::PerSecond(rate),
@@ -106,7 +109,8 @@ fn client(args: &ReplayArgs, url: &Url) -> Result<Client, Failure> {
             HttpEngine::Uring => Engine::Uring,
             HttpEngine::Epoll => Engine::Epoll,
         },
-    })
+    };
+    client.problem().map_or(Ok(client), |problem| Err(bad(anyhow!(problem))))
 }
 
 fn print_survey(args: &ReplayArgs, survey: &Survey) {
@@ -160,6 +164,7 @@ fn print_latencies(tally: &Tally) {
     println!("{:<20}{:>10}{:>10}{:>10}{:>10}{:>10}", "milliseconds", "mean", "p50", "p95", "p99", "max");
     for (name, latency) in [
         ("connect", &tally.connect),
+        ("connection's life", &tally.connection),
         ("first byte", &tally.response),
         ("first to last byte", &tally.transfer),
         ("whole", &tally.total),
@@ -191,7 +196,7 @@ fn as_json(survey: &Survey, tally: &Tally, rates: &[f64]) -> Value {
         "late": tally.late, "received_bytes": tally.received_bytes, "body_bytes": tally.body_bytes,
         "client_cpu_seconds": tally.cpu_seconds,
         "latency_microseconds": {
-            "connect": latency(&tally.connect), "response": latency(&tally.response),
+            "connect": latency(&tally.connect), "connection": latency(&tally.connection), "response": latency(&tally.response),
             "transfer": latency(&tally.transfer), "total": latency(&tally.total),
         },
         "answers_each_second": rates,

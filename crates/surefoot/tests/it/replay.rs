@@ -158,6 +158,26 @@ fn a_log_that_is_none_is_refused() {
 }
 
 #[test]
+fn calls_of_a_connection_are_as_many_as_asked_for() {
+    let world = World::new();
+    let path = world.write("wanted.log", site(&world, 100).join("\n"));
+    let nginx = Nginx::start(&world);
+    let replay = |more: &[&str]| {
+        let arguments = ["replay", path.to_str().expect("a name"), &nginx.url];
+        world.surefoot(&[&arguments[..], more].concat())
+    };
+    // Answers to HEAD and 404s keep their connections too.
+    let json = replay(&["--calls", "5", "--connections", "1", "--json"]).status(0).json();
+    assert_eq!((&json["answers"], &json["connections"]), (&100.into(), &20.into()));
+    let json = replay(&["--calls", "5", "--rate", "50", "--think-time", "0.01", "--json"]).status(0).json();
+    // At the log's end the last ones share what is left.
+    assert!(json["answers"] == 100 && (20..=24).contains(&json["connections"].as_u64().expect("a number")), "{json:#}");
+    let life = &json["latency_microseconds"]["connection"];
+    assert!(life["p50"].as_f64() > Some(40_000.0), "{json:#}");
+    replay(&["--think-time", "1"]).status(2).says("between requests of one connection");
+}
+
+#[test]
 fn descriptors_are_counted_before_the_first_connection() {
     let world = World::new();
     let path = world.write("wanted.log", site(&world, 40).join("\n"));

@@ -49,6 +49,25 @@ fn nginx_serves_files_and_a_log_from_each_filesystem() {
 }
 
 #[test]
+fn connections_at_a_rate_are_httperfs() {
+    let world = World::new();
+    let load = "[workload.http-load]\nrate = 100\ncalls = 5\nthink_time = \"10ms\"\nrequests = 200\n";
+    let factors = "\"workload.http-load.file_size\" = [\"1KiB\", \"2KiB\"]";
+    world.write("s.toml", study(factors, load));
+    world.surefoot(&["run", "s.toml"]).status(0);
+    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    for (run, bytes) in json["ledger"]["runs"].as_array().expect("runs").iter().zip([1024.0, 2048.0]) {
+        let metrics = &run["metrics"];
+        let counts =
+            ["requests", "connections_made", "status_2xx", "status_5xx", "errors"].map(|name| metrics[name].as_f64());
+        assert_eq!(counts, [200.0, 40.0, 200.0, 0.0, 0.0].map(Some), "{run}");
+        assert!(metrics["body_bytes_mean"] == bytes || metrics["body_bytes_mean"] == 3072.0 - bytes, "{run}");
+    }
+    world.write("s.toml", study(factors, &load.replace("calls = 5", "calls = 1")));
+    world.surefoot(&["plan", "s.toml"]).status(2).says("a think time lies between requests of one connection");
+}
+
+#[test]
 fn what_nginx_refuses_is_in_its_words() {
     let world = World::new();
     let load = "[workload.http-load]\ntime = \"200ms\"\n";

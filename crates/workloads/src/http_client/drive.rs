@@ -11,6 +11,7 @@ use super::uring::Uring;
 use super::{Client, Engine, Pace, Source, Task, descriptors};
 use crate::ticker::Ticker;
 use crate::workload::Error;
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -32,10 +33,19 @@ const BATCH_TIME: Duration = Duration::from_micros(200);
 /// Events come fast when a batch of them takes less than this.
 const BATCH_FAST: Duration = Duration::from_micros(150);
 
+/// A request of the schedule.
+struct Drawn {
+    task: Task,
+    /// None: as soon as a connection is free.
+    intended: Option<Instant>,
+    /// Calls of the connection that it starts; none: any connection will do.
+    calls: Option<u64>,
+}
+
 /// What threads share.
 struct Shared<'a> {
     client: &'a Client,
-    /// The source, and how many requests were drawn from it.
+    /// The source, and how many requests of the schedule were drawn from it.
     source: Mutex<(&'a mut dyn Source, u64)>,
     started: Instant,
     answered: AtomicU64,
@@ -107,25 +117,40 @@ impl Shared<'_> {
         Ticker::start(self.started).watch(Duration::from_millis(20), looking, &self.answered, progress)
     }
 
-    /// The next request, and when it is to start.
-    fn draw(&self, request: &mut Vec<u8>) -> Result<Option<(Task, Option<Instant>)>, Error> {
-        let (window, is_closed) = (self.client.window, self.client.pace == Pace::Closed);
-        // In an open loop the schedule decides, however late it is.
-        if is_closed && window.is_some_and(|window| self.started.elapsed() >= window) {
+    /// The next request of the schedule.
+    fn draw(&self, request: &mut Vec<u8>) -> Result<Option<Drawn>, Error> {
+        let mut source = self.source.lock().expect("no thread panics with it");
+        let calls = self.client.session_calls();
+        let before = source.1 * calls.unwrap_or(1);
+        let left =
+            if self.client.requests_max == 0 { u64::MAX } else { self.client.requests_max.saturating_sub(before) };
+        if left == 0 {
             return Ok(None);
         }
         request.clear();
-        let mut source = self.source.lock().expect("no thread panics with it");
         let Some(task) = source.0.next(request)? else { return Ok(None) };
         let number = source.1;
         source.1 += 1;
+        let calls = calls.map(|calls| calls.min(left));
         let at = match self.client.pace {
-            Pace::Closed => return Ok(Some((task, None))),
+            Pace::Closed => return Ok(Some(Drawn { task, intended: None, calls })),
             Pace::PerSecond(rate) => Duration::from_secs_f64(number as f64 / rate),
             Pace::AsLogged(speed) => task.at.div_f64(speed),
         };
+        let intended = self.started + at;
         // What is due after the window's end is no part of it.
-        Ok(window.is_none_or(|window| at < window).then(|| (task, Some(self.started + at))))
+        Ok(self.is_open(intended).then_some(Drawn { task, intended: Some(intended), calls }))
+    }
+
+    /// The next request of a connection that the schedule has started.
+    fn draw_call(&self, request: &mut Vec<u8>) -> Result<Option<Task>, Error> {
+        request.clear();
+        self.source.lock().expect("no thread panics with it").0.next(request)
+    }
+
+    /// Whether the window has not ended by then.
+    fn is_open(&self, at: Instant) -> bool {
+        self.client.window.is_none_or(|window| at.saturating_duration_since(self.started) < window)
     }
 }
 
@@ -137,7 +162,7 @@ fn run(shared: &Shared, lines: usize) -> Result<Tally, Error> {
         source: source.into(),
     };
     if client.engine != Engine::Epoll {
-        match Uring::new(&client.addresses, lines, client.keep_alive) {
+        match Uring::new(&client.addresses, lines, client.reuses()) {
             Ok(ring) => return Driver::new(shared, ring, lines).run(),
             Err(source) if client.engine == Engine::Uring => return Err(refused("io_uring", source)),
             Err(_) => {}
@@ -156,8 +181,10 @@ struct Driver<'a, 's, N> {
     closed: Vec<usize>,
     /// Lines whose connection waits for a request.
     open: Vec<usize>,
+    /// Lines that think, and until when: in that order, because all think equally long.
+    thinking: VecDeque<(Instant, usize)>,
     /// Drawn, and not yet started.
-    upcoming: Option<(Task, Option<Instant>)>,
+    upcoming: Option<Drawn>,
     upcoming_request: Vec<u8>,
     is_exhausted: bool,
     happened: Vec<(usize, Happened)>,
@@ -171,9 +198,10 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
         Driver {
             shared,
             network,
-            lines: (0..lines).map(|_| Line::new(shared.started)).collect(),
+            lines: (0..lines).map(|_| Line::new(shared.client.calls, shared.started)).collect(),
             closed: (0..lines).rev().collect(),
             open: Vec::new(),
+            thinking: VecDeque::new(),
             upcoming: None,
             upcoming_request: Vec::new(),
             is_exhausted: false,
@@ -187,7 +215,8 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
         let cpu_before = observe::cpu::thread_seconds();
         let mut looked = Instant::now();
         loop {
-            let due = self.start_due()?;
+            let thought = self.end_thinking()?;
+            let due = self.start_due()?.into_iter().chain(thought).min();
             let is_idle = self.open.len() + self.closed.len() == self.lines.len();
             if is_idle && due.is_none() || self.shared.stop.load(Ordering::Relaxed) {
                 break;
@@ -202,6 +231,7 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
         }
         self.tally.seconds = self.shared.started.elapsed().as_secs_f64();
         self.tally.cpu_seconds = observe::cpu::thread_seconds() - cpu_before;
+        (0..self.lines.len()).for_each(|index| self.close(index));
         Ok(self.tally)
     }
 
@@ -212,29 +242,65 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
                 self.upcoming = self.shared.draw(&mut self.upcoming_request)?;
                 self.is_exhausted = self.upcoming.is_none();
             }
-            let Some((task, intended)) = self.upcoming else { return Ok(None) };
-            if let Some(intended) = intended.filter(|intended| *intended > Instant::now()) {
-                return Ok(Some(intended));
+            let Some(drawn) = &self.upcoming else { return Ok(None) };
+            let now = Instant::now();
+            match drawn.intended {
+                Some(intended) if intended > now => return Ok(Some(intended)),
+                // In an open loop the schedule decides, however late it is.
+                None if !self.shared.is_open(now) => {
+                    (self.upcoming, self.is_exhausted) = (None, true);
+                    return Ok(None);
+                }
+                _ => {}
             }
             // The connection that was used last is the one whose memory is still at hand.
-            let Some(line) = self.open.pop().or_else(|| self.closed.pop()) else { return Ok(None) };
-            self.upcoming = None;
-            std::mem::swap(self.network.request(line), &mut self.upcoming_request);
-            self.start(line, task, intended);
+            let Some(index) = self.open.pop().or_else(|| self.closed.pop()) else { return Ok(None) };
+            let Drawn { task, intended, calls } = self.upcoming.take().expect("it is there");
+            if let Some(calls) = calls {
+                self.lines[index].calls = calls;
+            }
+            std::mem::swap(self.network.request(index), &mut self.upcoming_request);
+            self.start(index, task, intended, now);
         }
     }
 
-    fn start(&mut self, index: usize, task: Task, intended: Option<Instant>) {
-        let now = Instant::now();
+    /// Lets connections go on whose think time is over; gives when the next one's is.
+    fn end_thinking(&mut self) -> Result<Option<Instant>, Error> {
+        let (shared, is_session) = (self.shared, self.shared.client.session_calls().is_some());
+        while let Some((until, index)) = self.thinking.front().copied() {
+            // Nobody waits for what will not be asked.
+            let now = Instant::now();
+            let is_over = if is_session { !shared.is_open(until.min(now)) } else { self.is_exhausted };
+            if until > now && !is_over {
+                return Ok(Some(until));
+            }
+            self.thinking.pop_front();
+            let is_closed = self.lines[index].state == State::Closed;
+            if is_closed || is_session && is_over {
+                self.end(index);
+            } else if !is_session {
+                self.lines[index].state = State::Open;
+                self.open.push(index);
+            } else if let Some(task) = shared.draw_call(self.network.request(index))? {
+                self.start(index, task, Some(until), now);
+            } else {
+                self.end(index);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Starts the request that was written for the line.
+    fn start(&mut self, index: usize, task: Task, intended: Option<Instant>, now: Instant) {
         self.tally.requests += 1;
         self.tally.late += u64::from(intended.is_some_and(|intended| now > intended + LATE));
         let line = &mut self.lines[index];
+        let is_elsewhere = line.address != task.address;
         line.task = task;
         line.intended = intended.unwrap_or(now);
         line.is_resent = false;
-        if line.state == State::Open && line.address != task.address {
-            self.network.close(index);
-            line.state = State::Closed;
+        if is_elsewhere {
+            self.close(index);
         }
         self.ask(index, now);
     }
@@ -245,21 +311,22 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
         line.reader.begin(line.task.is_head);
         line.since = now;
         line.first_byte = None;
-        let is_open = std::mem::replace(&mut line.state, State::Asked) == State::Open;
-        if is_open {
-            self.network.send(index);
-        } else {
+        let is_closed = std::mem::replace(&mut line.state, State::Asked) == State::Closed;
+        if is_closed {
             line.address = line.task.address;
             line.is_connected = false;
             line.answered = 0;
+            line.opened = now;
             self.network.open(index, line.task.address);
+        } else {
+            self.network.send(index);
         }
     }
 
     fn wait(&mut self, until: Instant) -> Result<(), Error> {
         let (lines, happened, tally) = (&mut self.lines, &mut self.happened, &mut self.tally);
         let began = Instant::now();
-        let asked = lines.len() - self.open.len() - self.closed.len();
+        let asked = lines.len() - self.open.len() - self.closed.len() - self.thinking.len();
         let events = self.batch.min(asked.div_ceil(2)).max(1);
         let until = if events > 1 { until.min(began + BATCH_TIME) } else { until };
         let mut count = 0;
@@ -300,13 +367,15 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
     fn look_at(&mut self, index: usize, what: Happened) {
         match what {
             Happened::Answered(answer) => {
-                if self.shared.client.keep_alive && answer.keep_alive {
-                    let line = &mut self.lines[index];
-                    line.answered += 1;
+                let (client, line) = (self.shared.client, &mut self.lines[index]);
+                if !client.reuses() || !answer.keep_alive || line.answered >= line.calls {
+                    self.end(index);
+                } else if client.think_time.is_zero() && client.session_calls().is_none() {
                     line.state = State::Open;
                     self.open.push(index);
                 } else {
-                    self.end(index);
+                    line.state = State::Thinking;
+                    self.thinking.push_back((Instant::now() + client.think_time, index));
                 }
             }
             // Only of a line that still waits: its end may have come in the same batch.
@@ -315,10 +384,9 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
             Happened::Stale => {
                 self.tally.resent += 1;
                 let request = self.network.request(index).clone();
-                self.network.close(index);
+                self.close(index);
                 *self.network.request(index) = request;
-                let line = &mut self.lines[index];
-                (line.state, line.is_resent) = (State::Closed, true);
+                self.lines[index].is_resent = true;
                 self.ask(index, Instant::now());
             }
             Happened::Failed(fault, why) => {
@@ -329,14 +397,25 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
                 self.open.retain(|open| *open != index);
                 self.end(index);
             }
+            // It would have thought on: no other takes its time.
+            Happened::Gone if self.lines[index].state == State::Thinking => self.close(index),
             Happened::Gone => {}
         }
     }
 
     fn end(&mut self, index: usize) {
-        self.network.close(index);
-        self.lines[index].state = State::Closed;
+        self.close(index);
         self.closed.push(index);
+    }
+
+    fn close(&mut self, index: usize) {
+        let line = &mut self.lines[index];
+        if std::mem::replace(&mut line.state, State::Closed) != State::Closed {
+            if line.answered > 0 {
+                self.tally.connection.record(line.opened.elapsed());
+            }
+            self.network.close(index);
+        }
     }
 
     fn time_out(&mut self, now: Instant) {

@@ -14,9 +14,13 @@ pub struct Line {
     pub reader: answer::Reader,
     /// Requests that were answered on this connection.
     pub answered: u64,
+    /// After so many it is closed.
+    pub calls: u64,
     pub is_connected: bool,
     /// When the open loop wants it to have started; else when it did.
     pub intended: Instant,
+    /// When connecting began.
+    pub opened: Instant,
     /// When connecting began, then when the request was sent.
     pub since: Instant,
     pub first_byte: Option<Instant>,
@@ -33,6 +37,8 @@ pub enum State {
     Told,
     /// A connection without a request.
     Open,
+    /// The same, for its think time.
+    Thinking,
 }
 
 /// What happened to a line's request.
@@ -48,16 +54,18 @@ pub enum Happened {
 }
 
 impl Line {
-    /// Without a connection.
-    pub fn new(now: Instant) -> Line {
+    /// Without a connection; each will make so many calls, 0: any number.
+    pub fn new(calls: u64, now: Instant) -> Line {
         Line {
             state: State::Closed,
             address: 0,
             task: Task::default(),
             reader: answer::Reader::default(),
             answered: 0,
+            calls: if calls == 0 { u64::MAX } else { calls },
             is_connected: false,
             intended: now,
+            opened: now,
             since: now,
             first_byte: None,
             is_resent: false,
@@ -113,6 +121,7 @@ impl Line {
 
     fn answered(&mut self, answer: Answer, now: Instant, tally: &mut Tally) -> Happened {
         let first_byte = self.first_byte.unwrap_or(now);
+        self.answered += 1;
         tally.answers += 1;
         tally.body_bytes += answer.body_bytes;
         tally.classes[usize::from(answer.status / 100 - 1).min(4)] += 1;

@@ -26,7 +26,12 @@ pub struct Sending {
     pub connections: usize,
     /// Whether a connection is used again.
     pub keep_alive: bool,
-    /// Open loop, requests a second; 0, or a load that sets its own: another pace.
+    /// Requests that a connection makes; 0: as many as it lasts for.
+    #[serde(default)]
+    pub calls: u64,
+    #[serde(default, rename = "think_time")]
+    think_seconds: f64,
+    /// Open loop, requests a second, or connections where there are `calls`; 0, or a load that sets its own: another pace.
     #[serde(default)]
     pub rate: f64,
     #[serde(rename = "timeout")]
@@ -47,7 +52,7 @@ pub const CONNECTIONS: Setting = Setting {
     name: "connections",
     kind: Is::Integer { min: 1, max: 20_000 },
     default: Some("25"),
-    help: "Connections at a time, at most.",
+    help: "Connections at a time, at most; how many are made in all is a matter of `requests`, `calls` and `keep_alive`.",
 };
 /// `keep_alive`.
 pub const KEEP_ALIVE: Setting = Setting {
@@ -61,7 +66,21 @@ pub const RATE: Setting = Setting {
     name: "rate",
     kind: Is::Number { min: 0.0, max: 1e7 },
     default: Some("0"),
-    help: "Open loop: so many requests a second, whatever the server does; latencies count from the intended start. 0: a closed loop, as fast as the server answers.",
+    help: "Open loop: so many requests a second, or connections where `calls` are given, whatever the server does; latencies count from the intended start. 0: a closed loop, as fast as the server answers.",
+};
+/// `calls`.
+pub const CALLS: Setting = Setting {
+    name: "calls",
+    kind: Is::Integer { min: 0, max: 1_000_000_000 },
+    default: Some("0"),
+    help: "Requests that one connection makes, one after the other, before it is closed. 0: with `keep_alive` as many as the server lets it, else one.",
+};
+/// `think_time`.
+pub const THINK_TIME: Setting = Setting {
+    name: "think_time",
+    kind: Is::Seconds { min: 0.0, max: 1e6 },
+    default: Some("0s"),
+    help: "From an answer to the next request on the same connection.",
 };
 /// `timeout`.
 pub const TIMEOUT: Setting = Setting {
@@ -95,6 +114,13 @@ const METRICS: &[Metric] = &[
     Metric::new("connections_per_second", "1/s", Direction::Neither),
     Metric::new("connections_made", "1", Direction::Neither),
     Metric::new("received_bytes_per_second", "B/s", Direction::More),
+    Metric::new("body_bytes_per_second", "B/s", Direction::More),
+    Metric::new("body_bytes_mean", "B", Direction::Neither),
+    Metric::new("status_1xx", "1", Direction::Neither),
+    Metric::new("status_2xx", "1", Direction::Neither),
+    Metric::new("status_3xx", "1", Direction::Neither),
+    Metric::new("status_4xx", "1", Direction::Neither),
+    Metric::new("status_5xx", "1", Direction::Neither),
     Metric::new("late_requests", "1", Direction::Less),
     Metric::new("resent_requests", "1", Direction::Neither),
     Metric::new("client_cpu_microseconds_per_request", "µs", Direction::Less),
@@ -110,6 +136,12 @@ pub fn metrics() -> Vec<Metric> {
 }
 
 impl Sending {
+    /// Settings that are each allowed and do not fit together.
+    pub fn problems(&self, otherwise: Pace) -> Vec<String> {
+        let anywhere = SocketAddr::from(([0, 0, 0, 0], 0));
+        self.client(anywhere, otherwise, None).problem().map(str::to_string).into_iter().collect()
+    }
+
     /// The load on this address. `otherwise` is the pace when no rate is asked for.
     pub fn client(&self, address: SocketAddr, otherwise: Pace, window: Option<Duration>) -> Client {
         Client {
@@ -117,6 +149,9 @@ impl Sending {
             connections: self.connections,
             threads: self.driver_threads,
             keep_alive: self.keep_alive,
+            calls: self.calls,
+            think_time: Duration::from_secs_f64(self.think_seconds),
+            requests_max: 0,
             pace: if self.rate > 0.0 { Pace::PerSecond(self.rate) } else { otherwise },
             window,
             timeout: Duration::from_secs_f64(self.timeout_seconds),
@@ -143,6 +178,7 @@ pub fn address(context: &Context) -> Result<SocketAddr, Error> {
 /// What a run came to, with its answers in each whole second.
 pub fn outcome(tally: Tally, rates: Vec<f64>) -> Outcome {
     let seconds = tally.seconds;
+    let of_class = |class: usize| tally.classes[class - 1] as f64;
     let values = [
         tally.answers as f64 / seconds,
         tally.requests as f64,
@@ -150,6 +186,13 @@ pub fn outcome(tally: Tally, rates: Vec<f64>) -> Outcome {
         tally.connections as f64 / seconds,
         tally.connections as f64,
         tally.received_bytes as f64 / seconds,
+        tally.body_bytes as f64 / seconds,
+        tally.body_bytes as f64 / tally.answers.max(1) as f64,
+        of_class(1),
+        of_class(2),
+        of_class(3),
+        of_class(4),
+        of_class(5),
         tally.late as f64,
         tally.resent as f64,
         tally.cpu_seconds / tally.requests.max(1) as f64 * 1e6,
@@ -166,6 +209,7 @@ pub fn outcome(tally: Tally, rates: Vec<f64>) -> Outcome {
         metrics,
         latencies: BTreeMap::from([
             ("connect".into(), tally.connect),
+            ("connection".into(), tally.connection),
             ("first byte".into(), tally.response),
             ("first to last byte".into(), tally.transfer),
             ("request".into(), tally.total),

@@ -121,6 +121,8 @@ pub struct Tally {
     pub late: u64,
     /// From the start of connecting to a connection.
     pub connect: Latency,
+    /// From the start of connecting to the connection's end, of those that brought an answer.
+    pub connection: Latency,
     /// From sending to the first byte.
     pub response: Latency,
     /// From the first byte to the last.
@@ -171,6 +173,7 @@ impl Tally {
             *mine = mine.take().or(theirs);
         }
         self.connect.merge(&other.connect);
+        self.connection.merge(&other.connection);
         self.response.merge(&other.response);
         self.transfer.merge(&other.transfer);
         self.total.merge(&other.total);

@@ -93,7 +93,10 @@ fn client(address: SocketAddr, connections: usize, keep_alive: bool, engine: Eng
         connections,
         threads: 1,
         keep_alive,
+        calls: 0,
+        think_time: Duration::ZERO,
         pace: Pace::Closed,
+        requests_max: 0,
         window: None,
         timeout: Duration::from_secs(20),
         engine,
@@ -255,6 +258,92 @@ fn large_bodies_come_whole() {
             assert_eq!(tally.body_bytes, 60 * BYTES as u64);
         }
     }
+}
+
+#[test]
+fn a_connection_ends_after_its_calls() {
+    for engine in ENGINES {
+        let server = Server::start(well);
+        for (calls, keep_alive, connections) in [(4, true, 3), (1, true, 10), (1, false, 10), (0, true, 1)] {
+            let client = Client { calls, ..client(server.address, 1, keep_alive, engine) };
+            let tally = run(&client, numbered(10));
+            assert_eq!((tally.answers, tally.faults()), (10, 0), "{engine:?}: {:?}", tally.first);
+            assert_eq!(
+                (tally.connections, tally.connection.count()),
+                (connections, connections),
+                "{engine:?}, {calls}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_rate_of_connections_with_calls_is_httperfs() {
+    const THINK: Duration = Duration::from_millis(20);
+    for engine in ENGINES {
+        for threads in [1, 2] {
+            let server = Server::start(well);
+            let pace = Pace::PerSecond(40.0);
+            let client = Client {
+                calls: 3,
+                think_time: THINK,
+                requests_max: 29,
+                pace,
+                threads,
+                ..client(server.address, 10, true, engine)
+            };
+            let tally = run(&client, numbered(1000));
+            assert_eq!(
+                (tally.requests, tally.answers, tally.connections),
+                (29, 29, 10),
+                "{engine:?}: {:?}",
+                tally.first
+            );
+            // The tenth begins after nine fortieths of a second, makes two calls and thinks once.
+            assert!((0.225 + 0.02..2.0).contains(&tally.seconds), "{}", tally.seconds);
+            assert!(tally.connection.microseconds_at(0.5) >= 40_000.0, "{}", tally.connection.microseconds_at(0.5));
+            // Thinking is no latency.
+            assert!(tally.total.microseconds_at(0.5) < 20_000.0, "{}", tally.total.microseconds_at(0.5));
+        }
+    }
+}
+
+#[test]
+fn a_think_time_is_kept_and_not_waited_for_at_the_end() {
+    let closing = |stream: &mut TcpStream, target: &str| {
+        well(stream, target);
+        false
+    };
+    for engine in ENGINES {
+        for server in [Server::start(well), Server::start(closing)] {
+            let thinking = Client { think_time: Duration::from_millis(30), ..client(server.address, 1, true, engine) };
+            let tally = run(&thinking, numbered(6));
+            assert_eq!((tally.answers, tally.faults()), (6, 0), "{engine:?}: {:?}", tally.first);
+            assert!((0.15..2.0).contains(&tally.seconds), "{}", tally.seconds);
+        }
+        let server = Server::start(well);
+        for (calls, pace) in [(0, Pace::Closed), (5, Pace::PerSecond(50.0))] {
+            let (think_time, window) = (Duration::from_secs(100), Some(Duration::from_millis(200)));
+            let client = Client { calls, pace, think_time, window, ..client(server.address, 10, true, engine) };
+            let tally = run(&client, numbered(1000));
+            assert_eq!((tally.answers, tally.requests), (10, 10), "{engine:?}, {pace:?}");
+            assert!(tally.seconds < 5.0, "{}", tally.seconds);
+        }
+    }
+}
+
+#[test]
+fn what_has_no_effect_is_refused() {
+    let plain = client(([127, 0, 0, 1], 1).into(), 1, true, Engine::Auto);
+    let thinking = Client { think_time: Duration::from_secs(1), ..plain.clone() };
+    assert_eq!(plain.problem(), None);
+    assert_eq!(thinking.problem(), None);
+    assert_eq!(Client { calls: 2, pace: Pace::PerSecond(1.0), ..thinking.clone() }.problem(), None);
+    assert!(Client { calls: 2, keep_alive: false, ..plain }.problem().is_some());
+    assert!(Client { calls: 1, ..thinking.clone() }.problem().is_some());
+    assert!(Client { keep_alive: false, ..thinking.clone() }.problem().is_some());
+    assert!(Client { pace: Pace::PerSecond(1.0), ..thinking.clone() }.problem().is_some());
+    assert!(Client { calls: 2, pace: Pace::AsLogged(1.0), ..thinking }.problem().is_some());
 }
 
 #[test]
