@@ -7,4 +7,5 @@ pub mod answer;
 pub mod log_generator;
 pub mod reader;
 pub mod request;
+pub mod search;
 pub mod url;

@@ -202,6 +202,9 @@ pub struct ReplayArgs {
     /// What answers are held against
     #[arg(long, value_name = "WHAT", default_value = "status")]
     pub expect: Expect,
+    /// A text that each page (2xx in the log) must have: an error page may come with status 200
+    #[arg(long, value_name = "TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub expect_text: Option<String>,
     /// An answer that takes longer is an error
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = positive)]
     pub timeout: f64,

@@ -241,6 +241,7 @@ fn our_side(case: &Case, requests: u64, nginx: &Nginx, log: &Path) -> Side {
         others: Others::Skipped,
         hosts: Hosts { default: nginx.address.to_string(), is_one: true, map: BTreeMap::new() },
         expected: Expected::Size,
+        body_text: None,
         keep_alive: case.keep_alive,
     };
     let mut logged = log.source().expect("the log can be read");

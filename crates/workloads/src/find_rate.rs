@@ -134,7 +134,7 @@ impl FindRate {
     fn probe(&self, client: &Client, rate: f64, number: u64, context: &mut Context) -> Result<Tally, Error> {
         let host = client.addresses[0].to_string();
         let random = Random::of_stream(context.seed, self.runs << 32 | number);
-        let mut source = self.parameters.site.requests(host, client.keep_alive, random);
+        let mut source = self.parameters.site.requests(host, &self.parameters.sending, random);
         let client = Client { pace: Pace::PerSecond(rate), ..client.clone() };
         Ok(http_client::drive(&client, &mut source, context.interrupted, &mut |_, _| {})?.0)
     }
@@ -142,7 +142,7 @@ impl FindRate {
 
 impl Workload for FindRate {
     fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
-        self.parameters.site.make(context)
+        self.parameters.site.make(b"", context)
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {

@@ -22,6 +22,7 @@ pub use tally::{Fault, Tally};
 
 use crate::workload::Error;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How requests are sent.
@@ -115,7 +116,7 @@ pub trait Source: Send {
 }
 
 /// What is known of a request beside its bytes.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Task {
     /// Which of the addresses it goes to.
     pub address: usize,
@@ -127,6 +128,8 @@ pub struct Task {
     pub class: Option<u16>,
     /// The expected length of the body; none: any will do.
     pub body_bytes: Option<u64>,
+    /// A text that the body has, such as its page's title; none: it is not looked at.
+    pub body_text: Option<Arc<[u8]>>,
     /// When it is to start, from the window's beginning, for [`Pace::AsLogged`].
     pub at: Duration,
 }

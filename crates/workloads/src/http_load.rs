@@ -27,7 +27,10 @@ pub static KIND: Kind = Kind {
     },
     check: |map| site::check(map).into_iter().chain(Parameters::of(map).sending.problems(Pace::Closed)).collect(),
     services: sending::services,
-    data_key: |map| Parameters::of(map).site.words(),
+    data_key: |map| {
+        let Parameters { site, sending, .. } = Parameters::of(map);
+        site.words() + &sending.text_words()
+    },
     open: |map| Ok(Box::new(HttpLoad { parameters: Parameters::of(map), runs: 0 })),
 };
 
@@ -52,6 +55,7 @@ const SETTINGS: &[Setting] = &[
         default: Some("0"),
         help: "A run ends after so many requests, and `time` counts for nothing: 500 at 20 a second with 5 calls are 100 connections. 0: it ends by `time`.",
     },
+    sending::BODY_CONTAINS,
     sending::TIMEOUT,
     sending::DRIVER_THREADS,
     sending::ENGINE,
@@ -87,7 +91,8 @@ struct HttpLoad {
 
 impl Workload for HttpLoad {
     fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
-        self.parameters.site.make(context)
+        let Parameters { site, sending, .. } = &self.parameters;
+        site.make(sending.body_contains.as_bytes(), context)
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
@@ -95,7 +100,7 @@ impl Workload for HttpLoad {
         let address = sending::address(context)?;
         let Parameters { site, sending, time, requests } = &self.parameters;
         let random = Random::of_stream(context.seed, self.runs);
-        let mut source = site.requests(address.to_string(), sending.keep_alive, random);
+        let mut source = site.requests(address.to_string(), sending, random);
         let window = (*requests == 0).then(|| Duration::from_secs_f64(*time));
         let client = Client { requests_max: *requests, ..sending.client(address, Pace::Closed, window) };
         let (tally, rates) = http_client::drive(&client, &mut source, context.interrupted, context.progress)?;

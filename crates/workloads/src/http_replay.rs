@@ -67,6 +67,7 @@ const SETTINGS: &[Setting] = &[
         default: Some("5%"),
         help: "Share of lines that may be no requests; above it the log is refused.",
     },
+    sending::BODY_CONTAINS,
     sending::TIMEOUT,
     sending::DRIVER_THREADS,
     sending::ENGINE,
@@ -101,6 +102,7 @@ impl Parameters {
             others: Others::Skipped,
             hosts: Hosts { default: host, is_one: false, map: BTreeMap::new() },
             expected: Expected::Pages,
+            body_text: self.sending.body_text(),
             keep_alive: self.sending.keep_alive,
         }
     }
@@ -131,7 +133,8 @@ fn data_key(parameters: &Parameters) -> String {
     let of_file = std::fs::metadata(&parameters.path).map(|file| (file.len(), file.mtime(), file.mtime_nsec()));
     let (bytes, seconds, nanoseconds) = of_file.unwrap_or_default();
     let (path, requests) = (parameters.path.display(), parameters.requests);
-    format!("site of {path}, {bytes} bytes of {seconds}.{nanoseconds:09}, {requests} requests")
+    let text = parameters.sending.text_words();
+    format!("site of {path}, {bytes} bytes of {seconds}.{nanoseconds:09}, {requests} requests{text}")
 }
 
 /// The workload at work.
@@ -142,7 +145,8 @@ struct HttpReplay {
 impl Workload for HttpReplay {
     fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
         let started = Instant::now();
-        files::make(site::files(&self.parameters.log(String::new()))?.into_iter(), context)?;
+        let text = self.parameters.sending.body_contains.as_bytes();
+        files::make(site::files(&self.parameters.log(String::new()))?.into_iter(), text, context)?;
         Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
     }
 

@@ -9,6 +9,7 @@ mod sqlite_page;
 pub use files::{FILE_SIZE, FILES};
 pub use sqlite_page::{SQLITE_BUSY_TIMEOUT, SQLITE_JOURNAL, SQLITE_SYNCHRONOUS, SQLITE_TRANSACTION};
 
+use crate::http_client::settings::Sending;
 use crate::http_client::{Source, Task};
 use crate::random::Random;
 use crate::workload::{Context, Error, Estimate};
@@ -19,6 +20,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// `site`.
@@ -53,7 +55,12 @@ pub fn check(map: &Map<String, Value>) -> Vec<String> {
     let (site, server) = (map["site"].as_str().unwrap_or_default(), map["server"].as_str().unwrap_or_default());
     let fits = (site == "plain-files") == (server == "django");
     let right = if site == "plain-files" { "\"django\"" } else { "a web server that is not \"django\"" };
-    (!fits).then(|| format!("the site `{site}` needs `server` to be {right}")).into_iter().collect()
+    let wrong_server = (!fits).then(|| format!("the site `{site}` needs `server` to be {right}"));
+    let text = map.get("body_contains").and_then(Value::as_str).unwrap_or_default();
+    let is_too_long = site == "static" && text.len() as u64 > map["file_size"].as_u64().unwrap_or_default();
+    let too_long =
+        is_too_long.then(|| "`body_contains` is longer than `file_size`: no file has room for it".to_string());
+    wrong_server.into_iter().chain(too_long).collect()
 }
 
 impl Site {
@@ -79,11 +86,11 @@ impl Site {
         if self.kind == Kind::SqlitePage { self.sqlite.durability() } else { Durability::full() }
     }
 
-    /// Makes it in the document root.
-    pub fn make(&self, context: &Context) -> Result<Vec<Measured>, Error> {
+    /// Makes it in the document root; files begin with this text.
+    pub fn make(&self, text: &[u8], context: &Context) -> Result<Vec<Measured>, Error> {
         let started = Instant::now();
         match self.kind {
-            Kind::Static => self.files.make(context)?,
+            Kind::Static => self.files.make(text, context)?,
             Kind::PlainFiles => plain_files::make(context)?,
             Kind::SqlitePage => self.sqlite.make(context)?,
         }
@@ -100,8 +107,9 @@ impl Site {
     }
 
     /// Requests for it, drawn by seed where there is a choice, with what each answer must be.
-    pub fn requests(&self, host: String, keep_alive: bool, random: Random) -> impl Source {
-        Drawn { site: self.clone(), host, keep_alive, random }
+    pub fn requests(&self, host: String, sending: &Sending, random: Random) -> impl Source + use<> {
+        let (keep_alive, body_text) = (sending.keep_alive, sending.body_text());
+        Drawn { site: self.clone(), host, keep_alive, body_text, random }
     }
 }
 
@@ -109,6 +117,7 @@ struct Drawn {
     site: Site,
     host: String,
     keep_alive: bool,
+    body_text: Option<Arc<[u8]>>,
     random: Random,
 }
 
@@ -121,7 +130,8 @@ impl Source for Drawn {
         };
         let (target, host, keep_alive) = (target.as_bytes(), self.host.as_bytes(), self.keep_alive);
         Request { method: b"GET", target, host, referer: b"", agent: b"", keep_alive, body: None }.write(request);
-        Ok(Some(task))
+        let body_text = self.body_text.clone().or(task.body_text);
+        Ok(Some(Task { body_text, ..task }))
     }
 }
 

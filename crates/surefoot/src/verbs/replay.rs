@@ -81,6 +81,7 @@ fn log(args: &ReplayArgs, url: &Url) -> Result<Log, Failure> {
             Expect::Status => Expected::Status,
             Expect::Size => Expected::Size,
         },
+        body_text: args.expect_text.as_ref().map(|text| text.as_bytes().into()),
         keep_alive: args.keep_alive || args.calls > 1,
     })
 }

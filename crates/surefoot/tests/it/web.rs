@@ -29,8 +29,9 @@ fn nginx_serves_files_and_a_log_from_each_filesystem() {
         ));
     }
     world.write("site.log", log);
-    let workloads = "[workload.http-load]\nfiles = 30\nfile_size = \"10KiB\"\nconnections = 4\ntime = \"300ms\"\n\
-                     [workload.http-replay]\nlog = \"site.log\"\nrequests = 100\nconnections = 5\n";
+    let workloads = "[workload.http-load]\nfiles = 30\nfile_size = \"10KiB\"\nconnections = 4\ntime = \"300ms\"\nbody_contains = \"a page\"\n\
+                     [workload.http-replay]\nlog = \"site.log\"\nrequests = 100\nconnections = 5\n\
+                     body_contains = \"Here it is\"\n";
     world.write("s.toml", study("\"storage.filesystem\" = [\"ext4\", \"btrfs\"]", workloads));
     world.surefoot(&["run", "s.toml"]).status(0);
     let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();

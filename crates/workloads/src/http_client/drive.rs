@@ -309,6 +309,7 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
     fn ask(&mut self, index: usize, now: Instant) {
         let line = &mut self.lines[index];
         line.reader.begin(line.task.is_head);
+        line.search.begin();
         line.since = now;
         line.first_byte = None;
         let is_closed = std::mem::replace(&mut line.state, State::Asked) == State::Closed;

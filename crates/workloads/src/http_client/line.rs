@@ -4,6 +4,7 @@ use super::Task;
 use super::network::{Event, Step};
 use super::tally::{Fault, Tally};
 use http::answer::{self, Answer};
+use http::search::Search;
 use std::time::Instant;
 
 /// A connection and its request.
@@ -12,6 +13,7 @@ pub struct Line {
     pub address: usize,
     pub task: Task,
     pub reader: answer::Reader,
+    pub search: Search,
     /// Requests that were answered on this connection.
     pub answered: u64,
     /// After so many it is closed.
@@ -61,6 +63,7 @@ impl Line {
             address: 0,
             task: Task::default(),
             reader: answer::Reader::default(),
+            search: Search::default(),
             answered: 0,
             calls: if calls == 0 { u64::MAX } else { calls },
             is_connected: false,
@@ -112,7 +115,11 @@ impl Line {
     fn receive(&mut self, bytes: &[u8], now: Instant, tally: &mut Tally) -> Happened {
         tally.received_bytes += bytes.len() as u64;
         self.first_byte.get_or_insert(now);
-        match self.reader.feed(bytes, &mut |_| {}) {
+        let fed = match &self.task.body_text {
+            None => self.reader.feed(bytes, &mut |_| {}),
+            Some(text) => self.reader.feed(bytes, &mut |piece| self.search.feed(piece, text)),
+        };
+        match fed {
             Ok(None) => Happened::More,
             Ok(Some(answer)) => self.answered(answer, now, tally),
             Err(malformed) => Happened::Failed(Fault::Malformed, malformed.to_string()),
@@ -132,6 +139,9 @@ impl Line {
         } else if self.task.body_bytes.is_some_and(|expected| expected != answer.body_bytes) {
             let expected = self.task.body_bytes.unwrap_or_default();
             tally.fault(Fault::WrongSize, || format!("{} bytes instead of {expected}", answer.body_bytes));
+        } else if let Some(text) = self.task.body_text.as_deref().filter(|_| !self.search.is_found()) {
+            let text = String::from_utf8_lossy(text);
+            tally.fault(Fault::WrongBody, || format!("no {text:?} in {} bytes", answer.body_bytes));
         }
         Happened::Answered(answer)
     }

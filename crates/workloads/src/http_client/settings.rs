@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Services that serve files.
@@ -36,6 +37,9 @@ pub struct Sending {
     pub rate: f64,
     #[serde(rename = "timeout")]
     timeout_seconds: f64,
+    /// A text of each page; empty: none.
+    #[serde(default)]
+    pub body_contains: String,
     driver_threads: usize,
     engine: String,
 }
@@ -89,6 +93,13 @@ pub const TIMEOUT: Setting = Setting {
     default: Some("30s"),
     help: "An answer, or a connection, that takes longer is an error.",
 };
+/// `body_contains`.
+pub const BODY_CONTAINS: Setting = Setting {
+    name: "body_contains",
+    kind: Is::Text,
+    default: Some(""),
+    help: "A text that the site's pages begin with, and that each answer's body is searched for. Empty: bodies are not looked at.",
+};
 /// `driver_threads`.
 pub const DRIVER_THREADS: Setting = Setting {
     name: "driver_threads",
@@ -140,6 +151,16 @@ impl Sending {
     pub fn problems(&self, otherwise: Pace) -> Vec<String> {
         let anywhere = SocketAddr::from(([0, 0, 0, 0], 0));
         self.client(anywhere, otherwise, None).problem().map(str::to_string).into_iter().collect()
+    }
+
+    /// What each page must have.
+    pub fn body_text(&self) -> Option<Arc<[u8]>> {
+        (!self.body_contains.is_empty()).then(|| self.body_contains.as_bytes().into())
+    }
+
+    /// What the text makes of a site, in words.
+    pub fn text_words(&self) -> String {
+        if self.body_contains.is_empty() { String::new() } else { format!(", beginning with {:?}", self.body_contains) }
     }
 
     /// The load on this address. `otherwise` is the pace when no rate is asked for.

@@ -24,6 +24,8 @@ pub enum Fault {
     WrongStatus,
     /// A body of another length than expected.
     WrongSize,
+    /// A body without the text that it should have.
+    WrongBody,
     /// This process, or the system, has no descriptors left.
     NoDescriptors,
     /// All local ports to this address are taken, most by connections that ended a short while ago.
@@ -34,7 +36,7 @@ pub enum Fault {
 
 impl Fault {
     /// All kinds, in the order of reports.
-    pub const ALL: [Fault; 11] = [
+    pub const ALL: [Fault; 12] = [
         Fault::ConnectRefused,
         Fault::ConnectTimedOut,
         Fault::Reset,
@@ -43,6 +45,7 @@ impl Fault {
         Fault::Malformed,
         Fault::WrongStatus,
         Fault::WrongSize,
+        Fault::WrongBody,
         Fault::NoDescriptors,
         Fault::NoPorts,
         Fault::Other,
@@ -59,6 +62,7 @@ impl Fault {
             Fault::Malformed => "errors_malformed",
             Fault::WrongStatus => "errors_wrong_status",
             Fault::WrongSize => "errors_wrong_size",
+            Fault::WrongBody => "errors_wrong_body",
             Fault::NoDescriptors => "errors_no_descriptors",
             Fault::NoPorts => "errors_no_ports",
             Fault::Other => "errors_other",
@@ -76,6 +80,7 @@ impl Fault {
             Fault::Malformed => "not HTTP",
             Fault::WrongStatus => "wrong status",
             Fault::WrongSize => "wrong size",
+            Fault::WrongBody => "wrong body",
             Fault::NoDescriptors => "out of descriptors",
             Fault::NoPorts => "out of local ports",
             Fault::Other => "other",

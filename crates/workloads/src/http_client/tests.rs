@@ -67,6 +67,7 @@ struct Targets {
     targets: std::vec::IntoIter<String>,
     keep_alive: bool,
     expected: Option<u64>,
+    text: Option<Arc<[u8]>>,
 }
 
 impl Source for Targets {
@@ -83,7 +84,8 @@ impl Source for Targets {
             body: None,
         };
         plain.write(request);
-        Ok(Some(Task { is_repeatable: true, class: Some(2), body_bytes: self.expected, ..Task::default() }))
+        let (body_bytes, body_text) = (self.expected, self.text.clone());
+        Ok(Some(Task { is_repeatable: true, class: Some(2), body_bytes, body_text, ..Task::default() }))
     }
 }
 
@@ -103,8 +105,12 @@ fn client(address: SocketAddr, connections: usize, keep_alive: bool, engine: Eng
     }
 }
 
-fn run(client: &Client, targets: Vec<String>) -> Tally {
-    let mut source = Targets { targets: targets.into_iter(), keep_alive: client.keep_alive, expected: None };
+fn targets(targets: Vec<String>, keep_alive: bool) -> Targets {
+    Targets { targets: targets.into_iter(), keep_alive, expected: None, text: None }
+}
+
+fn run(client: &Client, wanted: Vec<String>) -> Tally {
+    let mut source = targets(wanted, client.keep_alive);
     let (tally, _) = drive(client, &mut source, &AtomicBool::new(false), &mut |_, _| {}).expect("driven");
     tally
 }
@@ -175,6 +181,12 @@ fn misbehave(stream: &mut TcpStream, target: &str) -> bool {
             let text = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n";
             return stream.write_all(text).is_ok();
         }
+        "/huge-head" => {
+            // 10 MB of headers.
+            let header = format!("X-Filler: {}\r\n", "x".repeat(1000));
+            stream.write_all(b"HTTP/1.1 200 OK\r\n").is_ok()
+                && (0..10_000).all(|_| stream.write_all(header.as_bytes()).is_ok())
+        }
         "/endless-head" => (0..5000).all(|_| stream.write_all(&[b'x'; 2000]).is_ok()),
         "/excess" => stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello, who are you?").is_ok(),
         "/until-closed" => stream.write_all(b"HTTP/1.0 200 OK\r\n\r\nhello").is_ok(),
@@ -188,8 +200,8 @@ fn whatever_a_server_does_is_counted_by_kind() {
     let one = |engine: Engine, keep_alive: bool, target: &str| {
         let server = Server::start(misbehave);
         let client = Client { timeout: Duration::from_secs(1), ..client(server.address, 1, keep_alive, engine) };
-        let targets = vec!["/well".to_string(), target.into(), "/well".into()].into_iter();
-        let mut source = Targets { targets, keep_alive, expected: Some(5) };
+        let wanted = vec!["/well".to_string(), target.into(), "/well".into()];
+        let mut source = Targets { expected: Some(5), ..targets(wanted, keep_alive) };
         let (tally, _) = drive(&client, &mut source, &AtomicBool::new(false), &mut |_, _| {}).expect("driven");
         let faults: Vec<Fault> = Fault::ALL.into_iter().filter(|fault| tally.faults[*fault as usize] > 0).collect();
         assert!(tally.faults() <= 1 && tally.answers >= 2, "{target}: {:?}", tally.first);
@@ -209,12 +221,35 @@ fn whatever_a_server_does_is_counted_by_kind() {
             is("/two-lengths", &[Fault::Malformed]);
             is("/chunked", &[]);
             is("/endless-head", &[Fault::Malformed]);
+            is("/huge-head", &[Fault::Malformed]);
             is("/excess", &[Fault::Malformed]);
             is("/until-closed", &[]);
         }
         // On a kept connection it is the server's right to close between requests, and the request is sent again, once.
         assert_eq!(one(engine, false, "/reset"), [Fault::Reset], "{engine:?}");
         assert_eq!(one(engine, true, "/reset"), [Fault::Reset], "{engine:?}");
+    }
+}
+
+#[test]
+fn a_body_without_its_text_is_counted() {
+    for engine in ENGINES {
+        let server = Server::start(misbehave);
+        let faults = |target: &str, text: &str| {
+            let mut source = Targets { text: Some(text.as_bytes().into()), ..targets(vec![target.into(); 2], true) };
+            let client = client(server.address, 1, true, engine);
+            let (tally, _) = drive(&client, &mut source, &AtomicBool::new(false), &mut |_, _| {}).expect("driven");
+            assert_eq!(
+                (tally.answers, tally.faults()),
+                (2, tally.faults[Fault::WrongBody as usize]),
+                "{:?}",
+                tally.first
+            );
+            tally.faults()
+        };
+        assert_eq!(["hello", "ell", "hallo", "hello!"].map(|text| faults("/well", text)), [0, 0, 2, 2], "{engine:?}");
+        assert_eq!(["hello", "lo", "he\r"].map(|text| faults("/bytewise", text)), [0, 0, 2], "{engine:?}");
+        assert_eq!(["llo", "el"].map(|text| faults("/chunked", text)), [0, 0], "{engine:?}");
     }
 }
 
@@ -398,7 +433,7 @@ fn a_stall_is_in_the_latencies_of_all_that_it_held_up() {
 fn a_loop_that_is_interrupted_ends() {
     let server = Server::start(well);
     let stop = AtomicBool::new(true);
-    let mut source = Targets { targets: numbered(1_000_000).into_iter(), keep_alive: true, expected: None };
+    let mut source = targets(numbered(1_000_000), true);
     let ended = drive(&client(server.address, 2, true, Engine::Auto), &mut source, &stop, &mut |_, _| {});
     assert!(matches!(ended, Err(Error::Interrupted)));
 }

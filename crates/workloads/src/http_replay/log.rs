@@ -10,6 +10,7 @@ use http::reader::{Reader, Rejects};
 use http::request::Request;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Which log, and what is made of its lines.
@@ -25,6 +26,8 @@ pub struct Log {
     pub hosts: Hosts,
     /// What an answer is held against.
     pub expected: Expected,
+    /// A text in the body of each answer that the log has as a page (2xx); none: bodies are not looked at.
+    pub body_text: Option<Arc<[u8]>>,
     /// Whether connections are used again.
     pub keep_alive: bool,
 }
@@ -160,15 +163,18 @@ impl Log {
         let is_head = &*entry.method == b"HEAD";
         let sized = self.expected == Expected::Size && entry.status == 200 && !is_head;
         let class = expected_class(entry.status);
+        let is_page = class == 2 && (self.expected != Expected::Pages || super::site::path(&entry.target).is_some());
+        let has_body = is_page && !is_head && !matches!(entry.status, 204 | 205);
         Some(Task {
             is_head,
             is_repeatable: is_plain,
             class: match self.expected {
                 Expected::Nothing => None,
                 Expected::Status | Expected::Size => Some(class),
-                Expected::Pages => (class == 2 && super::site::path(&entry.target).is_some()).then_some(2),
+                Expected::Pages => is_page.then_some(2),
             },
             body_bytes: entry.bytes.filter(|_| sized),
+            body_text: self.body_text.clone().filter(|_| has_body),
             ..Task::default()
         })
     }
@@ -259,6 +265,7 @@ mod tests {
             hosts: Hosts { default: String::new(), is_one: true, map: BTreeMap::new() },
             expected: Expected::Nothing,
             keep_alive: true,
+            body_text: None,
         }
     }
 

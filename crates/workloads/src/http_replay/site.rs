@@ -56,15 +56,16 @@ fn decoded(text: &[u8]) -> Option<Vec<u8>> {
     Some(plain)
 }
 
-/// What a log's site is: files and their sizes, the largest that was logged.
+/// What a log's site is: files and their sizes, the largest that was logged, with room for the text that each must have.
 pub fn files(log: &Log) -> Result<BTreeMap<PathBuf, u64>, Error> {
     let mut files: BTreeMap<PathBuf, u64> = BTreeMap::new();
+    let text_bytes = log.body_text.as_ref().map_or(0, |text| text.len() as u64);
     log.each(|entry| {
         if expected_class(entry.status) == 2
             && let Some(path) = path(&entry.target)
         {
             let bytes = files.entry(path).or_default();
-            *bytes = entry.bytes.unwrap_or(0).max(*bytes);
+            *bytes = entry.bytes.unwrap_or(0).max(*bytes).max(text_bytes);
         }
     })?;
     // A path that others lie below is a folder here; its file is the folder's index.

@@ -38,7 +38,7 @@ pub const FILE_SIZE: Setting = Setting {
 pub struct Files {
     files: u64,
     #[serde(rename = "file_size")]
-    file_bytes: u64,
+    pub file_bytes: u64,
 }
 
 impl Files {
@@ -58,9 +58,9 @@ impl Files {
         (0..self.files).map(move |number| (name(number).into(), bytes))
     }
 
-    /// Makes the files.
-    pub fn make(&self, context: &Context) -> Result<(), Error> {
-        make(self.files(), context)
+    /// Makes the files, which begin with this text.
+    pub fn make(&self, text: &[u8], context: &Context) -> Result<(), Error> {
+        make(self.files(), text, context)
     }
 
     /// Every file is there and has its size.
@@ -75,8 +75,9 @@ impl Files {
     }
 }
 
-/// Makes files of these paths and sizes in the document root; they don't compress.
-pub fn make(files: impl Iterator<Item = (PathBuf, u64)>, context: &Context) -> Result<(), Error> {
+/// Makes files of these paths and sizes in the document root; they begin with this text, where they have room for it, and don't
+/// compress.
+pub fn make(files: impl Iterator<Item = (PathBuf, u64)>, text: &[u8], context: &Context) -> Result<(), Error> {
     let noise = Noise::new(context.seed);
     let (mut bytes, mut made) = (Vec::new(), PathBuf::new());
     for (number, (path, size)) in files.enumerate() {
@@ -89,6 +90,9 @@ pub fn make(files: impl Iterator<Item = (PathBuf, u64)>, context: &Context) -> R
         }
         bytes.resize(usize::try_from(size).expect("a file fits into memory"), 0);
         noise.fill(&mut bytes, number as u64);
+        if let Some(beginning) = bytes.get_mut(..text.len()) {
+            beginning.copy_from_slice(text);
+        }
         std::fs::write(&path, &bytes).map_err(|source| Error::file("write", &path, source))?;
     }
     Ok(())
