@@ -244,7 +244,7 @@ fn our_side(case: &Case, requests: u64, nginx: &Nginx, log: &Path) -> Side {
         body_text: None,
         keep_alive: case.keep_alive,
     };
-    let mut logged = log.source().expect("the log can be read");
+    let mut logged = log.source(client.pace).expect("the log can be read");
     let mut repeated = Repeated { request, left: requests };
     let source: &mut dyn Source = if case.is_log { &mut logged } else { &mut repeated };
     let before = cpu_seconds(UsageWho::RUSAGE_SELF);

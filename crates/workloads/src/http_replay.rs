@@ -1,10 +1,11 @@
 //! `http-replay`: the requests of an access log, in its order, each once, against a site made from the same log.
 //!
-//! `log.rs` is the log as a source of requests, which `surefoot replay` sends to any server; `site.rs` makes the site. Driven
-//! by `lab::trial`; the server is a service.
+//! `log.rs` is the log as a source of requests, which `surefoot replay` sends to any server; `site.rs` makes the site,
+//! `spread.rs` undoes the whole seconds of a log's times. Driven by `lab::trial`; the server is a service.
 
 pub mod log;
 mod site;
+mod spread;
 
 use crate::http_client::settings::{self as sending, Sending};
 use crate::http_client::{self, Pace};
@@ -154,7 +155,7 @@ impl Workload for HttpReplay {
         let address = sending::address(context)?;
         let parameters = &self.parameters;
         let client = parameters.sending.client(address, parameters.otherwise(), None);
-        let mut source = parameters.log(address.to_string()).source()?;
+        let mut source = parameters.log(address.to_string()).source(client.pace)?;
         let (tally, rates) = http_client::drive(&client, &mut source, context.interrupted, context.progress)?;
         Ok(sending::outcome(tally, rates))
     }

@@ -32,7 +32,7 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
     let bar = ProgressBar::new(survey.requests);
     bar.set_style(ProgressStyle::with_template("{bar:30} {msg}").expect("a template"));
     let mut done = 0.0;
-    let mut source = log.source()?;
+    let mut source = log.source(client.pace)?;
     let driven = drive(&client, &mut source, &interrupt::INTERRUPTED, &mut |_, rate| {
         done += rate;
         bar.set_position(done as u64);

@@ -3,7 +3,8 @@
 //! What a log does not have (bodies, cookies) can't be replayed: methods other than GET and HEAD are left out or sent without
 //! a body, and counted. The log is read while it is replayed, so that its length costs no memory.
 
-use crate::http_client::{Source, Task};
+use super::spread::Spread;
+use crate::http_client::{Pace, Source, Task};
 use crate::workload::Error;
 use http::access_log::Entry;
 use http::reader::{Reader, Rejects};
@@ -123,19 +124,20 @@ impl Log {
         Ok(reader)
     }
 
-    /// Its requests, from the beginning.
+    /// Its requests, from the beginning; where the pace follows their times, those of one second are spread over it.
     ///
     /// # Errors
     /// When it can't be read.
-    pub fn source(&self) -> Result<impl Source + use<>, Error> {
-        Ok(Requests { log: self.clone(), reader: self.reader()?, sent: 0, first: None, last: Duration::ZERO })
+    pub fn source(&self, pace: Pace) -> Result<impl Source + use<>, Error> {
+        let spread = matches!(pace, Pace::AsLogged(_)).then(|| Spread::new(self)).transpose()?;
+        Ok(Requests { log: self.clone(), reader: self.reader()?, spread, sent: 0, first: None, latest: i64::MIN })
     }
 
-    fn reader(&self) -> Result<Reader, Error> {
+    pub(super) fn reader(&self) -> Result<Reader, Error> {
         Reader::open(&self.path).map_err(|source| Error::file("read", &self.path, source))
     }
 
-    fn takes(&self, entry: &Entry) -> bool {
+    pub(super) fn takes(&self, entry: &Entry) -> bool {
         has_all(entry) || self.others != Others::Skipped
     }
 
@@ -204,32 +206,35 @@ fn count(counts: &mut BTreeMap<String, u64>, name: &[u8]) {
 struct Requests {
     log: Log,
     reader: Reader,
+    spread: Option<Spread>,
     sent: u64,
     /// Time of the first request, in microseconds since 1970.
     first: Option<i64>,
-    last: Duration,
+    /// The latest so far: a line is written when its answer ends, so that times may go back a little; requests don't.
+    latest: i64,
 }
 
 impl Source for Requests {
     fn next(&mut self, request: &mut Vec<u8>) -> Result<Option<Task>, Error> {
-        let Requests { log, reader, sent, first, last } = self;
+        let Requests { log, reader, spread, sent, first, latest } = self;
         if log.requests_max > 0 && *sent == log.requests_max {
             return Ok(None);
         }
         loop {
             let drawn = reader.next(|entry| {
                 let task = log.write(&entry, request)?;
-                let since = entry.unix_microseconds.saturating_sub(*first.get_or_insert(entry.unix_microseconds));
-                // A line is written when its answer ends, so that times may go back a little; requests don't.
-                *last = Duration::from_micros(u64::try_from(since).unwrap_or(0)).max(*last);
-                Some(Task { at: *last, ..task })
+                *latest = entry.unix_microseconds.max(*latest);
+                Some(task)
             });
             match drawn.map_err(|source| Error::file("read", &log.path, source))? {
                 None => return Ok(None),
                 Some(None) => {}
                 Some(Some(task)) => {
                     *sent += 1;
-                    return Ok(Some(task));
+                    let time = spread.as_mut().map_or(Ok(*latest), |spread| spread.at(*latest))?;
+                    let since = time.saturating_sub(*first.get_or_insert(time));
+                    let at = Duration::from_micros(u64::try_from(since).unwrap_or(0));
+                    return Ok(Some(Task { at, ..task }));
                 }
             }
         }
