@@ -135,14 +135,16 @@ fn httperf(done: &Done, out: &mut String) {
     let _ =
         write!(out, "Request rate: {} req/s ({} ms/req)\nRequest size [B]: -\n\n", rate(requests), period(requests));
     let received = done.figure("received_bytes_per_second").map(|rate| rate * seconds);
+    let content = done.figure("body_bytes_per_second").map(|rate| rate * seconds);
     let status = |class: u8| whole(done.figure(&format!("status_{class}xx")));
     let _ = write!(
         out,
-        "{}\nReply time [ms]: response {} transfer {}\nReply size [B]: header - content - footer - (total {})\n\
+        "{}\nReply time [ms]: response {} transfer {}\nReply size [B]: header - content {} footer - (total {})\n\
          Reply status: 1xx={} 2xx={} 3xx={} 4xx={} 5xx={}\n\n",
         reply_rate(done.detail.series.get("requests_per_second")),
         one_digit(done.mean_ms("first byte")),
         one_digit(done.mean_ms("first to last byte")),
+        one_digit(share(content, replies)),
         one_digit(share(received, replies)),
         status(1),
         status(2),
@@ -200,16 +202,20 @@ fn reply_rate(series: Option<&Vec<f64>>) -> String {
 /// A fetch is a whole answer; http_load's bytes are those of bodies.
 fn http_load(done: &Done, out: &mut String) {
     let (seconds, fetches) = (done.seconds(), done.answers());
+    let bytes_per_second = done.figure("body_bytes_per_second");
     // In an open loop the server decides how many there are at a time; what it came to is not recorded.
     let is_open = ["rate", "speed"].iter().any(|name| done.settings[*name].as_f64().is_some_and(|rate| rate > 0.0));
     let parallel = done.connections_max().filter(|_| !is_open).zip(done.figure("requests")).map(|(a, b)| a.min(b));
     let _ = write!(
         out,
-        "{} fetches, {} max parallel, - bytes, in {} seconds\n- mean bytes/connection\n{} fetches/sec, - bytes/sec\n",
+        "{} fetches, {} max parallel, {} bytes, in {} seconds\n{} mean bytes/connection\n{} fetches/sec, {} bytes/sec\n",
         whole(fetches),
         whole(parallel),
+        whole(bytes_per_second.map(|rate| rate * seconds)),
         six_digits(seconds),
-        shown(fetches.map(|fetches| fetches / seconds), six_digits)
+        shown(share(bytes_per_second.map(|rate| rate * seconds), fetches), six_digits),
+        shown(fetches.map(|fetches| fetches / seconds), six_digits),
+        shown(bytes_per_second, six_digits)
     );
     for (name, latency) in [("msecs/connect", "connect"), ("msecs/first-response", "first byte")] {
         let Some(latency) = done.detail.latencies.get(latency).filter(|latency| latency.count() > 0) else { continue };

@@ -21,6 +21,7 @@ fn made(workload: &'static str) -> Contents {
             ("errors", 14.0),
             ("connections_made", answers + 1.0),
             ("received_bytes_per_second", 190.0 * answers / run.seconds),
+            ("body_bytes_per_second", 100.0 * answers / run.seconds),
             ("client_cpu_microseconds_per_request", 100.0),
             ("errors_connect_refused", 3.0),
             ("errors_connect_timed_out", 1.0),
@@ -97,7 +98,7 @@ fn httperf() {
 
         Reply rate [replies/s]: min 190.0 avg 200.0 max 210.0 stddev 14.1 (2 samples)
         Reply time [ms]: response 3.0 transfer 0.0
-        Reply size [B]: header - content - footer - (total 190.0)
+        Reply size [B]: header - content 100.0 footer - (total 190.0)
         Reply status: 1xx=0 2xx=2496 3xx=0 4xx=0 5xx=4
 
         CPU time [s]: user - system - (user -% system -% total 2.0%)
@@ -128,7 +129,7 @@ fn httperf_without_what_is_not_recorded() {
 
         Reply rate [replies/s]: min - avg - max - stddev - (- samples)
         Reply time [ms]: response - transfer -
-        Reply size [B]: header - content - footer - (total 190.0)
+        Reply size [B]: header - content 100.0 footer - (total 190.0)
         Reply status: 1xx=- 2xx=- 3xx=- 4xx=- 5xx=-
 
         CPU time [s]: user - system - (user -% system -% total 2.0%)
@@ -146,9 +147,9 @@ fn http_load() {
     let (contents, detail) = with_lives_and_classes();
     expect![[r#"
         # ext4, round 3, run 0
-        2500 fetches, 25 max parallel, - bytes, in 12.5 seconds
-        - mean bytes/connection
-        200 fetches/sec, - bytes/sec
+        2500 fetches, 25 max parallel, 250000 bytes, in 12.5 seconds
+        100 mean bytes/connection
+        200 fetches/sec, 20000 bytes/sec
         msecs/connect: 0.19997 mean, 0.30003 max, 0.09997 min
         msecs/first-response: 2.99972 mean, 6.00064 max, 0.99994 min
         3 timeouts
