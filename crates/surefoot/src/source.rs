@@ -16,6 +16,8 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("mariadb-settings", include_str!("../../../studies/mariadb-settings.toml")),
     ("mysql-oltp", include_str!("../../../studies/mysql-oltp.toml")),
     ("http-ops", include_str!("../../../studies/http-ops.toml")),
+    ("plain-files", include_str!("../../../studies/plain-files.toml")),
+    ("sqlite-page", include_str!("../../../studies/sqlite-page.toml")),
     ("tree", include_str!("../../../studies/tree.toml")),
     ("plain-fio", include_str!("../../../studies/plain-fio.toml")),
     ("self-test", include_str!("../../../studies/self-test.toml")),

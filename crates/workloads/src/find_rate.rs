@@ -150,6 +150,11 @@ impl Workload for FindRate {
         let parameters = self.parameters.clone();
         let window = Duration::from_secs_f64(parameters.probe_time);
         let client = parameters.sending.client(sending::address(context)?, Pace::Closed, Some(window));
+        if self.runs == 1 {
+            let random = Random::of_stream(context.seed, 0);
+            let mut source = parameters.site.requests(client.addresses[0].to_string(), &parameters.sending, random);
+            sending::probe(&client, 1, &mut source, context)?;
+        }
         let started = Instant::now();
         let (mut number, mut latencies, mut notes) = (0, BTreeMap::new(), Vec::new());
         let found = search(&parameters, |rate| {

@@ -19,7 +19,7 @@ pub static KIND: Kind = Kind {
     summary: "HTTP requests for files of a site, in a closed loop or at a rate, as http_load, wrk and httperf make them",
     example: "[workload.http-load]\nfiles = 1000\nfile_size = \"10KiB\"\nconnections = 25\ntime = \"30s\"\n",
     settings: SETTINGS,
-    metrics: |_| sending::metrics(),
+    metrics: sending::metrics,
     durability: |map| Parameters::of(map).site.durability(),
     estimate: |map| {
         let parameters = Parameters::of(map);
@@ -100,9 +100,12 @@ impl Workload for HttpLoad {
         let address = sending::address(context)?;
         let Parameters { site, sending, time, requests } = &self.parameters;
         let random = Random::of_stream(context.seed, self.runs);
-        let mut source = site.requests(address.to_string(), sending, random);
+        let mut source = site.requests(address.to_string(), sending, random.clone());
         let window = (*requests == 0).then(|| Duration::from_secs_f64(*time));
         let client = Client { requests_max: *requests, ..sending.client(address, Pace::Closed, window) };
+        if self.runs == 1 {
+            sending::probe(&client, 1, &mut site.requests(address.to_string(), sending, random), context)?;
+        }
         let (tally, rates) = http_client::drive(&client, &mut source, context.interrupted, context.progress)?;
         Ok(sending::outcome(tally, rates))
     }

@@ -28,7 +28,7 @@ pub static KIND: Kind = Kind {
     summary: "the requests of an access log, in its order, against a site made from it",
     example: "[workload.http-replay]\nlog = \"/var/log/nginx/access.log.1\"\nrequests = 10000\nconnections = 25\n",
     settings: SETTINGS,
-    metrics: |_| sending::metrics(),
+    metrics: sending::metrics,
     durability: |_| Durability::full(),
     estimate: |_| Estimate::default(),
     check: |map| check(&Parameters::of(map)),

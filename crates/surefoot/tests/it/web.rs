@@ -139,6 +139,19 @@ fn a_setting_that_php_does_not_know_fails_the_trial() {
 }
 
 #[test]
+fn a_server_without_php_does_not_pass_for_a_fast_one() {
+    let world = World::new();
+    let load = "[workload.http-load]\nserver = \"apache\"\nsite = \"sqlite-page\"\ntime = \"200ms\"\n";
+    let text = study("\"service.apache.php\" = [\"none\"]", load)
+        .replace("[service.nginx]\nsettings = { worker_processes = 1 }\n", "");
+    world.write("s.toml", text);
+    world.surefoot(&["run", "s.toml"]).status(3);
+    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let failure = json["ledger"]["trials"][0]["failure"].to_string();
+    assert!(failure.contains("wrong body") && failure.contains("41 statements"), "{failure}");
+}
+
+#[test]
 fn a_log_that_cannot_be_replayed_is_told_before_the_first_trial() {
     let world = World::new();
     let factors = "\"storage.filesystem\" = [\"ext4\", \"xfs\"]";

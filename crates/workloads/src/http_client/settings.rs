@@ -1,7 +1,7 @@
 //! Settings and figures that every HTTP load of a study has.
 
 use super::tally::{Fault, Tally};
-use super::{Client, Engine, Pace};
+use super::{Client, Engine, Pace, Source};
 use crate::workload::{Context, Error, Outcome};
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
@@ -117,9 +117,10 @@ pub const ENGINE: Setting = Setting {
 
 const REQUESTS_PER_SECOND: Metric = Metric::new("requests_per_second", "1/s", Direction::More);
 
-/// The primary metric first; errors by kind follow.
+/// Errors by kind follow.
 const METRICS: &[Metric] = &[
     REQUESTS_PER_SECOND,
+    Metric::new("request_microseconds_mean", "µs", Direction::Less),
     Metric::new("requests", "1", Direction::Neither),
     Metric::new("errors", "1", Direction::Less),
     Metric::new("connections_per_second", "1/s", Direction::Neither),
@@ -141,9 +142,12 @@ fn of_fault(fault: Fault) -> Metric {
     Metric::new(fault.name(), "1", Direction::Less)
 }
 
-/// The figures of a run, the primary one first.
-pub fn metrics() -> Vec<Metric> {
-    METRICS.iter().cloned().chain(Fault::ALL.into_iter().map(of_fault)).collect()
+/// The figures of a run, the primary one first. In an open loop the rate is given, and the time of a request is the answer.
+pub fn metrics(map: &Map<String, Value>) -> Vec<Metric> {
+    let is_open = ["rate", "speed"].iter().any(|name| map.get(*name).and_then(Value::as_f64) > Some(0.0));
+    let mut metrics = METRICS.to_vec();
+    metrics[..2].rotate_left(usize::from(is_open));
+    metrics.into_iter().chain(Fault::ALL.into_iter().map(of_fault)).collect()
 }
 
 impl Sending {
@@ -196,12 +200,38 @@ pub fn address(context: &Context) -> Result<SocketAddr, Error> {
     })
 }
 
+/// Asks for a few things of a site before the first run, one after the other: a server that is set up wrongly would answer fast.
+///
+/// # Errors
+/// When an answer is not what it must be.
+pub fn probe(client: &Client, requests: u64, source: &mut dyn Source, context: &Context) -> Result<(), Error> {
+    let gently = Client {
+        connections: 1,
+        threads: 1,
+        pace: Pace::Closed,
+        window: None,
+        requests_max: requests,
+        ..client.clone()
+    };
+    let (tally, _) = super::drive(&gently, source, context.interrupted, &mut |_, _| {})?;
+    let fault = Fault::ALL.into_iter().find(|fault| tally.faults[*fault as usize] > 0);
+    let Some(fault) = fault else { return Ok(()) };
+    let why = tally.first[fault as usize].clone().unwrap_or_default();
+    Err(Error::WrongData {
+        place: format!("{} of the site's first {requests} answers", tally.faults()),
+        expected: "what its pages hold".into(),
+        found: format!("{}: {why}", fault.words()),
+    })
+}
+
 /// What a run came to, with its answers in each whole second.
 pub fn outcome(tally: Tally, rates: Vec<f64>) -> Outcome {
     let seconds = tally.seconds;
     let of_class = |class: usize| tally.classes[class - 1] as f64;
     let values = [
         tally.answers as f64 / seconds,
+        // No answer is not a fast one.
+        if tally.answers > 0 { tally.total.microseconds_mean() } else { f64::NAN },
         tally.requests as f64,
         tally.faults() as f64,
         tally.connections as f64 / seconds,
