@@ -10,7 +10,7 @@
 
 mod metric;
 mod placeholder;
-mod process;
+pub(crate) mod process;
 
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use metric::Extractor;
