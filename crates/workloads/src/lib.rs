@@ -5,6 +5,8 @@
 pub mod workload;
 
 pub mod block_io;
+#[allow(dead_code)]
+mod cms;
 pub mod command;
 mod find_rate;
 pub mod http_client;
