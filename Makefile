@@ -3,9 +3,10 @@
 # What the filesystems, the checks and the comparisons need beyond Rust, make and a C compiler.
 PACKAGES = e2fsprogs xfsprogs btrfs-progs util-linux
 SERVERS = postgresql mariadb-server fis-gtm nginx apache2 lighttpd python3-django gunicorn
-PHP = libapache2-mod-php php-fpm php-cgi php-apcu php-sqlite3 php-mysql php-pgsql php-xml php-mbstring php-intl php-gd
+PHP = libapache2-mod-php php-fpm php-cgi php-cli php-apcu php-sqlite3 php-mysql php-pgsql php-xml php-mbstring php-intl php-gd
 PEERS = fio sysbench wrk apache2-utils nghttp2-client httperf siege
-TEST_PACKAGES = $(PACKAGES) $(SERVERS) $(PHP) $(PEERS) chromium
+SITES = wordpress wordpress-theme-twentytwentythree mediawiki dokuwiki
+TEST_PACKAGES = $(PACKAGES) $(SERVERS) $(PHP) $(SITES) $(PEERS) chromium
 BENCH_PACKAGES = $(PACKAGES) $(SERVERS) $(PEERS) time
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)

@@ -76,7 +76,10 @@ fn made_log(folder: &Path, bytes_min: u64) -> PathBuf {
         is_dynamic: number.is_multiple_of(2),
         bytes: Some(20_000 + number as u64),
         assets: (0..8)
-            .map(|asset| Asset { target: format!("/themes/plain/assets/{}.css", number % 40 + asset), bytes: 4000 })
+            .map(|asset| Asset {
+                target: format!("/themes/plain/assets/{}.css", number % 40 + asset),
+                bytes: Some(4000),
+            })
             .collect(),
     };
     let pages: Vec<Page> = (0..500).map(page).collect();

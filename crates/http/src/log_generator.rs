@@ -46,8 +46,8 @@ pub struct Page {
 pub struct Asset {
     /// Path and query; pages that name the same one share it.
     pub target: String,
-    /// Its size.
-    pub bytes: u64,
+    /// Its size, where it is known.
+    pub bytes: Option<u64>,
 }
 
 /// What the visitors are like. The defaults are plausible and measured nowhere, unless they say where.
@@ -269,7 +269,7 @@ impl<'a, D: FnMut() -> u64> Generator<'a, D> {
                         host: &page.host,
                         target: &asset.target,
                         status: if is_cached { 304 } else { 200 },
-                        bytes: (!is_cached).then_some(asset.bytes),
+                        bytes: asset.bytes.filter(|_| !is_cached),
                         referer: (&page.host, &page.target),
                     }
                 }

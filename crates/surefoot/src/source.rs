@@ -16,6 +16,7 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("mariadb-settings", include_str!("../../../studies/mariadb-settings.toml")),
     ("mysql-oltp", include_str!("../../../studies/mysql-oltp.toml")),
     ("http-ops", include_str!("../../../studies/http-ops.toml")),
+    ("serverwide", include_str!("../../../studies/serverwide.toml")),
     ("plain-files", include_str!("../../../studies/plain-files.toml")),
     ("sqlite-page", include_str!("../../../studies/sqlite-page.toml")),
     ("tree", include_str!("../../../studies/tree.toml")),

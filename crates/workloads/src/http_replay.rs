@@ -5,6 +5,9 @@
 
 pub mod log;
 mod site;
+mod visits;
+
+use crate::cms;
 mod spread;
 
 use crate::http_client::settings::{self as sending, Sending};
@@ -20,29 +23,52 @@ use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
+use visits::Visits;
 
 /// The row of the list.
 pub static KIND: Kind = Kind {
     name: "http-replay",
-    summary: "the requests of an access log, in its order, against a site made from it",
+    summary: "the requests of an access log, in its order, against a site made from it, or against blogs and wikis",
     example: "[workload.http-replay]\nlog = \"/var/log/nginx/access.log.1\"\nrequests = 10000\nconnections = 25\n",
     settings: SETTINGS,
     metrics: sending::metrics,
     durability: |_| Durability::full(),
-    estimate: |_| Estimate::default(),
+    estimate: |map| estimate(&Parameters::of(map)),
     check: |map| check(&Parameters::of(map)),
-    services: sending::services,
+    services: |map| {
+        let databases: &[&str] = if map["site"] == "cms" { &["mariadb", "postgres"] } else { &[] };
+        databases.iter().copied().chain(sending::services(map)).collect()
+    },
     data_key: |map| data_key(&Parameters::of(map)),
-    open: |map| Ok(Box::new(HttpReplay { parameters: Parameters::of(map) })),
+    open: |map| Ok(Box::new(HttpReplay { parameters: Parameters::of(map), is_probed: false })),
 };
 
 const SETTINGS: &[Setting] = &[
     Setting {
+        name: "site",
+        kind: Is::Choice(&["from-log", "cms"]),
+        default: Some("from-log"),
+        help: "`from-log`: each path that the log answered with a page becomes a file of the logged size. `cms`: ten virtual hosts with WordPress on MariaDB, MediaWiki on PostgreSQL, DokuWiki and files, and a log of visits to them; the web server needs PHP and virtual_hosts = true.",
+    },
+    Setting {
+        name: "cms_pages",
+        kind: Is::Integer { min: 10, max: 100_000 },
+        default: Some("100"),
+        help: "Of the site `cms`: pages of each blog and wiki; hosts with files only have twice as many files.",
+    },
+    Setting {
+        name: "cms_dynamic",
+        kind: Is::Percent { min: 0.0, max: 1.0 },
+        default: Some("50%"),
+        help: "Of the site `cms`: share of pages that are visited which a program makes, without what browsers load with a page.",
+    },
+    Setting {
         name: "log",
         kind: Is::Text,
         default: Some(""),
-        help: "The access log: Common or Combined Log Format, with or without a virtual host before it, or JSON lines; plain, gzip or Zstandard. Each path that it answered with a page becomes a file of the logged size.",
+        help: "The access log: Common or Combined Log Format, with or without a virtual host before it, or JSON lines; plain, gzip or Zstandard. Of the site `cms`: none, and a log is made.",
     },
     sending::SERVER,
     Setting {
@@ -76,6 +102,9 @@ const SETTINGS: &[Setting] = &[
 
 #[derive(Debug, Clone, Deserialize)]
 struct Parameters {
+    site: SiteKind,
+    cms_pages: usize,
+    cms_dynamic: f64,
     #[serde(rename = "log")]
     path: PathBuf,
     requests: u64,
@@ -83,6 +112,13 @@ struct Parameters {
     bad_lines_max: f64,
     #[serde(flatten)]
     sending: Sending,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum SiteKind {
+    FromLog,
+    Cms,
 }
 
 impl Parameters {
@@ -93,6 +129,13 @@ impl Parameters {
     /// The pace without a rate.
     fn otherwise(&self) -> Pace {
         if self.speed > 0.0 { Pace::AsLogged(self.speed) } else { Pace::Closed }
+    }
+
+    /// The visits to the site `cms`.
+    fn visits(&self) -> Visits {
+        let pages = self.cms_pages;
+        let sizes = cms::Sizes { posts: pages, articles: pages, notes: pages, files: 2 * pages };
+        Visits { sizes, requests: self.requests, dynamic_share: self.cms_dynamic }
     }
 
     /// The log, asked for at this host.
@@ -109,7 +152,58 @@ impl Parameters {
     }
 }
 
+/// Bytes of the three programs' code, of two empty servers, and of a page with what the databases keep of it.
+const CMS_BYTES: u64 = 400 << 20;
+const CMS_PAGE_BYTES: u64 = 64 << 10;
+
+/// Seconds that the installation takes, and each page.
+const CMS_SECONDS: f64 = 20.0;
+const CMS_PAGE_SECONDS: f64 = 0.01;
+
+fn estimate(parameters: &Parameters) -> Estimate {
+    match parameters.site {
+        SiteKind::FromLog => Estimate::default(),
+        SiteKind::Cms => {
+            let pages = 10 * parameters.cms_pages;
+            Estimate {
+                data_bytes: CMS_BYTES + pages as u64 * CMS_PAGE_BYTES,
+                load_seconds: CMS_SECONDS + pages as f64 * CMS_PAGE_SECONDS,
+                run_seconds: parameters.requests as f64 / CMS_REQUESTS_PER_SECOND,
+            }
+        }
+    }
+}
+
+/// What a small machine answers, roughly.
+const CMS_REQUESTS_PER_SECOND: f64 = 100.0;
+
 fn check(parameters: &Parameters) -> Vec<String> {
+    let sending = parameters.sending.problems(parameters.otherwise());
+    let both = parameters.speed > 0.0 && parameters.sending.rate > 0.0;
+    let both = both.then(|| "`speed` follows the log's times and `rate` does not: one of them must be 0".to_string());
+    let of_site = if parameters.site == SiteKind::Cms { check_cms(parameters) } else { check_log(parameters) };
+    of_site.into_iter().chain(both).chain(sending).collect()
+}
+
+fn check_cms(parameters: &Parameters) -> Vec<String> {
+    let mut problems = Vec::new();
+    if !parameters.path.as_os_str().is_empty() {
+        problems.push("the site `cms` has a log of its own: leave out `log`, or `site`".to_string());
+    }
+    if parameters.requests == 0 {
+        problems.push("the log of the site `cms` is as long as `requests` says: 0 is no length".to_string());
+    }
+    if !parameters.sending.body_contains.is_empty() {
+        problems.push("the site `cms` knows what its pages hold: leave out `body_contains`".to_string());
+    }
+    let missing = cms::missing();
+    if !missing.is_empty() {
+        problems.push(format!("the site `cms` needs more packages: install {}", missing.join(" ")));
+    }
+    problems
+}
+
+fn check_log(parameters: &Parameters) -> Vec<String> {
     if parameters.path.as_os_str().is_empty() {
         return vec!["`log` names the access log to replay; there is no default".into()];
     }
@@ -120,17 +214,14 @@ fn check(parameters: &Parameters) -> Vec<String> {
             return vec![format!("`log`: {error}{cause}")];
         }
     };
-    let mut problems: Vec<String> =
-        log::refuse(&parameters.path, &survey, parameters.bad_lines_max).into_iter().collect();
-    if parameters.speed > 0.0 && parameters.sending.rate > 0.0 {
-        problems.push("`speed` follows the log's times and `rate` does not: one of them must be 0".into());
-    }
-    problems.extend(parameters.sending.problems(parameters.otherwise()));
-    problems
+    log::refuse(&parameters.path, &survey, parameters.bad_lines_max).into_iter().collect()
 }
 
 /// The site is the log's: another log, or the same file grown, is another site.
 fn data_key(parameters: &Parameters) -> String {
+    if parameters.site == SiteKind::Cms {
+        return format!("cms 1, {} pages a host", parameters.cms_pages);
+    }
     let of_file = std::fs::metadata(&parameters.path).map(|file| (file.len(), file.mtime(), file.mtime_nsec()));
     let (bytes, seconds, nanoseconds) = of_file.unwrap_or_default();
     let (path, requests) = (parameters.path.display(), parameters.requests);
@@ -141,13 +232,22 @@ fn data_key(parameters: &Parameters) -> String {
 /// The workload at work.
 struct HttpReplay {
     parameters: Parameters,
+    is_probed: bool,
 }
+
+/// Requests of the log that are sent before its first replay: pages of several hosts are among them.
+const PROBES: u64 = 30;
 
 impl Workload for HttpReplay {
     fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
         let started = Instant::now();
-        let text = self.parameters.sending.body_contains.as_bytes();
-        files::make(site::files(&self.parameters.log(String::new()))?.into_iter(), text, context)?;
+        match self.parameters.site {
+            SiteKind::Cms => self.parameters.visits().install(context)?,
+            SiteKind::FromLog => {
+                let text = self.parameters.sending.body_contains.as_bytes();
+                files::make(site::files(&self.parameters.log(String::new()))?.into_iter(), text, context)?;
+            }
+        }
         Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
     }
 
@@ -155,12 +255,24 @@ impl Workload for HttpReplay {
         let address = sending::address(context)?;
         let parameters = &self.parameters;
         let client = parameters.sending.client(address, parameters.otherwise(), None);
-        let mut source = parameters.log(address.to_string()).source(client.pace)?;
+        let mut log = parameters.log(address.to_string());
+        if parameters.site == SiteKind::Cms {
+            let visits = parameters.visits();
+            log.path = visits.log(&context.cache_folder)?;
+            log.expected = Expected::Known(Arc::new(visits::known(&visits.pages())));
+            if !std::mem::replace(&mut self.is_probed, true) {
+                sending::probe(&client, PROBES, &mut log.source(Pace::Closed)?, context)?;
+            }
+        }
+        let mut source = log.source(client.pace)?;
         let (tally, rates) = http_client::drive(&client, &mut source, context.interrupted, context.progress)?;
         Ok(sending::outcome(tally, rates))
     }
 
     fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
+        if self.parameters.site == SiteKind::Cms {
+            return self.parameters.visits().verify(context);
+        }
         files::verify(site::files(&self.parameters.log(String::new()))?.into_iter(), context)
     }
 }

@@ -5,7 +5,6 @@
 pub mod workload;
 
 pub mod block_io;
-#[allow(dead_code)]
 mod cms;
 pub mod command;
 mod find_rate;

@@ -23,7 +23,7 @@ fn site() -> Vec<Page> {
         is_dynamic: !number.is_multiple_of(2),
         bytes: number.is_multiple_of(2).then_some(5000),
         assets: ["/style.css".to_string(), format!("/picture/{number}.png")]
-            .map(|target| Asset { target, bytes: 700 })
+            .map(|target| Asset { target, bytes: Some(700) })
             .into(),
     };
     (0..40).map(page).collect()
@@ -201,7 +201,7 @@ proptest! {
             target: target.clone(),
             is_dynamic: number % 2 == 0,
             bytes: (number % 3 > 0).then_some(number as u64),
-            assets: vec![Asset { target: format!("{target}?asset"), bytes: 9 }; number % 4],
+            assets: vec![Asset { target: format!("{target}?asset"), bytes: Some(9) }; number % 4],
         };
         let pages: Vec<Page> = names.iter().enumerate().map(page).collect();
         let urls: BTreeMap<(&str, &str), Option<u64>> =

@@ -310,6 +310,7 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
         let line = &mut self.lines[index];
         line.reader.begin(line.task.is_head);
         line.search.begin();
+        line.head.clear();
         line.since = now;
         line.first_byte = None;
         let is_closed = std::mem::replace(&mut line.state, State::Asked) == State::Closed;

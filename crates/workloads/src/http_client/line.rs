@@ -14,6 +14,8 @@ pub struct Line {
     pub task: Task,
     pub reader: answer::Reader,
     pub search: Search,
+    /// How the body begins, where it is searched.
+    pub head: Vec<u8>,
     /// Requests that were answered on this connection.
     pub answered: u64,
     /// After so many it is closed.
@@ -55,6 +57,9 @@ pub enum Happened {
     Gone,
 }
 
+/// So much of a body is shown that is not what it must be.
+const HEAD_BYTES_MAX: usize = 200;
+
 impl Line {
     /// Without a connection; each will make so many calls, 0: any number.
     pub fn new(calls: u64, now: Instant) -> Line {
@@ -64,6 +69,7 @@ impl Line {
             task: Task::default(),
             reader: answer::Reader::default(),
             search: Search::default(),
+            head: Vec::new(),
             answered: 0,
             calls: if calls == 0 { u64::MAX } else { calls },
             is_connected: false,
@@ -117,13 +123,22 @@ impl Line {
         self.first_byte.get_or_insert(now);
         let fed = match &self.task.body_text {
             None => self.reader.feed(bytes, &mut |_| {}),
-            Some(text) => self.reader.feed(bytes, &mut |piece| self.search.feed(piece, text)),
+            Some(text) => self.reader.feed(bytes, &mut |piece| {
+                let room = HEAD_BYTES_MAX - self.head.len();
+                self.head.extend_from_slice(&piece[..piece.len().min(room)]);
+                self.search.feed(piece, text);
+            }),
         };
         match fed {
             Ok(None) => Happened::More,
             Ok(Some(answer)) => self.answered(answer, now, tally),
             Err(malformed) => Happened::Failed(Fault::Malformed, malformed.to_string()),
         }
+    }
+
+    /// How the body begins, in words.
+    fn beginning(&self) -> String {
+        if self.head.is_empty() { String::new() } else { format!(" of {:?}", String::from_utf8_lossy(&self.head)) }
     }
 
     fn answered(&mut self, answer: Answer, now: Instant, tally: &mut Tally) -> Happened {
@@ -135,13 +150,13 @@ impl Line {
         tally.times(first_byte - self.since, now - first_byte, now - self.intended);
         let status = answer.status;
         if self.task.class.is_some_and(|class| class != status / 100) {
-            tally.fault(Fault::WrongStatus, || status.to_string());
+            tally.fault(Fault::WrongStatus, || format!("{status}{}", self.beginning()));
         } else if self.task.body_bytes.is_some_and(|expected| expected != answer.body_bytes) {
             let expected = self.task.body_bytes.unwrap_or_default();
             tally.fault(Fault::WrongSize, || format!("{} bytes instead of {expected}", answer.body_bytes));
         } else if let Some(text) = self.task.body_text.as_deref().filter(|_| !self.search.is_found()) {
             let text = String::from_utf8_lossy(text);
-            tally.fault(Fault::WrongBody, || format!("no {text:?} in {} bytes", answer.body_bytes));
+            tally.fault(Fault::WrongBody, || format!("no {text:?} in {} bytes{}", answer.body_bytes, self.beginning()));
         }
         Happened::Answered(answer)
     }

@@ -9,7 +9,7 @@ use crate::workload::Error;
 use http::access_log::Entry;
 use http::reader::{Reader, Rejects};
 use http::request::Request;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,7 +54,7 @@ pub struct Hosts {
 }
 
 /// What an answer is held against.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expected {
     /// Nothing.
     Nothing,
@@ -64,6 +64,20 @@ pub enum Expected {
     Size,
     /// A page where the log's server had one; nothing elsewhere: the site was made from the log's answers.
     Pages,
+    /// What is known of the site.
+    Known(Arc<Known>),
+}
+
+/// What is known of a site's answers: by host, then by path and query.
+pub type Known = HashMap<Vec<u8>, HashMap<Vec<u8>, Answer>>;
+
+/// What an answer of a known site holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Length of its body, where it has one length.
+    pub body_bytes: Option<u64>,
+    /// A text of its body.
+    pub body_text: Option<Arc<[u8]>>,
 }
 
 /// What a log holds, looked at without sending anything.
@@ -163,6 +177,17 @@ impl Log {
         let (method, target, referer, agent) = (&*entry.method, &*entry.target, &*entry.referer, &*entry.agent);
         Request { method, target, host, referer, agent, keep_alive, body }.write(request);
         let is_head = &*entry.method == b"HEAD";
+        if let Expected::Known(known) = &self.expected {
+            let answer = known.get(host).and_then(|targets| targets.get(target));
+            return Some(Task {
+                is_head,
+                is_repeatable: is_plain,
+                class: answer.map(|_| 2),
+                body_bytes: answer.and_then(|answer| answer.body_bytes).filter(|_| !is_head),
+                body_text: answer.and_then(|answer| answer.body_text.clone()).filter(|_| !is_head),
+                ..Task::default()
+            });
+        }
         let sized = self.expected == Expected::Size && entry.status == 200 && !is_head;
         let class = expected_class(entry.status);
         let is_page = class == 2 && (self.expected != Expected::Pages || super::site::path(&entry.target).is_some());
@@ -171,7 +196,7 @@ impl Log {
             is_head,
             is_repeatable: is_plain,
             class: match self.expected {
-                Expected::Nothing => None,
+                Expected::Nothing | Expected::Known(_) => None,
                 Expected::Status | Expected::Size => Some(class),
                 Expected::Pages => is_page.then_some(2),
             },

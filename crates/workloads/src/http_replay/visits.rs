@@ -1,0 +1,111 @@
+//! The site `cms` as a replay needs it: a log of visits that never were, and what each answer must hold.
+
+use super::log::{Answer, Known};
+use crate::cms::{self, Page, Sizes};
+use crate::random::Random;
+use crate::workload::Error;
+use http::log_generator::{self, Asset, Generator, Shape};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Site and log are the same in every round and study, as a log from elsewhere would be.
+const SEED: u64 = 1;
+
+/// Which visits.
+#[derive(Debug, Clone, Copy)]
+pub struct Visits {
+    /// How much there is to read.
+    pub sizes: Sizes,
+    /// Requests of the log.
+    pub requests: u64,
+    /// Share of pages that a program makes.
+    pub dynamic_share: f64,
+}
+
+impl Visits {
+    /// Everything that can be asked for.
+    pub fn pages(&self) -> Vec<Page> {
+        cms::pages(SEED, self.sizes)
+    }
+
+    /// Makes the site and its databases.
+    pub fn install(&self, context: &crate::workload::Context) -> Result<(), Error> {
+        let (site, sockets) = (crate::site::root(context), &context.sockets);
+        let places = cms::Places { site: &site, mariadb: &sockets["mariadb"], postgres: &sockets["postgres"] };
+        cms::install(SEED, self.sizes, places, context.interrupted)
+    }
+
+    /// What was made is still there.
+    pub fn verify(&self, context: &crate::workload::Context) -> Result<(), Error> {
+        let (site, sockets) = (crate::site::root(context), &context.sockets);
+        let places = cms::Places { site: &site, mariadb: &sockets["mariadb"], postgres: &sockets["postgres"] };
+        cms::verify(SEED, self.sizes, places)
+    }
+
+    /// The log of the visits, written where it is not there yet: who wonders what was asked for can read it.
+    pub fn log(&self, cache: &Path) -> Result<PathBuf, Error> {
+        let Visits { sizes, requests, dynamic_share } = self;
+        let Sizes { posts, articles, notes, files } = sizes;
+        let name = format!("visits-{posts}-{articles}-{notes}-{files}-{requests}-{dynamic_share}.log");
+        let path = cache.join(name);
+        if path.exists() {
+            return Ok(path);
+        }
+        let unfinished = path.with_extension("unfinished");
+        self.write(&unfinished)?;
+        std::fs::rename(&unfinished, &path).map_err(|source| Error::file("rename", &unfinished, source))?;
+        Ok(path)
+    }
+
+    fn write(&self, path: &Path) -> Result<(), Error> {
+        let mut random = Random::new(SEED);
+        let pages = ranked(self.pages(), &mut random);
+        let shape = Shape { requests: self.requests, dynamic_share: self.dynamic_share, ..Shape::default() };
+        let made = Generator::new(&pages, &shape, move || random.next_u64());
+        let mut generator = made.map_err(|error| Error::Parameter { setting: "site", problem: error.to_string() })?;
+        let mut write = || {
+            let mut out = BufWriter::new(File::create(path)?);
+            generator.write_to(&mut out)?;
+            out.flush()
+        };
+        write().map_err(|source| Error::file("write", path, source))
+    }
+}
+
+/// The generator's pages, the most popular first: front pages, then all others in the order of a draw, so that no kind of
+/// host is above the others.
+fn ranked(pages: Vec<Page>, random: &mut Random) -> Vec<log_generator::Page> {
+    let sizes: HashMap<(&str, String), Option<u64>> =
+        pages.iter().map(|page| ((page.host, page.target.clone()), page.bytes)).collect();
+    let mut drawn: Vec<(bool, u64, &Page)> = pages
+        .iter()
+        .filter(|page| !page.title.is_empty())
+        .map(|page| (page.target != "/", random.next_u64(), page))
+        .collect();
+    drawn.sort_by_key(|(is_inner, rank, _)| (*is_inner, *rank));
+    let of_asset = |page: &Page, target: &String| {
+        let bytes = sizes.get(&(page.host, target.clone())).copied().flatten();
+        Asset { target: target.clone(), bytes }
+    };
+    let of_page = |(_, _, page): (bool, u64, &Page)| log_generator::Page {
+        host: page.host.to_string(),
+        target: page.target.clone(),
+        is_dynamic: page.is_dynamic,
+        bytes: page.bytes,
+        assets: page.assets.iter().map(|target| of_asset(page, target)).collect(),
+    };
+    drawn.into_iter().map(of_page).collect()
+}
+
+/// What answers must hold, by host and target.
+pub fn known(pages: &[Page]) -> Known {
+    let mut known = Known::new();
+    for page in pages {
+        let has_text = !page.sentence.is_empty();
+        let answer = Answer { body_bytes: page.bytes, body_text: has_text.then(|| page.sentence.as_bytes().into()) };
+        known.entry(page.host.into()).or_default().insert(page.target.as_bytes().into(), answer);
+    }
+    known
+}
