@@ -6,7 +6,7 @@ SERVERS = postgresql mariadb-server fis-gtm nginx apache2 lighttpd python3-djang
 PHP = libapache2-mod-php php-fpm php-cgi php-cli php-apcu php-sqlite3 php-mysql php-pgsql php-xml php-mbstring php-intl php-gd
 PEERS = fio sysbench wrk apache2-utils nghttp2-client httperf siege
 SITES = wordpress wordpress-theme-twentytwentythree mediawiki dokuwiki
-TEST_PACKAGES = $(PACKAGES) $(SERVERS) $(PHP) $(SITES) $(PEERS) chromium
+TEST_PACKAGES = $(PACKAGES) $(SERVERS) $(PHP) $(SITES) $(PEERS) chromium openssl
 BENCH_PACKAGES = $(PACKAGES) $(SERVERS) $(PEERS) time
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)

@@ -165,7 +165,7 @@ pub struct ReplayArgs {
     /// An access log: Common or Combined Log Format, with or without a virtual host before it, or JSON lines; plain, gzip or
     /// Zstandard
     pub log: PathBuf,
-    /// The server: http://HOST:PORT
+    /// The server: http://HOST:PORT or https://HOST:PORT
     pub url: String,
     /// Connections at a time
     #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=20_000))]
@@ -205,6 +205,12 @@ pub struct ReplayArgs {
     /// A text that each page (2xx in the log) must have: an error page may come with status 200
     #[arg(long, value_name = "TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub expect_text: Option<String>,
+    /// Trust the authorities in this PEM file, instead of the system's
+    #[arg(long, value_name = "FILE")]
+    pub ca_file: Option<PathBuf>,
+    /// Take any certificate
+    #[arg(long, conflicts_with = "ca_file")]
+    pub insecure: bool,
     /// An answer that takes longer is an error
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = positive)]
     pub timeout: f64,

@@ -232,6 +232,7 @@ fn our_side(case: &Case, requests: u64, nginx: &Nginx, log: &Path) -> Side {
         window: None,
         timeout: Duration::from_secs(10),
         engine: Engine::Auto,
+        tls: None,
     };
     let connection = if case.keep_alive { "" } else { "Connection: close\r\n" };
     let request = format!("GET /file HTTP/1.1\r\nHost: {}\r\n{connection}\r\n", nginx.address).into_bytes();

@@ -1,8 +1,8 @@
 //! Load on an HTTP server: requests of a source on many connections, in a closed or open loop, each answer looked at.
 //!
-//! `network.rs` is the seam to the system, with `uring.rs` and `epoll.rs` behind it; `drive.rs` is one thread's loop, `line.rs`
-//! one of its connections; `tally.rs` is what came of it. One thread is enough for a server on the same machine; more are a
-//! choice.
+//! `network.rs` is the seam to the system, with `uring.rs` and `epoll.rs` behind it and TLS, `secured.rs`, before it; `drive.rs`
+//! is one thread's loop, `line.rs` one of its connections; `tally.rs` is what came of it. One thread is enough for a server on
+//! the same machine; more are a choice.
 
 mod address;
 mod descriptors;
@@ -10,8 +10,10 @@ mod drive;
 mod epoll;
 mod line;
 mod network;
+mod secured;
 pub mod settings;
 mod tally;
+pub mod tls;
 mod uring;
 
 #[cfg(test)]
@@ -19,6 +21,7 @@ mod tests;
 
 pub use drive::drive;
 pub use tally::{Fault, Tally};
+pub use tls::Tls;
 
 use crate::workload::Error;
 use std::net::SocketAddr;
@@ -50,6 +53,8 @@ pub struct Client {
     pub timeout: Duration,
     /// By which calls.
     pub engine: Engine,
+    /// How connections are secured; none: they are not.
+    pub tls: Option<Tls>,
 }
 
 /// When requests start.

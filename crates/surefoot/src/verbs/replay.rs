@@ -4,14 +4,16 @@ use crate::cli::{Expect, HttpEngine, ReplayArgs};
 use crate::failure::{Failure, Status};
 use crate::interrupt;
 use anyhow::anyhow;
-use http::url::Url;
+use http::url::{Scheme, Url};
 use indicatif::{ProgressBar, ProgressStyle};
 use report::number::{count, figure, span};
 use serde_json::{Value, json};
 use settings::quantity::format_bytes;
 use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::Path;
 use std::time::Duration;
-use workloads::http_client::{Client, Engine, Fault, Pace, Tally, drive};
+use workloads::http_client::tls::{SYSTEM_AUTHORITIES, Trust};
+use workloads::http_client::{Client, Engine, Fault, Pace, Tally, Tls, drive};
 use workloads::http_replay::log::{Expected, Hosts, Log, Others, Survey, refuse};
 use workloads::workload::Error;
 
@@ -110,8 +112,23 @@ fn client(args: &ReplayArgs, url: &Url) -> Result<Client, Failure> {
             HttpEngine::Uring => Engine::Uring,
             HttpEngine::Epoll => Engine::Epoll,
         },
+        tls: tls(args, url)?,
     };
     client.problem().map_or(Ok(client), |problem| Err(bad(anyhow!(problem))))
+}
+
+fn tls(args: &ReplayArgs, url: &Url) -> Result<Option<Tls>, Failure> {
+    if url.scheme == Scheme::Http {
+        let has_no_effect = args.insecure || args.ca_file.is_some();
+        return match has_no_effect {
+            true => Err(bad(anyhow!("`--ca-file` and `--insecure` are for https://, and {} is not", args.url))),
+            false => Ok(None),
+        };
+    }
+    let authorities = args.ca_file.as_deref().unwrap_or(Path::new(SYSTEM_AUTHORITIES));
+    let trust = if args.insecure { Trust::Anyone } else { Trust::Authorities(authorities) };
+    let hint = "the package `ca-certificates` has the system's; see also `--ca-file` and `--insecure`";
+    Tls::new(&url.host, trust).map(Some).map_err(|error| bad(error).hint(hint))
 }
 
 fn print_survey(args: &ReplayArgs, survey: &Survey) {
@@ -154,6 +171,9 @@ fn print(tally: &Tally) {
         if number > 0 {
             let first = tally.first[fault as usize].as_deref().unwrap_or_default();
             println!("errors: {} {} (first: {first})", count(number), fault.words());
+            if fault == Fault::Tls {
+                println!("A certificate of one's own is trusted by `--ca-file FILE`, any by `--insecure`.");
+            }
         }
     }
     if tally.faults() > 0 && tally.answers > 0 {

@@ -16,6 +16,31 @@ struct Nginx {
 
 impl Nginx {
     fn start(world: &World) -> Nginx {
+        Nginx::listening(world, "http", "")
+    }
+
+    /// With TLS, and a certificate for 127.0.0.1 that it signed itself: `certificate.pem`.
+    fn secured(world: &World, settings: &str) -> Nginx {
+        let mut openssl = Command::new("openssl");
+        openssl.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]);
+        openssl.args(["-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1"]);
+        openssl.args([
+            "-addext",
+            "basicConstraints=critical,CA:FALSE",
+            "-keyout",
+            "key.pem",
+            "-out",
+            "certificate.pem",
+        ]);
+        let made = openssl.current_dir(world.path()).output().expect("openssl is installed: `make test` does it");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let here = world.path().display();
+        let files = format!("ssl_certificate {here}/certificate.pem; ssl_certificate_key {here}/key.pem; {settings}");
+        Nginx::listening(world, "https", &files)
+    }
+
+    fn listening(world: &World, scheme: &str, settings: &str) -> Nginx {
+        let ssl = if scheme == "https" { " ssl" } else { "" };
         let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port").port();
         let here = world.path().display();
         std::fs::create_dir_all(world.path().join("site")).expect("a folder");
@@ -26,14 +51,14 @@ impl Nginx {
              \"$http_referer\" \"$http_user_agent\"';\n  access_log {here}/access.log with_host;\n\
              client_body_temp_path {here}/t; proxy_temp_path {here}/t; fastcgi_temp_path {here}/t; \
              uwsgi_temp_path {here}/t; scgi_temp_path {here}/t;\n\
-             server {{ listen 127.0.0.1:{port}; root {here}/site; keepalive_requests 50; }}\n}}\n"
+             server {{ listen 127.0.0.1:{port}{ssl}; root {here}/site; keepalive_requests 50; {settings} }}\n}}\n"
         );
         let config = world.write("nginx.conf", config);
         let mut command = Command::new("/usr/sbin/nginx");
         command.arg("-c").arg(config).stdin(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().expect("nginx is installed: `make test` does it");
         wait_until("nginx listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
-        Nginx { child, url: format!("http://127.0.0.1:{port}") }
+        Nginx { child, url: format!("{scheme}://127.0.0.1:{port}") }
     }
 
     fn signal(&self, signal: Signal) {
@@ -158,7 +183,10 @@ fn a_log_that_is_none_is_refused() {
     world.write("cut.log.gz", [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1]);
     world.surefoot(&["replay", "cut.log.gz", url]).status(2).says("cannot read cut.log.gz");
     world.write("good.log", site(&world, 3).join("\n"));
-    world.surefoot(&["replay", "good.log", "https://x/"]).status(2).says("https is not supported yet");
+    world.surefoot(&["replay", "good.log", "ftp://x/"]).status(2).says("use http:// or https://");
+    world.surefoot(&["replay", "good.log", url, "--insecure"]).status(2).says("are for https://");
+    let said = world.surefoot(&["replay", "good.log", "https://127.0.0.1:9", "--ca-file", "good.log"]).status(2);
+    said.says("wrong data in good.log: expected certificates in PEM form, found none");
     world.surefoot(&["replay", "good.log", url]).status(3).says("errors: 3 connection refused");
 }
 
@@ -180,6 +208,56 @@ fn calls_of_a_connection_are_as_many_as_asked_for() {
     let life = &json["latency_microseconds"]["connection"];
     assert!(life["p50"].as_f64() > Some(40_000.0), "{json:#}");
     replay(&["--think-time", "1"]).status(2).says("between requests of one connection");
+}
+
+#[test]
+fn a_log_goes_through_tls() {
+    let world = World::new();
+    let mut log = site(&world, 300);
+    // More than a record, and more than the network's buffers.
+    std::fs::write(world.path().join("site/large"), vec![b'y'; 3_000_000]).expect("a file");
+    let large = r#"a.example:80 h - - [21/Nov/2026:10:00:50 +0000] "GET /large HTTP/1.1" 200 3000000 "-" "m""#;
+    log.extend([large.to_string(), large.replace("\"m\"", &format!("\"{}\"", "m".repeat(6000)))]);
+    let path = world.write("wanted.log", log.join("\n"));
+    for settings in ["ssl_protocols TLSv1.3;", "ssl_protocols TLSv1.2;"] {
+        let nginx = Nginx::secured(&world, settings);
+        for engine in ["io_uring", "epoll"] {
+            for (kept, connections) in [(None, 302), (Some("--keep-alive"), 7)] {
+                let arguments =
+                    ["replay", path.to_str().expect("a name"), &nginx.url, "--engine", engine, "--expect", "size"];
+                let more = ["--connections", "3", "--ca-file", "certificate.pem", "--json"];
+                let arguments: Vec<&str> = arguments.into_iter().chain(more).chain(kept).collect();
+                let json = world.surefoot(&arguments).status(0).json();
+                assert_eq!(json["answers"], 302, "{settings} {engine} {kept:?}: {json:#}");
+                // nginx closes after 50 requests.
+                let made = json["connections"].as_u64().expect("a number");
+                assert!((connections..connections + 3).contains(&made), "{settings} {engine} {kept:?}: {json:#}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_certificate_that_nobody_vouches_for_is_refused() {
+    let world = World::new();
+    let path = world.write("wanted.log", site(&world, 20).join("\n"));
+    let nginx = Nginx::secured(&world, "");
+    let replay = |url: &str, more: &[&str]| {
+        let arguments = ["replay", path.to_str().expect("a name"), url];
+        world.surefoot(&[&arguments[..], more].concat())
+    };
+    let said = replay(&nginx.url, &[]).status(3);
+    let said = said.says("errors: 20 no TLS with the server (first: invalid peer certificate: UnknownIssuer)");
+    said.says("A certificate of one's own is trusted by `--ca-file FILE`");
+    replay(&nginx.url, &["--insecure"]).status(0).says("2xx 19, 4xx 1");
+    let elsewhere = nginx.url.replace("127.0.0.1", "localhost");
+    let said = replay(&elsewhere, &["--ca-file", "certificate.pem"]).status(3);
+    said.says("certificate not valid for name \"localhost\"");
+    drop(nginx);
+    // A server without TLS.
+    let nginx = Nginx::start(&world);
+    let said = replay(&nginx.url.replace("http:", "https:"), &["--insecure"]).status(3);
+    said.says("errors: 20 no TLS with the server");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 use super::epoll::Polled;
 use super::line::{Happened, Line, State};
 use super::network::{Network, Wait};
+use super::secured::Secured;
 use super::tally::{Fault, Tally};
 use super::uring::Uring;
 use super::{Client, Engine, Pace, Source, Task, descriptors};
@@ -163,13 +164,20 @@ fn run(shared: &Shared, lines: usize) -> Result<Tally, Error> {
     };
     if client.engine != Engine::Epoll {
         match Uring::new(&client.addresses, lines, client.reuses()) {
-            Ok(ring) => return Driver::new(shared, ring, lines).run(),
+            Ok(ring) => return run_over(shared, ring, lines),
             Err(source) if client.engine == Engine::Uring => return Err(refused("io_uring", source)),
             Err(_) => {}
         }
     }
     let polled = Polled::new(&client.addresses, lines).map_err(|source| refused("epoll", source))?;
-    Driver::new(shared, polled, lines).run()
+    run_over(shared, polled, lines)
+}
+
+fn run_over(shared: &Shared, network: impl Network, lines: usize) -> Result<Tally, Error> {
+    match shared.client.tls.clone() {
+        None => Driver::new(shared, network, lines).run(),
+        Some(tls) => Driver::new(shared, Secured::new(network, tls, lines), lines).run(),
+    }
 }
 
 /// One thread of the load.

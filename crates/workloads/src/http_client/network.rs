@@ -58,6 +58,8 @@ pub enum Step {
     Socket,
     /// Connecting it.
     Connect,
+    /// Agreeing with the server on TLS, and keeping to it.
+    Secure,
     /// Sending.
     Send,
     /// Receiving.

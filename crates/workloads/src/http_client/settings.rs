@@ -185,6 +185,7 @@ impl Sending {
                 "epoll" => Engine::Epoll,
                 _ => Engine::Auto,
             },
+            tls: None,
         }
     }
 }

@@ -12,6 +12,8 @@ pub enum Fault {
     ConnectRefused,
     /// No connection in time.
     ConnectTimedOut,
+    /// No TLS with the server: its certificate is not trusted, or it speaks none.
+    Tls,
     /// The server's end, or the way there, cut the connection.
     Reset,
     /// The server ended the connection before the answer's end.
@@ -36,9 +38,10 @@ pub enum Fault {
 
 impl Fault {
     /// All kinds, in the order of reports.
-    pub const ALL: [Fault; 12] = [
+    pub const ALL: [Fault; 13] = [
         Fault::ConnectRefused,
         Fault::ConnectTimedOut,
+        Fault::Tls,
         Fault::Reset,
         Fault::ClosedEarly,
         Fault::TimedOut,
@@ -56,6 +59,7 @@ impl Fault {
         match self {
             Fault::ConnectRefused => "errors_connect_refused",
             Fault::ConnectTimedOut => "errors_connect_timed_out",
+            Fault::Tls => "errors_tls",
             Fault::Reset => "errors_connection_reset",
             Fault::ClosedEarly => "errors_closed_early",
             Fault::TimedOut => "errors_read_timed_out",
@@ -74,6 +78,7 @@ impl Fault {
         match self {
             Fault::ConnectRefused => "connection refused",
             Fault::ConnectTimedOut => "no connection in time",
+            Fault::Tls => "no TLS with the server",
             Fault::Reset => "connection reset",
             Fault::ClosedEarly => "connection closed before the answer's end",
             Fault::TimedOut => "no answer in time",
@@ -94,6 +99,7 @@ impl Fault {
             (_, Some(libc::EADDRNOTAVAIL)) => Fault::NoPorts,
             (_, Some(libc::EMFILE | libc::ENFILE)) => Fault::NoDescriptors,
             (_, Some(libc::ECONNRESET | libc::EPIPE | libc::ECONNABORTED)) => Fault::Reset,
+            (Step::Secure, _) => Fault::Tls,
             (Step::Connect, Some(libc::ETIMEDOUT)) => Fault::ConnectTimedOut,
             (_, Some(libc::ETIMEDOUT)) => Fault::TimedOut,
             _ => Fault::Other,

@@ -102,6 +102,7 @@ fn client(address: SocketAddr, connections: usize, keep_alive: bool, engine: Eng
         window: None,
         timeout: Duration::from_secs(20),
         engine,
+        tls: None,
     }
 }
 
