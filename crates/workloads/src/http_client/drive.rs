@@ -122,9 +122,9 @@ impl Shared<'_> {
     fn draw(&self, request: &mut Vec<u8>) -> Result<Option<Drawn>, Error> {
         let mut source = self.source.lock().expect("no thread panics with it");
         let calls = self.client.session_calls();
-        let before = source.1 * calls.unwrap_or(1);
-        let left =
-            if self.client.requests_max == 0 { u64::MAX } else { self.client.requests_max.saturating_sub(before) };
+        let before = source.1.saturating_mul(calls.unwrap_or(1));
+        let requests_max = if self.client.requests_max == 0 { u64::MAX } else { self.client.requests_max };
+        let left = requests_max.saturating_sub(before);
         if left == 0 {
             return Ok(None);
         }
@@ -251,6 +251,9 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
                 self.is_exhausted = self.upcoming.is_none();
             }
             let Some(drawn) = &self.upcoming else { return Ok(None) };
+            if self.open.is_empty() && self.closed.is_empty() {
+                return Ok(None);
+            }
             let now = Instant::now();
             match drawn.intended {
                 Some(intended) if intended > now => return Ok(Some(intended)),
@@ -262,7 +265,7 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
                 _ => {}
             }
             // The connection that was used last is the one whose memory is still at hand.
-            let Some(index) = self.open.pop().or_else(|| self.closed.pop()) else { return Ok(None) };
+            let index = self.open.pop().or_else(|| self.closed.pop()).expect("one of them is not empty");
             let Drawn { task, intended, calls } = self.upcoming.take().expect("it is there");
             if let Some(calls) = calls {
                 self.lines[index].calls = calls;
@@ -278,7 +281,7 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
         while let Some((until, index)) = self.thinking.front().copied() {
             // Nobody waits for what will not be asked.
             let now = Instant::now();
-            let is_over = if is_session { !shared.is_open(until.min(now)) } else { self.is_exhausted };
+            let is_over = !shared.is_open(until.min(now)) || !is_session && self.is_exhausted;
             if until > now && !is_over {
                 return Ok(Some(until));
             }

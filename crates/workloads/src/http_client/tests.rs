@@ -281,6 +281,29 @@ fn a_connection_that_is_not_taken_times_out() {
 }
 
 #[test]
+fn a_server_that_speaks_no_tls_is_counted_and_ends() {
+    // It answers what ends like a request's head, and a handshake does not.
+    let silent = Server::start(well);
+    let refusing = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let refusing_address = refusing.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in refusing.incoming() {
+            let mut stream = stream.expect("a connection");
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    for engine in ENGINES {
+        for (address, fault) in [(silent.address, Fault::ConnectTimedOut), (refusing_address, Fault::Tls)] {
+            let tls = Some(Tls::new("127.0.0.1", tls::Trust::Anyone).expect("an address is a name"));
+            let client = Client { tls, timeout: Duration::from_millis(200), ..client(address, 2, true, engine) };
+            let tally = run(&client, numbered(6));
+            assert_eq!((tally.answers, tally.faults[fault as usize]), (0, 6), "{engine:?}: {:?}", tally.first);
+        }
+    }
+}
+
+#[test]
 fn large_bodies_come_whole() {
     const BYTES: usize = 3 << 20;
     for engine in ENGINES {
