@@ -1,7 +1,7 @@
 //! The answer in words. Every sentence that claims something about the measured is written here and nowhere else.
 
 use crate::input::Input;
-use crate::judge::{Claim, ROUNDS_FOR_CLAIMS, Subject, short_factor};
+use crate::judge::{Claim, ROUNDS_FOR_CLAIMS, Subject};
 use crate::number::{percent, percent_number_signed, percent_signed, ratio, ratio_number, words};
 use crate::view::{Part, Row, View};
 use observe::durability::Class;
@@ -175,7 +175,7 @@ fn concerns(claim: &Claim, row: &Row, part: &Part) -> bool {
 #[must_use]
 pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) -> String {
     let (a, b) = claim.names();
-    let averaged = averaged_over(claim, part);
+    let averaged = averaged_over(claim);
     let interval = interval_words(claim, confidence);
     match claim.verdict {
         None => {
@@ -218,12 +218,17 @@ fn noise_words(claim: &Claim, part: &Part) -> String {
     format!("; but that is no more than the noise floor of {}", percent((control.ratio - 1.0).abs()))
 }
 
-/// ", averaged over cache size" where a level's claim spans other factors.
-fn averaged_over(claim: &Claim, part: &Part) -> String {
-    let Subject::Level { factor, .. } = &claim.subject else { return String::new() };
-    let own = short_factor(factor);
-    let others: Vec<&str> = part.judgement.factors.iter().map(String::as_str).filter(|name| *name != own).collect();
-    if others.is_empty() { String::new() } else { format!(", averaged over {}", and_list(&others)) }
+/// ", averaged over cache size, where the filesystem is xfs" where a level's claim spans other factors or only a part of them.
+fn averaged_over(claim: &Claim) -> String {
+    let Subject::Level { over, within, .. } = &claim.subject else { return String::new() };
+    let over: Vec<&str> = over.iter().map(String::as_str).collect();
+    let mut words = if over.is_empty() { String::new() } else { format!(", averaged over {}", and_list(&over)) };
+    let within: Vec<String> = within.iter().map(|(factor, level)| format!("{factor} is {level}")).collect();
+    let within: Vec<&str> = within.iter().map(String::as_str).collect();
+    if !within.is_empty() {
+        words.push_str(&format!(", where {}", and_list(&within)));
+    }
+    words
 }
 
 /// "is 1.42×", "is 3.1 % faster than", "takes 12 % less time than".

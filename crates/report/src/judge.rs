@@ -86,6 +86,10 @@ pub enum Subject {
         level: String,
         /// With which.
         against: String,
+        /// The other factors over which it is averaged, by their short names.
+        over: Vec<String>,
+        /// Other factors that have one level only where both were measured, and that level.
+        within: Vec<(String, String)>,
     },
     /// The A/A control with its twin.
     Control {
@@ -235,7 +239,13 @@ impl Judge<'_> {
         let contrast = if swap { claim.contrast.flipped() } else { claim.contrast };
         let (first, against) = (first.clone(), second.clone());
         let subject = match &claim.factor {
-            Some(factor) => Subject::Level { factor: factor.clone(), level: first, against },
+            Some(factor) => Subject::Level {
+                factor: factor.clone(),
+                level: first,
+                against,
+                over: claim.over.iter().map(|other| short_factor(other)).collect(),
+                within: claim.within.iter().map(|(other, level)| (short_factor(other), level.clone())).collect(),
+            },
             None => Subject::Scenario { label: first, against },
         };
         Claim { signs_agree: !claim.disagreement, ..self.claim(subject, &contrast, claim.p_holm) }
@@ -256,7 +266,7 @@ impl Judge<'_> {
         let declared = |cell: &Cell| {
             claims.iter().find(|claim| match &claim.subject {
                 Subject::Scenario { label, .. } => *label == cell.label,
-                Subject::Level { factor, level, against } => {
+                Subject::Level { factor, level, against, .. } => {
                     one_factor && cell.levels.get(factor) == Some(level) && baseline.levels.get(factor) == Some(against)
                 }
                 Subject::Control { .. } => false,

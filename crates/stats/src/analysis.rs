@@ -83,6 +83,10 @@ pub struct Claim {
     pub contrast: Contrast,
     /// p after Holm.
     pub p_holm: f64,
+    /// The factors over whose levels it is averaged.
+    pub over: Vec<String>,
+    /// Factors that have one level only where both sides were measured, with that level.
+    pub within: Vec<(String, String)>,
     /// The verdict on a.
     pub verdict: Verdict,
     /// Exact sign-flip p, the check beside a claimed difference; none where nothing is claimed.
@@ -155,6 +159,8 @@ fn claims(observations: &Observations, rules: &Rules, alpha: f64) -> Vec<Claim> 
         let disagreement = sign_flip_p.is_some_and(|p| far(p) || hodges_lehmann.signum() != contrast.mean.signum());
         Claim {
             factor: declared.factor,
+            over: declared.over,
+            within: declared.within,
             a: declared.a,
             b: declared.b,
             p_holm,

@@ -53,6 +53,10 @@ pub struct Declared {
     pub b: String,
     /// (cell, weight).
     pub weights: Vec<(usize, f64)>,
+    /// The factors over whose levels it is averaged.
+    pub over: Vec<String>,
+    /// Factors that have one level only where both sides were measured, with that level.
+    pub within: Vec<(String, String)>,
 }
 
 impl Observations {
@@ -129,12 +133,15 @@ impl Observations {
         !factors.is_empty() && seen.len() == candidates.len() && seen.len() == combinations
     }
 
-    /// The declared family: all pairs of levels of each factor as main effects where the study is a full factorial;
-    /// every candidate against the baseline otherwise.
+    /// The declared family: all pairs of levels of each factor as main effects, over the combinations of the other factors that
+    /// both levels were measured in (a full factorial: all of them); every candidate against the baseline where a pair has no
+    /// such combination.
     #[must_use]
     pub fn family(&self) -> Vec<Declared> {
-        if self.is_full_factorial() {
-            return self.factors().iter().flat_map(|(factor, levels)| self.main_effects(factor, levels)).collect();
+        let effects: Option<Vec<Vec<Declared>>> =
+            self.factors().iter().map(|(factor, levels)| self.main_effects(factor, levels)).collect();
+        if let Some(effects) = effects.filter(|effects| !effects.is_empty()) {
+            return effects.into_iter().flatten().collect();
         }
         let candidates = self.candidates();
         let Some(baseline) =
@@ -149,7 +156,14 @@ impl Observations {
     #[must_use]
     pub fn pair(&self, a: usize, b: usize) -> Declared {
         let label = |cell: usize| self.cells[cell].label.clone();
-        Declared { factor: None, a: label(a), b: label(b), weights: vec![(a, 1.0), (b, -1.0)] }
+        Declared {
+            factor: None,
+            a: label(a),
+            b: label(b),
+            weights: vec![(a, 1.0), (b, -1.0)],
+            over: Vec::new(),
+            within: Vec::new(),
+        }
     }
 
     /// The A/A control against the baseline, when both are there.
@@ -160,21 +174,102 @@ impl Observations {
         Some(self.pair(control, baseline))
     }
 
-    fn main_effects(&self, factor: &str, levels: &[String]) -> Vec<Declared> {
-        let at = |level: &String| -> Vec<usize> {
-            self.candidates().into_iter().filter(|cell| self.cells[*cell].levels.get(factor) == Some(level)).collect()
-        };
+    /// All pairs of a factor's levels; none when a pair was never measured with all else equal, or two cells are alike.
+    fn main_effects(&self, factor: &str, levels: &[String]) -> Option<Vec<Declared>> {
+        let others: Vec<String> =
+            self.factors().into_iter().map(|(name, _)| name).filter(|name| name != factor).collect();
+        let mut at: BTreeMap<&String, BTreeMap<Vec<Option<&String>>, usize>> = BTreeMap::new();
+        for cell in self.candidates() {
+            let its = &self.cells[cell].levels;
+            let combination = others.iter().map(|other| its.get(other)).collect();
+            if at.entry(its.get(factor)?).or_default().insert(combination, cell).is_some() {
+                return None;
+            }
+        }
         let mut effects = Vec::new();
         for (index, b) in levels.iter().enumerate() {
             for a in &levels[index + 1..] {
-                let weigh = |cells: Vec<usize>, sign: f64| {
-                    let share = sign / cells.len() as f64;
-                    cells.into_iter().map(move |cell| (cell, share))
+                let (of_a, of_b) = (&at[a], &at[b]);
+                let shared: Vec<&Vec<Option<&String>>> =
+                    of_a.keys().filter(|known| of_b.contains_key(*known)).collect();
+                let share = 1.0 / shared.len() as f64;
+                let weigh = |cells: &BTreeMap<_, usize>, sign: f64| -> Vec<(usize, f64)> {
+                    shared.iter().map(|combination| (cells[*combination], sign * share)).collect()
                 };
-                let weights = weigh(at(a), 1.0).chain(weigh(at(b), -1.0)).collect();
-                effects.push(Declared { factor: Some(factor.into()), a: a.clone(), b: b.clone(), weights });
+                let mut effect = Declared {
+                    factor: Some(factor.into()),
+                    a: a.clone(),
+                    b: b.clone(),
+                    weights: weigh(of_a, 1.0).into_iter().chain(weigh(of_b, -1.0)).collect(),
+                    over: Vec::new(),
+                    within: Vec::new(),
+                };
+                for (place, other) in others.iter().enumerate() {
+                    let first = shared.first()?[place];
+                    if shared.iter().any(|combination| combination[place] != first) {
+                        effect.over.push(other.clone());
+                    } else {
+                        effect.within.extend(first.map(|level| (other.clone(), level.clone())));
+                    }
+                }
+                effects.push(effect);
             }
         }
-        effects
+        Some(effects).filter(|effects| effects.iter().all(|effect| !effect.weights.is_empty()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(levels: &[(&str, &str)]) -> Cell {
+        let levels: BTreeMap<String, String> =
+            levels.iter().map(|(factor, level)| ((*factor).to_string(), (*level).to_string())).collect();
+        let label = levels.values().cloned().collect::<Vec<_>>().join(" ");
+        Cell { label, levels, control: false, baseline: false }
+    }
+
+    fn observations(cells: Vec<Cell>) -> Observations {
+        let rounds = vec![(1..=cells.len()).map(|value| Some(value as f64)).collect()];
+        Observations { cells, rounds, more_is_better: true }
+    }
+
+    /// Two filesystems and two sizes, and a cache on one of the filesystems only.
+    #[test]
+    fn levels_are_compared_where_both_were_measured() {
+        let of = |filesystem, size, cache| cell(&[("fs", filesystem), ("size", size), ("cache", cache)]);
+        let cells = vec![
+            of("ext4", "1", "off"),
+            of("ext4", "2", "off"),
+            of("xfs", "1", "off"),
+            of("xfs", "2", "off"),
+            of("xfs", "1", "on"),
+            of("xfs", "2", "on"),
+        ];
+        let family = observations(cells).family();
+        let of_factor = |factor: &str| {
+            let found = family.iter().filter(|declared| declared.factor.as_deref() == Some(factor));
+            found.collect::<Vec<&Declared>>()
+        };
+        let [filesystem] = of_factor("fs")[..] else { panic!("one pair: {family:?}") };
+        assert_eq!((&*filesystem.a, &*filesystem.b), ("xfs", "ext4"));
+        let mut weights = filesystem.weights.clone();
+        weights.sort_by_key(|(cell, _)| *cell);
+        assert_eq!(weights, [(0, -0.5), (1, -0.5), (2, 0.5), (3, 0.5)], "not where only one of them was measured");
+        assert_eq!(filesystem.over, ["size"]);
+        assert_eq!(filesystem.within, [("cache".to_string(), "off".to_string())]);
+        let [size] = of_factor("size")[..] else { panic!("one pair: {family:?}") };
+        assert_eq!((size.weights.len(), size.over.len(), size.within.len()), (6, 2, 0));
+        let [cache] = of_factor("cache")[..] else { panic!("one pair: {family:?}") };
+        assert_eq!(cache.within, [("fs".to_string(), "xfs".to_string())]);
+    }
+
+    #[test]
+    fn pairs_that_never_met_are_held_against_the_baseline() {
+        let cells = vec![cell(&[("fs", "ext4"), ("size", "1")]), cell(&[("fs", "xfs"), ("size", "2")])];
+        let family = observations(cells).family();
+        assert_eq!(family.len(), 1);
+        assert_eq!((family[0].factor.as_deref(), &*family[0].a, &*family[0].b), (None, "xfs 2", "ext4 1"));
     }
 }
