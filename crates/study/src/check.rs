@@ -5,7 +5,7 @@ use crate::change::{self, Override};
 use crate::document::{self, Content, Entry, Node};
 use crate::factor::{self, Factor};
 use crate::matrix::{Rule, matrix};
-use crate::own_settings::{CPUS, DESIGN, Design, Parity, TOP, VOLUMES};
+use crate::own_settings::{CPUS, DESIGN, Design, FREE_TABLES, Parity, TOP, VOLUMES};
 use crate::problem::Problem;
 use crate::table::{self, TABLE, Table};
 use serde_json::{Map, Value};
@@ -58,10 +58,10 @@ impl Base {
         let (table, name) = match words[..] {
             ["storage", name] => (&mut self.storage, name),
             ["storage", volume, name] => (self.volumes.entry(volume.into()).or_default(), name),
-            ["service", service, "settings", ..] => {
+            ["service", service, free, ..] if FREE_TABLES.contains(&free) && words.len() > 3 => {
                 let name = words[3..].join(".");
                 let table = self.services.entry(service.into()).or_default();
-                if let Some(Value::Object(free)) = table.get_mut("settings") {
+                if let Some(Value::Object(free)) = table.get_mut(free) {
                     free.insert(name, value);
                 }
                 return;

@@ -2,7 +2,7 @@
 
 use crate::Catalogue;
 use crate::document::{Content, Entry, Node};
-use crate::own_settings::{CPUS, SERVER_SETTING, TOP, VOLUMES};
+use crate::own_settings::{CPUS, FREE_TABLES, SERVER_SETTING, TOP, VOLUMES};
 use crate::problem::Problem;
 use serde_json::Value;
 use settings::{Kind, Setting};
@@ -115,7 +115,7 @@ fn words_of_paths_like(path: &str) -> Option<usize> {
     match words[..] {
         ["storage", volume, ..] if VOLUMES.contains(&volume) => Some(3),
         // A server's own setting may have dots in its name.
-        ["service", _, "settings", ..] => Some(usize::MAX),
+        ["service", _, table, ..] if FREE_TABLES.contains(&table) => Some(usize::MAX),
         _ => ROOTS.iter().find(|(root, _)| *root == words[0]).map(|(_, words)| *words),
     }
 }
@@ -263,7 +263,7 @@ pub fn setting_at(
             problems.push(Problem::unknown_key(service, "`service`", &catalogue.services(), span));
             return None;
         }
-        ["service", _, "settings", _, ..] => return Some(&SERVER_SETTING),
+        ["service", _, table, _, ..] if FREE_TABLES.contains(&table) => return Some(&SERVER_SETTING),
         ["service", service, name] => {
             (format!("`service.{service}`"), name, catalogue.service(service).unwrap_or_default().iter().collect())
         }

@@ -58,6 +58,9 @@ pub const CPUS: &[Setting] = &[
 /// Volumes beside the one of `[storage]` itself: `[storage.wal]` is for a server's log of changes.
 pub const VOLUMES: &[&str] = &["wal"];
 
+/// Tables of a service whose entries are settings by names of its own, and factors as well.
+pub const FREE_TABLES: &[&str] = &["settings", "php_settings"];
+
 /// Any setting of a server: `service.postgres.settings.shared_buffers`.
 pub static SERVER_SETTING: Setting =
     Setting { name: "settings", kind: Kind::Scalar, default: None, help: "A setting of the server, by its own name." };
