@@ -1,7 +1,7 @@
 //! The answer in words. Every sentence that claims something about the measured is written here and nowhere else.
 
 use crate::input::Input;
-use crate::judge::{Claim, ROUNDS_FOR_CLAIMS, Subject};
+use crate::judge::{Claim, ROUNDS_FOR_CLAIMS, Subject, short_factor};
 use crate::number::{percent, percent_number_signed, percent_signed, ratio, ratio_number, words};
 use crate::view::{Part, Row, View};
 use observe::durability::Class;
@@ -148,13 +148,18 @@ fn direction_only(part: &Part) -> String {
     )
 }
 
-/// What is claimed, what concerns the pick first: the pick against the baseline, then the declared family.
+/// What is claimed, what concerns the pick first: the pick against the baseline, then the declared family. Differences come
+/// before all else where there is no room for all.
 fn claims(part: &Part, view: &View) -> Vec<String> {
     let Some(best) = part.pick() else { return Vec::new() };
     let mut sentences: Vec<&Claim> = part.claim_of(&best.label).into_iter().filter(|claim| claim.exploratory).collect();
     let (near, far): (Vec<&Claim>, Vec<&Claim>) =
         part.judgement.claims.iter().partition(|claim| concerns(claim, best, part));
     sentences.extend(near.into_iter().chain(far));
+    if sentences.len() > CLAIMS_MAX {
+        // What differs is said before what can't be told.
+        sentences.sort_by_key(|claim| !claim.verdict.is_some_and(|verdict| verdict.is_claim()));
+    }
     let more = sentences.len().saturating_sub(CLAIMS_MAX);
     let said = sentences.iter().take(CLAIMS_MAX).map(|claim| claim_sentence(claim, part, view.margin, view.confidence));
     let left_out = (more > 0).then(|| format!("{more} more comparisons are in the report's table of claims."));
@@ -175,6 +180,7 @@ fn concerns(claim: &Claim, row: &Row, part: &Part) -> bool {
 #[must_use]
 pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) -> String {
     let (a, b) = claim.names();
+    let a = &with_factor(claim, a);
     let averaged = averaged_over(claim);
     let interval = interval_words(claim, confidence);
     match claim.verdict {
@@ -207,6 +213,14 @@ pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) 
             )
         }
     }
+}
+
+/// A level that says nothing by itself, with its factor: "opcode cache on", "shared buffers 80MB".
+fn with_factor(claim: &Claim, name: &str) -> String {
+    let Subject::Level { factor, .. } = &claim.subject else { return name.into() };
+    let is_bare = ["on", "off", "yes", "no", "true", "false", "none"].contains(&name)
+        || name.starts_with(|first: char| first.is_ascii_digit());
+    if is_bare { format!("{} {name}", short_factor(factor)) } else { name.into() }
 }
 
 /// Said of a claim that is no larger than what two equal scenarios showed.

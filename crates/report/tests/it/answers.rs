@@ -27,17 +27,17 @@ fn the_published_data_set() {
     check(
         &fixture::filesystems_and_buffers(),
         expect![[r#"
-        Pick xfs · 2G: 3,886 transactions per second (95 % interval 3,790–3,984, 6 trials).
-        It is shown to be the best of the scenarios measured (95 % confidence).
-        xfs · 2G is 1.32× ext4 · 128M (95 % interval 1.31–1.33).
-        xfs is 3.2 % faster than ext4 (95 % interval +1.8 to +4.6 %), averaged over cache size.
-        btrfs is 14.6 % slower than ext4 (95 % interval −15.5 to −13.6 %), averaged over cache size.
-        xfs is 20.8 % faster than btrfs (95 % interval +18.4 to +23.3 %), averaged over cache size.
-        2G is 1.25× 128M (95 % interval 1.23–1.27), averaged over filesystem.
-        What mattered, as share of the variation: cache size 63 % (best level over worst: +25.0 %), filesystem 35 % (best level over worst: +20.8 %), filesystem × cache size 1 %; noise under 1 %.
-        Noise floor: the same scenario measured twice under two names differed by 0.1 % (95 % interval −0.7 to +1.0 %).
-        Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]],
+            Pick xfs · 2G: 3,886 transactions per second (95 % interval 3,790–3,984, 6 trials).
+            It is shown to be the best of the scenarios measured (95 % confidence).
+            xfs · 2G is 1.32× ext4 · 128M (95 % interval 1.31–1.33).
+            xfs is 3.2 % faster than ext4 (95 % interval +1.8 to +4.6 %), averaged over cache size.
+            btrfs is 14.6 % slower than ext4 (95 % interval −15.5 to −13.6 %), averaged over cache size.
+            xfs is 20.8 % faster than btrfs (95 % interval +18.4 to +23.3 %), averaged over cache size.
+            cache size 2G is 1.25× 128M (95 % interval 1.23–1.27), averaged over filesystem.
+            What mattered, as share of the variation: cache size 63 % (best level over worst: +25.0 %), filesystem 35 % (best level over worst: +20.8 %), filesystem × cache size 1 %; noise under 1 %.
+            Noise floor: the same scenario measured twice under two names differed by 0.1 % (95 % interval −0.7 to +1.0 %).
+            Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+        "#]],
     );
 }
 
