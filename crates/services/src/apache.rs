@@ -5,7 +5,7 @@
 
 use crate::php::{self, Php};
 use crate::process::Start;
-use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings, free_settings_over};
+use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings_over, is_name};
 use crate::web;
 use nix::sys::signal::Signal;
 use observe::durability::Durability;
@@ -22,7 +22,7 @@ pub static KIND: Kind = Kind {
     summary: "Apache httpd, with PHP as its module or behind it",
     example: "[service.apache]\nmpm = \"prefork\"\nphp = \"module\"\nopcache = true\nsettings = { MaxRequestWorkers = 50 }\n",
     settings: SETTINGS,
-    missing: |parameters| find().err().or_else(|| missing_php(parameters)),
+    missing: |parameters| find().err().or_else(|| missing_php(parameters)).or_else(|| web::missing_tls(parameters)),
     is_database: false,
     needs: |parameters| if parameters["php"] == "fpm" { &["php-fpm"] } else { &[] },
     durability: |_| Durability::full(),
@@ -47,6 +47,7 @@ pub static KIND: Kind = Kind {
             php: Php::of(parameters),
             has_access_log: parameters["access_log"] == Value::Bool(true),
             has_virtual_hosts: parameters["virtual_hosts"] == Value::Bool(true),
+            is_secure: parameters["tls"] == Value::Bool(true),
         }))
     },
 };
@@ -72,6 +73,7 @@ const SETTINGS: &[Setting] = &[
     },
     web::ACCESS_LOG,
     web::VIRTUAL_HOSTS,
+    web::TLS,
     php::OPCACHE,
     php::APCU,
     php::SETTINGS,
@@ -152,15 +154,8 @@ fn missing_php(parameters: &Map<String, Value>) -> Option<Missing> {
 }
 
 fn check(parameters: &Map<String, Value>) -> Vec<String> {
-    let of_one = |(name, value): (&String, &String)| {
-        if OURS.iter().any(|ours| ours.eq_ignore_ascii_case(name)) {
-            return Some(format!("settings.{name}: surefoot sets it itself"));
-        }
-        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric());
-        (!is_name || value.contains(['\n', '\\']))
-            .then(|| format!("settings.{name}: {value:?} is not one directive's value"))
-    };
-    let mut problems: Vec<String> = free_settings(parameters).iter().filter_map(of_one).collect();
+    let mut problems =
+        check_free(parameters, "settings", OURS, |name, value| is_name(name) && !value.contains(['\n', '\\']));
     if parameters["php"] == "module" && parameters["mpm"] != "prefork" {
         problems.push("php = \"module\" needs mpm = \"prefork\": Debian's PHP is not made for threads".into());
     }
@@ -180,6 +175,7 @@ struct Apache {
     php: Php,
     has_access_log: bool,
     has_virtual_hosts: bool,
+    is_secure: bool,
 }
 
 impl Apache {
@@ -198,13 +194,18 @@ impl Apache {
         let mpm = format!("mpm_{}", self.mpm);
         let hosts = self.has_virtual_hosts.then_some("vhost_alias");
         let proxies: &[&str] = if fpm.is_some() { &["proxy", "proxy_fcgi"] } else { &[] };
-        for name in [&*mpm].iter().chain(PLAIN).chain(&hosts).chain(proxies) {
+        let secure = self.is_secure.then_some("ssl");
+        for name in [&*mpm].iter().chain(PLAIN).chain(&hosts).chain(&secure).chain(proxies) {
             let _ = writeln!(text, "LoadModule {name}_module {MODULES}/mod_{name}.so");
         }
         let (first, others): (Vec<_>, Vec<_>) =
             self.settings.iter().partition(|(name, _)| FIRST.iter().any(|first| first.eq_ignore_ascii_case(name)));
         for (name, value) in first.into_iter().chain(others) {
             let _ = writeln!(text, "{name} {value}");
+        }
+        if self.is_secure {
+            let files = format!("SSLCertificateFile {run}/certificate.pem\nSSLCertificateKeyFile {run}/key.pem");
+            let _ = writeln!(text, "SSLEngine on\n{files}");
         }
         text.push_str("TypesConfig /etc/mime.types\nDirectoryIndex index.php index.html\n");
         if self.has_virtual_hosts {
@@ -239,29 +240,21 @@ impl Service for Apache {
         &self.version
     }
 
-    fn format(&self) -> String {
-        String::new()
-    }
-
     fn create(&self, place: &Place) -> Result<(), Error> {
         web::create(place)
     }
 
-    fn move_log(&self, _place: &Place) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
-        let address = web::free_address()?;
+        let door = web::Door::find(place, self.is_secure)?;
         let environment = if self.module.is_some() { self.php.prepare(place)? } else { Vec::new() };
-        let configuration = place.run.join("apache.conf");
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
         let fpm = place.sockets.get("php-fpm");
-        let text = self.configuration(&data, &run, address.port(), &web::environment(place), fpm.map(PathBuf::as_path));
-        std::fs::write(&configuration, text).map_err(Error::file("write", &configuration))?;
+        let text =
+            self.configuration(&data, &run, door.address.port(), &web::environment(place), fpm.map(PathBuf::as_path));
+        let configuration = web::write(place, "apache.conf", &text)?;
         let start = Start {
             program: &self.program,
-            arguments: ["-f", &configuration.to_string_lossy(), "-D", "FOREGROUND"].map(String::from).to_vec(),
+            arguments: ["-f", &configuration, "-D", "FOREGROUND"].map(String::from).to_vec(),
             user: self.user.as_ref(),
             cpus: &place.cpus,
             log: place.run.join("messages"),
@@ -273,7 +266,7 @@ impl Service for Apache {
         let program = php::newest("/usr/bin", "php-cgi", "").or_else(|| php::newest("/usr/bin", "php", ""));
         let program = program.map(|found| found.0).filter(|_| self.module.is_some());
         let effects = effects.and(self.php.effects(KIND.name, program.as_deref(), &environment));
-        web::start(&start, place, address, effects, Signal::SIGTERM)
+        web::start(&start, place, &door, effects, Signal::SIGTERM)
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
@@ -289,6 +282,7 @@ impl Service for Apache {
             commands.push(web::file_command("/tmp/apache/php/surefoot.ini", &self.php.ini("$MOUNT/data")));
             environment = "PHP_INI_SCAN_DIR=:/tmp/apache/php ";
         }
+        commands.extend(self.is_secure.then(|| format!("openssl {}", web::certify("/tmp/apache"))));
         commands.push(format!("{environment}apache2 -f /tmp/apache/apache.conf"));
         commands
     }

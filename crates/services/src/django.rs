@@ -3,7 +3,7 @@
 //! The project is the site's: `site/manage.py`, and the module `wsgi` beside it with its `application`.
 
 use crate::process::Start;
-use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings};
+use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings, is_name};
 use crate::web;
 use nix::sys::signal::Signal;
 use observe::durability::Durability;
@@ -81,17 +81,8 @@ fn find(parameters: &Map<String, Value>) -> Result<(PathBuf, String), Missing> {
 }
 
 fn check(parameters: &Map<String, Value>) -> Vec<String> {
-    let settings = free_settings(parameters);
-    let of_one = |name: &String| {
-        if OURS.contains(&name.as_str()) {
-            return Some(format!("settings.{name}: surefoot sets it itself"));
-        }
-        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
-        (!is_name)
-            .then(|| format!("settings.{name}: options of gunicorn have small letters and `-`, like worker-class"))
-    };
-    let mut problems: Vec<String> = settings.keys().filter_map(of_one).collect();
-    if parameters["server"] == "runserver" && !settings.is_empty() {
+    let mut problems = check_free(parameters, "settings", OURS, |name, _| is_name(name));
+    if parameters["server"] == "runserver" && !free_settings(parameters).is_empty() {
         problems.push("settings: they are gunicorn's; the development server has none".into());
     }
     problems
@@ -127,23 +118,15 @@ impl Service for Django {
         &self.version
     }
 
-    fn format(&self) -> String {
-        String::new()
-    }
-
     fn create(&self, place: &Place) -> Result<(), Error> {
         web::create(place)
     }
 
-    fn move_log(&self, _place: &Place) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
-        let address = web::free_address()?;
+        let door = web::Door::find(place, false)?;
         let start = Start {
             program: &self.program,
-            arguments: self.arguments(&place.data.join(web::SITE), &address.to_string()),
+            arguments: self.arguments(&place.data.join(web::SITE), &door.address.to_string()),
             user: self.user.as_ref(),
             cpus: &place.cpus,
             log: place.run.join("messages"),
@@ -153,7 +136,7 @@ impl Service for Django {
         effects.facts.insert("django.server".into(), self.server.clone());
         // The development server ends by a signal's default on SIGTERM, and in order on an interrupt.
         let stop = if self.server == "runserver" { Signal::SIGINT } else { Signal::SIGTERM };
-        web::start(&start, place, address, effects, stop)
+        web::start(&start, place, &door, effects, stop)
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {

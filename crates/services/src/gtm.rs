@@ -295,10 +295,6 @@ impl Service for Gtm {
     }
 
     /// The journal is made on its volume when the database is opened.
-    fn move_log(&self, _place: &Place) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
         let enter = self.write_enter(place)?;
         let mut log = String::new();
@@ -321,10 +317,6 @@ impl Service for Gtm {
             all.push(format!("$gtm_dist/mupip set \"{journaling}\" -region DEFAULT"));
         }
         all
-    }
-
-    fn is_passing(&self, _name: &str) -> bool {
-        false
     }
 
     fn user(&self) -> Option<User> {

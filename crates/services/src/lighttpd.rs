@@ -4,7 +4,7 @@
 
 use crate::php::{self, Php};
 use crate::process::Start;
-use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings};
+use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings, is_name};
 use crate::web;
 use nix::sys::signal::Signal;
 use observe::durability::Durability;
@@ -109,15 +109,9 @@ fn missing_php(parameters: &Map<String, Value>) -> Option<Missing> {
 }
 
 fn check(parameters: &Map<String, Value>) -> Vec<String> {
-    let of_one = |(name, value): (&String, &String)| {
-        if OURS.contains(&name.as_str()) {
-            return Some(format!("settings.\"{name}\": surefoot sets it itself"));
-        }
-        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
-        (!is_name || value.contains(['\n', '#']))
-            .then(|| format!("settings.\"{name}\": {value:?} is not one directive's value"))
-    };
-    free_settings(parameters).iter().filter_map(of_one).chain(php::check(parameters)).collect()
+    let is_plain = |name: &str, value: &str| is_name(name) && !value.contains(['\n', '#']);
+    let problems = check_free(parameters, "settings", OURS, is_plain);
+    problems.into_iter().chain(php::check(parameters)).collect()
 }
 
 /// An installed lighttpd with its settings.
@@ -195,29 +189,20 @@ impl Service for Lighttpd {
         &self.version
     }
 
-    fn format(&self) -> String {
-        String::new()
-    }
-
     fn create(&self, place: &Place) -> Result<(), Error> {
         web::create(place)
     }
 
-    fn move_log(&self, _place: &Place) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
-        let address = web::free_address()?;
+        let door = web::Door::find(place, false)?;
         let mut environment = web::environment(place);
         environment.extend(self.php.prepare(place)?);
-        let configuration = place.run.join("lighttpd.conf");
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
-        let text = self.configuration(&data, &run, address.port(), &environment);
-        std::fs::write(&configuration, text).map_err(Error::file("write", &configuration))?;
+        let text = self.configuration(&data, &run, door.address.port(), &environment);
+        let configuration = web::write(place, "lighttpd.conf", &text)?;
         let start = Start {
             program: &self.program,
-            arguments: ["-D", "-f", &configuration.to_string_lossy()].map(String::from).to_vec(),
+            arguments: ["-D", "-f", &configuration].map(String::from).to_vec(),
             user: self.user.as_ref(),
             cpus: &place.cpus,
             log: place.run.join("messages"),
@@ -227,7 +212,7 @@ impl Service for Lighttpd {
         effects.facts.insert("lighttpd.php".into(), self.form.clone());
         let program = php_cgi().map(|found| found.0).filter(|_| self.form != "none");
         let effects = effects.and(self.php.effects(KIND.name, program.as_deref(), &environment));
-        web::start(&start, place, address, effects, Signal::SIGTERM)
+        web::start(&start, place, &door, effects, Signal::SIGTERM)
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {

@@ -4,7 +4,7 @@
 //! a load is given instead of a socket is a file with the address that it listens on, a free port of loopback.
 
 use crate::process::Start;
-use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings, free_settings_over};
+use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings_over};
 use crate::web;
 use nix::sys::signal::Signal;
 use observe::durability::Durability;
@@ -21,7 +21,7 @@ pub static KIND: Kind = Kind {
     summary: "nginx, serving files, with PHP behind it",
     example: "[service.nginx]\nsettings = { worker_processes = 2, sendfile = \"on\" }\n",
     settings: SETTINGS,
-    missing: |_| find().err(),
+    missing: |parameters| find().err().or_else(|| web::missing_tls(parameters)),
     is_database: false,
     needs: |parameters| if parameters["php"] == "fpm" { &["php-fpm"] } else { &[] },
     durability: |_| Durability::full(),
@@ -38,6 +38,7 @@ pub static KIND: Kind = Kind {
             has_access_log,
             has_virtual_hosts: parameters["virtual_hosts"] == Value::Bool(true),
             runs_php: parameters["php"] == "fpm",
+            is_secure: parameters["tls"] == Value::Bool(true),
         }))
     },
 };
@@ -57,6 +58,7 @@ const SETTINGS: &[Setting] = &[
     },
     web::ACCESS_LOG,
     web::VIRTUAL_HOSTS,
+    web::TLS,
     web::DATA,
 ];
 
@@ -101,16 +103,8 @@ fn find() -> Result<(PathBuf, String), Missing> {
 }
 
 fn check(parameters: &Map<String, Value>) -> Vec<String> {
-    let settings = free_settings(parameters);
-    let of_one = |(name, value): (&String, &String)| {
-        if OURS.contains(&name.as_str()) {
-            return Some(format!("settings.{name}: surefoot sets it itself"));
-        }
-        let is_plain = |text: &str| !text.is_empty() && !text.contains([';', '{', '}', '\n', '#']);
-        (!is_plain(name) || !is_plain(value))
-            .then(|| format!("settings.{name}: {value:?} is not one directive's value"))
-    };
-    settings.iter().filter_map(of_one).collect()
+    let is_plain = |text: &str| !text.is_empty() && !text.contains([';', '{', '}', '\n', '#']);
+    check_free(parameters, "settings", OURS, |name, value| is_plain(name) && is_plain(value))
 }
 
 /// An installed nginx with its settings.
@@ -122,6 +116,7 @@ struct Nginx {
     has_access_log: bool,
     has_virtual_hosts: bool,
     runs_php: bool,
+    is_secure: bool,
 }
 
 impl Nginx {
@@ -148,7 +143,14 @@ impl Nginx {
         }
         let log = if self.has_access_log { format!("{data}/access.log combined") } else { "off".into() };
         let root = if self.has_virtual_hosts { "/$host" } else { "" };
-        let _ = writeln!(text, "access_log {log};\nserver {{\nlisten 127.0.0.1:{port};\nroot {data}/site{root};");
+        let _ = writeln!(
+            text,
+            "access_log {log};\nserver {{\nlisten 127.0.0.1:{port}{};\nroot {data}/site{root};",
+            if self.is_secure { " ssl" } else { "" }
+        );
+        if self.is_secure {
+            let _ = writeln!(text, "ssl_certificate {run}/certificate.pem;\nssl_certificate_key {run}/key.pem;");
+        }
         // A path can be a file and a folder in one log: the folder's file answers then, without a redirect.
         match fpm {
             None => text.push_str("location / { try_files $uri $uri/index.html =404; }\n"),
@@ -174,26 +176,16 @@ impl Service for Nginx {
         &self.version
     }
 
-    fn format(&self) -> String {
-        String::new()
-    }
-
     fn create(&self, place: &Place) -> Result<(), Error> {
         web::create(place)
     }
 
-    fn move_log(&self, _place: &Place) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
-        let address = web::free_address()?;
-        let configuration = place.run.join("nginx.conf");
+        let door = web::Door::find(place, self.is_secure)?;
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
         let fpm = place.sockets.get("php-fpm").map(PathBuf::as_path);
-        let text = self.configuration(&data, &run, address.port(), fpm, &web::environment(place));
-        std::fs::write(&configuration, text).map_err(Error::file("write", &configuration))?;
-        let arguments = ["-e", "stderr", "-c", &configuration.to_string_lossy()].map(String::from).to_vec();
+        let text = self.configuration(&data, &run, door.address.port(), fpm, &web::environment(place));
+        let arguments = ["-e", "stderr", "-c", &web::write(place, "nginx.conf", &text)?].map(String::from).to_vec();
         let start = Start {
             program: &self.program,
             arguments,
@@ -202,17 +194,17 @@ impl Service for Nginx {
             log: place.run.join("messages"),
             environment: Vec::new(),
         };
-        web::start(&start, place, address, web::effects(KIND.name, &self.version, &self.settings), Signal::SIGQUIT)
+        web::start(&start, place, &door, web::effects(KIND.name, &self.version, &self.settings), Signal::SIGQUIT)
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
         let fpm = (self.runs_php).then_some(Path::new("/tmp/php-fpm/socket"));
         let text = self.configuration("$MOUNT/data", "/tmp", 8080, fpm, &[]);
-        vec![
-            "mkdir -p $MOUNT/data/site".into(),
-            web::file_command("/tmp/nginx.conf", &text),
-            "nginx -e stderr -c /tmp/nginx.conf".into(),
-        ]
+        let certify = self.is_secure.then(|| format!("openssl {}", web::certify("/tmp")));
+        let mut commands = vec!["mkdir -p $MOUNT/data/site".into(), web::file_command("/tmp/nginx.conf", &text)];
+        commands.extend(certify);
+        commands.push("nginx -e stderr -c /tmp/nginx.conf".into());
+        commands
     }
 
     fn is_passing(&self, name: &str) -> bool {
@@ -252,6 +244,7 @@ mod tests {
             has_access_log: false,
             has_virtual_hosts: true,
             runs_php: true,
+            is_secure: true,
         };
         let text = nginx.configuration("/d", "/r", 81, Some(Path::new("/f")), &[]);
         assert!(
@@ -259,5 +252,6 @@ mod tests {
         );
         assert!(text.contains("http {\nsendfile off;\n") && text.contains("access_log off;\n"));
         assert!(text.contains("root /d/site/$host;\n") && text.contains("fastcgi_pass unix:/f;"));
+        assert!(text.contains("listen 127.0.0.1:81 ssl;\n") && text.contains("ssl_certificate_key /r/key.pem;"));
     }
 }

@@ -4,7 +4,7 @@
 //! under test.
 
 use crate::effect::{self, Effects};
-use crate::service::{Error, Missing, Place, free_table};
+use crate::service::{Error, Missing, Place, check_free, free_table, is_name};
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
@@ -119,15 +119,7 @@ impl Php {
 
 /// Problems of its settings.
 pub fn check(parameters: &Map<String, Value>) -> Vec<String> {
-    let of_one = |(name, value): (&String, &String)| {
-        if OURS.contains(&name.as_str()) {
-            return Some(format!("php_settings.\"{name}\": surefoot sets it itself (`opcache`, `apcu`)"));
-        }
-        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
-        (!is_name || value.contains('\n'))
-            .then(|| format!("php_settings.\"{name}\": {value:?} is not one setting's value"))
-    };
-    free_table(parameters, SETTINGS.name).iter().filter_map(of_one).collect()
+    check_free(parameters, SETTINGS.name, OURS, |name, value| is_name(name) && !value.contains('\n'))
 }
 
 /// The newest of a program or module of PHP, like `/usr/sbin/php-fpm8.2`, with its version.

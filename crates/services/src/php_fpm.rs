@@ -2,7 +2,7 @@
 
 use crate::php::{self, Php};
 use crate::process::{AtWork, Start};
-use crate::service::{Error, Kind, Place, Running, Service, User, free_settings, free_settings_over};
+use crate::service::{Error, Kind, Place, Running, Service, User, check_free, free_settings_over, is_name};
 use crate::web;
 use nix::sys::signal::Signal;
 use observe::durability::Durability;
@@ -62,15 +62,9 @@ fn find() -> Option<(PathBuf, String)> {
 }
 
 fn check(parameters: &Map<String, Value>) -> Vec<String> {
-    let of_one = |(name, value): (&String, &String)| {
-        if OURS.contains(&name.as_str()) {
-            return Some(format!("settings.\"{name}\": surefoot sets it itself"));
-        }
-        let is_plain = |text: &str| !text.is_empty() && !text.contains(['\n', ';']);
-        (!is_plain(name) || !is_plain(value))
-            .then(|| format!("settings.\"{name}\": {value:?} is not one setting's value"))
-    };
-    free_settings(parameters).iter().filter_map(of_one).chain(php::check(parameters)).collect()
+    let is_plain = |name: &str, value: &str| is_name(name) && !value.is_empty() && !value.contains(['\n', ';']);
+    let problems = check_free(parameters, "settings", OURS, is_plain);
+    problems.into_iter().chain(php::check(parameters)).collect()
 }
 
 /// An installed PHP-FPM with its settings.
@@ -99,26 +93,17 @@ impl Service for PhpFpm {
         &self.version
     }
 
-    fn format(&self) -> String {
-        String::new()
-    }
-
     fn create(&self, _place: &Place) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn move_log(&self, _place: &Place) -> Result<(), Error> {
         Ok(())
     }
 
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
         let environment = self.php.prepare(place)?;
-        let configuration = place.run.join("php-fpm.conf");
         let text = self.configuration(&place.run.to_string_lossy());
-        std::fs::write(&configuration, text).map_err(Error::file("write", &configuration))?;
+        let configuration = web::write(place, "php-fpm.conf", &text)?;
         let start = Start {
             program: &self.program,
-            arguments: vec!["-F".into(), "-y".into(), configuration.to_string_lossy().into_owned()],
+            arguments: vec!["-F".into(), "-y".into(), configuration],
             user: self.user.as_ref(),
             cpus: &place.cpus,
             log: place.run.join("messages"),
@@ -142,10 +127,6 @@ impl Service for PhpFpm {
                 self.program.display()
             ),
         ]
-    }
-
-    fn is_passing(&self, _name: &str) -> bool {
-        false
     }
 
     fn user(&self) -> Option<User> {

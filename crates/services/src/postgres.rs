@@ -4,7 +4,7 @@
 
 use crate::effect::{self, Effects};
 use crate::process::{AtWork, Start};
-use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings};
+use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings};
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
 use serde_json::{Map, Value};
@@ -118,9 +118,7 @@ fn find(wanted: Option<&str>) -> Result<Bin, Missing> {
 }
 
 fn check(parameters: &Map<String, Value>) -> Vec<String> {
-    let settings = free_settings(parameters);
-    let ours = settings.keys().filter(|name| OURS.contains(&name.as_str()));
-    let mut problems: Vec<String> = ours.map(|name| format!("settings.{name}: surefoot sets it itself")).collect();
+    let mut problems = check_free(parameters, "settings", OURS, |_, value| !value.contains('\n'));
     if let Some(bytes) = parameters["wal_segment_size"].as_u64().filter(|bytes| !bytes.is_power_of_two()) {
         problems.push(format!("wal_segment_size: {bytes} is not a power of two"));
     }

@@ -64,8 +64,10 @@ pub trait Service {
     /// Program and version, in words: part of a template's identity.
     fn version(&self) -> &str;
 
-    /// What of the settings decides how files are laid out; with the version, a template's identity.
-    fn format(&self) -> String;
+    /// What of the settings decides how files are laid out; with the version, a template's identity. A web server: nothing.
+    fn format(&self) -> String {
+        String::new()
+    }
 
     /// Makes an empty data directory.
     ///
@@ -77,7 +79,9 @@ pub trait Service {
     ///
     /// # Errors
     /// When files can't be moved.
-    fn move_log(&self, place: &Place) -> Result<(), Error>;
+    fn move_log(&self, _place: &Place) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Configures and starts it, and waits until it answers.
     ///
@@ -89,7 +93,9 @@ pub trait Service {
     fn commands(&self, has_log_volume: bool) -> Vec<String>;
 
     /// Files of the data directory that a copy need not have (sockets, locks, messages).
-    fn is_passing(&self, name: &str) -> bool;
+    fn is_passing(&self, _name: &str) -> bool {
+        false
+    }
 
     /// The user it runs as; none: the user that runs surefoot.
     fn user(&self) -> Option<User>;
@@ -246,6 +252,27 @@ pub fn free_settings_over(defaults: &[(&str, &str)], parameters: &Map<String, Va
         defaults.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string())).collect();
     settings.extend(free_settings(parameters));
     settings
+}
+
+/// Problems of a free table: names that surefoot sets itself, and what would break out of its line of a configuration.
+pub(crate) fn check_free(
+    parameters: &Map<String, Value>,
+    table: &str,
+    ours: &[&str],
+    is_plain: impl Fn(&str, &str) -> bool,
+) -> Vec<String> {
+    let of_one = |(name, value): (&String, &String)| {
+        if ours.iter().any(|ours| ours.eq_ignore_ascii_case(name)) {
+            return Some(format!("{table}.{name}: surefoot sets it itself"));
+        }
+        (!is_plain(name, value)).then(|| format!("{table}.{name}: {value:?} is not one setting's value"))
+    };
+    free_table(parameters, table).iter().filter_map(of_one).collect()
+}
+
+/// Whether it can be a setting's name: letters, digits, `.`, `_` and `-`.
+pub(crate) fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
 }
 
 fn written(value: &Value) -> String {

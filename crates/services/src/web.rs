@@ -2,12 +2,13 @@
 
 use crate::effect::Effects;
 use crate::process::{AtWork, Start};
-use crate::service::{Error, Place, Running, User};
+use crate::service::{Error, Missing, Place, Running, User};
 use nix::sys::signal::Signal;
+use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The document root, in the data folder.
 pub const SITE: &str = "site";
@@ -39,16 +40,61 @@ pub const DATA: Setting = Setting {
     help: "`template`: the site is made once, then copied for each trial. `load`: made anew on the filesystem under test.",
 };
 
+/// `tls`.
+pub const TLS: Setting = Setting {
+    name: "tls",
+    kind: Is::Boolean,
+    default: Some("false"),
+    help: "Whether it speaks HTTPS only, with a certificate that is made for the trial; the load follows.",
+};
+
+/// Where a server listens: a port of loopback.
+pub struct Door {
+    /// Its address.
+    pub address: SocketAddr,
+    is_secure: bool,
+}
+
+impl Door {
+    /// A free one. Nobody else takes it: a trial has a network of its own. A secure one gets its key and certificate.
+    pub fn find(place: &Place, is_secure: bool) -> Result<Door, Error> {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+        let address = free.map_err(Error::file("take a port of", "loopback"))?;
+        if is_secure {
+            let arguments = certify(&place.run.to_string_lossy()).split(' ').map(String::from).collect();
+            let (program, user, log) = (Path::new(OPENSSL), user(), place.run.join("openssl"));
+            let user = user.as_ref();
+            Start { program, arguments, user, cpus: &[], log, environment: Vec::new() }.run()?;
+        }
+        Ok(Door { address, is_secure })
+    }
+
+    fn url(&self) -> String {
+        format!("http{}://{}", if self.is_secure { "s" } else { "" }, self.address)
+    }
+}
+
+const OPENSSL: &str = "/usr/bin/openssl";
+
+/// The arguments of openssl that make a key and its certificate in a folder: of `localhost`, signed by itself.
+pub fn certify(folder: &str) -> String {
+    format!(
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=localhost \
+         -keyout {folder}/key.pem -out {folder}/certificate.pem"
+    )
+}
+
+/// What is missing for HTTPS.
+pub fn missing_tls(parameters: &Map<String, Value>) -> Option<Missing> {
+    let is_missing = parameters["tls"] == Value::Bool(true) && !Path::new(OPENSSL).is_file();
+    is_missing
+        .then(|| Missing { what: "openssl is not installed".into(), remedy: "install the package openssl".into() })
+}
+
 /// Makes the empty document root.
 pub fn create(place: &Place) -> Result<(), Error> {
     let site = place.data.join(SITE);
     std::fs::create_dir_all(&site).map_err(Error::file("create", site))
-}
-
-/// A free port of loopback. Nobody else takes it: a trial has a network of its own.
-pub fn free_address() -> Result<SocketAddr, Error> {
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
-    free.map_err(Error::file("take a port of", "loopback"))
 }
 
 /// What programs of a site find in their environment: the sockets of the servers beside them, as `MARIADB_SOCKET`.
@@ -66,24 +112,31 @@ pub fn effects(name: &str, version: &str, settings: &BTreeMap<String, String>) -
     Effects { facts, ineffective: Vec::new() }
 }
 
-/// Starts a server that listens on this address, and waits until it takes connections.
+/// Starts a server, waits until it takes connections, and tells its address in a file.
 pub fn start(
     start: &Start,
     place: &Place,
-    address: SocketAddr,
+    door: &Door,
     effects: Effects,
     stop: Signal,
 ) -> Result<Box<dyn Running>, Error> {
     let mut server = start.server()?;
-    server.wait_ready(|| TcpStream::connect(address).map(drop).map_err(wire::Error::Lost))?;
+    server.wait_ready(|| TcpStream::connect(door.address).map(drop).map_err(wire::Error::Lost))?;
     let told = place.run.join("address");
-    std::fs::write(&told, address.to_string()).map_err(Error::file("write", &told))?;
+    std::fs::write(&told, door.url()).map_err(Error::file("write", &told))?;
     Ok(Box::new(AtWork::new(server, told, effects, stop)))
 }
 
 /// The user that web servers run as.
 pub fn user() -> Option<User> {
     User::first_of(USERS)
+}
+
+/// Writes a server's configuration, outside the filesystem under test.
+pub fn write(place: &Place, name: &str, text: &str) -> Result<String, Error> {
+    let path = place.run.join(name);
+    std::fs::write(&path, text).map_err(Error::file("write", &path))?;
+    Ok(path.to_string_lossy().into_owned())
 }
 
 /// The shell command that writes this text to a file, with `$MOUNT` filled in.

@@ -21,6 +21,7 @@ mod wordpress;
 
 use crate::workload::Error;
 use site::Site;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -133,6 +134,15 @@ pub fn missing() -> Vec<String> {
 
 /// Makes all hosts of a kind.
 type Install = fn(&Site, u64, Sizes) -> Result<(), Error>;
+
+/// What tells one installation of the packages from another: a part of a template's identity.
+pub fn installed() -> String {
+    let of_file = |needed: &(&str, &str)| {
+        let (bytes, seconds) = std::fs::metadata(needed.0).map(|file| (file.len(), file.mtime())).unwrap_or_default();
+        format!("{} {bytes} {seconds}", needed.1)
+    };
+    NEEDED.iter().map(of_file).collect::<Vec<_>>().join(", ")
+}
 
 /// Makes the site and its databases.
 ///

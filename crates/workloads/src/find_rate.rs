@@ -149,7 +149,7 @@ impl Workload for FindRate {
         self.runs += 1;
         let parameters = self.parameters.clone();
         let window = Duration::from_secs_f64(parameters.probe_time);
-        let client = parameters.sending.client(sending::address(context)?, Pace::Closed, Some(window));
+        let client = parameters.sending.client(&sending::server(context)?, Pace::Closed, Some(window));
         if self.runs == 1 {
             let random = Random::of_stream(context.seed, 0);
             let mut source = parameters.site.requests(client.addresses[0].to_string(), &parameters.sending, random);

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// The row of the list.
 pub static KIND: Kind = Kind {
     name: "http-load",
-    summary: "HTTP requests for files of a site, in a closed loop or at a rate, as http_load, wrk and httperf make them",
+    summary: "HTTP requests for files, or for a Django or PHP page, in a closed loop or at a rate, as http_load, wrk and httperf make them",
     example: "[workload.http-load]\nfiles = 1000\nfile_size = \"10KiB\"\nconnections = 25\ntime = \"30s\"\n",
     settings: SETTINGS,
     metrics: sending::metrics,
@@ -97,14 +97,15 @@ impl Workload for HttpLoad {
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
         self.runs += 1;
-        let address = sending::address(context)?;
+        let server = sending::server(context)?;
         let Parameters { site, sending, time, requests } = &self.parameters;
         let random = Random::of_stream(context.seed, self.runs);
-        let mut source = site.requests(address.to_string(), sending, random.clone());
+        let host = server.address.to_string();
+        let mut source = site.requests(host.clone(), sending, random.clone());
         let window = (*requests == 0).then(|| Duration::from_secs_f64(*time));
-        let client = Client { requests_max: *requests, ..sending.client(address, Pace::Closed, window) };
+        let client = Client { requests_max: *requests, ..sending.client(&server, Pace::Closed, window) };
         if self.runs == 1 {
-            sending::probe(&client, 1, &mut site.requests(address.to_string(), sending, random), context)?;
+            sending::probe(&client, 1, &mut site.requests(host, sending, random), context)?;
         }
         let (tally, rates) = http_client::drive(&client, &mut source, context.interrupted, context.progress)?;
         Ok(sending::outcome(tally, rates))

@@ -89,6 +89,18 @@ const SETTINGS: &[Setting] = &[
     sending::THINK_TIME,
     sending::RATE,
     Setting {
+        name: "other_methods",
+        kind: Is::Choice(&["skip", "without-body", "with-body"]),
+        default: Some("skip"),
+        help: "What becomes of methods other than GET and HEAD, whose bodies no log has: they are left out, or sent without one, or with `body`. Their answers are not looked at.",
+    },
+    Setting {
+        name: "body",
+        kind: Is::Text,
+        default: Some(""),
+        help: "What other methods send, with `other_methods = \"with-body\"`.",
+    },
+    Setting {
         name: "bad_lines_max",
         kind: Is::Percent { min: 0.0, max: 1.0 },
         default: Some("5%"),
@@ -109,6 +121,8 @@ struct Parameters {
     path: PathBuf,
     requests: u64,
     speed: f64,
+    other_methods: String,
+    body: String,
     bad_lines_max: f64,
     #[serde(flatten)]
     sending: Sending,
@@ -143,7 +157,11 @@ impl Parameters {
         Log {
             path: self.path.clone(),
             requests_max: self.requests,
-            others: Others::Skipped,
+            others: match self.other_methods.as_str() {
+                "without-body" => Others::WithBody(Vec::new()),
+                "with-body" => Others::WithBody(self.body.clone().into()),
+                _ => Others::Skipped,
+            },
             hosts: Hosts { default: host, is_one: false, map: BTreeMap::new() },
             expected: Expected::Pages,
             body_text: self.sending.body_text(),
@@ -220,7 +238,7 @@ fn check_log(parameters: &Parameters) -> Vec<String> {
 /// The site is the log's: another log, or the same file grown, is another site.
 fn data_key(parameters: &Parameters) -> String {
     if parameters.site == SiteKind::Cms {
-        return format!("cms 1, {} pages a host", parameters.cms_pages);
+        return format!("cms 1, {} pages a host; {}", parameters.cms_pages, cms::installed());
     }
     let of_file = std::fs::metadata(&parameters.path).map(|file| (file.len(), file.mtime(), file.mtime_nsec()));
     let (bytes, seconds, nanoseconds) = of_file.unwrap_or_default();
@@ -252,10 +270,10 @@ impl Workload for HttpReplay {
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
-        let address = sending::address(context)?;
+        let server = sending::server(context)?;
         let parameters = &self.parameters;
-        let client = parameters.sending.client(address, parameters.otherwise(), None);
-        let mut log = parameters.log(address.to_string());
+        let client = parameters.sending.client(&server, parameters.otherwise(), None);
+        let mut log = parameters.log(server.address.to_string());
         if parameters.site == SiteKind::Cms {
             let visits = parameters.visits();
             log.path = visits.log(&context.cache_folder)?;

@@ -157,7 +157,7 @@ fn answers_that_differ_from_the_log_are_errors() {
     let expecting =
         |text: &str| world.surefoot(&["replay", path, &nginx.url, "--expect", "nothing", "--expect-text", text]);
     // nginx's own page for the five that are missing has this letter.
-    expecting("x").status(3).says("errors: 5 wrong body (first: no \"x\" in 5 bytes)");
+    expecting("x").status(3).says("errors: 5 wrong body (first: no \"x\" in 5 bytes: \"other\")");
     expecting("").status(2);
     let json = world.surefoot(&["replay", path, &nginx.url, "--json"]).status(3).json();
     assert_eq!(json["errors"]["errors_wrong_status"], 5);

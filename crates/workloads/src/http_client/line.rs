@@ -138,7 +138,7 @@ impl Line {
 
     /// How the body begins, in words.
     fn beginning(&self) -> String {
-        if self.head.is_empty() { String::new() } else { format!(" of {:?}", String::from_utf8_lossy(&self.head)) }
+        if self.head.is_empty() { String::new() } else { format!(": {:?}", String::from_utf8_lossy(&self.head)) }
     }
 
     fn answered(&mut self, answer: Answer, now: Instant, tally: &mut Tally) -> Happened {

@@ -1,8 +1,10 @@
 //! Settings and figures that every HTTP load of a study has.
 
 use super::tally::{Fault, Tally};
+use super::tls::{Tls, Trust};
 use super::{Client, Engine, Pace, Source};
 use crate::workload::{Context, Error, Outcome};
+use observe::latency::Latency;
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -121,6 +123,10 @@ const REQUESTS_PER_SECOND: Metric = Metric::new("requests_per_second", "1/s", Di
 const METRICS: &[Metric] = &[
     REQUESTS_PER_SECOND,
     Metric::new("request_microseconds_mean", "µs", Direction::Less),
+    Metric::new("connect_microseconds_mean", "µs", Direction::Less),
+    Metric::new("connection_microseconds_mean", "µs", Direction::Less),
+    Metric::new("first_byte_microseconds_mean", "µs", Direction::Less),
+    Metric::new("transfer_microseconds_mean", "µs", Direction::Less),
     Metric::new("requests", "1", Direction::Neither),
     Metric::new("errors", "1", Direction::Less),
     Metric::new("connections_per_second", "1/s", Direction::Neither),
@@ -153,8 +159,8 @@ pub fn metrics(map: &Map<String, Value>) -> Vec<Metric> {
 impl Sending {
     /// Settings that are each allowed and do not fit together.
     pub fn problems(&self, otherwise: Pace) -> Vec<String> {
-        let anywhere = SocketAddr::from(([0, 0, 0, 0], 0));
-        self.client(anywhere, otherwise, None).problem().map(str::to_string).into_iter().collect()
+        let anywhere = Server { address: SocketAddr::from(([0, 0, 0, 0], 0)), tls: None };
+        self.client(&anywhere, otherwise, None).problem().map(str::to_string).into_iter().collect()
     }
 
     /// What each page must have.
@@ -167,10 +173,10 @@ impl Sending {
         if self.body_contains.is_empty() { String::new() } else { format!(", beginning with {:?}", self.body_contains) }
     }
 
-    /// The load on this address. `otherwise` is the pace when no rate is asked for.
-    pub fn client(&self, address: SocketAddr, otherwise: Pace, window: Option<Duration>) -> Client {
+    /// The load on this server. `otherwise` is the pace when no rate is asked for.
+    pub fn client(&self, server: &Server, otherwise: Pace, window: Option<Duration>) -> Client {
         Client {
-            addresses: vec![address],
+            addresses: vec![server.address],
             connections: self.connections,
             threads: self.driver_threads,
             keep_alive: self.keep_alive,
@@ -185,20 +191,30 @@ impl Sending {
                 "epoll" => Engine::Epoll,
                 _ => Engine::Auto,
             },
-            tls: None,
+            tls: server.tls.clone(),
         }
     }
 }
 
-/// The server tells its address in a file.
-pub fn address(context: &Context) -> Result<SocketAddr, Error> {
+/// A trial's server.
+pub struct Server {
+    /// Where it listens.
+    pub address: SocketAddr,
+    tls: Option<Tls>,
+}
+
+/// The server tells where it is in a file; its certificate was made for the trial, so nobody has to vouch for it.
+pub fn server(context: &Context) -> Result<Server, Error> {
     let told = context.server.as_deref().expect("the workload has a service");
     let text = std::fs::read_to_string(told).map_err(|source| Error::file("read", told, source))?;
-    text.trim().parse().map_err(|_| Error::WrongData {
+    let (scheme, address) = text.trim().split_once("://").unwrap_or_default();
+    let address = address.parse().map_err(|_| Error::WrongData {
         place: told.display().to_string(),
-        expected: "an address".into(),
+        expected: "an address like http://127.0.0.1:80".into(),
         found: text.clone(),
-    })
+    })?;
+    let tls = if scheme == "https" { Some(Tls::new("localhost", Trust::Anyone)?) } else { None };
+    Ok(Server { address, tls })
 }
 
 /// Asks for a few things of a site before the first run, one after the other: a server that is set up wrongly would answer fast.
@@ -229,10 +245,15 @@ pub fn probe(client: &Client, requests: u64, source: &mut dyn Source, context: &
 pub fn outcome(tally: Tally, rates: Vec<f64>) -> Outcome {
     let seconds = tally.seconds;
     let of_class = |class: usize| tally.classes[class - 1] as f64;
+    // No answer is not a fast one: what there was none of is left out.
+    let mean = |latency: &Latency| if latency.count() > 0 { latency.microseconds_mean() } else { f64::NAN };
     let values = [
         tally.answers as f64 / seconds,
-        // No answer is not a fast one.
-        if tally.answers > 0 { tally.total.microseconds_mean() } else { f64::NAN },
+        mean(&tally.total),
+        mean(&tally.connect),
+        mean(&tally.connection),
+        mean(&tally.response),
+        mean(&tally.transfer),
         tally.requests as f64,
         tally.faults() as f64,
         tally.connections as f64 / seconds,
@@ -250,6 +271,7 @@ pub fn outcome(tally: Tally, rates: Vec<f64>) -> Outcome {
         tally.cpu_seconds / tally.requests.max(1) as f64 * 1e6,
     ];
     let mut metrics: Vec<Measured> = METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect();
+    metrics.retain(|measured| measured.value.is_finite());
     metrics.extend(Fault::ALL.into_iter().map(|fault| of_fault(fault).at(tally.faults[fault as usize] as f64)));
     let of_kind = |fault: Fault| {
         let (count, first) = (tally.faults[fault as usize], tally.first[fault as usize].as_deref().unwrap_or_default());

@@ -190,7 +190,8 @@ impl Log {
         }
         let sized = self.expected == Expected::Size && entry.status == 200 && !is_head;
         let class = expected_class(entry.status);
-        let is_page = class == 2 && (self.expected != Expected::Pages || super::site::path(&entry.target).is_some());
+        let is_page =
+            class == 2 && (self.expected != Expected::Pages || is_plain && super::site::path(&entry.target).is_some());
         let has_body = is_page && !is_head && !matches!(entry.status, 204 | 205);
         Some(Task {
             is_head,
