@@ -258,9 +258,9 @@ fn a_server_that_dies_or_hangs_fails_its_trial() {
         let conductor = child.id() as i32;
         let backends =
             || descendants(conductor).into_iter().filter(|pid| command_line(*pid).contains("postgres: postgres"));
-        wait_until("connections are served", || backends().count() >= 2);
+        wait_until("connections are served", || server_of_trial(conductor).is_some() && backends().count() >= 2);
         std::thread::sleep(Duration::from_millis(300));
-        let server = descendants(conductor).into_iter().find(|pid| command_line(*pid).contains("postgres -D"));
+        let server = server_of_trial(conductor);
         let victims: Vec<i32> =
             if signal == Signal::SIGSTOP { backends().collect() } else { server.into_iter().collect() };
         assert!(!victims.is_empty());
@@ -310,6 +310,12 @@ fn a_lost_connection_fails_the_trial_or_is_made_anew_as_the_study_says() {
     world.assert_nothing_left();
 }
 
+/// PostgreSQL's first process on the trial's own data; the one that built the template before it is another.
+fn server_of_trial(conductor: i32) -> Option<i32> {
+    let is_it = |pid: &i32| command_line(*pid).contains("postgres -D /run/surefoot/postgres-data");
+    descendants(conductor).into_iter().find(is_it)
+}
+
 /// Ends the load's connections from outside, once they are at work.
 fn lose_connections(conductor: i32, service: &str) {
     if service == "postgres" {
@@ -317,7 +323,7 @@ fn lose_connections(conductor: i32, service: &str) {
             let all = descendants(conductor).into_iter();
             all.filter(|pid| command_line(*pid).contains("postgres: postgres")).collect::<Vec<i32>>()
         };
-        wait_until("connections are served", || backends().len() >= 4);
+        wait_until("connections are served", || server_of_trial(conductor).is_some() && backends().len() >= 4);
         std::thread::sleep(Duration::from_millis(500));
         for pid in backends().into_iter().take(3) {
             let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
