@@ -289,7 +289,8 @@ fn their_side(tool: Tool, case: &Case, requests: u64, nginx: &Nginx, urls: &Path
         }
         Tool::Httperf => {
             let port = nginx.address.port().to_string();
-            command.args(["--hog", "--server", "127.0.0.1", "--port", &port, "--uri", "/file"]);
+            // With --hog it takes the server's own port one day, and talks to itself for ever.
+            command.args(["--timeout", "5", "--server", "127.0.0.1", "--port", &port, "--uri", "/file"]);
             command.args(["--num-conns", &count, "--rate", &RATE.to_string()]);
         }
         Tool::Siege => {
