@@ -4,7 +4,6 @@
 //! not. PHP is a module of it (with `mpm = "prefork"`: Debian's module is not made for threads) or the service `php-fpm`.
 
 use crate::php::{self, Php};
-use crate::process::Start;
 use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings_over, is_name};
 use crate::web;
 use nix::sys::signal::Signal;
@@ -32,15 +31,11 @@ pub static KIND: Kind = Kind {
         missing_php(parameters).map_or(Ok(()), Err)?;
         let mpm = parameters["mpm"].as_str().unwrap_or_default().to_string();
         let defaults = if mpm == "prefork" { OF_PREFORK } else { OF_THREADS };
-        let mut settings = free_settings_over(DEFAULTS, parameters);
-        for (name, value) in free_settings_over(defaults, &Map::new()) {
-            settings.entry(name).or_insert(value);
-        }
+        let settings = free_settings_over(&[DEFAULTS, defaults].concat(), parameters);
         let module = php_module().filter(|_| parameters["php"] == "module");
         Ok(Box::new(Apache {
             program,
             version,
-            user: web::user(),
             mpm,
             settings,
             module: module.map(|(module, _)| module),
@@ -167,7 +162,6 @@ fn check(parameters: &Map<String, Value>) -> Vec<String> {
 struct Apache {
     program: PathBuf,
     version: String,
-    user: Option<User>,
     mpm: String,
     settings: BTreeMap<String, String>,
     /// PHP's module, where it runs PHP itself.
@@ -252,21 +246,15 @@ impl Service for Apache {
         let text =
             self.configuration(&data, &run, door.address.port(), &web::environment(place), fpm.map(PathBuf::as_path));
         let configuration = web::write(place, "apache.conf", &text)?;
-        let start = Start {
-            program: &self.program,
-            arguments: ["-f", &configuration, "-D", "FOREGROUND"].map(String::from).to_vec(),
-            user: self.user.as_ref(),
-            cpus: &place.cpus,
-            log: place.run.join("messages"),
-            environment: environment.clone(),
-        };
         let mut effects = web::effects(KIND.name, &self.version, &self.settings);
         effects.facts.insert("apache.mpm".into(), self.mpm.clone());
         // The module itself can't be asked; PHP's other programs read the same files.
         let program = php::newest("/usr/bin", "php-cgi", "").or_else(|| php::newest("/usr/bin", "php", ""));
         let program = program.map(|found| found.0).filter(|_| self.module.is_some());
         let effects = effects.and(self.php.effects(KIND.name, program.as_deref(), &environment));
-        web::start(&start, place, &door, effects, Signal::SIGTERM)
+        let arguments = ["-f", &configuration, "-D", "FOREGROUND"].map(String::from).to_vec();
+        let (program, stop) = (&self.program, Signal::SIGTERM);
+        web::start(web::Launch { program, arguments, environment, effects, stop }, place, &door)
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
@@ -292,7 +280,7 @@ impl Service for Apache {
     }
 
     fn user(&self) -> Option<User> {
-        self.user.clone()
+        web::user()
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! The project is the site's: `site/manage.py`, and the module `wsgi` beside it with its `application`.
 
-use crate::process::Start;
 use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings, is_name};
 use crate::web;
 use nix::sys::signal::Signal;
@@ -29,7 +28,6 @@ pub static KIND: Kind = Kind {
         Ok(Box::new(Django {
             program,
             version,
-            user: web::user(),
             server: parameters["server"].as_str().unwrap_or_default().to_string(),
             has_threads: parameters["threads"] == Value::Bool(true),
             settings: free_settings(parameters),
@@ -92,7 +90,6 @@ fn check(parameters: &Map<String, Value>) -> Vec<String> {
 struct Django {
     program: PathBuf,
     version: String,
-    user: Option<User>,
     server: String,
     has_threads: bool,
     settings: BTreeMap<String, String>,
@@ -124,19 +121,13 @@ impl Service for Django {
 
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
         let door = web::Door::find(place, false)?;
-        let start = Start {
-            program: &self.program,
-            arguments: self.arguments(&place.data.join(web::SITE), &door.address.to_string()),
-            user: self.user.as_ref(),
-            cpus: &place.cpus,
-            log: place.run.join("messages"),
-            environment: web::environment(place),
-        };
         let mut effects = web::effects(KIND.name, &self.version, &self.settings);
         effects.facts.insert("django.server".into(), self.server.clone());
         // The development server ends by a signal's default on SIGTERM, and in order on an interrupt.
         let stop = if self.server == "runserver" { Signal::SIGINT } else { Signal::SIGTERM };
-        web::start(&start, place, &door, effects, stop)
+        let arguments = self.arguments(&place.data.join(web::SITE), &door.address.to_string());
+        let (program, environment) = (&self.program, web::environment(place));
+        web::start(web::Launch { program, arguments, environment, effects, stop }, place, &door)
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
@@ -149,6 +140,6 @@ impl Service for Django {
     }
 
     fn user(&self) -> Option<User> {
-        self.user.clone()
+        web::user()
     }
 }

@@ -3,7 +3,6 @@
 //! The document root `site`, the access log and PHP's sessions lie on the filesystem under test.
 
 use crate::php::{self, Php};
-use crate::process::Start;
 use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings, is_name};
 use crate::web;
 use nix::sys::signal::Signal;
@@ -32,7 +31,6 @@ pub static KIND: Kind = Kind {
         Ok(Box::new(Lighttpd {
             program,
             version,
-            user: web::user(),
             settings: free_settings(parameters),
             form: parameters["php"].as_str().unwrap_or_default().to_string(),
             processes: parameters["php_processes"].as_u64().unwrap_or(4),
@@ -118,7 +116,6 @@ fn check(parameters: &Map<String, Value>) -> Vec<String> {
 struct Lighttpd {
     program: PathBuf,
     version: String,
-    user: Option<User>,
     settings: BTreeMap<String, String>,
     /// How PHP runs.
     form: String,
@@ -200,19 +197,13 @@ impl Service for Lighttpd {
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
         let text = self.configuration(&data, &run, door.address.port(), &environment);
         let configuration = web::write(place, "lighttpd.conf", &text)?;
-        let start = Start {
-            program: &self.program,
-            arguments: ["-D", "-f", &configuration].map(String::from).to_vec(),
-            user: self.user.as_ref(),
-            cpus: &place.cpus,
-            log: place.run.join("messages"),
-            environment: Vec::new(),
-        };
         let mut effects = web::effects(KIND.name, &self.version, &self.settings);
         effects.facts.insert("lighttpd.php".into(), self.form.clone());
         let program = php_cgi().map(|found| found.0).filter(|_| self.form != "none");
         let effects = effects.and(self.php.effects(KIND.name, program.as_deref(), &environment));
-        web::start(&start, place, &door, effects, Signal::SIGTERM)
+        let arguments = ["-D", "-f", &configuration].map(String::from).to_vec();
+        let (program, stop) = (&self.program, Signal::SIGTERM);
+        web::start(web::Launch { program, arguments, environment: Vec::new(), effects, stop }, place, &door)
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
@@ -231,7 +222,7 @@ impl Service for Lighttpd {
     }
 
     fn user(&self) -> Option<User> {
-        self.user.clone()
+        web::user()
     }
 }
 

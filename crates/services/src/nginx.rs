@@ -3,7 +3,6 @@
 //! The document root `site` and the access log lie on the filesystem under test; configuration and temporary files do not. What
 //! a load is given instead of a socket is a file with the address that it listens on, a free port of loopback.
 
-use crate::process::Start;
 use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings_over};
 use crate::web;
 use nix::sys::signal::Signal;
@@ -33,7 +32,6 @@ pub static KIND: Kind = Kind {
         Ok(Box::new(Nginx {
             program,
             version,
-            user: web::user(),
             settings,
             has_access_log,
             has_virtual_hosts: parameters["virtual_hosts"] == Value::Bool(true),
@@ -111,7 +109,6 @@ fn check(parameters: &Map<String, Value>) -> Vec<String> {
 struct Nginx {
     program: PathBuf,
     version: String,
-    user: Option<User>,
     settings: BTreeMap<String, String>,
     has_access_log: bool,
     has_virtual_hosts: bool,
@@ -186,15 +183,9 @@ impl Service for Nginx {
         let fpm = place.sockets.get("php-fpm").map(PathBuf::as_path);
         let text = self.configuration(&data, &run, door.address.port(), fpm, &web::environment(place));
         let arguments = ["-e", "stderr", "-c", &web::write(place, "nginx.conf", &text)?].map(String::from).to_vec();
-        let start = Start {
-            program: &self.program,
-            arguments,
-            user: self.user.as_ref(),
-            cpus: &place.cpus,
-            log: place.run.join("messages"),
-            environment: Vec::new(),
-        };
-        web::start(&start, place, &door, web::effects(KIND.name, &self.version, &self.settings), Signal::SIGQUIT)
+        let effects = web::effects(KIND.name, &self.version, &self.settings);
+        let (program, stop) = (&self.program, Signal::SIGQUIT);
+        web::start(web::Launch { program, arguments, environment: Vec::new(), effects, stop }, place, &door)
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
@@ -212,7 +203,7 @@ impl Service for Nginx {
     }
 
     fn user(&self) -> Option<User> {
-        self.user.clone()
+        web::user()
     }
 }
 
@@ -239,7 +230,6 @@ mod tests {
         let nginx = Nginx {
             program,
             version,
-            user: None,
             settings,
             has_access_log: false,
             has_virtual_hosts: true,

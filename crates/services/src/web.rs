@@ -112,14 +112,25 @@ pub fn effects(name: &str, version: &str, settings: &BTreeMap<String, String>) -
     Effects { facts, ineffective: Vec::new() }
 }
 
+/// A web server to be started.
+pub struct Launch<'a> {
+    /// Its program.
+    pub program: &'a Path,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Variables of its environment.
+    pub environment: Vec<(String, String)>,
+    /// What is in effect once it runs.
+    pub effects: Effects,
+    /// The signal that stops it in order.
+    pub stop: Signal,
+}
+
 /// Starts a server, waits until it takes connections, and tells its address in a file.
-pub fn start(
-    start: &Start,
-    place: &Place,
-    door: &Door,
-    effects: Effects,
-    stop: Signal,
-) -> Result<Box<dyn Running>, Error> {
+pub fn start(launch: Launch, place: &Place, door: &Door) -> Result<Box<dyn Running>, Error> {
+    let Launch { program, arguments, environment, effects, stop } = launch;
+    let (user, log) = (user(), place.run.join("messages"));
+    let start = Start { program, arguments, user: user.as_ref(), cpus: &place.cpus, log, environment };
     let mut server = start.server()?;
     server.wait_ready(|| TcpStream::connect(door.address).map(drop).map_err(wire::Error::Lost))?;
     let told = place.run.join("address");

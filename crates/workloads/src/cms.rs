@@ -75,6 +75,14 @@ pub struct Page {
     pub assets: Vec<String>,
 }
 
+impl Page {
+    /// One that a program makes, with what its skin loads.
+    fn made(host: &'static str, target: String, title: &str, sentence: String, assets: &[&str]) -> Page {
+        let assets = assets.iter().map(|target| (*target).to_string()).collect();
+        Page { host, target, title: title.into(), sentence, is_dynamic: true, bytes: None, assets }
+    }
+}
+
 /// What a virtual host runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cms {

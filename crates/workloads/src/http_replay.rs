@@ -14,7 +14,7 @@ use crate::http_client::settings::{self as sending, Sending};
 use crate::http_client::{self, Pace};
 use crate::site::files;
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
-use log::{Expected, Hosts, Log, Others};
+use log::{Expected, Hosts, Known, Log, Others};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
@@ -42,7 +42,7 @@ pub static KIND: Kind = Kind {
         databases.iter().copied().chain(sending::services(map)).collect()
     },
     data_key: |map| data_key(&Parameters::of(map)),
-    open: |map| Ok(Box::new(HttpReplay { parameters: Parameters::of(map), is_probed: false })),
+    open: |map| Ok(Box::new(HttpReplay { parameters: Parameters::of(map), known: None })),
 };
 
 const SETTINGS: &[Setting] = &[
@@ -250,7 +250,8 @@ fn data_key(parameters: &Parameters) -> String {
 /// The workload at work.
 struct HttpReplay {
     parameters: Parameters,
-    is_probed: bool,
+    /// What the site `cms` must answer, from the first run on.
+    known: Option<Arc<Known>>,
 }
 
 /// Requests of the log that are sent before its first replay: pages of several hosts are among them.
@@ -277,8 +278,10 @@ impl Workload for HttpReplay {
         if parameters.site == SiteKind::Cms {
             let visits = parameters.visits();
             log.path = visits.log(&context.cache_folder)?;
-            log.expected = Expected::Known(Arc::new(visits::known(&visits.pages())));
-            if !std::mem::replace(&mut self.is_probed, true) {
+            let is_first = self.known.is_none();
+            let known = self.known.get_or_insert_with(|| Arc::new(visits.known()));
+            log.expected = Expected::Known(Arc::clone(known));
+            if is_first {
                 sending::probe(&client, PROBES, &mut log.source(Pace::Closed)?, context)?;
             }
         }

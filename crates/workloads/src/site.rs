@@ -108,13 +108,20 @@ impl Site {
 
     /// Requests for it, drawn by seed where there is a choice, with what each answer must be.
     pub fn requests(&self, host: String, sending: &Sending, random: Random) -> impl Source + use<> {
+        let page = match self.kind {
+            Kind::Static => None,
+            Kind::PlainFiles => Some(plain_files::page()),
+            Kind::SqlitePage => Some(sqlite_page::page()),
+        };
         let (keep_alive, body_text) = (sending.keep_alive, sending.body_text());
-        Drawn { site: self.clone(), host, keep_alive, body_text, random }
+        Drawn { files: self.files, page, host, keep_alive, body_text, random }
     }
 }
 
 struct Drawn {
-    site: Site,
+    files: files::Files,
+    /// The site's one page; none: files are drawn.
+    page: Option<(String, Task)>,
     host: String,
     keep_alive: bool,
     body_text: Option<Arc<[u8]>>,
@@ -123,11 +130,7 @@ struct Drawn {
 
 impl Source for Drawn {
     fn next(&mut self, request: &mut Vec<u8>) -> Result<Option<Task>, Error> {
-        let (target, task) = match self.site.kind {
-            Kind::Static => self.site.files.draw(&mut self.random),
-            Kind::PlainFiles => plain_files::page(),
-            Kind::SqlitePage => sqlite_page::page(),
-        };
+        let (target, task) = self.page.clone().unwrap_or_else(|| self.files.draw(&mut self.random));
         let (target, host, keep_alive) = (target.as_bytes(), self.host.as_bytes(), self.keep_alive);
         Request { method: b"GET", target, host, referer: b"", agent: b"", keep_alive, body: None }.write(request);
         let body_text = self.body_text.clone().or(task.body_text);

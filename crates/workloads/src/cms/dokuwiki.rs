@@ -90,15 +90,7 @@ fn welcome(host: &str) -> String {
 
 /// What a wiki answers: its front page and its notes.
 pub fn pages(seed: u64, sizes: Sizes, host: &'static str) -> Vec<Page> {
-    let page = |target: String, title: &str, sentence: String| Page {
-        host,
-        target,
-        title: title.into(),
-        sentence,
-        is_dynamic: true,
-        bytes: None,
-        assets: ASSETS.map(String::from).into(),
-    };
+    let page = |target: String, title: &str, sentence: String| Page::made(host, target, title, sentence, &ASSETS);
     let front = page("/doku.php".into(), "Start", welcome(host));
     let articles = content::articles(seed, host, sizes.notes);
     let each = articles.into_iter().map(|one| page(format!("/doku.php?id={}", id(&one)), &one.title, one.sentence));

@@ -139,15 +139,7 @@ fn welcome(host: &str) -> String {
 
 /// What a wiki answers: its front page, its categories, which list their articles, and these.
 pub fn pages(seed: u64, sizes: Sizes, host: &'static str) -> Vec<Page> {
-    let page = |target: String, title: &str, sentence: String| Page {
-        host,
-        target,
-        title: title.into(),
-        sentence,
-        is_dynamic: true,
-        bytes: None,
-        assets: ASSETS.map(String::from).into(),
-    };
+    let page = |target: String, title: &str, sentence: String| Page::made(host, target, title, sentence, &ASSETS);
     let target = |title: &str| format!("/index.php?title={}", title.replace(' ', "_"));
     let front = page("/".into(), FRONT, welcome(host));
     let categories =

@@ -4,7 +4,7 @@ use super::Places;
 use crate::command::process;
 use crate::workload::Error;
 use serde_json::Value;
-use std::os::unix::fs::{MetadataExt as _, lchown, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -35,12 +35,10 @@ impl<'a> Site<'a> {
         Ok(site)
     }
 
-    /// Ends it: what only the installation needed goes, and the hosts' data belong to whom the site belongs.
+    /// Ends it: what only the installation needed goes. Who starts the web server gives it the files.
     pub fn end(self) -> Result<(), Error> {
-        let (work, data) = (self.work(), self.places.site.join(".data"));
-        std::fs::remove_dir_all(&work).map_err(|source| Error::file("remove", &work, source))?;
-        let site = self.places.site.metadata().map_err(|source| Error::file("look at", self.places.site, source))?;
-        give(&data, site.uid(), site.gid())
+        let work = self.work();
+        std::fs::remove_dir_all(&work).map_err(|source| Error::file("remove", &work, source))
     }
 
     /// Scripts and what they read.
@@ -114,15 +112,4 @@ impl<'a> Site<'a> {
 /// Files that a host's CMS writes.
 pub fn data(places: Places, host: &str) -> PathBuf {
     places.site.join(".data").join(super::label(host))
-}
-
-fn give(path: &Path, user: u32, group: u32) -> Result<(), Error> {
-    let refused = |source| Error::file("change the owner of", path, source);
-    lchown(path, Some(user), Some(group)).map_err(refused)?;
-    if path.is_dir() {
-        for entry in path.read_dir().map_err(refused)?.flatten() {
-            give(&entry.path(), user, group)?;
-        }
-    }
-    Ok(())
 }

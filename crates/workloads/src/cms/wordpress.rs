@@ -78,14 +78,8 @@ fn target(number: usize) -> String {
 /// What a blog answers: its front page and its categories, all beginning with the newest article, and every article.
 pub fn pages(seed: u64, sizes: Sizes, host: &'static str) -> Vec<Page> {
     let articles = content::articles(seed, host, sizes.posts);
-    let page = |target: String, title: &str, article: &Article| Page {
-        host,
-        target,
-        title: title.into(),
-        sentence: article.sentence.clone(),
-        is_dynamic: true,
-        bytes: None,
-        assets: ASSETS.map(String::from).into(),
+    let page = |target: String, title: &str, article: &Article| {
+        Page::made(host, target, title, article.sentence.clone(), &ASSETS)
     };
     let front = articles.last().map(|newest| page("/".into(), label(host), newest));
     let of_category = |category: &'static str| {

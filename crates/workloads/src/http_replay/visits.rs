@@ -1,9 +1,10 @@
 //! The site `cms` as a replay needs it: a log of visits that never were, and what each answer must hold.
 
 use super::log::{Answer, Known};
-use crate::cms::{self, Page, Sizes};
+use crate::cms::{self, Page, Places, Sizes};
 use crate::random::Random;
-use crate::workload::Error;
+use crate::site;
+use crate::workload::{Context, Error};
 use http::log_generator::{self, Asset, Generator, Shape};
 use std::collections::HashMap;
 use std::fs::File;
@@ -25,23 +26,23 @@ pub struct Visits {
 }
 
 impl Visits {
-    /// Everything that can be asked for.
-    pub fn pages(&self) -> Vec<Page> {
+    /// What answers must hold.
+    pub fn known(&self) -> Known {
+        known(&self.pages())
+    }
+
+    fn pages(&self) -> Vec<Page> {
         cms::pages(SEED, self.sizes)
     }
 
     /// Makes the site and its databases.
-    pub fn install(&self, context: &crate::workload::Context) -> Result<(), Error> {
-        let (site, sockets) = (crate::site::root(context), &context.sockets);
-        let places = cms::Places { site: &site, mariadb: &sockets["mariadb"], postgres: &sockets["postgres"] };
-        cms::install(SEED, self.sizes, places, context.interrupted)
+    pub fn install(&self, context: &Context) -> Result<(), Error> {
+        cms::install(SEED, self.sizes, places(&site::root(context), context), context.interrupted)
     }
 
     /// What was made is still there.
-    pub fn verify(&self, context: &crate::workload::Context) -> Result<(), Error> {
-        let (site, sockets) = (crate::site::root(context), &context.sockets);
-        let places = cms::Places { site: &site, mariadb: &sockets["mariadb"], postgres: &sockets["postgres"] };
-        cms::verify(SEED, self.sizes, places)
+    pub fn verify(&self, context: &Context) -> Result<(), Error> {
+        cms::verify(SEED, self.sizes, places(&site::root(context), context))
     }
 
     /// The log of the visits, written where it is not there yet: who wonders what was asked for can read it.
@@ -74,6 +75,10 @@ impl Visits {
     }
 }
 
+fn places<'a>(site: &'a Path, context: &'a Context) -> Places<'a> {
+    Places { site, mariadb: &context.sockets["mariadb"], postgres: &context.sockets["postgres"] }
+}
+
 /// The generator's pages, the most popular first: front pages, then all others in the order of a draw, so that no kind of
 /// host is above the others.
 fn ranked(pages: Vec<Page>, random: &mut Random) -> Vec<log_generator::Page> {
@@ -99,8 +104,7 @@ fn ranked(pages: Vec<Page>, random: &mut Random) -> Vec<log_generator::Page> {
     drawn.into_iter().map(of_page).collect()
 }
 
-/// What answers must hold, by host and target.
-pub fn known(pages: &[Page]) -> Known {
+fn known(pages: &[Page]) -> Known {
     let mut known = Known::new();
     for page in pages {
         let has_text = !page.sentence.is_empty();
