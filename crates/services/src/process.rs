@@ -22,6 +22,8 @@ const READY_SECONDS_MAX: u64 = 120;
 const STOP_SECONDS_MAX: u64 = 180;
 
 const POLL: Duration = Duration::from_millis(20);
+/// How long a server that may just be ending is looked at before it is called alive.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// A program with its arguments, to be run as a user.
 pub struct Start<'a> {
@@ -121,12 +123,21 @@ impl Server {
         }
     }
 
-    /// Its last messages, and how it ended if it has.
+    /// Its last messages, and how it ended if it has. Asked when a load has failed: a process that is ending closes its
+    /// connections before it can be waited for, so it gets a moment.
     pub fn messages(&mut self) -> String {
+        let deadline = Instant::now() + ENDING;
+        let status = loop {
+            match self.child.try_wait() {
+                Ok(None) if Instant::now() < deadline => std::thread::sleep(POLL),
+                Ok(status) => break status,
+                Err(_) => break None,
+            }
+        };
         let said = tail(&self.log);
-        match self.child.try_wait() {
-            Ok(Some(status)) => format!("{said}\n{} ended with {}", name(&self.program), words(status)),
-            _ => said,
+        match status {
+            Some(status) => format!("{said}\n{} ended with {}", name(&self.program), words(status)),
+            None => said,
         }
     }
 
