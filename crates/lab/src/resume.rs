@@ -196,6 +196,8 @@ fn scenarios(plan: &Plan) -> Vec<Scenario> {
             "services": planned.services,
             "workload": planned.parameters,
             "memory_bytes": planned.memory_bytes,
+            "bench": planned.bench,
+            "guest": planned.guest,
         }),
     };
     plan.scenarios.iter().map(scenario).collect()

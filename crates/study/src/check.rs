@@ -5,7 +5,7 @@ use crate::change::{self, Override};
 use crate::document::{self, Content, Entry, Node};
 use crate::factor::{self, Factor};
 use crate::matrix::{Rule, matrix};
-use crate::own_settings::{CPUS, DESIGN, Design, FREE_TABLES, Parity, TOP, VOLUMES};
+use crate::own_settings::{CPUS, DESIGN, Design, FREE_TABLES, GUEST, Parity, TOP, VOLUMES};
 use crate::problem::Problem;
 use crate::table::{self, TABLE, Table};
 use serde_json::{Map, Value};
@@ -49,6 +49,8 @@ pub struct Base {
     pub top: Map<String, Value>,
     /// `[cpus]`.
     pub cpus: Map<String, Value>,
+    /// `[guest]`.
+    pub guest: Map<String, Value>,
 }
 
 impl Base {
@@ -68,6 +70,7 @@ impl Base {
             }
             ["service", service, name] => (self.services.entry(service.into()).or_default(), name),
             ["cpus", name] => (&mut self.cpus, name),
+            ["guest", name] => (&mut self.guest, name),
             ["workload", workload, name] => match self.workloads.iter_mut().find(|known| known.0 == workload) {
                 Some((_, table)) => (table, name),
                 None => return,
@@ -94,8 +97,9 @@ pub fn read(text: &str, overrides: &[Override], catalogue: &dyn Catalogue) -> (O
 }
 
 /// Keys of the top of a study file that are tables.
-pub const TABLES: &[&str] =
-    &["factors", "include", "exclude", "baseline", "storage", "service", "workload", "design", "cpus", "table"];
+pub const TABLES: &[&str] = &[
+    "factors", "include", "exclude", "baseline", "storage", "service", "workload", "design", "cpus", "guest", "table",
+];
 
 struct Checker<'a> {
     root: &'a Node,
@@ -119,6 +123,7 @@ impl Checker<'_> {
             services: self.services(),
             workloads: self.workloads(),
             cpus: self.table("cpus", self.root.get("cpus"), CPUS),
+            guest: self.table("guest", self.root.get("guest"), GUEST),
             top,
         };
         let design = self.design();

@@ -2,7 +2,7 @@
 
 use crate::Catalogue;
 use crate::document::{Content, Entry, Node};
-use crate::own_settings::{CPUS, FREE_TABLES, SERVER_SETTING, TOP, VOLUMES};
+use crate::own_settings::{CPUS, FREE_TABLES, GUEST, SERVER_SETTING, TOP, VOLUMES};
 use crate::problem::Problem;
 use serde_json::Value;
 use settings::{Kind, Setting};
@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// The first words of paths that may be factors, and how many words a path has.
 const ROOTS: &[(&str, usize)] =
-    &[("storage", 2), ("service", 3), ("workload", 3), ("memory", 1), ("cpus", 2), ("bench", 1)];
+    &[("storage", 2), ("service", 3), ("workload", 3), ("memory", 1), ("cpus", 2), ("bench", 1), ("guest", 2)];
 
 /// Longer labels of levels are cut: a scenario's label is a line of a table.
 const LABEL_CHARACTERS_MAX: usize = 48;
@@ -268,6 +268,7 @@ pub fn setting_at(
             (format!("`service.{service}`"), name, catalogue.service(service).unwrap_or_default().iter().collect())
         }
         ["cpus", name] => ("`cpus`".into(), name, CPUS.iter().collect()),
+        ["guest", name] => ("`guest`".into(), name, GUEST.iter().collect()),
         ["workload", workload, name] => match catalogue.workload(workload) {
             Some(settings) => (format!("`workload.{workload}`"), name, settings.iter().collect()),
             None => {
@@ -275,7 +276,7 @@ pub fn setting_at(
                 return None;
             }
         },
-        [name] if !["storage", "service", "workload", "cpus"].contains(&name) => {
+        [name] if !["storage", "service", "workload", "cpus", "guest"].contains(&name) => {
             ("a study that can be varied".into(), name, TOP.iter().filter(|s| is_path(s.name)).collect())
         }
         _ => {
@@ -318,6 +319,7 @@ pub fn all_paths(catalogue: &dyn Catalogue) -> impl Iterator<Item = String> {
         .chain(volumes.chain(services).flat_map(move |(table, settings)| under(table, settings)))
         .chain(workloads.flat_map(move |(table, settings)| under(table, settings)))
         .chain(under("cpus".into(), CPUS))
+        .chain(under("guest".into(), GUEST))
         .chain(top)
 }
 

@@ -27,9 +27,10 @@ pub const TOP: &[Setting] = &[
     },
     Setting {
         name: "bench",
-        kind: Kind::Choice(&["host"]),
+        kind: Kind::Choice(&["host", "guest"]),
         default: Some("host"),
-        help: "Where trials run: on this machine's kernel.",
+        help: "Where trials run: `host`, on this machine's kernel; `guest`, in a User-Mode Linux kernel, which needs no root \
+               and has filesystems of its own. Who is not root gets the guest where the study says nothing and root is needed.",
     },
     Setting {
         name: "parity",
@@ -52,6 +53,22 @@ pub const CPUS: &[Setting] = &[
         kind: Kind::IntegerList,
         default: None,
         help: "CPUs of the load generator (and of an embedded engine).",
+    },
+];
+
+/// `[guest]`: the kernel of `bench = "guest"`.
+pub const GUEST: &[Setting] = &[
+    Setting {
+        name: "memory",
+        kind: Kind::Bytes { min: 128 << 20, max: u64::MAX },
+        default: Some("1GiB"),
+        help: "Memory of the guest kernel. What does not fit is read from the image again, through the host's page cache.",
+    },
+    Setting {
+        name: "kernel",
+        kind: Kind::Text,
+        default: Some("linux.uml"),
+        help: "The kernel's file, or a program in PATH; Debian's package user-mode-linux has linux.uml.",
     },
 ];
 

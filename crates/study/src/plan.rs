@@ -52,6 +52,8 @@ pub struct PlannedScenario {
     pub parameters: Map<String, Value>,
     /// Where it runs.
     pub bench: String,
+    /// Settings of `[guest]`, plain form; empty on the host.
+    pub guest: Map<String, Value>,
     /// Memory limit.
     pub memory_bytes: Option<u64>,
     /// CPUs of the servers.
@@ -96,13 +98,16 @@ fn scenario(study: &Study, combination: &Combination) -> PlannedScenario {
         list.iter().filter_map(Value::as_u64).filter_map(|cpu| usize::try_from(cpu).ok()).collect()
     };
     let (server_cpus, client_cpus) = (cpus("server"), cpus("client"));
+    let bench = base.top["bench"].as_str().unwrap_or_default().to_string();
+    let guest = if bench == "guest" { std::mem::take(&mut base.guest) } else { Map::new() };
     let parameters = base.workloads.iter_mut().find(|known| known.0 == combination.workload);
     PlannedScenario {
         label: combination.label(study),
         levels: combination.named(study),
         workload: combination.workload.clone(),
         parameters: parameters.map(|known| std::mem::take(&mut known.1)).unwrap_or_default(),
-        bench: base.top["bench"].as_str().unwrap_or_default().to_string(),
+        bench,
+        guest,
         memory_bytes: base.top["memory"].as_u64(),
         server_cpus,
         client_cpus,
@@ -132,6 +137,7 @@ impl Plan {
             position,
             seed: data_seed(self.design.seed, round),
             bench: planned.bench.clone(),
+            guest: planned.guest.clone(),
             storage: planned.storage.clone(),
             volumes: planned.volumes.clone(),
             services: planned.services.clone(),
@@ -207,6 +213,7 @@ impl Plan {
 
     fn digest(&self) -> String {
         let scenario = |s: &PlannedScenario| {
+            let bench = if s.guest.is_empty() { json!(s.bench) } else { json!([s.bench, s.guest]) };
             json!([
                 s.label,
                 s.storage,
@@ -214,7 +221,7 @@ impl Plan {
                 s.services,
                 s.workload,
                 s.parameters,
-                s.bench,
+                bench,
                 s.memory_bytes,
                 s.server_cpus,
                 s.client_cpus,

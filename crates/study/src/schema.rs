@@ -4,7 +4,7 @@
 
 use crate::Catalogue;
 use crate::factor::{all_paths, setting_at};
-use crate::own_settings::{CPUS, DESIGN, TOP, VOLUMES};
+use crate::own_settings::{CPUS, DESIGN, GUEST, TOP, VOLUMES};
 use crate::table::TABLE;
 use serde_json::{Map, Value, json};
 use settings::quantity::{byte_units, second_units};
@@ -52,6 +52,7 @@ pub fn schema(catalogue: &dyn Catalogue) -> Value {
         ("workload".into(), workload),
         ("design".into(), table(DESIGN)),
         ("cpus".into(), table(CPUS)),
+        ("guest".into(), table(GUEST)),
         ("table".into(), tables()),
     ]);
     json!({

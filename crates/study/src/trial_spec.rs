@@ -17,8 +17,11 @@ pub struct TrialSpec {
     pub position: u32,
     /// Seed of the round's data and load: the same for all scenarios of a round.
     pub seed: u64,
-    /// `host`, `simulated` (later `guest`).
+    /// `host`, `guest` or `simulated`.
     pub bench: String,
+    /// Checked settings of `[guest]`, plain form; empty on other benches.
+    #[serde(default)]
+    pub guest: Map<String, Value>,
     /// Checked settings of `[storage]`, plain form (see `settings::Kind`).
     pub storage: Map<String, Value>,
     /// Further volumes by name, each like `storage`.

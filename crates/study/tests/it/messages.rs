@@ -24,13 +24,13 @@ rounds_max = 2
 precision = "3"
 "#,
         &expect![[r#"
-            3:1 `qestion` is not a setting of a study | settings of a study: name, question, memory, bench, parity, factors, include, exclude, baseline, storage, service, workload, design, cpus, table (did you mean `question`?)
+            3:1 `qestion` is not a setting of a study | settings of a study: name, question, memory, bench, parity, factors, include, exclude, baseline, storage, service, workload, design, cpus, guest, table (did you mean `question`?)
             5:1 `filesytem` is not a setting of `storage` | settings of `storage`: filesystem, size, mount (did you mean `filesystem`?)
             6:31 the factor `workload.oltp.threads` has the level `threads=1` twice | each level once
             6:34 `workload.oltp.threads` can't be 0 | expected a whole number from 1 to 1000000
             6:37 `workload.oltp.threads` can't be "x" | expected a whole number from 1 to 1000000
             7:18 the factor `storage.size` has no levels | at least one level
-            8:1 `journal` is neither a setting's path nor a factor with named levels | a path begins with storage, service, workload, memory, cpus, bench; named levels are tables of settings
+            8:1 `journal` is neither a setting's path nor a factor with named levels | a path begins with storage, service, workload, memory, cpus, bench, guest; named levels are tables of settings
             10:1 `sise` is not a setting of `storage` | settings of `storage`: filesystem, size, mount (did you mean `size`?)
             11:8 `storage.size` can't be 5 | expected a size of 1B or more, with its unit, like "4GiB"
             13:11 `tre` is not a setting of `workload` | settings of `workload`: oltp, tree (did you mean `tree`?)
@@ -132,10 +132,10 @@ b = 3
             8:9 the factor `storage.filesystem` has no list of levels | a list of levels, like "storage.filesystem" = ["a", "b"]
             9:10 `workload.oltp` is not a setting's path | a path is like storage.filesystem, workload.oltp.threads, service.postgres.settings.fsync, memory or cpus.client
             10:14 `tre` is not a setting of `workload` | settings of `workload`: oltp, tree (did you mean `tree`?)
-            11:1 `filesystem` is neither a setting's path nor a factor with named levels | a path begins with storage, service, workload, memory, cpus, bench; named levels are tables of settings (did you mean `storage.filesystem`?)
-            12:1 `storge` is neither a setting's path nor a factor with named levels | a path begins with storage, service, workload, memory, cpus, bench; named levels are tables of settings (did you mean `storage`?)
+            11:1 `filesystem` is neither a setting's path nor a factor with named levels | a path begins with storage, service, workload, memory, cpus, bench, guest; named levels are tables of settings (did you mean `storage.filesystem`?)
+            12:1 `storge` is neither a setting's path nor a factor with named levels | a path begins with storage, service, workload, memory, cpus, bench, guest; named levels are tables of settings (did you mean `storage`?)
             13:11 `memory` can't be "1KiB" | expected a size of 64MiB or more, with its unit, like "4GiB"
-            14:1 `question` is neither a setting's path nor a factor with named levels | a path begins with storage, service, workload, memory, cpus, bench; named levels are tables of settings
+            14:1 `question` is neither a setting's path nor a factor with named levels | a path begins with storage, service, workload, memory, cpus, bench, guest; named levels are tables of settings
             15:1 the factor `empty` has no levels | at least one level
             17:7 `filesystem` is not a setting of a study that can be varied | settings of a study that can be varied: memory, bench (did you mean `storage.filesystem`?)
             17:36 `sizes` is not a setting of `storage` | settings of `storage`: filesystem, size, mount (did you mean `size`?)
