@@ -1,13 +1,16 @@
 //! The seam between deciding and doing: a bench runs one trial and hands out its records.
 
 use observe::record::{Failure, Record};
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use study::trial_spec::TrialSpec;
 
+mod conversation;
+pub mod guest;
 pub mod host;
 pub mod simulated;
 
-/// Where trials run: this host's kernel, or a simulation.
+/// Where trials run: this host's kernel, a guest's, or a simulation.
 pub trait Bench {
     /// Runs one trial to its end and hands each record to `sink` as it comes.
     ///
@@ -19,7 +22,7 @@ pub trait Bench {
     fn now(&self) -> f64;
 
     /// The machine's facts, kept with each session.
-    fn machine(&self) -> std::collections::BTreeMap<String, String>;
+    fn machine(&self) -> BTreeMap<String, String>;
 }
 
 /// How a trial ended.
@@ -48,7 +51,45 @@ pub enum Error {
     /// Talking to it failed.
     #[error("cannot talk to the trial's process")]
     Pipe(#[source] std::io::Error),
+    /// There is no guest kernel.
+    #[error(transparent)]
+    Kernel(#[from] ::guest::kernel::Error),
+    /// A guest can't be started like this.
+    #[error(transparent)]
+    Boot(#[from] ::guest::boot::Error),
+    /// The guest's disks could not be made.
+    #[error(transparent)]
+    Disk(#[from] storage::Error),
     /// The memory limit could not be set.
     #[error(transparent)]
     MemoryLimit(#[from] crate::memory_limit::Error),
+}
+
+/// This machine: its own kernel, and guests on it.
+pub struct OfThisMachine {
+    /// For `bench = "host"`.
+    pub host: host::Host,
+    /// For `bench = "guest"`.
+    pub guest: guest::Guest,
+    /// The guest kernels that the study uses, as facts of the machine.
+    pub guest_facts: BTreeMap<String, String>,
+}
+
+impl Bench for OfThisMachine {
+    fn run(&mut self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
+        match &*spec.bench {
+            "guest" => self.guest.run(spec, interrupted, sink),
+            _ => self.host.run(spec, interrupted, sink),
+        }
+    }
+
+    fn now(&self) -> f64 {
+        self.host.now()
+    }
+
+    fn machine(&self) -> BTreeMap<String, String> {
+        let mut facts = self.host.machine();
+        facts.extend(self.guest_facts.clone());
+        facts
+    }
 }

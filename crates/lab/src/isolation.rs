@@ -9,6 +9,9 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, fork, getgid, getuid};
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 /// How far the trial is walled off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +75,37 @@ fn unshare_all() -> bool {
         && map("gid_map", format!("{group} {group} 1")).is_ok()
 }
 
+/// Makes all that is mounted read-only but this folder, for this namespace and whatever is started in it: a guest kernel's
+/// root could otherwise be made writable again from inside, with the rights of the user who started it.
+///
+/// # Errors
+/// When the kernel refuses, as those before 5.12 do.
+pub fn fence(writable: &Path) -> nix::Result<()> {
+    mount(Some(writable), writable, None::<&str>, MsFlags::MS_BIND, None::<&str>)?;
+    set_read_only("/".as_ref(), true)?;
+    set_read_only(writable, false)
+}
+
+/// mount_setattr(2): of a whole tree when it is to be read-only, of one mount when it is not.
+fn set_read_only(path: &Path, read_only: bool) -> nix::Result<()> {
+    let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| nix::errno::Errno::EINVAL)?;
+    let (set, clear) = if read_only { (libc::MOUNT_ATTR_RDONLY, 0) } else { (0, libc::MOUNT_ATTR_RDONLY) };
+    let attributes = libc::mount_attr { attr_set: set, attr_clr: clear, propagation: 0, userns_fd: 0 };
+    let flags = if read_only { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: a path and a structure that outlive the call, with the structure's own size.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            flags,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    nix::errno::Errno::result(result).map(drop)
+}
+
 /// Private mounts (nothing of ours reaches the host), a `/proc` of the new PID namespace, and loopback.
 fn furnish() -> nix::Result<()> {
     let nothing = None::<&str>;
@@ -81,7 +115,11 @@ fn furnish() -> nix::Result<()> {
     loopback_up()
 }
 
-fn loopback_up() -> nix::Result<()> {
+/// Brings the namespace's, or a guest kernel's, own network up.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn loopback_up() -> nix::Result<()> {
     // SAFETY: plain socket and ioctl calls on a zeroed `ifreq` whose name is NUL-terminated.
     unsafe {
         let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);

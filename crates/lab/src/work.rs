@@ -106,6 +106,12 @@ impl Work {
         self.folder.join(format!("mount-{volume}"))
     }
 
+    /// What a guest kernel needs: the disk for what trials share, and a place for its memory.
+    #[must_use]
+    pub fn guest(&self) -> PathBuf {
+        self.folder.join("guest")
+    }
+
     /// What the programs of the current trial said.
     #[must_use]
     pub fn trial_log(&self) -> PathBuf {

@@ -111,6 +111,12 @@ pub fn memory_bytes() -> u64 {
     Memory::read().map_or(0, |memory| memory.total)
 }
 
+/// Bytes that programs could still be given without swapping; 0 where the kernel does not say.
+#[must_use]
+pub fn available_bytes() -> u64 {
+    Memory::read().map_or(0, |memory| memory.available)
+}
+
 /// The facts that must be the same when a study goes on.
 #[must_use]
 pub fn identity(facts: &BTreeMap<String, String>) -> BTreeMap<&str, &str> {

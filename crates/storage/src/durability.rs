@@ -32,6 +32,18 @@ pub(crate) fn of_path(path: &Path) -> Durability {
     mountinfo::mount_of(&mounts, &path).map_or_else(|| of_unknown("an unknown mount"), of_mount)
 }
 
+/// What lies below image files in a folder: its class counts only when it is worse than the filesystem's under test; its
+/// notes say nothing about that.
+#[must_use]
+pub fn under_images(folder: &Path) -> Durability {
+    let mut host = of_path(folder);
+    if host.class == Class::KeepsAcknowledged {
+        host.reasons.clear();
+    }
+    host.reasons = host.reasons.iter().map(|reason| format!("the image file lies on: {reason}")).collect();
+    host
+}
+
 fn of_mount(mount: &Mount) -> Durability {
     let options: Vec<String> = mount.options.iter().chain(&mount.super_options).cloned().collect();
     judge(&mount.filesystem, &options, &[])

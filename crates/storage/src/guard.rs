@@ -7,7 +7,7 @@
 use crate::error::Error;
 use crate::loop_device::{self, LoopDevice};
 use crate::settings::{Device, StorageSettings};
-use crate::{image, mountinfo, program, signatures};
+use crate::{guest_disk, image, mountinfo, program, signatures};
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -60,10 +60,16 @@ pub fn check_device(settings: &StorageSettings) -> Result<(), Error> {
 }
 
 /// Attaches an image of ours and clears it.
-pub(crate) fn clear_image(path: &Path, bytes: u64) -> Result<(LoopDevice, Cleared), Error> {
+///
+/// In a guest kernel the image is a disk already, and there is no loop device.
+pub(crate) fn clear_image(path: &Path, bytes: u64) -> Result<(Option<LoopDevice>, Cleared), Error> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     if !image::is_ours(folder) {
         return Err(Error::Refused(Refusal::not_ours(folder)));
+    }
+    if let Some(disk) = guest_disk::of_image(path) {
+        guest_disk::verify(path, &disk, bytes)?;
+        return Ok((None, Cleared { path: disk }));
     }
     // A link in the folder could lead to another's file.
     let metadata = path.symlink_metadata().map_err(Error::file("look at", path))?;
@@ -74,7 +80,7 @@ pub(crate) fn clear_image(path: &Path, bytes: u64) -> Result<(LoopDevice, Cleare
     refuse_used(path)?;
     let device = LoopDevice::attach(path)?;
     let cleared = Cleared { path: device.path.clone() };
-    Ok((device, cleared))
+    Ok((Some(device), cleared))
 }
 
 /// Refuses an image that another process has attached.
@@ -264,7 +270,7 @@ mod tests {
         let path = folder.path().join("images/device-1048576.img");
         image::prepare_image(&path, 1 << 20).expect("made");
         let (device, cleared) = clear_image(&path, 1 << 20).expect("cleared");
-        assert_eq!(cleared.path(), device.path);
+        assert_eq!(cleared.path(), device.as_ref().expect("a loop device").path);
         let error = clear_image(&path, 1 << 20).expect_err("refused");
         assert!(error.is_refusal(), "{error}");
     }

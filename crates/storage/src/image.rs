@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use crate::extents::{self, Content};
+use crate::guest_disk;
 use crate::settings::{Device, StorageSettings};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -78,6 +79,10 @@ pub fn prepare_images(settings: &StorageSettings, folder: &Path) -> Result<Durat
 /// When there is too little space, the folder is not ours, or the existing image has another size or is in use.
 pub fn prepare_image(image: &Path, bytes: u64) -> Result<Duration, Error> {
     let started = Instant::now();
+    if guest_disk::of_image(image).is_some() {
+        // It was made on the host, before the guest started.
+        return Ok(started.elapsed());
+    }
     let folder = image.parent().expect("an image lies in a folder");
     claim(folder)?;
     if image.exists() {
@@ -125,7 +130,7 @@ pub(crate) fn write_zeroed(image: &Path, device: &Path) -> Result<u64, Error> {
 }
 
 /// Refuses a folder that holds files and no marker; marks an empty one.
-fn claim(folder: &Path) -> Result<(), Error> {
+pub(crate) fn claim(folder: &Path) -> Result<(), Error> {
     if is_ours(folder) {
         return Ok(());
     }

@@ -51,16 +51,58 @@ pub fn missing(settings: &StorageSettings) -> Vec<Missing> {
     all
 }
 
+/// The kernel modules that a scenario's storage needs, where they are not built in: `f2fs`.
+#[must_use]
+pub fn kernel_modules(settings: &StorageSettings) -> Vec<&'static str> {
+    match settings.makes_filesystem().then(|| module(settings.row())) {
+        // It asks for its checksums by an alias that only modprobe could resolve.
+        Some("f2fs") => vec!["crc32_generic", "f2fs"],
+        Some(module) => vec![module],
+        None => Vec::new(),
+    }
+}
+
+/// The module that brings a filesystem; ext3 has none of its own since Linux 4.3.
+fn module(row: &Filesystem) -> &'static str {
+    if row.mount_type == "ext3" { "ext4" } else { row.mount_type }
+}
+
+/// What is missing for a scenario's storage in a guest kernel; `has` says whether that has a module, built in or not.
+#[must_use]
+pub fn missing_in_guest(settings: &StorageSettings, has: &dyn Fn(&str) -> bool) -> Vec<Missing> {
+    match settings.device {
+        Device::Block | Device::Dir => {
+            vec![Missing::new("a guest kernel has disks and directories of its own only", "use device = \"loop\"")]
+        }
+        Device::Tmpfs => Vec::new(),
+        Device::Loop => {
+            let row = settings.row();
+            let mut all = of_programs(row);
+            if row.not_this_way.is_none() && !has(module(row)) {
+                let remedy = "name another with guest.kernel";
+                all.push(Missing::new(format!("the guest kernel has no {}", row.mount_type), remedy));
+            }
+            all
+        }
+    }
+}
+
 /// What is missing for a filesystem on any device.
 pub(crate) fn of_filesystem(row: &Filesystem) -> Vec<Missing> {
+    let mut all = of_programs(row);
+    if row.not_this_way.is_none() && !kernel_has(row.mount_type) {
+        let name = row.mount_type;
+        let remedy = format!("use bench = \"guest\", a kernel with {name}, or load its module: modprobe {name}");
+        all.insert(0, Missing::new(format!("this kernel has no {name}"), remedy));
+    }
+    all
+}
+
+fn of_programs(row: &Filesystem) -> Vec<Missing> {
     if let Some(why) = row.not_this_way {
         return vec![Missing::new(format!("surefoot can't make {}", row.name), why)];
     }
     let mut all = Vec::new();
-    if !kernel_has(row.mount_type) {
-        let remedy = format!("use a kernel with {0}, or load its module: modprobe {0}", row.mount_type);
-        all.push(Missing::new(format!("this kernel has no {}", row.mount_type), remedy));
-    }
     for program in [Some(row.mkfs), row.facts].into_iter().flatten() {
         if program::find(program).is_none() {
             all.push(Missing::new(

@@ -26,6 +26,8 @@ pub struct Study {
     pub design: Design,
     /// What differing durability does.
     pub parity: Parity,
+    /// Whether the study itself says where trials run.
+    pub bench_is_said: bool,
     /// Tables that the report is asked for.
     pub tables: Vec<Table>,
     pub(crate) base: Base,
@@ -138,8 +140,11 @@ impl Checker<'_> {
         let parity = if text("parity") == "require" { Parity::Require } else { Parity::Mark };
         let (name, question) = (text("name"), text("question"));
         self.name(&name);
+        let is_bench = |factor: &Factor| factor.paths().any(|path| path == "bench");
+        let bench_is_said = self.root.get("bench").is_some() || factors.iter().any(is_bench);
+        let design = design?;
         let study =
-            Study { name, question, factors, design: design?, parity, tables, base, exclude, include, baseline };
+            Study { name, question, factors, design, parity, tables, base, bench_is_said, exclude, include, baseline };
         self.scenarios(&study);
         Some(study)
     }

@@ -24,6 +24,8 @@ pub struct Plan {
     pub design: Design,
     /// What differing durability does.
     pub parity: Parity,
+    /// Whether the study itself says where trials run; otherwise that may still be chosen for it.
+    pub bench_is_said: bool,
     /// Tables that the report is asked for. They decide no figure.
     pub tables: Vec<Table>,
     /// Index of the (first workload's) baseline.
@@ -83,6 +85,7 @@ pub fn plan(study: &Study) -> Result<Plan, Problem> {
         scenarios,
         design: study.design.clone(),
         parity: study.parity,
+        bench_is_said: study.bench_is_said,
         tables: study.tables.clone(),
         baseline: 0,
         hash: String::new(),

@@ -52,6 +52,12 @@ pub enum Command {
     /// Run one trial: its specification on standard input, its records on standard output
     #[command(hide = true)]
     Trial(TrialArgs),
+    /// Start a guest kernel in walls of its own
+    #[command(hide = true)]
+    Guest(GuestArgs),
+    /// A guest kernel's first process
+    #[command(hide = true)]
+    GuestInit(GuestInitArgs),
     /// Run one worker process of a workload
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -350,6 +356,28 @@ pub struct ManArgs {
 pub struct TrialArgs {
     /// The study's work folder
     pub work: PathBuf,
+}
+
+/// `guest`.
+#[derive(Args)]
+pub struct GuestArgs {
+    /// The study's work folder
+    pub work: PathBuf,
+    /// The guest's memory
+    pub memory_bytes: u64,
+    /// The kernel's file
+    pub kernel: PathBuf,
+    /// The kernel's command line
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<std::ffi::OsString>,
+}
+
+/// `guest-init`.
+#[derive(Args)]
+pub struct GuestInitArgs {
+    /// What the kernel adds of its own; nothing of it is used
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub rest: Vec<std::ffi::OsString>,
 }
 
 /// `worker`.

@@ -34,6 +34,8 @@ fn main() -> ExitCode {
         Command::Completions(args) => verbs::shell::completions(&args),
         Command::Man(args) => verbs::shell::man(&args),
         Command::Trial(args) => verbs::trial::run(&args),
+        Command::Guest(args) => verbs::guest::run(&args),
+        Command::GuestInit(_) => verbs::guest::init(),
         Command::Worker(args) => verbs::worker::run(&args),
     };
     match result {

@@ -3,6 +3,7 @@
 pub mod clean;
 pub mod compare;
 pub mod doctor;
+pub mod guest;
 pub mod init;
 pub mod list;
 pub mod plan;

@@ -6,6 +6,7 @@ use crate::source;
 use settings::quantity::{format_bytes, format_seconds};
 use std::collections::BTreeMap;
 use storage::StorageSettings;
+use study::trial_spec::Cache;
 use study::{Plan, PlannedScenario};
 
 /// Seconds a trial spends on provisioning, settling and teardown, roughly: 0.4 to 0.5 s on a 1 GiB loop device (2026-11-21,
@@ -108,30 +109,68 @@ fn template_bytes(plan: &Plan) -> u64 {
 pub fn missing(plan: &Plan) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for scenario in &plan.scenarios {
-        for volume in std::iter::once(&scenario.storage).chain(scenario.volumes.values()) {
-            for missing in storage::missing(&StorageSettings::from_map(volume)) {
-                all.push((scenario.label.clone(), format!("{}; {}", missing.what, missing.remedy)));
-            }
-        }
+        let in_guest = scenario.bench == "guest";
+        let of_bench = if in_guest { missing_in_guest(plan, scenario) } else { missing_on_host(plan, scenario) };
+        all.extend(of_bench.into_iter().map(|what| (scenario.label.clone(), what)));
         for missing in missing_services(scenario) {
             all.push((scenario.label.clone(), format!("{}; {}", missing.what, missing.remedy)));
         }
-        if scenario.memory_bytes.is_some() && !lab::memory_limit::available() {
-            all.push((scenario.label.clone(), "`memory` needs a cgroup memory controller that may be written".into()));
+    }
+    all
+}
+
+fn volumes(scenario: &PlannedScenario) -> impl Iterator<Item = StorageSettings> {
+    std::iter::once(&scenario.storage).chain(scenario.volumes.values()).map(StorageSettings::from_map)
+}
+
+fn missing_on_host(plan: &Plan, scenario: &PlannedScenario) -> Vec<String> {
+    let mut all: Vec<String> = volumes(scenario)
+        .flat_map(|settings| storage::missing(&settings))
+        .map(|missing| format!("{}; {}", missing.what, missing.remedy))
+        .collect();
+    if scenario.memory_bytes.is_some() && !lab::memory_limit::available() {
+        all.push("`memory` needs a cgroup memory controller that may be written".into());
+    }
+    if plan.design.cache == Cache::Cold && !storage::may_drop_caches() {
+        all.push("cache = \"cold\": only root may drop the page cache; run as root, or use \"warm\"".into());
+    }
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    for cpu in scenario.client_cpus.iter().chain(&scenario.server_cpus).filter(|cpu| **cpu >= processors) {
+        all.push(format!("there is no CPU {cpu}; this machine has 0 to {}", processors - 1));
+    }
+    all
+}
+
+fn missing_in_guest(plan: &Plan, scenario: &PlannedScenario) -> Vec<String> {
+    let kernel = match lab::bench::guest::kernel(&scenario.guest) {
+        Ok(kernel) => kernel,
+        Err(error) => {
+            return vec![format!("{error}; install the package user-mode-linux, or name one with guest.kernel")];
         }
-        if plan.design.cache == study::trial_spec::Cache::Cold && !storage::may_drop_caches() {
-            all.push((
-                scenario.label.clone(),
-                "cache = \"cold\": only root may drop the page cache; run as root, or use \"warm\"".into(),
-            ));
-        }
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        for cpu in scenario.client_cpus.iter().chain(&scenario.server_cpus).filter(|cpu| **cpu >= processors) {
-            all.push((
-                scenario.label.clone(),
-                format!("there is no CPU {cpu}; this machine has 0 to {}", processors - 1),
-            ));
-        }
+    };
+    let has = |module: &str| kernel.has(module);
+    let mut all: Vec<String> = volumes(scenario)
+        .flat_map(|settings| storage::missing_in_guest(&settings, &has))
+        .map(|missing| format!("{}; {}", missing.what, missing.remedy))
+        .collect();
+    if !lab::isolation::available() {
+        let remedy = "run as root, or allow user namespaces: kernel.unprivileged_userns_clone=1";
+        all.push(format!("a guest kernel needs namespaces, which this kernel refuses; {remedy}"));
+    }
+    let (wanted, available) = (lab::bench::guest::memory_bytes(&scenario.guest), observe::machine::available_bytes());
+    if wanted > available {
+        let (wanted, available) = (format_bytes(wanted), format_bytes(available));
+        all.push(format!("guest.memory is {wanted}, and this machine has {available} to give"));
+    }
+    if scenario.memory_bytes.is_some() {
+        all.push("`memory` limits trials on the host; a guest has guest.memory".into());
+    }
+    if scenario.client_cpus.iter().chain(&scenario.server_cpus).any(|cpu| *cpu > 0) {
+        all.push("a guest kernel has one CPU, 0".into());
+    }
+    if plan.design.cache == Cache::Cold {
+        let why = "a guest's disks are read through the host's page cache, which stays warm";
+        all.push(format!("cache = \"cold\": {why}; use \"warm\", or the host as root"));
     }
     all
 }
@@ -147,7 +186,8 @@ fn missing_services(scenario: &study::PlannedScenario) -> Vec<services::service:
 fn warnings(plan: &Plan) -> Vec<String> {
     let memory = observe::machine::memory_bytes();
     let fits = plan.scenarios.iter().any(|scenario| {
-        let limit = scenario.memory_bytes.unwrap_or(memory);
+        let guest = (!scenario.guest.is_empty()).then(|| lab::bench::guest::memory_bytes(&scenario.guest));
+        let limit = guest.or(scenario.memory_bytes).unwrap_or(memory);
         workloads::kind(&scenario.workload).is_some_and(|kind| {
             let data = (kind.estimate)(&scenario.parameters).data_bytes;
             data > 0 && data < limit
@@ -155,7 +195,7 @@ fn warnings(plan: &Plan) -> Vec<String> {
     });
     let mut all = Vec::new();
     if fits {
-        all.push("the data fits into memory: only flushes reach the device; `memory = \"1GiB\"` limits a trial".into());
+        all.push("the data fits into memory: only flushes reach the device; `memory = \"1GiB\"` limits a trial, guest.memory a guest".into());
     }
     let mut classes: Vec<_> = plan.scenarios.iter().map(|scenario| lab::durability::of(scenario).class).collect();
     classes.sort_unstable();

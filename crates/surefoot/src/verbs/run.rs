@@ -7,6 +7,8 @@ use crate::verbs::plan::{missing, space_needed};
 use crate::{interrupt, live};
 use anyhow::{Context as _, anyhow};
 use lab::bench::Bench as _;
+use lab::bench::OfThisMachine;
+use lab::bench::guest::Guest;
 use lab::bench::host::Host;
 use lab::conductor::{self, Stop, Summary};
 use lab::resume::{self, Session};
@@ -36,7 +38,12 @@ fn conduct(args: &RunArgs, mut loaded: Loaded) -> Result<Status, Failure> {
     ask_guard(&loaded.plan)?;
     let work = Work::open(&loaded.work)
         .map_err(|error| Failure::new(Status::Fault, error).hint("name an empty or a new folder with --work DIR"))?;
-    let mut bench = Host { program: std::env::current_exe()?, work: work.clone() };
+    let program = std::env::current_exe()?;
+    let mut bench = OfThisMachine {
+        host: Host { program: program.clone(), work: work.clone() },
+        guest: Guest { program, work: work.clone() },
+        guest_facts: lab::bench::guest::facts(&loaded.plan)?,
+    };
     let session = Session {
         text: &loaded.text,
         overrides: loaded.overrides.clone(),

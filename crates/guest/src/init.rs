@@ -1,0 +1,137 @@
+//! Inside the guest: what its first process does before a trial and after it.
+//!
+//! The root stays the host's and read-only. What programs must write lies on memory; the work folder is the host's own.
+
+use crate::boot::{Boot, disk_device};
+use crate::kernel::modules_folder;
+use crate::modules;
+use nix::mount::{MsFlags, mount, umount};
+use nix::sys::reboot::{RebootMode, reboot};
+use nix::sys::termios::{self, SetArg};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+/// The first serial line: the conductor.
+const LINE: &str = "/dev/ttyS0";
+
+/// Folders on memory. The host's content of them is its own.
+const SCRATCH: &[&str] = &["/tmp", "/var/tmp", "/run", "/dev/shm"];
+
+/// A kind that uses many connections needs them; the kernel's own default is 4,096.
+const OPEN_FILES_MAX: u64 = 1 << 20;
+
+/// What is said first, to show that the line works and the guest is there.
+pub const READY: &str = "ready";
+
+/// The conductor's line, both ways.
+pub struct Line {
+    /// What it says: first the [`Boot`], then what a trial hears.
+    pub input: BufReader<File>,
+    /// What it hears.
+    pub output: File,
+}
+
+impl Line {
+    /// Opens it and says that we are here.
+    ///
+    /// # Errors
+    /// When there is no such line.
+    pub fn open() -> io::Result<Line> {
+        let mut output = File::options().read(true).write(true).open(LINE)?;
+        let mut settings = termios::tcgetattr(&output)?;
+        termios::cfmakeraw(&mut settings);
+        termios::tcsetattr(&output, SetArg::TCSANOW, &settings)?;
+        let input = BufReader::new(output.try_clone()?);
+        output.write_all(format!("{READY}\n").as_bytes())?;
+        Ok(Line { input, output })
+    }
+
+    /// The first thing said to us.
+    ///
+    /// # Errors
+    /// When the line ends or says something else.
+    pub fn boot(&mut self) -> io::Result<Boot> {
+        let mut line = String::new();
+        self.input.read_line(&mut line)?;
+        serde_json::from_str(&line).map_err(io::Error::other)
+    }
+}
+
+/// Furnishes the guest: file systems of the kernel's own, memory where programs write, the work folder with the disk for
+/// what is kept, an empty folder in the place of the images, and modules.
+///
+/// # Errors
+/// What the kernel refused, with the path.
+pub fn furnish(boot: &Boot) -> io::Result<()> {
+    let program = std::env::current_exe()?;
+    let program_file = File::options().read(true).open(&program)?;
+    let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    mounted("sysfs", "/sys", safe, None)?;
+    std::fs::create_dir_all("/dev/shm")?;
+    for folder in SCRATCH {
+        mounted("tmpfs", folder, safe, Some("mode=1777"))?;
+    }
+    // A program in one of these folders is found there again.
+    if !program.exists() {
+        if let Some(folder) = program.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        File::create(&program)?;
+        let source = PathBuf::from(format!("/proc/self/fd/{}", program_file.as_raw_fd()));
+        let nothing = None::<&str>;
+        mount(Some(&source), &program, nothing, MsFlags::MS_BIND, nothing)?;
+    }
+    if !boot.work.exists() {
+        std::fs::create_dir_all(&boot.work)?;
+    }
+    mounted("hostfs", &boot.work, safe, Some(&boot.work.to_string_lossy()))?;
+    disks(boot)?;
+    load_modules(boot)?;
+    nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_NOFILE, 1024, OPEN_FILES_MAX)?;
+    Ok(())
+}
+
+/// `/proc` must be there before anything else can be asked.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn mount_proc() -> io::Result<()> {
+    mounted("proc", "/proc", MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC, None)
+}
+
+/// What is kept from trial to trial is a disk of the guest's own, with the owners that servers give their files.
+fn disks(boot: &Boot) -> io::Result<()> {
+    let cache = boot.work.join("cache");
+    let device = disk_device(0);
+    // `noinit_itable`: no kernel thread goes on formatting while something is measured.
+    mount(Some(&device), &cache, Some("ext4"), MsFlags::MS_NOATIME, Some("noinit_itable")).map_err(|error| {
+        io::Error::other(format!("cannot mount the disk for what trials keep on {}: {error}", cache.display()))
+    })?;
+    // In the place of the image files themselves come links to the disks on them.
+    mounted("tmpfs", boot.work.join("images"), MsFlags::MS_NOSUID, None)
+}
+
+fn load_modules(boot: &Boot) -> io::Result<()> {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;
+    match modules_folder(release.trim()) {
+        Some(folder) => modules::load(&folder, &boot.modules),
+        // A kernel of one's own may have everything built in.
+        None => Ok(()),
+    }
+}
+
+fn mounted(kind: &str, on: impl AsRef<Path>, flags: MsFlags, options: Option<&str>) -> io::Result<()> {
+    let on = on.as_ref();
+    mount(Some(kind), on, Some(kind), flags, options)
+        .map_err(|error| io::Error::other(format!("cannot mount {kind} on {}: {error}", on.display())))
+}
+
+/// Ends the guest: what is kept is written out, the line says its last word, the kernel goes.
+pub fn power_off(boot: &Boot, line: &File) -> ! {
+    let _ = umount(&boot.work.join("cache"));
+    let _ = termios::tcdrain(line);
+    let refused = reboot(RebootMode::RB_POWER_OFF);
+    unreachable!("the first process may power off: {refused:?}")
+}

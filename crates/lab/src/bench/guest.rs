@@ -1,0 +1,219 @@
+//! The guest bench: each trial is the first process of a User-Mode Linux kernel, which is an ordinary process of an
+//! ordinary user in namespaces of its own.
+//!
+//! `surefoot guest` ([`enclose`]) builds the walls on the host and starts the kernel; its first process is `surefoot
+//! guest-init`, which runs the same trial as the host bench does. The kernel's first serial line is the talk's pipes.
+
+use super::conversation::{Heard, Talk};
+use super::{End, Error};
+use crate::isolation::{self, Walls};
+use crate::work::Work;
+use guest::boot::{self, Boot, Machine};
+use guest::kernel::Kernel;
+use nix::mount::{MsFlags, mount};
+use nix::sys::signal::Signal;
+use observe::durability::Durability;
+use observe::record::{Provisioned, Record};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use storage::StorageSettings;
+use study::Plan;
+use study::trial_spec::TrialSpec;
+
+/// The guest's first process is this binary with this word.
+const INIT_WORD: &str = "guest-init";
+
+/// Beside the guest's own memory, its file has a gap of 160 MiB and more, which is never used whole.
+const SCRATCH_BYTES: u64 = 512 << 20;
+
+/// Runs trials in a guest kernel.
+pub struct Guest {
+    /// The program to start: this same binary.
+    pub program: PathBuf,
+    /// The study's work folder.
+    pub work: Work,
+}
+
+impl Guest {
+    /// As [`super::Bench::run`].
+    ///
+    /// # Errors
+    /// When the guest could not be started.
+    pub fn run(
+        &mut self,
+        spec: &TrialSpec,
+        interrupted: &AtomicBool,
+        sink: &mut dyn FnMut(Record),
+    ) -> Result<End, Error> {
+        let kernel = kernel(&spec.guest)?;
+        let preparing = Instant::now();
+        let images = self.prepare(spec)?;
+        sink(Record::Step { name: "image".into(), seconds: preparing.elapsed().as_secs_f64() });
+        let starting = Instant::now();
+        let child = self.start(&kernel, spec, &images)?;
+        let log = self.work.trial_log();
+        let talk =
+            Talk { spec, interrupted, log: &log, opening: self.opening(spec, images), after: Some(guest::init::READY) };
+        let mut last_heard = starting;
+        let end = talk.hold(child, &mut |heard| {
+            last_heard = Instant::now();
+            match heard {
+                Heard::Ready => {
+                    sink(Record::Step { name: "start guest".into(), seconds: starting.elapsed().as_secs_f64() });
+                }
+                Heard::Record(Record::Provisioned(provisioned)) => {
+                    sink(Record::Provisioned(self.explained(provisioned, &kernel, spec)));
+                }
+                Heard::Record(record) => sink(record),
+            }
+        })?;
+        if end == End::Finished {
+            sink(Record::Step { name: "stop guest".into(), seconds: last_heard.elapsed().as_secs_f64() });
+        }
+        Ok(end)
+    }
+
+    /// Makes the image files alike, and gives their paths in the folder of images.
+    fn prepare(&self, spec: &TrialSpec) -> Result<Vec<PathBuf>, Error> {
+        let folder = self.work.images();
+        let mut all = Vec::new();
+        let volumes = spec.volumes.iter().map(|(name, settings)| (Some(name), settings));
+        for (volume, settings) in std::iter::once((None, &spec.storage)).chain(volumes) {
+            let settings = StorageSettings::from_map(settings);
+            let of_volume = volume.map_or_else(|| folder.clone(), |name| self.work.volume_images(name));
+            storage::prepare_images(&settings, &of_volume)?;
+            for name in storage::images(&settings).into_keys() {
+                let image = of_volume.join(name);
+                storage::settle_image(&image)?;
+                all.push(image.strip_prefix(&folder).expect("it lies in there").to_path_buf());
+            }
+        }
+        std::fs::create_dir_all(self.work.guest()).map_err(Error::Pipe)?;
+        storage::prepare_cache(&self.work.guest().join(CACHE_DISK))?;
+        Ok(all)
+    }
+
+    fn start(&self, kernel: &Kernel, spec: &TrialSpec, images: &[PathBuf]) -> Result<Child, Error> {
+        let started = |source| Error::Start { program: kernel.program.display().to_string(), source };
+        let inside = |path: &Path| path.strip_prefix(self.work.folder()).expect("a folder of it").to_path_buf();
+        let (images_folder, cache) = (inside(&self.work.images()), inside(&self.work.guest()).join(CACHE_DISK));
+        let disks: Vec<PathBuf> =
+            std::iter::once(cache).chain(images.iter().map(|image| images_folder.join(image))).collect();
+        let machine = Machine {
+            memory_bytes: memory_bytes(&spec.guest),
+            disks: &disks,
+            init: &self.program,
+            word: INIT_WORD,
+            scratch: &scratch(&self.work),
+        };
+        let log = File::create(self.work.trial_log()).map_err(started)?;
+        let mut command = Command::new(&self.program);
+        command.arg("guest").arg(self.work.folder()).arg(machine.memory_bytes.to_string());
+        command.arg(&kernel.program).args(boot::arguments(&machine)?);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
+        // A group of its own: Ctrl-C in the terminal reaches the conductor only, which then says `stop`.
+        command.process_group(0);
+        command.spawn().map_err(started)
+    }
+
+    /// What the guest is told, and then the trial.
+    fn opening(&self, spec: &TrialSpec, images: Vec<PathBuf>) -> String {
+        let all = std::iter::once(&spec.storage).chain(spec.volumes.values());
+        let mut modules: Vec<String> = all
+            .flat_map(|settings| storage::kernel_modules(&StorageSettings::from_map(settings)))
+            .map(str::to_string)
+            .collect();
+        modules.sort_unstable();
+        modules.dedup();
+        let path = std::env::join_paths(storage::search_path()).expect("the parts came from a search path");
+        let boot = Boot { work: self.work.folder().into(), images, modules, path };
+        let boot = serde_json::to_string(&boot).expect("plain data");
+        let spec = serde_json::to_string(spec).expect("a TrialSpec is plain data");
+        format!("{boot}\n{spec}\n")
+    }
+
+    /// Adds what only the host knows of a trial's storage.
+    fn explained(&self, mut provisioned: Provisioned, kernel: &Kernel, spec: &TrialSpec) -> Provisioned {
+        let facts = &mut provisioned.facts;
+        facts.insert("guest_kernel".into(), format!("Linux {} (User-Mode Linux)", kernel.release));
+        facts.insert("guest_memory".into(), settings::quantity::format_bytes(memory_bytes(&spec.guest)));
+        if let Some(durability) = provisioned.durability.take() {
+            let host: Durability = storage::durability_under_images(&self.work.images());
+            provisioned.durability = Some(durability.and(host));
+        }
+        provisioned
+    }
+}
+
+/// File name of the disk for what trials share.
+const CACHE_DISK: &str = "cache.img";
+
+/// The kernel that `[guest]` names.
+///
+/// # Errors
+/// When there is no such kernel.
+pub fn kernel(settings: &serde_json::Map<String, serde_json::Value>) -> Result<Kernel, guest::kernel::Error> {
+    Kernel::find(settings["kernel"].as_str().unwrap_or_default(), &storage::search_path())
+}
+
+/// The guest kernels of a plan, as facts of the machine: what must be the same when the study goes on.
+///
+/// # Errors
+/// When there is no such kernel, or it can't be read.
+pub fn facts(plan: &Plan) -> Result<BTreeMap<String, String>, Error> {
+    let guests = plan.scenarios.iter().filter(|scenario| !scenario.guest.is_empty());
+    let mut facts = BTreeMap::new();
+    for scenario in guests {
+        let kernel = kernel(&scenario.guest)?;
+        let name = kernel.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let fact = format!("guest_kernel {name}");
+        if let Entry::Vacant(place) = facts.entry(fact) {
+            let digest = kernel.digest().map_err(Error::Pipe)?;
+            place.insert(format!("{}, SHA-256 {digest}", kernel.release));
+        }
+    }
+    Ok(facts)
+}
+
+/// The guest's memory.
+#[must_use]
+pub fn memory_bytes(settings: &serde_json::Map<String, serde_json::Value>) -> u64 {
+    settings["memory"].as_u64().unwrap_or_default()
+}
+
+/// The folder for the kernel's own files while it lives: its memory is one of them.
+fn scratch(work: &Work) -> PathBuf {
+    work.guest().join("memory")
+}
+
+/// The life of a `surefoot guest` process: walls on the host, in which nothing but the work folder can be written, and the
+/// kernel in them. Returns its exit status, when it has ended.
+///
+/// # Errors
+/// When there are no namespaces to be had, or the walls can't be built.
+pub fn enclose(work: &Work, memory_bytes: u64, program: &Path, arguments: &[OsString]) -> std::io::Result<i32> {
+    if isolation::enter()? == Walls::None {
+        return Err(std::io::Error::other(
+            "the kernel refuses namespaces, without which a killed guest leaves processes",
+        ));
+    }
+    let scratch = scratch(work);
+    std::fs::create_dir_all(&scratch)?;
+    isolation::fence(work.folder())?;
+    let size = format!("size={},mode=700", memory_bytes + SCRATCH_BYTES);
+    mount(Some("tmpfs"), &scratch, Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV, Some(&*size))?;
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(work.folder()).env("TMPDIR", &scratch).env("HOME", &scratch);
+    // SAFETY: between fork and exec only one system call is made.
+    unsafe { command.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?)) };
+    let status = command.status()?;
+    // The kernel's helpers go with this process, the first one of the namespace.
+    Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()))
+}

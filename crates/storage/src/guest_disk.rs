@@ -1,0 +1,106 @@
+//! Disks of a guest kernel: block devices of its own, each on an image file of the host's.
+//!
+//! In the guest, links with the images' names lead to the disks, so that a trial finds there what it finds on the host.
+
+use crate::error::Error;
+use crate::image;
+use crate::program;
+use std::fs::{File, OpenOptions};
+use std::io::Seek as _;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+/// `UBD_MAJOR`, include/uapi/linux/major.h: a User-Mode Linux kernel's disks.
+const MAJOR: u32 = 98;
+
+/// The disk for what is kept from trial to trial looks this large; its file has only what was written.
+const CACHE_BYTES: u64 = 64 << 30;
+
+/// In a guest kernel: puts one of its disks in the place of the image file that it stands on.
+///
+/// # Errors
+/// When the folder is not ours or the link can't be made.
+pub fn put_disk(path: &Path, disk: &Path) -> Result<(), Error> {
+    let folder = path.parent().expect("an image lies in a folder");
+    image::claim(folder)?;
+    std::os::unix::fs::symlink(disk, path).map_err(Error::file("link", path))
+}
+
+/// The disk that stands in an image's place, which only a guest kernel has.
+pub(crate) fn of_image(path: &Path) -> Option<PathBuf> {
+    let disk = path.read_link().ok()?;
+    let metadata = disk.metadata().ok()?;
+    let is_guests = metadata.file_type().is_block_device() && libc::major(metadata.rdev()) == MAJOR;
+    is_guests.then_some(disk)
+}
+
+/// Whether a guest's disk has the image's size.
+pub(crate) fn verify(path: &Path, disk: &Path, expected: u64) -> Result<(), Error> {
+    let mut file = File::open(disk).map_err(Error::file("open", disk))?;
+    let bytes = file.seek(std::io::SeekFrom::End(0)).map_err(Error::file("look at", disk))?;
+    if bytes == expected {
+        return Ok(());
+    }
+    Err(Error::Image { path: path.into(), bytes, allocated: bytes, expected })
+}
+
+/// Gives what was written to the image file to the disk below and takes it out of the host's memory, so that every trial
+/// of a guest kernel, which reads and writes through it, begins alike.
+///
+/// # Errors
+/// When the file can't be opened or written out.
+pub fn settle_image(path: &Path) -> Result<(), Error> {
+    let file = File::open(path).map_err(Error::file("open", path))?;
+    file.sync_data().map_err(Error::file("write out", path))?;
+    // SAFETY: a plain system call on an open file; the advice may be ignored.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    Ok(())
+}
+
+/// Makes the disk that keeps what trials share (templates of databases), unless it is there: a sparse file with ext4 on
+/// it. Nobody measures on it; it is a disk and not a folder of the host's, because servers give files to their users.
+///
+/// # Errors
+/// When the file can't be made, or mkfs fails.
+pub fn prepare_cache(path: &Path) -> Result<(), Error> {
+    if path.exists() {
+        return Ok(());
+    }
+    // Under another name until it is whole: only a file that was new is ever formatted.
+    let partial = path.with_extension("partial");
+    let _ = std::fs::remove_file(&partial);
+    let file =
+        OpenOptions::new().write(true).create_new(true).open(&partial).map_err(Error::file("create", &partial))?;
+    file.set_len(CACHE_BYTES).map_err(Error::file("create", &partial))?;
+    let words = ["-q", "-F", "-m", "0", "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1"];
+    let words: Vec<&std::ffi::OsStr> = words.iter().map(std::ffi::OsStr::new).chain([partial.as_os_str()]).collect();
+    program::run("mkfs.ext4", &words, "e2fsprogs")?.success()?;
+    std::fs::rename(&partial, path).map_err(Error::file("rename", &partial))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_file_or_another_device_is_no_disk_of_a_guest() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = folder.path().join("device-1.img");
+        assert_eq!(of_image(&image), None);
+        std::os::unix::fs::symlink("/dev/null", &image).expect("linked");
+        assert_eq!(of_image(&image), None);
+    }
+
+    #[test]
+    fn the_disk_for_what_is_kept_is_made_once_and_sparse() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("cache.img");
+        prepare_cache(&path).expect("made");
+        let made = path.metadata().expect("there");
+        assert_eq!(made.len(), CACHE_BYTES);
+        assert!(made.blocks() * 512 < 1 << 30, "{} blocks", made.blocks());
+        prepare_cache(&path).expect("there already");
+        assert_eq!(path.metadata().expect("there").ino(), made.ino());
+    }
+}

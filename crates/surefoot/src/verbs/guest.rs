@@ -1,0 +1,32 @@
+//! `surefoot guest` and `surefoot guest-init` (hidden): a guest kernel's two ends, outside and inside.
+
+use crate::cli::GuestArgs;
+use crate::failure::{Failure, Status};
+use guest::init::{self, Line};
+use lab::isolation::Walls;
+
+/// On the host: walls, and the kernel in them.
+pub fn run(args: &GuestArgs) -> Result<Status, Failure> {
+    let work = lab::work::Work::open(&args.work)?;
+    let status = lab::bench::guest::enclose(&work, args.memory_bytes, &args.kernel, &args.arguments)?;
+    std::process::exit(status)
+}
+
+/// In the guest, as its first process: furnish it, run the trial, power off. Ending in any other way is the kernel's panic,
+/// which the conductor sees as a trial that ended before it had finished.
+pub fn init() -> Result<Status, Failure> {
+    init::mount_proc()?;
+    let mut line = Line::open()?;
+    let boot = line.boot()?;
+    init::furnish(&boot)?;
+    lab::isolation::loopback_up()?;
+    // SAFETY: this process has one thread yet.
+    unsafe { std::env::set_var("PATH", &boot.path) };
+    let work = lab::work::Work::open(&boot.work)?;
+    for (index, image) in boot.images.iter().enumerate() {
+        storage::put_disk(&work.images().join(image), &guest::boot::disk_device(index + 1))?;
+    }
+    let records = line.output.try_clone()?;
+    lab::trial::main(&work, line.input, records, Walls::Namespaces);
+    init::power_off(&boot, &line.output)
+}
