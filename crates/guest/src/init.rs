@@ -89,6 +89,8 @@ pub fn furnish(boot: &Boot) -> io::Result<()> {
     mounted("hostfs", &boot.work, safe, Some(&boot.work.to_string_lossy()))?;
     disks(boot)?;
     load_modules(boot)?;
+    // Servers look their host up and say more than a line when it has no name.
+    nix::unistd::sethostname("localhost")?;
     nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_NOFILE, 1024, OPEN_FILES_MAX)?;
     Ok(())
 }

@@ -167,6 +167,7 @@ impl MariaDb {
             place.run.join("mariadb.sock").display(),
             place.run.join("mariadb.pid").display(),
         );
+        text.push_str(narrow());
         let mut line = |name: &str, value: &str| {
             let _ = writeln!(text, "{name} = {value}");
         };
@@ -198,6 +199,19 @@ impl MariaDb {
     }
 }
 
+/// Newer servers reserve 8 TiB of addresses for a buffer pool that may grow, which is more than a User-Mode Linux process
+/// has (512 GiB) and does not start there. Older ones do not know the setting; `loose_` lets them pass over it.
+fn narrow() -> &'static str {
+    const RESERVED_BYTES: usize = 8 << 40;
+    // SAFETY: addresses without memory, given back at once; nothing else is mapped or moved.
+    let holds = unsafe {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let start = libc::mmap(std::ptr::null_mut(), RESERVED_BYTES, libc::PROT_NONE, flags, -1, 0);
+        start != libc::MAP_FAILED && libc::munmap(start, RESERVED_BYTES) == 0
+    };
+    if holds { "" } else { "loose_innodb_buffer_pool_size_max = 64G\n" }
+}
+
 impl Service for MariaDb {
     fn version(&self) -> &str {
         &self.programs.version
@@ -209,7 +223,7 @@ impl Service for MariaDb {
 
     fn create(&self, place: &Place) -> Result<(), Error> {
         let file = place.run.join("create.cnf");
-        let mut text = String::from("[mysqld]\n");
+        let mut text = format!("[mysqld]\n{}", narrow());
         for (name, value) in self.format_settings() {
             let _ = writeln!(text, "{name} = {value}");
         }
