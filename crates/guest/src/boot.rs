@@ -4,16 +4,19 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A User-Mode Linux kernel takes so many disks (MAX_DEV in arch/um/drivers/ubd_kern.c).
-pub const DISKS_MAX: usize = 16;
+/// Each disk is a word of the kernel's command line, which has 4,096 bytes (COMMAND_LINE_SIZE).
+pub const DISKS_MAX: usize = 32;
+
+/// `VIRTIO_ID_BLOCK`, include/uapi/linux/virtio_ids.h.
+const VIRTIO_BLOCK: u32 = 2;
 
 /// What the guest's first process is told before the trial's specification, as one line of JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Boot {
     /// The study's work folder, the only one of the host's that may be written.
     pub work: PathBuf,
-    /// The disk for what is kept from trial to trial is the first one; these image files, by their paths in the folder of
-    /// images, are the second and so on.
+    /// The disk for what is kept from trial to trial is number 0; these image files, by their paths in the folder of images,
+    /// are number 1 and so on.
     pub images: Vec<PathBuf>,
     /// Kernel modules to load: `f2fs`, `dm_mod`.
     pub modules: Vec<String>,
@@ -26,13 +29,13 @@ pub struct Boot {
 pub struct Machine<'a> {
     /// Bytes of memory.
     pub memory_bytes: u64,
-    /// Image files, by their paths from the folder that the kernel is started in: no disk's path may have a space or comma.
-    pub disks: &'a [PathBuf],
+    /// How many disks it has.
+    pub disks: usize,
     /// The guest's first process.
     pub init: &'a Path,
     /// A word for that process.
     pub word: &'a str,
-    /// Where the kernel's own files go while it lives.
+    /// Where the kernel's own files and the disks' sockets are while it lives, from the folder that it is started in.
     pub scratch: &'a Path,
 }
 
@@ -47,11 +50,16 @@ pub enum Error {
     Disks(usize),
 }
 
-/// The device of the disk of an index: `/dev/ubda`.
+/// The socket of a disk in the scratch folder.
 #[must_use]
-pub fn disk_device(index: usize) -> PathBuf {
-    let letter = char::from(b'a' + u8::try_from(index).expect("at most sixteen disks"));
-    PathBuf::from(format!("/dev/ubd{letter}"))
+pub fn disk_socket(scratch: &Path, number: usize) -> PathBuf {
+    scratch.join(format!("disk-{number}"))
+}
+
+/// What a disk answers when it is asked who it is: names of devices are given in an order that nobody promises.
+#[must_use]
+pub fn disk_serial(number: usize) -> String {
+    format!("surefoot-{number}")
 }
 
 /// The kernel's command line. Its standard input and output become the first serial line, which carries the specification
@@ -60,8 +68,8 @@ pub fn disk_device(index: usize) -> PathBuf {
 /// # Errors
 /// When a path can't be put on it, or there are too many disks.
 pub fn arguments(machine: &Machine) -> Result<Vec<OsString>, Error> {
-    if machine.disks.len() > DISKS_MAX {
-        return Err(Error::Disks(machine.disks.len() - 1));
+    if machine.disks > DISKS_MAX {
+        return Err(Error::Disks(machine.disks - 1));
     }
     if machine.init.to_string_lossy().contains(char::is_whitespace) {
         return Err(Error::Space(machine.init.into()));
@@ -73,13 +81,9 @@ pub fn arguments(machine: &Machine) -> Result<Vec<OsString>, Error> {
         .collect();
     all.push(format!("mem={}K", machine.memory_bytes >> 10).into());
     all.push(format!("uml_dir={}/", machine.scratch.display()).into());
-    for (index, disk) in machine.disks.iter().enumerate() {
-        let device = disk_device(index);
-        let name = device.file_name().expect("a device has a name").to_string_lossy().into_owned();
-        // `t`: no discards, so that the image stays allocated and a freed block costs what it costs on a disk.
-        let mut word = OsString::from(format!("{name}t="));
-        word.push(disk);
-        all.push(word);
+    for number in 0..machine.disks {
+        let socket = disk_socket(machine.scratch, number);
+        all.push(format!("virtio_uml.device={}:{VIRTIO_BLOCK}", socket.display()).into());
     }
     let mut init = OsString::from("init=");
     init.push(machine.init);
@@ -93,24 +97,24 @@ mod tests {
 
     #[test]
     fn a_command_line() {
-        let disks = [PathBuf::from("guest/cache.img"), PathBuf::from("images/device-1.img")];
         let machine = Machine {
             memory_bytes: 1 << 30,
-            disks: &disks,
+            disks: 2,
             init: Path::new("/usr/bin/surefoot"),
             word: "guest-init",
-            scratch: Path::new("/dev/shm"),
+            scratch: Path::new("guest/memory"),
         };
         let words = arguments(&machine).expect("fine");
         let line = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
         assert!(
-            line.contains("mem=1048576K uml_dir=/dev/shm/ ubdat=guest/cache.img ubdbt=images/device-1.img"),
+            line.contains(
+                "uml_dir=guest/memory/ virtio_uml.device=guest/memory/disk-0:2 virtio_uml.device=guest/memory/disk-1:2"
+            ),
             "{line}"
         );
         assert!(line.ends_with("init=/usr/bin/surefoot -- guest-init"), "{line}");
         let spaced = Machine { init: Path::new("/my programs/surefoot"), ..machine.clone() };
         assert!(matches!(arguments(&spaced), Err(Error::Space(_))));
-        let many = vec![PathBuf::from("x"); 17];
-        assert!(matches!(arguments(&Machine { disks: &many, ..machine }), Err(Error::Disks(16))));
+        assert!(matches!(arguments(&Machine { disks: 33, ..machine }), Err(Error::Disks(32))));
     }
 }

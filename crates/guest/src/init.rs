@@ -2,7 +2,7 @@
 //!
 //! The root stays the host's and read-only. What programs must write lies on memory; the work folder is the host's own.
 
-use crate::boot::{Boot, disk_device};
+use crate::boot::{Boot, disk_serial};
 use crate::kernel::modules_folder;
 use crate::modules;
 use nix::mount::{MsFlags, mount, umount};
@@ -87,8 +87,8 @@ pub fn furnish(boot: &Boot) -> io::Result<()> {
         std::fs::create_dir_all(&boot.work)?;
     }
     mounted("hostfs", &boot.work, safe, Some(&boot.work.to_string_lossy()))?;
-    disks(boot)?;
     load_modules(boot)?;
+    disks(boot)?;
     // Servers look their host up and say more than a line when it has no name.
     nix::unistd::sethostname("localhost")?;
     nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_NOFILE, 1024, OPEN_FILES_MAX)?;
@@ -106,13 +106,28 @@ pub fn mount_proc() -> io::Result<()> {
 /// What is kept from trial to trial is a disk of the guest's own, with the owners that servers give their files.
 fn disks(boot: &Boot) -> io::Result<()> {
     let cache = boot.work.join("cache");
-    let device = disk_device(0);
+    let device = disk_device(0)?;
     // `noinit_itable`: no kernel thread goes on formatting while something is measured.
     mount(Some(&device), &cache, Some("ext4"), MsFlags::MS_NOATIME, Some("noinit_itable")).map_err(|error| {
         io::Error::other(format!("cannot mount the disk for what trials keep on {}: {error}", cache.display()))
     })?;
     // In the place of the image files themselves come links to the disks on them.
     mounted("tmpfs", boot.work.join("images"), MsFlags::MS_NOSUID, None)
+}
+
+/// The device of a disk, found by what it answers.
+///
+/// # Errors
+/// When there is no such disk.
+pub fn disk_device(number: usize) -> io::Result<PathBuf> {
+    let wanted = disk_serial(number);
+    for entry in Path::new("/sys/class/block").read_dir()?.flatten() {
+        let serial = std::fs::read_to_string(entry.path().join("serial")).unwrap_or_default();
+        if serial.trim_end() == wanted {
+            return Ok(Path::new("/dev").join(entry.file_name()));
+        }
+    }
+    Err(io::Error::other(format!("the guest has no disk {wanted}")))
 }
 
 fn load_modules(boot: &Boot) -> io::Result<()> {

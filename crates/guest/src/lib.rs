@@ -5,6 +5,7 @@
 //! is not built into it.
 
 pub mod boot;
+pub mod disk;
 pub mod init;
 pub mod kernel;
 pub mod modules;

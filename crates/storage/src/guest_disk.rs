@@ -4,15 +4,16 @@
 
 use crate::error::Error;
 use crate::image;
+use crate::mountinfo;
 use crate::program;
 use std::fs::{File, OpenOptions};
 use std::io::Seek as _;
 use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// `UBD_MAJOR`, include/uapi/linux/major.h: a User-Mode Linux kernel's disks.
-const MAJOR: u32 = 98;
+/// How the serial of each of our disks begins, which no other disk has.
+const SERIAL: &str = "surefoot-";
 
 /// The disk for what is kept from trial to trial looks this large; its file has only what was written.
 const CACHE_BYTES: u64 = 64 << 30;
@@ -30,9 +31,9 @@ pub fn put_disk(path: &Path, disk: &Path) -> Result<(), Error> {
 /// The disk that stands in an image's place, which only a guest kernel has.
 pub(crate) fn of_image(path: &Path) -> Option<PathBuf> {
     let disk = path.read_link().ok()?;
-    let metadata = disk.metadata().ok()?;
-    let is_guests = metadata.file_type().is_block_device() && libc::major(metadata.rdev()) == MAJOR;
-    is_guests.then_some(disk)
+    let name = disk.strip_prefix("/dev").ok()?;
+    let serial = std::fs::read_to_string(Path::new("/sys/class/block").join(name).join("serial")).ok()?;
+    serial.starts_with(SERIAL).then_some(disk)
 }
 
 /// Whether a guest's disk has the image's size.
@@ -46,7 +47,7 @@ pub(crate) fn verify(path: &Path, disk: &Path, expected: u64) -> Result<(), Erro
 }
 
 /// Gives what was written to the image file to the disk below and takes it out of the host's memory, so that every trial
-/// of a guest kernel, which reads and writes through it, begins alike.
+/// of a guest kernel begins alike.
 ///
 /// # Errors
 /// When the file can't be opened or written out.
@@ -56,6 +57,20 @@ pub fn settle_image(path: &Path) -> Result<(), Error> {
     // SAFETY: a plain system call on an open file; the advice may be ignored.
     unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
     Ok(())
+}
+
+/// What lies below the images of a folder, and whether they are read and written by the page cache of that, in words.
+#[must_use]
+pub fn below_images(folder: &Path) -> String {
+    let found = folder.canonicalize().ok();
+    let mount = found.and_then(|folder| mountinfo::mount_of(&mountinfo::read(), &folder).cloned());
+    let on = mount.map_or_else(String::new, |mount| {
+        let options = mount.options.iter().chain(&mount.super_options).cloned().collect::<Vec<_>>().join(",");
+        format!("images on {} ({options}), ", mount.filesystem)
+    });
+    let marker = folder.join(image::MARKER);
+    let direct = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(marker).is_ok();
+    format!("{on}direct I/O {}", if direct { "on" } else { "refused by the host's filesystem" })
 }
 
 /// Makes the disk that keeps what trials share (templates of databases), unless it is there: a sparse file with ext4 on
@@ -82,6 +97,7 @@ pub fn prepare_cache(path: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt as _;
 
     #[test]
     fn a_plain_file_or_another_device_is_no_disk_of_a_guest() {

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Marks a folder whose images are ours to overwrite.
-const MARKER: &str = ".surefoot-images";
+pub(crate) const MARKER: &str = ".surefoot-images";
 
 /// File names of the images that a scenario needs, with their sizes in bytes. Scenarios of one size share them.
 #[must_use]

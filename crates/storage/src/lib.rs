@@ -33,7 +33,7 @@ pub use durability::{durability, under_images as durability_under_images};
 pub use error::Error;
 pub use filesystems::{Filesystem, Preset, filesystem, filesystems};
 pub use guard::{Refusal, check_device};
-pub use guest_disk::{prepare_cache, put_disk, settle_image};
+pub use guest_disk::{below_images, prepare_cache, put_disk, settle_image};
 pub use image::{free_bytes, images, images_bytes, prepare_image, prepare_images};
 pub use mountinfo::{Mount, parse_mountinfo};
 pub use program::search_path;

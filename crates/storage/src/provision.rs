@@ -157,7 +157,7 @@ fn attach(devices: &mut Devices, what: &str, bytes: u64, places: &Places, steps:
     let image = image::path(places.images, what, bytes);
     let (device, cleared) = steps.run(&format!("attach {what}"), || guard::clear_image(&image, bytes))?;
     let Some(device) = device else {
-        let fact = format!("disk of the guest kernel on an image of {bytes} bytes, through the host's page cache");
+        let fact = format!("disk of the guest kernel on an image of {bytes} bytes");
         devices.facts.insert(what.into(), fact);
         return Ok(cleared);
     };

@@ -62,7 +62,7 @@ pub const GUEST: &[Setting] = &[
         name: "memory",
         kind: Kind::Bytes { min: 128 << 20, max: u64::MAX },
         default: Some("1GiB"),
-        help: "Memory of the guest kernel. What does not fit is read from the image again, through the host's page cache.",
+        help: "Memory of the guest kernel, page cache included: data that do not fit are read from the disk.",
     },
     Setting {
         name: "kernel",

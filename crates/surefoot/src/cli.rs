@@ -365,6 +365,9 @@ pub struct GuestArgs {
     pub work: PathBuf,
     /// The guest's memory
     pub memory_bytes: u64,
+    /// An image file, from the work folder
+    #[arg(long)]
+    pub disk: Vec<PathBuf>,
     /// The kernel's file
     pub kernel: PathBuf,
     /// The kernel's command line

@@ -16,7 +16,7 @@ use observe::durability::Durability;
 use observe::record::{Provisioned, Record};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -29,6 +29,9 @@ use study::trial_spec::TrialSpec;
 
 /// The guest's first process is this binary with this word.
 const INIT_WORD: &str = "guest-init";
+
+/// The guest's driver of its disks.
+const DISK_MODULE: &str = "virtio_blk";
 
 /// Beside the guest's own memory, its file has a gap of 160 MiB and more, which is never used whole.
 const SCRATCH_BYTES: u64 = 512 << 20;
@@ -108,14 +111,15 @@ impl Guest {
             std::iter::once(cache).chain(images.iter().map(|image| images_folder.join(image))).collect();
         let machine = Machine {
             memory_bytes: memory_bytes(&spec.guest),
-            disks: &disks,
+            disks: disks.len(),
             init: &self.program,
             word: INIT_WORD,
-            scratch: &scratch(&self.work),
+            scratch: &inside(&scratch(&self.work)),
         };
         let log = File::create(self.work.trial_log()).map_err(started)?;
         let mut command = Command::new(&self.program);
-        command.arg("guest").arg(self.work.folder()).arg(machine.memory_bytes.to_string());
+        command.arg("guest").args(disks.iter().flat_map(|disk| [OsStr::new("--disk"), disk.as_os_str()]));
+        command.arg(self.work.folder()).arg(machine.memory_bytes.to_string());
         command.arg(&kernel.program).args(boot::arguments(&machine)?);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         // A group of its own: Ctrl-C in the terminal reaches the conductor only, which then says `stop`.
@@ -126,12 +130,8 @@ impl Guest {
     /// What the guest is told, and then the trial.
     fn opening(&self, spec: &TrialSpec, images: Vec<PathBuf>) -> String {
         let all = std::iter::once(&spec.storage).chain(spec.volumes.values());
-        let mut modules: Vec<String> = all
-            .flat_map(|settings| storage::kernel_modules(&StorageSettings::from_map(settings)))
-            .map(str::to_string)
-            .collect();
-        modules.sort_unstable();
-        modules.dedup();
+        let modules = all.flat_map(|settings| storage::kernel_modules(&StorageSettings::from_map(settings)));
+        let modules = std::iter::once(DISK_MODULE).chain(modules).map(str::to_string).collect();
         let path = std::env::join_paths(storage::search_path()).expect("the parts came from a search path");
         let boot = Boot { work: self.work.folder().into(), images, modules, path };
         let boot = serde_json::to_string(&boot).expect("plain data");
@@ -143,6 +143,7 @@ impl Guest {
     fn explained(&self, mut provisioned: Provisioned, kernel: &Kernel, spec: &TrialSpec) -> Provisioned {
         let facts = &mut provisioned.facts;
         facts.insert("guest_kernel".into(), format!("Linux {} (User-Mode Linux)", kernel.release));
+        facts.insert("guest_disks".into(), storage::below_images(&self.work.images()));
         facts.insert("guest_memory".into(), settings::quantity::format_bytes(memory_bytes(&spec.guest)));
         if let Some(durability) = provisioned.durability.take() {
             let host: Durability = storage::durability_under_images(&self.work.images());
@@ -198,7 +199,13 @@ fn scratch(work: &Work) -> PathBuf {
 ///
 /// # Errors
 /// When there are no namespaces to be had, or the walls can't be built.
-pub fn enclose(work: &Work, memory_bytes: u64, program: &Path, arguments: &[OsString]) -> std::io::Result<i32> {
+pub fn enclose(
+    work: &Work,
+    memory_bytes: u64,
+    disks: &[PathBuf],
+    program: &Path,
+    arguments: &[OsString],
+) -> std::io::Result<i32> {
     if isolation::enter()? == Walls::None {
         return Err(std::io::Error::other(
             "the kernel refuses namespaces, without which a killed guest leaves processes",
@@ -209,8 +216,14 @@ pub fn enclose(work: &Work, memory_bytes: u64, program: &Path, arguments: &[OsSt
     isolation::fence(work.folder())?;
     let size = format!("size={},mode=700", memory_bytes + SCRATCH_BYTES);
     mount(Some("tmpfs"), &scratch, Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV, Some(&*size))?;
+    // Sockets have short paths only, and a kernel's command line no quotes: all of ours are from here.
+    std::env::set_current_dir(work.folder())?;
+    let inside = scratch.strip_prefix(work.folder()).expect("a folder of it");
+    for (number, image) in disks.iter().enumerate() {
+        guest::disk::serve(image, &boot::disk_socket(inside, number), &boot::disk_serial(number))?;
+    }
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(work.folder()).env("TMPDIR", &scratch).env("HOME", &scratch);
+    command.args(arguments).env("TMPDIR", &scratch).env("HOME", &scratch);
     // SAFETY: between fork and exec only one system call is made.
     unsafe { command.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?)) };
     let status = command.status()?;

@@ -8,7 +8,7 @@ use lab::isolation::Walls;
 /// On the host: walls, and the kernel in them.
 pub fn run(args: &GuestArgs) -> Result<Status, Failure> {
     let work = lab::work::Work::open(&args.work)?;
-    let status = lab::bench::guest::enclose(&work, args.memory_bytes, &args.kernel, &args.arguments)?;
+    let status = lab::bench::guest::enclose(&work, args.memory_bytes, &args.disk, &args.kernel, &args.arguments)?;
     std::process::exit(status)
 }
 
@@ -24,7 +24,7 @@ pub fn init() -> Result<Status, Failure> {
     unsafe { std::env::set_var("PATH", &boot.path) };
     let work = lab::work::Work::open(&boot.work)?;
     for (index, image) in boot.images.iter().enumerate() {
-        storage::put_disk(&work.images().join(image), &guest::boot::disk_device(index + 1))?;
+        storage::put_disk(&work.images().join(image), &init::disk_device(index + 1)?)?;
     }
     let records = line.output.try_clone()?;
     lab::trial::main(&work, line.input, records, Walls::Namespaces);

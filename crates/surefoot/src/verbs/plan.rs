@@ -110,7 +110,7 @@ pub fn missing(plan: &Plan) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for scenario in &plan.scenarios {
         let in_guest = scenario.bench == "guest";
-        let of_bench = if in_guest { missing_in_guest(plan, scenario) } else { missing_on_host(plan, scenario) };
+        let of_bench = if in_guest { missing_in_guest(scenario) } else { missing_on_host(plan, scenario) };
         all.extend(of_bench.into_iter().map(|what| (scenario.label.clone(), what)));
         for missing in missing_services(scenario) {
             all.push((scenario.label.clone(), format!("{}; {}", missing.what, missing.remedy)));
@@ -141,7 +141,7 @@ fn missing_on_host(plan: &Plan, scenario: &PlannedScenario) -> Vec<String> {
     all
 }
 
-fn missing_in_guest(plan: &Plan, scenario: &PlannedScenario) -> Vec<String> {
+fn missing_in_guest(scenario: &PlannedScenario) -> Vec<String> {
     let kernel = match lab::bench::guest::kernel(&scenario.guest) {
         Ok(kernel) => kernel,
         Err(error) => {
@@ -167,10 +167,6 @@ fn missing_in_guest(plan: &Plan, scenario: &PlannedScenario) -> Vec<String> {
     }
     if scenario.client_cpus.iter().chain(&scenario.server_cpus).any(|cpu| *cpu > 0) {
         all.push("a guest kernel has one CPU, 0".into());
-    }
-    if plan.design.cache == Cache::Cold {
-        let why = "a guest's disks are read through the host's page cache, which stays warm";
-        all.push(format!("cache = \"cold\": {why}; use \"warm\", or the host as root"));
     }
     all
 }

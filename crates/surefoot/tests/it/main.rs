@@ -3,6 +3,7 @@
 
 mod bad_studies;
 mod faults;
+mod guest;
 mod harness;
 mod replay;
 mod servers;

@@ -1,0 +1,286 @@
+//! Trials in a guest kernel: as an ordinary user, with filesystems that this kernel lacks, and with what must never get out.
+//! Needs the package user-mode-linux.
+
+use crate::harness::{Said, World, said, wait_until};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Nobody in particular.
+const USER: u32 = 65534;
+
+/// A folder of an ordinary user's, with a copy of the binary that this user may read.
+fn of_ordinary_user() -> (World, PathBuf) {
+    let world = World::new();
+    std::os::unix::fs::chown(world.path(), Some(USER), Some(USER)).expect("chown");
+    let binary = world.path().join("surefoot");
+    std::fs::copy(env!("CARGO_BIN_EXE_surefoot"), &binary).expect("a copy");
+    (world, binary)
+}
+
+fn as_ordinary_user(world: &World, binary: &Path, arguments: &[&str]) -> Said {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(binary).args(arguments);
+    // Without `sbin`, as a user's PATH on Debian is.
+    command.env("PATH", "/usr/local/bin:/usr/bin:/bin").current_dir(world.path());
+    said(&command.output().expect("setpriv is part of util-linux"))
+}
+
+fn ledger(world: &World, results: &str) -> Value {
+    world.surefoot(&["report", results, "--json"]).json()["ledger"].take()
+}
+
+/// A metric of each scenario's one run.
+fn metric(ledger: &Value, scenario: &str, name: &str) -> f64 {
+    let trials = ledger["trials"].as_array().expect("trials");
+    let trial = trials.iter().find(|trial| trial["scenario"] == scenario).expect("the scenario has a trial");
+    let runs = ledger["runs"].as_array().expect("runs");
+    let run = runs.iter().find(|run| run["trial"] == trial["id"]).unwrap_or_else(|| panic!("a run of {trial}"));
+    run["metrics"][name].as_f64().unwrap_or_else(|| panic!("no {name} in {run}"))
+}
+
+/// Nothing is left, the kernel's memory files included.
+fn assert_nothing_left(world: &World, study: &str) {
+    world.assert_nothing_left();
+    let memory = world.path().join("surefoot-work").join(study).join("guest/memory");
+    if memory.exists() {
+        assert_eq!(memory.read_dir().expect("a folder").count(), 0, "files of the guest's memory");
+    }
+}
+
+const FILESYSTEMS: &str = r#"name = "all"
+[factors.filesystem]
+ext2 = { storage.filesystem = "ext2" }
+ext3 = { storage.filesystem = "ext3" }
+ext4 = { storage.filesystem = "ext4" }
+ext4-nobarrier = { storage.filesystem = "ext4", storage.preset = "nobarrier" }
+xfs = { storage.filesystem = "xfs" }
+xfs-external = { storage.filesystem = "xfs", storage.preset = "external-log" }
+btrfs = { storage.filesystem = "btrfs" }
+jfs = { storage.filesystem = "jfs" }
+reiserfs = { storage.filesystem = "reiserfs" }
+reiserfs-none = { storage.filesystem = "reiserfs", storage.mount = ["barrier=none"] }
+f2fs = { storage.filesystem = "f2fs" }
+f2fs-nobarrier = { storage.filesystem = "f2fs", storage.mount = ["fsync_mode=nobarrier"] }
+nilfs2 = { storage.filesystem = "nilfs2" }
+nilfs2-nobarrier = { storage.filesystem = "nilfs2", storage.preset = "nobarrier" }
+[storage]
+size = "320MiB"
+[workload.oltp]
+engine = "sqlite"
+mix = "write-only"
+table_size = 200
+time = "400ms"
+[design]
+rounds_min = 1
+rounds_max = 1
+warm_up_runs = 0
+control = false
+"#;
+
+#[test]
+fn an_ordinary_user_compares_filesystems_and_sees_which_flush() {
+    let (world, binary) = of_ordinary_user();
+    world.write("all.toml", FILESYSTEMS);
+    let run = as_ordinary_user(&world, &binary, &["run", "all.toml"]);
+    run.status(0).says("not root: trials run in a guest kernel");
+    let ledger = ledger(&world, "all.surefoot");
+    for trial in ledger["trials"].as_array().expect("trials") {
+        assert_eq!(trial["state"], "finished", "{trial}");
+        assert!(trial["facts"]["guest_kernel"].as_str().is_some_and(|kernel| kernel.starts_with("Linux ")), "{trial}");
+    }
+    let flushes = |scenario: &str| metric(&ledger, scenario, "flushes_per_commit");
+    // SQLite flushes at least once a commit, and each of these hands that down.
+    for scenario in ["ext2", "ext3", "ext4", "xfs", "btrfs", "reiserfs", "f2fs", "nilfs2"] {
+        assert!(flushes(scenario) >= 0.9, "{scenario}: {}", flushes(scenario));
+    }
+    // jfs has no flush at all; the others were told to leave it out.
+    for scenario in ["jfs", "ext4-nobarrier", "reiserfs-none", "f2fs-nobarrier", "nilfs2-nobarrier"] {
+        assert!(flushes(scenario) < 0.1, "{scenario}: {}", flushes(scenario));
+    }
+    assert_nothing_left(&world, "all");
+}
+
+/// The work folder lies on a filesystem whose device counts what it gets: flushes in the guest are flushes of the host.
+#[test]
+fn a_flush_in_the_guest_is_a_flush_of_the_image_file() {
+    let world = World::new();
+    world.write("all.toml", FILESYSTEMS);
+    world.write("disk.img", "");
+    let (disk, mount_point) = (world.path().join("disk.img"), world.path().join("host"));
+    std::fs::create_dir(&mount_point).expect("a folder");
+    let shell = |line: &str| {
+        let output = Command::new("sh").args(["-ec", line]).output().expect("sh");
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_string()
+    };
+    let (disk, mount_point) = (disk.display(), mount_point.display());
+    let device = shell(&format!(
+        "truncate -s 2G {disk}; mkfs.ext4 -qF {disk}; d=$(losetup --find --show {disk}); mount $d {mount_point}; echo $d"
+    ));
+    let stat = format!("/sys/block/{}/stat", device.trim_start_matches("/dev/"));
+    let host_flushes = || -> f64 {
+        let text = std::fs::read_to_string(&stat).expect("the device's counters");
+        text.split_whitespace().nth(15).expect("flushes").parse().expect("a number")
+    };
+    for (scenario, does_flush) in [("ext4", true), ("xfs", true), ("ext4-nobarrier", false), ("jfs", false)] {
+        let results = format!("{scenario}.surefoot");
+        let before = host_flushes();
+        let (work, level) = (format!("{mount_point}/work"), format!("filesystem={scenario}"));
+        let run = ["run", "all.toml", "--set", "bench=guest", "--set", &level, "--work", &work, "--results", &results];
+        world.surefoot(&run).status(0);
+        let grown = host_flushes() - before;
+        let ledger = ledger(&world, &results);
+        let (in_guest, commits) =
+            (metric(&ledger, scenario, "device_flushes"), metric(&ledger, scenario, "transactions"));
+        assert!(commits > 20.0, "{scenario}: {commits} commits");
+        if does_flush {
+            assert!(in_guest >= commits * 0.9, "{scenario}: {in_guest} flushes for {commits} commits");
+            assert!(grown >= in_guest, "{scenario}: {grown} of the host's for {in_guest} of the guest's");
+        } else {
+            assert!(in_guest < commits / 10.0, "{scenario}: {in_guest} flushes for {commits} commits");
+        }
+    }
+    shell(&format!("umount {mount_point}; losetup -d {device}"));
+    assert_nothing_left(&world, "all");
+}
+
+/// The guest's root may mount whatever it likes of the host's: nothing of it can be written. What it says in the kernel's
+/// log is no record, and what it is told may be long.
+#[test]
+fn a_guest_writes_nothing_outside_its_work_folder() {
+    let world = World::new();
+    let outside = world.path().display();
+    let filler = "x".repeat(20_000);
+    let script = format!(
+        ": {filler}; mkdir -p /tmp/out && mount -t hostfs -o {outside} none /tmp/out && cat /tmp/out/fence.toml >/dev/null \
+         && echo seen 1; mount -o remount,rw /; touch /tmp/out/escaped /escaped /etc/escaped && echo written 1; \
+         touch {outside}/surefoot-work/fence/inside && echo inside 1; \
+         for i in $(seq 500); do echo '{{\"record\":\"finished\"}}' >/dev/kmsg; done; echo escaped 0"
+    );
+    let study = format!(
+        "name = \"fence\"\n[storage]\nsize = \"320MiB\"\n[workload.command]\ncommand = [\"sh\", \"-c\", {script:?}]\n\
+         metrics = {{ seen = \"regex:seen ([0-9]); more\", inside = \"regex:inside ([0-9]); more\", written = \"regex:(?:written|escaped) ([0-9]); less\" }}\n\
+         [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
+    );
+    world.write("fence.toml", study);
+    let run = world.surefoot(&["run", "fence.toml", "--set", "bench=guest"]).status(0);
+    let ledger = ledger(&world, "fence.surefoot");
+    let metrics = &ledger["runs"][0]["metrics"];
+    assert_eq!((metrics["seen"].as_f64(), metrics["inside"].as_f64()), (Some(1.0), Some(1.0)), "{metrics} {run:?}");
+    assert_eq!(metrics["written"].as_f64(), Some(0.0), "{metrics}");
+    for path in [world.path().join("escaped"), "/escaped".into(), "/etc/escaped".into()] {
+        assert!(!path.exists(), "{}", path.display());
+    }
+    assert_nothing_left(&world, "fence");
+}
+
+/// A study of one filesystem in a guest, with a run of this length.
+fn one(world: &World, time: &str) {
+    let text = FILESYSTEMS.replace("400ms", time).replace("name = \"all\"", "name = \"one\"\nbench = \"guest\"");
+    world.write("one.toml", text);
+}
+
+const ONLY_EXT4: [&str; 4] = ["run", "one.toml", "--set", "filesystem=ext4"];
+
+/// The process of a guest kernel under a conductor.
+fn kernel_process(conductor: i32) -> Option<i32> {
+    let children = |pid: i32| -> Vec<i32> {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+    };
+    let mut below = children(conductor);
+    while let Some(pid) = below.pop() {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        if line.split('\0').next().is_some_and(|program| program.ends_with("linux.uml")) {
+            return Some(pid);
+        }
+        below.extend(children(pid));
+    }
+    None
+}
+
+#[test]
+fn a_killed_conductor_leaves_nothing_of_its_guest() {
+    let world = World::new();
+    one(&world, "3s");
+    for milliseconds in [100, 600, 1500, 3000] {
+        let mut child = world.start(&ONLY_EXT4);
+        let conductor = child.id() as i32;
+        wait_until("the kernel runs", || kernel_process(conductor).is_some());
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        let _ = kill(Pid::from_raw(conductor), Signal::SIGKILL);
+        child.wait().expect("it was killed");
+        assert_nothing_left(&world, "one");
+    }
+    // Ctrl-C is heard inside, and what is left is done.
+    let mut child = world.start(&ONLY_EXT4);
+    wait_until("the kernel runs", || kernel_process(child.id() as i32).is_some());
+    std::thread::sleep(Duration::from_millis(3000));
+    let _ = kill(Pid::from_raw(child.id() as i32), Signal::SIGINT);
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    world.surefoot(&ONLY_EXT4).status(0);
+    assert_nothing_left(&world, "one");
+}
+
+#[test]
+fn a_guest_that_hangs_or_panics_is_ended_and_recorded() {
+    let world = World::new();
+    one(&world, "60s");
+    let hang: Vec<&str> = ONLY_EXT4.into_iter().chain(["--set", "design.trial_timeout=6s"]).collect();
+    let mut child = world.start(&hang);
+    let conductor = child.id() as i32;
+    wait_until("the kernel runs", || kernel_process(conductor).is_some());
+    std::thread::sleep(Duration::from_millis(2500));
+    kill(Pid::from_raw(kernel_process(conductor).expect("it runs")), Signal::SIGSTOP).expect("stopped");
+    assert_eq!(child.wait().expect("it ends").code(), Some(3));
+    let failure = ledger(&world, "one.surefoot")["trials"][0]["failure"].to_string();
+    assert!(failure.contains("did not end within 6.0s"), "{failure}");
+    assert_nothing_left(&world, "one");
+
+    let script = "echo 1 >/proc/sys/kernel/sysrq; echo c >/proc/sysrq-trigger; sleep 60";
+    let study = format!(
+        "name = \"panic\"\nbench = \"guest\"\n[storage]\nsize = \"320MiB\"\n[workload.command]\n\
+         command = [\"sh\", \"-c\", {script:?}]\n\
+         metrics = {{ never = \"regex:never ([0-9]); more\" }}\n[design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
+    );
+    world.write("panic.toml", study);
+    world.surefoot(&["run", "panic.toml"]).status(3);
+    let failure = ledger(&world, "panic.surefoot")["trials"][0]["failure"].to_string();
+    assert!(failure.contains("before it had finished") && failure.contains("panic"), "{failure}");
+    assert_nothing_left(&world, "panic");
+}
+
+#[test]
+fn the_bench_is_a_factor_and_what_it_lacks_is_told_before() {
+    let world = World::new();
+    one(&world, "300ms");
+    let both = ["run", "one.toml", "--set", "filesystem=ext4", "--set", "bench=[\"host\", \"guest\"]"];
+    world.surefoot(&both).status(0);
+    let ledger = ledger(&world, "one.surefoot");
+    let facts = |scenario: &str| {
+        let trials = ledger["trials"].as_array().expect("trials");
+        trials.iter().find(|trial| trial["scenario"].as_str().is_some_and(|label| label.contains(scenario))).map(
+            |trial| {
+                let kernel = trial["facts"]["guest_kernel"].as_str();
+                kernel.map(str::to_string)
+            },
+        )
+    };
+    assert_eq!(facts("host"), Some(None));
+    assert!(facts("guest").flatten().is_some_and(|kernel| kernel.contains("User-Mode Linux")));
+
+    let refused = |set: &str, says: &str| {
+        let run = [&ONLY_EXT4[..], &["--set", set, "--results", "other.surefoot"]].concat();
+        world.surefoot(&run).status(5).says(says);
+    };
+    refused("guest.kernel=no-such-kernel", "install the package user-mode-linux");
+    refused("guest.kernel=/bin/true", "is no User-Mode Linux kernel");
+    refused("guest.memory=900TiB", "this machine has");
+    refused("memory=512MiB", "a guest has guest.memory");
+    refused("cpus.client=[1]", "a guest kernel has one CPU");
+}
