@@ -23,7 +23,8 @@ pub struct Counters {
     pub busy_milliseconds: u64,
     /// Discard requests and bytes; kernels before 4.18 count none.
     pub discards: Option<(u64, u64)>,
-    /// Flush requests and the milliseconds they took; kernels before 5.5 count none.
+    /// Flush requests and the milliseconds they took. Kernels before 5.5 count none, nor does any for a partition or for
+    /// a device without a volatile cache, which needs none.
     pub flushes: Option<(u64, u64)>,
 }
 
@@ -48,8 +49,16 @@ impl Counters {
     /// A device's counters now, by its name in `/sys/class/block`.
     #[must_use]
     pub fn read(device: &str) -> Option<Counters> {
-        Counters::parse(&std::fs::read_to_string(class(device).join("stat")).ok()?)
+        let counters = Counters::parse(&std::fs::read_to_string(class(device).join("stat")).ok()?)?;
+        Some(Counters { flushes: counters.flushes.filter(|_| counts_flushes(device)), ..counters })
     }
+}
+
+/// Whether a 0 among a device's flushes means that none came: they "are not tracked for partitions" (block/stat), and the
+/// block layer drops them before it counts where the cache writes through (`submit_bio_noacct`).
+fn counts_flushes(device: &str) -> bool {
+    !class(device).join("partition").exists()
+        && attribute(device, "queue/write_cache").as_deref() != Some("write through")
 }
 
 /// The name that a device has in `/sys/class/block`, from `loop3` or `/dev/loop3` or a link to it.
@@ -199,6 +208,19 @@ mod tests {
         assert_eq!(disk_under(Path::new("/proc")), None);
         assert_eq!(device_name("no-such-device"), None);
         assert_eq!(Counters::read("no-such-device"), None);
+    }
+
+    /// Of this machine's devices; that there is none without a cache or no partition is no failure.
+    #[test]
+    fn flushes_are_counted_where_the_kernel_counts_them_only() {
+        for entry in std::fs::read_dir("/sys/class/block").into_iter().flatten().flatten() {
+            let (name, folder) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
+            let cache = std::fs::read_to_string(folder.join("queue/write_cache")).unwrap_or_default();
+            let Some(counters) = Counters::read(&name) else { continue };
+            if folder.join("partition").exists() || cache.trim() == "write through" {
+                assert_eq!(counters.flushes, None, "{name}");
+            }
+        }
     }
 
     proptest! {

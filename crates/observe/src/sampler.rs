@@ -16,10 +16,12 @@ use std::time::{Duration, Instant};
 
 /// Device bytes written for each byte the workload wrote. What is still in memory at the run's end isn't counted.
 const WRITE_AMPLIFICATION: Metric = Metric::new("write_amplification", "1", Direction::Less);
-/// Flushes the device got for each durable commit. Neither is better: below 1 commits share flushes, or go without.
 /// From `/proc/diskstats`, which counts whole milliseconds: a mean over a run is finer than its parts.
 const FLUSH_SECONDS_MEAN: Metric = Metric::new("flush_seconds_mean", "s", Direction::Less);
+/// Flushes the device got for each durable commit. Neither is better: below 1 commits share flushes, or go without.
 const FLUSHES_PER_COMMIT: Metric = Metric::new("flushes_per_commit", "1", Direction::Neither);
+/// The commits of that ratio: without them nobody could add up several runs of which some got no flush.
+const COMMITS: Metric = Metric::new("commits", "1", Direction::Neither);
 
 /// What the machine did during one run.
 #[derive(Debug, Clone, Default)]
@@ -86,16 +88,20 @@ impl Sampler {
 pub fn derived(telemetry: &Telemetry, workload_bytes: u64, commits: u64) -> Vec<Measured> {
     let value =
         |name: &str| telemetry.metrics.iter().find(|measured| measured.metric.name == name).map(|found| found.value);
-    // What a commit costs is spread over both volumes.
-    let both =
-        |name: &str| Some(value(&format!("device_{name}"))? + value(&format!("device_log_{name}")).unwrap_or(0.0));
+    // What a commit costs is spread over both volumes; where one of them does not tell, nobody knows the sum.
+    let of_log = |name: &str| match value("device_log_writes") {
+        Some(_) => value(&format!("device_log_{name}")),
+        None => Some(0.0),
+    };
+    let both = |name: &str| Some(value(&format!("device_{name}"))? + of_log(name)?);
     let ratio =
         |metric: &Metric, name: &str, count: u64| Some(metric.at(both(name)? / count as f64)).filter(|_| count > 0);
     let flushes = both("flushes").filter(|count| *count > 0.0);
     let latency = flushes.and_then(|count| Some(FLUSH_SECONDS_MEAN.at(both("flush_seconds")? / count)));
-    let ratios =
-        [ratio(&WRITE_AMPLIFICATION, "write_bytes", workload_bytes), ratio(&FLUSHES_PER_COMMIT, "flushes", commits)];
-    ratios.into_iter().flatten().chain(latency).collect()
+    let amplification = ratio(&WRITE_AMPLIFICATION, "write_bytes", workload_bytes);
+    let per_commit = ratio(&FLUSHES_PER_COMMIT, "flushes", commits);
+    let commits = per_commit.as_ref().map(|_| COMMITS.at(commits as f64));
+    [amplification, per_commit, latency, commits].into_iter().flatten().collect()
 }
 
 /// What is looked at.
@@ -447,10 +453,24 @@ mod tests {
         let telemetry = Telemetry { metrics, series: BTreeMap::new() };
         let values =
             |bytes, commits| derived(&telemetry, bytes, commits).iter().map(|found| found.value).collect::<Vec<_>>();
-        assert_eq!(values(1000, 10), [3.0, 2.0, 0.025]);
-        assert_eq!(values(0, 10), [2.0, 0.025]);
+        assert_eq!(values(1000, 10), [3.0, 2.0, 0.025, 10.0]);
+        assert_eq!(values(0, 10), [2.0, 0.025, 10.0]);
         assert_eq!(values(0, 0), [0.025]);
         assert!(derived(&Telemetry::default(), 1000, 10).is_empty());
+    }
+
+    #[test]
+    fn the_flushes_of_two_volumes_are_known_only_where_both_are() {
+        let metric = |name: &str, value| Metric::named(name.to_string(), "1".into(), Direction::Neither).at(value);
+        let per_commit = |named: &[(&str, f64)]| {
+            let metrics = named.iter().map(|(name, value)| metric(name, *value)).collect();
+            let found = derived(&Telemetry { metrics, series: BTreeMap::new() }, 0, 10);
+            value(&found, "flushes_per_commit")
+        };
+        let (data, log) = (("device_flushes", 4.0), ("device_log_writes", 9.0));
+        assert_eq!(per_commit(&[data]), Some(0.4));
+        assert_eq!(per_commit(&[data, log, ("device_log_flushes", 6.0)]), Some(1.0));
+        assert_eq!(per_commit(&[data, log]), None);
     }
 
     proptest! {
