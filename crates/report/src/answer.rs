@@ -1,5 +1,6 @@
 //! The answer in words. Every sentence that claims something about the measured is written here and nowhere else.
 
+use crate::bench;
 use crate::input::Input;
 use crate::judge::{Claim, ROUNDS_FOR_CLAIMS, Subject, short_factor};
 use crate::number::{percent, percent_number_signed, percent_signed, ratio, ratio_number, words};
@@ -35,6 +36,7 @@ pub fn answer(input: &Input) -> Vec<String> {
     }
     lines.extend(holes(view));
     lines.extend(durability(view));
+    lines.extend(bench::note(input));
     lines.push(LIMITS.into());
     lines
 }
@@ -78,12 +80,12 @@ pub fn pick(part: &Part, view: &View) -> String {
     };
     let value = centre_words(best, part, view.confidence);
     if !part.has_choice() {
-        return format!("{}: {value}. With one scenario there is nothing to compare.", best.label);
+        return format!("{}: {value}. With one scenario there is nothing to compare.", best.marked());
     }
     if part.rounds_compared() < ROUNDS_FOR_CLAIMS {
-        return format!("{} was ahead: {value}.", best.label);
+        return format!("{} was ahead: {value}.", best.marked());
     }
-    format!("Pick {}: {value}.", best.label)
+    format!("Pick {}: {value}.", best.marked())
 }
 
 /// How far the pick may be behind the true best: the bound that covers having picked it from these very data.
@@ -105,12 +107,20 @@ fn unsafe_but_faster(part: &Part) -> Option<String> {
     let pick = part.pick()?;
     let first = part.measured().find(|row| !row.control).filter(|row| row.label != pick.label)?;
     let ratio = ratio(first.centre?.mean / pick.centre?.mean);
-    Some(format!(
-        "{} measured {ratio} that, but is no choice: after a power cut, {}.",
-        first.label,
-        consequence(first.durability)
-    ))
+    Some(format!("{} measured {ratio} that, but is no choice: {}.", first.marked(), risk(first)))
 }
+
+/// What speaks against a scenario: by its settings, or by what its device got.
+fn risk(row: &Row) -> String {
+    let by_settings = format!("after a power cut, {}", consequence(row.durability));
+    match row.flushing.as_ref().filter(|flushing| flushing.is_missing) {
+        Some(flushing) if row.breaks_promise() => format!("{}, so {}", flushing.words(), UNFLUSHED),
+        Some(flushing) => format!("{by_settings}, with {}", flushing.words()),
+        None => by_settings,
+    }
+}
+
+const UNFLUSHED: &str = "a power cut may take acknowledged commits";
 
 fn centre_words(row: &Row, part: &Part, confidence: f64) -> String {
     let Some(centre) = row.centre else { return "no value".into() };
@@ -179,8 +189,8 @@ fn concerns(claim: &Claim, row: &Row, part: &Part) -> bool {
 /// A claim as a sentence: who, how much, how sure, and the verdict.
 #[must_use]
 pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) -> String {
-    let (a, b) = claim.names();
-    let a = &with_factor(claim, a);
+    let ((a, b), marks) = (claim.names(), part.marks(claim));
+    let (a, b) = (&format!("{}{}", with_factor(claim, a), marks[0]), &format!("{b}{}", marks[1]));
     let averaged = averaged_over(claim);
     let interval = interval_words(claim, confidence);
     match claim.verdict {
@@ -294,7 +304,7 @@ fn runners_up(part: &Part) -> Option<String> {
             && part.judgement.best_set.contains(&row.label)
             && !row.control
     });
-    let names: Vec<&str> = candidates.by_ref().take(NAMES_MAX).map(|row| row.label.as_str()).collect();
+    let names: Vec<String> = candidates.by_ref().take(NAMES_MAX).map(Row::marked).collect();
     let more = candidates.count();
     let list = match (names.len(), more) {
         (0, _) => return None,
@@ -304,8 +314,9 @@ fn runners_up(part: &Part) -> Option<String> {
     Some(format!("Not ruled out as the best: {list}."))
 }
 
-fn and_list(names: &[&str]) -> String {
-    match names {
+fn and_list<T: AsRef<str>>(names: &[T]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
         [] => String::new(),
         [one] => (*one).to_string(),
         [init @ .., last] => format!("{} and {last}", init.join(", ")),
@@ -387,28 +398,36 @@ pub fn holes(view: &View) -> Vec<String> {
 pub fn durability(view: &View) -> Vec<String> {
     let mut lines = Vec::new();
     for part in view.parts.iter().filter(|part| part.durability_differs) {
-        let safest = part.rows.iter().map(|row| row.durability).min().unwrap_or(Class::KeepsAcknowledged);
-        for class in
-            [Class::LosesRecent, Class::MayCorrupt, Class::LosesAll].into_iter().filter(|class| *class > safest)
-        {
-            let names: Vec<&str> =
-                part.rows.iter().filter(|row| row.durability == class).map(|row| row.label.as_str()).collect();
-            if names.is_empty() {
-                continue;
+        let safest = part.rows.iter().map(Row::safety).min().unwrap_or(Class::KeepsAcknowledged);
+        let named = |wanted: &dyn Fn(&Row) -> bool| {
+            let rows: Vec<&Row> = part.rows.iter().filter(|row| row.safety() > safest && wanted(row)).collect();
+            let whose = if rows.len() == 1 { "its" } else { "their" };
+            (!rows.is_empty()).then(|| (some_of(&rows.iter().map(|row| row.marked()).collect::<Vec<_>>()), whose))
+        };
+        for class in [Class::LosesRecent, Class::MayCorrupt, Class::LosesAll] {
+            if let Some((shown, whose)) = named(&|row| row.durability == class) {
+                lines.push(format!(
+                    "{shown}: after a power cut, {}; {whose} speed is not comparable with scenarios that are safe.",
+                    consequence(class)
+                ));
             }
-            let shown = if names.len() > NAMES_MAX {
-                format!("{} and {} more", names[..NAMES_MAX].join(", "), names.len() - NAMES_MAX)
-            } else {
-                and_list(&names)
-            };
-            let whose = if names.len() == 1 { "its" } else { "their" };
+        }
+        if let Some((shown, whose)) = named(&Row::breaks_promise) {
             lines.push(format!(
-                "{shown}: after a power cut, {}; {whose} speed is not comparable with scenarios that are safe.",
-                consequence(class)
+                "{shown}: practically no flush reached the device, so {UNFLUSHED}; {whose} speed is not comparable with \
+                 scenarios that flush."
             ));
         }
     }
     lines
+}
+
+/// Names in one sentence: all, or the first and how many more.
+fn some_of(names: &[String]) -> String {
+    match names.len().saturating_sub(NAMES_MAX) {
+        0 => and_list(names),
+        more => format!("{} and {more} more", names[..NAMES_MAX].join(", ")),
+    }
 }
 
 fn consequence(class: Class) -> &'static str {

@@ -11,6 +11,7 @@ pub mod shares;
 pub mod throughput;
 pub mod trust;
 
+use crate::flushing::NAME_MARK;
 use std::fmt::Write;
 
 /// Width of every full-size chart, in its own units.
@@ -330,16 +331,17 @@ pub fn tick_label(value: f64, ticks: &[f64]) -> String {
     format!("{:.decimals$}", if value.abs() < step * 1e-6 { 0.0 } else { value }).replace('-', "−")
 }
 
-/// Labels cut so that they fit: about `room` units at the chart's text size.
+/// Labels cut so that they fit: about `room` units at the chart's text size. The mark after a name stays.
 #[must_use]
 pub fn fitted(label: &str, room: f64) -> String {
+    let (name, mark) = label.strip_suffix(NAME_MARK).map_or((label, ""), |name| (name, NAME_MARK));
     // 0.56 of the size is a system font's mean width; measured in Chromium with DejaVu Sans, the widest default, it is 0.6.
-    let letters = (room / (TEXT * 0.6)).max(4.0) as usize;
-    if label.chars().count() <= letters {
+    let letters = ((room / (TEXT * 0.6)) as usize).saturating_sub(mark.chars().count()).max(4);
+    if name.chars().count() <= letters {
         return label.to_string();
     }
-    let head: String = label.chars().take(letters.saturating_sub(1)).collect();
-    format!("{}…", head.trim_end())
+    let head: String = name.chars().take(letters.saturating_sub(1)).collect();
+    format!("{}…{mark}", head.trim_end())
 }
 
 #[cfg(test)]

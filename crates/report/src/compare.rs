@@ -1,12 +1,14 @@
 //! Two results files side by side: two machines, kernels or days.
 //!
 //! Rounds of different files have nothing in common, so the comparison is unpaired (Welch on logarithms) and cannot
-//! cancel what differs between the two sittings. What differs is said first.
+//! cancel what differs between the two sittings. What differs is said first; a guest kernel is not held against another.
 
 use crate::answer::{LIMITS, heading};
+use crate::bench::{Bench, note};
 use crate::chart::escape;
+use crate::flushing::NAME_MARK;
 use crate::html::page;
-use crate::input::Input;
+use crate::input::{Error, Input};
 use crate::number::{date, percent, ratio_precise};
 use crate::terminal::printable;
 use crate::view::{Part, Row, View};
@@ -17,8 +19,11 @@ use std::fmt::Write;
 const FACTS_MAX: usize = 20;
 
 /// The comparison in words and a table.
-#[must_use]
-pub fn compare(a: &Input, b: &Input) -> String {
+///
+/// # Errors
+/// When a scenario ran on different benches: a guest's figures compare with those of the same guest only.
+pub fn compare(a: &Input, b: &Input) -> Result<String, Error> {
+    check_benches(a, b)?;
     let mut out = String::new();
     for line in preamble(a, b) {
         let _ = writeln!(out, "{}", printable(&line));
@@ -35,12 +40,15 @@ pub fn compare(a: &Input, b: &Input) -> String {
         }
     }
     let _ = writeln!(out, "\n{CAUTION}");
-    out
+    Ok(out)
 }
 
 /// The comparison as a page.
-#[must_use]
-pub fn compare_html(a: &Input, b: &Input) -> String {
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_html(a: &Input, b: &Input) -> Result<String, Error> {
+    check_benches(a, b)?;
     let mut body =
         String::from("<header><h1>Two results side by side</h1></header><section class=\"card decision\"><ul>");
     for line in preamble(a, b) {
@@ -69,11 +77,25 @@ pub fn compare_html(a: &Input, b: &Input) -> String {
         }
     }
     let _ = write!(body, "<p class=\"note\">{}</p><p class=\"note\">{}</p>", escape(CAUTION), escape(LIMITS));
-    page("Two results – surefoot", &body)
+    Ok(page("Two results – surefoot", &body))
 }
 
 const CAUTION: &str = "The two were measured at different times: whatever differed between them besides what is named above is \
     part of the difference. Only rounds of one study cancel that out.";
+
+/// Scenarios that would stand in one line must have run on the same bench. Where the bench is a factor of both studies, a
+/// label names its level, so that like meets like.
+fn check_benches(a: &Input, b: &Input) -> Result<(), Error> {
+    for (first, second) in pairs(a, b).into_iter().flat_map(|(part, other)| shared(part, other)) {
+        let bench = |input: &Input, row: &Row| Bench::of(&input.contents, &input.contents.scenarios[row.index]);
+        let (of_a, of_b) = (bench(a, first), bench(b, second));
+        if !of_a.is_like(&of_b) {
+            let (a, b) = (Box::new(of_a), Box::new(of_b));
+            return Err(Error::OtherBench { scenario: first.label.clone(), a, b });
+        }
+    }
+    Ok(())
+}
 
 /// What differs between the two files: study, version, machine.
 fn preamble(a: &Input, b: &Input) -> Vec<String> {
@@ -90,6 +112,8 @@ fn preamble(a: &Input, b: &Input) -> Vec<String> {
     if first.surefoot_version != second.surefoot_version {
         lines.push(format!("surefoot {} → {}", first.surefoot_version, second.surefoot_version));
     }
+    // Those that are compared are alike; the files may hold others.
+    lines.extend([("A", a), ("B", b)].iter().filter_map(|(name, input)| Some(format!("{name}: {}", note(input)?))));
     let facts = differing_facts(a, b);
     if facts.is_empty() {
         lines.push("The recorded machine facts are equal.".into());
@@ -125,32 +149,37 @@ struct Line {
     change: String,
 }
 
-fn sections(a: &Input, b: &Input) -> Vec<Section> {
-    let (first, second) = (a.view(), b.view());
+/// Workloads that both files measured in the same metric.
+fn pairs<'a>(a: &'a Input, b: &'a Input) -> Vec<(&'a Part, &'a Part)> {
     let same = |part: &&Part, other: &Part| part.workload == other.workload && part.metric.name == other.metric.name;
-    let pairs = first
-        .parts
-        .iter()
-        .filter_map(|part| second.parts.iter().find(|other| same(other, part)).map(|other| (part, other)));
-    pairs.map(|(part, other)| section(part, other, first)).collect()
+    let of_a = a.view().parts.iter();
+    of_a.filter_map(|part| b.view().parts.iter().find(|other| same(other, part)).map(|other| (part, other))).collect()
+}
+
+/// Scenarios that both measured.
+fn shared<'a>(a: &'a Part, b: &'a Part) -> Vec<(&'a Row, &'a Row)> {
+    let other = |row: &Row| b.measured().find(|other| other.label == row.label);
+    a.measured().filter_map(|row| Some((row, other(row)?))).collect()
+}
+
+fn sections(a: &Input, b: &Input) -> Vec<Section> {
+    pairs(a, b).into_iter().map(|(part, other)| section(part, other, a.view())).collect()
 }
 
 fn section(a: &Part, b: &Part, view: &View) -> Section {
-    let mut rows = Vec::new();
-    let mut left_out = Vec::new();
-    for row in a.measured() {
-        match b.measured().find(|other| other.label == row.label) {
-            Some(other) => rows.push(line(row, other, a, view)),
-            None => left_out.push(format!("Only in A: {}", row.label)),
-        }
-    }
-    let only_b = b.measured().filter(|row| !a.measured().any(|other| other.label == row.label));
-    left_out.extend(only_b.map(|row| format!("Only in B: {}", row.label)));
-    Section { heading: heading(a), rows, left_out }
+    let rows = shared(a, b).into_iter().map(|(row, other)| line(row, other, a, view)).collect();
+    let only = |which: &str, these: &Part, others: &Part| -> Vec<String> {
+        let missing = |row: &&Row| !others.measured().any(|other| other.label == row.label);
+        these.measured().filter(missing).map(|row| format!("Only in {which}: {}", row.label)).collect()
+    };
+    Section { heading: heading(a), rows, left_out: [only("A", a, b), only("B", b, a)].concat() }
 }
 
 fn line(first: &Row, second: &Row, part: &Part, view: &View) -> Line {
-    let mean = |row: &Row| row.centre.map_or_else(String::new, |centre| part.scale.with_unit(centre.mean));
+    let mean = |row: &Row| {
+        let mark = if row.does_not_flush() { NAME_MARK } else { "" };
+        row.centre.map_or_else(String::new, |centre| format!("{}{mark}", part.scale.with_unit(centre.mean)))
+    };
     Line { label: first.label.clone(), a: mean(first), b: mean(second), change: change(first, second, part, view) }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Reads each run's detail once and keeps only sums and decimated lines, so that memory does not grow with the ledger.
 
+use crate::bench::Bench;
 use crate::view::View;
 use ledger::model::{Contents, RunDetail, RunRow, Scenario, Trial, TrialState};
 use observe::latency::Latency;
@@ -45,6 +46,16 @@ pub enum Error {
     NoCommands {
         /// Which scenario.
         scenario: String,
+    },
+    /// Two results that are to be compared ran on different benches.
+    #[error("figures of different benches are not compared: of `{scenario}`, A ran {a}; B ran {b}")]
+    OtherBench {
+        /// The first scenario of which it is true.
+        scenario: String,
+        /// Where it ran in the first file.
+        a: Box<Bench>,
+        /// Where it ran in the second.
+        b: Box<Bench>,
     },
     /// There is no finished run of any of these workloads.
     #[error("there is no finished run of the workload `{}` in these results", workloads.join("` or `"))]

@@ -1,9 +1,10 @@
 //! The answer for machines: every number that the report shows, with all its digits.
 
 use crate::answer;
+use crate::bench::{self, Bench};
 use crate::input::Input;
 use crate::judge::{Claim, Subject};
-use crate::view::{Part, Row, View};
+use crate::view::{Part, Row};
 use crate::warnings::warnings;
 use serde_json::{Map, Value, json};
 
@@ -30,12 +31,14 @@ pub fn answer_json(input: &Input) -> Value {
         "answer": answer::answer(input),
         "warnings": warnings,
         "failed_trials": view.failed_total,
-        "workloads": view.parts.iter().map(|part| part_json(part, view)).collect::<Vec<_>>(),
+        "workloads": view.parts.iter().map(|part| part_json(part, input)).collect::<Vec<_>>(),
+        "benches": bench::benches(contents).iter().map(Bench::json).collect::<Vec<_>>(),
         "machine": contents.sessions.last().map(|session| &session.machine),
     })
 }
 
-fn part_json(part: &Part, view: &View) -> Value {
+fn part_json(part: &Part, input: &Input) -> Value {
+    let claims = |claims: &[Claim]| claims.iter().map(|claim| claim_json(claim, part)).collect::<Vec<_>>();
     let importance: Vec<Value> = part
         .judgement
         .importance
@@ -49,11 +52,11 @@ fn part_json(part: &Part, view: &View) -> Value {
         "rounds_complete": part.rounds_complete,
         "pick": part.pick().map(|row| &row.label),
         "best_set": part.judgement.best_set,
-        "scenarios": part.rows.iter().map(|row| row_json(row, part, view)).collect::<Vec<_>>(),
-        "claims": part.judgement.claims.iter().map(claim_json).collect::<Vec<_>>(),
-        "versus_baseline": part.judgement.versus.iter().map(claim_json).collect::<Vec<_>>(),
+        "scenarios": part.rows.iter().map(|row| row_json(row, part, input)).collect::<Vec<_>>(),
+        "claims": claims(&part.judgement.claims),
+        "versus_baseline": claims(&part.judgement.versus),
         "rounds_needed": part.judgement.rounds_needed,
-        "control": part.judgement.control.as_ref().map(claim_json),
+        "control": part.judgement.control.as_ref().map(|claim| claim_json(claim, part)),
         "importance": importance,
         "noise_share": part.judgement.noise_share,
         "drift_over_study": part.judgement.drift,
@@ -62,12 +65,20 @@ fn part_json(part: &Part, view: &View) -> Value {
     })
 }
 
-fn row_json(row: &Row, part: &Part, view: &View) -> Value {
+fn row_json(row: &Row, part: &Part, input: &Input) -> Value {
     let mut object = Map::new();
     object.insert("scenario".into(), json!(row.label));
     object.insert("baseline".into(), json!(row.baseline));
     object.insert("control".into(), json!(row.control));
     object.insert("durability".into(), json!(row.durability));
+    object.insert("safety".into(), json!(row.safety()));
+    if let Some(flushing) = &row.flushing {
+        object.insert("does_not_flush".into(), json!(flushing.is_missing));
+        object.insert("flushes".into(), json!(flushing.flushes));
+        object.insert("commits".into(), json!(flushing.commits));
+    }
+    let scenario = &input.contents.scenarios[row.index];
+    object.extend(Bench::of(&input.contents, scenario).json().as_object().cloned().unwrap_or_default());
     if let Some(centre) = row.centre {
         object.insert("geometric_mean".into(), json!(centre.mean));
         object.insert("low".into(), json!(centre.low));
@@ -78,23 +89,26 @@ fn row_json(row: &Row, part: &Part, view: &View) -> Value {
     }
     object.insert("values".into(), json!(row.values));
     object.insert("failed".into(), json!(row.failed));
-    object.insert("failure".into(), json!(view.failure_of(&row.label)));
+    object.insert("failure".into(), json!(input.view().failure_of(&row.label)));
     object.insert("behind_best_at_most".into(), json!(part.judgement.regrets.get(&row.label)));
     Value::Object(object)
 }
 
-fn claim_json(claim: &Claim) -> Value {
+fn claim_json(claim: &Claim, part: &Part) -> Value {
     let (label, against) = claim.names();
     let (kind, factor) = match &claim.subject {
         Subject::Scenario { .. } => ("scenario", None),
         Subject::Level { factor, .. } => ("level", Some(factor)),
         Subject::Control { .. } => ("control", None),
     };
+    let [of_mark, against_mark] = part.marks(claim).map(|mark| mark.trim_matches([' ', '(', ')']).to_string());
     json!({
         "kind": kind,
         "factor": factor,
         "of": label,
         "against": against,
+        "of_mark": of_mark,
+        "against_mark": against_mark,
         "ratio": claim.ratio,
         "low": claim.low,
         "high": claim.high,

@@ -4,6 +4,7 @@
 
 use crate::number::words;
 use ledger::model::{AnalysisSettings, Scenario};
+use observe::durability::Class;
 use stats::{Analysis, Cell, Contrast, Observations, Rules, Verdict};
 use std::collections::BTreeMap;
 
@@ -134,15 +135,26 @@ pub fn short_factor(factor: &str) -> String {
     words(factor.rsplit('.').next().unwrap_or(factor))
 }
 
+/// Whom the question is about.
+#[derive(Debug, Clone, Copy)]
+pub struct Scenarios<'a> {
+    /// A workload's, in plan order.
+    pub all: &'a [&'a Scenario],
+    /// What a power cut may take of each.
+    pub classes: &'a [Class],
+    /// Label of the one that others are compared with.
+    pub baseline: Option<&'a str>,
+}
+
 /// Asks stats. `rounds[round][scenario]`; scenarios that never yielded a value take no part.
 #[must_use]
 pub fn judge(
     settings: &AnalysisSettings,
-    scenarios: &[&Scenario],
-    baseline: Option<&str>,
+    asked: &Scenarios,
     rounds: &[Vec<Option<f64>>],
     more_is_better: bool,
 ) -> Judgement {
+    let Scenarios { all: scenarios, classes, baseline } = *asked;
     let alive: Vec<usize> = (0..scenarios.len()).filter(|i| rounds.iter().any(|round| round[*i].is_some())).collect();
     let cell = |i: &usize| Cell {
         label: scenarios[*i].label.clone(),
@@ -163,7 +175,7 @@ pub fn judge(
         rounds_max: settings.rounds_max,
     };
     let analysis = stats::analyse(&observations, &rules);
-    let safest = safest(&observations, &alive.iter().map(|i| scenarios[*i]).collect::<Vec<_>>());
+    let safest = safest(&observations, &alive.iter().map(|i| classes[*i]).collect::<Vec<_>>());
     let choice = if safest == observations { analysis.clone() } else { stats::analyse(&safest, &rules) };
     let judge = Judge { analysis: &analysis, observations: &observations, rules: &rules };
     let mut claims: Vec<Claim> = analysis.claims.iter().map(|claim| judge.declared(claim)).collect();
@@ -190,9 +202,9 @@ pub fn judge(
 }
 
 /// The scenarios to pick from: speed bought with safety does not win.
-fn safest(observations: &Observations, scenarios: &[&Scenario]) -> Observations {
-    let class = scenarios.iter().map(|scenario| scenario.durability.class).min();
-    let keep: Vec<usize> = (0..scenarios.len()).filter(|i| Some(scenarios[*i].durability.class) == class).collect();
+fn safest(observations: &Observations, classes: &[Class]) -> Observations {
+    let safest = classes.iter().min();
+    let keep: Vec<usize> = (0..classes.len()).filter(|i| Some(&classes[*i]) == safest).collect();
     Observations {
         cells: keep.iter().map(|i| observations.cells[*i].clone()).collect(),
         rounds: observations.rounds.iter().map(|round| keep.iter().map(|i| round[*i]).collect()).collect(),

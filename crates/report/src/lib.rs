@@ -3,8 +3,10 @@
 //! Reads ledgers only; knows no study, device or process. Start at `answer.rs` (the words) and `view.rs` (the numbers).
 
 mod answer;
+mod bench;
 mod chart;
 mod compare;
+mod flushing;
 mod html;
 mod http_forms;
 pub mod input;
@@ -20,6 +22,7 @@ mod view;
 mod warnings;
 
 pub use answer::answer;
+pub use bench::{Bench, Guest};
 pub use compare::{compare, compare_html};
 pub use html::{html, write_html};
 pub use http_forms::{HttpForm, http};

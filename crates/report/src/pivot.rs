@@ -1,8 +1,9 @@
 //! The tables that a study asks for: a metric by the levels of two factors, with figures that others published beside.
 
+use crate::flushing::DAGGER;
 use crate::number::{Scale, words};
-use crate::view::{Centre, centre};
-use ledger::model::{Contents, TableRecord};
+use crate::view::{Centre, View, centre};
+use ledger::model::{Contents, Scenario, TableRecord};
 use observe::metric::{Direction, Metric};
 
 /// A table, ready to be drawn.
@@ -29,15 +30,33 @@ pub struct Cell {
     pub ours: Option<Centre>,
     /// Published, of another machine.
     pub published: Option<f64>,
+    /// Whether a scenario of ours in it does not flush.
+    pub does_not_flush: bool,
+}
+
+impl Cell {
+    /// Behind its figure, where there is no room for words.
+    #[must_use]
+    pub fn dagger(&self) -> String {
+        if self.does_not_flush { format!(" {DAGGER}") } else { String::new() }
+    }
+}
+
+impl Pivot<'_> {
+    /// Whether a figure of it is marked.
+    #[must_use]
+    pub fn is_marked(&self) -> bool {
+        self.rows.iter().flat_map(|(_, cells)| cells).any(|cell| cell.does_not_flush)
+    }
 }
 
 /// The tables of a study, in the order of its file.
 #[must_use]
-pub fn pivots(contents: &Contents) -> Vec<Pivot<'_>> {
-    contents.study.tables.iter().map(|table| pivot(contents, table)).collect()
+pub fn pivots<'a>(contents: &'a Contents, view: &View) -> Vec<Pivot<'a>> {
+    contents.study.tables.iter().map(|table| pivot(contents, view, table)).collect()
 }
 
-fn pivot<'a>(contents: &'a Contents, table: &'a TableRecord) -> Pivot<'a> {
+fn pivot<'a>(contents: &'a Contents, view: &View, table: &'a TableRecord) -> Pivot<'a> {
     let of_workload = || {
         let all = contents.scenarios.iter().enumerate();
         all.filter(|(_, scenario)| {
@@ -60,21 +79,28 @@ fn pivot<'a>(contents: &'a Contents, table: &'a TableRecord) -> Pivot<'a> {
     let columns = levels(&table.columns, published_columns.collect());
     let rows = levels(&table.rows, table.published.iter().map(|(name, _)| name.as_str()).collect());
     let values = contents.values(&table.metric);
-    let ours = |row: &str, column: &str| {
+    let scenarios_of = |row: &str, column: &str| -> Vec<(usize, &Scenario)> {
         let is = |levels: &std::collections::BTreeMap<String, String>, factor: &str, level: &str| {
             levels.get(factor).is_some_and(|known| known == level)
         };
-        let scenarios = of_workload().filter(|(_, scenario)| {
+        let both = |scenario: &Scenario| {
             is(&scenario.levels, &table.rows, row) && is(&scenario.levels, &table.columns, column)
-        });
-        let found = scenarios.flat_map(|(index, _)| values.iter().filter_map(move |round| round[index]));
+        };
+        of_workload().filter(|(_, scenario)| both(scenario)).collect()
+    };
+    let ours = |scenarios: &[(usize, &Scenario)]| {
+        let found = scenarios.iter().flat_map(|(index, _)| values.iter().filter_map(move |round| round[*index]));
         centre(found.collect(), contents.study.analysis.confidence)
     };
     let published = |row: &str, column: &str| {
         let (_, cells) = table.published.iter().find(|(name, _)| name == row)?;
         cells.iter().find(|(name, _)| name == column).map(|(_, value)| *value)
     };
-    let cell = |row: &str, column: &str| Cell { ours: ours(row, column), published: published(row, column) };
+    let cell = |row: &str, column: &str| {
+        let scenarios = scenarios_of(row, column);
+        let does_not_flush = scenarios.iter().any(|(_, scenario)| view.does_not_flush(&scenario.label));
+        Cell { ours: ours(&scenarios), published: published(row, column), does_not_flush }
+    };
     let rows: Vec<(&str, Vec<Cell>)> =
         rows.iter().map(|row| (*row, columns.iter().map(|column| cell(row, column)).collect())).collect();
     let metric = contents.metrics.get(&table.metric).cloned();

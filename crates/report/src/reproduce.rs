@@ -1,5 +1,6 @@
 //! The plain shell commands that make a scenario's storage, as its trials recorded them.
 
+use crate::bench::Bench;
 use crate::input::{Error, Input};
 use crate::terminal::printable;
 use ledger::model::Contents;
@@ -17,6 +18,10 @@ pub fn reproduce(input: &Input, scenario: &str) -> Result<String, Error> {
     let commands =
         commands_of(&input.contents, scenario).ok_or_else(|| Error::NoCommands { scenario: scenario.into() })?;
     let mut script = format!("# {} of study {}\n", printable(scenario), printable(&input.contents.study.name));
+    let bench = Bench::of(&input.contents, found);
+    if bench.is_guest() {
+        let _ = writeln!(script, "# these commands ran {}", printable(&bench.to_string()));
+    }
     let _ = writeln!(script, "# workload {} with these settings:", printable(&found.workload));
     let settings = serde_json::to_string_pretty(&found.settings).unwrap_or_default();
     for line in settings.lines() {

@@ -1,8 +1,9 @@
 //! The report on a terminal: the answer in words, the warnings, then a table a workload.
 
 use crate::answer;
+use crate::flushing::{DAGGER_NOTE, MARK};
 use crate::input::Input;
-use crate::number::{percent, ratio_precise};
+use crate::number::{figure, percent, ratio_precise};
 use crate::pivot::{self, Pivot, pivots};
 use crate::view::{Part, Row, View};
 use crate::warnings::warnings;
@@ -41,10 +42,13 @@ pub fn terminal(input: &Input, width: usize, colour: bool) -> String {
         let _ = writeln!(out, "\n{}", paint.with("1", &printable(&answer::heading(part))));
         out.push_str(&table(part, view, width, paint));
     }
-    for pivot in pivots(&input.contents) {
+    for pivot in pivots(&input.contents, view) {
         let _ = writeln!(out, "\n{}", paint.with("1", &printable(&pivot.title)));
         out.push_str(&pivot_table(&pivot, paint));
         let _ = writeln!(out, "{}", wrap(pivot::NOTE, width, "  "));
+        if pivot.is_marked() {
+            let _ = writeln!(out, "{}", wrap(DAGGER_NOTE, width, "  "));
+        }
         if !pivot.source.is_empty() {
             let _ = writeln!(out, "{}", wrap(&printable(&format!("Published: {}", pivot.source)), width, "  "));
         }
@@ -66,7 +70,7 @@ fn pivot_table(pivot: &Pivot, paint: Paint) -> String {
         for (_, cells) in &pivot.rows {
             let ours = cells[index].ours.map(|ours| {
                 let number = |value: f64| pivot.scale.number(value);
-                format!("{} ({}–{})", number(ours.median), number(ours.min), number(ours.max))
+                format!("{} ({}–{}){}", number(ours.median), number(ours.min), number(ours.max), cells[index].dagger())
             });
             column.cells.push(ours.unwrap_or_else(|| "–".into()));
             let other = cells[index].published.map_or_else(String::new, |value| pivot.scale.number(value));
@@ -114,13 +118,29 @@ fn table(part: &Part, view: &View, width: usize, paint: Paint) -> String {
             None if row.baseline => "baseline".into(),
             None => String::new(),
         }),
-        column("after a power cut", false, &|_, row| durability_mark(row.durability).into()),
+        column("after a power cut", false, &|_, row| power_cut(row)),
+        column(PER_COMMIT, true, &|_, row| {
+            row.flushing.as_ref().map_or_else(String::new, |flushing| figure(flushing.per_commit()))
+        }),
         column("rounds", true, &|_, row| row.centre.map_or(0, |centre| centre.count).to_string()),
         column("failed", true, &|_, row| if row.failed > 0 { row.failed.to_string() } else { String::new() }),
     ];
     columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
     fit(&mut columns, width);
     print(&columns, paint)
+}
+
+/// What explains a speed gives way to the speed.
+const PER_COMMIT: &str = "flushes/commit";
+
+/// What the settings promise, and whether the device got what that takes.
+fn power_cut(row: &Row) -> String {
+    let by_settings = durability_mark(row.durability);
+    match (row.breaks_promise(), row.does_not_flush()) {
+        (true, _) => MARK.into(),
+        (false, true) => format!("{by_settings}, {MARK}"),
+        (false, false) => by_settings.into(),
+    }
 }
 
 /// A label without its workload, which the table's heading has.
@@ -142,12 +162,14 @@ fn column_width(column: &Column) -> usize {
 }
 
 /// Cuts long heads and labels so that the table fits; figures and verdicts are never cut.
-fn fit(columns: &mut [Column], width: usize) {
+fn fit(columns: &mut Vec<Column>, width: usize) {
     let total = |columns: &[Column]| columns.iter().map(|column| column_width(column) + 2).sum::<usize>();
     for column in columns.iter_mut().filter(|column| column.head.starts_with("vs ")) {
         let widest = column.cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
         column.head = cut(&column.head, widest.max("vs baseline".len()));
     }
+    let widest = total(columns).saturating_sub(2);
+    columns.retain(|column| column.head != PER_COMMIT || widest <= width);
     let excess = total(columns).saturating_sub(width);
     if let Some(labels) = columns.iter_mut().find(|column| column.head == "scenario").filter(|_| excess > 0) {
         // Levels tell scenarios apart, so they stay even where the table gets wider than the terminal.

@@ -2,8 +2,9 @@
 //!
 //! The terminal, the page, the JSON and the words all read these, so that no two of them can differ.
 
+use crate::flushing::{Flushing, MARK, NAME_MARK, flushing};
 use crate::input::Counting;
-use crate::judge::{Claim, Judgement, Subject, judge};
+use crate::judge::{Claim, Judgement, Scenarios, Subject, judge};
 use crate::number::Scale;
 use ledger::model::{Contents, Scenario};
 use observe::durability::Class;
@@ -47,7 +48,7 @@ pub struct Part {
     pub rounds_complete: usize,
     /// Finished trials whose value has no logarithm.
     pub not_positive: usize,
-    /// Whether scenarios differ in durability class.
+    /// Whether scenarios differ in what a power cut may take.
     pub durability_differs: bool,
     /// Two-sided confidence.
     pub confidence: f64,
@@ -66,8 +67,10 @@ pub struct Row {
     pub baseline: bool,
     /// Whether it is the A/A control.
     pub control: bool,
-    /// What a power cut may take.
+    /// What a power cut may take by the settings.
     pub durability: Class,
+    /// The flushes its commits had; none: it does not commit, or nobody counts them.
+    pub flushing: Option<Flushing>,
     /// A value a round; none: not done, or failed.
     pub values: Vec<Option<f64>>,
     /// Geometric mean and its interval; none without values.
@@ -111,8 +114,32 @@ impl Part {
     /// The best scenario of the safest durability class; the control is another's double and no choice.
     #[must_use]
     pub fn pick(&self) -> Option<&Row> {
-        let safest = self.measured().filter(|row| !row.control).map(|row| row.durability).min()?;
-        self.measured().find(|row| !row.control && row.durability == safest)
+        let safest = self.measured().filter(|row| !row.control).map(Row::safety).min()?;
+        self.measured().find(|row| !row.control && row.safety() == safest)
+    }
+
+    /// What is said after the names of a claim's two sides: that it does not flush, or some of its scenarios do not.
+    #[must_use]
+    pub fn marks(&self, claim: &Claim) -> [String; 2] {
+        let share = |side: &str| {
+            let of_side = |row: &&Row| match &claim.subject {
+                Subject::Level { factor, .. } => row.levels.get(factor).is_some_and(|level| level == side),
+                Subject::Scenario { .. } | Subject::Control { .. } => row.label == side,
+            };
+            let rows: Vec<&Row> =
+                self.measured().filter(|row| !row.control || row.label == side).filter(of_side).collect();
+            (rows.iter().filter(|row| row.does_not_flush()).count(), rows.len())
+        };
+        let (a, b) = claim.names();
+        let (a, b) = (share(a), share(b));
+        let differ = a.0 * b.1 != b.0 * a.1;
+        [a, b].map(|(without, all)| match without {
+            0 => String::new(),
+            _ if without == all => NAME_MARK.into(),
+            // Where both sides are alike in it, the scenarios say it.
+            _ if differ => format!(" ({MARK} in part)"),
+            _ => String::new(),
+        })
     }
 
     /// How many rounds the comparisons rest on.
@@ -125,6 +152,32 @@ impl Part {
     #[must_use]
     pub fn has_choice(&self) -> bool {
         self.measured().filter(|row| !row.control).nth(1).is_some()
+    }
+}
+
+impl Row {
+    /// Whether its commits were acknowledged without flushes.
+    #[must_use]
+    pub fn does_not_flush(&self) -> bool {
+        self.flushing.as_ref().is_some_and(|flushing| flushing.is_missing)
+    }
+
+    /// Whether its settings promise what its device did not get.
+    #[must_use]
+    pub fn breaks_promise(&self) -> bool {
+        self.durability == Class::KeepsAcknowledged && self.does_not_flush()
+    }
+
+    /// What a power cut may take: by the settings, or worse where the flushes are missing.
+    #[must_use]
+    pub fn safety(&self) -> Class {
+        self.flushing.as_ref().map_or(self.durability, |flushing| flushing.safety(self.durability))
+    }
+
+    /// Its label wherever its speed is shown.
+    #[must_use]
+    pub fn marked(&self) -> String {
+        if self.does_not_flush() { format!("{}{NAME_MARK}", self.label) } else { self.label.clone() }
     }
 }
 
@@ -144,14 +197,22 @@ impl View {
             let failure = trial.failure.as_ref()?;
             Some((trial.scenario.clone(), format!("{}: {}", failure.step, failure.causes.last()?)))
         });
+        let flushing = flushing(contents, &counting);
         View {
             failures: failures.collect(),
             failed_total: counting.failed.len(),
-            parts: workloads.iter().map(|workload| part(contents, &counting, workload)).collect(),
+            parts: workloads.iter().map(|workload| part(contents, &counting, &flushing, workload)).collect(),
             confidence: settings.confidence,
             margin: settings.margin,
             precision: settings.precision,
         }
+    }
+
+    /// Whether a scenario's commits were acknowledged without flushes.
+    #[must_use]
+    pub fn does_not_flush(&self, label: &str) -> bool {
+        let mut rows = self.parts.iter().flat_map(|part| &part.rows);
+        rows.any(|row| row.label == label && row.does_not_flush())
     }
 
     /// Why a scenario's trials failed, in a few words.
@@ -184,7 +245,7 @@ fn values(contents: &Contents, scenarios: &[(usize, &Scenario)], primary: &str) 
 }
 
 /// One workload's part: what was measured, and what stats makes of it.
-fn part(contents: &Contents, counting: &Counting, workload: &str) -> Part {
+fn part(contents: &Contents, counting: &Counting, flushing: &BTreeMap<String, Flushing>, workload: &str) -> Part {
     let all = contents.scenarios.iter().enumerate();
     let scenarios: Vec<(usize, &Scenario)> = all.filter(|(_, scenario)| scenario.workload == workload).collect();
     let primary = scenarios.first().map_or("", |(_, scenario)| scenario.primary_metric.as_str());
@@ -205,6 +266,7 @@ fn part(contents: &Contents, counting: &Counting, workload: &str) -> Part {
             baseline: Some(&scenario.label) == baseline.as_ref(),
             control: scenario.control,
             durability: scenario.durability.class,
+            flushing: flushing.get(&scenario.label).cloned(),
             values: rounds.iter().map(|round| round[column]).collect(),
             centre: centre(rounds.iter().filter_map(|round| round[column]).collect(), confidence),
             failed: counting.failed.iter().filter(|trial| trial.scenario == scenario.label).count(),
@@ -212,9 +274,10 @@ fn part(contents: &Contents, counting: &Counting, workload: &str) -> Part {
         .collect();
     let largest = rows.iter().filter_map(|row| row.centre).map(|centre| centre.max).fold(0.0, f64::max);
     let worst_to_best = |row: &Row| row.centre.map(|centre| if more_is_better { centre.mean } else { -centre.mean });
-    let judgement = judge(&contents.study.analysis, &plain, baseline.as_deref(), &rounds, more_is_better);
+    let classes: Vec<Class> = rows.iter().map(Row::safety).collect();
+    let judged = Scenarios { all: &plain, classes: &classes, baseline: baseline.as_deref() };
+    let judgement = judge(&contents.study.analysis, &judged, &rounds, more_is_better);
     rows.sort_by(|a, b| worst_to_best(b).partial_cmp(&worst_to_best(a)).expect("means are numbers"));
-    let classes = || rows.iter().map(|row| row.durability);
     Part {
         workload: workload.into(),
         scale: Scale::of(&metric, largest),
@@ -222,7 +285,7 @@ fn part(contents: &Contents, counting: &Counting, workload: &str) -> Part {
         baseline,
         rounds_complete: rounds_complete(&rounds, &rows),
         not_positive,
-        durability_differs: classes().min() != classes().max(),
+        durability_differs: classes.iter().min() != classes.iter().max(),
         judgement,
         rows,
         metric,

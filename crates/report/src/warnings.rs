@@ -3,8 +3,8 @@
 use crate::input::Counting;
 use crate::judge::ROUNDS_FOR_CLAIMS;
 use crate::number::{figure, percent, percent_signed, span};
-use crate::view::{Part, View};
-use ledger::model::{Contents, RunRow};
+use crate::view::{Part, Row, View};
+use ledger::model::{Contents, RunRow, Scenario};
 use stats::Verdict;
 use std::collections::BTreeMap;
 
@@ -29,6 +29,8 @@ pub enum Warning {
     Outliers { workload: String, count: usize, examples: Vec<String> },
     /// Scenarios of one comparison differ in what a power cut takes.
     DurabilityMix { workload: String },
+    /// Settings promise to keep what was acknowledged, and no flush reached the device; a label and what was counted each.
+    DoesNotFlush { workload: String, count: usize, examples: Vec<String> },
     /// Fewer rounds than claims need, or than the study declared.
     TooFewRounds { workload: String, rounds: usize, wanted: usize },
     /// Trials failed.
@@ -66,15 +68,18 @@ impl Warning {
                 )
             }
             Warning::Outliers { workload, count, examples } => {
-                let more = if *count > examples.len() {
-                    format!(" and {} more", count - examples.len())
-                } else {
-                    String::new()
-                };
+                let more = more_than(*count, examples);
                 format!("{workload}: far from its like: {}{more}", examples.join(", "))
             }
             Warning::DurabilityMix { workload } => {
                 format!("{workload}: the scenarios do not keep the same promises in a power cut")
+            }
+            Warning::DoesNotFlush { workload, count, examples } => {
+                let more = more_than(*count, examples);
+                format!(
+                    "{workload}: every acknowledged commit is kept by the settings, but the device got {}{more}",
+                    examples.join(", ")
+                )
             }
             Warning::TooFewRounds { workload, rounds, wanted } => {
                 format!("{workload}: comparisons rest on {rounds} rounds, where {wanted} were wanted")
@@ -127,6 +132,9 @@ impl Warning {
             Warning::DurabilityMix { .. } => {
                 "A scenario that may lose data is fast for a reason: its speed is not comparable with a safe one's."
             }
+            Warning::DoesNotFlush { .. } => {
+                "What was acknowledged may lie only in a cache that a power cut empties: this counts as less safe than what flushes."
+            }
             Warning::TooFewRounds { .. } => "Intervals are wide, and a difference that is there may not be seen.",
             Warning::FailedTrials { .. } => "Comparisons use the rounds in which both sides finished.",
             Warning::SignsDisagree { .. } => {
@@ -158,6 +166,9 @@ impl Warning {
             }
             Warning::Outliers { .. } => "Look at their throughput second by second, and run more rounds.",
             Warning::DurabilityMix { .. } => "Set `parity = \"require\"`, or compare within one class only.",
+            Warning::DoesNotFlush { .. } => {
+                "Look for what swallows flushes: the filesystem, its mount options, or a setting of the database."
+            }
             Warning::TooFewRounds { .. } => {
                 "Run the same command again with a larger `--rounds` or `--time`: it goes on where it stopped."
             }
@@ -192,6 +203,10 @@ pub fn warnings(view: &View, contents: &Contents) -> Vec<Warning> {
     list
 }
 
+fn more_than(count: usize, examples: &[String]) -> String {
+    if count > examples.len() { format!(" and {} more", count - examples.len()) } else { String::new() }
+}
+
 fn unfinished(contents: &Contents) -> Option<Warning> {
     let ended = contents
         .sessions
@@ -202,7 +217,7 @@ fn unfinished(contents: &Contents) -> Option<Warning> {
 
 fn of_part(part: &Part, view: &View, contents: &Contents) -> Vec<Warning> {
     let workload = part.workload.clone();
-    let mut list = Vec::new();
+    let mut list: Vec<Warning> = does_not_flush(part).into_iter().collect();
     if part.durability_differs {
         list.push(Warning::DurabilityMix { workload: workload.clone() });
     }
@@ -250,6 +265,15 @@ fn of_part(part: &Part, view: &View, contents: &Contents) -> Vec<Warning> {
     list
 }
 
+/// Scenarios of which the measurement says otherwise than the settings.
+fn does_not_flush(part: &Part) -> Option<Warning> {
+    let found = || part.measured().filter(|row| row.breaks_promise());
+    let example = |row: &Row| Some(format!("{} with {}", row.flushing.as_ref()?.words(), row.label));
+    let examples: Vec<String> = found().take(NAMES_MAX).filter_map(example).collect();
+    let count = found().count();
+    (count > 0).then(|| Warning::DoesNotFlush { workload: part.workload.clone(), count, examples })
+}
+
 fn precision(part: &Part, view: &View, contents: &Contents) -> Option<Warning> {
     let half_width = part.judgement.half_width_max?;
     (half_width > view.precision).then(|| Warning::PrecisionNotReached {
@@ -290,13 +314,19 @@ fn about_runs(counting: &Counting) -> Vec<Warning> {
     list
 }
 
+/// What a trial had: its limit, its guest's memory or the machine's, whichever is least.
+fn memory_of(scenario: &Scenario, machine: Option<f64>) -> Option<f64> {
+    let own = [&scenario.settings["memory_bytes"], &scenario.settings["guest"]["memory"]];
+    own.into_iter().filter_map(serde_json::Value::as_f64).reduce(f64::min).or(machine)
+}
+
 /// The fullest filesystem against the memory of its trial, or of the machine.
 fn fits_in_memory(counting: &Counting, contents: &Contents) -> Option<Warning> {
     let machine = contents.sessions.last()?.machine.get("memory_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
     let limits: BTreeMap<&str, f64> = contents
         .scenarios
         .iter()
-        .filter_map(|scenario| Some((scenario.label.as_str(), scenario.settings["memory_bytes"].as_f64().or(machine)?)))
+        .filter_map(|scenario| Some((scenario.label.as_str(), memory_of(scenario, machine)?)))
         .collect();
     let share = |run: &RunRow| {
         let used = run.metrics.get("space_used_bytes")?;

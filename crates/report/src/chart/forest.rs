@@ -2,6 +2,7 @@
 
 use super::{Anchor, Axis, Svg, TEXT, WIDTH, fitted};
 use crate::answer::{interval_words, verdict_words};
+use crate::flushing::DAGGER;
 use crate::judge::{Claim, Subject, short_factor};
 use crate::number::ratio_precise;
 use crate::view::Part;
@@ -56,7 +57,9 @@ pub fn draw(id: &str, part: &Part, margin: f64) -> Option<String> {
 }
 
 fn draw_claim(svg: &mut Svg, claim: &Claim, part: &Part, axis: &Axis, top: f64) {
-    let (a, b) = claim.names();
+    let (names, marks) = (claim.names(), part.marks(claim));
+    let dagger = |name: &str, mark: &str| if mark.is_empty() { name.into() } else { format!("{name} {DAGGER}") };
+    let (a, b) = (dagger(names.0, &marks[0]), dagger(names.1, &marks[1]));
     let verdict = verdict_words(claim, part);
     let about = match &claim.subject {
         Subject::Level { factor, .. } => format!("{}: {a} vs {b}", short_factor(factor)),

@@ -37,7 +37,8 @@ pub fn draw(id: &str, pivot: &Pivot) -> Option<String> {
     for (row, cells) in blocks {
         svg.text(4.0, y + 15.0, Anchor::Start, &fitted(row, WIDTH - 8.0));
         y += HEAD;
-        for (column, centre) in cells.iter().enumerate().filter_map(|(column, cell)| Some((column, cell.ours?))) {
+        let measured = cells.iter().enumerate().filter_map(|(column, cell)| Some((column, cell, cell.ours?)));
+        for (column, cell, centre) in measured {
             let at = |value: f64| axis.at(scale.apply(value));
             let tip = format!(
                 "{row}, {}: {} ({}–{}), {} trials",
@@ -53,7 +54,8 @@ pub fn draw(id: &str, pivot: &Pivot) -> Option<String> {
                 svg.line((end, middle - 3.5), (end, middle + 3.5), "currentColor", 1.4);
             }
             svg.mark(column, at(centre.mean), middle, 4.8, 1.0, &tip);
-            svg.faint_text(WIDTH - 4.0, middle + 4.5, Anchor::End, &scale.number(centre.mean));
+            let value = format!("{}{}", scale.number(centre.mean), cell.dagger());
+            svg.faint_text(WIDTH - 4.0, middle + 4.5, Anchor::End, &value);
             y += LINE;
         }
     }

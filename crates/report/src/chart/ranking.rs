@@ -66,24 +66,25 @@ fn draw_row(svg: &mut Svg, part: &Part, row: &Row, axis: &Axis, top: f64) {
     let Some(centre) = row.centre else { return };
     let scale = &part.scale;
     let value = scale.number(centre.mean);
-    let unsafe_mark = if row.durability >= Class::MayCorrupt { " ⚠" } else { "" };
+    let is_unsafe = row.safety() >= Class::MayCorrupt || row.does_not_flush();
+    let unsafe_mark = if is_unsafe { " ⚠" } else { "" };
     let tag = if row.baseline { " (baseline)" } else { "" };
     let room = WIDTH - 24.0 - (value.chars().count() + tag.len() + 3) as f64 * TEXT * 0.6;
     svg.mark(row.index, 8.0, top + 10.0, 4.5, 1.0, "");
-    svg.text(18.0, top + 14.5, Anchor::Start, &format!("{}{tag}{unsafe_mark}", fitted(&row.label, room)));
+    svg.text(18.0, top + 14.5, Anchor::Start, &format!("{}{tag}{unsafe_mark}", fitted(&row.marked(), room)));
     svg.bold_text(WIDTH - 4.0, top + 14.5, Anchor::End, &value);
     let y = top + 31.0;
     let dots: Vec<(usize, f64)> =
         row.values.iter().enumerate().filter_map(|(round, value)| Some((round, (*value)?))).collect();
     for (round, value) in dots.iter().step_by(dots.len().div_ceil(DOTS_MAX).max(1)) {
-        let tip = format!("{}, round {}: {}", row.label, round + 1, scale.with_unit(*value));
+        let tip = format!("{}, round {}: {}", row.marked(), round + 1, scale.with_unit(*value));
         // Neighbouring rounds at different heights, so that equal values don't hide each other.
         let lift = [-4.0, 2.0, -1.0, 5.0, 0.0][round % 5];
         svg.mark(row.index, axis.at(scale.apply(*value)), y + lift, 2.6, 0.4, &tip);
     }
     let tip = format!(
         "{}: {} ({}–{}), median {}, {} trials",
-        row.label,
+        row.marked(),
         scale.with_unit(centre.mean),
         scale.number(centre.low),
         scale.number(centre.high),

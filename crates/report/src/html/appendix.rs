@@ -1,11 +1,12 @@
 //! The page's end: raw values, failures, machine, study file, and how to do it again by hand.
 
 use super::tables::{Table, head, number_cell, raw, word_cell, word_head};
+use crate::bench::{self, Bench, benches};
 use crate::chart::escape;
 use crate::input::{Counting, Input};
 use crate::number::{date, figure, span, words};
 use crate::reproduce::commands_of;
-use crate::view::View;
+use crate::view::{Row, View};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -45,9 +46,15 @@ pub fn machine_line(input: &Input) -> String {
         fact("memory_bytes").and_then(gibibytes),
         fact("kernel").map(|release| format!("Linux {release}")),
         fact("device_model").or(fact("device")).cloned(),
+        Some(benches(&input.contents)).filter(|found| found.iter().any(Bench::is_guest)).map(|found| ran(&found)),
     ];
     let found: Vec<String> = found.into_iter().flatten().collect();
     if found.is_empty() { "machine facts are listed below".into() } else { found.join(" · ") }
+}
+
+/// Said of a study with guests only.
+fn ran(benches: &[Bench]) -> String {
+    format!("trials ran {}", bench::list(benches))
 }
 
 fn failures(input: &Input) -> String {
@@ -95,17 +102,17 @@ fn raw_values(input: &Input, view: &View) -> String {
     let total: usize = counting.runs.values().map(Vec::len).sum();
     for part in &view.parts {
         let primary = part.metric.name.as_ref();
-        for (id, runs) in
-            counting.runs.iter().filter(|(id, _)| part.rows.iter().any(|row| row.label == counting.trials[id].scenario))
-        {
+        let rows: BTreeMap<&str, &Row> = part.rows.iter().map(|row| (row.label.as_str(), row)).collect();
+        for (id, runs) in &counting.runs {
             let trial = counting.trials[id];
+            let Some(row) = rows.get(trial.scenario.as_str()) else { continue };
             for run in runs.iter().take(RAW_ROWS_MAX.saturating_sub(shown)) {
                 let value = run.metrics.get(primary).copied().unwrap_or(f64::NAN);
                 shown += 1;
                 table.row(
                     "",
                     &[
-                        word_cell(&trial.scenario),
+                        word_cell(&row.marked()),
                         number_cell(&(trial.round + 1).to_string(), f64::from(trial.round)),
                         number_cell(&(trial.position + 1).to_string(), f64::from(trial.position)),
                         number_cell(&(run.run + 1).to_string(), f64::from(run.run)),
@@ -127,7 +134,10 @@ fn raw_values(input: &Input, view: &View) -> String {
 }
 
 fn machine(input: &Input) -> String {
-    let mut html = String::from("<details><summary>Machine</summary>");
+    let mut html = format!(
+        "<details><summary>Machine</summary><p>Trials ran {}.</p>",
+        escape(&bench::list(&benches(&input.contents)))
+    );
     for (i, session) in input.contents.sessions.iter().enumerate() {
         let lasted = session.ended.map_or_else(|| "not ended".into(), |ended| span(ended - session.started));
         let reason = session.reason.as_deref().map(|reason| format!(", ended: {reason}")).unwrap_or_default();
@@ -171,7 +181,10 @@ fn by_hand(input: &Input) -> String {
     let mut alike: BTreeMap<Vec<String>, Vec<&str>> = BTreeMap::new();
     for scenario in input.contents.scenarios.iter().take(COMMANDS_MAX) {
         if let Some(commands) = commands_of(&input.contents, &scenario.label) {
-            alike.entry(commands.to_vec()).or_default().push(&scenario.label);
+            let bench = Bench::of(&input.contents, scenario);
+            let place = bench.is_guest().then(|| format!("# They ran {bench}."));
+            let lines = place.into_iter().chain(commands.iter().cloned()).collect();
+            alike.entry(lines).or_default().push(&scenario.label);
         }
     }
     for (commands, labels) in alike {

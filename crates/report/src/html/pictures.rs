@@ -1,6 +1,7 @@
 //! The page's charts: which of them, of what, with their captions.
 
 use crate::chart::{escape, forest, latency, levels, ranking, shares, throughput, trust};
+use crate::flushing::DAGGER_NOTE;
 use crate::input::{Counting, Input};
 use crate::number::{Scale, percent, words};
 use crate::pivot::Pivot;
@@ -55,14 +56,20 @@ pub fn forest(i: usize, part: &Part, view: &View) -> Option<String> {
         percent(view.confidence),
         percent(view.margin)
     );
-    Some(figure(&picture, &caption))
+    let is_marked = part.judgement.claims.iter().any(|claim| part.marks(claim).iter().any(|mark| !mark.is_empty()));
+    Some(figure(&picture, &format!("{caption}{}", dagger_note(is_marked))))
+}
+
+fn dagger_note(is_marked: bool) -> String {
+    if is_marked { format!(" {DAGGER_NOTE}") } else { String::new() }
 }
 
 /// A table of the study as a picture.
 #[must_use]
 pub fn levels(i: usize, pivot: &Pivot, confidence: f64) -> Option<String> {
     let picture = levels::draw(&format!("levels-{i}"), pivot)?;
-    Some(figure(&picture, &format!("Geometric means over trials with their {} intervals.", percent(confidence))))
+    let caption = format!("Geometric means over trials with their {} intervals.", percent(confidence));
+    Some(figure(&picture, &format!("{caption}{}", dagger_note(pivot.is_marked()))))
 }
 
 /// One bar: what explains the variation.
@@ -122,18 +129,10 @@ fn latencies(i: usize, part: &Part, input: &Input) -> String {
     };
     let mut pictures = String::new();
     for (n, operation) in operations.iter().enumerate() {
-        let curve = |row: &&'_ Row| -> Option<(usize, String)> {
-            of(row)?.get(*operation).map(|_| (row.index, row.label.clone()))
-        };
-        let labels: Vec<(usize, String)> = rows.iter().filter_map(curve).collect();
-        let curves: Vec<latency::Curve> = labels
-            .iter()
-            .map(|(index, label)| latency::Curve {
-                index: *index,
-                label,
-                latency: &input.details.latencies[label][*operation],
-            })
-            .collect();
+        let found = rows.iter().filter_map(|row| Some((row.index, row.marked(), of(row)?.get(*operation)?)));
+        let found: Vec<_> = found.collect();
+        let curves: Vec<latency::Curve> =
+            found.iter().map(|(index, label, latency)| latency::Curve { index: *index, label, latency }).collect();
         if let Some(picture) = latency::draw(&format!("latency-{i}-{n}"), operation, &curves) {
             let caption = format!(
                 "Latency of <b>{}</b>, all runs merged; towards the right the slowest.{some}{}",
@@ -184,7 +183,8 @@ fn series(i: usize, part: &Part, input: &Input) -> String {
     let mut panels = String::new();
     for (n, row) in shown.iter().enumerate() {
         let lines = lines_of(row).expect("only rows with lines are shown");
-        let picture = throughput::draw(&format!("series-{i}-{n}"), row.index, &row.label, &words(&name), lines, frame);
+        let picture =
+            throughput::draw(&format!("series-{i}-{n}"), row.index, &row.marked(), &words(&name), lines, frame);
         let _ = write!(panels, "<figure class=\"card\">{picture}</figure>");
     }
     let unit = if scale.unit.is_empty() { String::new() } else { format!(" ({})", scale.unit) };

@@ -3,11 +3,12 @@
 use super::pictures;
 use crate::answer::{interval_words, verdict_words};
 use crate::chart::escape;
+use crate::flushing::{Flushing, MARK};
 use crate::input::{Counting, Input};
 use crate::judge::{Claim, Subject, short_factor};
 use crate::number::{Scale, figure, percent, ratio_precise, words};
 use crate::pivot;
-use crate::view::{Part, View};
+use crate::view::{Part, Row, View};
 use observe::metric::Metric;
 use stats::Verdict;
 use std::collections::BTreeMap;
@@ -99,7 +100,7 @@ pub fn claims(i: usize, part: &Part, view: &View) -> String {
     ];
     let mut table = Table::new(&format!("claims-{i}"), &heads);
     for claim in part.judgement.claims.iter().chain(&part.judgement.control) {
-        let (a, b) = claim.names();
+        let ((a, b), [of_a, of_b]) = (claim.names(), part.marks(claim));
         let about = match &claim.subject {
             Subject::Level { factor, .. } => format!(" ({})", short_factor(factor)),
             Subject::Control { .. } => " (A/A control)".into(),
@@ -108,7 +109,7 @@ pub fn claims(i: usize, part: &Part, view: &View) -> String {
         table.row(
             "",
             &[
-                word_cell(&format!("{a} vs {b}{about}")),
+                word_cell(&format!("{a}{of_a} vs {b}{of_b}{about}")),
                 number_cell(&ratio_precise(claim.ratio), claim.ratio),
                 format!(
                     "<td title=\"{}\">{}–{}</td>",
@@ -134,7 +135,8 @@ fn p_words(p: f64) -> String {
 #[must_use]
 pub fn scenarios(i: usize, part: &Part, view: &View) -> String {
     let unit = if part.scale.unit.is_empty() { String::new() } else { format!(", {}", part.scale.unit) };
-    let heads = [
+    let with_flushes = part.rows.iter().any(|row| row.flushing.is_some());
+    let mut heads = vec![
         word_head("scenario"),
         head(&format!("geometric mean{unit}")),
         head(&format!("{} interval", percent(view.confidence))),
@@ -145,46 +147,55 @@ pub fn scenarios(i: usize, part: &Part, view: &View) -> String {
         word_head("verdict"),
         head("at most behind the best"),
         word_head("after a power cut"),
-        head("trials"),
-        head("failed"),
     ];
+    heads.extend(with_flushes.then(|| head("flushes per commit")));
+    heads.extend([head("trials"), head("failed")]);
     let mut table = Table::new(&format!("scenarios-{i}"), &heads);
     for row in &part.rows {
-        let number = |value: Option<f64>| {
-            value.map_or_else(|| "<td>–</td>".to_string(), |value| number_cell(&part.scale.number(value), value))
-        };
-        let claim = part.claim_of(&row.label);
-        let tag = if row.baseline { " (baseline)" } else { "" };
-        let interval = row.centre.map_or_else(
-            || "<td>–</td>".to_string(),
-            |c| number_cell(&format!("{}–{}", part.scale.number(c.low), part.scale.number(c.high)), c.high / c.low),
-        );
-        let versus =
-            claim.map_or_else(|| "<td>–</td>".into(), |claim| number_cell(&ratio_precise(claim.ratio), claim.ratio));
-        let regret = part
-            .judgement
-            .regrets
-            .get(&row.label)
-            .map_or_else(|| "<td>–</td>".into(), |regret| number_cell(&percent(*regret), *regret));
-        table.row(
-            if row.baseline { "base" } else { "" },
-            &[
-                word_cell(&format!("{}{tag}", row.label)),
-                number(row.centre.map(|centre| centre.mean)),
-                interval,
-                number(row.centre.map(|centre| centre.median)),
-                number(row.centre.map(|centre| centre.min)),
-                number(row.centre.map(|centre| centre.max)),
-                versus,
-                claim.map_or_else(|| word_cell(""), |claim| verdict_cell(claim, part)),
-                regret,
-                wrapped_cell(row.durability.words()),
-                number_cell(&row.centre.map_or(0, |c| c.count).to_string(), row.centre.map_or(0, |c| c.count) as f64),
-                number_cell(&row.failed.to_string(), row.failed as f64),
-            ],
-        );
+        table.row(if row.baseline { "base" } else { "" }, &scenario_cells(row, part, with_flushes));
     }
     format!("<details open><summary>Scenarios</summary>{}</details>", table.finish())
+}
+
+fn scenario_cells(row: &Row, part: &Part, with_flushes: bool) -> Vec<String> {
+    let none = || "<td>–</td>".to_string();
+    let number = |value: Option<f64>| value.map_or_else(none, |value| number_cell(&part.scale.number(value), value));
+    let claim = part.claim_of(&row.label);
+    let tag = if row.baseline { " (baseline)" } else { "" };
+    let interval = row.centre.map_or_else(none, |c| {
+        number_cell(&format!("{}–{}", part.scale.number(c.low), part.scale.number(c.high)), c.high / c.low)
+    });
+    let regret = part.judgement.regrets.get(&row.label);
+    let mut cells = vec![
+        word_cell(&format!("{}{tag}", row.marked())),
+        number(row.centre.map(|centre| centre.mean)),
+        interval,
+        number(row.centre.map(|centre| centre.median)),
+        number(row.centre.map(|centre| centre.min)),
+        number(row.centre.map(|centre| centre.max)),
+        claim.map_or_else(none, |claim| number_cell(&ratio_precise(claim.ratio), claim.ratio)),
+        claim.map_or_else(|| word_cell(""), |claim| verdict_cell(claim, part)),
+        regret.map_or_else(none, |regret| number_cell(&percent(*regret), *regret)),
+        wrapped_cell(&power_cut(row)),
+    ];
+    let per_commit = || row.flushing.as_ref().map(Flushing::per_commit);
+    cells.extend(with_flushes.then(|| per_commit().map_or_else(none, |ratio| number_cell(&figure(ratio), ratio))));
+    let trials = row.centre.map_or(0, |centre| centre.count);
+    cells.push(number_cell(&trials.to_string(), trials as f64));
+    cells.push(number_cell(&row.failed.to_string(), row.failed as f64));
+    cells
+}
+
+/// What the settings promise, and what the device got where that takes more.
+fn power_cut(row: &Row) -> String {
+    let by_settings = row.durability.words();
+    match row.flushing.as_ref().filter(|flushing| flushing.is_missing) {
+        Some(flushing) if row.breaks_promise() => {
+            format!("{by_settings} by its settings, but {MARK}: {}", flushing.words())
+        }
+        Some(flushing) => format!("{by_settings}; {MARK}: {}", flushing.words()),
+        None => by_settings.into(),
+    }
 }
 
 /// Every metric of every scenario: the workload's own first, the machine's after.
@@ -269,7 +280,7 @@ fn metric_table(id: &str, part: &Part, names: &[&String], means: &Means, input: 
     }));
     let mut table = Table::new(id, &heads);
     for row in part.measured() {
-        let mut cells = vec![word_cell(&row.label)];
+        let mut cells = vec![word_cell(&row.marked())];
         for (name, scale) in names.iter().zip(&scales) {
             let value = means[row.label.as_str()].get(*name).copied().unwrap_or(f64::NAN);
             cells.push(number_cell(&scale.number(value), value));
@@ -283,7 +294,7 @@ fn metric_table(id: &str, part: &Part, names: &[&String], means: &Means, input: 
 #[must_use]
 pub fn pivots(input: &Input) -> String {
     let mut html = String::new();
-    for (i, pivot) in pivot::pivots(&input.contents).iter().enumerate() {
+    for (i, pivot) in pivot::pivots(&input.contents, input.view()).iter().enumerate() {
         let mut heads = vec![word_head("")];
         heads.extend(pivot.columns.iter().map(|name| head(name)));
         let mut table = Table::new(&format!("pivot-{i}"), &heads);
@@ -292,7 +303,8 @@ pub fn pivots(input: &Input) -> String {
             let ours = cells.iter().map(|cell| match cell.ours {
                 Some(ours) => {
                     let shown = format!("{} ({}–{})", number(ours.median), number(ours.min), number(ours.max));
-                    number_cell(&shown, ours.median)
+                    let mark = if cell.does_not_flush { format!(" {MARK}") } else { String::new() };
+                    number_cell(&format!("{shown}{mark}"), ours.median)
                 }
                 None => "<td>–</td>".into(),
             });
@@ -321,17 +333,32 @@ pub fn pivots(input: &Input) -> String {
 /// What a power cut takes, scenario by scenario, and why.
 #[must_use]
 pub fn durability(input: &Input) -> String {
-    let mut table =
-        Table::new("durability", &[word_head("scenario"), word_head("after a power cut"), word_head("because")]);
+    let flushing: BTreeMap<&str, &Flushing> = input
+        .view()
+        .parts
+        .iter()
+        .flat_map(|part| &part.rows)
+        .filter_map(|row| Some((row.label.as_str(), row.flushing.as_ref()?)))
+        .collect();
+    let mut heads = vec![word_head("scenario"), word_head("after a power cut"), word_head("because")];
+    heads.extend((!flushing.is_empty()).then(|| word_head("measured")));
+    let mut table = Table::new("durability", &heads);
     for scenario in &input.contents.scenarios {
         let reasons = scenario.durability.reasons.join("; ");
-        table.row(
-            "",
-            &[word_cell(&scenario.label), wrapped_cell(scenario.durability.class.words()), wrapped_cell(&reasons)],
-        );
+        let mut cells =
+            vec![word_cell(&scenario.label), wrapped_cell(scenario.durability.class.words()), wrapped_cell(&reasons)];
+        let measured = |flushing: &Flushing| {
+            let mark = if flushing.is_missing { format!("{MARK}: ") } else { String::new() };
+            format!("{mark}{}", flushing.words())
+        };
+        let measured = || flushing.get(scenario.label.as_str()).map_or_else(String::new, |found| measured(found));
+        cells.extend((!flushing.is_empty()).then(|| wrapped_cell(&measured())));
+        table.row("", &cells);
     }
+    let counted =
+        if flushing.is_empty() { "" } else { " Measured are the flushes that the devices got in all runs together." };
     format!(
-        "<section><h2>Safety</h2><p class=\"note\">Derived from the settings, not from power cuts.</p>{}</section>",
+        "<section><h2>Safety</h2><p class=\"note\">Derived from the settings, not from power cuts.{counted}</p>{}</section>",
         table.finish()
     )
 }

@@ -131,7 +131,7 @@ fn scenario(table: &Table, row: &Row) -> Scenario {
         control: row.control,
         baseline: false,
         durability: Durability { class: row.class, reasons },
-        settings: serde_json::json!({ "storage": { "filesystem": row.levels.first().map(|level| level.1.clone()) } }),
+        settings: serde_json::json!({ "storage": { "device": "loop", "filesystem": row.levels.first().map(|level| level.1.clone()) } }),
     }
 }
 

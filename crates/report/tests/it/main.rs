@@ -1,7 +1,9 @@
 //! Whole reports of studies made by hand.
 
 mod answers;
+mod benches;
 mod fixture;
+mod flushing;
 mod http_forms;
 mod large;
 mod outputs;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What a headless browser made of a page.
-struct Opened {
-    dom: String,
-    console: String,
+pub struct Opened {
+    pub dom: String,
+    pub console: String,
 }
 
 fn browser() -> Option<PathBuf> {
@@ -20,7 +20,7 @@ fn browser() -> Option<PathBuf> {
 }
 
 /// Opens a file; `None`, aloud, without a browser. In CI a missing browser is a failure.
-fn open(page: &Path) -> Option<Opened> {
+pub fn open(page: &Path) -> Option<Opened> {
     let Some(browser) = browser() else {
         assert!(std::env::var_os("CI").is_none(), "no Chromium in CI: install the package chromium");
         eprintln!("SKIPPED: no Chromium found (package chromium), so the page was not opened");
@@ -42,7 +42,7 @@ fn open(page: &Path) -> Option<Opened> {
 }
 
 /// Written where it outlives the test, so that a person can look at it.
-fn write(name: &str, html: &str) -> PathBuf {
+pub fn write(name: &str, html: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, html).expect("the test's own file or program");
     path

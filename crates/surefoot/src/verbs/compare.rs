@@ -8,6 +8,12 @@ use crate::verbs::report::unreadable;
 pub fn run(args: &CompareArgs) -> Result<Status, Failure> {
     let a = report::load(&args.a).map_err(|error| unreadable(error.into()))?;
     let b = report::load(&args.b).map_err(|error| unreadable(error.into()))?;
-    print!("{}", report::compare(&a, &b));
+    let comparison = report::compare(&a, &b).map_err(|error| {
+        Failure::new(Status::BadStudy, error).hint(
+            "run both on the same bench, with the same guest kernel and memory; or make what differs, such as `bench` or \
+             `guest.memory`, a factor of one study",
+        )
+    })?;
+    print!("{comparison}");
     Ok(Status::Answered)
 }
