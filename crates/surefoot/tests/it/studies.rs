@@ -57,6 +57,21 @@ fn two_results_compare() {
         world.surefoot(&["run", "small.toml", "--results", results, "--set", "design.control=false"]).status(0);
     }
     world.surefoot(&["compare", "a.surefoot", "b.surefoot"]).status(0).says("ext4");
+    // As if the second had been measured in a guest kernel.
+    let ledger = rusqlite::Connection::open(world.path().join("b.surefoot")).expect("a results file");
+    let settings = r#"json_set(json, '$.settings.bench', 'guest', '$.settings.guest', json('{"memory":1073741824}'))"#;
+    ledger.execute(&format!("UPDATE scenario SET json = {settings}"), []).expect("its schema");
+    let fact =
+        "INSERT INTO note (trial, kind, name, value) SELECT id, 'fact', 'guest_kernel', 'Linux 6.1.176' FROM trial";
+    ledger.execute(fact, []).expect("its schema");
+    drop(ledger);
+    let refused = world.surefoot(&["compare", "a.surefoot", "b.surefoot"]).status(2);
+    expect_test::expect![[r#"
+        error: figures of different benches are not compared: of `ext4`, A ran on the host's kernel; B ran in a guest kernel: Linux 6.1.176, 1 GiB of memory
+        hint: run both on the same bench, with the same guest kernel and memory; or make what differs, such as `bench` or `guest.memory`, a factor of one study
+    "#]].assert_eq(&refused.stderr);
+    assert_eq!(refused.stdout, "");
+    world.surefoot(&["compare", "b.surefoot", "b.surefoot"]).status(0).says("in a guest kernel: Linux 6.1.176, 1 GiB");
 }
 
 #[test]
