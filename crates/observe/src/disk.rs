@@ -8,7 +8,14 @@ use std::path::{Path, PathBuf};
 /// The kernel counts sectors of this size whatever the device's own (block/stat).
 const SECTOR_BYTES: u64 = 512;
 
+const CLASS: &str = "/sys/class/block";
+
 /// A device's counters since boot.
+///
+/// Of a device of the device mapper they are what the disks below got, added up: the mapper itself counts no flushes, and
+/// what it splits or joins reaches the disks as they count it. A filesystem's one flush of a stripe over two disks is two
+/// flushes here, a mirror's one write two writes. Busy is a disk's mean: it adds up over time where the largest of several
+/// would not, and half a stripe that works alone is half a volume that works.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Read requests completed.
@@ -23,9 +30,11 @@ pub struct Counters {
     pub busy_milliseconds: u64,
     /// Discard requests and bytes; kernels before 4.18 count none.
     pub discards: Option<(u64, u64)>,
-    /// Flush requests and the milliseconds they took. Kernels before 5.5 count none, nor does any for a partition or for
-    /// a device without a volatile cache, which needs none.
-    pub flushes: Option<(u64, u64)>,
+    /// Flush requests. Kernels before 5.5 count none, nor does any for a partition or for a device without a volatile cache,
+    /// which needs none.
+    pub flushes: Option<u64>,
+    /// Milliseconds that flushes took. Unknown where a layer over a disk may let them wait itself (dm-delay).
+    pub flush_milliseconds: Option<u64>,
 }
 
 impl Counters {
@@ -42,23 +51,71 @@ impl Counters {
             write_bytes: bytes(6)?,
             busy_milliseconds: at(9)?,
             discards: at(11).zip(bytes(13)),
-            flushes: at(15).zip(at(16)),
+            flushes: at(15),
+            flush_milliseconds: at(16),
         })
     }
 
     /// A device's counters now, by its name in `/sys/class/block`.
     #[must_use]
     pub fn read(device: &str) -> Option<Counters> {
-        let counters = Counters::parse(&std::fs::read_to_string(class(device).join("stat")).ok()?)?;
-        Some(Counters { flushes: counters.flushes.filter(|_| counts_flushes(device)), ..counters })
+        Counters::read_in(Path::new(CLASS), device)
+    }
+
+    fn read_in(class: &Path, device: &str) -> Option<Counters> {
+        let folder = class.join(in_sysfs(device));
+        let own = Counters::parse(&std::fs::read_to_string(folder.join("stat")).ok()?)?;
+        if !folder.join("dm").is_dir() {
+            let counted = counts_flushes(&folder);
+            let (flushes, flush_milliseconds) = (own.flushes, own.flush_milliseconds);
+            return Some(Counters {
+                flushes: flushes.filter(|_| counted),
+                flush_milliseconds: flush_milliseconds.filter(|_| counted),
+                ..own
+            });
+        }
+        let disks = names(&folder.join("slaves"));
+        // A partition's flushes are counted at its disk, and a disk with other holders works for them, too.
+        let is_its_own = |disk: &String| {
+            let folder = class.join(disk);
+            !folder.join("partition").exists() && names(&folder.join("holders")).len() == 1
+        };
+        if disks.is_empty() || !disks.iter().all(is_its_own) {
+            return Some(Counters { flushes: None, flush_milliseconds: None, ..own });
+        }
+        let below = disks.iter().map(|disk| Counters::read_in(class, disk)).collect::<Option<Vec<_>>>()?;
+        Some(own.over(&below))
+    }
+
+    /// These of a layer, with what the disks below it counted.
+    fn over(self, below: &[Counters]) -> Counters {
+        let sum = |of: &dyn Fn(&Counters) -> u64| below.iter().map(of).sum();
+        let known = |of: &dyn Fn(&Counters) -> Option<u64>| below.iter().map(of).sum::<Option<u64>>();
+        let discards = |of: &dyn Fn((u64, u64)) -> u64| known(&|disk| disk.discards.map(of));
+        let one = below.len() == 1;
+        Counters {
+            reads: sum(&|disk| disk.reads),
+            read_bytes: sum(&|disk| disk.read_bytes),
+            writes: sum(&|disk| disk.writes),
+            write_bytes: sum(&|disk| disk.write_bytes),
+            // A layer over one disk is that disk to all above it, with the time in which it lets requests wait.
+            busy_milliseconds: if one {
+                self.busy_milliseconds
+            } else {
+                sum(&|disk| disk.busy_milliseconds) / below.len() as u64
+            },
+            discards: discards(&|both| both.0).zip(discards(&|both| both.1)),
+            flushes: known(&|disk| disk.flushes),
+            flush_milliseconds: known(&|disk| disk.flush_milliseconds).filter(|_| !one),
+        }
     }
 }
 
 /// Whether a 0 among a device's flushes means that none came: they "are not tracked for partitions" (block/stat), and the
 /// block layer drops them before it counts where the cache writes through (`submit_bio_noacct`).
-fn counts_flushes(device: &str) -> bool {
-    !class(device).join("partition").exists()
-        && attribute(device, "queue/write_cache").as_deref() != Some("write through")
+fn counts_flushes(folder: &Path) -> bool {
+    let cache = std::fs::read_to_string(folder.join("queue/write_cache")).unwrap_or_default();
+    !folder.join("partition").exists() && cache.trim_end() != "write through"
 }
 
 /// The name that a device has in `/sys/class/block`, from `loop3` or `/dev/loop3` or a link to it.
@@ -165,8 +222,17 @@ fn unescaped(text: &str) -> String {
 }
 
 fn class(device: &str) -> PathBuf {
-    // sysfs writes the slashes of names like `cciss/c0d0` as exclamation marks.
-    Path::new("/sys/class/block").join(device.replace('/', "!"))
+    Path::new(CLASS).join(in_sysfs(device))
+}
+
+/// sysfs writes the slashes of names like `cciss/c0d0` as exclamation marks.
+fn in_sysfs(device: &str) -> String {
+    device.replace('/', "!")
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
 #[cfg(test)]
@@ -182,7 +248,7 @@ mod tests {
         assert_eq!((counters.writes, counters.write_bytes), (1_026_370, 22_565_916 * 512));
         assert_eq!(counters.busy_milliseconds, 46_532);
         assert_eq!(counters.discards, Some((131_872, 18_419_512 * 512)));
-        assert_eq!(counters.flushes, Some((303_639, 9636)));
+        assert_eq!((counters.flushes, counters.flush_milliseconds), (Some(303_639), Some(9636)));
     }
 
     #[test]
@@ -191,6 +257,72 @@ mod tests {
         assert_eq!((counters.discards, counters.flushes), (None, None));
         assert_eq!(Counters::parse("1 2 3"), None);
         assert_eq!(Counters::parse("1 0 8 0 2 0 16 0 0 x 5"), None);
+    }
+
+    /// A class of block devices: name, fields of `stat` (reads, writes, busy, flushes, their time), devices below.
+    fn class_of(devices: &[(&str, [u64; 5], &[&str])]) -> tempfile::TempDir {
+        let class = tempfile::tempdir().expect("a folder");
+        let make = |path: PathBuf| std::fs::create_dir_all(path).expect("made");
+        for (name, [reads, writes, busy, flushes, time], below) in devices {
+            let folder = class.path().join(name);
+            make(folder.join("holders"));
+            let stat = format!("{reads} 0 8 0 {writes} 0 16 0 0 {busy} 0 0 0 0 0 {flushes} {time}");
+            std::fs::write(folder.join("stat"), stat).expect("written");
+            if !below.is_empty() {
+                make(folder.join("dm"));
+            }
+            for disk in *below {
+                make(folder.join("slaves").join(disk));
+                make(class.path().join(disk).join("holders").join(name));
+            }
+        }
+        class
+    }
+
+    #[test]
+    fn a_stripe_counts_what_its_disks_got() {
+        let devices: [(&str, [u64; 5], &[&str]); 3] = [
+            ("ubda", [1, 10, 100, 3, 7], &[]),
+            ("ubdb", [2, 20, 200, 3, 8], &[]),
+            ("dm-0", [3, 25, 900, 0, 0], &["ubda", "ubdb"]),
+        ];
+        let class = class_of(&devices);
+        let counters = Counters::read_in(class.path(), "dm-0").expect("there");
+        assert_eq!((counters.reads, counters.writes, counters.write_bytes), (3, 30, 32 * 512));
+        assert_eq!((counters.flushes, counters.flush_milliseconds), (Some(6), Some(15)));
+        assert_eq!((counters.busy_milliseconds, counters.discards), (150, Some((0, 0))));
+    }
+
+    #[test]
+    fn a_slowed_disk_is_as_busy_as_it_looks_from_above() {
+        let devices: [(&str, [u64; 5], &[&str]); 5] = [
+            ("ubda", [1, 10, 100, 3, 7], &[]),
+            ("ubdb", [2, 20, 200, 3, 8], &[]),
+            ("dm-0", [1, 13, 700, 0, 0], &["ubda"]),
+            ("dm-1", [2, 23, 900, 0, 0], &["ubdb"]),
+            ("dm-2", [3, 25, 1000, 0, 0], &["dm-0", "dm-1"]),
+        ];
+        let class = class_of(&devices);
+        let read = |device| Counters::read_in(class.path(), device).expect("there");
+        let (disk, stripe) = (read("dm-0"), read("dm-2"));
+        assert_eq!(
+            (disk.writes, disk.flushes, disk.flush_milliseconds, disk.busy_milliseconds),
+            (10, Some(3), None, 700)
+        );
+        assert_eq!((stripe.writes, stripe.flushes, stripe.flush_milliseconds), (30, Some(6), None));
+        assert_eq!(stripe.busy_milliseconds, 800);
+    }
+
+    #[test]
+    fn a_disk_with_other_users_is_not_counted_as_ours() {
+        let devices: [(&str, [u64; 5], &[&str]); 3] = [
+            ("sda", [1, 10, 100, 3, 7], &[]),
+            ("dm-0", [5, 6, 70, 0, 0], &["sda"]),
+            ("dm-1", [8, 9, 100, 0, 0], &["sda"]),
+        ];
+        let class = class_of(&devices);
+        let counters = Counters::read_in(class.path(), "dm-0").expect("there");
+        assert_eq!((counters.reads, counters.writes, counters.flushes), (5, 6, None));
     }
 
     #[test]

@@ -16,9 +16,10 @@ use std::time::{Duration, Instant};
 
 /// Device bytes written for each byte the workload wrote. What is still in memory at the run's end isn't counted.
 const WRITE_AMPLIFICATION: Metric = Metric::new("write_amplification", "1", Direction::Less);
-/// From `/proc/diskstats`, which counts whole milliseconds: a mean over a run is finer than its parts.
+/// What a flush took. From `/proc/diskstats`, which counts whole milliseconds: a mean over a run is finer than its parts.
 const FLUSH_SECONDS_MEAN: Metric = Metric::new("flush_seconds_mean", "s", Direction::Less);
-/// Flushes the device got for each durable commit. Neither is better: below 1 commits share flushes, or go without.
+/// Flushes the device got for each durable commit. Neither is better: below 1 commits share flushes, or go without. Each
+/// disk of a stripe counts its own: where one disk gets 1 a commit, two get 2.
 const FLUSHES_PER_COMMIT: Metric = Metric::new("flushes_per_commit", "1", Direction::Neither);
 /// The commits of that ratio: without them nobody could add up several runs of which some got no flush.
 const COMMITS: Metric = Metric::new("commits", "1", Direction::Neither);
@@ -245,8 +246,10 @@ fn growth(before: &Counters, after: &Counters) -> Vec<(&'static str, &'static st
         list.push(("discard_bytes", "B", grown(before.1, after.1)));
     }
     if let (Some(before), Some(after)) = (before.flushes, after.flushes) {
-        list.push(("flushes", "1", grown(before.0, after.0)));
-        list.push(("flush_seconds", "s", grown(before.1, after.1) * 1e-3));
+        list.push(("flushes", "1", grown(before, after)));
+    }
+    if let (Some(before), Some(after)) = (before.flush_milliseconds, after.flush_milliseconds) {
+        list.push(("flush_seconds", "s", grown(before, after) * 1e-3));
     }
     list
 }
@@ -378,7 +381,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn at(start: Instant, milliseconds: u64, written: u64) -> Snapshot {
-        let counters = Counters { write_bytes: written, flushes: Some((written / 100, 5)), ..Counters::default() };
+        let counters = Counters { write_bytes: written, flushes: Some(written / 100), ..Counters::default() };
         Snapshot {
             at: start + Duration::from_millis(milliseconds),
             stat: None,
@@ -457,6 +460,10 @@ mod tests {
         assert_eq!(values(0, 10), [2.0, 0.025, 10.0]);
         assert_eq!(values(0, 0), [0.025]);
         assert!(derived(&Telemetry::default(), 1000, 10).is_empty());
+        let mut of_both = telemetry;
+        of_both.metrics.extend([metric("device_log_writes", 20.0), metric("device_log_flushes", 10.0)]);
+        let names: Vec<_> = derived(&of_both, 0, 10).iter().map(|found| found.metric.name.clone()).collect();
+        assert_eq!(names, ["flushes_per_commit", "commits"], "what the log's flushes took is not known");
     }
 
     #[test]
