@@ -5,7 +5,7 @@ use crate::fill;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// A device is at rest when its counters stand still this long. Kernel threads that clean, discard or initialise sleep
+/// A device is at rest when nothing is under way and its counters stand still this long. Kernel threads that clean, discard or initialise sleep
 /// less than this between two requests (ext4lazyinit up to ten times a request's own time, btrfs-discard 100 ms).
 const QUIET: Duration = Duration::from_millis(300);
 
@@ -19,7 +19,7 @@ pub(crate) fn settle(folder: &Path, device: Option<&str>) -> Result<(), Error> {
     fill::flush(folder)?;
     let Some(device) = device else { return Ok(()) };
     let (started, mut counters, mut changed) = (Instant::now(), requests(device), Instant::now());
-    while changed.elapsed() < QUIET {
+    while changed.elapsed() < QUIET || counters.last().is_some_and(|under_way| under_way != "0") {
         if started.elapsed() > Duration::from_secs(SETTLE_SECONDS_MAX) {
             return Err(Error::NotSettled { device: device.into(), seconds: SETTLE_SECONDS_MAX });
         }
@@ -32,11 +32,11 @@ pub(crate) fn settle(folder: &Path, device: Option<&str>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads, writes, discards and flushes completed, and requests in flight (Documentation/block/stat.rst).
+/// Reads, writes, discards and flushes completed, and last the requests under way (Documentation/block/stat.rst).
 fn requests(device: &str) -> Vec<String> {
     let text = std::fs::read_to_string(format!("/sys/class/block/{device}/stat")).unwrap_or_default();
     let fields: Vec<&str> = text.split_whitespace().collect();
-    [0, 4, 8, 11, 15].iter().filter_map(|index| fields.get(*index)).map(|field| (*field).to_string()).collect()
+    [0, 4, 11, 15, 8].iter().filter_map(|index| fields.get(*index)).map(|field| (*field).to_string()).collect()
 }
 
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
