@@ -2,6 +2,7 @@
 
 use crate::filesystems;
 use crate::guard;
+use crate::layer;
 use crate::mkfs;
 use crate::options;
 use crate::settings::{Device, StorageSettings};
@@ -29,6 +30,7 @@ pub fn problems(map: &Map<String, Value>) -> Vec<(String, String)> {
     if settings.device != Device::Dir {
         found.mount(&settings);
     }
+    found.layers(&settings);
     found.0
 }
 
@@ -97,6 +99,22 @@ impl Problems {
         }
         if settings.check && row.check == "none" {
             self.add("check", format!("{} has no checker", row.name));
+        }
+    }
+
+    fn layers(&mut self, settings: &StorageSettings) {
+        if settings.device == Device::Loop {
+            for (name, problem) in layer::problems(settings) {
+                self.add(name, problem);
+            }
+            return;
+        }
+        let defaults = StorageSettings::default();
+        let delays = settings.delays().map(|(name, seconds)| (name, seconds > 0.0));
+        let striped =
+            [("stripe", settings.stripe > 1), ("stripe_chunk", settings.stripe_chunk != defaults.stripe_chunk)];
+        for (name, _) in striped.iter().chain(&delays).filter(|(_, set)| *set) {
+            self.add(name, "has no effect here: only image files, device = \"loop\", are striped and delayed");
         }
     }
 
@@ -245,6 +263,32 @@ mod tests {
         check(
             json!({ "filesystem": "btrfs", "external_log": 8 << 20 }),
             expect!["external_log: btrfs has no external log"],
+        );
+    }
+
+    #[test]
+    fn layers() {
+        check(json!({ "stripe": 2, "delay_read": 0.07, "delay_flush": 10.0 }), expect![[""]]);
+        check(
+            json!({ "stripe": 3, "size": 1 << 30, "delay_write": 0.005 }),
+            expect![[r#"
+                delay_write: 5 ms is no multiple of 10 ms, the tick of the guest's kernel
+                size: does not divide into 3 disks of whole chunks of 64KiB: the next size that does is "1073872896B""#]],
+        );
+        check(
+            json!({ "stripe_chunk": 128 << 10 }),
+            expect!["stripe_chunk: has no effect with stripe = 1: nothing is striped"],
+        );
+        check(
+            json!({ "stripe": 2, "stripe_chunk": 6000 }),
+            expect![[r#"stripe_chunk: 6000B is no power of two, like "64KiB""#]],
+        );
+        check(
+            json!({ "device": "tmpfs", "stripe": 2, "stripe_chunk": 4096, "delay_flush": 0.01 }),
+            expect![[r#"
+                stripe: has no effect here: only image files, device = "loop", are striped and delayed
+                stripe_chunk: has no effect here: only image files, device = "loop", are striped and delayed
+                delay_flush: has no effect here: only image files, device = "loop", are striped and delayed"#]],
         );
     }
 

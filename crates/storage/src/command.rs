@@ -1,6 +1,7 @@
 //! The plain shell commands that make the same storage by hand, for `report --reproduce`.
 
 use crate::image;
+use crate::layer::{Layer, SECTOR_BYTES};
 use crate::mkfs;
 use crate::mount;
 use crate::program::{command_line, quoted};
@@ -11,21 +12,54 @@ use settings::quantity::format_bytes;
 #[must_use]
 pub fn commands(settings: &StorageSettings) -> Vec<String> {
     let mut lines = vec!["MOUNT=/mnt".to_string()];
-    for (what, variable) in [("device", "DEVICE"), ("log", "LOG")] {
-        for (name, bytes) in image::images(settings).iter().filter(|(name, _)| name.starts_with(what)) {
-            // Written and not only sized, as surefoot's own images are.
-            lines.push(format!("head -c {bytes} /dev/urandom > {name} && sync {name}"));
-            lines.push(format!("{variable}=$(losetup --find --show --direct-io=on {name})"));
+    let delay = Layer::delay(settings);
+    if settings.device == Device::Loop {
+        let disks = settings.disks();
+        let of_one = disks.len() == 1;
+        let mut variables = Vec::new();
+        for (number, (what, bytes)) in (1..).zip(&disks) {
+            let variable = if of_one { "DEVICE".into() } else { format!("DEVICE{number}") };
+            lines.extend(disk(what, *bytes, &variable, delay));
+            variables.push(format!("${variable}"));
         }
+        if let Some(stripe) = Layer::stripe(settings) {
+            lines.extend(mapped("DEVICE", stripe, settings.size, &variables));
+        }
+    }
+    let log = settings.external_log_bytes();
+    if settings.makes_filesystem() && log > 0 {
+        lines.extend(disk("log", log, "LOG", delay));
     }
     match (settings.device, &settings.path) {
         (Device::Dir, Some(path)) => return vec![format!("cd {}", quoted(&path.to_string_lossy()))],
         (Device::Block, Some(path)) => lines.push(format!("DEVICE={}", quoted(&path.to_string_lossy()))),
         _ => {}
     }
-    let log = (settings.external_log_bytes() > 0).then_some("$LOG");
+    let log = (log > 0).then_some("$LOG");
     lines.extend(made(settings, "$DEVICE", log, "$MOUNT"));
     lines
+}
+
+/// An image file as a device, slowed down where that is asked.
+fn disk(what: &str, bytes: u64, variable: &str, delay: Option<Layer>) -> Vec<String> {
+    let name = image::name(what, bytes);
+    let mut lines = vec![
+        // Written and not only sized, as surefoot's own images are.
+        format!("head -c {bytes} /dev/urandom > {name} && sync {name}"),
+        format!("{variable}=$(losetup --find --show --direct-io=on {name})"),
+    ];
+    lines.extend(delay.map(|delay| mapped(variable, delay, bytes, &[format!("${variable}")])).into_iter().flatten());
+    lines
+}
+
+/// A layer over devices, which the variable names from there on.
+fn mapped(variable: &str, layer: Layer, bytes: u64, devices: &[String]) -> [String; 2] {
+    let name = format!("surefoot-{}-{}", layer.target(), variable.to_lowercase());
+    let (sectors, target, arguments) = (bytes / SECTOR_BYTES, layer.target(), layer.arguments(devices));
+    [
+        format!("dmsetup create {name} --table \"0 {sectors} {target} {arguments}\""),
+        format!("{variable}=/dev/mapper/{name}"),
+    ]
 }
 
 /// The commands from mkfs on, with devices and mount point as given.
@@ -70,6 +104,37 @@ mod tests {
             LOG=$(losetup --find --show --direct-io=on log-134217728.img)
             mkfs.xfs -q -f -K -l logdev=$LOG $DEVICE
             mount -t xfs -o nosuid,nodev,noatime,logdev=$LOG $DEVICE $MOUNT"]]
+        .assert_eq(&commands(&settings).join("\n"));
+    }
+
+    #[test]
+    fn a_stripe_over_slow_disks() {
+        let settings = StorageSettings {
+            preset: Some("external-log".into()),
+            size: 1 << 30,
+            stripe: 2,
+            delay_flush: 0.02,
+            ..StorageSettings::default()
+        };
+        expect![[r#"
+            MOUNT=/mnt
+            head -c 536870912 /dev/urandom > device-1-536870912.img && sync device-1-536870912.img
+            DEVICE1=$(losetup --find --show --direct-io=on device-1-536870912.img)
+            dmsetup create surefoot-delay-device1 --table "0 1048576 delay $DEVICE1 0 0 $DEVICE1 0 0 $DEVICE1 0 20"
+            DEVICE1=/dev/mapper/surefoot-delay-device1
+            head -c 536870912 /dev/urandom > device-2-536870912.img && sync device-2-536870912.img
+            DEVICE2=$(losetup --find --show --direct-io=on device-2-536870912.img)
+            dmsetup create surefoot-delay-device2 --table "0 1048576 delay $DEVICE2 0 0 $DEVICE2 0 0 $DEVICE2 0 20"
+            DEVICE2=/dev/mapper/surefoot-delay-device2
+            dmsetup create surefoot-striped-device --table "0 2097152 striped 2 128 $DEVICE1 0 $DEVICE2 0"
+            DEVICE=/dev/mapper/surefoot-striped-device
+            head -c 134217728 /dev/urandom > log-134217728.img && sync log-134217728.img
+            LOG=$(losetup --find --show --direct-io=on log-134217728.img)
+            dmsetup create surefoot-delay-log --table "0 262144 delay $LOG 0 0 $LOG 0 0 $LOG 0 20"
+            LOG=/dev/mapper/surefoot-delay-log
+            mke2fs -q -F -E nodiscard -O journal_dev -b 4096 $LOG
+            mkfs.ext4 -q -F -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 -b 4096 -J device=$LOG $DEVICE
+            mount -t ext4 -o nosuid,nodev $DEVICE $MOUNT"#]]
         .assert_eq(&commands(&settings).join("\n"));
     }
 

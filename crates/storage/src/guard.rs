@@ -2,9 +2,12 @@
 //!
 //! A block device that holds a known mark is refused unless `wipe` names it exactly; one that is mounted, swap or held
 //! by another is refused whatever anybody says. An image file must lie in a folder that carries our marker. What passes
-//! becomes a [`Cleared`], which nothing else can make and without which `mkfs.rs` does nothing.
+//! becomes a [`Cleared`], which nothing else can make and without which `mkfs.rs` does nothing. A device of the device
+//! mapper is cleared by being made here, of cleared devices only.
 
+use crate::device_mapper::{MappedDevice, Table};
 use crate::error::Error;
+use crate::layer::{Layer, SECTOR_BYTES};
 use crate::loop_device::{self, LoopDevice};
 use crate::settings::{Device, StorageSettings};
 use crate::{guest_disk, image, mountinfo, program, signatures};
@@ -81,6 +84,24 @@ pub(crate) fn clear_image(path: &Path, bytes: u64) -> Result<(Option<LoopDevice>
     let device = LoopDevice::attach(path)?;
     let cleared = Cleared { path: device.path.clone() };
     Ok((Some(device), cleared))
+}
+
+/// Lays a layer over cleared devices. They are given up for it, so that nobody can format what is below; and as they are
+/// the only devices in its table, what is made of nobody's devices is nobody's.
+pub(crate) fn clear_mapped(layer: &Layer, parts: Vec<Cleared>) -> Result<(MappedDevice, Cleared), Error> {
+    let (mut sectors, mut numbers, mut name) = (0, Vec::new(), format!("surefoot-{}", layer.target()));
+    for Cleared { path } in parts {
+        let device = File::open(&path).map_err(Error::file("open", &path))?;
+        let number = device.metadata().map_err(Error::file("look at", &path))?.rdev();
+        sectors += size(&device).map_err(Error::file("look at", &path))? / SECTOR_BYTES;
+        numbers.push(format!("{}:{}", libc::major(number), libc::minor(number)));
+        // A device is part of one layer only, so the name is this one's alone.
+        name = format!("{name}-{}", path.file_name().unwrap_or_default().to_string_lossy());
+    }
+    let table = Table { sectors, target: layer.target().into(), arguments: layer.arguments(&numbers) };
+    let device = MappedDevice::new(&name, &table)?;
+    let cleared = Cleared { path: device.path.clone() };
+    Ok((device, cleared))
 }
 
 /// Refuses an image that another process has attached.

@@ -23,7 +23,7 @@ pub(crate) const MARKER: &str = ".surefoot-images";
 pub fn images(settings: &StorageSettings) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
     if settings.device == Device::Loop {
-        all.insert(name("device", settings.size), settings.size);
+        all.extend(settings.disks().iter().map(|(what, bytes)| (name(what, *bytes), *bytes)));
     }
     let log = settings.external_log_bytes();
     if settings.makes_filesystem() && log > 0 {
@@ -37,7 +37,7 @@ pub(crate) fn path(folder: &Path, what: &str, bytes: u64) -> PathBuf {
     folder.join(name(what, bytes))
 }
 
-fn name(what: &str, bytes: u64) -> String {
+pub(crate) fn name(what: &str, bytes: u64) -> String {
     format!("{what}-{bytes}.img")
 }
 
@@ -194,6 +194,17 @@ mod tests {
         prepare_image(&folder.path().join("device.img"), 2 * MIB).expect("made");
         prepare_image(&folder.path().join("wal/device.img"), MIB).expect("made");
         assert_eq!(images_bytes(folder.path()), 3 * MIB);
+    }
+
+    #[test]
+    fn each_disk_of_a_stripe_has_its_image() {
+        let one = StorageSettings { size: 6 * MIB, ..StorageSettings::default() };
+        let three = StorageSettings { stripe: 3, external_log: 4 * MIB, ..one.clone() };
+        let named = |settings: &StorageSettings| images(settings).into_iter().collect::<Vec<_>>();
+        assert_eq!(named(&one), [("device-6291456.img".into(), 6 * MIB)]);
+        let disks = (1..=3).map(|disk| (format!("device-{disk}-2097152.img"), 2 * MIB));
+        let all: Vec<_> = disks.chain([("log-4194304.img".into(), 4 * MIB)]).collect();
+        assert_eq!(named(&three), all);
     }
 
     #[test]

@@ -2,10 +2,11 @@
 //!
 //! Driven by `lab::trial` through [`provision`]; asked by `plan` and `doctor` about what would be needed. Knows no
 //! workload. Invariants: `guard.rs` is on the only path to a mkfs, and nothing made here outlives the trial's
-//! mount namespace, because loop devices carry the autoclear flag.
+//! mount namespace, because loop devices carry the autoclear flag and mapped ones are marked for removal.
 
 mod check;
 mod command;
+mod device_mapper;
 mod durability;
 mod error;
 mod extents;
@@ -14,6 +15,7 @@ mod fill;
 mod guard;
 mod guest_disk;
 mod image;
+mod layer;
 mod loop_device;
 mod mkfs;
 mod mount;

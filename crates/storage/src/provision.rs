@@ -1,14 +1,16 @@
 //! The flow: image, device, mkfs, mount, read back, fill, age; and the way back.
 //!
-//! Whatever step fails, what the earlier ones made goes with their guards: mounts detach, loop devices clear themselves,
-//! a trial's folder is removed.
+//! Whatever step fails, what the earlier ones made goes with their guards: mounts detach, mapped and loop devices clear
+//! themselves, a trial's folder is removed.
 
 use crate::command;
+use crate::device_mapper::{self, MappedDevice};
 use crate::durability;
 use crate::error::Error;
 use crate::fill;
 use crate::guard::{self, Cleared};
 use crate::image;
+use crate::layer::Layer;
 use crate::loop_device::{self, LoopDevice};
 use crate::mkfs;
 use crate::mount::{self, Mounting};
@@ -127,9 +129,20 @@ fn provision_by(settings: &StorageSettings, places: &Places, seed: u64, steps: &
 struct Devices {
     device: Option<Cleared>,
     log: Option<Cleared>,
+    /// Layers over the images, each after those below it.
+    mapped: Vec<Mapped>,
     /// Loop devices and their images.
     attached: Vec<(LoopDevice, PathBuf)>,
     facts: Facts,
+}
+
+/// A device of the device mapper, with what was asked of it.
+#[derive(Debug)]
+struct Mapped {
+    device: MappedDevice,
+    layer: Layer,
+    /// What it is laid over: `device-1`.
+    what: String,
 }
 
 fn devices(settings: &StorageSettings, places: &Places, steps: &mut Steps) -> Result<Devices, Error> {
@@ -147,14 +160,59 @@ fn devices(settings: &StorageSettings, places: &Places, steps: &mut Steps) -> Re
         let fua = name.and_then(|name| observe::disk::attribute(&name, "queue/fua"));
         devices.facts.extend(fua.map(|fua| ("device_fua".into(), fua)));
     } else {
-        devices.device = Some(attach(&mut devices, "device", settings.size, places, steps)?);
+        devices.device = Some(volume(&mut devices, settings, places, steps)?);
     }
     let log = settings.external_log_bytes();
     if log > 0 {
-        devices.log = Some(attach(&mut devices, "log", log, places, steps)?);
+        devices.log = Some(disk(&mut devices, settings, ("log", log), places, steps)?);
     }
     devices.facts.insert("discard".into(), if settings.discard { "passed down" } else { "not passed down" }.into());
     Ok(devices)
+}
+
+/// What the filesystem stands on: one disk, or a stripe over several.
+fn volume(
+    devices: &mut Devices,
+    settings: &StorageSettings,
+    places: &Places,
+    steps: &mut Steps,
+) -> Result<Cleared, Error> {
+    let mut disks = Vec::new();
+    for (what, bytes) in settings.disks() {
+        disks.push(disk(devices, settings, (&what, bytes), places, steps)?);
+    }
+    match Layer::stripe(settings) {
+        Some(stripe) => lay(devices, stripe, "device", disks, steps),
+        None => Ok(disks.pop().expect("a volume has a disk")),
+    }
+}
+
+/// An image as a disk, as slow as it is asked to be.
+fn disk(
+    devices: &mut Devices,
+    settings: &StorageSettings,
+    (what, bytes): (&str, u64),
+    places: &Places,
+    steps: &mut Steps,
+) -> Result<Cleared, Error> {
+    let image = attach(devices, what, bytes, places, steps)?;
+    match Layer::delay(settings) {
+        Some(delay) => lay(devices, delay, what, vec![image], steps),
+        None => Ok(image),
+    }
+}
+
+/// Lays a layer over what was made so far.
+fn lay(
+    devices: &mut Devices,
+    layer: Layer,
+    what: &str,
+    parts: Vec<Cleared>,
+    steps: &mut Steps,
+) -> Result<Cleared, Error> {
+    let (device, cleared) = steps.run(&format!("{} {what}", layer.target()), || guard::clear_mapped(&layer, parts))?;
+    devices.mapped.push(Mapped { device, layer, what: what.into() });
+    Ok(cleared)
 }
 
 fn attach(devices: &mut Devices, what: &str, bytes: u64, places: &Places, steps: &mut Steps) -> Result<Cleared, Error> {
@@ -196,10 +254,34 @@ impl Mounted {
         let all = readback::listed_options(&mount);
         self.facts.insert("filesystem_options".into(), all.join(","));
         self.ineffective = readback::ineffective_mount(&self.settings, &mount);
+        self.read_back_layers()?;
         if let Some(device) = &self.devices.device {
             let made = readback::superblock(&self.settings, device.path(), mount_point)?;
             self.ineffective.extend(readback::ineffective_mkfs(&self.settings, &made));
             self.facts.extend(made);
+        }
+        Ok(())
+    }
+
+    /// Of each layer, the table that the kernel works by.
+    fn read_back_layers(&mut self) -> Result<(), Error> {
+        for Mapped { device, layer, what } in &self.devices.mapped {
+            let table = device.table()?;
+            let found = Layer::parse(&table.target, &table.arguments);
+            let name = match layer {
+                Layer::Stripe { .. } => "stripe",
+                Layer::Delay { .. } if what == "log" => "log_delay",
+                Layer::Delay { .. } => "delay",
+            };
+            let shown =
+                found.map_or_else(|| format!("{} {}", table.target, table.arguments), |found| found.to_string());
+            self.facts.insert(name.into(), shown);
+            self.ineffective.extend(layer.ineffective(what, found));
+        }
+        if let Some(delay) = Layer::delay(&self.settings) {
+            let tick = device_mapper::tick_milliseconds();
+            self.facts.insert("delay_tick".into(), format!("{tick} ms, by up to which a delay is longer"));
+            self.ineffective.extend(delay.off_tick(tick));
         }
         Ok(())
     }
@@ -247,6 +329,9 @@ impl Mounted {
         if let (Device::Block, Some(device)) = (self.settings.device, &self.devices.device) {
             guard::erase(device)?;
         }
+        for mapped in std::mem::take(&mut self.devices.mapped).into_iter().rev() {
+            mapped.device.remove()?;
+        }
         for image in &self.images {
             if let Some(holder) = loop_device::lasting_holder(image) {
                 let busy = std::io::Error::from_raw_os_error(libc::EBUSY);
@@ -260,8 +345,10 @@ impl Mounted {
     fn check(&self) -> Result<Option<String>, Error> {
         let (row, Some(device)) = (self.settings.row(), &self.devices.device) else { return Ok(None) };
         let mut words: Vec<String> = row.check_flags.iter().map(|word| (*word).to_string()).collect();
-        if let (Some(log), "xfs") = (&self.devices.log, row.name) {
-            words.extend(["-l".into(), log.path().to_string_lossy().into()]);
+        if let Some(log) = &self.devices.log {
+            // e2fsck would look for its journal by UUID, which the disk below a delay has, too.
+            let option = if row.is_ext() { "-j" } else { "-l" };
+            words.extend([option.into(), log.path().to_string_lossy().into()]);
         }
         words.push(device.path().to_string_lossy().into());
         program::run(row.check, &words, row.package)?.success().map(Some)

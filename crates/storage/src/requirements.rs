@@ -32,6 +32,7 @@ pub fn missing(settings: &StorageSettings) -> Vec<Missing> {
     if settings.makes_filesystem() {
         all.extend(settings.row().missing());
     }
+    all.extend(of_device_mapper(settings));
     let needs_loop = settings.device == Device::Loop || settings.external_log_bytes() > 0;
     if needs_loop && !Path::new("/dev/loop-control").exists() {
         all.push(Missing::new("there are no loop devices", "load the kernel module: modprobe loop"));
@@ -51,20 +52,31 @@ pub fn missing(settings: &StorageSettings) -> Vec<Missing> {
     all
 }
 
-/// The kernel modules that a scenario's storage needs, where they are not built in: `f2fs`.
+/// The kernel modules that a scenario's storage needs, where they are not built in, each after those that it needs itself.
+///
+/// ```
+/// use storage::{StorageSettings, kernel_modules};
+/// let slow = StorageSettings { filesystem: "f2fs".into(), delay_flush: 0.02, ..StorageSettings::default() };
+/// assert_eq!(kernel_modules(&slow), ["dm_mod", "dm_delay", "crc32_generic", "f2fs"]);
+/// ```
 #[must_use]
 pub fn kernel_modules(settings: &StorageSettings) -> Vec<&'static str> {
-    match settings.makes_filesystem().then(|| module(settings.row())) {
-        // It asks for its checksums by an alias that only modprobe could resolve.
-        Some("f2fs") => vec!["crc32_generic", "f2fs"],
-        Some(module) => vec![module],
-        None => Vec::new(),
+    let mut all = Vec::new();
+    if uses_device_mapper(settings) {
+        all.push("dm_mod");
     }
-}
-
-/// The module that brings a filesystem; ext3 has none of its own since Linux 4.3.
-fn module(row: &Filesystem) -> &'static str {
-    if row.mount_type == "ext3" { "ext4" } else { row.mount_type }
+    if settings.is_delayed() {
+        all.push("dm_delay");
+    }
+    match settings.makes_filesystem().then(|| settings.mount_type()) {
+        // It has none of its own since Linux 4.3.
+        Some("ext3") => all.push("ext4"),
+        // It asks for its checksums by an alias that only modprobe could resolve.
+        Some("f2fs") => all.extend(["crc32_generic", "f2fs"]),
+        Some(module) => all.push(module),
+        None => {}
+    }
+    all
 }
 
 /// What is missing for a scenario's storage in a guest kernel; `has` says whether that has a module, built in or not.
@@ -76,15 +88,27 @@ pub fn missing_in_guest(settings: &StorageSettings, has: &dyn Fn(&str) -> bool) 
         }
         Device::Tmpfs => Vec::new(),
         Device::Loop => {
-            let row = settings.row();
-            let mut all = of_programs(row);
-            if row.not_this_way.is_none() && !has(module(row)) {
-                let remedy = "name another with guest.kernel";
-                all.push(Missing::new(format!("the guest kernel has no {}", row.mount_type), remedy));
+            let mut all = of_programs(settings.row());
+            let modules = kernel_modules(settings).into_iter().filter(|module| !has(module));
+            if settings.row().not_this_way.is_none() {
+                let lacks = |module| Missing::new(format!("the guest kernel has no {module}"), OTHER_KERNEL);
+                all.extend(modules.map(lacks));
             }
             all
         }
     }
+}
+
+const OTHER_KERNEL: &str = "name another with guest.kernel";
+
+fn uses_device_mapper(settings: &StorageSettings) -> bool {
+    settings.stripe > 1 || settings.is_delayed()
+}
+
+/// The host's mapper is one for all namespaces: a kill between two calls would leave a device there.
+fn of_device_mapper(settings: &StorageSettings) -> Option<Missing> {
+    let what = "device-mapper set-ups are made in the guest kernel only: on the host they could outlive a killed trial";
+    uses_device_mapper(settings).then(|| Missing::new(what, "bench = \"guest\""))
 }
 
 /// What is missing for a filesystem on any device.
@@ -158,6 +182,35 @@ mod tests {
         assert!(missing(&block).iter().any(|missing| missing.what == "/dev/null is not a block device"));
         let dir = StorageSettings { device: Device::Dir, path: Some("/no/such".into()), ..StorageSettings::default() };
         assert_eq!(missing(&dir)[0].what, "there is no directory /no/such");
+    }
+
+    #[test]
+    fn stripes_and_delays_are_the_guests() {
+        assert_eq!(of_device_mapper(&StorageSettings::default()), None);
+        for asked in [
+            StorageSettings { stripe: 2, ..StorageSettings::default() },
+            StorageSettings { delay_read: 0.01, ..StorageSettings::default() },
+        ] {
+            assert!(missing(&asked).iter().any(|missing| missing.remedy == "bench = \"guest\""));
+        }
+    }
+
+    #[test]
+    fn modules_are_the_filesystems_and_the_layers() {
+        let modules = |filesystem: &str, stripe| {
+            kernel_modules(&StorageSettings { filesystem: filesystem.into(), stripe, ..StorageSettings::default() })
+        };
+        assert_eq!(modules("nilfs2", 1), ["nilfs2"]);
+        assert_eq!(modules("ext3", 4), ["dm_mod", "ext4"]);
+        let tmpfs = StorageSettings { device: Device::Tmpfs, ..StorageSettings::default() };
+        assert!(kernel_modules(&tmpfs).is_empty());
+        let slow = StorageSettings { delay_read: 0.01, ..StorageSettings::default() };
+        let missing: Vec<String> = missing_in_guest(&slow, &|module| module != "dm_delay")
+            .into_iter()
+            .map(|missing| missing.what)
+            .filter(|what| what.contains("kernel"))
+            .collect();
+        assert_eq!(missing, ["the guest kernel has no dm_delay"]);
     }
 
     #[test]

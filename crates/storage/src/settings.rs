@@ -75,6 +75,38 @@ const SETTINGS: &[Setting] = &[
         help: "Size of a journal on a device of its own, a second image file (ext3, ext4, xfs); `0B` keeps it inside.",
     },
     Setting {
+        name: "stripe",
+        kind: Kind::Integer { min: 1, max: 8 },
+        default: Some("1"),
+        help: "Number of disks that the filesystem is striped over, as a logical volume is: image files of `size / stripe` each. \
+               mkfs sees the geometry. Above 1 it needs bench = \"guest\".",
+    },
+    Setting {
+        name: "stripe_chunk",
+        kind: Kind::Bytes { min: 4 << 10, max: 1 << 30 },
+        default: Some("64KiB"),
+        help: "What goes to one disk of a stripe before the next one gets its turn; a power of two.",
+    },
+    Setting {
+        name: "delay_read",
+        kind: DELAY,
+        default: Some("0ms"),
+        help: "Imitates a slower disk (needs bench = \"guest\"): each read of each disk, an external log's too, waits so long, \
+               in ticks of 10 ms, and up to one tick longer.",
+    },
+    Setting {
+        name: "delay_write",
+        kind: DELAY,
+        default: Some("0ms"),
+        help: "The same for each write; one that asks to be durable at once (FUA) counts as a write here.",
+    },
+    Setting {
+        name: "delay_flush",
+        kind: DELAY,
+        default: Some("0ms"),
+        help: "The same for each flush of a disk's cache: what fsync waits for.",
+    },
+    Setting {
         name: "check",
         kind: Kind::Boolean,
         default: Some("false"),
@@ -87,6 +119,9 @@ const SETTINGS: &[Setting] = &[
         help: "Must equal `path` to let mkfs overwrite what a block device holds. Nothing overrides mounted or in use.",
     },
 ];
+
+/// Longer than any disk takes.
+const DELAY: Kind = Kind::Seconds { min: 0.0, max: 10.0 };
 
 /// The settings of `[storage]`.
 #[must_use]
@@ -133,6 +168,16 @@ pub struct StorageSettings {
     pub discard: bool,
     /// Size of the external log in bytes, without the preset's; 0: none.
     pub external_log: u64,
+    /// Disks that the filesystem is striped over.
+    pub stripe: u64,
+    /// Bytes of a chunk of the stripe.
+    pub stripe_chunk: u64,
+    /// Seconds that each read waits.
+    pub delay_read: f64,
+    /// Seconds that each write waits.
+    pub delay_write: f64,
+    /// Seconds that each flush waits.
+    pub delay_flush: f64,
     /// Whether a read-only fsck follows.
     pub check: bool,
     /// The device whose contents may be overwritten.
@@ -190,6 +235,24 @@ impl StorageSettings {
             0 => self.preset_row().map_or(0, |preset| preset.external_log_bytes),
             asked => asked,
         }
+    }
+
+    /// The image files that hold the filesystem, without an external log: what each is called, and its bytes.
+    pub(crate) fn disks(&self) -> Vec<(String, u64)> {
+        match self.stripe {
+            1 => vec![("device".into(), self.size)],
+            count => (1..=count).map(|number| (format!("device-{number}"), self.size / count)).collect(),
+        }
+    }
+
+    /// The delays, by the names of their settings, in seconds.
+    pub(crate) fn delays(&self) -> [(&'static str, f64); 3] {
+        [("delay_read", self.delay_read), ("delay_write", self.delay_write), ("delay_flush", self.delay_flush)]
+    }
+
+    /// Whether disks are slowed down.
+    pub(crate) fn is_delayed(&self) -> bool {
+        self.delays().iter().any(|(_, seconds)| *seconds > 0.0)
     }
 
     /// The type that is mounted.
