@@ -13,7 +13,7 @@ use guest::kernel::Kernel;
 use nix::mount::{MsFlags, mount};
 use nix::sys::signal::Signal;
 use observe::durability::Durability;
-use observe::record::{Provisioned, Record};
+use observe::record::{Failure, Provisioned, Record};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::{OsStr, OsString};
@@ -80,7 +80,10 @@ impl Guest {
         if end == End::Finished {
             sink(Record::Step { name: "stop guest".into(), seconds: last_heard.elapsed().as_secs_f64() });
         }
-        Ok(end)
+        Ok(match end {
+            End::Failed(failure) => End::Failed(with_panic(failure)),
+            other => other,
+        })
     }
 
     /// Makes the image files alike, and gives their paths in the folder of images.
@@ -151,6 +154,15 @@ impl Guest {
         }
         provisioned
     }
+}
+
+/// A trial whose kernel panicked says so first.
+fn with_panic(mut failure: Failure) -> Failure {
+    let panic = failure.log.lines().find_map(|line| line.split_once("Kernel panic - not syncing: "));
+    if let Some((_, why)) = panic {
+        failure.causes.insert(0, format!("the guest kernel panicked: {why}"));
+    }
+    failure
 }
 
 /// File name of the disk for what trials share.
