@@ -71,8 +71,6 @@ pub struct OfThisMachine {
     pub host: host::Host,
     /// For `bench = "guest"`.
     pub guest: guest::Guest,
-    /// The guest kernels that the study uses, as facts of the machine.
-    pub guest_facts: BTreeMap<String, String>,
 }
 
 impl Bench for OfThisMachine {
@@ -89,7 +87,7 @@ impl Bench for OfThisMachine {
 
     fn machine(&self) -> BTreeMap<String, String> {
         let mut facts = self.host.machine();
-        facts.extend(self.guest_facts.clone());
+        facts.extend(self.guest.machine());
         facts
     }
 }

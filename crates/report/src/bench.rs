@@ -15,7 +15,7 @@ const BENCHES_MAX: usize = 4;
 
 /// What holds for every figure from a guest.
 const GUEST_LIMITS: &str = "Figures from a guest hold its dearer system calls and its one CPU: they compare with each other and not \
-    with the host's, and what it reads beyond its memory comes from the host's page cache.";
+    with the host's.";
 
 /// Where a scenario's trials ran.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,8 +33,8 @@ pub enum Bench {
 pub struct Guest {
     /// What it calls itself; several when it changed between sessions, none before a trial ran.
     pub kernels: BTreeSet<String>,
-    /// SHA-256 of its file, hexadecimal, where it is recorded.
-    pub file_sha256: Option<String>,
+    /// SHA-256 of its file, hexadecimal; as many as the file had contents.
+    pub files_sha256: BTreeSet<String>,
     /// Its memory.
     pub memory_bytes: Option<u64>,
 }
@@ -61,8 +61,7 @@ impl Bench {
     pub fn is_like(&self, other: &Bench) -> bool {
         match (self, other) {
             (Bench::Guest(a), Bench::Guest(b)) => {
-                let files_differ = a.file_sha256.is_some() && b.file_sha256.is_some() && a.file_sha256 != b.file_sha256;
-                a.kernels == b.kernels && a.memory_bytes == b.memory_bytes && !files_differ
+                a.kernels == b.kernels && a.memory_bytes == b.memory_bytes && a.files_sha256 == b.files_sha256
             }
             _ => self == other,
         }
@@ -77,7 +76,7 @@ impl Bench {
             Bench::Guest(guest) => json!({
                 "bench": "guest",
                 "guest_kernel": guest.kernels,
-                "guest_kernel_file_sha256": guest.file_sha256,
+                "guest_kernel_file_sha256": guest.files_sha256,
                 "guest_memory_bytes": guest.memory_bytes,
             }),
         }
@@ -102,17 +101,17 @@ impl fmt::Display for Bench {
 
 impl Guest {
     fn of(contents: &Contents, scenario: &Scenario) -> Guest {
-        let of_session = |name: &str| contents.sessions.last().and_then(|session| session.machine.get(name)).cloned();
-        let trials = contents.trials.iter().filter(|trial| trial.scenario == scenario.label);
-        let finished = trials.filter(|trial| trial.state == TrialState::Finished);
-        let mut kernels: BTreeSet<String> =
-            finished.filter_map(|trial| trial.facts.get("guest_kernel")).cloned().collect();
-        if kernels.is_empty() {
-            let elsewhere = || contents.trials.iter().find_map(|trial| trial.facts.get("guest_kernel")).cloned();
-            kernels.extend(of_session("guest_kernel").or_else(elsewhere));
-        }
+        let of_trials = |name: &str, all: bool| -> BTreeSet<String> {
+            let trials = contents.trials.iter().filter(|trial| all || trial.scenario == scenario.label);
+            let finished = trials.filter(|trial| trial.state == TrialState::Finished);
+            finished.filter_map(|trial| trial.facts.get(name)).cloned().collect()
+        };
+        // Before its first trial has ended, a scenario's kernel is that of the others.
+        let told = |name: &str| Some(of_trials(name, false)).filter(|known| !known.is_empty());
+        let told = |name: &str| told(name).unwrap_or_else(|| of_trials(name, true));
+        let (kernels, files_sha256) = (told("guest_kernel"), told("guest_kernel_file_sha256"));
         let memory_bytes = scenario.settings["guest"]["memory"].as_u64();
-        Guest { kernels, file_sha256: of_session("guest_kernel_file_sha256"), memory_bytes }
+        Guest { kernels, files_sha256, memory_bytes }
     }
 }
 

@@ -33,34 +33,52 @@ const INIT_WORD: &str = "guest-init";
 /// The guest's driver of its disks.
 const DISK_MODULE: &str = "virtio_blk";
 
-/// Beside the guest's own memory, its file has a gap of 160 MiB and more, which is never used whole.
+/// Beside the guest's own memory, its file has a gap of up to 1 GiB, of which little is ever used.
 const SCRATCH_BYTES: u64 = 512 << 20;
 
 /// Runs trials in a guest kernel.
 pub struct Guest {
-    /// The program to start: this same binary.
-    pub program: PathBuf,
-    /// The study's work folder.
-    pub work: Work,
+    program: PathBuf,
+    work: Work,
+    /// By their names in `[guest]`, each with the SHA-256 of its file.
+    kernels: BTreeMap<String, (Kernel, String)>,
 }
 
 impl Guest {
+    /// For a plan, in a work folder; `program` is what to start, this same binary.
+    ///
+    /// # Errors
+    /// When a kernel that the plan names is not there or can't be read.
+    pub fn new(program: PathBuf, work: Work, plan: &Plan) -> Result<Guest, Error> {
+        let mut kernels = BTreeMap::new();
+        for scenario in plan.scenarios.iter().filter(|scenario| !scenario.guest.is_empty()) {
+            if let Entry::Vacant(place) = kernels.entry(kernel_name(&scenario.guest)) {
+                let kernel = kernel(&scenario.guest)?;
+                let digest = kernel.digest().map_err(Error::Pipe)?;
+                place.insert((kernel, digest));
+            }
+        }
+        Ok(Guest { program, work, kernels })
+    }
+
+    /// The kernels, as facts of the machine: what must be the same when the study goes on.
+    pub fn machine(&self) -> impl Iterator<Item = (String, String)> {
+        self.kernels.iter().map(|(name, (kernel, digest))| {
+            (format!("guest_kernel {name}"), format!("{}, SHA-256 {digest}", kernel.release))
+        })
+    }
+
     /// As [`super::Bench::run`].
     ///
     /// # Errors
     /// When the guest could not be started.
-    pub fn run(
-        &mut self,
-        spec: &TrialSpec,
-        interrupted: &AtomicBool,
-        sink: &mut dyn FnMut(Record),
-    ) -> Result<End, Error> {
-        let kernel = kernel(&spec.guest)?;
+    pub fn run(&self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
+        let (kernel, digest) = &self.kernels[&kernel_name(&spec.guest)];
         let preparing = Instant::now();
         let images = self.prepare(spec)?;
         sink(Record::Step { name: "image".into(), seconds: preparing.elapsed().as_secs_f64() });
         let starting = Instant::now();
-        let child = self.start(&kernel, spec, &images)?;
+        let child = self.start(kernel, spec, &images)?;
         let log = self.work.trial_log();
         let talk =
             Talk { spec, interrupted, log: &log, opening: self.opening(spec, images), after: Some(guest::init::READY) };
@@ -72,7 +90,9 @@ impl Guest {
                     sink(Record::Step { name: "start guest".into(), seconds: starting.elapsed().as_secs_f64() });
                 }
                 Heard::Record(Record::Provisioned(provisioned)) => {
-                    sink(Record::Provisioned(self.explained(provisioned, &kernel, spec)));
+                    let mut explained = self.explained(provisioned, kernel, spec);
+                    explained.facts.insert("guest_kernel_file_sha256".into(), digest.clone());
+                    sink(Record::Provisioned(explained));
                 }
                 Heard::Record(record) => sink(record),
             }
@@ -173,26 +193,11 @@ const CACHE_DISK: &str = "cache.img";
 /// # Errors
 /// When there is no such kernel.
 pub fn kernel(settings: &serde_json::Map<String, serde_json::Value>) -> Result<Kernel, guest::kernel::Error> {
-    Kernel::find(settings["kernel"].as_str().unwrap_or_default(), &storage::search_path())
+    Kernel::find(&kernel_name(settings), &storage::search_path())
 }
 
-/// The guest kernels of a plan, as facts of the machine: what must be the same when the study goes on.
-///
-/// # Errors
-/// When there is no such kernel, or it can't be read.
-pub fn facts(plan: &Plan) -> Result<BTreeMap<String, String>, Error> {
-    let guests = plan.scenarios.iter().filter(|scenario| !scenario.guest.is_empty());
-    let mut facts = BTreeMap::new();
-    for scenario in guests {
-        let kernel = kernel(&scenario.guest)?;
-        let name = kernel.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let fact = format!("guest_kernel {name}");
-        if let Entry::Vacant(place) = facts.entry(fact) {
-            let digest = kernel.digest().map_err(Error::Pipe)?;
-            place.insert(format!("{}, SHA-256 {digest}", kernel.release));
-        }
-    }
-    Ok(facts)
+fn kernel_name(settings: &serde_json::Map<String, serde_json::Value>) -> String {
+    settings["kernel"].as_str().unwrap_or_default().to_string()
 }
 
 /// The guest's memory.

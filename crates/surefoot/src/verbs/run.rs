@@ -41,8 +41,7 @@ fn conduct(args: &RunArgs, mut loaded: Loaded) -> Result<Status, Failure> {
     let program = std::env::current_exe()?;
     let mut bench = OfThisMachine {
         host: Host { program: program.clone(), work: work.clone() },
-        guest: Guest { program, work: work.clone() },
-        guest_facts: lab::bench::guest::facts(&loaded.plan)?,
+        guest: Guest::new(program, work.clone(), &loaded.plan)?,
     };
     let session = Session {
         text: &loaded.text,
