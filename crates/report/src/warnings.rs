@@ -177,7 +177,9 @@ impl Warning {
             Warning::ShortRuns { .. } => "Make each run last at least 30 s.",
             Warning::PrecisionNotReached { .. } => "Run the same command again with a larger `--time` or `--rounds`.",
             Warning::Said { .. } => "Correct the study file, or the machine.",
-            Warning::FitsInMemory { .. } => "Set `memory` below the size of the data, or make the data larger.",
+            Warning::FitsInMemory { .. } => {
+                "Set `memory` (in a guest `guest.memory`) below the size of the data, or make the data larger."
+            }
             Warning::ClientBusy { .. } => "Give the load generator more CPUs (`cpus.client`), or more threads.",
             Warning::NotPositive { .. } => "Choose a metric that is never 0.",
             Warning::Unfinished => "Run the same command again: it goes on where it stopped.",

@@ -3,12 +3,14 @@
 use crate::cli::DoctorArgs;
 use crate::failure::{Failure, Status};
 use observe::quiet::{Check, CheckStatus};
+use storage::StorageSettings;
 
 /// Prints a line a check, with the remedy below what is not well.
 pub fn run(args: &DoctorArgs) -> Result<Status, Failure> {
     let mut checks = observe::quiet::checks(&args.work);
     checks.push(namespaces());
     checks.push(memory_limit());
+    checks.push(guest_kernel());
     checks.extend(storage::filesystems().iter().map(filesystem));
     checks.extend(services::kinds().iter().map(|kind| service(kind)));
     if args.json {
@@ -48,6 +50,26 @@ fn memory_limit() -> Check {
         remedy: (!granted)
             .then(|| "run as root on a kernel with the memory controller; only `memory = …` needs it".into()),
     }
+}
+
+fn guest_kernel() -> Check {
+    let (status, found, remedy) = match lab::bench::guest::kernel(&settings::defaults(study::GUEST)) {
+        Ok(kernel) => (CheckStatus::Ok, format!("Linux {}, with {}", kernel.release, filesystems_of(&kernel)), None),
+        Err(error) => {
+            let remedy = "install the package user-mode-linux; bench = \"guest\" then needs no root";
+            (CheckStatus::Missing, error.to_string(), Some(remedy.into()))
+        }
+    };
+    Check { name: "guest kernel".into(), status, found, remedy }
+}
+
+/// Those that could be made and mounted in a guest.
+fn filesystems_of(kernel: &guest::kernel::Kernel) -> String {
+    let is_there = |row: &&storage::Filesystem| {
+        let settings = StorageSettings { filesystem: row.name.into(), ..StorageSettings::default() };
+        storage::missing_in_guest(&settings, &|module| kernel.has(module)).is_empty()
+    };
+    storage::filesystems().iter().filter(is_there).map(|row| row.name).collect::<Vec<_>>().join(", ")
 }
 
 fn service(kind: &'static services::service::Kind) -> Check {

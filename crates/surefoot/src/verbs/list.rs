@@ -63,6 +63,9 @@ fn explain(what: &str) -> Option<String> {
     if what == "storage" {
         return Some(format!("settings of [storage]:\n{}", table(storage::settings())));
     }
+    if what == "guest" {
+        return Some(format!("settings of [guest], for bench = \"guest\":\n{}", table(study::GUEST)));
+    }
     if let Some(kind) = workloads::kind(what) {
         let settings = table(kind.settings);
         return Some(format!(
@@ -129,7 +132,7 @@ fn unknown(what: &str) -> Failure {
         .chain(workloads::kinds().iter().map(|kind| kind.name))
         .chain(services::kinds().iter().map(|kind| kind.name))
         .chain(storage::filesystems().iter().map(|row| row.name))
-        .chain(["studies", "workloads", "services", "filesystems", "devices", "storage"]);
+        .chain(["studies", "workloads", "services", "filesystems", "devices", "storage", "guest"]);
     let hint = match settings::nearest_name(what, names) {
         Some(name) => format!("did you mean `{name}`?"),
         None => "`surefoot list` shows everything".into(),

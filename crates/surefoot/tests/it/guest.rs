@@ -5,6 +5,7 @@ use crate::harness::{Said, World, said, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -101,6 +102,11 @@ fn an_ordinary_user_compares_filesystems_and_sees_which_flush() {
     for scenario in ["jfs", "ext4-nobarrier", "reiserfs-none", "f2fs-nobarrier", "nilfs2-nobarrier"] {
         assert!(flushes(scenario) < 0.1, "{scenario}: {}", flushes(scenario));
     }
+    world
+        .surefoot(&["report", "all.surefoot"])
+        .status(0)
+        .says("jfs (does not flush)")
+        .says("in a guest kernel: Linux ");
     assert_nothing_left(&world, "all");
 }
 
@@ -285,6 +291,13 @@ fn the_bench_is_a_factor_and_what_it_lacks_is_told_before() {
     assert_eq!(facts("host"), Some(None));
     assert!(facts("guest").flatten().is_some_and(|kernel| kernel.contains("User-Mode Linux")));
 
+    let memories = ["--set", "guest.memory=[\"256MiB\", \"512MiB\"]", "--results", "memory.surefoot"];
+    world.surefoot(&[&ONLY_EXT4[..], &memories].concat()).status(0);
+    let trials = self::ledger(&world, "memory.surefoot")["trials"].take();
+    let told: BTreeSet<&str> =
+        trials.as_array().expect("trials").iter().filter_map(|trial| trial["facts"]["guest_memory"].as_str()).collect();
+    assert_eq!(told, BTreeSet::from(["256MiB", "512MiB"]));
+
     let refused = |set: &str, says: &str| {
         let run = [&ONLY_EXT4[..], &["--set", set, "--results", "other.surefoot"]].concat();
         world.surefoot(&run).status(5).says(says);
@@ -294,4 +307,73 @@ fn the_bench_is_a_factor_and_what_it_lacks_is_told_before() {
     refused("guest.memory=900TiB", "this machine has");
     refused("memory=512MiB", "a guest has guest.memory");
     refused("cpus.client=[1]", "a guest kernel has one CPU");
+}
+
+const DISKS: &str = r#"name = "disks"
+bench = "guest"
+[factors.disk]
+one = { storage.stripe = 1 }
+two = { storage.stripe = 2 }
+slow-flush = { storage.delay_flush = "20ms" }
+slow-log = { storage.stripe = 2, storage.delay_write = "10ms", storage.preset = "external-log" }
+[factors]
+"storage.filesystem" = ["ext4", "xfs"]
+[storage]
+size = "640MiB"
+check = true
+[workload.oltp]
+engine = "sqlite"
+mix = "write-only"
+table_size = 200
+time = "500ms"
+[design]
+rounds_min = 1
+rounds_max = 1
+warm_up_runs = 0
+control = false
+"#;
+
+#[test]
+fn disks_are_striped_and_slowed_down() {
+    let world = World::new();
+    world.write("disks.toml", DISKS);
+    world.surefoot(&["run", "disks.toml"]).status(0);
+    let ledger = ledger(&world, "disks.surefoot");
+    let fact = |scenario: &str, name: &str| {
+        let trials = ledger["trials"].as_array().expect("trials");
+        let trial = trials.iter().find(|trial| trial["scenario"] == scenario).expect("a trial of the scenario");
+        trial["facts"][name].as_str().unwrap_or_default().to_string()
+    };
+    for filesystem in ["ext4", "xfs"] {
+        let scenario = |disk: &str| format!("{disk} · {filesystem}");
+        let flushes = |disk: &str| metric(&ledger, &scenario(disk), "flushes_per_commit");
+        assert!(fact(&scenario("two"), "stripe").starts_with("2 disks"), "{}", fact(&scenario("two"), "stripe"));
+        // A flush of a stripe is one of each of its disks.
+        assert!(flushes("two") > 1.6 * flushes("one"), "{filesystem}: {} and {}", flushes("one"), flushes("two"));
+        // No commit without a flush, and none sooner than that takes.
+        let speed = metric(&ledger, &scenario("slow-flush"), "transactions_per_second");
+        assert!(speed > 1.0 && speed <= 50.0, "{filesystem}: {speed} commits a second with 20 ms a flush");
+        assert!(fact(&scenario("slow-flush"), "delay").contains("flush 20 ms"));
+        assert!(fact(&scenario("slow-log"), "log_delay").contains("write 10 ms"));
+    }
+    assert_nothing_left(&world, "disks");
+    let on_host = ["run", "disks.toml", "--set", "bench=host", "--results", "host.surefoot"];
+    world.surefoot(&on_host).status(5).says("bench = \"guest\"");
+}
+
+/// A server that refuses to run as root gets its own user inside, whose files a template keeps.
+#[test]
+fn an_ordinary_user_runs_a_database_server_in_the_guest() {
+    let (world, binary) = of_ordinary_user();
+    let study =
+        FILESYSTEMS.replace("\"sqlite\"", "\"postgres\"").replace("\"all\"", "\"postgres\"").replace("400ms", "1s");
+    world.write("postgres.toml", study);
+    let run = ["run", "postgres.toml", "--set", "filesystem=[\"ext4\", \"jfs\"]", "--set", "storage.size=512MiB"];
+    as_ordinary_user(&world, &binary, &run).status(0);
+    let ledger = ledger(&world, "postgres.surefoot");
+    assert!(metric(&ledger, "ext4", "flushes_per_commit") >= 0.9);
+    assert!(metric(&ledger, "jfs", "flushes_per_commit") < 0.1);
+    let steps = ledger["trials"].to_string();
+    assert_eq!(steps.matches("build template").count(), 1, "built in one guest, copied in the other: {steps}");
+    assert_nothing_left(&world, "postgres");
 }
