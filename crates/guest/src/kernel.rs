@@ -26,6 +26,15 @@ pub enum Error {
     /// The file does not answer as such a kernel does.
     #[error("{0} is no User-Mode Linux kernel: it does not answer `--version`")]
     NoKernel(PathBuf),
+    /// It can be run and not read.
+    #[error("cannot read the guest kernel {path}")]
+    Unreadable {
+        /// Its file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
 }
 
 impl Kernel {
@@ -54,8 +63,9 @@ impl Kernel {
     ///
     /// # Errors
     /// When the file can't be read.
-    pub fn digest(&self) -> std::io::Result<String> {
-        let bytes = std::fs::read(&self.program)?;
+    pub fn digest(&self) -> Result<String, Error> {
+        let bytes =
+            std::fs::read(&self.program).map_err(|source| Error::Unreadable { path: self.program.clone(), source })?;
         Ok(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
     }
 

@@ -57,9 +57,6 @@ pub enum Error {
     /// A guest can't be started like this.
     #[error(transparent)]
     Boot(#[from] ::guest::boot::Error),
-    /// The guest's disks could not be made.
-    #[error(transparent)]
-    Disk(#[from] storage::Error),
     /// The memory limit could not be set.
     #[error(transparent)]
     MemoryLimit(#[from] crate::memory_limit::Error),

@@ -387,12 +387,6 @@ impl<W: Write> Out<W> {
     }
 
     fn failed(&mut self, step: &str, error: &(dyn std::error::Error + 'static), log: String) {
-        let mut causes = vec![error.to_string()];
-        let mut source = error.source();
-        while let Some(inner) = source {
-            causes.push(inner.to_string());
-            source = inner.source();
-        }
-        self.say(&Record::Failed(Failure { step: step.into(), causes, log }));
+        self.say(&Record::Failed(Failure::of(step, error, log)));
     }
 }

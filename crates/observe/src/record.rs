@@ -91,3 +91,12 @@ pub struct Failure {
     /// The last lines of the program's own output, when there is one.
     pub log: String,
 }
+
+impl Failure {
+    /// Of an error with all its causes.
+    #[must_use]
+    pub fn of(step: &str, error: &(dyn std::error::Error + 'static), log: String) -> Failure {
+        let causes = std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect();
+        Failure { step: step.into(), causes, log }
+    }
+}

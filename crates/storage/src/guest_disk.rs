@@ -84,6 +84,9 @@ pub fn prepare_cache(path: &Path) -> Result<(), Error> {
     }
     // Under another name until it is whole: only a file that was new is ever formatted.
     let partial = path.with_extension("partial");
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
+    }
     let _ = std::fs::remove_file(&partial);
     let file =
         OpenOptions::new().write(true).create_new(true).open(&partial).map_err(Error::file("create", &partial))?;

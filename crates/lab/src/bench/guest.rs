@@ -54,7 +54,7 @@ impl Guest {
         for scenario in plan.scenarios.iter().filter(|scenario| !scenario.guest.is_empty()) {
             if let Entry::Vacant(place) = kernels.entry(kernel_name(&scenario.guest)) {
                 let kernel = kernel(&scenario.guest)?;
-                let digest = kernel.digest().map_err(Error::Pipe)?;
+                let digest = kernel.digest()?;
                 place.insert((kernel, digest));
             }
         }
@@ -75,7 +75,10 @@ impl Guest {
     pub fn run(&self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
         let (kernel, digest) = &self.kernels[&kernel_name(&spec.guest)];
         let preparing = Instant::now();
-        let images = self.prepare(spec)?;
+        let images = match self.prepare(spec) {
+            Ok(images) => images,
+            Err(error) => return Ok(End::Failed(Failure::of("image", &error, String::new()))),
+        };
         sink(Record::Step { name: "image".into(), seconds: preparing.elapsed().as_secs_f64() });
         let starting = Instant::now();
         let child = self.start(kernel, spec, &images)?;
@@ -107,7 +110,7 @@ impl Guest {
     }
 
     /// Makes the image files alike, and gives their paths in the folder of images.
-    fn prepare(&self, spec: &TrialSpec) -> Result<Vec<PathBuf>, Error> {
+    fn prepare(&self, spec: &TrialSpec) -> Result<Vec<PathBuf>, storage::Error> {
         let folder = self.work.images();
         let mut all = Vec::new();
         let volumes = spec.volumes.iter().map(|(name, settings)| (Some(name), settings));
@@ -121,7 +124,6 @@ impl Guest {
                 all.push(image.strip_prefix(&folder).expect("it lies in there").to_path_buf());
             }
         }
-        std::fs::create_dir_all(self.work.guest()).map_err(Error::Pipe)?;
         storage::prepare_cache(&self.work.guest().join(CACHE_DISK))?;
         Ok(all)
     }
