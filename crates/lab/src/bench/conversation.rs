@@ -59,6 +59,7 @@ impl Talk<'_> {
     fn follow(&self, mut output: ChildStdout, input: &mut ChildStdin, note: &mut dyn FnMut(Heard)) -> Option<Cut> {
         let deadline = Instant::now() + Duration::from_secs_f64(self.spec.timeout_seconds);
         let mut stop_deadline = None;
+        let mut is_told = self.after.is_none();
         let mut pending = Vec::new();
         let mut buffer = [0; 65536];
         loop {
@@ -66,6 +67,8 @@ impl Talk<'_> {
                 return Some(Cut::TimedOut(self.spec.timeout_seconds));
             }
             match stop_deadline {
+                // Before it was told what to do, there is nothing that it should tear down.
+                None if self.interrupted.load(Ordering::Relaxed) && !is_told => return Some(Cut::DeafToStop),
                 None if self.interrupted.load(Ordering::Relaxed) => {
                     let _ = writeln!(input, "stop");
                     stop_deadline = Some(Instant::now() + Duration::from_secs(STOP_SECONDS_MAX));
@@ -85,6 +88,7 @@ impl Talk<'_> {
                 let line: Vec<u8> = pending.drain(..=end).collect();
                 if self.after.is_some_and(|after| line.trim_ascii_end() == after.as_bytes()) {
                     let _ = input.write_all(self.opening.as_bytes());
+                    is_told = true;
                     note(Heard::Ready);
                 } else if let Ok(record) = serde_json::from_slice(&line) {
                     note(Heard::Record(record));
@@ -141,6 +145,7 @@ impl Last {
 /// Why a trial was killed by us.
 enum Cut {
     TimedOut(f64),
+    /// Or not yet able to hear it.
     DeafToStop,
 }
 
