@@ -109,7 +109,8 @@ fn disks(boot: &Boot) -> io::Result<()> {
     let device = disk_device(0)?;
     // `noinit_itable`: no kernel thread goes on formatting while something is measured.
     mount(Some(&device), &cache, Some("ext4"), MsFlags::MS_NOATIME, Some("noinit_itable")).map_err(|error| {
-        io::Error::other(format!("cannot mount the disk for what trials keep on {}: {error}", cache.display()))
+        let remedy = "remove guest/cache.img in the work folder, it is made again";
+        io::Error::other(format!("cannot mount the disk for what trials keep ({error}); {remedy}"))
     })?;
     // In the place of the image files themselves come links to the disks on them.
     mounted("tmpfs", boot.work.join("images"), MsFlags::MS_NOSUID, None)

@@ -232,7 +232,10 @@ pub fn enclose(
     }
     let scratch = scratch(work);
     std::fs::create_dir_all(&scratch)?;
-    isolation::fence(work.folder())?;
+    isolation::fence(work.folder()).map_err(|error| {
+        let what = "cannot make all but the work folder read-only for the guest, which needs Linux 5.12 or newer";
+        std::io::Error::other(format!("{what}: {error}"))
+    })?;
     let size = format!("size={},mode=700", memory_bytes + SCRATCH_BYTES);
     mount(Some("tmpfs"), &scratch, Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV, Some(&*size))?;
     // Sockets have short paths only, and a kernel's command line no quotes: all of ours are from here.

@@ -2,12 +2,16 @@
 
 use crate::cli::GuestArgs;
 use crate::failure::{Failure, Status};
+use guest::boot::Boot;
 use guest::init::{self, Line};
 use lab::isolation::Walls;
+use lab::work::Work;
+use observe::record::Record;
+use std::io::Write as _;
 
 /// On the host: walls, and the kernel in them.
 pub fn run(args: &GuestArgs) -> Result<Status, Failure> {
-    let work = lab::work::Work::open(&args.work)?;
+    let work = Work::open(&args.work)?;
     let status = lab::bench::guest::enclose(&work, args.memory_bytes, &args.disk, &args.kernel, &args.arguments)?;
     std::process::exit(status)
 }
@@ -18,15 +22,27 @@ pub fn init() -> Result<Status, Failure> {
     init::mount_proc()?;
     let mut line = Line::open()?;
     let boot = line.boot()?;
-    init::furnish(&boot)?;
+    match furnish(&boot) {
+        Ok(work) => {
+            let records = line.output.try_clone()?;
+            lab::trial::main(&work, line.input, records, Walls::Namespaces);
+        }
+        Err(error) => {
+            let failure = observe::record::Failure::of("furnish guest", &*error, String::new());
+            writeln!(line.output, "{}", serde_json::to_string(&Record::Failed(failure))?)?;
+        }
+    }
+    init::power_off(&boot, &line.output)
+}
+
+fn furnish(boot: &Boot) -> Result<Work, Box<dyn std::error::Error>> {
+    init::furnish(boot)?;
     lab::isolation::loopback_up()?;
     // SAFETY: this process has one thread yet.
     unsafe { std::env::set_var("PATH", &boot.path) };
-    let work = lab::work::Work::open(&boot.work)?;
+    let work = Work::open(&boot.work)?;
     for (index, image) in boot.images.iter().enumerate() {
         storage::put_disk(&work.images().join(image), &init::disk_device(index + 1)?)?;
     }
-    let records = line.output.try_clone()?;
-    lab::trial::main(&work, line.input, records, Walls::Namespaces);
-    init::power_off(&boot, &line.output)
+    Ok(work)
 }

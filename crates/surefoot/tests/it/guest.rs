@@ -6,6 +6,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -272,6 +273,13 @@ fn a_guest_that_hangs_or_panics_is_ended_and_recorded() {
     let failure = ledger(&world, "panic.surefoot")["trials"][0]["failure"].to_string();
     assert!(failure.contains("the guest kernel panicked: sysrq triggered crash"), "{failure}");
     assert_nothing_left(&world, "panic");
+
+    let cache = world.path().join("surefoot-work/panic/guest/cache.img");
+    let file = std::fs::File::options().write(true).open(&cache).expect("the disk for what trials keep");
+    file.write_all_at(&[0xA5; 1 << 20], 0).expect("damaged");
+    world.surefoot(&["resume", "panic.toml", "--retry-failed"]).status(3);
+    let trials = ledger(&world, "panic.surefoot")["trials"].to_string();
+    assert!(trials.contains("furnish guest") && trials.contains("remove guest/cache.img"), "{trials}");
 }
 
 #[test]
