@@ -110,17 +110,26 @@ fn level_keys(levels: &Node) -> Vec<Value> {
     }
 }
 
-/// Takes out the rules about levels that are not left. An include may name a level that was not there before either; in
-/// the other rules that is a mistake, and stays to be found.
+/// Takes out the rules about levels that are not left, and the tables of such levels only. An include may name a level that
+/// was not there before either; elsewhere that is a mistake, and stays to be found.
 fn forget_rules(root: &mut Node, factor: &str, before: &[Value], left: &[Value]) {
+    let gone = |level: &Value, kind: &str| !left.contains(level) && (kind == "include" || before.contains(level));
     let about = |rule: &Node, kind: &str| {
-        let gone = |level: &Value| !left.contains(level) && (kind == "include" || before.contains(level));
-        flatten(rule).iter().any(|(name, _, level)| name == factor && gone(&level.json()))
+        flatten(rule).iter().any(|(name, _, level)| name == factor && gone(&level.json(), kind))
     };
     let Content::Table(entries) = &mut root.content else { return };
     for entry in entries.iter_mut().filter(|entry| ["exclude", "include"].contains(&entry.key.as_str())) {
         if let Content::List(rules) = &mut entry.node.content {
             rules.retain(|rule| !about(rule, &entry.key));
+        }
+    }
+    for tables in entries.iter_mut().filter(|entry| entry.key == "table") {
+        if let Content::List(tables) = &mut tables.node.content {
+            tables.retain(|table| {
+                let of_gone = table.get("workload").filter(|_| factor == "workload");
+                let is_gone = of_gone.is_some_and(|name| gone(&name.json(), "where"));
+                !is_gone && !table.get("where").is_some_and(|rule| about(rule, "where"))
+            });
         }
     }
     entries.retain(|entry| entry.key != "baseline" || !about(&entry.node, &entry.key));
@@ -177,9 +186,26 @@ fn keep_workloads(root: &mut Node, wanted: Vec<Node>, problems: &mut Vec<Problem
     root.set(&["workload"], Node { span: None, content: Content::Table(kept) });
     forget_rules(root, "workload", &before, &left);
     let workload = |path: &str| path.strip_prefix("workload.").and_then(|rest| rest.split('.').next()).map(Value::from);
-    let mut factors = factors(root);
-    factors.retain(|factor| workload(&factor.key).is_none_or(|name| left.contains(&name) || !before.contains(&name)));
+    let gone = |path: &str| workload(path).is_some_and(|name| before.contains(&name) && !left.contains(&name));
+    let (taken, factors): (Vec<Entry>, Vec<Entry>) = factors(root).into_iter().partition(|factor| {
+        let mut paths = factor.node.entries().iter().flat_map(|level| flatten(&level.node)).peekable();
+        gone(&factor.key) || paths.peek().is_some() && paths.all(|(path, ..)| gone(&path))
+    });
+    for factor in taken {
+        forget_factor(root, &factor);
+    }
     if root.get("factors").is_some_and(Node::is_table) {
         root.set(&["factors"], Node { span: None, content: Content::Table(factors) });
     }
+}
+
+/// Takes out the rules about a factor that is not left; a baseline keeps what it says of the others.
+fn forget_factor(root: &mut Node, factor: &Entry) {
+    let Content::Table(entries) = &mut root.content else { return };
+    if let Some(baseline) = entries.iter_mut().find(|entry| entry.key == "baseline")
+        && let Content::Table(said) = &mut baseline.node.content
+    {
+        said.retain(|entry| entry.key != factor.key);
+    }
+    forget_rules(root, &factor.key, &level_keys(&factor.node), &[]);
 }

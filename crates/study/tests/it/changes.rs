@@ -104,6 +104,46 @@ fn a_workload_is_chosen() {
 }
 
 #[test]
+fn a_factor_goes_with_its_workload() {
+    let body = r#"
+[factors]
+"storage.filesystem" = ["ext4", "xfs"]
+[factors.busy]
+few = { workload.oltp.threads = 1 }
+many = { workload.oltp.threads = 8 }
+[baseline]
+"storage.filesystem" = "xfs"
+busy = "few"
+[workload.oltp]
+[workload.tree]
+[design]
+control = false
+"#;
+    let plan = planned(&format!("{HEAD}{body}"), &[("workload", "tree")]).expect("right");
+    let labels: Vec<&str> = plan.scenarios.iter().map(|scenario| scenario.label.as_str()).collect();
+    assert_eq!((labels, plan.baseline), (vec!["ext4", "xfs"], 1));
+}
+
+#[test]
+fn a_table_goes_with_its_levels() {
+    let table = |level: &str| {
+        format!(
+            "[[table]]\nworkload = \"oltp\"\nmetric = \"speed\"\nrows = \"storage.filesystem\"\n\
+             columns = \"workload.oltp.threads\"\nwhere = {{ journal = \"{level}\" }}\n"
+        )
+    };
+    let body = BODY.replace("[factors.journal]", "workload.oltp.threads = [1, 2]\n[factors.journal]");
+    let text = format!("{HEAD}{body}{}{}", table("a"), table("b"));
+    assert_eq!(planned(&text, &[]).expect("right").tables.len(), 2);
+    let left = planned(&text, &[("journal", "b")]).expect("right").tables;
+    assert_eq!((left.len(), left[0].only[0].1.as_str()), (1, "b"));
+    let two = text.replace("[workload.oltp]", "[workload.oltp]\n[workload.tree]");
+    assert_eq!(planned(&two, &[("workload", "tree")]).expect("right").tables.len(), 0);
+    // A level that never was stays a mistake.
+    assert!(planned(&format!("{text}{}", table("c")), &[("journal", "b")]).is_err());
+}
+
+#[test]
 fn rules_and_factors_go_with_what_they_are_about() {
     let rules = r#"
 [[exclude]]
