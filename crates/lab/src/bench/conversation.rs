@@ -108,7 +108,7 @@ impl Talk<'_> {
                 self.failure(format!("the trial did not end within {}", settings::quantity::format_seconds(seconds))),
             ),
             _ if self.interrupted.load(Ordering::Relaxed) => End::Interrupted,
-            _ => End::Failed(self.failure(died(status))),
+            _ => End::Failed(self.failure(died(status, &std::fs::read(self.log).unwrap_or_default()))),
         }
     }
 
@@ -149,17 +149,43 @@ enum Cut {
     DeafToStop,
 }
 
-fn died(status: ExitStatus) -> String {
+fn died(status: ExitStatus, log: &[u8]) -> String {
     // Above 128 is how the namespaces' first process passes on the signal that ended the trial.
     let signal = status.signal().or_else(|| status.code().filter(|code| *code > 128).map(|code| code - 128));
-    match signal {
-        Some(9) => "the trial's process was killed (SIGKILL): out of memory, or by hand".into(),
+    match signal_in_guest(&String::from_utf8_lossy(log)).or(signal) {
+        Some(libc::SIGKILL) => "the trial's process was killed (SIGKILL): out of memory, or by hand".into(),
+        Some(libc::SIGBUS) => {
+            "the trial's process was ended by SIGBUS: a mapped file could not be read or written, as on a full filesystem".into()
+        }
         Some(signal) => format!("the trial's process was ended by signal {signal}"),
         None => format!("the trial's process ended with {status} before it had finished"),
     }
 }
 
+/// The signal that ended a guest's first process, the trial. Its kernel panics then, and ends by another one.
+fn signal_in_guest(log: &str) -> Option<i32> {
+    let (_, code) = log.rsplit_once("Attempted to kill init! exitcode=0x")?;
+    // wait(2): the signal is in the lowest seven bits of a status.
+    let status = i32::from_str_radix(code.split_whitespace().next()?, 16).ok()?;
+    Some(status & 0x7f).filter(|signal| *signal > 0)
+}
+
 fn tail(path: &Path) -> String {
     let bytes = std::fs::read(path).unwrap_or_default();
     String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(LOG_BYTES_MAX)..]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_signal_behind_a_panic_is_told() {
+        let aborted = ExitStatus::from_raw(libc::SIGABRT);
+        let log = b"Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000007\nCPU: 0 PID: 1\n";
+        assert!(died(aborted, log).contains("SIGBUS: a mapped file"), "{}", died(aborted, log));
+        let log = b"Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000100\n";
+        assert!(died(aborted, log).ends_with("signal 6"), "{}", died(aborted, log));
+        assert!(died(ExitStatus::from_raw(libc::SIGKILL), b"").contains("SIGKILL"));
+    }
 }
