@@ -1,13 +1,15 @@
-# make demo, make test and make bench each do their own set-up: Debian packages by name, then the build.
+# make demo, make demo-guest, make test and make bench each do their own set-up: Debian packages by name, then the build.
 
 # What the filesystems, the checks and the comparisons need beyond Rust, make and a C compiler.
 PACKAGES = e2fsprogs xfsprogs btrfs-progs util-linux
 SERVERS = postgresql mariadb-server fis-gtm nginx apache2 lighttpd python3-django gunicorn
 PHP = libapache2-mod-php php-fpm php-cgi php-cli php-apcu php-sqlite3 php-mysql php-pgsql php-xml php-mbstring php-intl php-gd
 PEERS = fio sysbench wrk apache2-utils nghttp2-client httperf siege
+# A kernel that needs no root, with the filesystems that the machine's own may lack.
+GUEST = user-mode-linux jfsutils reiserfsprogs f2fs-tools nilfs-tools e2fsprogs xfsprogs btrfs-progs postgresql
 SITES = wordpress wordpress-theme-twentytwentythree mediawiki dokuwiki
-TEST_PACKAGES = $(PACKAGES) $(SERVERS) $(PHP) $(SITES) $(PEERS) chromium openssl
-BENCH_PACKAGES = $(PACKAGES) $(SERVERS) $(PEERS) time
+TEST_PACKAGES = $(PACKAGES) $(SERVERS) $(PHP) $(SITES) $(PEERS) $(GUEST) chromium openssl
+BENCH_PACKAGES = $(PACKAGES) $(SERVERS) $(PEERS) $(GUEST) time
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
@@ -23,13 +25,17 @@ define install
 	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 endef
 
-.PHONY: all demo test bench clean
+.PHONY: all demo demo-guest test bench clean
 
 all:
 	cargo build --release --locked
 
 demo: packages-demo all
 	cargo run --release --locked --quiet -p surefoot -- run quick
+
+# Whoever calls it, without root once the packages are there: SQLite on seven filesystems, four rounds of short runs.
+demo-guest: packages-guest all
+	cargo run --release --locked --quiet -p surefoot -- run every-filesystem --rounds 4 --set engine=sqlite --set workload.oltp.time=3s
 
 test: packages-test
 	cargo test --workspace --locked
@@ -44,9 +50,11 @@ bench: packages-bench all
 clean:
 	cargo clean
 
-.PHONY: packages-demo packages-test packages-bench
+.PHONY: packages-demo packages-guest packages-test packages-bench
 packages-demo:
 	$(call install,$(PACKAGES))
+packages-guest:
+	$(call install,$(GUEST))
 packages-test:
 	$(call install,$(TEST_PACKAGES))
 packages-bench:

@@ -20,6 +20,7 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("plain-files", include_str!("../../../studies/plain-files.toml")),
     ("sqlite-page", include_str!("../../../studies/sqlite-page.toml")),
     ("tree", include_str!("../../../studies/tree.toml")),
+    ("every-filesystem", include_str!("../../../studies/every-filesystem.toml")),
     ("plain-fio", include_str!("../../../studies/plain-fio.toml")),
     ("self-test", include_str!("../../../studies/self-test.toml")),
 ];
