@@ -181,7 +181,8 @@ impl Guest {
 /// A trial whose kernel panicked says so first.
 fn with_panic(mut failure: Failure) -> Failure {
     let panic = failure.log.lines().find_map(|line| line.split_once("Kernel panic - not syncing: "));
-    if let Some((_, why)) = panic {
+    // The end of its first process is the trial's, and that is told.
+    if let Some((_, why)) = panic.filter(|(_, why)| !why.starts_with("Attempted to kill init")) {
         failure.causes.insert(0, format!("the guest kernel panicked: {why}"));
     }
     failure
