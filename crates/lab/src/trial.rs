@@ -30,7 +30,7 @@ pub fn main(
 ) {
     let mut input = input;
     let mut line = String::new();
-    let mut out = Out(records);
+    let mut out = Out { records, seconds: 0.0 };
     if input.read_line(&mut line).is_err() {
         return;
     }
@@ -42,7 +42,9 @@ pub fn main(
     if walls == crate::isolation::Walls::None {
         out.warn("this machine grants no namespaces: the trial's processes and mounts are visible outside".into());
     }
-    match conduct(&spec, work, &mut out) {
+    let result = conduct(&spec, work, &mut out);
+    out.step("records", out.seconds);
+    match result {
         Ok(()) => out.say(&Record::Finished),
         Err(Stopped { step, error, log }) => out.failed(&step, &*error, log),
     }
@@ -367,15 +369,26 @@ fn program_log(error: &(dyn std::error::Error + 'static)) -> String {
     error.downcast_ref::<storage::Error>().and_then(storage::Error::log).unwrap_or_default().to_string()
 }
 
+/// Says one record.
+pub fn say(records: &mut impl Write, record: &Record) {
+    let mut line = serde_json::to_vec(record).expect("a record is plain data");
+    line.push(b'\n');
+    // One write a record, so that a kill leaves whole lines; when nobody listens there is nobody to tell.
+    let _ = records.write_all(&line).and_then(|()| records.flush());
+}
+
 /// The record pipe.
-struct Out<W: Write>(W);
+struct Out<W: Write> {
+    records: W,
+    /// Spent in saying records: what a trial pays for being heard.
+    seconds: f64,
+}
 
 impl<W: Write> Out<W> {
     fn say(&mut self, record: &Record) {
-        let mut line = serde_json::to_vec(record).expect("a record is plain data");
-        line.push(b'\n');
-        // One write a record, so that a kill leaves whole lines; when nobody listens there is nobody to tell.
-        let _ = self.0.write_all(&line).and_then(|()| self.0.flush());
+        let saying = Instant::now();
+        say(&mut self.records, record);
+        self.seconds += saying.elapsed().as_secs_f64();
     }
 
     fn step(&mut self, name: &str, seconds: f64) {

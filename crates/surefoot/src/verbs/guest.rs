@@ -7,7 +7,7 @@ use guest::init::{self, Line};
 use lab::isolation::Walls;
 use lab::work::Work;
 use observe::record::Record;
-use std::io::Write as _;
+use std::time::Instant;
 
 /// On the host: walls, and the kernel in them.
 pub fn run(args: &GuestArgs) -> Result<Status, Failure> {
@@ -21,15 +21,19 @@ pub fn run(args: &GuestArgs) -> Result<Status, Failure> {
 pub fn init() -> Result<Status, Failure> {
     init::mount_proc()?;
     let mut line = Line::open()?;
+    let ready = Instant::now();
     let boot = line.boot()?;
+    let mut records = line.output.try_clone()?;
     match furnish(&boot) {
         Ok(work) => {
-            let records = line.output.try_clone()?;
+            // From this guest's first word, so that it and "start guest" leave nothing out.
+            let seconds = ready.elapsed().as_secs_f64();
+            lab::trial::say(&mut records, &Record::Step { name: "furnish guest".into(), seconds });
             lab::trial::main(&work, line.input, records, Walls::Namespaces);
         }
         Err(error) => {
             let failure = observe::record::Failure::of("furnish guest", &*error, String::new());
-            writeln!(line.output, "{}", serde_json::to_string(&Record::Failed(failure))?)?;
+            lab::trial::say(&mut records, &Record::Failed(failure));
         }
     }
     init::power_off(&boot, &line.output)
