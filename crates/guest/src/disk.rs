@@ -5,15 +5,17 @@
 //! a flush is an fdatasync of the image, and reads and writes pass by the host's page cache where its filesystem allows.
 //! Protocol: vhost-user, and virtio 1.1, 5.2 (block device).
 
+mod flight;
 mod vhost_user;
 
+use flight::{Flight, Landed};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use vhost_user::{Device, Ring};
+use vhost_user::{Device, QUEUE_SIZE, Ring};
 use virtio_bindings::virtio_blk::{
     VIRTIO_BLK_F_BLK_SIZE, VIRTIO_BLK_F_FLUSH, VIRTIO_BLK_F_SEG_MAX, VIRTIO_BLK_ID_BYTES, VIRTIO_BLK_S_IOERR,
     VIRTIO_BLK_S_OK, VIRTIO_BLK_S_UNSUPP, VIRTIO_BLK_T_FLUSH, VIRTIO_BLK_T_GET_ID, VIRTIO_BLK_T_IN, VIRTIO_BLK_T_OUT,
@@ -38,6 +40,26 @@ struct Disk {
     serial: String,
 }
 
+/// What the guest asks.
+struct Request {
+    /// Its name in the guest's ring.
+    head: u16,
+    kind: u32,
+    sector: u64,
+    data: Vec<Piece>,
+    status_at: GuestAddress,
+}
+
+/// Bytes to move, or a flush when there are none.
+#[derive(Default)]
+struct Transfer {
+    is_write: bool,
+    offset: u64,
+    /// Pieces of the guest's memory.
+    vectors: Vec<libc::iovec>,
+    bytes: u32,
+}
+
 /// Serves a disk on a socket until the guest has gone, in a thread of its own. `serial` is what the guest is told, at most
 /// twenty bytes.
 ///
@@ -47,16 +69,24 @@ pub fn serve(image: &Path, socket: &Path, serial: &str) -> io::Result<()> {
     let disk = Disk::open(image, serial)?;
     let listener = UnixListener::bind(socket)?;
     std::thread::Builder::new().name(serial.into()).spawn(move || {
-        let served = listener.accept().and_then(|(guest, _)| vhost_user::serve(guest, &disk));
+        let mut server = Server { disk, flight: Flight::new(QUEUE_SIZE) };
+        let served = listener.accept().and_then(|(guest, _)| vhost_user::serve(guest, &mut server));
         // The guest meets a disk that does not answer; why stands beside its own messages.
         if let Err(error) = served {
-            eprintln!("disk {}: {error}", disk.serial);
+            eprintln!("disk {}: {error}", server.disk.serial);
         }
     })?;
     Ok(())
 }
 
-impl Device for Disk {
+/// A disk at work.
+struct Server {
+    disk: Disk,
+    /// None where one request is done after the other.
+    flight: Option<Flight>,
+}
+
+impl Device for Server {
     fn features(&self) -> u64 {
         [VIRTIO_BLK_F_FLUSH, VIRTIO_BLK_F_SEG_MAX, VIRTIO_BLK_F_BLK_SIZE].into_iter().fold(0, |all, bit| all | 1 << bit)
     }
@@ -64,18 +94,83 @@ impl Device for Disk {
     /// `struct virtio_blk_config`: capacity at 0, seg_max at 12, blk_size at 20.
     fn configuration(&self) -> Vec<u8> {
         let mut all = vec![0; 64];
-        all[..8].copy_from_slice(&self.sectors.to_le_bytes());
+        all[..8].copy_from_slice(&self.disk.sectors.to_le_bytes());
         all[12..16].copy_from_slice(&SEGMENTS_MAX.to_le_bytes());
         all[20..24].copy_from_slice(&(SECTOR_BYTES as u32).to_le_bytes());
         all
     }
 
-    fn work(&self, ring: &mut Ring) -> io::Result<()> {
+    fn work(&mut self, ring: &mut Ring) -> io::Result<()> {
         while let Some((head, pieces)) = ring.next()? {
-            let written = self.request(pieces, ring.memory()).unwrap_or(0);
-            ring.done(head, written)?;
+            let Some(request) = Request::of(head, pieces, ring.memory()) else {
+                // The guest's driver is not one.
+                ring.done(head, 0)?;
+                continue;
+            };
+            match (&mut self.flight, self.disk.transfer(&request, ring.memory())) {
+                (Some(flight), Ok(Some(transfer))) => flight.start(&self.disk.image, request, transfer)?,
+                _ => {
+                    let result = self.disk.perform(&request, ring.memory());
+                    request.answer(result, ring)?;
+                    ring.tell()?;
+                }
+            }
         }
         Ok(())
+    }
+
+    fn under_way(&self) -> Option<BorrowedFd<'_>> {
+        self.flight.as_ref().map(Flight::descriptor)
+    }
+
+    fn finish(&mut self, ring: &mut Ring) -> io::Result<()> {
+        let Some(flight) = &mut self.flight else { return Ok(()) };
+        while let Some(Landed { request, is_whole, written }) = flight.next_landed() {
+            let result = match is_whole {
+                true => Ok(Some(written)),
+                // By the plain way, which has more ways out and says what is wrong.
+                false => self.disk.perform(&request, ring.memory()),
+            };
+            request.answer(result, ring)?;
+        }
+        ring.tell()
+    }
+
+    fn settle(&mut self, ring: &mut Ring) -> io::Result<()> {
+        while self.flight.as_mut().map_or(Ok(false), Flight::wait)? {
+            self.finish(ring)?;
+        }
+        Ok(())
+    }
+}
+
+impl Request {
+    /// Head (kind, sector), data, and the byte for its status. None when it is not so.
+    fn of(head: u16, mut pieces: Vec<Piece>, memory: &GuestMemoryMmap) -> Option<Request> {
+        let (status_at, ..) = pieces.pop().filter(|(_, length, writable)| *writable && *length == 1)?;
+        let (head_at, ..) = pieces.first().copied().filter(|(_, length, writable)| !writable && *length >= 16)?;
+        let kind: u32 = memory.read_obj(head_at).ok()?;
+        let sector: u64 = memory.read_obj(head_at.unchecked_add(8)).ok()?;
+        Some(Request { head, kind, sector, data: pieces.split_off(1), status_at })
+    }
+
+    /// Hands it back: bytes that were written to the guest's memory; none for a request that this disk does not know.
+    fn answer(&self, result: io::Result<Option<u32>>, ring: &mut Ring) -> io::Result<()> {
+        let (status, written) = match result {
+            Ok(Some(written)) => (VIRTIO_BLK_S_OK, written),
+            Ok(None) => (VIRTIO_BLK_S_UNSUPP, 0),
+            Err(_) => (VIRTIO_BLK_S_IOERR, 0),
+        };
+        let status = u8::try_from(status).expect("a status is a byte");
+        let written = ring.memory().write_obj(status, self.status_at).map_or(0, |()| written + 1);
+        ring.done(self.head, written)
+    }
+}
+
+impl Transfer {
+    /// Bytes of the guest's memory that it writes.
+    fn written(&self) -> u32 {
+        if self.is_write { 0 } else { self.bytes }
     }
 }
 
@@ -89,67 +184,60 @@ impl Disk {
         Ok(Disk { image, buffered, sectors, serial: serial.into() })
     }
 
-    /// Does one request: head (kind, sector), data, and the byte for its status. None when the guest's driver is not one.
-    fn request(&self, mut pieces: Vec<Piece>, memory: &GuestMemoryMmap) -> Option<u32> {
-        let (status_at, ..) = pieces.pop().filter(|(_, length, writable)| *writable && *length == 1)?;
-        let (head_at, ..) = pieces.first().copied().filter(|(_, length, writable)| !writable && *length >= 16)?;
-        let kind: u32 = memory.read_obj(head_at).ok()?;
-        let sector: u64 = memory.read_obj(head_at.unchecked_add(8)).ok()?;
-        let (status, written) = match self.perform(kind, sector, &pieces[1..], memory) {
-            Ok(Some(written)) => (VIRTIO_BLK_S_OK, written),
-            Ok(None) => (VIRTIO_BLK_S_UNSUPP, 0),
-            Err(_) => (VIRTIO_BLK_S_IOERR, 0),
-        };
-        memory.write_obj(u8::try_from(status).expect("a status is a byte"), status_at).ok()?;
-        Some(written + 1)
-    }
-
-    /// Bytes that were written to the guest's memory; none for a request that this disk does not know.
-    fn perform(&self, kind: u32, sector: u64, pieces: &[Piece], memory: &GuestMemoryMmap) -> io::Result<Option<u32>> {
-        match kind {
-            VIRTIO_BLK_T_FLUSH => self.image.sync_data().map(|()| Some(0)),
-            VIRTIO_BLK_T_IN | VIRTIO_BLK_T_OUT => {
-                self.transfer(kind == VIRTIO_BLK_T_OUT, sector * SECTOR_BYTES, pieces, memory).map(Some)
-            }
-            VIRTIO_BLK_T_GET_ID => {
-                let mut id = [0; VIRTIO_BLK_ID_BYTES as usize];
-                let bytes = self.serial.as_bytes();
-                id[..bytes.len()].copy_from_slice(bytes);
-                let (at, ..) = pieces.first().ok_or(io::ErrorKind::InvalidInput)?;
-                memory.write_slice(&id, *at).map_err(io::Error::other)?;
-                Ok(Some(VIRTIO_BLK_ID_BYTES))
-            }
-            _ => Ok(None),
+    /// Does a request and waits for it, as [`Request::answer`] takes it.
+    fn perform(&self, request: &Request, memory: &GuestMemoryMmap) -> io::Result<Option<u32>> {
+        if request.kind == VIRTIO_BLK_T_GET_ID {
+            let mut id = [0; VIRTIO_BLK_ID_BYTES as usize];
+            let bytes = self.serial.as_bytes();
+            id[..bytes.len()].copy_from_slice(bytes);
+            let (at, ..) = request.data.first().ok_or(io::ErrorKind::InvalidInput)?;
+            memory.write_slice(&id, *at).map_err(io::Error::other)?;
+            return Ok(Some(VIRTIO_BLK_ID_BYTES));
         }
+        let Some(transfer) = self.transfer(request, memory)? else { return Ok(None) };
+        if transfer.vectors.is_empty() {
+            self.image.sync_data()?;
+            return Ok(Some(0));
+        }
+        match whole(&self.image, &transfer) {
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => whole(&self.buffered, &transfer)?,
+            other => other?,
+        }
+        Ok(Some(transfer.written()))
     }
 
-    fn transfer(&self, write: bool, offset: u64, pieces: &[Piece], memory: &GuestMemoryMmap) -> io::Result<u32> {
-        let mut vectors = Vec::with_capacity(pieces.len());
-        let mut total = 0;
-        for (at, length, _) in pieces {
+    /// What a request moves; none when it is of another kind.
+    fn transfer(&self, request: &Request, memory: &GuestMemoryMmap) -> io::Result<Option<Transfer>> {
+        if request.kind == VIRTIO_BLK_T_FLUSH {
+            return Ok(Some(Transfer::default()));
+        }
+        if request.kind != VIRTIO_BLK_T_IN && request.kind != VIRTIO_BLK_T_OUT {
+            return Ok(None);
+        }
+        let mut vectors = Vec::with_capacity(request.data.len());
+        let mut total: u32 = 0;
+        for (at, length, _) in &request.data {
             let slice = memory.get_slice(*at, *length as usize).map_err(io::Error::other)?;
             let start = slice.ptr_guard_mut().as_ptr();
             vectors.push(libc::iovec { iov_base: start.cast(), iov_len: *length as usize });
-            total += *length;
+            total = total.checked_add(*length).ok_or(io::ErrorKind::InvalidInput)?;
         }
-        if offset + u64::from(total) > self.sectors * SECTOR_BYTES {
+        let offset = request.sector.checked_mul(SECTOR_BYTES).ok_or(io::ErrorKind::InvalidInput)?;
+        let end = offset.checked_add(total.into()).ok_or(io::ErrorKind::InvalidInput)?;
+        if total == 0 || end > self.sectors * SECTOR_BYTES {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        let whole = |file: &File| whole(file, write, &vectors, offset, total);
-        match whole(&self.image) {
-            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => whole(&self.buffered)?,
-            other => other?,
-        }
-        Ok(if write { 0 } else { total })
+        Ok(Some(Transfer { is_write: request.kind == VIRTIO_BLK_T_OUT, offset, vectors, bytes: total }))
     }
 }
 
 /// Reads or writes it all, in one call where the kernel does.
-fn whole(file: &File, write: bool, vectors: &[libc::iovec], offset: u64, total: u32) -> io::Result<()> {
+fn whole(file: &File, transfer: &Transfer) -> io::Result<()> {
+    let Transfer { is_write, offset, vectors, bytes } = transfer;
     let (count, at) = (vectors.len() as libc::c_int, offset.cast_signed());
     // SAFETY: every vector is a piece of the guest's memory, which stays mapped while its guard lives in the caller.
     let done = unsafe {
-        if write {
+        if *is_write {
             libc::pwritev(file.as_raw_fd(), vectors.as_ptr(), count, at)
         } else {
             libc::preadv(file.as_raw_fd(), vectors.as_ptr(), count, at)
@@ -157,7 +245,7 @@ fn whole(file: &File, write: bool, vectors: &[libc::iovec], offset: u64, total: 
     };
     match usize::try_from(done) {
         Err(_) => Err(io::Error::last_os_error()),
-        Ok(done) if done == total as usize => Ok(()),
+        Ok(done) if done == *bytes as usize => Ok(()),
         // An image has all its blocks, so a short transfer is a disk that is full or failing.
         Ok(_) => Err(io::ErrorKind::UnexpectedEof.into()),
     }

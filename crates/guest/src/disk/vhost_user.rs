@@ -4,11 +4,12 @@
 //! protocol's specification (QEMU, docs/interop/vhost-user.rst) and arch/um/drivers/vhost_user.h.
 
 use nix::cmsg_space;
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 use std::fs::File;
 use std::io::{self, IoSliceMut, Read as _, Write as _};
-use std::os::fd::{AsFd as _, AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use virtio_bindings::virtio_config::VIRTIO_F_VERSION_1;
 use virtio_queue::{Queue, QueueOwnedT as _, QueueT as _};
@@ -29,7 +30,7 @@ const NEEDS_REPLY: u32 = 1 << 3;
 const NO_DESCRIPTOR: u64 = 1 << 8;
 
 /// Requests under way at most.
-const QUEUE_SIZE: u16 = 256;
+pub(super) const QUEUE_SIZE: u16 = 256;
 
 /// The largest message: a configuration.
 const PAYLOAD_BYTES_MAX: usize = 4096;
@@ -40,8 +41,14 @@ pub(super) trait Device {
     fn features(&self) -> u64;
     /// What the driver reads about it.
     fn configuration(&self) -> Vec<u8>;
-    /// Does what is in the ring.
-    fn work(&self, ring: &mut Ring) -> io::Result<()>;
+    /// Begins what is in the ring, and may finish it.
+    fn work(&mut self, ring: &mut Ring) -> io::Result<()>;
+    /// Becomes readable when something that was begun has ended; none when work finishes all.
+    fn under_way(&self) -> Option<BorrowedFd<'_>>;
+    /// Hands back what has ended.
+    fn finish(&mut self, ring: &mut Ring) -> io::Result<()>;
+    /// Waits until all has ended, and hands it back.
+    fn settle(&mut self, ring: &mut Ring) -> io::Result<()>;
 }
 
 /// The queue of requests in the guest's memory.
@@ -65,9 +72,13 @@ impl Ring {
         &self.memory
     }
 
-    /// Hands a request back, and tells the guest when it wants to be told.
+    /// Hands a request back.
     pub(super) fn done(&mut self, head: u16, written: u32) -> io::Result<()> {
-        self.queue.add_used(&self.memory, head, written).map_err(io::Error::other)?;
+        self.queue.add_used(&self.memory, head, written).map_err(io::Error::other)
+    }
+
+    /// Tells the guest that something was handed back, when it wants to be told.
+    pub(super) fn tell(&mut self) -> io::Result<()> {
         if self.queue.needs_notification(&self.memory).map_err(io::Error::other)?
             && let Some(call) = &mut self.call
         {
@@ -78,30 +89,22 @@ impl Ring {
 }
 
 /// Serves a device until the guest hangs up.
-pub(super) fn serve(guest: UnixStream, device: &dyn Device) -> io::Result<()> {
+pub(super) fn serve(guest: UnixStream, device: &mut dyn Device) -> io::Result<()> {
     let queue = Queue::new(QUEUE_SIZE).map_err(io::Error::other)?;
     let ring = Ring { queue, memory: GuestMemoryMmap::default(), call: None };
     let mut talk = Talk { guest, device, ring, kick: None, back_channel: None, user_to_guest: 0 };
-    loop {
-        let mut ready = vec![PollFd::new(talk.guest.as_fd(), PollFlags::POLLIN)];
-        ready.extend(talk.kick.as_ref().map(|kick| PollFd::new(kick.as_fd(), PollFlags::POLLIN)));
-        poll(&mut ready, PollTimeout::NONE)?;
-        let is_ready = |index: usize| ready.get(index).and_then(PollFd::any).unwrap_or(false);
-        let (said, kicked) = (is_ready(0), is_ready(1));
-        if kicked && let Some(kick) = &mut talk.kick {
-            // The flag alone counts: the ring says how much there is.
-            let _ = kick.read(&mut [0; 8]);
-            talk.device.work(&mut talk.ring)?;
-        }
-        if said && !talk.hear()? {
-            return Ok(());
-        }
+    let served = talk.hold();
+    let settled = talk.device.settle(&mut talk.ring);
+    if settled.is_err() {
+        // The host's kernel may still write there: it stays mapped.
+        std::mem::forget(talk.ring.memory.clone());
     }
+    served.and(settled)
 }
 
 struct Talk<'a> {
     guest: UnixStream,
-    device: &'a dyn Device,
+    device: &'a mut dyn Device,
     ring: Ring,
     kick: Option<File>,
     back_channel: Option<File>,
@@ -130,6 +133,35 @@ impl Message {
 }
 
 impl Talk<'_> {
+    fn hold(&mut self) -> io::Result<()> {
+        loop {
+            let kick = self.kick.as_ref().map(File::as_fd);
+            let all = [Some(self.guest.as_fd()), kick, self.device.under_way()];
+            let mut ready: Vec<PollFd> = all.iter().flatten().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
+            match poll(&mut ready, PollTimeout::NONE) {
+                Err(Errno::EINTR) => continue,
+                other => other?,
+            };
+            let mut ready = ready.iter().map(|fd| fd.any().unwrap_or(false));
+            let [said, kicked, ended] = all.map(|fd| fd.is_some() && ready.next().unwrap_or(false));
+            if ended {
+                self.device.finish(&mut self.ring)?;
+            }
+            if kicked && let Some(kick) = &mut self.kick {
+                // The flag alone counts: the ring says how much there is.
+                let _ = kick.read(&mut [0; 8]);
+                self.device.work(&mut self.ring)?;
+            }
+            if said {
+                // Nothing is under way in a memory or ring that a message may take away.
+                self.device.settle(&mut self.ring)?;
+                if !self.hear()? {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
     /// Hears one message and does what it says; false when the guest has hung up.
     fn hear(&mut self) -> io::Result<bool> {
         let Some(mut message) = self.read()? else { return Ok(false) };
