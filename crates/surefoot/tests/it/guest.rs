@@ -308,6 +308,13 @@ fn the_bench_is_a_factor_and_what_it_lacks_is_told_before() {
         trials.as_array().expect("trials").iter().filter_map(|trial| trial["facts"]["guest_memory"].as_str()).collect();
     assert_eq!(told, BTreeSet::from(["256MiB", "512MiB"]));
 
+    for trial in ledger["trials"].as_array().expect("trials") {
+        let steps = trial["steps"].as_array().expect("steps");
+        let took = |name: &str| steps.iter().find(|step| step[0] == name).and_then(|step| step[1].as_f64());
+        assert!(took("records").is_some_and(|seconds| seconds > 0.0), "{trial}");
+        assert_eq!(took("furnish guest").is_some(), trial["facts"]["guest_kernel"].is_string(), "{trial}");
+    }
+
     let refused = |set: &str, says: &str| {
         let run = [&ONLY_EXT4[..], &["--set", set, "--results", "other.surefoot"]].concat();
         world.surefoot(&run).status(5).says(says);
