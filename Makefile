@@ -46,6 +46,7 @@ bench: packages-bench all
 	cargo bench --locked -p http --bench log_parse
 	cargo bench --locked -p surefoot --bench cost
 	cargo bench --locked -p surefoot --bench database
+	cargo bench --locked -p surefoot --bench guest
 
 clean:
 	cargo clean
