@@ -9,6 +9,8 @@ mod flight;
 mod vhost_user;
 
 use flight::{Flight, Landed};
+use nix::errno::Errno;
+use nix::fcntl::FallocateFlags;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
@@ -17,8 +19,9 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use vhost_user::{Device, QUEUE_SIZE, Ring};
 use virtio_bindings::virtio_blk::{
-    VIRTIO_BLK_F_BLK_SIZE, VIRTIO_BLK_F_FLUSH, VIRTIO_BLK_F_SEG_MAX, VIRTIO_BLK_ID_BYTES, VIRTIO_BLK_S_IOERR,
-    VIRTIO_BLK_S_OK, VIRTIO_BLK_S_UNSUPP, VIRTIO_BLK_T_FLUSH, VIRTIO_BLK_T_GET_ID, VIRTIO_BLK_T_IN, VIRTIO_BLK_T_OUT,
+    VIRTIO_BLK_F_BLK_SIZE, VIRTIO_BLK_F_DISCARD, VIRTIO_BLK_F_FLUSH, VIRTIO_BLK_F_SEG_MAX, VIRTIO_BLK_ID_BYTES,
+    VIRTIO_BLK_S_IOERR, VIRTIO_BLK_S_OK, VIRTIO_BLK_S_UNSUPP, VIRTIO_BLK_T_DISCARD, VIRTIO_BLK_T_FLUSH,
+    VIRTIO_BLK_T_GET_ID, VIRTIO_BLK_T_IN, VIRTIO_BLK_T_OUT,
 };
 use vm_memory::{Address as _, Bytes, GuestAddress, GuestMemoryBackend as _, GuestMemoryMmap};
 
@@ -27,6 +30,10 @@ const SECTOR_BYTES: u64 = 512;
 
 /// Pieces of memory in one request at most, beside its head and its status.
 const SEGMENTS_MAX: u32 = 126;
+
+/// In one discard at most: 1 GiB; and all of whole pages, which is what the host's filesystem can give back.
+const DISCARD_SECTORS_MAX: u32 = (1 << 30) / SECTOR_BYTES as u32;
+const DISCARD_ALIGNMENT_SECTORS: u32 = 4096 / SECTOR_BYTES as u32;
 
 /// A piece of the guest's memory: where, how long, and whether the guest wants it written.
 type Piece = (GuestAddress, u32, bool);
@@ -88,15 +95,20 @@ struct Server {
 
 impl Device for Server {
     fn features(&self) -> u64 {
-        [VIRTIO_BLK_F_FLUSH, VIRTIO_BLK_F_SEG_MAX, VIRTIO_BLK_F_BLK_SIZE].into_iter().fold(0, |all, bit| all | 1 << bit)
+        let bits = [VIRTIO_BLK_F_FLUSH, VIRTIO_BLK_F_SEG_MAX, VIRTIO_BLK_F_BLK_SIZE, VIRTIO_BLK_F_DISCARD];
+        bits.into_iter().fold(0, |all, bit| all | 1 << bit)
     }
 
-    /// `struct virtio_blk_config`: capacity at 0, seg_max at 12, blk_size at 20.
+    /// `struct virtio_blk_config`: capacity at 0, seg_max at 12, blk_size at 20; max_discard_sectors, max_discard_seg and
+    /// discard_sector_alignment from 36 on.
     fn configuration(&self) -> Vec<u8> {
         let mut all = vec![0; 64];
         all[..8].copy_from_slice(&self.disk.sectors.to_le_bytes());
         all[12..16].copy_from_slice(&SEGMENTS_MAX.to_le_bytes());
         all[20..24].copy_from_slice(&(SECTOR_BYTES as u32).to_le_bytes());
+        all[36..40].copy_from_slice(&DISCARD_SECTORS_MAX.to_le_bytes());
+        all[40..44].copy_from_slice(&1_u32.to_le_bytes());
+        all[44..48].copy_from_slice(&DISCARD_ALIGNMENT_SECTORS.to_le_bytes());
         all
     }
 
@@ -194,6 +206,9 @@ impl Disk {
             memory.write_slice(&id, *at).map_err(io::Error::other)?;
             return Ok(Some(VIRTIO_BLK_ID_BYTES));
         }
+        if request.kind == VIRTIO_BLK_T_DISCARD {
+            return self.discard(request, memory);
+        }
         let Some(transfer) = self.transfer(request, memory)? else { return Ok(None) };
         if transfer.vectors.is_empty() {
             self.image.sync_data()?;
@@ -204,6 +219,23 @@ impl Disk {
             other => other?,
         }
         Ok(Some(transfer.written()))
+    }
+
+    /// Gives blocks back to the host's filesystem: `struct virtio_blk_discard_write_zeroes` has sector, sectors and flags.
+    fn discard(&self, request: &Request, memory: &GuestMemoryMmap) -> io::Result<Option<u32>> {
+        let (at, ..) = request.data.first().ok_or(io::ErrorKind::InvalidInput)?;
+        let sector: u64 = memory.read_obj(*at).map_err(io::Error::other)?;
+        let sectors: u32 = memory.read_obj(at.unchecked_add(8)).map_err(io::Error::other)?;
+        if sector.checked_add(sectors.into()).is_none_or(|end| end > self.sectors) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let (offset, length) = (sector * SECTOR_BYTES, u64::from(sectors) * SECTOR_BYTES);
+        let how = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
+        match nix::fcntl::fallocate(&self.buffered, how, offset.cast_signed(), length.cast_signed()) {
+            Ok(()) => Ok(Some(0)),
+            Err(Errno::EOPNOTSUPP) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// What a request moves; none when it is of another kind.

@@ -6,7 +6,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -314,6 +314,14 @@ fn the_bench_is_a_factor_and_what_it_lacks_is_told_before() {
         assert!(took("records").is_some_and(|seconds| seconds > 0.0), "{trial}");
         assert_eq!(took("furnish guest").is_some(), trial["facts"]["guest_kernel"].is_string(), "{trial}");
     }
+
+    // Discards reach the image when they are asked for, and only then.
+    let image = world.path().join("surefoot-work/one/images/device-335544320.img");
+    let allocated = || std::fs::metadata(&image).expect("the image").blocks() * 512;
+    assert!(allocated() >= 320 << 20, "{}", allocated());
+    let discards = ["--set", "storage.discard=true", "--results", "discard.surefoot"];
+    world.surefoot(&[&ONLY_EXT4[..], &discards].concat()).status(0);
+    assert!(allocated() < 160 << 20, "{}", allocated());
 
     let refused = |set: &str, says: &str| {
         let run = [&ONLY_EXT4[..], &["--set", set, "--results", "other.surefoot"]].concat();
