@@ -1,9 +1,10 @@
 //! The answer in words. Every sentence that claims something about the measured is written here and nowhere else.
 
 use crate::bench;
+use crate::factors;
 use crate::input::Input;
 use crate::judge::{Claim, ROUNDS_FOR_CLAIMS, Subject, short_factor};
-use crate::number::{percent, percent_number_signed, percent_signed, ratio, ratio_number, words};
+use crate::number::{percent, percent_number_signed, ratio, ratio_number, words};
 use crate::view::{Part, Row, View};
 use observe::durability::Class;
 use stats::Verdict;
@@ -67,7 +68,8 @@ pub fn part_answer(part: &Part, view: &View) -> Vec<String> {
     }
     lines.extend(claims(part, view));
     lines.extend(runners_up(part));
-    lines.extend(importance(part));
+    lines.extend(factors::what_mattered(part, view));
+    lines.extend(factors::interplay(part, view));
     lines.extend(noise_floor(part, view));
     lines
 }
@@ -140,7 +142,8 @@ fn centre_words(row: &Row, part: &Part, confidence: f64) -> String {
 }
 
 /// The metric's name without the unit in it, which stands beside the value: "elapsed", "latency p99".
-fn quantity(part: &Part) -> String {
+#[must_use]
+pub fn quantity(part: &Part) -> String {
     let name = words(&part.metric.name);
     if name.contains(" per ") {
         return name;
@@ -180,7 +183,7 @@ fn claims(part: &Part, view: &View) -> Vec<String> {
 fn concerns(claim: &Claim, row: &Row, part: &Part) -> bool {
     match &claim.subject {
         Subject::Level { factor, .. } => {
-            part.judgement.factors.len() > 1 || row.levels.get(factor).is_some_and(|level| claim.names_one(level))
+            part.judgement.factor_paths.len() > 1 || row.levels.get(factor).is_some_and(|level| claim.names_one(level))
         }
         Subject::Scenario { .. } | Subject::Control { .. } => claim.names_one(&row.label),
     }
@@ -190,7 +193,11 @@ fn concerns(claim: &Claim, row: &Row, part: &Part) -> bool {
 #[must_use]
 pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) -> String {
     let ((a, b), marks) = (claim.names(), part.marks(claim));
-    let (a, b) = (&format!("{}{}", with_factor(claim, a), marks[0]), &format!("{b}{}", marks[1]));
+    let first = match &claim.subject {
+        Subject::Level { factor, .. } => with_factor(factor, a),
+        Subject::Scenario { .. } | Subject::Control { .. } => a.into(),
+    };
+    let (a, b) = (&format!("{first}{}", marks[0]), &format!("{b}{}", marks[1]));
     let averaged = averaged_over(claim);
     let interval = interval_words(claim, confidence);
     match claim.verdict {
@@ -226,11 +233,11 @@ pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) 
 }
 
 /// A level that says nothing by itself, with its factor: "opcode cache on", "shared buffers 80MB".
-fn with_factor(claim: &Claim, name: &str) -> String {
-    let Subject::Level { factor, .. } = &claim.subject else { return name.into() };
-    let is_bare = ["on", "off", "yes", "no", "true", "false", "none"].contains(&name)
-        || name.starts_with(|first: char| first.is_ascii_digit());
-    if is_bare { format!("{} {name}", short_factor(factor)) } else { name.into() }
+#[must_use]
+pub fn with_factor(factor: &str, level: &str) -> String {
+    let is_bare = ["on", "off", "yes", "no", "true", "false", "none"].contains(&level)
+        || level.starts_with(|first: char| first.is_ascii_digit());
+    if is_bare { format!("{} {level}", short_factor(factor)) } else { level.into() }
 }
 
 /// Said of a claim that is no larger than what two equal scenarios showed.
@@ -314,36 +321,15 @@ fn runners_up(part: &Part) -> Option<String> {
     Some(format!("Not ruled out as the best: {list}."))
 }
 
-fn and_list<T: AsRef<str>>(names: &[T]) -> String {
+/// "ext4, xfs and btrfs".
+#[must_use]
+pub fn and_list<T: AsRef<str>>(names: &[T]) -> String {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     match names.as_slice() {
         [] => String::new(),
         [one] => (*one).to_string(),
         [init @ .., last] => format!("{} and {last}", init.join(", ")),
     }
-}
-
-fn importance(part: &Part) -> Option<String> {
-    if part.judgement.importance.len() < 2 {
-        return None;
-    }
-    let shares: Vec<String> = part
-        .judgement
-        .importance
-        .iter()
-        .map(|share| {
-            let swing = share
-                .swing
-                .map(|swing| format!(" (best level over worst: {})", percent_signed(swing)))
-                .unwrap_or_default();
-            format!("{} {}{swing}", share.name, percent_whole(share.share))
-        })
-        .collect();
-    Some(format!(
-        "What mattered, as share of the variation: {}; noise {}.",
-        shares.join(", "),
-        percent_whole(part.judgement.noise_share)
-    ))
 }
 
 /// Shares of variation are known to a percent at best.

@@ -87,9 +87,7 @@ fn decision(input: &Input, view: &View) -> String {
     }
     html.push_str("</ul>");
     for (i, part) in view.parts.iter().enumerate() {
-        if let Some(picture) = pictures::importance(i, part) {
-            let _ = write!(html, "<figure>{picture}<figcaption>{}</figcaption></figure>", pictures::IMPORTANCE_NOTE);
-        }
+        html.push_str(&pictures::importance(i, part).unwrap_or_default());
     }
     let _ = write!(html, "<p class=\"note\">{}</p></section>", escape(&limits));
     html

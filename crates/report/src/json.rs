@@ -2,11 +2,13 @@
 
 use crate::answer;
 use crate::bench::{self, Bench};
+use crate::factors;
 use crate::input::Input;
 use crate::judge::{Claim, Subject};
 use crate::view::{Part, Row};
 use crate::warnings::warnings;
 use serde_json::{Map, Value, json};
+use stats::{Interaction, Swing};
 
 /// Grows when a field changes its meaning or goes; new fields don't count.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -41,10 +43,11 @@ fn part_json(part: &Part, input: &Input) -> Value {
     let claims = |claims: &[Claim]| claims.iter().map(|claim| claim_json(claim, part)).collect::<Vec<_>>();
     let importance: Vec<Value> = part
         .judgement
-        .importance
+        .importance()
         .iter()
         .map(|share| json!({ "name": share.name, "share": share.share, "swing": share.swing }))
         .collect();
+    let shares = part.judgement.shares.as_ref().ok();
     json!({
         "workload": part.workload,
         "metric": part.metric,
@@ -58,10 +61,34 @@ fn part_json(part: &Part, input: &Input) -> Value {
         "rounds_needed": part.judgement.rounds_needed,
         "control": part.judgement.control.as_ref().map(|claim| claim_json(claim, part)),
         "importance": importance,
-        "noise_share": part.judgement.noise_share,
+        "importance_approximate": shares.map(|shares| shares.approximate),
+        "importance_missing": part.judgement.shares.as_ref().err().and_then(factors::no_shares),
+        "noise_share": shares.map(|shares| shares.noise_share),
+        "swings": part.judgement.swings.iter().map(swing_json).collect::<Vec<_>>(),
+        "interactions": part.judgement.interactions.iter().map(interaction_json).collect::<Vec<_>>(),
         "drift_over_study": part.judgement.drift,
         "outliers": part.judgement.outliers.iter().map(|(label, round)| json!({ "scenario": label, "round": round })).collect::<Vec<_>>(),
         "durability_differs": part.durability_differs,
+    })
+}
+
+/// The largest level against the smallest, with an interval for all pairs of the factor's levels together.
+fn swing_json(swing: &Swing) -> Value {
+    let contrast = &swing.contrast;
+    json!({
+        "factor": swing.factor, "high": swing.high, "low": swing.low, "ratio": contrast.ratio(),
+        "ratio_low": contrast.ratio_low(), "ratio_high": contrast.ratio_high(), "ratio_at_most": swing.bound.exp(),
+        "rounds": contrast.rounds,
+    })
+}
+
+/// The strongest ratio of ratios of two factors, with an interval for all of them together.
+fn interaction_json(found: &Interaction) -> Value {
+    let contrast = &found.contrast;
+    json!({
+        "factors": found.factors, "levels": found.levels, "ratio_of_ratios": contrast.ratio(),
+        "low": contrast.ratio_low(), "high": contrast.ratio_high(),
+        "simple_ratios": found.simple.map(|pair| pair.map(|simple| simple.ratio())), "crossing": found.crossing,
     })
 }
 

@@ -5,7 +5,7 @@
 use crate::number::words;
 use ledger::model::{AnalysisSettings, Scenario};
 use observe::durability::Class;
-use stats::{Analysis, Cell, Contrast, Observations, Rules, Verdict};
+use stats::{Analysis, Cell, Contrast, Importance, Interaction, NoShares, Observations, Rules, Swing, Verdict};
 use std::collections::BTreeMap;
 
 /// Fewer rounds than this give a direction and no verdict: with three, an interval says next to nothing.
@@ -14,20 +14,22 @@ pub const ROUNDS_FOR_CLAIMS: usize = 4;
 const TERMS_MAX: usize = 4;
 
 /// All that is claimed of one workload.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Judgement {
-    /// Factors with more than one level, by the last part of their path.
-    pub factors: Vec<String>,
+    /// Factors with more than one level, by their path.
+    pub factor_paths: Vec<String>,
     /// The declared family.
     pub claims: Vec<Claim>,
     /// Each scenario with the baseline.
     pub versus: Vec<Claim>,
     /// The A/A control against its twin.
     pub control: Option<Claim>,
-    /// Share of the variation each factor explains, the largest first; empty when it can't be said.
-    pub importance: Vec<Share>,
-    /// Share that nothing explains.
-    pub noise_share: f64,
+    /// Share of the variation each factor explains, or why it can't be said.
+    pub shares: Result<Importance, NoShares>,
+    /// How far each factor swings what is measured.
+    pub swings: Vec<Swing>,
+    /// Interactions whose share is above the noise, and that are certain.
+    pub interactions: Vec<Interaction>,
     /// Label → "at most this fraction behind the best"; of the scenarios that share the safest durability class.
     pub regrets: BTreeMap<String, f64>,
     /// Labels that can't be ruled out as the best.
@@ -182,11 +184,12 @@ pub fn judge(
     claims.sort_by_key(|claim| !claim.names_one(baseline.unwrap_or_default()));
     let labelled = |cell: &stats::CellSummary| Some((cell.label.clone(), cell.regret?));
     Judgement {
-        factors: observations.factors().iter().map(|(factor, _)| short_factor(factor)).collect(),
+        factor_paths: observations.factors().into_iter().map(|(factor, _)| factor).collect(),
         versus: judge.versus(baseline, &claims),
         control: judge.control(baseline),
-        importance: importance(&analysis),
-        noise_share: analysis.importance.as_ref().map_or(f64::NAN, |importance| importance.noise_share),
+        interactions: interactions(&analysis),
+        shares: analysis.importance,
+        swings: analysis.swings,
         regrets: choice.cells.iter().filter_map(labelled).collect(),
         best_set: choice.cells.iter().filter(|cell| cell.in_best_set).map(|cell| cell.label.clone()).collect(),
         drift: analysis.drift,
@@ -302,24 +305,40 @@ impl Judge<'_> {
     }
 }
 
-/// The largest terms, and the rest as one.
-fn importance(analysis: &Analysis) -> Vec<Share> {
-    let Some(importance) = &analysis.importance else { return Vec::new() };
-    let mut shares: Vec<Share> = importance
-        .terms
-        .iter()
-        .map(|term| Share {
+/// Those with a share above the noise's, where the strongest difference of differences is certain.
+fn interactions(analysis: &Analysis) -> Vec<Interaction> {
+    let Ok(importance) = &analysis.importance else { return Vec::new() };
+    let is_above = |found: &&Interaction| {
+        let term = importance.terms.iter().find(|term| term.factors == found.factors);
+        term.is_some_and(|term| term.share > importance.noise_share)
+            && (found.contrast.low > 0.0 || found.contrast.high < 0.0)
+    };
+    analysis.interactions.iter().filter(is_above).cloned().collect()
+}
+
+impl Judgement {
+    /// The largest terms, the largest first, and the rest as one; empty when it can't be said.
+    #[must_use]
+    pub fn importance(&self) -> Vec<Share> {
+        let Ok(importance) = &self.shares else { return Vec::new() };
+        let swing = |factors: &[String]| {
+            let [factor] = factors else { return None };
+            let found = self.swings.iter().find(|swing| swing.factor == *factor)?;
+            Some(found.contrast.mean.exp_m1())
+        };
+        let terms = importance.terms.iter().map(|term| Share {
             name: term.factors.iter().map(|factor| short_factor(factor)).collect::<Vec<_>>().join(" × "),
             share: term.share,
-            swing: term.swing,
-        })
-        .collect();
-    shares.sort_by(|a, b| b.share.total_cmp(&a.share));
-    let small = shares.iter().skip(TERMS_MAX).map(|share| share.share).sum::<f64>();
-    let more = shares.len() > TERMS_MAX;
-    shares.truncate(TERMS_MAX);
-    if more {
-        shares.push(Share { name: "the rest".into(), share: small, swing: None });
+            swing: swing(&term.factors),
+        });
+        let mut shares: Vec<Share> = terms.collect();
+        shares.sort_by(|a, b| b.share.total_cmp(&a.share));
+        let small = shares.iter().skip(TERMS_MAX).map(|share| share.share).sum::<f64>();
+        let more = shares.len() > TERMS_MAX;
+        shares.truncate(TERMS_MAX);
+        if more {
+            shares.push(Share { name: "the rest".into(), share: small, swing: None });
+        }
+        shares
     }
-    shares
 }

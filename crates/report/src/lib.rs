@@ -6,6 +6,7 @@ mod answer;
 mod bench;
 mod chart;
 mod compare;
+mod factors;
 mod flushing;
 mod html;
 mod http_forms;

@@ -3,7 +3,8 @@
 use crate::best::{BestSet, best_set};
 use crate::compare::{Verdict, holm, verdict};
 use crate::drift::drift;
-use crate::importance::{Importance, importance};
+use crate::effects::{Interaction, Swing, interactions, swings};
+use crate::importance::{Importance, NoShares, importance};
 use crate::interval::{Contrast, contrast, mean, median, median_interval_ranks, rounds_for_half_width};
 use crate::nonparametric::{hodges_lehmann, sign_flip_p};
 use crate::observations::{Observations, Rules};
@@ -29,8 +30,12 @@ pub struct Analysis {
     pub control: Option<Contrast>,
     /// Change over the study that is common to all scenarios, a fraction.
     pub drift: Option<f64>,
-    /// Which factor matters.
-    pub importance: Option<Importance>,
+    /// Which factor matters, or why it can't be said.
+    pub importance: Result<Importance, NoShares>,
+    /// How far each factor swings what is measured.
+    pub swings: Vec<Swing>,
+    /// For each pair of factors, what the one does to the other's effect.
+    pub interactions: Vec<Interaction>,
     /// Rounds in which every scenario has a value.
     pub rounds_complete: usize,
     /// The widest half-width of the family, a fraction.
@@ -120,6 +125,8 @@ pub fn analyse(observations: &Observations, rules: &Rules) -> Analysis {
         control: control.and_then(|pair| contrast(&observations.differences(&pair), rules.confidence)),
         drift: if positive { drift(&observations.round_means()) } else { None },
         importance: importance(observations),
+        swings: if positive { swings(observations, rules.confidence) } else { Vec::new() },
+        interactions: if positive { interactions(observations, rules.confidence) } else { Vec::new() },
         rounds_complete: observations
             .rounds
             .iter()

@@ -1,12 +1,19 @@
-//! Which factor matters (F7): bias-corrected variance shares that sum to one with noise, and the swing beside them.
+//! Which factor matters (F7): bias-corrected variance shares that sum to one with noise.
+//!
+//! Exact for every combination in every round. Where some are missing, from sums of squares of type II, and called approximate;
+//! where those can't tell factors apart either, refused with the reason. How far a factor swings is `effects.rs`.
 
 use crate::interval::mean;
 use crate::observations::Observations;
+use crate::type_two::{Sums, Table, TermSum};
 
-/// Shares of the differences, for a balanced full factorial in complete rounds.
+/// More scenarios than this take seconds by least squares: then only rounds in which nothing is missing count.
+const LEAST_SQUARES_CELLS_MAX: usize = 200;
+
+/// Shares of the differences.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Importance {
-    /// Each factor and interaction.
+    /// Each factor and interaction that the data can tell from the others.
     pub terms: Vec<Term>,
     /// What no factor explains.
     pub noise_share: f64,
@@ -14,6 +21,8 @@ pub struct Importance {
     pub trial_deviation: f64,
     /// Standard deviation between rounds (drift), log scale.
     pub round_deviation: f64,
+    /// From unbalanced data by sums of squares of type II: where factors overlap, a share is not one factor's alone.
+    pub approximate: bool,
 }
 
 /// A factor or an interaction.
@@ -25,51 +34,97 @@ pub struct Term {
     pub share: f64,
     /// The smallest and largest share when each round is left out once.
     pub share_range: (f64, f64),
-    /// Best level against worst level, a fraction; main effects only.
-    pub swing: Option<f64>,
 }
 
-/// Importance of the factors. None below two factors, outside a full factorial, or below three complete rounds.
-#[must_use]
-pub fn importance(observations: &Observations) -> Option<Importance> {
+/// Why there are no shares.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoShares {
+    /// Fewer than two factors: there is nothing to share out.
+    OneFactor,
+    /// A value is not above zero, or there is none.
+    NotPositive,
+    /// What was measured leaves nothing to tell noise by.
+    TooFewTrials,
+    /// So many scenarios with holes that least squares would take too long.
+    TooManyScenarios,
+    /// Scenarios with the same levels, or without a level of a factor.
+    NotByLevels,
+    /// This factor changes only together with others.
+    Aliased(String),
+}
+
+/// Importance of the factors, from all that was measured: a failed trial takes its cell out of its round only.
+///
+/// # Errors
+/// With the reason why variance can't be shared out.
+pub fn importance(observations: &Observations) -> Result<Importance, NoShares> {
     let factors = observations.factors();
-    if factors.len() < 2 || !observations.is_full_factorial() || !observations.is_positive() {
-        return None;
+    if factors.len() < 2 {
+        return Err(NoShares::OneFactor);
     }
-    let cells = observations.candidates();
-    let levels: Vec<Vec<usize>> = cells
-        .iter()
-        .map(|cell| {
-            let level = |(factor, levels): &(String, Vec<String>)| {
-                let found = observations.cells[*cell].levels.get(factor)?;
-                levels.iter().position(|level| level == found)
-            };
-            factors.iter().map(level).collect::<Option<Vec<usize>>>()
-        })
-        .collect::<Option<_>>()?;
-    let counts: Vec<usize> = factors.iter().map(|(_, levels)| levels.len()).collect();
-    let values = observations.complete(&cells);
-    let design = Design { levels: &levels, counts: &counts };
-    let whole = design.shares(&values)?;
-    let rounds = values[0].len();
-    let without: Vec<Shares> = (0..rounds).filter_map(|left| design.shares(&leave_out(&values, left))).collect();
-    let terms = whole.terms.iter().enumerate().map(|(index, (mask, share))| {
+    if !observations.is_positive() {
+        return Err(NoShares::NotPositive);
+    }
+    let table = Table::of(observations).ok_or(NoShares::NotByLevels)?;
+    let mut distinct = table.levels.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    if distinct.len() < table.levels.len() {
+        return Err(NoShares::NotByLevels);
+    }
+    let has_holes = table.rounds.iter().flatten().any(Option::is_none);
+    let is_large = table.levels.len() > LEAST_SQUARES_CELLS_MAX;
+    if observations.is_full_factorial() && (!has_holes || is_large) {
+        balanced(observations, &table)
+    } else if is_large {
+        Err(NoShares::TooManyScenarios)
+    } else {
+        unbalanced(observations, &table)
+    }
+}
+
+/// Every combination, in the rounds in which all of them have a value.
+fn balanced(observations: &Observations, table: &Table) -> Result<Importance, NoShares> {
+    let values = observations.complete(&observations.candidates());
+    let design = Design { levels: &table.levels, counts: &table.counts };
+    let whole = design.shares(&values).ok_or(NoShares::TooFewTrials)?;
+    let without = (0..values[0].len()).filter_map(|left| design.shares(&leave_out(&values, left)));
+    Ok(named(observations, &whole, &without.collect::<Vec<_>>(), false))
+}
+
+fn unbalanced(observations: &Observations, table: &Table) -> Result<Importance, NoShares> {
+    let sums = table.sums();
+    let is_whole = |factor: usize| {
+        let found = sums.terms.iter().find(|term| term.mask == 1 << factor);
+        found.is_some_and(|term| term.freedom == table.counts[factor] - 1)
+    };
+    if let Some(aliased) = (0..table.counts.len()).find(|factor| !is_whole(*factor)) {
+        return Err(NoShares::Aliased(observations.factors()[aliased].0.clone()));
+    }
+    let whole = Shares::of(&sums).ok_or(NoShares::TooFewTrials)?;
+    let without = (0..table.rounds.len()).filter_map(|left| Shares::of(&table.without(left).sums()));
+    // A round may be all that tells two terms apart: without it there is nothing to hold beside the whole.
+    let without: Vec<Shares> = without.filter(|shares| shares.terms.len() == whole.terms.len()).collect();
+    Ok(named(observations, &whole, &without, true))
+}
+
+/// Shares under their factors' names, with the range of what they are without each round.
+fn named(observations: &Observations, whole: &Shares, without: &[Shares], approximate: bool) -> Importance {
+    let factors = observations.factors();
+    let term = |(index, (mask, share)): (usize, &(usize, f64))| {
         let others = without.iter().map(|shares| shares.terms[index].1);
         let range = others.fold((*share, *share), |(low, high), share| (low.min(share), high.max(share)));
-        let members: Vec<usize> = (0..factors.len()).filter(|factor| mask >> factor & 1 == 1).collect();
-        Term {
-            factors: members.iter().map(|factor| factors[*factor].0.clone()).collect(),
-            share: *share,
-            share_range: range,
-            swing: (members.len() == 1).then(|| design.swing(&values, members[0])),
-        }
-    });
-    Some(Importance {
-        terms: terms.collect(),
+        let members = (0..factors.len()).filter(|factor| mask >> factor & 1 == 1);
+        Term { factors: members.map(|factor| factors[factor].0.clone()).collect(), share: *share, share_range: range }
+    };
+    Importance {
+        terms: whole.terms.iter().enumerate().map(term).collect(),
         noise_share: whole.noise,
         trial_deviation: whole.mean_square_error.sqrt(),
         round_deviation: whole.round_variance.max(0.0).sqrt(),
-    })
+        approximate,
+    }
 }
 
 fn leave_out(values: &[Vec<f64>], left: usize) -> Vec<Vec<f64>> {
@@ -92,6 +147,26 @@ struct Shares {
     round_variance: f64,
 }
 
+impl Shares {
+    /// Of sums of squares; none where nothing is left to tell noise by, or nothing varies.
+    fn of(sums: &Sums) -> Option<Shares> {
+        if sums.residual_freedom == 0 {
+            return None;
+        }
+        let mean_square_error = sums.residual / sums.residual_freedom as f64;
+        let told = sums.terms.iter().filter(|term| term.freedom > 0);
+        let theta = |sum: f64, freedom: usize| (sum - freedom as f64 * mean_square_error) / sums.values as f64;
+        let thetas: Vec<(usize, f64)> = told.map(|term| (term.mask, theta(term.sum, term.freedom).max(0.0))).collect();
+        let everything = thetas.iter().map(|theta| theta.1).sum::<f64>() + mean_square_error;
+        (everything > 0.0).then(|| Shares {
+            terms: thetas.into_iter().map(|(mask, theta)| (mask, theta / everything)).collect(),
+            noise: mean_square_error / everything,
+            mean_square_error,
+            round_variance: sums.round_variance,
+        })
+    }
+}
+
 impl Design<'_> {
     /// Sums of squares of a balanced randomised block design; None below two rounds.
     fn shares(&self, values: &[Vec<f64>]) -> Option<Shares> {
@@ -107,27 +182,24 @@ impl Design<'_> {
         let blocks = (0..rounds).map(|round| square(round_mean(round))).sum::<f64>() * cells as f64;
         let between = cell_means.iter().map(|mean| square(*mean)).sum::<f64>() * rounds as f64;
         let all: f64 = values.iter().flatten().map(|value| square(*value)).sum();
-        let freedom = ((cells - 1) * (rounds - 1)) as f64;
-        let mean_square_error = (all - between - blocks).max(0.0) / freedom;
+        let freedom = (cells - 1) * (rounds - 1);
+        let residual = (all - between - blocks).max(0.0);
         let mut sums = vec![0.0; 1 << self.counts.len()];
-        let mut thetas = Vec::new();
+        let mut terms = Vec::new();
         for mask in 1..sums.len() {
             // A term's own sum is that of its marginal means less those of all terms within it.
             let within: f64 = (1..mask).filter(|inner| inner & mask == *inner).map(|inner| sums[inner]).sum();
             sums[mask] = self.marginal_square(&cell_means, mask, grand) * rounds as f64 - within;
-            let freedom: usize =
-                (0..self.counts.len()).filter(|f| mask >> f & 1 == 1).map(|f| self.counts[f] - 1).product();
-            thetas.push((mask, ((sums[mask] - freedom as f64 * mean_square_error) / total).max(0.0)));
+            let freedom = (0..self.counts.len()).filter(|f| mask >> f & 1 == 1).map(|f| self.counts[f] - 1).product();
+            terms.push(TermSum { mask, sum: sums[mask], freedom });
         }
-        let everything = thetas.iter().map(|theta| theta.1).sum::<f64>() + mean_square_error;
-        if everything <= 0.0 {
-            return None;
-        }
+        let mean_square_error = residual / freedom as f64;
         let mean_square_rounds = blocks / (rounds as f64 - 1.0);
-        Some(Shares {
-            terms: thetas.into_iter().map(|(mask, theta)| (mask, theta / everything)).collect(),
-            noise: mean_square_error / everything,
-            mean_square_error,
+        Shares::of(&Sums {
+            terms,
+            residual,
+            residual_freedom: freedom,
+            values: cells * rounds,
             round_variance: (mean_square_rounds - mean_square_error) / cells as f64,
         })
     }
@@ -140,17 +212,5 @@ impl Design<'_> {
             mean(&alike.map(|other| cell_means[other]).collect::<Vec<_>>())
         };
         (0..cell_means.len()).map(|cell| (marginal(cell) - grand).powi(2)).sum()
-    }
-
-    /// Largest against smallest marginal geometric mean, a fraction.
-    fn swing(&self, values: &[Vec<f64>], factor: usize) -> f64 {
-        let marginal = |level: usize| {
-            let rows = values.iter().zip(self.levels).filter(|(_, levels)| levels[factor] == level);
-            mean(&rows.flat_map(|(row, _)| row.iter().copied()).collect::<Vec<_>>())
-        };
-        let marginals: Vec<f64> = (0..self.counts[factor]).map(marginal).collect();
-        let high = marginals.iter().copied().fold(f64::MIN, f64::max);
-        let low = marginals.iter().copied().fold(f64::MAX, f64::min);
-        (high - low).exp_m1()
     }
 }

@@ -176,6 +176,12 @@ impl Observations {
 
     /// All pairs of a factor's levels; none when a pair was never measured with all else equal, or two cells are alike.
     fn main_effects(&self, factor: &str, levels: &[String]) -> Option<Vec<Declared>> {
+        let pairs = levels.len() * (levels.len() - 1) / 2;
+        self.level_effects(factor, levels).filter(|effects| effects.len() == pairs)
+    }
+
+    /// Those pairs of a factor's levels that were measured with all else equal; none when two cells are alike.
+    pub(crate) fn level_effects(&self, factor: &str, levels: &[String]) -> Option<Vec<Declared>> {
         let others: Vec<String> =
             self.factors().into_iter().map(|(name, _)| name).filter(|name| name != factor).collect();
         let mut at: BTreeMap<&String, BTreeMap<Vec<Option<&String>>, usize>> = BTreeMap::new();
@@ -192,6 +198,7 @@ impl Observations {
                 let (of_a, of_b) = (&at[a], &at[b]);
                 let shared: Vec<&Vec<Option<&String>>> =
                     of_a.keys().filter(|known| of_b.contains_key(*known)).collect();
+                let Some(first) = shared.first() else { continue };
                 let share = 1.0 / shared.len() as f64;
                 let weigh = |cells: &BTreeMap<_, usize>, sign: f64| -> Vec<(usize, f64)> {
                     shared.iter().map(|combination| (cells[*combination], sign * share)).collect()
@@ -205,7 +212,7 @@ impl Observations {
                     within: Vec::new(),
                 };
                 for (place, other) in others.iter().enumerate() {
-                    let first = shared.first()?[place];
+                    let first = first[place];
                     if shared.iter().any(|combination| combination[place] != first) {
                         effect.over.push(other.clone());
                     } else {
@@ -215,7 +222,7 @@ impl Observations {
                 effects.push(effect);
             }
         }
-        Some(effects).filter(|effects| effects.iter().all(|effect| !effect.weights.is_empty()))
+        Some(effects)
     }
 }
 

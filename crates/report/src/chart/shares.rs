@@ -13,9 +13,9 @@ pub struct Bar {
     pub shares: Vec<f64>,
 }
 
-/// The chart; `None` without bars.
+/// The chart under its title and description; `None` without bars.
 #[must_use]
-pub fn draw(id: &str, title: &str, legend: &[&str], bars: &[Bar]) -> Option<String> {
+pub fn draw(id: &str, (title, description): (&str, &str), legend: &[&str], bars: &[Bar]) -> Option<String> {
     if bars.is_empty() {
         return None;
     }
@@ -36,7 +36,7 @@ pub fn draw(id: &str, title: &str, legend: &[&str], bars: &[Bar]) -> Option<Stri
         }
     }
     let height = legend_bottom + ROW * bars.len() as f64 + 4.0;
-    Some(svg.finish(WIDTH, height, title, "Stacked bars; each adds up to all CPU time of the machine."))
+    Some(svg.finish(WIDTH, height, title, description))
 }
 
 /// Idle time is not a colour among others: it is what is left.

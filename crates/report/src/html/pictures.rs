@@ -1,6 +1,7 @@
 //! The page's charts: which of them, of what, with their captions.
 
 use crate::chart::{escape, forest, latency, levels, ranking, shares, throughput, trust};
+use crate::factors;
 use crate::flushing::DAGGER_NOTE;
 use crate::input::{Counting, Input};
 use crate::number::{Scale, percent, words};
@@ -10,11 +11,12 @@ use observe::metric::{Direction, Metric};
 use std::fmt::Write;
 
 /// Said under the chart of importance.
-pub const IMPORTANCE_NOTE: &str =
+const IMPORTANCE_NOTE: &str =
     "Share of the variation between trials that each factor explains. It depends on the levels that were chosen.";
 
 /// Kinds of CPU time in the order of the bars; the names are those of `observe`'s metrics: `cpu_user_share` …
 const CPU_KINDS: [&str; 6] = ["user", "system", "iowait", "irq", "steal", "idle"];
+const CPU_BARS: &str = "Stacked bars; each adds up to all CPU time of the machine.";
 /// Bars drawn, the best scenarios first.
 const BARS_MAX: usize = 40;
 
@@ -75,15 +77,17 @@ pub fn levels(i: usize, pivot: &Pivot, confidence: f64) -> Option<String> {
 /// One bar: what explains the variation.
 #[must_use]
 pub fn importance(i: usize, part: &Part) -> Option<String> {
-    if part.judgement.importance.len() < 2 {
-        return None;
-    }
-    let mut names: Vec<&str> = part.judgement.importance.iter().map(|share| share.name.as_str()).collect();
+    let (terms, shares) = (part.judgement.importance(), part.judgement.shares.as_ref().ok()?);
+    let mut names: Vec<&str> = terms.iter().map(|share| share.name.as_str()).collect();
     names.push("noise");
-    let mut values: Vec<f64> = part.judgement.importance.iter().map(|share| share.share).collect();
-    values.push(part.judgement.noise_share);
-    let bar = shares::Bar { label: format!("{}: what mattered", part.workload), shares: values };
-    shares::draw(&format!("importance-{i}"), "Share of the variation that each factor explains", &names, &[bar])
+    let mut values: Vec<f64> = terms.iter().map(|share| share.share).collect();
+    values.push(shares.noise_share);
+    let approximate = if shares.approximate { " (approximate)" } else { "" };
+    let bar = shares::Bar { label: format!("{}: what mattered{approximate}", part.workload), shares: values };
+    let title = "Share of the variation that each factor explains";
+    let picture = shares::draw(&format!("importance-{i}"), (title, "One stacked bar."), &names, &[bar])?;
+    let note = if shares.approximate { factors::APPROXIMATE } else { "" };
+    Some(format!("<figure>{picture}<figcaption>{IMPORTANCE_NOTE} {note}</figcaption></figure>"))
 }
 
 /// Latency, throughput and CPU: why the speeds are what they are.
@@ -232,7 +236,9 @@ fn cpu(i: usize, part: &Part, input: &Input) -> String {
         }
     }
     let title = format!("{}: where the CPU went", part.workload);
-    let Some(picture) = shares::draw(&format!("cpu-{i}"), &title, &CPU_KINDS, &bars) else { return String::new() };
+    let Some(picture) = shares::draw(&format!("cpu-{i}"), (&title, CPU_BARS), &CPU_KINDS, &bars) else {
+        return String::new();
+    };
     figure(
         &picture,
         "Where the CPU went, mean over all runs. Much idle and iowait: the device is the limit; little: the CPU is.",

@@ -34,7 +34,8 @@ fn the_published_data_set() {
             btrfs is 14.6 % slower than ext4 (95 % interval −15.5 to −13.6 %), averaged over cache size.
             xfs is 20.8 % faster than btrfs (95 % interval +18.4 to +23.3 %), averaged over cache size.
             cache size 2G is 1.25× 128M (95 % interval 1.23–1.27), averaged over filesystem.
-            What mattered, as share of the variation: cache size 63 % (best level over worst: +25.0 %), filesystem 35 % (best level over worst: +20.8 %), filesystem × cache size 1 %; noise under 1 %.
+            Cache size explains 63 % of the differences and swings transactions per second by 25.0 % (95 % interval 23.0–27.1 %; best 2G, worst 128M). Filesystem explains 35 % and swings it by 20.8 % (17.5–24.2 %; best xfs, worst btrfs). Interplay of factors 1 %, noise under 1 %.
+            Filesystem and cache size interact: btrfs is 0.83× ext4 with cache size 2G, but 0.88× with cache size 128M; the one ratio is 0.93× the other (95 % interval 0.92–0.95).
             Noise floor: the same scenario measured twice under two names differed by 0.1 % (95 % interval −0.7 to +1.0 %).
             Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
         "#]],
@@ -240,4 +241,96 @@ fn a_noisy_machine_is_told_apart_from_a_finding() {
         3  ext4                1,000      992–1,008                     1  baseline  keeps all               8
     "#]]
     .assert_eq(&shown);
+}
+
+/// Scenarios by a filesystem and a size, with the level of each pair.
+fn by_size(levels: &[(&'static str, &'static str, f64)], noise: f64) -> Table {
+    let row = |(seed, (filesystem, size, level)): (usize, &(&'static str, &'static str, f64))| Row {
+        label: format!("{filesystem} · {size}"),
+        levels: vec![("storage.filesystem", (*filesystem).into()), ("service.mariadb.buffer_pool", (*size).into())],
+        ..Row::new(filesystem, &rounds(*level, noise, seed * 3 % 8))
+    };
+    study(levels.iter().enumerate().map(row).collect())
+}
+
+#[test]
+fn a_combination_that_is_left_out_makes_shares_approximate() {
+    let mut table = fixture::filesystems_and_buffers();
+    table.rows.remove(5);
+    table.rows[2].values[4] = None;
+    check(
+        &table,
+        expect![[r#"
+        Pick xfs · 2G: 3,886 transactions per second (95 % interval 3,790–3,984, 6 trials).
+        It is shown to be the best of the scenarios measured (95 % confidence).
+        xfs · 2G is 1.32× ext4 · 128M (95 % interval 1.31–1.33).
+        xfs is 3.5 % faster than ext4 (95 % interval +1.9 to +5.0 %), averaged over cache size.
+        btrfs is 11.6 % slower than ext4 (95 % interval −13.1 to −10.1 %), where cache size is 128M.
+        xfs is 17.3 % faster than btrfs (95 % interval +14.3 to +20.4 %), where cache size is 128M.
+        cache size 2G is 1.28× 128M (95 % interval 1.25–1.30), averaged over filesystem.
+        Cache size explains 80 % of the differences and swings transactions per second by 27.5 % (95 % interval 25.2–29.9 %; best 2G, worst 128M). Filesystem explains 19 % and swings it by 17.3 % (13.1–21.8 %; best xfs, worst btrfs). Interplay of factors 0 %, noise under 1 %. Shares are approximate: not every combination was measured in every round.
+        Noise floor: the same scenario measured twice under two names differed by 0.1 % (95 % interval −0.7 to +1.0 %).
+        Hole: 1 of 6 trials of xfs · 128M failed (load: No space left on device); it is compared by the rounds it finished.
+        Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+    "#]],
+    );
+    let input = fixture::input(&table);
+    let json = report::answer_json(&input)["workloads"][0].clone();
+    assert_eq!(json["importance_approximate"], true);
+    assert!(report::html(&input).contains("what mattered (approximate)"));
+}
+
+#[test]
+fn factors_that_change_together_have_no_shares() {
+    let table = by_size(&[("ext4", "1G", 1000.0), ("xfs", "2G", 1200.0), ("btrfs", "3G", 900.0)], 0.01);
+    check(
+        &table,
+        expect![[r#"
+        Pick xfs · 2G: 1,200 transactions per second (95 % interval 1,191–1,209, 8 trials).
+        It is shown to be the best of the scenarios measured (95 % confidence).
+        xfs · 2G is 20.0 % faster than ext4 · 1G (95 % interval +18.8 to +21.2 %).
+        btrfs · 3G is 10.0 % slower than ext4 · 1G (95 % interval −11.0 to −9.0 %).
+        How much each factor explains can't be told: buffer pool changes only together with other factors.
+        Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+    "#]],
+    );
+    let json = report::answer_json(&fixture::input(&table))["workloads"][0].clone();
+    assert_eq!(json["importance"], serde_json::json!([]));
+    assert!(json["importance_missing"].as_str().is_some_and(|why| why.contains("only together")), "{json}");
+}
+
+#[test]
+fn levels_that_cross_are_picked_together() {
+    let levels = [("ext4", "1G", 1000.0), ("ext4", "2G", 1000.0), ("xfs", "1G", 900.0), ("xfs", "2G", 1150.0)];
+    check(
+        &by_size(&levels, 0.01),
+        expect![[r#"
+            Pick xfs · 2G: 1,150 transactions per second (95 % interval 1,141–1,159, 8 trials).
+            It is shown to be the best of the scenarios measured (95 % confidence).
+            xfs · 2G is 15.0 % faster than ext4 · 1G (95 % interval +13.5 to +16.5 %).
+            buffer pool 2G is 13.0 % faster than 1G (95 % interval +12.2 to +13.8 %), averaged over filesystem.
+            xfs is 1.7 % faster than ext4 (95 % interval +0.8 to +2.7 %), averaged over buffer pool: real, but smaller than the 3 % that matters.
+            Buffer pool explains 49 % of the differences and swings transactions per second by 13.0 % (95 % interval 12.2–13.8 %; best 2G, worst 1G). Filesystem explains under 1 % and swings it by 1.7 % (0.8–2.7 %). Interplay of factors 49 %, noise 1 %.
+            Buffer pool and filesystem cross: xfs is 1.15× ext4 with buffer pool 2G, but 0.90× with buffer pool 1G; the one ratio is 1.28× the other (95 % interval 1.26–1.30): pick a combination, not each level by itself.
+            Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+        "#]],
+    );
+}
+
+#[test]
+fn a_factor_that_does_nothing_is_bounded() {
+    let levels = [("ext4", "1G", 1000.0), ("ext4", "2G", 1003.0), ("xfs", "1G", 1500.0), ("xfs", "2G", 1498.0)];
+    check(
+        &by_size(&levels, 0.01),
+        expect![[r#"
+        Pick xfs · 1G: 1,500 transactions per second (95 % interval 1,489–1,511, 8 trials).
+        It is at most 1.0 % behind the best of the scenarios measured (95 % confidence).
+        xfs · 1G is 1.50× ext4 · 1G (95 % interval 1.48–1.52).
+        buffer pool 2G and 1G can't be told apart within 3 %, averaged over filesystem: no difference found, and the data rule out more than ±0.8 %.
+        xfs is 1.50× ext4 (95 % interval 1.48–1.51), averaged over buffer pool.
+        Not ruled out as the best: xfs · 2G.
+        Filesystem explains 100 % of the differences and swings transactions per second by 49.7 % (95 % interval 48.3–51.1 %; best xfs, worst ext4). Buffer pool explains 0 % and no swing is shown, at most 0.8 %. Interplay of factors 0 %, noise under 1 %.
+        Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+    "#]],
+    );
 }

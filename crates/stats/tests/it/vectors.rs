@@ -99,6 +99,11 @@ fn c4_an_interaction() {
     let mut declared = d0.pair(5, 4);
     declared.weights.extend([(1, -1.0), (0, 1.0)]);
     check_contrast(&contrast(&d0.differences(&declared), 0.95).expect("six rounds"), &vector("C4.")["out"]);
+    let [interaction] = &analyse(&d0, &RULES).interactions[..] else { panic!("of two factors one") };
+    assert_eq!(interaction.factors, ["buf", "fs"]);
+    assert_eq!(interaction.levels, [["2G", "128M"], ["btrfs", "ext4"]], "the strongest of three");
+    near(interaction.contrast.ratio(), &vector("C4.")["out"]["ratio"]);
+    assert_eq!(interaction.crossing, [false, false]);
 }
 
 #[test]
@@ -135,7 +140,9 @@ fn n4_welch() {
 #[test]
 fn a1_importance() {
     let out = &vector("A1.")["out"];
-    let found = analyse(&d0(), &RULES).importance.expect("balanced");
+    let analysis = analyse(&d0(), &RULES);
+    let found = analysis.importance.expect("balanced");
+    assert!(!found.approximate);
     let term = |names: &[&str]| found.terms.iter().find(|term| term.factors == names).expect("a term").clone();
     let shares = &out["importance_share_omega2"];
     let ranges = &out["importance_share_leave_one_block_out_range"];
@@ -147,8 +154,26 @@ fn a1_importance() {
     near(found.noise_share, &shares["noise"]);
     near(found.trial_deviation, &out["sigma_run"]);
     near(found.round_deviation, &out["sigma_block"]);
-    near(term(&["fs"]).swing.expect("main") * 100.0, &out["swing_pct"]["fs"]);
-    near(term(&["buf"]).swing.expect("main") * 100.0, &out["swing_pct"]["buf"]);
+    for (name, high, low) in [("buf", "2G", "128M"), ("fs", "xfs", "btrfs")] {
+        let swing = analysis.swings.iter().find(|swing| swing.factor == name).expect("a swing");
+        assert_eq!((&*swing.high, &*swing.low), (high, low));
+        near(swing.contrast.mean.exp_m1() * 100.0, &out["swing_pct"][name]);
+    }
+}
+
+/// The same sums by least squares, as statsmodels has them.
+#[test]
+fn a1_sums_of_squares() {
+    let out = &vector("A1.")["out"];
+    let sums = stats::type_two::Table::of(&d0()).expect("levels").sums();
+    for (mask, name) in [(1, "buf"), (2, "fs"), (3, "fsxbuf")] {
+        let term = sums.terms.iter().find(|term| term.mask == mask).expect("a term");
+        near(term.sum, &out["SS"][name]);
+        assert_eq!(term.freedom as f64, number(&out["df"][name]));
+    }
+    near(sums.residual, &out["SS"]["resid"]);
+    assert_eq!(sums.residual_freedom as f64, number(&out["df"]["resid"]));
+    near(sums.round_variance, &out["sigma2_block"]);
 }
 
 #[test]

@@ -1,0 +1,190 @@
+//! Shares where trials or combinations are missing, held against an independent least-squares fit of each pair of models.
+
+use proptest::prelude::*;
+use stats::type_two::Table;
+use stats::{Cell, NoShares, Observations, Rules, analyse};
+use std::collections::BTreeMap;
+
+const RULES: Rules = Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 3, rounds_max: 20 };
+
+/// Cells by the levels of factors `a`, `b`, …; `rounds[round][cell]`.
+fn observations(levels: &[&[usize]], rounds: Vec<Vec<Option<f64>>>) -> Observations {
+    let cell = |levels: &&[usize]| Cell {
+        label: format!("{levels:?}"),
+        levels: levels.iter().zip('a'..).map(|(level, name)| (name.to_string(), format!("{name}{level}"))).collect(),
+        control: false,
+        baseline: false,
+    };
+    Observations { cells: levels.iter().map(cell).collect(), rounds, more_is_better: true }
+}
+
+const THREE_BY_TWO: [&[usize]; 6] = [&[0, 0], &[0, 1], &[1, 0], &[1, 1], &[2, 0], &[2, 1]];
+
+/// Residual sum of squares and rank of a fit of rounds and of these terms, each by one column a level: Gauss with full pivots.
+fn fit(observations: &Observations, terms: &[usize]) -> (f64, usize) {
+    let mut columns: BTreeMap<(usize, Vec<String>), Vec<f64>> = BTreeMap::new();
+    let values: Vec<(usize, usize, f64)> = (0..observations.rounds.len())
+        .flat_map(|round| (0..observations.cells.len()).map(move |cell| (round, cell)))
+        .filter_map(|(round, cell)| Some((round, cell, observations.rounds[round][cell]?.ln())))
+        .collect();
+    for (row, (round, cell, _)) in values.iter().enumerate() {
+        let levels: Vec<&String> = observations.cells[*cell].levels.values().collect();
+        let mut mark = |key: (usize, Vec<String>)| columns.entry(key).or_insert(vec![0.0; values.len()])[row] = 1.0;
+        mark((0, vec![round.to_string()]));
+        for term in terms {
+            let of_term = levels.iter().enumerate().filter(|(factor, _)| term >> factor & 1 == 1);
+            mark((*term, of_term.map(|(_, level)| (*level).clone()).collect()));
+        }
+    }
+    let columns: Vec<Vec<f64>> = columns.into_values().collect();
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let y: Vec<f64> = values.iter().map(|value| value.2).collect();
+    let mut matrix: Vec<Vec<f64>> =
+        columns.iter().map(|a| columns.iter().map(|b| product(a, b)).chain([product(a, &y)]).collect()).collect();
+    let (mut rank, mut explained) = (0, 0.0);
+    let mut left: Vec<usize> = (0..columns.len()).collect();
+    while let Some(pivot) = left.iter().copied().max_by(|a, b| matrix[*a][*a].total_cmp(&matrix[*b][*b])) {
+        if matrix[pivot][pivot] < 1e-8 {
+            break;
+        }
+        left.retain(|row| *row != pivot);
+        let of_pivot = matrix[pivot].clone();
+        explained += of_pivot[columns.len()].powi(2) / of_pivot[pivot];
+        rank += 1;
+        for row in &left {
+            let factor = matrix[*row][pivot] / of_pivot[pivot];
+            matrix[*row].iter_mut().zip(&of_pivot).for_each(|(value, other)| *value -= factor * other);
+        }
+    }
+    (product(&y, &y) - explained, rank)
+}
+
+/// Every sum of squares is the difference of two fits.
+#[track_caller]
+fn check_by_models(observations: &Observations) {
+    let table = Table::of(observations).expect("every cell has its levels");
+    let sums = table.sums();
+    let all: Vec<usize> = (1..1 << table.counts.len()).collect();
+    for term in &sums.terms {
+        let mut model: Vec<usize> = all.iter().copied().filter(|other| other & term.mask != term.mask).collect();
+        let reduced = fit(observations, &model);
+        model.push(term.mask);
+        let full = fit(observations, &model);
+        assert!((term.sum - (reduced.0 - full.0)).abs() < 1e-7, "{term:?}: {reduced:?} {full:?}");
+        assert_eq!(term.freedom, full.1 - reduced.1, "{term:?}");
+    }
+    let (residual, rank) = fit(observations, &all);
+    assert!((sums.residual - residual).abs() < 1e-7, "{} is not {residual}", sums.residual);
+    assert_eq!(sums.residual_freedom, sums.values - rank);
+}
+
+fn holed(cells: usize) -> impl Strategy<Value = Vec<Vec<Option<f64>>>> {
+    let value = prop_oneof![4 => (500.0..2000.0_f64).prop_map(Some), 1 => Just(None)];
+    prop::collection::vec(prop::collection::vec(value, cells), 2..6)
+}
+
+proptest! {
+    #[test]
+    fn sums_with_holes_are_those_of_the_models(rounds in holed(6)) {
+        check_by_models(&observations(&THREE_BY_TWO, rounds));
+    }
+
+    /// Three factors, and the last of them on one level of the first only.
+    #[test]
+    fn sums_with_combinations_left_out_are_those_of_the_models(rounds in holed(6)) {
+        let levels: [&[usize]; 6] = [&[0, 0, 0], &[0, 1, 0], &[1, 0, 0], &[1, 1, 0], &[1, 0, 1], &[1, 1, 1]];
+        check_by_models(&observations(&levels, rounds));
+    }
+
+    #[test]
+    fn without_holes_it_is_the_balanced_result(
+        rounds in prop::collection::vec(prop::collection::vec((500.0..2000.0_f64).prop_map(Some), 6), 3..8),
+    ) {
+        let full = observations(&THREE_BY_TWO, rounds);
+        let exact = analyse(&full, &RULES).importance.expect("balanced");
+        let sums = Table::of(&full).expect("levels").sums();
+        let mean_square = sums.residual / sums.residual_freedom as f64;
+        prop_assert!((mean_square.sqrt() - exact.trial_deviation).abs() < 1e-9);
+        prop_assert!((sums.round_variance.max(0.0).sqrt() - exact.round_deviation).abs() < 1e-7);
+        let theta = |term: &stats::type_two::TermSum| {
+            ((term.sum - term.freedom as f64 * mean_square) / sums.values as f64).max(0.0)
+        };
+        let everything = sums.terms.iter().map(theta).sum::<f64>() + mean_square;
+        for (term, known) in sums.terms.iter().zip(&exact.terms) {
+            prop_assert!((theta(term) / everything - known.share).abs() < 1e-9);
+        }
+    }
+}
+
+/// Rounds of a speed by levels, with a little noise that differs from trial to trial.
+fn rounds(levels: &[&[usize]], count: usize, speed: impl Fn(&[usize]) -> f64) -> Vec<Vec<Option<f64>>> {
+    let noise = |round: usize, cell: usize| 1.0 + 0.01 * ((round * 7 + cell * 3 + round * cell) % 11) as f64 / 10.0;
+    let row = |round| levels.iter().enumerate().map(|(cell, of)| Some(speed(of) * noise(round, cell))).collect();
+    (0..count).map(row).collect()
+}
+
+#[test]
+fn a_failed_trial_leaves_its_round_to_the_others() {
+    let mut holed = rounds(&THREE_BY_TWO, 6, |of| 1000.0 * 1.2_f64.powi(of[0] as i32) * 1.1_f64.powi(of[1] as i32));
+    let exact = analyse(&observations(&THREE_BY_TWO, holed.clone()), &RULES).importance.expect("balanced");
+    holed.iter_mut().enumerate().for_each(|(round, row)| row[round % 6] = None);
+    let found = analyse(&observations(&THREE_BY_TWO, holed), &RULES).importance.expect("no round is complete");
+    assert!(found.approximate && !exact.approximate);
+    for (found, exact) in found.terms.iter().zip(&exact.terms) {
+        assert!((found.share - exact.share).abs() < 0.02, "{found:?} {exact:?}");
+        assert!(found.share_range.0 <= found.share && found.share <= found.share_range.1);
+    }
+    let all: f64 = found.terms.iter().map(|term| term.share).sum::<f64>() + found.noise_share;
+    assert!((all - 1.0).abs() < 1e-12, "{all}");
+}
+
+#[test]
+fn factors_that_only_change_together_are_refused_by_name() {
+    let levels: [&[usize]; 3] = [&[0, 0], &[1, 1], &[2, 2]];
+    let analysis = analyse(&observations(&levels, rounds(&levels, 5, |of| 1000.0 + of[0] as f64)), &RULES);
+    assert_eq!(analysis.importance, Err(NoShares::Aliased("a".into())));
+    assert!(analysis.swings.is_empty() && analysis.interactions.is_empty(), "no level was met with all else equal");
+}
+
+#[test]
+fn one_round_tells_no_noise_and_no_swing() {
+    let analysis = analyse(&observations(&THREE_BY_TWO, rounds(&THREE_BY_TWO, 1, |_| 1000.0)), &RULES);
+    assert_eq!(analysis.importance, Err(NoShares::TooFewTrials));
+    assert!(analysis.swings.is_empty());
+}
+
+#[test]
+fn levels_that_cross_are_told_from_those_that_only_differ_in_degree() {
+    let levels: [&[usize]; 4] = [&[0, 0], &[0, 1], &[1, 0], &[1, 1]];
+    let of = |corner: f64| {
+        let speed = move |of: &[usize]| [[1000.0, 1000.0], [1200.0, corner]][of[0]][of[1]];
+        let analysis = analyse(&observations(&levels, rounds(&levels, 6, speed)), &RULES);
+        analysis.interactions[0].clone()
+    };
+    let [crossing, differing] = [of(850.0), of(1400.0)];
+    assert_eq!(crossing.levels, [["a1", "a0"], ["b1", "b0"]]);
+    // `a1` gains a fifth at b0 and loses at b1; at no level of `a` does `b` change its sign: at `a0` it does nothing.
+    assert_eq!(crossing.crossing, [true, false]);
+    assert!(crossing.simple[0][0].high < 0.0 && crossing.simple[0][1].low > 0.0);
+    assert!((crossing.contrast.ratio() - 850.0 / 1200.0).abs() < 0.01);
+    assert_eq!(differing.crossing, [false, false]);
+    assert!(differing.contrast.low > 0.0, "it differs in degree: {differing:?}");
+}
+
+/// The swing's interval holds although the pair was picked: of four equal levels the largest difference seldom excludes none.
+#[test]
+fn a_swing_of_equals_excludes_none_in_at_most_five_percent() {
+    let levels: [&[usize]; 4] = [&[0], &[1], &[2], &[3]];
+    let mut state = 1_u64;
+    let mut uniform = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    let excluding = (0..1000).filter(|_| {
+        let mut value = || Some((0.02 * (0..12).map(|_| uniform()).sum::<f64>()).exp());
+        let rounds = (0..6).map(|_| (0..4).map(|_| value()).collect()).collect();
+        analyse(&observations(&levels, rounds), &RULES).swings[0].contrast.low > 0.0
+    });
+    let share = excluding.count() as f64 / 1000.0;
+    assert!(share <= 0.05, "{share}");
+}
