@@ -1,6 +1,7 @@
 //! The answer in words. Every sentence that claims something about the measured is written here and nowhere else.
 
 use crate::bench;
+use crate::choice::{Choice, Pick};
 use crate::factors;
 use crate::input::Input;
 use crate::judge::{Claim, ROUNDS_FOR_CLAIMS, Subject, short_factor};
@@ -84,19 +85,80 @@ pub fn pick(part: &Part, view: &View) -> String {
     if !part.has_choice() {
         return format!("{}: {value}. With one scenario there is nothing to compare.", best.marked());
     }
+    if let Some(choice) = &part.choice {
+        return pick_by_condition(choice, part, view);
+    }
     if part.rounds_compared() < ROUNDS_FOR_CLAIMS {
         return format!("{} was ahead: {value}.", best.marked());
     }
     format!("Pick {}: {value}.", best.marked())
 }
 
+/// The pick where a rate or the like is given: one for all, or each under its condition.
+fn pick_by_condition(choice: &Choice, part: &Part, view: &View) -> String {
+    let condition = |pick: &Pick| {
+        let levels = choice.conditions.iter().zip(&pick.levels).map(|(factor, level)| with_factor(factor, level));
+        format!("with {}", and_list(&levels.collect::<Vec<_>>()))
+    };
+    let names = choice.names();
+    let is_named = !choice.is_same && !choice.is_empty;
+    let said = choice.picks.iter().take(NAMES_MAX).filter_map(|pick| {
+        let row = part.row(&pick.label)?;
+        let value = centre_words(row, part, view.confidence);
+        Some(match is_named {
+            true => format!("{} {}: {value}", marked(&pick.name, row), condition(pick)),
+            false => format!("{value} {}", condition(pick)),
+        })
+    });
+    let mut list = said.collect::<Vec<_>>().join("; ");
+    let more = choice.picks.len().saturating_sub(NAMES_MAX);
+    if more > 0 {
+        list.push_str(&format!("; and {more} more"));
+    }
+    let ahead = part.rounds_compared() < ROUNDS_FOR_CLAIMS;
+    let given = match names.as_slice() {
+        [one] => one.clone(),
+        several => format!("combination of {}", and_list(several)),
+    };
+    if choice.is_empty {
+        let are = if names.len() > 1 { "are conditions" } else { "is a condition" };
+        return format!("Nothing to pick, as {} {are} of the load: {list}.", and_list(&names));
+    }
+    let first = choice.picks.first().and_then(|pick| Some(marked(&pick.name, part.row(&pick.label)?)));
+    match (choice.is_same, ahead, first) {
+        (true, false, Some(name)) => format!("Pick {name} under every {given}: {list}."),
+        (true, true, Some(name)) => format!("{name} was ahead under every {given}: {list}."),
+        (_, true, _) => format!("By {given}, these were ahead: {list}."),
+        (_, false, _) => format!("Pick by {given}: {list}."),
+    }
+}
+
+/// A scenario's shorter name with its mark.
+fn marked(name: &str, row: &Row) -> String {
+    row.marked().replacen(&row.label, name, 1)
+}
+
 /// How far the pick may be behind the true best: the bound that covers having picked it from these very data.
 fn regret(part: &Part, view: &View) -> Option<String> {
     let best = part.pick().filter(|_| part.has_choice() && part.rounds_compared() >= ROUNDS_FOR_CLAIMS)?;
-    let bound = *part.judgement.regrets.get(&best.label)?;
     let sure = percent(view.confidence);
     let measured =
         if part.durability_differs { "the equally safe scenarios measured" } else { "the scenarios measured" };
+    if let Some(choice) = &part.choice {
+        let (who, under) = if choice.is_same {
+            ("It is", "under each of these conditions")
+        } else {
+            ("Each is", "under its condition")
+        };
+        let regrets = choice.picks.iter().map(|pick| pick.regret).collect::<Option<Vec<f64>>>()?;
+        let bound = regrets.into_iter().fold(0.0, f64::max);
+        return Some(if bound == 0.0 {
+            format!("{who} shown to be the best of {measured} {under} ({sure} confidence).")
+        } else {
+            format!("{who} at most {} behind the best of {measured} {under} ({sure} confidence).", percent(bound))
+        });
+    }
+    let bound = *part.judgement.regrets.get(&best.label)?;
     Some(if bound == 0.0 {
         format!("It is shown to be the best of {measured} ({sure} confidence).")
     } else {
@@ -107,9 +169,12 @@ fn regret(part: &Part, view: &View) -> Option<String> {
 /// What would have been picked if a power cut did not matter.
 fn unsafe_but_faster(part: &Part) -> Option<String> {
     let pick = part.pick()?;
-    let first = part.measured().find(|row| !row.control).filter(|row| row.label != pick.label)?;
+    let conditions = part.choice.as_ref().map_or(&[][..], |choice| &choice.conditions);
+    let is_alike = |row: &&Row| conditions.iter().all(|factor| row.levels.get(factor) == pick.levels.get(factor));
+    let first = part.measured().filter(is_alike).find(|row| !row.control).filter(|row| row.safety() > pick.safety())?;
     let ratio = ratio(first.centre?.mean / pick.centre?.mean);
-    Some(format!("{} measured {ratio} that, but is no choice: {}.", first.marked(), risk(first)))
+    let what = if conditions.is_empty() { "that".into() } else { format!("what {} did", pick.marked()) };
+    Some(format!("{} measured {ratio} {what}, but is no choice: {}.", first.marked(), risk(first)))
 }
 
 /// What speaks against a scenario: by its settings, or by what its device got.
@@ -174,9 +239,36 @@ fn claims(part: &Part, view: &View) -> Vec<String> {
         sentences.sort_by_key(|claim| !claim.verdict.is_some_and(|verdict| verdict.is_claim()));
     }
     let more = sentences.len().saturating_sub(CLAIMS_MAX);
-    let said = sentences.iter().take(CLAIMS_MAX).map(|claim| claim_sentence(claim, part, view.margin, view.confidence));
+    let said = sentences.iter().take(CLAIMS_MAX).map(|claim| {
+        let default = claim.exploratory.then(|| cost_of_default(claim, part, view.confidence)).flatten();
+        default.unwrap_or_else(|| claim_sentence(claim, part, view.margin, view.confidence))
+    });
     let left_out = (more > 0).then(|| format!("{more} more comparisons are in the report's table of claims."));
     said.chain(left_out).collect()
+}
+
+/// What is lost by staying with the baseline, where the pick is shown to be better: the baseline against the pick.
+fn cost_of_default(claim: &Claim, part: &Part, confidence: f64) -> Option<String> {
+    let Subject::Scenario { label, against } = &claim.subject else { return None };
+    let (pick, baseline) = (part.row(label)?, part.row(against)?);
+    if claim.verdict != Some(Verdict::Faster) {
+        return None;
+    }
+    let (cost, low, high) = (1.0 / claim.ratio, 1.0 / claim.high, 1.0 / claim.low);
+    let without_sign = |fraction: f64| percent(fraction).trim_end_matches(" %").to_string();
+    let (size, ends) = match part.more_is_better {
+        true => (format!("{} less", percent(1.0 - cost)), [without_sign(1.0 - high), percent(1.0 - low)]),
+        false if cost < 2.0 => {
+            (format!("{} more", percent(cost - 1.0)), [without_sign(low - 1.0), percent(high - 1.0)])
+        }
+        false => (ratio(cost), [ratio_number(low), ratio_number(high)]),
+    };
+    let [low, high] = ends;
+    let sure = percent(confidence);
+    let noise = noise_words(claim, part);
+    let (baseline, pick) = (baseline.marked(), pick.marked());
+    let than = if size.ends_with('×') { "what" } else { "than" };
+    Some(format!("The baseline, {baseline}, measured {size} {than} {pick} ({sure} interval {low}–{high}){noise}."))
 }
 
 /// Whether a claim is about a scenario, or about a level that it has.
@@ -306,11 +398,12 @@ pub fn verdict_words(claim: &Claim, part: &Part) -> String {
 
 /// Those that could be as good as the pick.
 fn runners_up(part: &Part) -> Option<String> {
-    let mut candidates = part.measured().filter(|row| {
-        part.pick().is_some_and(|best| best.label != row.label)
-            && part.judgement.best_set.contains(&row.label)
-            && !row.control
-    });
+    let by_condition = part.choice.as_ref();
+    let is_candidate = |label: &String| match by_condition {
+        Some(choice) => choice.picks.iter().any(|pick| pick.label != *label && pick.best_set.contains(label)),
+        None => part.pick().is_some_and(|best| best.label != *label) && part.judgement.best_set.contains(label),
+    };
+    let mut candidates = part.measured().filter(|row| !row.control && is_candidate(&row.label));
     let names: Vec<String> = candidates.by_ref().take(NAMES_MAX).map(Row::marked).collect();
     let more = candidates.count();
     let list = match (names.len(), more) {
@@ -318,7 +411,8 @@ fn runners_up(part: &Part) -> Option<String> {
         (_, 0) => and_list(&names),
         (_, more) => format!("{} and {more} more", names.join(", ")),
     };
-    Some(format!("Not ruled out as the best: {list}."))
+    let best = if by_condition.is_some() { "as the best under its condition" } else { "as the best" };
+    Some(format!("Not ruled out {best}: {list}."))
 }
 
 /// "ext4, xfs and btrfs".

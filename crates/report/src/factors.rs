@@ -4,7 +4,7 @@
 use crate::answer::{and_list, percent_whole, quantity, with_factor};
 use crate::judge::short_factor;
 use crate::number::{percent, ratio, ratio_number};
-use crate::view::{Part, View};
+use crate::view::{Part, Row, View};
 use stats::{Contrast, Interaction, NoShares, Swing};
 
 /// Swings from here on read better as a factor than as percent.
@@ -62,6 +62,8 @@ struct Factor<'a> {
     swing: Option<&'a Swing>,
     /// Its effect turns round with another factor's level.
     is_crossed: bool,
+    /// It is no choice.
+    is_condition: bool,
 }
 
 impl Factor<'_> {
@@ -72,6 +74,7 @@ impl Factor<'_> {
             name: short_factor(path),
             share: of_factor.map(|term| term.share),
             swing: part.judgement.swings.iter().find(|swing| swing.factor == path),
+            is_condition: is_condition(path, part),
             is_crossed: part.judgement.interactions.iter().any(|found| turns_round(found, path)),
         }
     }
@@ -98,8 +101,16 @@ impl Factor<'_> {
             }
             let what = if is_named { "it".into() } else { quantity(part) };
             let (best, worst) = if part.more_is_better { (&swing.high, &swing.low) } else { (&swing.low, &swing.high) };
-            // Where effects turn round, no level is best by itself.
-            let levels = if self.is_crossed { String::new() } else { format!("; best {best}, worst {worst}") };
+            // A level that only unsafe scenarios have is no choice either.
+            let safest = part.measured().filter(|row| !row.control).map(Row::safety).min();
+            let is_safe = |row: &Row| row.levels.get(&swing.factor) == Some(best) && Some(row.safety()) == safest;
+            let is_given = self.is_condition || !part.measured().any(is_safe);
+            let levels = match (is_given, self.is_crossed) {
+                (true, _) => format!("; from {best} to {worst}"),
+                // Where effects turn round, no level is best by itself.
+                (false, true) => String::new(),
+                (false, false) => format!("; best {best}, worst {worst}"),
+            };
             let interval = interval(&swing.contrast);
             let sure = if is_named { String::new() } else { format!("{} interval ", percent(view.confidence)) };
             let and = if share.is_some() { "and " } else { "" };
@@ -109,6 +120,10 @@ impl Factor<'_> {
         let words: Vec<String> = share.into_iter().chain(swing).collect();
         (!words.is_empty()).then(|| format!("{} {}.", capital(&self.name), words.join(" ")))
     }
+}
+
+fn is_condition(path: &str, part: &Part) -> bool {
+    part.choice.as_ref().is_some_and(|choice| choice.conditions.iter().any(|condition| condition == path))
 }
 
 /// Whether the effect of this factor has both signs, each for certain.
@@ -142,15 +157,20 @@ pub fn interplay(part: &Part, view: &View) -> Vec<String> {
 }
 
 fn interplay_sentence(found: &Interaction, part: &Part, view: &View) -> String {
-    // The effect that turns round is told, or else the first one.
-    let told = usize::from(found.crossing[1] && !found.crossing[0]);
+    // The effect that is told is that of a choice, and one that turns round.
+    let given = found.factors.each_ref().map(|factor| is_condition(factor, part));
+    let told = usize::from((!given[1], found.crossing[1]) > (!given[0], found.crossing[0]));
     let (own, other) = (&found.levels[told], &found.levels[1 - told]);
     let name = |factor: usize, level: &str| with_factor(&found.factors[factor], level);
     let [first, second] = found.simple[told].map(|contrast| ratio(contrast.ratio()));
     let names = found.factors.each_ref().map(|factor| short_factor(factor));
     let is_crossing = found.crossing[told];
-    let (verb, end) =
-        if is_crossing { ("cross", ": pick a combination, not each level by itself") } else { ("interact", "") };
+    let (verb, end) = match (is_crossing, given[told], given[1 - told]) {
+        (false, ..) => ("interact", String::new()),
+        (true, true, _) => ("cross", String::new()),
+        (true, false, true) => ("cross", format!(": pick by {}", names[1 - told])),
+        (true, false, false) => ("cross", ": pick a combination, not each level by itself".into()),
+    };
     let over = if part.judgement.factor_paths.len() > 2 { ", averaged over the rest" } else { "" };
     let subject = capital(&and_list(&names));
     let interval =

@@ -2,6 +2,7 @@
 
 use crate::answer;
 use crate::bench::{self, Bench};
+use crate::choice::Pick;
 use crate::factors;
 use crate::input::Input;
 use crate::judge::{Claim, Subject};
@@ -48,12 +49,15 @@ fn part_json(part: &Part, input: &Input) -> Value {
         .map(|share| json!({ "name": share.name, "share": share.share, "swing": share.swing }))
         .collect();
     let shares = part.judgement.shares.as_ref().ok();
+    let is_empty = part.choice.as_ref().is_some_and(|choice| choice.is_empty);
     json!({
         "workload": part.workload,
         "metric": part.metric,
         "baseline": part.baseline,
         "rounds_complete": part.rounds_complete,
-        "pick": part.pick().map(|row| &row.label),
+        "pick": part.pick().filter(|_| !is_empty).map(|row| &row.label),
+        "conditions": part.choice.as_ref().map(|choice| &choice.conditions),
+        "picks": part.choice.as_ref().filter(|_| !is_empty).map(|choice| choice.picks.iter().map(pick_json).collect::<Vec<_>>()),
         "best_set": part.judgement.best_set,
         "scenarios": part.rows.iter().map(|row| row_json(row, part, input)).collect::<Vec<_>>(),
         "claims": claims(&part.judgement.claims),
@@ -69,6 +73,13 @@ fn part_json(part: &Part, input: &Input) -> Value {
         "drift_over_study": part.judgement.drift,
         "outliers": part.judgement.outliers.iter().map(|(label, round)| json!({ "scenario": label, "round": round })).collect::<Vec<_>>(),
         "durability_differs": part.durability_differs,
+    })
+}
+
+/// What is picked under one combination of the conditions' levels.
+fn pick_json(pick: &Pick) -> Value {
+    json!({
+        "levels": pick.levels, "pick": pick.label, "behind_best_at_most": pick.regret, "best_set": pick.best_set,
     })
 }
 

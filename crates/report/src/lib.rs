@@ -5,6 +5,7 @@
 mod answer;
 mod bench;
 mod chart;
+mod choice;
 mod compare;
 mod factors;
 mod flushing;

@@ -2,6 +2,7 @@
 //!
 //! The terminal, the page, the JSON and the words all read these, so that no two of them can differ.
 
+use crate::choice::{self, Choice, choice};
 use crate::flushing::{Flushing, MARK, NAME_MARK, flushing};
 use crate::input::Counting;
 use crate::judge::{Claim, Judgement, Scenarios, Subject, judge};
@@ -44,6 +45,8 @@ pub struct Part {
     pub rows: Vec<Row>,
     /// What stats makes of them.
     pub judgement: Judgement,
+    /// The pick by condition; none where every factor is a choice.
+    pub choice: Option<Choice>,
     /// Rounds in which every scenario that has values has one.
     pub rounds_complete: usize,
     /// Finished trials whose value has no logarithm.
@@ -111,11 +114,26 @@ impl Part {
         versus.iter().find(|claim| matches!(&claim.subject, Subject::Scenario { label, .. } if label == scenario))
     }
 
-    /// The best scenario of the safest durability class; the control is another's double and no choice.
+    /// The best scenario of the safest durability class; the control is another's double and no choice. Where factors are
+    /// conditions, what is picked under those of the baseline.
     #[must_use]
     pub fn pick(&self) -> Option<&Row> {
+        if let Some(choice) = &self.choice {
+            let baseline = self.rows.iter().find(|row| row.baseline);
+            let level = |factor: &String| baseline.and_then(|row| row.levels.get(factor));
+            let levels: Vec<Option<&String>> = choice.conditions.iter().map(level).collect();
+            let of_baseline = choice.picks.iter().find(|pick| pick.levels.iter().map(Some).eq(levels.iter().copied()));
+            let pick = of_baseline.or(choice.picks.first())?;
+            return self.row(&pick.label);
+        }
         let safest = self.measured().filter(|row| !row.control).map(Row::safety).min()?;
         self.measured().find(|row| !row.control && row.safety() == safest)
+    }
+
+    /// A scenario by its label.
+    #[must_use]
+    pub fn row(&self, label: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.label == label)
     }
 
     /// What is said after the names of a claim's two sides: that it does not flush, or some of its scenarios do not.
@@ -278,7 +296,10 @@ fn part(contents: &Contents, counting: &Counting, flushing: &BTreeMap<String, Fl
     let judged = Scenarios { all: &plain, classes: &classes, baseline: baseline.as_deref() };
     let judgement = judge(&contents.study.analysis, &judged, &rounds, more_is_better);
     rows.sort_by(|a, b| worst_to_best(b).partial_cmp(&worst_to_best(a)).expect("means are numbers"));
+    let to_pick: Vec<&Row> = rows.iter().filter(|row| row.centre.is_some() && !row.control).collect();
+    let rules = choice::Rules { confidence, more_is_better };
     Part {
+        choice: choice(choice::conditions(&plain), &to_pick, workload, rules),
         workload: workload.into(),
         scale: Scale::of(&metric, largest),
         more_is_better,

@@ -29,7 +29,7 @@ fn the_published_data_set() {
         expect![[r#"
             Pick xfs · 2G: 3,886 transactions per second (95 % interval 3,790–3,984, 6 trials).
             It is shown to be the best of the scenarios measured (95 % confidence).
-            xfs · 2G is 1.32× ext4 · 128M (95 % interval 1.31–1.33).
+            The baseline, ext4 · 128M, measured 24.2 % less than xfs · 2G (95 % interval 23.5–24.9 %).
             xfs is 3.2 % faster than ext4 (95 % interval +1.8 to +4.6 %), averaged over cache size.
             btrfs is 14.6 % slower than ext4 (95 % interval −15.5 to −13.6 %), averaged over cache size.
             xfs is 20.8 % faster than btrfs (95 % interval +18.4 to +23.3 %), averaged over cache size.
@@ -261,18 +261,18 @@ fn a_combination_that_is_left_out_makes_shares_approximate() {
     check(
         &table,
         expect![[r#"
-        Pick xfs · 2G: 3,886 transactions per second (95 % interval 3,790–3,984, 6 trials).
-        It is shown to be the best of the scenarios measured (95 % confidence).
-        xfs · 2G is 1.32× ext4 · 128M (95 % interval 1.31–1.33).
-        xfs is 3.5 % faster than ext4 (95 % interval +1.9 to +5.0 %), averaged over cache size.
-        btrfs is 11.6 % slower than ext4 (95 % interval −13.1 to −10.1 %), where cache size is 128M.
-        xfs is 17.3 % faster than btrfs (95 % interval +14.3 to +20.4 %), where cache size is 128M.
-        cache size 2G is 1.28× 128M (95 % interval 1.25–1.30), averaged over filesystem.
-        Cache size explains 80 % of the differences and swings transactions per second by 27.5 % (95 % interval 25.2–29.9 %; best 2G, worst 128M). Filesystem explains 19 % and swings it by 17.3 % (13.1–21.8 %; best xfs, worst btrfs). Interplay of factors 0 %, noise under 1 %. Shares are approximate: not every combination was measured in every round.
-        Noise floor: the same scenario measured twice under two names differed by 0.1 % (95 % interval −0.7 to +1.0 %).
-        Hole: 1 of 6 trials of xfs · 128M failed (load: No space left on device); it is compared by the rounds it finished.
-        Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]],
+            Pick xfs · 2G: 3,886 transactions per second (95 % interval 3,790–3,984, 6 trials).
+            It is shown to be the best of the scenarios measured (95 % confidence).
+            The baseline, ext4 · 128M, measured 24.2 % less than xfs · 2G (95 % interval 23.5–24.9 %).
+            xfs is 3.5 % faster than ext4 (95 % interval +1.9 to +5.0 %), averaged over cache size.
+            btrfs is 11.6 % slower than ext4 (95 % interval −13.1 to −10.1 %), where cache size is 128M.
+            xfs is 17.3 % faster than btrfs (95 % interval +14.3 to +20.4 %), where cache size is 128M.
+            cache size 2G is 1.28× 128M (95 % interval 1.25–1.30), averaged over filesystem.
+            Cache size explains 80 % of the differences and swings transactions per second by 27.5 % (95 % interval 25.2–29.9 %; best 2G, worst 128M). Filesystem explains 19 % and swings it by 17.3 % (13.1–21.8 %; best xfs, worst btrfs). Interplay of factors 0 %, noise under 1 %. Shares are approximate: not every combination was measured in every round.
+            Noise floor: the same scenario measured twice under two names differed by 0.1 % (95 % interval −0.7 to +1.0 %).
+            Hole: 1 of 6 trials of xfs · 128M failed (load: No space left on device); it is compared by the rounds it finished.
+            Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+        "#]],
     );
     let input = fixture::input(&table);
     let json = report::answer_json(&input)["workloads"][0].clone();
@@ -307,7 +307,7 @@ fn levels_that_cross_are_picked_together() {
         expect![[r#"
             Pick xfs · 2G: 1,150 transactions per second (95 % interval 1,141–1,159, 8 trials).
             It is shown to be the best of the scenarios measured (95 % confidence).
-            xfs · 2G is 15.0 % faster than ext4 · 1G (95 % interval +13.5 to +16.5 %).
+            The baseline, ext4 · 1G, measured 13.0 % less than xfs · 2G (95 % interval 11.9–14.2 %).
             buffer pool 2G is 13.0 % faster than 1G (95 % interval +12.2 to +13.8 %), averaged over filesystem.
             xfs is 1.7 % faster than ext4 (95 % interval +0.8 to +2.7 %), averaged over buffer pool: real, but smaller than the 3 % that matters.
             Buffer pool explains 49 % of the differences and swings transactions per second by 13.0 % (95 % interval 12.2–13.8 %; best 2G, worst 1G). Filesystem explains under 1 % and swings it by 1.7 % (0.8–2.7 %). Interplay of factors 49 %, noise 1 %.
@@ -323,14 +323,124 @@ fn a_factor_that_does_nothing_is_bounded() {
     check(
         &by_size(&levels, 0.01),
         expect![[r#"
-        Pick xfs · 1G: 1,500 transactions per second (95 % interval 1,489–1,511, 8 trials).
-        It is at most 1.0 % behind the best of the scenarios measured (95 % confidence).
-        xfs · 1G is 1.50× ext4 · 1G (95 % interval 1.48–1.52).
-        buffer pool 2G and 1G can't be told apart within 3 %, averaged over filesystem: no difference found, and the data rule out more than ±0.8 %.
-        xfs is 1.50× ext4 (95 % interval 1.48–1.51), averaged over buffer pool.
-        Not ruled out as the best: xfs · 2G.
-        Filesystem explains 100 % of the differences and swings transactions per second by 49.7 % (95 % interval 48.3–51.1 %; best xfs, worst ext4). Buffer pool explains 0 % and no swing is shown, at most 0.8 %. Interplay of factors 0 %, noise under 1 %.
-        Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]],
+            Pick xfs · 1G: 1,500 transactions per second (95 % interval 1,489–1,511, 8 trials).
+            It is at most 1.0 % behind the best of the scenarios measured (95 % confidence).
+            The baseline, ext4 · 1G, measured 33.3 % less than xfs · 1G (95 % interval 32.6–34.1 %).
+            buffer pool 2G and 1G can't be told apart within 3 %, averaged over filesystem: no difference found, and the data rule out more than ±0.8 %.
+            xfs is 1.50× ext4 (95 % interval 1.48–1.51), averaged over buffer pool.
+            Not ruled out as the best: xfs · 2G.
+            Filesystem explains 100 % of the differences and swings transactions per second by 49.7 % (95 % interval 48.3–51.1 %; best xfs, worst ext4). Buffer pool explains 0 % and no swing is shown, at most 0.8 %. Interplay of factors 0 %, noise under 1 %.
+            Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+        "#]],
     );
+}
+
+/// Scenarios by a filesystem and a rate of requests, with the time of a request.
+fn by_rate(levels: &[(&'static str, &'static str, f64)]) -> Table {
+    let row = |(seed, (filesystem, rate, level)): (usize, &(&'static str, &'static str, f64))| Row {
+        label: format!("http-load · {filesystem} · {rate}"),
+        levels: vec![("storage.filesystem", (*filesystem).into()), ("workload.http-load.rate", (*rate).into())],
+        ..Row::new(filesystem, &rounds(*level, 0.01, seed * 3 % 8))
+    };
+    let metric = Metric::new("request_microseconds_mean", "µs", Direction::Less);
+    Table { workload: "http-load", metric, rows: levels.iter().enumerate().map(row).collect() }
+}
+
+#[test]
+fn a_rate_is_not_picked() {
+    let (low, high) = ("rate=200", "rate=300");
+    let levels = [("ext4", low, 2200.0), ("ext4", high, 4400.0), ("xfs", low, 2000.0), ("xfs", high, 4000.0)];
+    check(
+        &by_rate(&levels),
+        expect![[r#"
+            Pick xfs under every rate: request mean 2.00 ms (95 % interval 1.98–2.02, 8 trials) with rate=200; request mean 4.00 ms (95 % interval 3.97–4.03, 8 trials) with rate=300.
+            It is shown to be the best of the scenarios measured under each of these conditions (95 % confidence).
+            The baseline, http-load · ext4 · rate=200, measured 10.0 % more than http-load · xfs · rate=200 (95 % interval 8.7–11.3 %).
+            xfs takes 9.1 % less time than ext4 (95 % interval −9.9 to −8.2 %), averaged over rate.
+            rate=300 takes 2.00× the time of rate=200 (95 % interval 1.99–2.01), averaged over filesystem.
+            Rate explains 98 % of the differences and swings request mean by a factor of 2.00 (95 % interval 1.99–2.01; from rate=200 to rate=300). Filesystem explains 2 % and swings it by 10.0 % (9.0–11.0 %; best xfs, worst ext4). Interplay of factors 0 %, noise under 1 %.
+            Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+        "#]],
+    );
+    let json = report::answer_json(&fixture::input(&by_rate(&levels)))["workloads"][0].clone();
+    assert_eq!(json["conditions"], serde_json::json!(["workload.http-load.rate"]));
+    assert_eq!(json["pick"], "http-load · xfs · rate=200");
+    assert_eq!(json["picks"][1]["pick"], "http-load · xfs · rate=300");
+}
+
+#[test]
+fn what_is_best_at_one_rate_need_not_be_at_another() {
+    let (low, high) = ("rate=200", "rate=300");
+    let levels = [("ext4", low, 2200.0), ("ext4", high, 3000.0), ("xfs", low, 2000.0), ("xfs", high, 4000.0)];
+    check(
+        &by_rate(&levels),
+        expect![[r#"
+            Pick by rate: xfs with rate=200: request mean 2.00 ms (95 % interval 1.98–2.02, 8 trials); ext4 with rate=300: request mean 3.00 ms (95 % interval 2.98–3.02, 8 trials).
+            Each is shown to be the best of the scenarios measured under its condition (95 % confidence).
+            The baseline, http-load · ext4 · rate=200, measured 10.0 % more than http-load · xfs · rate=200 (95 % interval 8.7–11.3 %).
+            xfs takes 10.1 % more time than ext4 (95 % interval +9.1 to +11.1 %), averaged over rate.
+            rate=300 takes 1.65× the time of rate=200 (95 % interval 1.64–1.66), averaged over filesystem.
+            Rate explains 84 % of the differences and swings request mean by 65.1 % (95 % interval 64.0–66.3 %; from rate=200 to rate=300). Filesystem explains 3 % and swings it by 10.1 % (9.1–11.1 %). Interplay of factors 12 %, noise under 1 %.
+            Filesystem and rate cross: xfs is 1.33× ext4 with rate=300, but 0.91× with rate=200; the one ratio is 1.47× the other (95 % interval 1.45–1.49): pick by rate.
+            Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+        "#]],
+    );
+}
+
+#[test]
+fn what_only_a_power_cut_rules_out_is_held_against_the_same_rate() {
+    let (low, high) = ("rate=200", "rate=300");
+    let levels = [("disk", low, 2200.0), ("disk", high, 2600.0), ("memory", low, 2000.0), ("memory", high, 2100.0)];
+    let mut table = by_rate(&levels);
+    table.rows[2..].iter_mut().for_each(|row| row.class = Class::LosesAll);
+    check(
+        &table,
+        expect![[r#"
+            Pick disk under every rate: request mean 2.20 ms (95 % interval 2.18–2.22, 8 trials) with rate=200; request mean 2.60 ms (95 % interval 2.58–2.62, 8 trials) with rate=300.
+            http-load · memory · rate=200 measured 0.91× what http-load · disk · rate=200 did, but is no choice: after a power cut, everything is lost.
+            memory takes 14.3 % less time than disk (95 % interval −15.1 to −13.5 %), averaged over rate.
+            rate=300 takes 11.4 % more time than rate=200 (95 % interval +10.6 to +12.2 %), averaged over filesystem.
+            Filesystem explains 61 % of the differences and swings request mean by 16.7 % (95 % interval 15.6–17.8 %; from memory to disk). Rate explains 30 % and swings it by 11.4 % (10.6–12.2 %; from rate=200 to rate=300). Interplay of factors 9 %, noise under 1 %.
+            Filesystem and rate interact: memory is 0.81× disk with rate=300, but 0.91× with rate=200; the one ratio is 0.89× the other (95 % interval 0.88–0.90).
+            http-load · memory · rate=200 and http-load · memory · rate=300: after a power cut, everything is lost; their speed is not comparable with scenarios that are safe.
+            Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+        "#]],
+    );
+}
+
+#[test]
+fn of_conditions_alone_nothing_is_picked() {
+    let mut table = by_rate(&[("ext4", "rate=200", 2200.0), ("ext4", "rate=300", 3000.0)]);
+    table.rows.iter_mut().for_each(|row| row.levels.remove(0).1.clear());
+    check(
+        &table,
+        expect![[r#"
+            Nothing to pick, as rate is a condition of the load: request mean 2.20 ms (95 % interval 2.18–2.22, 8 trials) with rate=200; request mean 3.00 ms (95 % interval 2.98–3.02, 8 trials) with rate=300.
+            rate=300 takes 1.36× the time of rate=200 (95 % interval 1.35–1.38).
+            Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+        "#]],
+    );
+    assert!(report::answer_json(&fixture::input(&table))["workloads"][0]["pick"].is_null());
+}
+
+/// A named factor is a condition when its levels set nothing but the load.
+#[test]
+fn a_named_factor_is_known_by_what_it_sets() {
+    let named = |settings: fn(&str) -> serde_json::Value| {
+        let mut input = fixture::input(&by_rate(&[("ext4", "few", 2200.0), ("ext4", "many", 3000.0)]));
+        for scenario in &mut input.contents.scenarios {
+            let level = scenario.levels.remove("workload.http-load.rate").expect("it has one");
+            scenario.settings = settings(&level);
+            scenario.levels.insert("visitors".into(), level);
+        }
+        report::answer(&input)[0].clone()
+    };
+    let load =
+        named(|level| serde_json::json!({ "storage": { "device": "loop" }, "workload": { "connections": level } }));
+    assert!(load.starts_with("Nothing to pick, as visitors is a condition of the load: request mean "), "{load}");
+    let both =
+        named(|level| serde_json::json!({ "storage": { "device": level }, "workload": { "connections": level } }));
+    assert!(both.starts_with("Pick http-load · ext4 · few: "), "{both}");
+    let server = named(|level| serde_json::json!({ "workload": { "server": level } }));
+    assert!(server.starts_with("Pick http-load · ext4 · few: "), "{server}");
 }

@@ -1,0 +1,223 @@
+//! What can be chosen and what is given. A rate, a number of connections or an amount of data is a condition of the load: nobody picks
+//! it. So the pick is one of the other factors' levels, for all conditions together where one can be right under each, else by condition.
+
+use crate::judge::short_factor;
+use crate::view::Row;
+use ledger::model::Scenario;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Settings of a load that say what is under test and not what it is put to: the server, the engine, and an embedded engine's own.
+const CHOSEN: &[&str] = &[
+    "engine",
+    "server",
+    "cache_size",
+    "journal_mode",
+    "mmap_size",
+    "page_size",
+    "sqlite_journal",
+    "sqlite_synchronous",
+    "synchronous",
+];
+
+/// Tables of a scenario's settings that set conditions.
+const CONDITIONS: &[&str] = &["workload", "guest", "bench"];
+
+/// The pick where some factors are conditions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    /// Paths of the factors that are conditions.
+    pub conditions: Vec<String>,
+    /// One for each combination of their levels, in plan order.
+    pub picks: Vec<Pick>,
+    /// Whether the same levels of the other factors are picked under each condition.
+    pub is_same: bool,
+    /// Whether conditions are all there is, so that nothing can be picked.
+    pub is_empty: bool,
+}
+
+/// What to pick under one condition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pick {
+    /// The conditions' levels, in the order of [`Choice::conditions`].
+    pub levels: Vec<String>,
+    /// The scenario's label.
+    pub label: String,
+    /// Its label without workload and conditions.
+    pub name: String,
+    /// At most so far behind the best of this condition, a fraction; none where it stands alone.
+    pub regret: Option<f64>,
+    /// Labels that can't be ruled out as the best of this condition.
+    pub best_set: Vec<String>,
+}
+
+/// How bounds are held.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules {
+    /// Of all bounds together.
+    pub confidence: f64,
+    /// Whether more is better.
+    pub more_is_better: bool,
+}
+
+/// Paths of the factors that set conditions only, of scenarios of one workload.
+#[must_use]
+pub fn conditions(scenarios: &[&Scenario]) -> Vec<String> {
+    let mut levels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (factor, level) in scenarios.iter().flat_map(|scenario| &scenario.levels) {
+        levels.entry(factor).or_default().insert(level);
+    }
+    let varied = levels.into_iter().filter(|(_, levels)| levels.len() > 1).map(|(factor, _)| factor);
+    varied.filter(|factor| is_condition(factor, scenarios)).map(str::to_string).collect()
+}
+
+/// A setting's path tells by itself; of a named factor the settings that its levels change.
+fn is_condition(factor: &str, scenarios: &[&Scenario]) -> bool {
+    if factor.contains('.') || factor == "bench" {
+        return sets_condition(factor);
+    }
+    let mut alike: BTreeMap<Vec<(&String, &String)>, &Scenario> = BTreeMap::new();
+    let mut changed = BTreeSet::new();
+    for scenario in scenarios.iter().filter(|scenario| !scenario.control) {
+        let others = scenario.levels.iter().filter(|(name, _)| *name != factor).collect();
+        match alike.get(&others) {
+            Some(first) => differences("", &first.settings, &scenario.settings, &mut changed),
+            None => drop(alike.insert(others, scenario)),
+        }
+    }
+    !changed.is_empty() && changed.iter().all(|path| sets_condition(path))
+}
+
+fn sets_condition(path: &str) -> bool {
+    let (table, setting) = (path.split('.').next().unwrap_or(path), path.rsplit('.').next().unwrap_or(path));
+    CONDITIONS.contains(&table) && !CHOSEN.contains(&setting)
+}
+
+/// Paths of settings that differ.
+fn differences(path: &str, a: &Value, b: &Value, changed: &mut BTreeSet<String>) {
+    match (a.as_object(), b.as_object()) {
+        (Some(of_a), Some(of_b)) => {
+            for key in of_a.keys().chain(of_b.keys()) {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                differences(&path, &a[key], &b[key], changed);
+            }
+        }
+        _ if a != b => drop(changed.insert(path.into())),
+        _ => {}
+    }
+}
+
+/// The pick by condition, among those of the measured `rows` that share the safest class; none where no factor is a condition.
+#[must_use]
+pub fn choice(conditions: Vec<String>, rows: &[&Row], workload: &str, rules: Rules) -> Option<Choice> {
+    if conditions.is_empty() {
+        return None;
+    }
+    let safest = rows.iter().map(|row| row.safety()).min()?;
+    let mut plan: Vec<&Row> = rows.iter().copied().filter(|row| row.safety() == safest).collect();
+    plan.sort_by_key(|row| row.index);
+    let mut groups: Vec<Group> = Vec::new();
+    for row in plan {
+        let levels: Vec<String> =
+            conditions.iter().map(|factor| row.levels.get(factor).cloned().unwrap_or_default()).collect();
+        match groups.iter_mut().find(|group| group.levels == levels) {
+            Some(group) => group.rows.push(row),
+            None => groups.push(Group { levels, rows: vec![row], regrets: None, best_set: Vec::new() }),
+        }
+    }
+    let share = (1.0 - rules.confidence) / groups.len() as f64;
+    groups.iter_mut().for_each(|group| group.judge(share, rules.more_is_better));
+    let common = common(&groups, &conditions, rules.more_is_better);
+    let own: BTreeSet<Vec<(&String, &String)>> = rows.iter().map(|row| chosen(row, &conditions)).collect();
+    let pick = |group: &Group| {
+        let best = (0..group.rows.len()).max_by(|a, b| {
+            let mean = |index: usize| mean(group.rows[index], rules.more_is_better);
+            mean(*a).total_cmp(&mean(*b))
+        });
+        let same = (0..group.rows.len()).find(|index| Some(chosen(group.rows[*index], &conditions)) == common);
+        let index = same.or(best).expect("a group has a row");
+        let row = group.rows[index];
+        Pick {
+            levels: group.levels.clone(),
+            label: row.label.clone(),
+            name: name(row, &conditions, workload),
+            regret: group.regrets.as_ref().map(|regrets| regrets[index].exp_m1()),
+            best_set: group.best_set.iter().map(|index| group.rows[*index].label.clone()).collect(),
+        }
+    };
+    let picks = groups.iter().map(pick).collect();
+    Some(Choice { picks, is_same: common.is_some(), is_empty: own.len() < 2, conditions })
+}
+
+/// Scenarios under one condition.
+struct Group<'a> {
+    levels: Vec<String>,
+    rows: Vec<&'a Row>,
+    /// Log scale; none where there is nothing to compare.
+    regrets: Option<Vec<f64>>,
+    /// Indices of those that may be the best.
+    best_set: Vec<usize>,
+}
+
+impl Group<'_> {
+    /// Best set and regrets from the rounds in which all of them have a value.
+    fn judge(&mut self, alpha: f64, more_is_better: bool) {
+        let rounds = 0..self.rows.iter().map(|row| row.values.len()).min().unwrap_or(0);
+        let complete: Vec<usize> =
+            rounds.filter(|round| self.rows.iter().all(|row| row.values[*round].is_some())).collect();
+        let sign = if more_is_better { 1.0 } else { -1.0 };
+        let logarithms = |row: &&Row| -> Vec<f64> {
+            complete.iter().filter_map(|round| row.values[*round]).map(|value| sign * value.ln()).collect()
+        };
+        let values: Vec<Vec<f64>> = self.rows.iter().map(logarithms).collect();
+        let found = stats::best_set(&values, alpha);
+        self.best_set = found.as_ref().map_or_else(|| (0..self.rows.len()).collect(), |found| found.members.clone());
+        self.regrets = found.map(|found| found.regret);
+    }
+}
+
+/// The levels that are a choice, of all conditions' best sets; the best on average of several.
+fn common<'a>(
+    groups: &[Group<'a>],
+    conditions: &[String],
+    more_is_better: bool,
+) -> Option<Vec<(&'a String, &'a String)>> {
+    let mut sums: BTreeMap<Vec<(&String, &String)>, (usize, f64)> = BTreeMap::new();
+    for group in groups {
+        for index in &group.best_set {
+            let sum = sums.entry(chosen(group.rows[*index], conditions)).or_default();
+            *sum = (sum.0 + 1, sum.1 + mean(group.rows[*index], more_is_better));
+        }
+    }
+    let everywhere = sums.into_iter().filter(|(_, (count, _))| *count == groups.len());
+    everywhere.max_by(|a, b| a.1.1.total_cmp(&b.1.1)).map(|(levels, _)| levels)
+}
+
+fn mean(row: &Row, more_is_better: bool) -> f64 {
+    let mean = row.centre.map_or(f64::NEG_INFINITY, |centre| centre.mean.ln());
+    if more_is_better { mean } else { -mean }
+}
+
+fn chosen<'a>(row: &'a Row, conditions: &[String]) -> Vec<(&'a String, &'a String)> {
+    row.levels.iter().filter(|(factor, _)| !conditions.contains(factor)).collect()
+}
+
+/// A scenario's label without its workload and the levels that are conditions.
+fn name(row: &Row, conditions: &[String], workload: &str) -> String {
+    let is_said = |part: &str| {
+        conditions.iter().filter_map(|factor| Some((factor, row.levels.get(factor)?))).any(|(factor, level)| {
+            let value = level.rsplit('=').next().unwrap_or(level);
+            part == level || part == format!("{factor}={value}")
+        })
+    };
+    let parts: Vec<&str> = row.label.split(" · ").filter(|part| *part != workload && !is_said(part)).collect();
+    if parts.is_empty() { row.label.clone() } else { parts.join(" · ") }
+}
+
+impl Choice {
+    /// "rate and connections".
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.conditions.iter().map(|factor| short_factor(factor)).collect()
+    }
+}
