@@ -188,3 +188,11 @@ fn a_swing_of_equals_excludes_none_in_at_most_five_percent() {
     let share = excluding.count() as f64 / 1000.0;
     assert!(share <= 0.05, "{share}");
 }
+
+#[test]
+fn more_holed_scenarios_than_least_squares_can_take_are_refused() {
+    let levels: Vec<Vec<usize>> = (0..1200).map(|cell| vec![cell % 30, cell / 30]).skip(1).collect();
+    let levels: Vec<&[usize]> = levels.iter().map(Vec::as_slice).collect();
+    let found = stats::importance::importance(&observations(&levels, rounds(&levels, 4, |_| 1000.0)));
+    assert_eq!(found, Err(NoShares::TooManyScenarios));
+}
