@@ -7,6 +7,7 @@ pub mod workload;
 pub mod block_io;
 mod cms;
 pub mod command;
+pub mod crypto;
 mod find_rate;
 pub mod http_client;
 mod http_load;
@@ -29,7 +30,7 @@ mod tpcb;
 use workload::{Error, Kind};
 
 /// Every workload there is.
-static KINDS: [&Kind; 11] = [
+static KINDS: [&Kind; 12] = [
     &oltp::KIND,
     &tpcb::KIND,
     &three_n_plus_one::KIND,
@@ -39,6 +40,7 @@ static KINDS: [&Kind; 11] = [
     &http_load::KIND,
     &find_rate::KIND,
     &http_replay::KIND,
+    &crypto::KIND,
     &command::KIND,
     &null::KIND,
 ];

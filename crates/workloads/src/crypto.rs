@@ -1,0 +1,372 @@
+//! `crypto`: how fast OpenSSL signs, verifies, encrypts and digests here: `openssl speed`.
+//!
+//! One process of `openssl speed` an algorithm, in the order of the study, with its output for programs, which
+//! `crypto/speed.rs` reads. It stores nothing and needs no filesystem: it is for processors, guests, kernels and builds of
+//! OpenSSL, and a control where filesystems are compared.
+//!
+//! Driven by `lab::trial`. Does not check signatures: the program does.
+
+mod speed;
+
+use crate::command::process::{self, Finished};
+use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use observe::durability::Durability;
+use observe::metric::{Direction, Measured, Metric};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use settings::{Kind as Is, Setting};
+use speed::{Algorithm, Family};
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::time::Duration;
+
+/// The row of the list.
+pub static KIND: Kind = Kind {
+    name: "crypto",
+    summary: "OpenSSL's signatures, ciphers and digests, as `openssl speed` counts them; stores nothing",
+    example: r#"[workload.crypto]
+algorithms = ["rsa2048", "dsa2048", "ecdsap256", "aes-256-gcm", "sha256"]
+time = "10s"
+primary = "rsa_2048_verify_per_second"
+"#,
+    settings: SETTINGS,
+    metrics: |map| Parameters::of(map).metrics(),
+    durability: |_| Durability::full(),
+    estimate: |map| estimate(&Parameters::of(map)),
+    check: |map| check(&Parameters::of(map)),
+    services: |_| Vec::new(),
+    data_key: |_| String::new(),
+    open: |map| Ok(Box::new(Crypto { parameters: Parameters::of(map) })),
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "algorithms",
+        kind: Is::TextList,
+        default: Some(r#"["rsa2048", "rsa4096", "ecdsap256", "aes-128-cbc", "aes-256-gcm", "sha256"]"#),
+        help: "What to measure, as `openssl speed` calls it: rsa and dsa with bits, ecdsap224 to ecdsap521, ed25519, \
+               ed448, and any cipher or digest of `openssl list`. DSA is missing from builds without it.",
+    },
+    Setting {
+        name: "block_bytes",
+        kind: Is::IntegerList,
+        default: Some("[16384]"),
+        help: "Sizes of the blocks that ciphers and digests get, each measured by itself; without effect on signatures.",
+    },
+    Setting {
+        name: "time",
+        kind: Is::Seconds { min: 1.0, max: 3600.0 },
+        default: Some("3s"),
+        help: "Whole seconds for each figure: a signature has two, a cipher or digest one for each size of block.",
+    },
+    Setting {
+        name: "processes",
+        kind: Is::Integer { min: 1, max: 1024 },
+        default: Some("1"),
+        help: "Processes that do the same at once; their rates are added up.",
+    },
+    Setting {
+        name: "clock",
+        kind: Is::Choice(&["elapsed", "processor"]),
+        default: Some("elapsed"),
+        help: "What rates are divided by: time that passed, or time that the one process had a processor, which hides what \
+               else the machine did, and is what comparisons of old show.",
+    },
+    Setting {
+        name: "primary",
+        kind: Is::Text,
+        default: None,
+        help: "The metric that the answer is about, like aes_256_gcm_16384_bytes_per_second; unless given, the first: of \
+               signatures those made, not those verified.",
+    },
+];
+
+/// Of one block; what is larger is no block of anybody's.
+const BLOCK_BYTES_MAX: u64 = 64 << 20;
+
+/// Keys are made before the clock starts: of 15,360 bits they are read, not searched, so a minute is ample.
+const SECONDS_AROUND: f64 = 60.0;
+
+/// Checked parameters.
+#[derive(Debug, Clone, Deserialize)]
+struct Parameters {
+    algorithms: Vec<String>,
+    block_bytes: Vec<u64>,
+    time: f64,
+    processes: u64,
+    clock: String,
+    primary: Option<String>,
+}
+
+/// One execution of the program, and the metrics that it yields.
+struct Measurement {
+    algorithm: Algorithm,
+    /// Size of a block; none: it signs.
+    block_bytes: Option<u64>,
+    metrics: Vec<Metric>,
+}
+
+impl Parameters {
+    fn of(map: &Map<String, Value>) -> Parameters {
+        serde_json::from_value(Value::Object(map.clone())).expect("the table of settings checked the parameters")
+    }
+
+    /// Those that are none are left out: the check names them.
+    fn algorithms(&self) -> impl Iterator<Item = Algorithm> {
+        self.algorithms.iter().filter_map(|name| Algorithm::parse(name).ok())
+    }
+
+    /// In the order of the study.
+    fn measurements(&self) -> Vec<Measurement> {
+        let mut all = Vec::new();
+        for algorithm in self.algorithms() {
+            let word = algorithm.word();
+            if algorithm.family == Family::Blocks {
+                all.extend(self.block_bytes.iter().map(|bytes| Measurement {
+                    algorithm: algorithm.clone(),
+                    block_bytes: Some(*bytes),
+                    metrics: vec![Metric::named(
+                        format!("{word}_{bytes}_bytes_per_second"),
+                        "B/s".into(),
+                        Direction::More,
+                    )],
+                }));
+                continue;
+            }
+            let metric = |what: &str| Metric::named(format!("{word}_{what}_per_second"), "1/s".into(), Direction::More);
+            let metrics = vec![metric("sign"), metric("verify")];
+            all.push(Measurement { algorithm, block_bytes: None, metrics });
+        }
+        all
+    }
+
+    /// The primary one first.
+    fn metrics(&self) -> Vec<Metric> {
+        let mut all: Vec<Metric> = self.measurements().into_iter().flat_map(|one| one.metrics).collect();
+        let chosen = all.iter().position(|metric| Some(&*metric.name) == self.primary.as_deref());
+        if let Some(at) = chosen {
+            all[..=at].rotate_right(1);
+        }
+        all
+    }
+}
+
+fn estimate(parameters: &Parameters) -> Estimate {
+    let figures = parameters.metrics().len();
+    Estimate { data_bytes: 0, load_seconds: 0.0, run_seconds: figures as f64 * parameters.time }
+}
+
+fn check(parameters: &Parameters) -> Vec<String> {
+    let mut problems: Vec<String> = parameters
+        .algorithms
+        .iter()
+        .filter_map(|name| Algorithm::parse(name).err())
+        .map(|problem| format!("`algorithms`: {problem}"))
+        .collect();
+    if parameters.algorithms.is_empty() {
+        problems.push("`algorithms` must name at least one".into());
+    }
+    let has_blocks = parameters.algorithms().any(|algorithm| algorithm.family == Family::Blocks);
+    if has_blocks && parameters.block_bytes.is_empty() {
+        problems.push("`block_bytes` must name a size for the ciphers and digests".into());
+    }
+    if let Some(bytes) = parameters.block_bytes.iter().find(|bytes| !(1..=BLOCK_BYTES_MAX).contains(*bytes)) {
+        problems.push(format!("`block_bytes` = {bytes}: a block has from 1 to {BLOCK_BYTES_MAX} bytes"));
+    }
+    let names: Vec<_> = parameters.metrics().into_iter().map(|metric| metric.name).collect();
+    let mut seen = BTreeSet::new();
+    problems.extend(names.iter().filter(|name| !seen.insert(*name)).map(|name| format!("`{name}` is asked for twice")));
+    if let Some(primary) = &parameters.primary
+        && !names.iter().any(|name| name == primary)
+    {
+        let nearest = settings::nearest_name(primary, names.iter().map(AsRef::as_ref));
+        let hint =
+            nearest.map_or_else(|| format!("one of {}", names.join(", ")), |name| format!("did you mean {name}?"));
+        problems.push(format!("`primary` = {primary} is no metric of these `algorithms`: {hint}"));
+    }
+    if parameters.time.fract() != 0.0 {
+        problems.push("`time` must be whole seconds".into());
+    }
+    if parameters.clock == "processor" && parameters.processes > 1 {
+        problems.push(
+            "`clock` = \"processor\" works with one of `processes` only: of several the time that passed is taken"
+                .into(),
+        );
+    }
+    problems.extend(missing(parameters));
+    problems
+}
+
+/// What this machine's OpenSSL can't do.
+fn missing(parameters: &Parameters) -> Vec<String> {
+    if process::find("openssl").is_none() {
+        return vec!["the program openssl (package openssl) is not on this machine".into()];
+    }
+    let of_blocks = names(&["-cipher-algorithms", "-digest-algorithms"]);
+    let of_keys = names(&["-public-key-algorithms"]);
+    let lacks = |algorithm: &Algorithm| match algorithm.family {
+        Family::Blocks => !of_blocks.is_empty() && !of_blocks.contains(&algorithm.name),
+        Family::Dsa(_) => !of_keys.is_empty() && !of_keys.contains("dsa"),
+        _ => false,
+    };
+    let all = parameters.algorithms().filter(lacks);
+    all.map(|algorithm| format!("`algorithms`: this machine's openssl has no {}", algorithm.name)).collect()
+}
+
+/// Words in the program's own lists, in small letters; none where it has no such list.
+fn names(lists: &[&str]) -> BTreeSet<String> {
+    let output = |list: &&str| Command::new("openssl").arg("list").arg(list).output().ok();
+    let text: Vec<u8> = lists.iter().filter_map(output).flat_map(|output| output.stdout).collect();
+    let is_between = |letter: char| letter.is_whitespace() || "{},:".contains(letter);
+    String::from_utf8_lossy(&text)
+        .to_lowercase()
+        .split(is_between)
+        .map(String::from)
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// The workload.
+struct Crypto {
+    parameters: Parameters,
+}
+
+impl Workload for Crypto {
+    fn prepare(&mut self, _: &mut Context) -> Result<Vec<Measured>, Error> {
+        Ok(Vec::new())
+    }
+
+    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
+        let mut outcome = Outcome::default();
+        for measurement in self.parameters.measurements() {
+            let finished = self.measure(&measurement, context)?;
+            outcome.seconds += finished.seconds;
+            let rates = measurement.rates(&finished.stdout).map_err(|problem| Error::Program {
+                program: "openssl speed".into(),
+                status: format!(
+                    "{}, but without the rate of {}: {problem}",
+                    finished.status, measurement.algorithm.name
+                ),
+                log: finished.last_lines(),
+            })?;
+            outcome.metrics.extend(measurement.metrics.iter().zip(rates).map(|(metric, rate)| metric.at(rate)));
+        }
+        Ok(outcome)
+    }
+
+    /// It stores nothing.
+    fn verify(&mut self, _: &mut Context) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl Crypto {
+    fn measure(&self, measurement: &Measurement, context: &Context) -> Result<Finished, Error> {
+        let seconds = self.parameters.time;
+        let mut arguments =
+            vec!["openssl".into(), "speed".into(), "-mr".into(), "-seconds".into(), format!("{seconds}")];
+        if self.parameters.clock == "elapsed" {
+            arguments.push("-elapsed".into());
+        }
+        if self.parameters.processes > 1 {
+            arguments.extend(["-multi".into(), self.parameters.processes.to_string()]);
+        }
+        let name = measurement.algorithm.name.clone();
+        match measurement.block_bytes {
+            Some(bytes) => arguments.extend(["-bytes".into(), bytes.to_string(), "-evp".into(), name]),
+            None => arguments.push(name),
+        }
+        // Time of the processor passes more slowly than that of the clock, up to the share that others leave.
+        let timeout = Duration::from_secs_f64(measurement.metrics.len() as f64 * seconds * 2.0 + SECONDS_AROUND);
+        let finished = process::run(&arguments, &context.data_folder, timeout, context.interrupted)?;
+        if finished.status.success() {
+            return Ok(finished);
+        }
+        let (status, log) = (finished.status.to_string(), finished.last_lines());
+        Err(Error::Program { program: "openssl speed".into(), status, log })
+    }
+}
+
+impl Measurement {
+    fn rates(&self, output: &str) -> Result<Vec<f64>, String> {
+        match self.block_bytes {
+            Some(bytes) => Ok(vec![speed::block_rate(output, bytes)?]),
+            None => Ok(self.algorithm.signature_rates(output)?.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+    use settings::check_all;
+
+    fn map(written: &Value) -> Map<String, Value> {
+        check_all(SETTINGS, written.as_object().unwrap()).unwrap()
+    }
+
+    fn metrics(written: Value, expected: Expect) {
+        let metrics = (KIND.metrics)(&map(&written));
+        let lines: Vec<_> = metrics.iter().map(|metric| format!("{} {}", metric.name, metric.unit)).collect();
+        expected.assert_eq(&lines.join("\n"));
+    }
+
+    fn problems(written: Value, expected: Expect) {
+        expected.assert_eq(&(KIND.check)(&map(&written)).join("\n"));
+    }
+
+    #[test]
+    fn metrics_by_default_and_with_another_one_first() {
+        metrics(
+            json!({}),
+            expect![[r#"
+                rsa_2048_sign_per_second 1/s
+                rsa_2048_verify_per_second 1/s
+                rsa_4096_sign_per_second 1/s
+                rsa_4096_verify_per_second 1/s
+                ecdsa_p256_sign_per_second 1/s
+                ecdsa_p256_verify_per_second 1/s
+                aes_128_cbc_16384_bytes_per_second B/s
+                aes_256_gcm_16384_bytes_per_second B/s
+                sha256_16384_bytes_per_second B/s"#]],
+        );
+        metrics(
+            json!({"algorithms": ["ed25519", "SHA512"], "block_bytes": [16, 1024], "primary": "sha512_16_bytes_per_second"}),
+            expect![[r#"
+                sha512_16_bytes_per_second B/s
+                ed25519_sign_per_second 1/s
+                ed25519_verify_per_second 1/s
+                sha512_1024_bytes_per_second B/s"#]],
+        );
+    }
+
+    #[test]
+    fn all_problems_come_at_once() {
+        problems(json!({}), expect![""]);
+        problems(
+            json!({"algorithms": ["rsa2048", "rsa", "sha-nought", "RSA2048"], "block_bytes": [0], "time": "1500ms",
+                   "processes": 2, "clock": "processor", "primary": "rsa_2048_sing_per_second"}),
+            expect![[r#"
+                `algorithms`: `rsa` is none of rsa512, rsa1024, rsa2048, rsa3072, rsa4096, rsa7680, rsa15360, dsa512, dsa1024, dsa2048, ecdsap224, ecdsap256, ecdsap384, ecdsap521, ed25519, ed448
+                `block_bytes` = 0: a block has from 1 to 67108864 bytes
+                `rsa_2048_sign_per_second` is asked for twice
+                `rsa_2048_verify_per_second` is asked for twice
+                `primary` = rsa_2048_sing_per_second is no metric of these `algorithms`: did you mean rsa_2048_sign_per_second?
+                `time` must be whole seconds
+                `clock` = "processor" works with one of `processes` only: of several the time that passed is taken
+                `algorithms`: this machine's openssl has no sha-nought"#]],
+        );
+        problems(json!({"algorithms": []}), expect!["`algorithms` must name at least one"]);
+        problems(
+            json!({"algorithms": ["sha256"], "block_bytes": []}),
+            expect!["`block_bytes` must name a size for the ciphers and digests"],
+        );
+    }
+
+    #[test]
+    fn an_estimate_counts_figures() {
+        assert_eq!((KIND.estimate)(&map(&json!({"time": "2s"}))).run_seconds, 18.0);
+    }
+}
