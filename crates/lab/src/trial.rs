@@ -217,6 +217,8 @@ impl Desk<'_> {
         out: &mut Out<impl Write>,
     ) -> Result<(), Stopped> {
         let warm_up = run < self.spec.warm_up_runs;
+        let ready = self.with_context(out, |context| workload.ready(context));
+        ready.map_err(|error| Stopped::at("make ready")(error.into()))?;
         if self.spec.cache == Cache::Cold {
             workload.cool().map_err(|error| Stopped::at("cool")(error.into()))?;
             storage::drop_caches().map_err(|error| Stopped::at("cool")(error.into()))?;

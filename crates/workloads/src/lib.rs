@@ -7,6 +7,7 @@ pub mod workload;
 pub mod block_io;
 mod cms;
 pub mod command;
+pub mod compile;
 pub mod crypto;
 mod find_rate;
 pub mod http_client;
@@ -30,12 +31,13 @@ mod tpcb;
 use workload::{Error, Kind};
 
 /// Every workload there is.
-static KINDS: [&Kind; 12] = [
+static KINDS: [&Kind; 13] = [
     &oltp::KIND,
     &tpcb::KIND,
     &three_n_plus_one::KIND,
     &io_thrash::KIND,
     &tree::KIND,
+    &compile::KIND,
     &block_io::KIND,
     &http_load::KIND,
     &find_rate::KIND,

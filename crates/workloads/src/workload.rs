@@ -75,6 +75,11 @@ pub trait Workload {
     /// Loads the data. Required; not called where a server runs on a copy of data that were loaded once. Returns metrics of the load itself (may be empty). Not part of any run.
     fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error>;
 
+    /// Brings about the state that the next run starts from, before caches are dropped; neither measured nor watched. Not required.
+    fn ready(&mut self, _context: &mut Context) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Lets go of caches of its own between runs, so that a cold run is cold (close files). Not required.
     fn cool(&mut self) -> Result<(), Error> {
         Ok(())

@@ -166,6 +166,11 @@ files = 300
 [workload.block-io]
 size = "16MiB"
 time = "200ms"
+[workload.compile]
+files = 3
+[workload.crypto]
+algorithms = ["ed25519"]
+time = "1s"
 [workload.null]
 time = "50ms"
 [design]
@@ -178,7 +183,7 @@ control = false
     world.assert_nothing_left();
     let json = world.surefoot(&["report", "all.surefoot", "--json"]).json();
     let runs = json["ledger"]["runs"].as_array().expect("runs");
-    assert_eq!(runs.len(), 6 * 2, "a warm-up and a run of each");
+    assert_eq!(runs.len(), 8 * 2, "a warm-up and a run of each");
     let scenarios = json["ledger"]["scenarios"].as_array().expect("scenarios");
     assert!(scenarios.iter().all(|scenario| scenario["baseline"] == true), "each workload has a baseline of its own");
     // The 3n+1 values of 1 to 2,000 by four processes: longest and highest by plain computation, and the law of its counts.

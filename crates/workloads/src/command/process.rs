@@ -7,7 +7,7 @@ use nix::unistd::Pid;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +30,10 @@ const GRACE: Duration = Duration::from_secs(3);
 pub struct Finished {
     pub status: ExitStatus,
     pub seconds: f64,
+    /// Of itself and of all its children that were waited for.
+    pub user_cpu_seconds: f64,
+    /// The same, inside the kernel.
+    pub system_cpu_seconds: f64,
     pub stdout: String,
     pub stderr: String,
 }
@@ -88,8 +92,16 @@ pub fn run(
     // What it left running would hold the pipes and disturb the next run. While the child is not reaped, its number, which
     // is the group's, is not given away.
     let _ = killpg(group(&child), Signal::SIGKILL);
-    let status = child.wait().map_err(|source| refused("be waited for", source))?;
-    let finished = Finished { status, seconds, stdout: stdout.text(), stderr: stderr.text() };
+    let (status, usage) = reap(&child).map_err(|source| refused("be waited for", source))?;
+    let of = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    let finished = Finished {
+        status,
+        seconds,
+        user_cpu_seconds: of(usage.ru_utime),
+        system_cpu_seconds: of(usage.ru_stime),
+        stdout: stdout.text(),
+        stderr: stderr.text(),
+    };
     match ended? {
         End::ByItself => Ok(finished),
         End::Interrupted => Err(Error::Interrupted),
@@ -123,6 +135,25 @@ fn wait(child: &Child, deadline: Instant, interrupted: &AtomicBool) -> io::Resul
         let grace = Instant::now() + GRACE;
         while !has_ended(&handle)? && Instant::now() < grace {}
         return Ok(end);
+    }
+}
+
+/// Takes the ended child away, and learns what it used. Nobody else waits for it.
+fn reap(child: &Child) -> io::Result<(ExitStatus, libc::rusage)> {
+    let mut status = 0;
+    // SAFETY: a struct of numbers, for which zeros are values.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: both pointers are to variables of the right types that outlive the call.
+        match unsafe { libc::wait4(child.id() as i32, &raw mut status, 0, &raw mut usage) } {
+            1.. => return Ok((ExitStatus::from_raw(status), usage)),
+            _ => {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+        }
     }
 }
 

@@ -34,12 +34,18 @@ impl Desk {
         })
     }
 
+    /// One run, made ready.
+    pub fn run(&self, workload: &mut dyn Workload) -> Result<Outcome, Error> {
+        self.act(|context| workload.ready(context))?;
+        self.act(|context| workload.run(context))
+    }
+
     /// Prepare, run twice, verify; the last run's outcome.
     pub fn trial(&self, kind: &Kind, written: &Value) -> Result<Outcome, Error> {
         let mut workload = open(kind, written)?;
         self.act(|context| workload.prepare(context))?;
-        self.act(|context| workload.run(context))?;
-        let outcome = self.act(|context| workload.run(context))?;
+        self.run(&mut *workload)?;
+        let outcome = self.run(&mut *workload)?;
         self.act(|context| workload.verify(context))?;
         Ok(outcome)
     }

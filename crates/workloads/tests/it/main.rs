@@ -4,6 +4,7 @@
 
 mod block_io;
 mod command;
+mod compile;
 mod crypto;
 mod desk;
 mod io_thrash;

@@ -1,0 +1,356 @@
+//! `compile`: builds a program from source, as comparisons of systems have done since there are compilers.
+//!
+//! The source is an archive of the user's or, as none comes with surefoot, a C program made from a seed
+//! (`compile/generate.rs`). It is laid out once a trial; each run starts from a clean copy, which is made, configured and
+//! flushed before the clock starts. Caches are the study's `design.cache`. What was built must work: the generated program
+//! prints a checksum that is known beforehand, and of an archive the user's `check` decides.
+//!
+//! The compiler's own temporary files lie on the filesystem under test as well, beside the tree. ccache is switched off.
+//!
+//! Driven by `lab::trial`. Does not choose a compiler: the `Makefile` or `command` does.
+
+mod generate;
+mod source;
+
+use crate::command::process::{self, Finished};
+use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use generate::Program;
+use observe::durability::{Class, Durability};
+use observe::metric::{Direction, Measured, Metric};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use settings::{Kind as Is, Setting};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The row of the list.
+pub static KIND: Kind = Kind {
+    name: "compile",
+    summary: "builds a program with a compiler: a generated one in C, or the user's archive by the user's command",
+    example: r#"[workload.compile]
+archive = "openssh-9.9p1.tar.gz"
+configure = ["./configure", "--without-openssl"]
+command = ["make", "-j{jobs}"]
+jobs = 2
+check = ["./ssh", "-V"]
+"#,
+    settings: SETTINGS,
+    metrics: |_| vec![COMPILE, COMPILE_SYNCED, USER_CPU, SYSTEM_CPU, TREE],
+    durability: |_| durability(),
+    estimate: |map| estimate(&Parameters::of(map)),
+    check: |map| check(&Parameters::of(map)),
+    services: |_| Vec::new(),
+    data_key: |_| String::new(),
+    open: |map| Ok(Box::new(Compile::new(Parameters::of(map)))),
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "archive",
+        kind: Is::Text,
+        default: None,
+        help: "Path of a source archive: .tar, .tar.gz, .tar.xz or .tar.zst. Commands run in its only folder, or at its \
+               top. Without it a C program is generated, which is nobody's: of files with 3 to 44 functions, 20 KB on \
+               average, that call each other, in folders of 25, with a Makefile.",
+    },
+    Setting {
+        name: "files",
+        kind: Is::Integer { min: 1, max: 20_000 },
+        default: Some("100"),
+        help: "Number of C files of the generated program; without effect on an `archive`.",
+    },
+    Setting {
+        name: "source_seed",
+        kind: Is::Integer { min: 0, max: i64::MAX },
+        default: Some("1"),
+        help: "Seed of the generated program, which is the same in all rounds; without effect on an `archive`.",
+    },
+    Setting {
+        name: "command",
+        kind: Is::TextList,
+        default: Some(r#"["make", "-j{jobs}"]"#),
+        help: "What is measured: the program and its arguments; {jobs} stands for `jobs`. No shell is involved, unless the \
+               command is one.",
+    },
+    Setting {
+        name: "jobs",
+        kind: Is::Integer { min: 1, max: 4096 },
+        default: Some("1"),
+        help: "What {jobs} stands for: how many compilers run at once.",
+    },
+    Setting {
+        name: "configure",
+        kind: Is::TextList,
+        default: None,
+        help: "A program that readies each clean copy for the build, before the clock starts.",
+    },
+    Setting {
+        name: "clean",
+        kind: Is::TextList,
+        default: None,
+        help: "A program that undoes a build, like [\"make\", \"clean\"]: runs after the first then build in the same tree, \
+               instead of in a new copy.",
+    },
+    Setting {
+        name: "check",
+        kind: Is::TextList,
+        default: None,
+        help: "A program that succeeds when the build is right, like [\"./ssh\", \"-V\"]; an `archive` needs one. The \
+               generated program is always held to the checksum that it must print.",
+    },
+    Setting {
+        name: "timeout",
+        kind: Is::Seconds { min: 1.0, max: 1e6 },
+        default: Some("2h"),
+        help: "A command that takes longer is ended, and the run fails.",
+    },
+];
+
+const COMPILE: Metric = Metric::new("compile_seconds", "s", Direction::Less);
+const COMPILE_SYNCED: Metric = Metric::new("compile_synced_seconds", "s", Direction::Less);
+const USER_CPU: Metric = Metric::new("compile_user_cpu_seconds", "s", Direction::Less);
+const SYSTEM_CPU: Metric = Metric::new("compile_system_cpu_seconds", "s", Direction::Less);
+const TREE: Metric = Metric::new("tree_bytes", "B", Direction::Neither);
+
+/// The generated program is done in milliseconds.
+const PROGRAM_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Checked parameters.
+#[derive(Debug, Clone, Deserialize)]
+struct Parameters {
+    archive: Option<PathBuf>,
+    files: u64,
+    source_seed: u64,
+    command: Vec<String>,
+    jobs: u64,
+    configure: Option<Vec<String>>,
+    clean: Option<Vec<String>>,
+    check: Option<Vec<String>>,
+    timeout: f64,
+}
+
+impl Parameters {
+    fn of(map: &Map<String, Value>) -> Parameters {
+        serde_json::from_value(Value::Object(map.clone())).expect("the table of settings checked the parameters")
+    }
+
+    fn commands(&self) -> impl Iterator<Item = (&'static str, &Vec<String>)> {
+        let all = [
+            ("command", Some(&self.command)),
+            ("configure", self.configure.as_ref()),
+            ("clean", self.clean.as_ref()),
+            ("check", self.check.as_ref()),
+        ];
+        all.into_iter().filter_map(|(setting, command)| Some((setting, command?)))
+    }
+}
+
+fn durability() -> Durability {
+    let reason = "`compile`: compilers do not flush what they write";
+    Durability { class: Class::LosesRecent, reasons: vec![reason.into()] }
+}
+
+/// A generated file took a compiler 0.3 s of processor time on the small, busy virtual machine of 2026 that this was written on,
+/// and the built tree was 2.3 times its source. Of an archive only the size is known: source compresses five times, and what is built of it is taken to be alike.
+fn estimate(parameters: &Parameters) -> Estimate {
+    let source = match &parameters.archive {
+        Some(path) => {
+            let bytes = std::fs::metadata(path).map_or(0, |data| data.len());
+            if path.extension().is_some_and(|ending| ending == "tar") { bytes } else { bytes * 5 }
+        }
+        None => parameters.files * generate::FILE_BYTES_MEAN,
+    };
+    let files = source as f64 / generate::FILE_BYTES_MEAN as f64;
+    Estimate {
+        // The source, its copy, and what is built, rounded up.
+        data_bytes: source * 4,
+        load_seconds: source as f64 / 5e7,
+        run_seconds: files * 0.3 / parameters.jobs as f64,
+    }
+}
+
+fn check(parameters: &Parameters) -> Vec<String> {
+    let mut problems = parameters.archive.as_deref().map_or_else(Vec::new, source::problems);
+    if parameters.archive.is_some() && parameters.check.is_none() {
+        problems
+            .push("an `archive` needs a `check`, like [\"./ssh\", \"-V\"]: a build that is wrong is no figure".into());
+    }
+    for (setting, command) in parameters.commands() {
+        match command.first() {
+            None => problems.push(format!("`{setting}` must name a program")),
+            Some(program) => problems.extend(missing(setting, program)),
+        }
+    }
+    if parameters.archive.is_none() {
+        problems.extend(missing("Makefile", "cc"));
+        problems.extend(missing("Makefile", "ar"));
+    }
+    problems
+}
+
+/// What to say when a program isn't there; one with a path may lie in the tree.
+fn missing(setting: &str, program: &str) -> Option<String> {
+    let package = match program {
+        "cc" => " (package gcc)",
+        "ar" => " (package binutils)",
+        "make" => " (package make)",
+        _ => "",
+    };
+    let absent = !program.contains('/') && process::find(program).is_none();
+    absent.then(|| format!("`{setting}`: the program {program}{package} is not on this machine"))
+}
+
+/// The workload.
+struct Compile {
+    parameters: Parameters,
+    /// The generated program; none: there is an archive.
+    program: Option<Program>,
+    /// Where the last copy's commands run; none: there is no copy yet.
+    tree: Option<PathBuf>,
+}
+
+impl Workload for Compile {
+    fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
+        let source = context.data_folder.join("source");
+        source::emptied(&source)?;
+        match (&self.program, &self.parameters.archive) {
+            (None, Some(archive)) => source::unpack(archive, &source, context)?,
+            (Some(program), _) => source::write(program, &source)?,
+            (None, None) => unreachable!("without an archive there is a program"),
+        }
+        Ok(Vec::new())
+    }
+
+    fn ready(&mut self, context: &mut Context) -> Result<(), Error> {
+        match (&self.tree, &self.parameters.clean) {
+            (Some(tree), Some(clean)) => {
+                self.succeed(clean, tree, context)?;
+            }
+            _ => self.tree = Some(self.copy(context)?),
+        }
+        source::emptied(&temporary(context))?;
+        sync_filesystem(&context.data_folder)
+    }
+
+    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
+        let tree = self.tree.as_ref().expect("a run comes after `ready`");
+        let began = Instant::now();
+        let finished = self.succeed(&self.parameters.command, tree, context)?;
+        sync_filesystem(&context.data_folder)?;
+        let synced = began.elapsed().as_secs_f64();
+        let bytes = source::bytes(tree).map_err(|source| Error::file("read", tree, source))?;
+        self.check_build(tree, context)?;
+        Ok(Outcome {
+            seconds: synced,
+            metrics: vec![
+                COMPILE.at(finished.seconds),
+                COMPILE_SYNCED.at(synced),
+                USER_CPU.at(finished.user_cpu_seconds),
+                SYSTEM_CPU.at(finished.system_cpu_seconds),
+                TREE.at(bytes as f64),
+            ],
+            ..Outcome::default()
+        })
+    }
+
+    /// What was built last still works.
+    fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
+        self.tree.as_ref().map_or(Ok(()), |tree| self.check_build(tree, context))
+    }
+}
+
+impl Compile {
+    fn new(parameters: Parameters) -> Compile {
+        let is_generated = parameters.archive.is_none();
+        let program = is_generated.then(|| Program::new(parameters.files, parameters.source_seed));
+        Compile { parameters, program, tree: None }
+    }
+
+    /// A clean copy, configured; where its commands run.
+    fn copy(&self, context: &Context) -> Result<PathBuf, Error> {
+        let build = context.data_folder.join("build");
+        source::removed(&build)?;
+        source::emptied(&temporary(context))?;
+        source::copy(&context.data_folder.join("source"), &build, context)?;
+        let tree = if self.program.is_some() { build } else { source::top(&build)? };
+        if let Some(configure) = &self.parameters.configure {
+            self.succeed(configure, &tree, context)?;
+        }
+        Ok(tree)
+    }
+
+    fn check_build(&self, tree: &Path, context: &Context) -> Result<(), Error> {
+        if let Some(check) = &self.parameters.check {
+            self.succeed(check, tree, context)?;
+        }
+        let Some(program) = &self.program else { return Ok(()) };
+        let path = tree.join("program");
+        let said = process::run(&[path.display().to_string()], tree, PROGRAM_TIMEOUT, context.interrupted)?;
+        let (expected, found) = (program.checksum(), said.stdout.trim());
+        if said.status.success() && found == expected {
+            return Ok(());
+        }
+        Err(Error::WrongData {
+            place: format!("what the built {} prints", path.display()),
+            expected,
+            found: format!("{found:?} ({})", said.status),
+        })
+    }
+
+    /// Runs a command of the study in the tree.
+    fn succeed(&self, command: &[String], tree: &Path, context: &Context) -> Result<Finished, Error> {
+        let jobs = self.parameters.jobs.to_string();
+        // A make above this one, or a cache of objects, would make another load of it.
+        let mut words: Vec<String> =
+            ["env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "CCACHE_DISABLE=1"].map(String::from).into();
+        words.push(format!("TMPDIR={}", temporary(context).display()));
+        words.extend(command.iter().map(|word| word.replace("{jobs}", &jobs)));
+        let timeout = Duration::from_secs_f64(self.parameters.timeout);
+        let finished = process::run(&words, tree, timeout, context.interrupted)?;
+        if finished.status.success() {
+            return Ok(finished);
+        }
+        let (status, log) = (finished.status.to_string(), finished.last_lines());
+        Err(Error::Program { program: command[0].clone(), status, log })
+    }
+}
+
+fn temporary(context: &Context) -> PathBuf {
+    context.data_folder.join("temporary")
+}
+
+/// Everything on the folder's filesystem goes to the device.
+fn sync_filesystem(folder: &Path) -> Result<(), Error> {
+    let file = std::fs::File::open(folder).map_err(|source| Error::file("open", folder, source))?;
+    nix::unistd::syncfs(file).map_err(|errno| Error::file("flush the filesystem of", folder, errno.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+    use settings::check_all;
+
+    fn problems(written: Value, expected: Expect) {
+        let map = check_all(SETTINGS, written.as_object().unwrap()).unwrap();
+        expected.assert_eq(&(KIND.check)(&map).join("\n"));
+    }
+
+    #[test]
+    fn all_problems_come_at_once() {
+        problems(json!({}), expect![""]);
+        problems(
+            json!({"command": ["ninja-of-nobody"], "clean": []}),
+            expect![[r#"
+            `command`: the program ninja-of-nobody is not on this machine
+            `clean` must name a program"#]],
+        );
+        problems(
+            json!({"archive": "/no/such.tar"}),
+            expect![[r#"
+            `archive` = /no/such.tar: No such file or directory (os error 2)
+            an `archive` needs a `check`, like ["./ssh", "-V"]: a build that is wrong is no figure"#]],
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! The source tree: from an archive or a generated program, and clean copies of it.
+
+use super::generate::Program;
+use crate::command::process;
+use crate::workload::{Context, Error};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// For unpacking and copying: a kernel's source takes minutes on a slow disk.
+const TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// Endings of archives, and the program and package that `tar` unpacks each by.
+const ENDINGS: [(&str, Option<(&str, &str)>); 7] = [
+    (".tar", None),
+    (".tar.gz", Some(("gzip", "gzip"))),
+    (".tgz", Some(("gzip", "gzip"))),
+    (".tar.xz", Some(("xz", "xz-utils"))),
+    (".txz", Some(("xz", "xz-utils"))),
+    (".tar.zst", Some(("zstd", "zstd"))),
+    (".tzst", Some(("zstd", "zstd"))),
+];
+
+/// What is wrong with an archive, or missing for it.
+pub fn problems(archive: &Path) -> Vec<String> {
+    let shown = archive.display().to_string();
+    let Some((_, unpacker)) = ENDINGS.iter().find(|(ending, _)| shown.ends_with(ending)) else {
+        let endings: Vec<_> = ENDINGS.iter().map(|(ending, _)| *ending).collect();
+        return vec![format!("`archive` = {shown} must end with one of {}", endings.join(", "))];
+    };
+    let mut problems: Vec<String> = [Some(("tar", "tar")), *unpacker]
+        .into_iter()
+        .flatten()
+        .filter(|(program, _)| process::find(program).is_none())
+        .map(|(program, package)| {
+            format!("`archive`: the program {program} (package {package}) is not on this machine")
+        })
+        .collect();
+    match fs::metadata(archive) {
+        Ok(data) if data.is_file() => {}
+        Ok(_) => problems.push(format!("`archive` = {shown} is not a file")),
+        Err(error) => problems.push(format!("`archive` = {shown}: {error}")),
+    }
+    problems
+}
+
+/// Unpacks an archive into an empty folder.
+pub fn unpack(archive: &Path, target: &Path, context: &Context) -> Result<(), Error> {
+    let archive = archive.canonicalize().map_err(|source| Error::file("open", archive, source))?;
+    let words = ["tar", "--extract", "--no-same-owner", "--file", &archive.display().to_string()].map(String::from);
+    succeed(&words, target, context)
+}
+
+/// Writes a program's files.
+pub fn write(program: &Program, target: &Path) -> Result<(), Error> {
+    for (name, text) in program.files() {
+        let path = target.join(name);
+        let folder = path.parent().expect("it is below the target");
+        let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, text));
+        written.map_err(|source| Error::file("write", &path, source))?;
+    }
+    Ok(())
+}
+
+/// Copies a tree with its times, which make looks at. No block is shared with the source: a copy would then cost the build
+/// what its own blocks do not.
+pub fn copy(source: &Path, target: &Path, context: &Context) -> Result<(), Error> {
+    let words = ["cp".into(), "--archive".into(), "--reflink=never".into(), shown(source), shown(target)];
+    succeed(&words, &context.data_folder, context)
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn succeed(words: &[String], folder: &Path, context: &Context) -> Result<(), Error> {
+    let finished = process::run(words, folder, TIMEOUT, context.interrupted)?;
+    if finished.status.success() {
+        return Ok(());
+    }
+    Err(Error::Program { program: words[0].clone(), status: finished.status.to_string(), log: finished.last_lines() })
+}
+
+/// An empty folder, whatever was there.
+pub fn emptied(folder: &Path) -> Result<(), Error> {
+    removed(folder)?;
+    fs::create_dir_all(folder).map_err(|source| Error::file("create", folder, source))
+}
+
+/// Nothing, whatever was there.
+pub fn removed(folder: &Path) -> Result<(), Error> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::file("remove", folder, error)),
+        _ => Ok(()),
+    }
+}
+
+/// Where an archive's commands run: in its only folder, or at the top.
+pub fn top(tree: &Path) -> Result<PathBuf, Error> {
+    let unreadable = |source| Error::file("read", tree, source);
+    let entries: Vec<_> = tree.read_dir().map_err(unreadable)?.collect::<Result<_, _>>().map_err(unreadable)?;
+    match &entries[..] {
+        [] => Err(Error::Parameter { setting: "archive", problem: "it holds no file".into() }),
+        [only] if only.file_type().map_err(unreadable)?.is_dir() => Ok(only.path()),
+        _ => Ok(tree.into()),
+    }
+}
+
+/// Bytes of all files below.
+pub fn bytes(folder: &Path) -> io::Result<u64> {
+    let mut sum = 0;
+    for entry in folder.read_dir()? {
+        let entry = entry?;
+        let data = entry.metadata()?;
+        sum += if data.is_dir() { bytes(&entry.path())? } else { data.len() };
+    }
+    Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn archives_that_cannot_be() {
+        expect!["`archive` = a.zip must end with one of .tar, .tar.gz, .tgz, .tar.xz, .txz, .tar.zst, .tzst"]
+            .assert_eq(&problems(Path::new("a.zip")).join("\n"));
+        expect!["`archive` = /no/such.tar.xz: No such file or directory (os error 2)"]
+            .assert_eq(&problems(Path::new("/no/such.tar.xz")).join("\n"));
+    }
+
+    #[test]
+    fn commands_run_in_the_only_folder() {
+        let tree = tempfile::tempdir().unwrap();
+        assert!(top(tree.path()).is_err());
+        fs::create_dir(tree.path().join("gcc-3.3.1")).unwrap();
+        assert_eq!(top(tree.path()).unwrap(), tree.path().join("gcc-3.3.1"));
+        fs::write(tree.path().join("README"), "x").unwrap();
+        assert_eq!(top(tree.path()).unwrap(), tree.path());
+        assert_eq!(bytes(tree.path()).unwrap(), 1);
+    }
+}
