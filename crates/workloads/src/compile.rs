@@ -151,7 +151,8 @@ fn durability() -> Durability {
 }
 
 /// A generated file took a compiler 0.3 s of processor time on the small, busy virtual machine of 2026 that this was written on,
-/// and the built tree was 2.3 times its source. Of an archive only the size is known: source compresses five times, and what is built of it is taken to be alike.
+/// and the built tree was 2.3 times its source. Of an archive only the size is known: source
+/// compresses five times, and what is built of it is taken to be alike.
 fn estimate(parameters: &Parameters) -> Estimate {
     let source = match &parameters.archive {
         Some(path) => {
