@@ -19,6 +19,7 @@ pub mod number;
 mod pivot;
 mod reproduce;
 mod sysbench;
+mod table;
 mod terminal;
 mod view;
 mod warnings;

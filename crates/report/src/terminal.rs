@@ -1,13 +1,11 @@
 //! The report on a terminal: the answer in words, the warnings, then a table a workload.
 
 use crate::answer;
-use crate::flushing::{DAGGER_NOTE, MARK};
+use crate::flushing::DAGGER_NOTE;
 use crate::input::Input;
-use crate::number::{figure, percent, ratio_precise};
-use crate::pivot::{self, Pivot, pivots};
-use crate::view::{Part, Row, View};
+use crate::pivot::{self, pivots};
+use crate::table::{self, Column, PER_COMMIT};
 use crate::warnings::warnings;
-use observe::durability::Class;
 use std::fmt::Write;
 
 /// Narrower than this no table can be read.
@@ -40,11 +38,13 @@ pub fn terminal(input: &Input, width: usize, colour: bool) -> String {
     }
     for part in view.parts.iter().filter(|part| !part.rows.is_empty()) {
         let _ = writeln!(out, "\n{}", paint.with("1", &printable(&answer::heading(part))));
-        out.push_str(&table(part, view, width, paint));
+        let mut columns = table::of_part(part, view);
+        fit(&mut columns, width);
+        out.push_str(&print(&columns, paint));
     }
     for pivot in pivots(&input.contents, view) {
         let _ = writeln!(out, "\n{}", paint.with("1", &printable(&pivot.title)));
-        out.push_str(&pivot_table(&pivot, paint));
+        out.push_str(&print(&table::of_pivot(&pivot), paint));
         let _ = writeln!(out, "{}", wrap(pivot::NOTE, width, "  "));
         if pivot.is_marked() {
             let _ = writeln!(out, "{}", wrap(DAGGER_NOTE, width, "  "));
@@ -54,107 +54,6 @@ pub fn terminal(input: &Input, width: usize, colour: bool) -> String {
         }
     }
     out
-}
-
-/// Each row of levels, and below it what others published.
-fn pivot_table(pivot: &Pivot, paint: Paint) -> String {
-    let has_published = |cells: &[pivot::Cell]| cells.iter().any(|cell| cell.published.is_some());
-    let mut heads = Column { head: String::new(), right: false, cells: Vec::new() };
-    for (row, cells) in &pivot.rows {
-        heads.cells.push(printable(row));
-        heads.cells.extend(has_published(cells).then(|| "  published".into()));
-    }
-    let mut columns = vec![heads];
-    for (index, name) in pivot.columns.iter().enumerate() {
-        let mut column = Column { head: printable(name), right: true, cells: Vec::new() };
-        for (_, cells) in &pivot.rows {
-            let ours = cells[index].ours.map(|ours| {
-                let number = |value: f64| pivot.scale.number(value);
-                format!("{} ({}–{}){}", number(ours.median), number(ours.min), number(ours.max), cells[index].dagger())
-            });
-            column.cells.push(ours.unwrap_or_else(|| "–".into()));
-            let other = cells[index].published.map_or_else(String::new, |value| pivot.scale.number(value));
-            column.cells.extend(has_published(cells).then_some(other));
-        }
-        columns.push(column);
-    }
-    print(&columns, paint)
-}
-
-/// One column: its head, whether it is set right, its cells.
-struct Column {
-    head: String,
-    right: bool,
-    cells: Vec<String>,
-}
-
-fn table(part: &Part, view: &View, width: usize, paint: Paint) -> String {
-    let column = |head: &str, right: bool, cell: &dyn Fn(usize, &Row) -> String| Column {
-        head: printable(head),
-        right,
-        cells: part.rows.iter().enumerate().map(|(rank, row)| printable(&cell(rank, row))).collect(),
-    };
-    let number = |value: Option<f64>| value.map_or_else(String::new, |value| part.scale.number(value));
-    let unit = if part.scale.unit.is_empty() { "mean".into() } else { format!("mean, {}", part.scale.unit) };
-    let claim = |row: &Row| part.claim_of(&row.label);
-    let against = part.baseline.as_deref().map_or_else(String::new, |label| format!("vs {}", short_label(part, label)));
-    let mut columns = vec![
-        column("", true, &|rank, row| if row.centre.is_some() { format!("{}", rank + 1) } else { String::new() }),
-        column("scenario", false, &|_, row| short_label(part, &row.label).into()),
-        column(&unit, true, &|_, row| number(row.centre.map(|centre| centre.mean))),
-        column(&format!("{} interval", percent(view.confidence)), true, &|_, row| {
-            row.centre
-                .map_or_else(String::new, |c| format!("{}–{}", part.scale.number(c.low), part.scale.number(c.high)))
-        }),
-        column(&against, true, &|_, row| match claim(row) {
-            Some(claim) => {
-                format!("{} [{}, {}]", ratio_precise(claim.ratio), ratio_precise(claim.low), ratio_precise(claim.high))
-            }
-            None if row.baseline => "1".into(),
-            None => String::new(),
-        }),
-        column("verdict", false, &|_, row| match claim(row) {
-            Some(claim) => answer::verdict_words(claim, part),
-            None if row.baseline => "baseline".into(),
-            None => String::new(),
-        }),
-        column("after a power cut", false, &|_, row| power_cut(row)),
-        column(PER_COMMIT, true, &|_, row| {
-            row.flushing.as_ref().map_or_else(String::new, |flushing| figure(flushing.per_commit()))
-        }),
-        column("rounds", true, &|_, row| row.centre.map_or(0, |centre| centre.count).to_string()),
-        column("failed", true, &|_, row| if row.failed > 0 { row.failed.to_string() } else { String::new() }),
-    ];
-    columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
-    fit(&mut columns, width);
-    print(&columns, paint)
-}
-
-/// What explains a speed gives way to the speed.
-const PER_COMMIT: &str = "flushes/commit";
-
-/// What the settings promise, and whether the device got what that takes.
-fn power_cut(row: &Row) -> String {
-    let by_settings = durability_mark(row.durability);
-    match (row.breaks_promise(), row.does_not_flush()) {
-        (true, _) => MARK.into(),
-        (false, true) => format!("{by_settings}, {MARK}"),
-        (false, false) => by_settings.into(),
-    }
-}
-
-/// A label without its workload, which the table's heading has.
-fn short_label<'a>(part: &Part, label: &'a str) -> &'a str {
-    label.strip_prefix(part.workload.as_str()).and_then(|rest| rest.strip_prefix(" · ")).unwrap_or(label)
-}
-
-fn durability_mark(class: Class) -> &'static str {
-    match class {
-        Class::KeepsAcknowledged => "keeps all",
-        Class::LosesRecent => "loses seconds",
-        Class::MayCorrupt => "MAY CORRUPT",
-        Class::LosesAll => "LOSES ALL",
-    }
 }
 
 fn column_width(column: &Column) -> usize {
