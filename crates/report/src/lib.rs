@@ -4,6 +4,7 @@
 
 mod answer;
 mod bench;
+mod bencher;
 mod chart;
 mod choice;
 mod compare;
@@ -15,7 +16,9 @@ pub mod input;
 mod json;
 mod judge;
 mod live;
+mod markdown;
 pub mod number;
+mod openmetrics;
 mod pivot;
 mod reproduce;
 mod sysbench;
@@ -26,12 +29,15 @@ mod warnings;
 
 pub use answer::answer;
 pub use bench::{Bench, Guest};
+pub use bencher::bencher;
 pub use compare::{compare, compare_html};
 pub use html::{html, write_html};
 pub use http_forms::{HttpForm, http};
 pub use input::{Error, Input, load};
 pub use json::answer_json;
 pub use live::{Estimate, live_estimate};
+pub use markdown::markdown;
+pub use openmetrics::openmetrics;
 pub use reproduce::reproduce;
 pub use sysbench::{Form, sysbench};
 pub use terminal::terminal;

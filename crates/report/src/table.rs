@@ -1,4 +1,4 @@
-//! The cells of a report's tables, as the terminal prints them.
+//! The cells of a report's tables, as the terminal and Markdown print them.
 
 use crate::answer;
 use crate::flushing::MARK;

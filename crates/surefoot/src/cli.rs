@@ -142,17 +142,26 @@ pub struct ReportArgs {
     /// Print everything as JSON: the analysis, and every raw run
     #[arg(long)]
     pub json: bool,
+    /// Print the answer, its tables and its warnings as Markdown, for a wiki or a pull request
+    #[arg(long)]
+    pub markdown: bool,
     /// Print the plain shell commands that set up a scenario by hand
     #[arg(long, value_name = "SCENARIO")]
     pub reproduce: Option<String>,
-    /// Print the runs of `oltp`, or of the HTTP loads, in the shape of another tool's report
+    /// Print the means in a format that another tool reads, or the runs of `oltp` and of the HTTP loads in the shape of another
+    /// tool's report
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
 }
 
-/// Reports of other tools.
+/// Formats and reports of other tools.
 #[derive(clap::ValueEnum, Clone, Copy)]
 pub enum Format {
+    /// Bencher Metric Format: each scenario's geometric mean with its interval, JSON
+    Bencher,
+    /// OpenMetrics, as Prometheus reads it: the same, with the levels of factors as labels
+    #[value(name = "openmetrics")]
+    OpenMetrics,
     /// sysbench 1.0
     Sysbench,
     /// sysbench 0.4

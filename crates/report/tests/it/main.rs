@@ -2,6 +2,7 @@
 
 mod answers;
 mod benches;
+mod exports;
 mod fixture;
 mod flushing;
 mod http_forms;

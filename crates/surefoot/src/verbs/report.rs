@@ -31,6 +31,10 @@ pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
         writeln!(out, "}}")?;
         return Ok(Status::Answered);
     }
+    if args.markdown {
+        print!("{}", report::markdown(&input));
+        return Ok(Status::Answered);
+    }
     if let Some(target) = &args.html {
         return write_to(target, |out| Ok(out.write_all(report::html(&input).as_bytes())?));
     }
@@ -38,14 +42,17 @@ pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
     Ok(if report::has_holes(&input) { Status::Holes } else { Status::Answered })
 }
 
-/// The report of another tool.
+/// What another tool reads, or prints.
 fn in_shape_of(format: Format, args: &ReportArgs) -> Result<String, Failure> {
+    let of_answer = |shape: fn(&report::Input) -> String| report::load(&args.results).map(|input| shape(&input));
     let sysbench = |form| report::sysbench(&report::load(&args.results)?, form);
     let http = |form| {
         let reader = ledger::Reader::open(&args.results)?;
         report::http(&reader.contents()?, |run| reader.detail(run), form)
     };
     let text = match format {
+        Format::Bencher => of_answer(report::bencher),
+        Format::OpenMetrics => of_answer(report::openmetrics),
         Format::Sysbench => sysbench(report::Form::One),
         Format::SysbenchZeroFour => sysbench(report::Form::ZeroFour),
         Format::Httperf => http(report::HttpForm::Httperf),

@@ -22,6 +22,12 @@ fn a_study_of_three_filesystems_ends_in_an_answer() {
     assert!(csv.lines().count() > 12, "{csv}");
     let html = std::fs::read_to_string(world.path().join("small.html")).expect("the report");
     assert!(html.contains("<svg") && html.contains("Which is faster?"));
+    let markdown = world.surefoot(&["report", "small.surefoot", "--markdown"]).status(0).stdout;
+    assert!(markdown.starts_with("# ") && markdown.contains("| --: | --- |"), "{markdown}");
+    let bencher = world.surefoot(&["report", "small.surefoot", "--format", "bencher"]).status(0).json();
+    assert!(bencher["ext4"].as_object().is_some_and(|metrics| metrics.len() == 1), "{bencher}");
+    let openmetrics = world.surefoot(&["report", "small.surefoot", "--format", "openmetrics"]).status(0).stdout;
+    assert!(openmetrics.contains("storage_filesystem=\"ext4\"") && openmetrics.ends_with("# EOF\n"), "{openmetrics}");
     world.surefoot(&["status"]).status(0).says("12 trials finished");
     let control = "ext4 (control)";
     let plan = world.surefoot(&["plan", "small.toml"]).status(0);

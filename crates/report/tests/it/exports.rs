@@ -1,0 +1,207 @@
+//! The answer in formats that wikis and other tools read.
+
+use crate::fixture::{self, Row, Table};
+use expect_test::expect;
+use proptest::prelude::*;
+use report::{bencher, markdown, openmetrics};
+use std::collections::BTreeSet;
+
+/// Two filesystems, one of them with a single value.
+fn small() -> Table {
+    Table {
+        rows: vec![Row::new("ext4", &[1000.0, 1100.0, 1050.0]), Row::new("xfs", &[1200.0])],
+        ..fixture::filesystems_and_buffers()
+    }
+}
+
+#[test]
+fn markdown_is_the_answer_with_its_warnings_and_tables() {
+    expect![[r#"
+        # filesystems
+
+        Which filesystem serves most transactions?
+
+        **Pick xfs · 2G: 3,886 transactions per second (95 % interval 3,790–3,984, 6 trials).**
+
+        - It is shown to be the best of the scenarios measured (95 % confidence).
+        - xfs · 2G is 1.32× ext4 · 128M (95 % interval 1.31–1.33).
+        - xfs is 3.2 % faster than ext4 (95 % interval +1.8 to +4.6 %), averaged over cache size.
+        - btrfs is 14.6 % slower than ext4 (95 % interval −15.5 to −13.6 %), averaged over cache size.
+        - xfs is 20.8 % faster than btrfs (95 % interval +18.4 to +23.3 %), averaged over cache size.
+        - cache size 2G is 1.25× 128M (95 % interval 1.23–1.27), averaged over filesystem.
+        - What mattered, as share of the variation: cache size 63 % (best level over worst: +25.0 %), filesystem 35 % (best level over worst: +20.8 %), filesystem × cache size 1 %; noise under 1 %.
+        - Noise floor: the same scenario measured twice under two names differed by 0.1 % (95 % interval −0.7 to +1.0 %).
+        - Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+
+        > **Warning:** oltp: all scenarios together moved by −5.1 % from the first round to the last. Comparisons hold, as each round hits all scenarios alike; the absolute values hold for no single moment. Look at the chart of trials over time, and for other load, thermal throttling or a filling device.
+
+        > **Warning:** oltp: far from its like: xfs · 2G in round 6. They are kept: they widen the intervals and may be a slow mode that production will meet too. Look at their throughput second by second, and run more rounds.
+
+        ## oltp, transactions per second (more is better)
+
+        |  | scenario | mean, 1/s | 95 % interval | vs ext4 · 128M | verdict | after a power cut | rounds |
+        | --: | --- | --: | --: | --: | --- | --- | --: |
+        | 1 | xfs · 2G | 3,886 | 3,790–3,984 | 1.320 \[1.308, 1.332\] | faster | keeps all | 6 |
+        | 2 | ext4 · 2G | 3,768 | 3,684–3,855 | 1.280 \[1.253, 1.307\] | faster | keeps all | 6 |
+        | 3 | btrfs · 2G | 3,110 | 3,023–3,199 | 1.056 \[1.029, 1.085\] | faster | keeps all | 6 |
+        | 4 | xfs · 128M | 3,040 | 2,973–3,109 | 1.033 \[1.025, 1.040\] | faster | keeps all | 6 |
+        | 5 | ext4 · 128M (control) | 2,949 | 2,905–2,993 |  |  | keeps all | 6 |
+        | 6 | ext4 · 128M | 2,944 | 2,890–3,000 | 1 | baseline | keeps all | 6 |
+        | 7 | btrfs · 128M | 2,602 | 2,528–2,679 | 0.884 \[0.869, 0.899\] | slower | keeps all | 6 |
+
+        Made by surefoot 0.1.0 from the study 9f86d081884c, seed 7.
+    "#]].assert_eq(&markdown(&fixture::input(&fixture::filesystems_and_buffers())));
+}
+
+#[test]
+fn a_bar_in_a_label_does_not_split_a_cell() {
+    let mut table = small();
+    table.rows[0].label = "ext4 | <b>".into();
+    let text = markdown(&fixture::input(&table));
+    assert!(text.contains(r"ext4 \| \<b\>"), "{text}");
+}
+
+#[test]
+fn bencher_has_means_and_intervals() {
+    expect![[r#"
+        {
+          "xfs": {
+            "transactions_per_second": {
+              "value": 1200.0
+            }
+          },
+          "ext4": {
+            "transactions_per_second": {
+              "value": 1049.2057485622677,
+              "lower_value": 932.0586371253158,
+              "upper_value": 1181.0766608110953
+            }
+          }
+        }
+    "#]]
+    .assert_eq(&bencher(&fixture::input(&small())));
+}
+
+#[test]
+fn openmetrics_has_levels_as_labels() {
+    expect![[r##"
+        # TYPE surefoot_transactions_per_second gauge
+        # HELP surefoot_transactions_per_second Geometric mean over trials in 1/s; more is better.
+        surefoot_transactions_per_second{scenario="xfs",storage_filesystem="xfs",study="filesystems",workload="oltp"} 1200
+        surefoot_transactions_per_second{scenario="ext4",storage_filesystem="ext4",study="filesystems",workload="oltp"} 1049.2057485622677
+        # TYPE surefoot_transactions_per_second_high gauge
+        # HELP surefoot_transactions_per_second_high Upper end of the mean's 95 % interval in 1/s.
+        surefoot_transactions_per_second_high{scenario="ext4",storage_filesystem="ext4",study="filesystems",workload="oltp"} 1181.0766608110953
+        # TYPE surefoot_transactions_per_second_low gauge
+        # HELP surefoot_transactions_per_second_low Lower end of the mean's 95 % interval in 1/s.
+        surefoot_transactions_per_second_low{scenario="ext4",storage_filesystem="ext4",study="filesystems",workload="oltp"} 932.0586371253158
+        # TYPE surefoot_transactions_per_second_trials gauge
+        # HELP surefoot_transactions_per_second_trials Finished trials that the mean is of.
+        surefoot_transactions_per_second_trials{scenario="xfs",storage_filesystem="xfs",study="filesystems",workload="oltp"} 1
+        surefoot_transactions_per_second_trials{scenario="ext4",storage_filesystem="ext4",study="filesystems",workload="oltp"} 3
+        # EOF
+    "##]].assert_eq(&openmetrics(&fixture::input(&small())));
+}
+
+/// Reads a name from the text's beginning.
+fn name(text: &str) -> Option<(&str, &str)> {
+    let end = text.find(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_')).unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let begins_well = name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
+    begins_well.then_some((name, rest))
+}
+
+/// Reads a text in quotes with its escapes.
+fn quoted(text: &str) -> Option<(String, &str)> {
+    let mut letters = text.strip_prefix('"')?.char_indices();
+    let mut value = String::new();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '"' => return Some((value, &text[at + 2..])),
+            '\\' => value.push(match letters.next()?.1 {
+                'n' => '\n',
+                letter @ ('"' | '\\') => letter,
+                _ => return None,
+            }),
+            '\n' => return None,
+            letter => value.push(letter),
+        }
+    }
+    None
+}
+
+/// A sample's family and labels, by the grammar of OpenMetrics 1.0, section "ABNF".
+fn sample(line: &str) -> Option<(&str, Vec<(String, String)>)> {
+    let (family, rest) = name(line)?;
+    let mut rest = rest.strip_prefix('{')?;
+    let mut labels = Vec::new();
+    loop {
+        let (label, after) = name(rest)?;
+        let (value, after) = quoted(after.strip_prefix('=')?)?;
+        labels.push((label.to_string(), value));
+        rest = match after.strip_prefix(',') {
+            Some(after) => after,
+            None => break rest_is_number(after.strip_prefix("} ")?).then_some((family, labels)),
+        };
+    }
+}
+
+fn rest_is_number(text: &str) -> bool {
+    text.parse::<f64>().is_ok_and(f64::is_finite) && !text.contains(char::is_whitespace)
+}
+
+/// What the grammar and its rules ask of a whole exposition; its samples' labels.
+fn exposition(text: &str) -> Vec<Vec<(String, String)>> {
+    let text = text.strip_suffix("# EOF\n").expect("the end is marked");
+    let (mut family, mut families, mut seen, mut all) = (String::new(), BTreeSet::new(), BTreeSet::new(), Vec::new());
+    for line in text.split_terminator('\n') {
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = name(rest).expect("a family has a name");
+            assert_eq!(kind, " gauge");
+            assert!(families.insert(name.to_string()), "{name} comes twice");
+            family = name.into();
+        } else if let Some(rest) = line.strip_prefix("# HELP ") {
+            assert!(rest.starts_with(&format!("{family} ")), "{line}");
+        } else {
+            let (name, labels) = sample(line).unwrap_or_else(|| panic!("no sample: {line:?}"));
+            assert_eq!(name, family, "lines of a family stand together");
+            let names: BTreeSet<_> = labels.iter().map(|(name, _)| name).collect();
+            assert_eq!(names.len(), labels.len(), "each label comes once: {line}");
+            assert!(labels.iter().all(|(name, _)| !name.starts_with("__")), "{line} has a reserved label");
+            assert!(seen.insert((name.to_string(), labels.clone())), "the same sample comes twice: {line}");
+            all.push(labels);
+        }
+    }
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn every_line_of_openmetrics_is_one_by_its_grammar(
+        label in "\\PC{0,12}",
+        level in "[a-z\"\\\\\n{},=# é]{0,12}",
+        factors in proptest::collection::btree_set("[a-z0-9_.·-]{0,6}|study|scenario", 0..5),
+        metric in "[a-zA-Z0-9_.%é -]{1,12}",
+    ) {
+        let mut table = small();
+        table.metric.name = metric.into();
+        table.rows[0].label = format!("a{label}");
+        table.rows[1].label = format!("b{label}");
+        let mut contents = fixture::contents(&table);
+        for scenario in &mut contents.scenarios {
+            scenario.levels = factors.iter().map(|factor| (factor.clone(), level.clone())).collect();
+        }
+        let text = openmetrics(&report::Input::new(contents, report::input::Details::default()));
+        let samples = exposition(&text);
+        prop_assert_eq!(samples.len(), 4 + 2, "the interval of one value is not known");
+        for labels in samples {
+            let value = |name: &str| labels.iter().find(|(label, _)| label == name).map(|(_, value)| value.clone());
+            prop_assert_eq!(value("study").unwrap(), "filesystems");
+            let scenario = value("scenario").unwrap();
+            prop_assert!(scenario.strip_prefix(['a', 'b']) == Some(label.as_str()), "{}", scenario);
+            prop_assert_eq!(labels.len(), 3 + factors.len());
+            prop_assert_eq!(labels.iter().filter(|(_, value)| *value == level).count() >= factors.len(), true);
+        }
+    }
+}
