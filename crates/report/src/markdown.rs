@@ -21,9 +21,14 @@ pub fn markdown(input: &Input) -> String {
     if !study.question.is_empty() {
         let _ = writeln!(out, "{}\n", plain(&study.question));
     }
+    let headings: Vec<String> = view.parts.iter().map(|part| format!("{}:", answer::heading(part))).collect();
     for (i, line) in answer::answer(input).iter().enumerate() {
-        let line = plain(line);
-        let _ = if i == 0 { writeln!(out, "**{line}**\n") } else { writeln!(out, "- {line}") };
+        let text = plain(line);
+        let _ = match (i, headings.contains(line)) {
+            (0, _) => writeln!(out, "**{text}**\n"),
+            (_, true) => writeln!(out, "\n**{text}**\n"),
+            (_, false) => writeln!(out, "- {text}"),
+        };
     }
     for warning in warnings(view, contents) {
         let text = format!("{}. {} {}", warning.seen(), warning.effect(), warning.remedy());

@@ -67,7 +67,9 @@ fn help(part: &Part, confidence: &str) -> [(&'static str, String); 4] {
 /// A label set without its braces. Factors whose names come out alike are told apart by underscores.
 fn labels(own: &[(&str, &String)], levels: &BTreeMap<String, String>) -> String {
     let mut all: BTreeMap<String, &str> = own.iter().map(|(name, value)| ((*name).into(), value.as_str())).collect();
-    for (factor, level) in levels {
+    // Where a study has several workloads, they are a factor of it.
+    let is_said = |factor: &str, level: &str| own.iter().any(|(name, value)| *name == factor && *value == level);
+    for (factor, level) in levels.iter().filter(|(factor, level)| !is_said(factor, level)) {
         let mut name = plain(factor);
         // No name begins with a digit, and two underscores are reserved: one may become two below.
         if !name.starts_with(|letter: char| letter.is_ascii_alphabetic()) {

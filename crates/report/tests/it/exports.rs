@@ -103,6 +103,25 @@ fn openmetrics_has_levels_as_labels() {
     "##]].assert_eq(&openmetrics(&fixture::input(&small())));
 }
 
+#[test]
+fn several_workloads_have_a_heading_and_one_label_each() {
+    let mut table = small();
+    table.rows.iter_mut().for_each(|row| row.levels.push(("workload", "oltp".into())));
+    let mut contents = fixture::contents(&table);
+    contents.scenarios[1].workload = "tree".into();
+    contents.scenarios[1].levels.insert("workload".into(), "tree".into());
+    let input = report::Input::new(contents, report::input::Details::default());
+    let text = markdown(&input);
+    for heading in ["oltp", "tree"] {
+        assert!(
+            text.contains(&format!("\n\n**{heading}, transactions per second (more is better):**\n\n- ")),
+            "{text}"
+        );
+    }
+    let text = openmetrics(&input);
+    assert!(text.contains("workload=\"tree\"}") && !text.contains("workload_="), "{text}");
+}
+
 /// Reads a name from the text's beginning.
 fn name(text: &str) -> Option<(&str, &str)> {
     let end = text.find(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_')).unwrap_or(text.len());
