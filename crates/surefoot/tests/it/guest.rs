@@ -107,7 +107,7 @@ fn an_ordinary_user_compares_filesystems_and_sees_which_flush() {
     report.says("does not flush").says("in a guest kernel: Linux ");
     let answer = world.surefoot(&["report", "all.surefoot", "--json"]).json()["analysis"].take();
     let scenarios = answer["workloads"][0]["scenarios"].as_array().expect("scenarios");
-    let marked = |label: &str| scenarios.iter().find(|row| row["label"] == label).map(|row| &row["does_not_flush"]);
+    let marked = |label: &str| scenarios.iter().find(|row| row["scenario"] == label).map(|row| &row["does_not_flush"]);
     assert_eq!((marked("jfs"), marked("ext4")), (Some(&Value::Bool(true)), Some(&Value::Bool(false))), "{answer}");
     assert_nothing_left(&world, "all");
 }
