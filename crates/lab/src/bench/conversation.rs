@@ -3,11 +3,12 @@
 use super::{End, Error};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use observe::record::{Failure, Record};
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use study::trial_spec::TrialSpec;
@@ -20,6 +21,13 @@ const POLL_MILLISECONDS: u16 = 100;
 
 /// How much of a failed trial's log goes into the ledger.
 const LOG_BYTES_MAX: usize = 4096;
+
+/// Starts the process of a talk: pipes for what is said, a log for what its programs write, and a group of its own, so that
+/// Ctrl-C in the terminal reaches the conductor only, which then says `stop`.
+pub(super) fn start(mut command: Command, log: &Path) -> io::Result<Child> {
+    let log = File::create(log)?;
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).process_group(0).spawn()
+}
 
 /// What a talk is about.
 pub(super) struct Talk<'a> {

@@ -4,7 +4,7 @@
 //! `surefoot guest` ([`enclose`]) builds the walls on the host and starts the kernel; its first process is `surefoot
 //! guest-init`, which runs the same trial as the host bench does. The kernel's first serial line is the talk's pipes.
 
-use super::conversation::{Heard, Talk};
+use super::conversation::{self, Heard, Talk};
 use super::{End, Error};
 use crate::isolation::{self, Walls};
 use crate::work::Work;
@@ -19,10 +19,9 @@ use observe::record::{Failure, Provisioned, Record};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use storage::StorageSettings;
@@ -143,15 +142,11 @@ impl Guest {
             word: INIT_WORD,
             scratch: &inside(&scratch(&self.work)),
         };
-        let log = File::create(self.work.trial_log()).map_err(started)?;
         let mut command = Command::new(&self.program);
         command.arg("guest").args(disks.iter().flat_map(|disk| [OsStr::new("--disk"), disk.as_os_str()]));
         command.arg(self.work.folder()).arg(machine.memory_bytes.to_string());
         command.arg(&kernel.program).args(boot::arguments(&machine)?);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
-        // A group of its own: Ctrl-C in the terminal reaches the conductor only, which then says `stop`.
-        command.process_group(0);
-        command.spawn().map_err(started)
+        conversation::start(command, &self.work.trial_log()).map_err(started)
     }
 
     /// What the guest is told, and then the trial.

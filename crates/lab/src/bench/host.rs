@@ -3,7 +3,7 @@
 //! The trial's standard input carries the TrialSpec, then the word `stop` if the user interrupts; its end means that
 //! the conductor is gone. Its standard output carries records; everything its programs say goes to the trial's log.
 
-use super::conversation::{Heard, Talk};
+use super::conversation::{self, Heard, Talk};
 use super::{Bench, End, Error};
 use crate::memory_limit::MemoryLimit;
 use crate::work::Work;
@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 use study::trial_spec::TrialSpec;
@@ -56,17 +56,13 @@ impl Bench for Host {
 impl Host {
     fn start(&self, limit: Option<&MemoryLimit>) -> Result<Child, Error> {
         let started = |source| Error::Start { program: self.program.display().to_string(), source };
-        let log = File::create(self.work.trial_log()).map_err(started)?;
         let mut command = Command::new(&self.program);
         command.arg("trial").arg(self.work.folder());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
-        // A group of its own: Ctrl-C in the terminal reaches the conductor only, which then says `stop`.
-        command.process_group(0);
         if let Some(limit) = limit {
             let procs = File::options().write(true).open(limit.procs_file()).map_err(started)?;
             // SAFETY: between fork and exec only `write` is called.
             unsafe { command.pre_exec(move || (&procs).write_all(b"0")) };
         }
-        command.spawn().map_err(started)
+        conversation::start(command, &self.work.trial_log()).map_err(started)
     }
 }

@@ -71,7 +71,10 @@ nilfs2 = { storage.filesystem = "nilfs2" }
 nilfs2-nobarrier = { storage.filesystem = "nilfs2", storage.preset = "nobarrier" }
 [storage]
 size = "320MiB"
-[workload.oltp]
+"#;
+
+/// What both studies put their disks to, in one short run.
+const LOAD: &str = r#"[workload.oltp]
 engine = "sqlite"
 mix = "write-only"
 table_size = 200
@@ -86,7 +89,7 @@ control = false
 #[test]
 fn an_ordinary_user_compares_filesystems_and_sees_which_flush() {
     let (world, binary) = of_ordinary_user();
-    world.write("all.toml", FILESYSTEMS);
+    world.write("all.toml", [FILESYSTEMS, LOAD].concat());
     let run = as_ordinary_user(&world, &binary, &["run", "all.toml"]);
     run.status(0).says("not root: trials run in a guest kernel");
     let ledger = ledger(&world, "all.surefoot");
@@ -116,7 +119,7 @@ fn an_ordinary_user_compares_filesystems_and_sees_which_flush() {
 #[test]
 fn a_flush_in_the_guest_is_a_flush_of_the_image_file() {
     let world = World::new();
-    world.write("all.toml", FILESYSTEMS);
+    world.write("all.toml", [FILESYSTEMS, LOAD].concat());
     world.write("disk.img", "");
     let (disk, mount_point) = (world.path().join("disk.img"), world.path().join("host"));
     std::fs::create_dir(&mount_point).expect("a folder");
@@ -190,7 +193,10 @@ fn a_guest_writes_nothing_outside_its_work_folder() {
 
 /// A study of one filesystem in a guest, with a run of this length.
 fn one(world: &World, time: &str) {
-    let text = FILESYSTEMS.replace("400ms", time).replace("name = \"all\"", "name = \"one\"\nbench = \"guest\"");
+    let text = [FILESYSTEMS, LOAD]
+        .concat()
+        .replace("400ms", time)
+        .replace("name = \"all\"", "name = \"one\"\nbench = \"guest\"");
     world.write("one.toml", text);
 }
 
@@ -349,22 +355,12 @@ slow-log = { storage.stripe = 2, storage.delay_write = "10ms", storage.preset = 
 [storage]
 size = "640MiB"
 check = true
-[workload.oltp]
-engine = "sqlite"
-mix = "write-only"
-table_size = 200
-time = "500ms"
-[design]
-rounds_min = 1
-rounds_max = 1
-warm_up_runs = 0
-control = false
 "#;
 
 #[test]
 fn disks_are_striped_and_slowed_down() {
     let world = World::new();
-    world.write("disks.toml", DISKS);
+    world.write("disks.toml", [DISKS, &LOAD.replace("400ms", "500ms")].concat());
     world.surefoot(&["run", "disks.toml"]).status(0);
     let ledger = ledger(&world, "disks.surefoot");
     let fact = |scenario: &str, name: &str| {
@@ -393,8 +389,11 @@ fn disks_are_striped_and_slowed_down() {
 #[test]
 fn an_ordinary_user_runs_a_database_server_in_the_guest() {
     let (world, binary) = of_ordinary_user();
-    let study =
-        FILESYSTEMS.replace("\"sqlite\"", "\"postgres\"").replace("\"all\"", "\"postgres\"").replace("400ms", "1s");
+    let study = [FILESYSTEMS, LOAD]
+        .concat()
+        .replace("\"sqlite\"", "\"postgres\"")
+        .replace("\"all\"", "\"postgres\"")
+        .replace("400ms", "1s");
     world.write("postgres.toml", study);
     let run = ["run", "postgres.toml", "--set", "filesystem=[\"ext4\", \"jfs\"]", "--set", "storage.size=512MiB"];
     as_ordinary_user(&world, &binary, &run).status(0);
