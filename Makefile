@@ -25,7 +25,7 @@ define install
 	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 endef
 
-.PHONY: all demo demo-guest test bench clean
+.PHONY: all demo demo-guest test check-freebsd bench clean
 
 all:
 	cargo build --release --locked
@@ -37,8 +37,16 @@ demo: packages-demo all
 demo-guest: packages-guest all
 	cargo run --release --locked --quiet -p surefoot -- run every-filesystem --rounds 4 --set engine=sqlite --set workload.oltp.time=3s
 
-test: packages-test
+test: packages-test check-freebsd
 	cargo test --workspace --locked
+
+# Whether it would build on another Unix: needs the target's standard library (`rustup target add x86_64-unknown-freebsd`) and no
+# compiler for it, as nothing is linked.
+FREEBSD = x86_64-unknown-freebsd
+check-freebsd:
+	@if [ -d "$$(rustc --print sysroot)/lib/rustlib/$(FREEBSD)" ]; then \
+	  CC_x86_64_unknown_freebsd=true AR_x86_64_unknown_freebsd=true cargo check --locked --target $(FREEBSD) -p surefoot; \
+	else echo "skipped: no standard library of $(FREEBSD)"; fi
 
 bench: packages-bench all
 	cargo bench --locked -p workloads --bench block_io_against_fio

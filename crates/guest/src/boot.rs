@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+/// What a guest says first, to show that the line works and that it is there.
+pub const READY: &str = "ready";
+
 /// Each disk is a word of the kernel's command line, which has 4,096 bytes (COMMAND_LINE_SIZE).
 pub const DISKS_MAX: usize = 32;
 

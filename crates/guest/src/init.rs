@@ -2,7 +2,7 @@
 //!
 //! The root stays the host's and read-only. What programs must write lies on memory; the work folder is the host's own.
 
-use crate::boot::{Boot, disk_serial};
+use crate::boot::{Boot, READY, disk_serial};
 use crate::kernel::modules_folder;
 use crate::modules;
 use nix::mount::{MsFlags, mount, umount};
@@ -21,9 +21,6 @@ const SCRATCH: &[&str] = &["/tmp", "/var/tmp", "/run", "/dev/shm"];
 
 /// A kind that uses many connections needs them; the kernel's own default is 4,096.
 const OPEN_FILES_MAX: u64 = 1 << 20;
-
-/// What is said first, to show that the line works and the guest is there.
-pub const READY: &str = "ready";
 
 /// The conductor's line, both ways.
 pub struct Line {

@@ -5,7 +5,9 @@
 //! is not built into it.
 
 pub mod boot;
+#[cfg(target_os = "linux")]
 pub mod disk;
+#[cfg(target_os = "linux")]
 pub mod init;
 pub mod kernel;
 pub mod modules;

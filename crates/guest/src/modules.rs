@@ -1,9 +1,7 @@
 //! Kernel modules inside the guest, by their files: there is no modprobe configuration for its kernel.
 
-use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The name by which the kernel knows a module's file: `kernel/drivers/md/dm-mod.ko` is `dm_mod`.
 #[must_use]
@@ -37,12 +35,19 @@ pub fn load(folder: &Path, modules: &[String]) -> io::Result<()> {
     Ok(())
 }
 
-fn load_file(path: &PathBuf) -> io::Result<()> {
-    let file = File::open(path)?;
+#[cfg(target_os = "linux")]
+fn load_file(path: &Path) -> io::Result<()> {
+    use std::os::fd::AsRawFd as _;
+    let file = std::fs::File::open(path)?;
     // SAFETY: an open file, an empty string of parameters and no flags; the kernel reads the file itself.
     let result = unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), c"".as_ptr(), 0) };
     let error = io::Error::last_os_error();
     if result == 0 || error.raw_os_error() == Some(libc::EEXIST) { Ok(()) } else { Err(error) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn load_file(_path: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //! Inside the trial's own mount namespace a small tmpfs lies on [`FOLDER`], and the folders of the filesystem under test are
 //! bound into it. Nothing of it is seen outside, and it goes with the namespace.
 
+use crate::isolation;
 use crate::work::Work;
-use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -40,14 +40,11 @@ impl Stage {
             std::fs::remove_dir_all(&folder)?;
         }
         std::fs::create_dir_all(&folder)?;
-        let tmpfs = |on: &Path, options: Option<&str>| {
-            mount(Some("tmpfs"), on, Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV, options)
-        };
         if mounted {
-            tmpfs(&folder, Some(TMPFS_OPTIONS))?;
+            isolation::lay_tmpfs(&folder, TMPFS_OPTIONS)?;
         }
         // Shared-memory segments of a killed server go with the namespace.
-        let own_shared_memory = has_namespaces && tmpfs("/dev/shm".as_ref(), None).is_ok();
+        let own_shared_memory = has_namespaces && isolation::lay_tmpfs("/dev/shm".as_ref(), "").is_ok();
         Ok(Stage { folder, bound: Vec::new(), mounted, own_shared_memory })
     }
 
@@ -61,7 +58,7 @@ impl Stage {
         }
         let to = self.folder.join(name);
         std::fs::create_dir_all(&to)?;
-        mount(Some(from), &to, None::<&str>, MsFlags::MS_BIND, None::<&str>)?;
+        isolation::bind(from, &to)?;
         self.bound.push(to.clone());
         Ok(to)
     }
@@ -92,13 +89,13 @@ impl Drop for Stage {
     fn drop(&mut self) {
         // Or they would keep the filesystem under test from being unmounted.
         for path in self.bound.iter().rev() {
-            let _ = umount2(path, MntFlags::MNT_DETACH);
+            let _ = isolation::detach(path);
         }
         if self.own_shared_memory {
-            let _ = umount2("/dev/shm", MntFlags::MNT_DETACH);
+            let _ = isolation::detach("/dev/shm".as_ref());
         }
         if self.mounted {
-            let _ = umount2(self.folder.as_path(), MntFlags::MNT_DETACH);
+            let _ = isolation::detach(&self.folder);
         } else {
             let _ = std::fs::remove_dir_all(&self.folder);
         }

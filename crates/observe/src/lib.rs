@@ -6,6 +6,8 @@ pub mod command_line;
 pub mod cpu;
 pub mod disk;
 pub mod durability;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 pub mod latency;
 pub mod machine;
 pub mod memory;

@@ -77,6 +77,8 @@ pub fn facts() -> BTreeMap<String, String> {
     let pages = file("/sys/kernel/mm/transparent_hugepage/enabled");
     add("transparent_hugepages", pages.map(|text| chosen(&text).to_string()));
     add("operating_system", operating_system(&file("/etc/os-release").unwrap_or_default()));
+    #[cfg(not(target_os = "linux"))]
+    crate::elsewhere::facts().into_iter().for_each(|(name, value)| add(&name, Some(value)));
     for (program, argument) in PROGRAMS {
         add(program, program_version(program, argument));
     }

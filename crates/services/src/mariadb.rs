@@ -201,6 +201,7 @@ impl MariaDb {
 
 /// Newer servers reserve 8 TiB of addresses for a buffer pool that may grow, which is more than a User-Mode Linux process
 /// has (512 GiB) and does not start there. Older ones do not know the setting; `loose_` lets them pass over it.
+#[cfg(target_os = "linux")]
 fn narrow() -> &'static str {
     const RESERVED_BYTES: usize = 8 << 40;
     // SAFETY: addresses without memory, given back at once; nothing else is mapped or moved.
@@ -210,6 +211,11 @@ fn narrow() -> &'static str {
         start != libc::MAP_FAILED && libc::munmap(start, RESERVED_BYTES) == 0
     };
     if holds { "" } else { "loose_innodb_buffer_pool_size_max = 64G\n" }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn narrow() -> &'static str {
+    ""
 }
 
 impl Service for MariaDb {

@@ -4,9 +4,9 @@
 //! The same seed on the same filesystem writes the same files.
 
 use crate::error::Error;
+use crate::linux;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 /// Files that fill: large enough to be quick, small enough to hit the share to within a per cent of a small device.
@@ -196,11 +196,7 @@ fn write(path: &Path, bytes: u64, noise: &mut Noise) -> std::io::Result<()> {
 pub(crate) fn flush(folder: &Path) -> Result<(), Error> {
     let failed = |error| Error::file("flush", folder)(error);
     let handle = File::open(folder).map_err(failed)?;
-    // SAFETY: a plain system call on an open file.
-    match unsafe { libc::syncfs(handle.as_raw_fd()) } {
-        0 => Ok(()),
-        _ => Err(failed(std::io::Error::last_os_error())),
-    }
+    linux::flush(&handle).map_err(failed)
 }
 
 /// Bytes of a filesystem.

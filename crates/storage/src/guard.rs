@@ -8,6 +8,7 @@
 use crate::device_mapper::{MappedDevice, Table};
 use crate::error::Error;
 use crate::layer::{Layer, SECTOR_BYTES};
+use crate::linux;
 use crate::loop_device::{self, LoopDevice};
 use crate::settings::{Device, StorageSettings};
 use crate::{guest_disk, image, mountinfo, program, signatures};
@@ -94,7 +95,8 @@ pub(crate) fn clear_mapped(layer: &Layer, parts: Vec<Cleared>) -> Result<(Mapped
         let device = File::open(&path).map_err(Error::file("open", &path))?;
         let number = device.metadata().map_err(Error::file("look at", &path))?.rdev();
         sectors += size(&device).map_err(Error::file("look at", &path))? / SECTOR_BYTES;
-        numbers.push(format!("{}:{}", libc::major(number), libc::minor(number)));
+        let (major, minor) = linux::major_minor(number);
+        numbers.push(format!("{major}:{minor}"));
         // A device is part of one layer only, so the name is this one's alone.
         name = format!("{name}-{}", path.file_name().unwrap_or_default().to_string_lossy());
     }
@@ -165,7 +167,7 @@ pub(crate) fn names_a_device(word: &str) -> bool {
 
 /// Who uses a device, in words.
 fn user(real: &Path, number: u64) -> Option<String> {
-    let (major, minor) = (libc::major(number), libc::minor(number));
+    let (major, minor) = linux::major_minor(number);
     let sys = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
     let mounts = mountinfo::read();
     // btrfs shows a made-up number, so the source counts too.

@@ -7,10 +7,10 @@
 use crate::error::Error;
 use crate::extents::{self, Content};
 use crate::guest_disk;
+use crate::linux;
 use crate::settings::{Device, StorageSettings};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -161,25 +161,15 @@ pub(crate) fn verify(image: &Path, expected: u64) -> Result<(), Error> {
 
 fn write(path: &Path, bytes: u64) -> Result<(), Error> {
     let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(Error::file("create", path))?;
-    no_copy_on_write(&file);
+    linux::no_copy_on_write(&file);
     // First as a whole, so that it lies in few pieces; tmpfs and others that can't are written all the same.
-    // SAFETY: a plain system call on an open file.
-    if unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, bytes.cast_signed()) } != 0 {
-        let error = std::io::Error::last_os_error();
-        if error.raw_os_error() != Some(libc::EOPNOTSUPP) {
-            return Err(Error::file("allocate", path)(error));
-        }
+    if let Err(error) = linux::allocate(&file, bytes)
+        && error.raw_os_error() != Some(libc::EOPNOTSUPP)
+    {
+        return Err(Error::file("allocate", path)(error));
     }
     // Noise and not zeros: a virtual disk may leave zeros out, and the image would be sparse one floor below.
     extents::write(&file, path, &[(0, bytes)], &Content::Noise)
-}
-
-/// On a host that copies on write (btrfs), each write to the image would allocate anew; others ignore or refuse the flag.
-fn no_copy_on_write(file: &File) {
-    /// `FS_NOCOW_FL`, include/uapi/linux/fs.h.
-    const NO_COPY_ON_WRITE: libc::c_int = 0x0080_0000;
-    // SAFETY: FS_IOC_SETFLAGS reads one `int` (ioctl_iflags(2)); a refusal changes nothing.
-    unsafe { libc::ioctl(file.as_raw_fd(), libc::FS_IOC_SETFLAGS, &NO_COPY_ON_WRITE) };
 }
 
 #[cfg(test)]

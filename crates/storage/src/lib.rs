@@ -16,6 +16,8 @@ mod guard;
 mod guest_disk;
 mod image;
 mod layer;
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
+mod linux;
 mod loop_device;
 mod mkfs;
 mod mount;

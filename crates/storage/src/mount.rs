@@ -1,12 +1,11 @@
 //! Mounting by mount(2), and unmounting; a failure carries what the kernel said meanwhile.
 
 use crate::error::Error;
+use crate::linux;
 use crate::options;
 use crate::settings::{Device, StorageSettings};
-use nix::errno::Errno;
-use nix::mount::{MntFlags, umount2};
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -48,13 +47,13 @@ impl Mounting {
         std::fs::create_dir_all(point).map_err(Error::file("create", point))?;
         let mut kernel = KernelLog::open();
         let split = options::split(options);
-        match nix::mount::mount(Some(source), point, Some(filesystem), split.flags, Some(split.data.as_str())) {
+        match linux::mount(source, point, filesystem, split.flags, &split.data) {
             Ok(()) => Ok(Mounting { point: point.into(), mounted: true }),
             Err(error) => Err(Error::Mount {
                 device: source.into(),
                 filesystem: filesystem.into(),
                 options: options.join(","),
-                source: error.into(),
+                source: error,
                 log: kernel.since_opened(),
             }),
         }
@@ -64,15 +63,18 @@ impl Mounting {
     pub(crate) fn unmount(mut self) -> Result<(), Error> {
         let started = Instant::now();
         loop {
-            match umount2(&self.point, MntFlags::empty()) {
+            match linux::unmount(&self.point) {
                 Ok(()) => {
                     self.mounted = false;
                     return Ok(());
                 }
-                Err(Errno::EBUSY) if started.elapsed() < Duration::from_secs(BUSY_SECONDS_MAX) => {
+                Err(error)
+                    if error.kind() == ErrorKind::ResourceBusy
+                        && started.elapsed() < Duration::from_secs(BUSY_SECONDS_MAX) =>
+                {
                     std::thread::sleep(Duration::from_millis(20));
                 }
-                Err(error) => return Err(Error::file("unmount", &self.point)(error.into())),
+                Err(error) => return Err(Error::file("unmount", &self.point)(error)),
             }
         }
     }
@@ -82,7 +84,7 @@ impl Drop for Mounting {
     fn drop(&mut self) {
         if self.mounted {
             // Lazily, so that it goes even when somebody still looks into it.
-            let _ = umount2(&self.point, MntFlags::MNT_DETACH);
+            let _ = linux::detach(&self.point);
         }
     }
 }

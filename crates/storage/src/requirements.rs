@@ -26,6 +26,9 @@ impl Missing {
 #[must_use]
 pub fn missing(settings: &StorageSettings) -> Vec<Missing> {
     let mut all = Vec::new();
+    if settings.device != Device::Dir && !cfg!(target_os = "linux") {
+        return vec![Missing::new("filesystems are made on Linux only", "use device = \"dir\"")];
+    }
     if settings.device != Device::Dir && !nix::unistd::geteuid().is_root() {
         all.push(Missing::new("only root may mount", "run as root, or use device = \"dir\""));
     }

@@ -53,9 +53,11 @@ pub enum Command {
     #[command(hide = true)]
     Trial(TrialArgs),
     /// Start a guest kernel in walls of its own
+    #[cfg(target_os = "linux")]
     #[command(hide = true)]
     Guest(GuestArgs),
     /// A guest kernel's first process
+    #[cfg(target_os = "linux")]
     #[command(hide = true)]
     GuestInit(GuestInitArgs),
     /// Run one worker process of a workload
@@ -368,6 +370,7 @@ pub struct TrialArgs {
 }
 
 /// `guest`.
+#[cfg(target_os = "linux")]
 #[derive(Args)]
 pub struct GuestArgs {
     /// The study's work folder
@@ -385,6 +388,7 @@ pub struct GuestArgs {
 }
 
 /// `guest-init`.
+#[cfg(target_os = "linux")]
 #[derive(Args)]
 pub struct GuestInitArgs {
     /// What the kernel adds of its own; nothing of it is used

@@ -34,7 +34,9 @@ fn main() -> ExitCode {
         Command::Completions(args) => verbs::shell::completions(&args),
         Command::Man(args) => verbs::shell::man(&args),
         Command::Trial(args) => verbs::trial::run(&args),
+        #[cfg(target_os = "linux")]
         Command::Guest(args) => verbs::guest::run(&args),
+        #[cfg(target_os = "linux")]
         Command::GuestInit(_) => verbs::guest::init(),
         Command::Worker(args) => verbs::worker::run(&args),
     };

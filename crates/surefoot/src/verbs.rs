@@ -3,6 +3,7 @@
 pub mod clean;
 pub mod compare;
 pub mod doctor;
+#[cfg(target_os = "linux")]
 pub mod guest;
 pub mod init;
 pub mod list;

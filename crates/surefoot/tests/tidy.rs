@@ -197,8 +197,14 @@ fn no_file_is_dead() {
                     .contains(&line.to_string())
             })
         });
+        // What stands in for a file on another system is named by its path.
+        let file = path.file_name().expect("a name").to_string_lossy();
+        let named = parents.iter().any(|parent| {
+            let text = read(parent);
+            text.contains(&format!("/{file}\")]")) || text.contains(&format!("\"{file}\")]"))
+        });
         let is_test_root = folder.ends_with("tests");
-        assert!(declared || is_test_root, "{relative} is declared nowhere");
+        assert!(declared || named || is_test_root, "{relative} is declared nowhere");
     }
 }
 

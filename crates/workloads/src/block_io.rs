@@ -10,6 +10,7 @@
 mod drive;
 mod file;
 mod psync;
+#[cfg_attr(not(target_os = "linux"), path = "block_io/uring_elsewhere.rs")]
 mod uring;
 
 use crate::random::Random;

@@ -13,6 +13,7 @@ mod generate;
 mod source;
 
 use crate::command::process::{self, Finished};
+use crate::flush;
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use generate::Program;
 use observe::durability::{Class, Durability};
@@ -230,14 +231,14 @@ impl Workload for Compile {
             _ => self.tree = Some(self.copy(context)?),
         }
         source::emptied(&temporary(context))?;
-        sync_filesystem(&context.data_folder)
+        flush::filesystem_of(&context.data_folder)
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
         let tree = self.tree.as_ref().expect("a run comes after `ready`");
         let began = Instant::now();
         let finished = self.succeed(&self.parameters.command, tree, context)?;
-        sync_filesystem(&context.data_folder)?;
+        flush::filesystem_of(&context.data_folder)?;
         let synced = began.elapsed().as_secs_f64();
         let bytes = source::bytes(tree).map_err(|source| Error::file("read", tree, source))?;
         self.check_build(tree, context)?;
@@ -318,12 +319,6 @@ impl Compile {
 
 fn temporary(context: &Context) -> PathBuf {
     context.data_folder.join("temporary")
-}
-
-/// Everything on the folder's filesystem goes to the device.
-fn sync_filesystem(folder: &Path) -> Result<(), Error> {
-    let file = std::fs::File::open(folder).map_err(|source| Error::file("open", folder, source))?;
-    nix::unistd::syncfs(file).map_err(|errno| Error::file("flush the filesystem of", folder, errno.into()))
 }
 
 #[cfg(test)]

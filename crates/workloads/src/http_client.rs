@@ -1,19 +1,19 @@
 //! Load on an HTTP server: requests of a source on many connections, in a closed or open loop, each answer looked at.
 //!
-//! `network.rs` is the seam to the system, with `uring.rs` and `epoll.rs` behind it and TLS, `secured.rs`, before it; `drive.rs`
+//! `network.rs` is the seam to the system, with `uring.rs` and `polled.rs` behind it and TLS, `secured.rs`, before it; `drive.rs`
 //! is one thread's loop, `line.rs` one of its connections; `tally.rs` is what came of it. One thread is enough for a server on
 //! the same machine; more are a choice.
 
-mod address;
 mod descriptors;
 mod drive;
-mod epoll;
 mod line;
 mod network;
+mod polled;
 mod secured;
 pub mod settings;
 mod tally;
 pub mod tls;
+#[cfg_attr(not(target_os = "linux"), path = "http_client/uring_elsewhere.rs")]
 mod uring;
 
 #[cfg(test)]
@@ -72,11 +72,11 @@ pub enum Pace {
 /// By which calls connections are driven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
-    /// `io_uring` where the kernel has it, else epoll.
+    /// `io_uring` where the kernel has it, else epoll or what the system has in its place.
     Auto,
     /// `io_uring`.
     Uring,
-    /// epoll.
+    /// epoll, or what the system has in its place.
     Epoll,
 }
 

@@ -19,9 +19,11 @@ pub mod oltp;
 mod three_n_plus_one;
 pub mod tree;
 
+mod flush;
 mod load;
 mod noise;
 mod random;
+mod readiness;
 mod site;
 mod sql;
 mod stamp;

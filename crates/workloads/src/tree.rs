@@ -13,6 +13,7 @@ mod extract;
 mod generate;
 mod remove;
 
+use crate::flush;
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use archive::Manifest;
 use observe::durability::{Class, Durability};
@@ -144,7 +145,7 @@ impl Workload for Tree {
         let began = Instant::now();
         let (create, rates) = extract::extract(archive, &target, context)?;
         let extract = began.elapsed().as_secs_f64();
-        sync_filesystem(&context.data_folder)?;
+        flush::filesystem_of(&context.data_folder)?;
         let extract_synced = began.elapsed().as_secs_f64();
 
         manifest.compare(&target)?;
@@ -152,7 +153,7 @@ impl Workload for Tree {
         let began = Instant::now();
         let unlink = remove::remove(&target, context.interrupted)?;
         let remove = began.elapsed().as_secs_f64();
-        sync_filesystem(&context.data_folder)?;
+        flush::filesystem_of(&context.data_folder)?;
         let remove_synced = began.elapsed().as_secs_f64();
         nothing_left(&target)?;
 
@@ -198,10 +199,4 @@ fn nothing_left(target: &Path) -> Result<(), Error> {
         expected: "nothing, after it was removed".into(),
         found: "it is still there".into(),
     })
-}
-
-/// Everything on the folder's filesystem goes to the device.
-fn sync_filesystem(folder: &Path) -> Result<(), Error> {
-    let file = std::fs::File::open(folder).map_err(|source| Error::file("open", folder, source))?;
-    nix::unistd::syncfs(file).map_err(|errno| Error::file("flush the filesystem of", folder, errno.into()))
 }

@@ -44,7 +44,7 @@ pub fn machine_line(input: &Input) -> String {
         fact("cpus").map(|count| format!("{count} CPUs")),
         fact("hypervisor").filter(|kind| *kind != "none").map(|_| "virtual".to_string()),
         fact("memory_bytes").and_then(gibibytes),
-        fact("kernel").map(|release| format!("Linux {release}")),
+        fact("kernel").map(|release| format!("{} {release}", fact("kernel_name").map_or("Linux", String::as_str))),
         fact("device_model").or(fact("device")).cloned(),
         Some(benches(&input.contents)).filter(|found| found.iter().any(Bench::is_guest)).map(|found| ran(&found)),
     ];

@@ -5,7 +5,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -162,7 +162,9 @@ fn group(child: &Child) -> Pid {
 }
 
 /// A descriptor that becomes readable when the child ends.
+#[cfg(target_os = "linux")]
 fn handle(child: &Child) -> io::Result<OwnedFd> {
+    use std::os::fd::FromRawFd as _;
     // SAFETY: the call takes two numbers and gives a new descriptor, which nobody else owns, or -1.
     let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) };
     if descriptor < 0 {
@@ -170,6 +172,16 @@ fn handle(child: &Child) -> io::Result<OwnedFd> {
     }
     // SAFETY: as above.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn handle(child: &Child) -> io::Result<OwnedFd> {
+    use nix::sys::event::{EvFlags, EventFilter, FilterFlag, KEvent, Kqueue};
+    let queue = Kqueue::new()?;
+    let process = child.id() as usize;
+    let end = KEvent::new(process, EventFilter::EVFILT_PROC, EvFlags::EV_ADD, FilterFlag::NOTE_EXIT, 0, 0);
+    queue.kevent(&[end], &mut [], None)?;
+    Ok(queue.into())
 }
 
 fn has_ended(handle: &OwnedFd) -> io::Result<bool> {

@@ -1,10 +1,10 @@
 //! Room for the connections, made before the first one, so that the limit is never hit.
 
 use crate::workload::Error;
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 
 /// Descriptors that this process needs beside its connections.
-const OTHERS: u64 = 64;
+const OTHERS: rlim_t = 64;
 
 /// Raises this process's limit to what so many connections need.
 pub fn make_room(connections: usize) -> Result<(), Error> {
@@ -13,7 +13,7 @@ pub fn make_room(connections: usize) -> Result<(), Error> {
         action: "have more descriptors".into(),
         source: source.into(),
     };
-    let needed = connections as u64 + OTHERS;
+    let needed = connections as rlim_t + OTHERS;
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(refused)?;
     if needed > hard {
         return Err(Error::Parameter {

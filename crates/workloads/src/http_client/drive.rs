@@ -3,9 +3,9 @@
 //! In an open loop a latency counts from the moment when the request should have started, so that a server's stall is in the
 //! latencies of all that it held up.
 
-use super::epoll::Polled;
 use super::line::{Happened, Line, State};
 use super::network::{Network, Wait};
+use super::polled::Polled;
 use super::secured::Secured;
 use super::tally::{Fault, Tally};
 use super::uring::Uring;

@@ -1,6 +1,6 @@
 //! The seam between the load and the system: connections by number, what is sent on them and what comes back.
 //!
-//! Behind it are `uring.rs` and, where the kernel or its policy has none, `epoll.rs`; both give the same events.
+//! Behind it are `uring.rs` and, where the kernel or its policy has none, `polled.rs`; both give the same events.
 
 use std::io;
 use std::time::Instant;
@@ -32,7 +32,8 @@ pub trait Network {
 /// How long to wait.
 #[derive(Debug, Clone, Copy)]
 pub struct Wait {
-    /// For how many events, if they come soon enough.
+    /// For how many events, if they come soon enough and the system can wait for several.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only io_uring can"))]
     pub events: usize,
     /// No longer than this.
     pub until: Instant,

@@ -5,10 +5,10 @@
 //! buffers that all connections share, so that memory does not grow with them. Completions are run when this thread enters
 //! the kernel. Needs Linux 6.1.
 
-use super::address::RawAddress;
 use super::network::{Event, Network, Step, Wait};
 use io_uring::types::{BufRingEntry, CancelBuilder, DestinationSlot, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
+use nix::sys::socket::{SockaddrLike as _, SockaddrStorage};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -36,7 +36,7 @@ const COMPLETIONS_MAX: usize = 65536;
 /// The ring and its connections.
 pub struct Uring {
     ring: IoUring,
-    addresses: Vec<RawAddress>,
+    addresses: Vec<SockaddrStorage>,
     buffers: Buffers,
     lines: Vec<Line>,
     /// Lines whose receive found no free buffer.
@@ -97,7 +97,7 @@ impl Uring {
             opens_later: None,
             abandoned: Vec::new(),
         };
-        let addresses = addresses.iter().map(RawAddress::new).collect();
+        let addresses = addresses.iter().copied().map(SockaddrStorage::from).collect();
         Ok(Uring { ring, addresses, buffers, lines: (0..lines).map(|_| line()).collect(), starved: Vec::new(), kept })
     }
 
@@ -201,9 +201,10 @@ impl Network for Uring {
         let slot = DestinationSlot::try_from_slot_target(line as u32).expect("there are fewer connections than slots");
         (self.lines[line].is_open, self.lines[line].is_connecting) = (true, true);
         let generation = self.lines[line].generation;
-        let socket = opcode::Socket::new(to.family(), libc::SOCK_STREAM, 0).file_index(Some(slot)).build();
+        let family = to.family().map_or(libc::AF_UNSPEC, |family| family as i32);
+        let socket = opcode::Socket::new(family, libc::SOCK_STREAM, 0).file_index(Some(slot)).build();
         let socket = socket.user_data(tag(line, Op::Socket, generation));
-        let connect = opcode::Connect::new(Fixed(line as u32), to.pointer(), to.length()).build();
+        let connect = opcode::Connect::new(Fixed(line as u32), to.as_ptr(), to.len()).build();
         let connect = connect.user_data(tag(line, Op::Connect, generation));
         // A chain must be in one submission.
         let queue = self.ring.submission();

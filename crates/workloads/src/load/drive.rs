@@ -5,16 +5,14 @@
 
 use super::client::{Client, Progress, Script, Statements};
 use super::{Load, METRICS};
+use crate::readiness::{Interest, Readiness, Ready};
 use crate::sql::{Database, Place, service_of};
 use crate::ticker::Ticker;
 use crate::workload::{Context, Error, Outcome};
-use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use observe::latency::Latency;
 use observe::metric::Measured;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::os::fd::AsFd;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::ScopedJoinHandle;
@@ -169,7 +167,7 @@ enum Next {
 struct Driver<'a, S> {
     shared: &'a Shared<'a>,
     lines: Vec<Line<'a, S>>,
-    epoll: Epoll,
+    readiness: Readiness,
     started: Instant,
     deadline: Option<Instant>,
     latency: Latency,
@@ -177,9 +175,9 @@ struct Driver<'a, S> {
 
 impl<'a, S: Script> Driver<'a, S> {
     fn new(shared: &'a Shared<'a>, lines: Vec<Line<'a, S>>) -> Result<Driver<'a, S>, Error> {
-        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(no_epoll)?;
+        let readiness = Readiness::new(lines.len()).map_err(cannot_wait)?;
         let started = Instant::now();
-        let driver = Driver { shared, lines, epoll, started, deadline: None, latency: Latency::default() };
+        let driver = Driver { shared, lines, readiness, started, deadline: None, latency: Latency::default() };
         (0..driver.lines.len()).try_for_each(|index| driver.listen(index))?;
         Ok(driver)
     }
@@ -187,7 +185,7 @@ impl<'a, S: Script> Driver<'a, S> {
     /// Waits for a line's answers too, from now on; a connection that is closed is waited for no longer.
     fn listen(&self, index: usize) -> Result<(), Error> {
         let Some(descriptor) = self.lines[index].client.descriptor() else { return Ok(()) };
-        self.epoll.add(descriptor, EpollEvent::new(EpollFlags::EPOLLIN, index as u64)).map_err(no_epoll)
+        self.readiness.add(descriptor, index, Interest::Read).map_err(cannot_wait)
     }
 
     /// Runs the lines to their ends; gives the latencies of all and the counts of each.
@@ -202,7 +200,7 @@ impl<'a, S: Script> Driver<'a, S> {
             }
         }
         let mut waiting = 0;
-        let mut events = vec![EpollEvent::empty(); self.lines.len().max(1)];
+        let mut ready = Vec::with_capacity(self.lines.len());
         loop {
             while let Some(Reverse((_, index))) = due.peek().copied().filter(|due| due.0.0 <= Instant::now()) {
                 due.pop();
@@ -216,7 +214,10 @@ impl<'a, S: Script> Driver<'a, S> {
             if waiting == 0 && due.is_empty() || self.shared.stop.load(Ordering::Relaxed) {
                 break;
             }
-            for index in self.wait(due.peek().map(|due| due.0.0), &mut events)? {
+            // Not beyond the moment when the next is due.
+            let left = due.peek().map_or(LOOK, |due| due.0.0.saturating_duration_since(Instant::now()).min(LOOK));
+            self.readiness.wait(left, &mut ready).map_err(cannot_wait)?;
+            for Ready { number: index, .. } in ready.drain(..) {
                 match self.go_on(index)? {
                     Next::Waits => {}
                     Next::At(at) => {
@@ -231,25 +232,6 @@ impl<'a, S: Script> Driver<'a, S> {
         let ended =
             ended.map(|line| (Counted { statements: line.client.statements, ..line.counted }, line.client.script));
         Ok((self.latency, ended.collect()))
-    }
-
-    /// Lines whose answers have come, after waiting for some, but not beyond the moment when the next is due.
-    fn wait(&self, due: Option<Instant>, events: &mut [EpollEvent]) -> Result<Vec<usize>, Error> {
-        let waited = match due {
-            None => self.epoll.wait(events, EpollTimeout::from(LOOK.as_millis() as u8)),
-            // Its own time-out is in milliseconds, too coarse for a schedule.
-            Some(due) => {
-                let until = due.saturating_duration_since(Instant::now()).min(LOOK);
-                let mut ready = [PollFd::new(self.epoll.0.as_fd(), PollFlags::POLLIN)];
-                ppoll(&mut ready, Some(until.into()), None).and_then(|_| self.epoll.wait(events, EpollTimeout::ZERO))
-            }
-        };
-        let count = match waited {
-            Ok(count) => count,
-            Err(nix::errno::Errno::EINTR) => 0,
-            Err(error) => return Err(no_epoll(error)),
-        };
-        Ok(events[..count].iter().map(|event| event.data() as usize).collect())
     }
 
     /// When a line's next transaction is to start; none: it has done all of its own.
@@ -338,8 +320,8 @@ impl<'a, S: Script> Driver<'a, S> {
     }
 }
 
-fn no_epoll(error: nix::errno::Errno) -> Error {
-    Error::file("wait for answers by", "epoll".as_ref(), error.into())
+fn cannot_wait(source: std::io::Error) -> Error {
+    Error::Engine { engine: "the load".into(), action: "wait for answers".into(), source: source.into() }
 }
 
 impl Shared<'_> {

@@ -1,8 +1,8 @@
-//! Connections by epoll, for kernels without `io_uring` and policies that forbid it.
+//! Connections that are asked which of them is ready, for systems without `io_uring` and policies that forbid it.
 
-use super::address::RawAddress;
 use super::network::{Event, Network, Step, Wait};
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+use crate::readiness::{Interest, Readiness, Ready};
+use nix::sys::socket::{SockaddrLike as _, SockaddrStorage};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -12,13 +12,13 @@ const BUFFER_BYTES: usize = 64 << 10;
 
 /// The queue and its connections.
 pub struct Polled {
-    epoll: Epoll,
-    addresses: Vec<RawAddress>,
+    readiness: Readiness,
+    addresses: Vec<SockaddrStorage>,
     lines: Vec<Line>,
     buffer: Vec<u8>,
     /// What was known without waiting; told by the next [`Network::wait`].
     known: Vec<(usize, Step, io::Error)>,
-    events: Vec<EpollEvent>,
+    ready: Vec<Ready>,
 }
 
 /// A connection.
@@ -28,7 +28,7 @@ struct Line {
     socket: Option<OwnedFd>,
     sent: usize,
     is_connecting: bool,
-    /// Whether epoll tells when it can be written.
+    /// Whether it is told when it can be written.
     waits_to_write: bool,
 }
 
@@ -39,39 +39,39 @@ impl Polled {
     /// When the kernel gives no queue.
     pub fn new(addresses: &[SocketAddr], lines: usize) -> io::Result<Polled> {
         Ok(Polled {
-            epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
-            addresses: addresses.iter().map(RawAddress::new).collect(),
+            readiness: Readiness::new(lines.min(256))?,
+            addresses: addresses.iter().copied().map(SockaddrStorage::from).collect(),
             lines: (0..lines).map(|_| Line::default()).collect(),
             buffer: vec![0; BUFFER_BYTES],
             known: Vec::new(),
-            events: vec![EpollEvent::empty(); lines.clamp(1, 256)],
+            ready: Vec::new(),
         })
     }
 
     fn connect(&mut self, line: usize, address: usize) -> Result<(), (Step, io::Error)> {
         let to = &self.addresses[address];
+        let family = to.family().map_or(libc::AF_UNSPEC, |family| family as i32);
         let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // SAFETY: a plain system call; the descriptor is ours alone.
-        let socket = unsafe { libc::socket(to.family(), kind, 0) };
+        let socket = unsafe { libc::socket(family, kind, 0) };
         if socket < 0 {
             return Err((Step::Socket, io::Error::last_os_error()));
         }
         // SAFETY: just made.
         let socket = unsafe { OwnedFd::from_raw_fd(socket) };
         // SAFETY: pointer and length are one address's.
-        let connected = unsafe { libc::connect(socket.as_raw_fd(), to.pointer(), to.length()) };
+        let connected = unsafe { libc::connect(socket.as_raw_fd(), to.as_ptr(), to.len()) };
         let error = io::Error::last_os_error();
         if connected < 0 && error.raw_os_error() != Some(libc::EINPROGRESS) {
             return Err((Step::Connect, error));
         }
-        let wanted = EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT, line as u64);
-        self.epoll.add(&socket, wanted).map_err(|error| (Step::Socket, error.into()))?;
+        self.readiness.add(&socket, line, Interest::ReadOrWrite).map_err(|error| (Step::Socket, error))?;
         let at = &mut self.lines[line];
         (at.socket, at.sent, at.is_connecting, at.waits_to_write) = (Some(socket), 0, true, true);
         Ok(())
     }
 
-    /// Sends what can be sent, and has epoll watch for the rest.
+    /// Sends what can be sent, and waits for room for the rest.
     fn write(&mut self, line: usize) -> Result<(), (Step, io::Error)> {
         let at = &mut self.lines[line];
         let Some(socket) = &at.socket else { return Ok(()) };
@@ -91,14 +91,14 @@ impl Polled {
         let waits = at.sent < at.request.len();
         if waits != at.waits_to_write {
             at.waits_to_write = waits;
-            let flags = if waits { EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT } else { EpollFlags::EPOLLIN };
-            let wanted = &mut EpollEvent::new(flags, line as u64);
-            self.epoll.modify(socket, wanted).map_err(|error| (Step::Send, error.into()))?;
+            let interest = if waits { Interest::ReadOrWrite } else { Interest::Read };
+            self.readiness.change(socket, line, interest).map_err(|error| (Step::Send, error))?;
         }
         Ok(())
     }
 
-    fn ready(&mut self, line: usize, flags: EpollFlags, see: &mut dyn FnMut(usize, Event)) {
+    fn ready(&mut self, ready: Ready, see: &mut dyn FnMut(usize, Event)) {
+        let line = ready.number;
         let Some(socket) = &self.lines[line].socket else { return };
         // SAFETY: the line keeps its socket while this function runs.
         let socket = unsafe { BorrowedFd::borrow_raw(socket.as_raw_fd()) };
@@ -111,12 +111,12 @@ impl Polled {
             self.lines[line].is_connecting = false;
             see(line, Event::Connected);
         }
-        if flags.contains(EpollFlags::EPOLLOUT)
+        if ready.write
             && let Err((step, error)) = self.write(line)
         {
             return see(line, Event::Failed(step, error));
         }
-        if flags.intersects(EpollFlags::EPOLLIN | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR) {
+        if ready.read {
             match nix::sys::socket::recv(socket.as_raw_fd(), &mut self.buffer, nix::sys::socket::MsgFlags::empty()) {
                 Ok(0) => see(line, Event::Ended),
                 Ok(count) => see(line, Event::Received(&self.buffer[..count])),
@@ -146,7 +146,7 @@ impl Network for Polled {
     }
 
     fn more(&mut self, _line: usize) {
-        // Epoll tells as long as there is something to read.
+        // It is told as long as there is something to read.
     }
 
     fn close(&mut self, line: usize) {
@@ -159,23 +159,12 @@ impl Network for Polled {
             see(line, Event::Failed(step, error));
         }
         let left = wait.until.saturating_duration_since(Instant::now()).min(Duration::from_secs(1));
-        let mut events = std::mem::take(&mut self.events);
-        let count = pwait(&self.epoll, &mut events, left);
-        for event in &events[..*count.as_ref().unwrap_or(&0)] {
-            self.ready(event.data() as usize, event.events(), see);
+        let mut ready = std::mem::take(&mut self.ready);
+        let waited = self.readiness.wait(left, &mut ready);
+        for of_line in ready.drain(..) {
+            self.ready(of_line, see);
         }
-        self.events = events;
-        count.map(drop)
-    }
-}
-
-/// Waits with a time in nanoseconds: epoll's own is in milliseconds, too coarse for a schedule.
-fn pwait(epoll: &Epoll, events: &mut [EpollEvent], left: Duration) -> io::Result<usize> {
-    use nix::poll::{PollFd, PollFlags, ppoll};
-    use std::os::fd::AsFd;
-    let poll = |_| epoll.wait(events, nix::sys::epoll::EpollTimeout::ZERO);
-    match ppoll(&mut [PollFd::new(epoll.0.as_fd(), PollFlags::POLLIN)], Some(left.into()), None).and_then(poll) {
-        Err(nix::errno::Errno::EINTR) => Ok(0),
-        waited => Ok(waited?),
+        self.ready = ready;
+        waited
     }
 }
