@@ -85,7 +85,7 @@ fn quantiles(latency: &observe::latency::Latency) -> serde_json::Value {
     })
 }
 
-fn plain(value: &impl serde::Serialize) -> String {
+pub(crate) fn plain(value: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(value).expect("an enum of words is plain data");
     value.as_str().unwrap_or_default().to_string()
 }

@@ -5,6 +5,7 @@
 pub mod export;
 mod lock;
 pub mod model;
+pub mod parquet;
 mod reader;
 mod schema;
 mod writer;

@@ -141,6 +141,9 @@ pub struct ReportArgs {
     /// Export every raw run as CSV; `-` for standard output
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
+    /// Write the same as a Parquet file, with a column for each factor
+    #[arg(long, value_name = "FILE", conflicts_with = "csv")]
+    pub parquet: Option<PathBuf>,
     /// Print everything as JSON: the analysis, and every raw run
     #[arg(long)]
     pub json: bool,

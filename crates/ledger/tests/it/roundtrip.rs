@@ -93,6 +93,45 @@ fn exports_hold_every_run_and_awkward_names() {
     assert_eq!(json["runs"][0]["series"]["transactions_per_second"][1], serde_json::Value::Null);
 }
 
+#[test]
+fn parquet_holds_what_the_csv_does_and_the_levels() {
+    use parquet::file::reader::{FileReader as _, SerializedFileReader};
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.surefoot");
+    let mut writer = begun(&path);
+    trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 100.0);
+    trial(&mut writer, SCENARIOS[1], 0, TrialState::Failed, 50.0);
+    let reader = Reader::open(&path).expect("it opens");
+    let (mut csv, mut file) = (Vec::new(), Vec::new());
+    export::csv(&reader, &mut csv).expect("exported");
+    ledger::parquet::write(&reader, &mut file).expect("exported");
+    let file = SerializedFileReader::new(bytes::Bytes::from(file)).expect("a Parquet file");
+    let rows: Vec<_> = file.get_row_iter(None).expect("rows").map(|row| row.expect("a row").to_json_value()).collect();
+    let scenarios = reader.contents().expect("readable").scenarios;
+    let mut lines = csv::Reader::from_reader(&*csv);
+    let heads = lines.headers().expect("heads").clone();
+    let mut count = 0;
+    for (line, row) in lines.records().zip(&rows) {
+        let line = line.expect("a line");
+        for (head, cell) in heads.iter().zip(&line) {
+            let same = match &row[head] {
+                serde_json::Value::String(text) => text == cell,
+                serde_json::Value::Number(number) => {
+                    (number.as_f64().expect("a number") - cell.parse::<f64>().expect("a number")).abs() < 1e-3
+                }
+                other => other.to_string() == cell,
+            };
+            assert!(same, "{head}: {cell} against {}", row[head]);
+        }
+        let scenario = scenarios.iter().find(|scenario| row["scenario"] == *scenario.label).expect("known");
+        for (factor, level) in &scenario.levels {
+            assert_eq!(row[factor], **level);
+        }
+        count += 1;
+    }
+    assert!(count > 0 && count == rows.len(), "{count} lines, {} rows", rows.len());
+}
+
 fn any_run() -> impl Strategy<Value = Run> {
     let names = || "[a-zA-Z0-9_ ·\"',%é]{0,12}";
     let metrics = prop::collection::btree_map(names(), any::<f64>(), 0..12);

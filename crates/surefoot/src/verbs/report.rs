@@ -13,6 +13,10 @@ pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
         let reader = ledger::Reader::open(&args.results).map_err(|error| unreadable(error.into()))?;
         return write_to(target, |out| Ok(ledger::export::csv(&reader, out)?));
     }
+    if let Some(target) = &args.parquet {
+        let reader = ledger::Reader::open(&args.results).map_err(|error| unreadable(error.into()))?;
+        return write_to(target, |out| Ok(ledger::parquet::write(&reader, out)?));
+    }
     if let Some(format) = args.format {
         print!("{}", in_shape_of(format, args)?);
         return Ok(Status::Answered);
@@ -82,9 +86,12 @@ pub fn unreadable(error: anyhow::Error) -> Failure {
     }
 }
 
-fn write_to(target: &Path, write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> Result<Status, Failure> {
+fn write_to(
+    target: &Path,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> anyhow::Result<()>,
+) -> Result<Status, Failure> {
     if target == Path::new("-") {
-        write(&mut BufWriter::new(std::io::stdout().lock()))?;
+        write(&mut BufWriter::new(std::io::stdout()))?;
         return Ok(Status::Answered);
     }
     let cannot = || format!("cannot write {}", target.display());
