@@ -119,7 +119,7 @@ fn parquet_holds_what_the_csv_does_and_the_levels() {
                 serde_json::Value::Number(number) => {
                     (number.as_f64().expect("a number") - cell.parse::<f64>().expect("a number")).abs() < 1e-3
                 }
-                other => other.to_string() == cell,
+                other => *other.to_string() == *cell,
             };
             assert!(same, "{head}: {cell} against {}", row[head]);
         }
