@@ -124,14 +124,17 @@ pub trait Connection {
     /// # Errors
     /// As [`Connection::start`].
     fn execute(&mut self, statement: Statement, params: &[Param], row: &mut dyn FnMut(Value)) -> Result<u64, Error> {
-        let mut changed = self.start(statement, params, row)?;
-        while changed.is_none() {
-            if let Some(descriptor) = self.descriptor() {
-                buffer::wait(descriptor)?;
-            }
-            changed = self.advance(row)?;
-        }
-        Ok(changed.unwrap_or_default())
+        let begun = self.start(statement, params, row)?;
+        finish(self, begun, row)
+    }
+
+    /// The same with a statement's text.
+    ///
+    /// # Errors
+    /// As [`Connection::start`].
+    fn execute_text(&mut self, sql: &str, row: &mut dyn FnMut(Value)) -> Result<u64, Error> {
+        let begun = self.start_text(sql, row)?;
+        finish(self, begun, row)
     }
 
     /// Runs a statement's text and waits for all columns of all rows: for set-up and checks, not for load.
@@ -142,6 +145,21 @@ pub trait Connection {
 
     /// Readable when more of an answer has come; none: embedded.
     fn descriptor(&self) -> Option<BorrowedFd<'_>>;
+}
+
+/// Waits for the end of an answer.
+fn finish<C: Connection + ?Sized>(
+    connection: &mut C,
+    mut changed: Option<u64>,
+    row: &mut dyn FnMut(Value),
+) -> Result<u64, Error> {
+    while changed.is_none() {
+        if let Some(descriptor) = connection.descriptor() {
+            buffer::wait(descriptor)?;
+        }
+        changed = connection.advance(row)?;
+    }
+    Ok(changed.unwrap_or_default())
 }
 
 /// Why a connection could not do what it was asked.
@@ -202,7 +220,7 @@ impl Error {
             "40P01" | "1213" => Some(Conflict::Deadlock),
             "40001" | "1020" => Some(Conflict::Serialization),
             "55P03" | "1205" | "SQLITE_BUSY" => Some(Conflict::LockTimeout),
-            "23505" | "1062" => Some(Conflict::DuplicateKey),
+            "23505" | "1062" | "SQLITE_CONSTRAINT_UNIQUE" => Some(Conflict::DuplicateKey),
             _ => None,
         }
     }

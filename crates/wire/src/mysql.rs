@@ -21,6 +21,7 @@ const COLLATION: u8 = 45;
 /// A longer packet comes in several; no load here has one.
 const PACKET_BYTES_MAX: usize = 0xff_ffff;
 
+const QUIT: u8 = 0x01;
 const QUERY: u8 = 0x03;
 const PREPARE: u8 = 0x16;
 const EXECUTE: u8 = 0x17;
@@ -255,6 +256,14 @@ impl Connection for Mysql {
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         Some(self.stream.as_fd())
+    }
+}
+
+/// Without its word the server would log a client that went missing.
+impl Drop for Mysql {
+    fn drop(&mut self) {
+        self.command(QUIT);
+        let _ = self.end();
     }
 }
 

@@ -26,6 +26,7 @@ mod random;
 mod readiness;
 mod site;
 mod sql;
+mod sql_bench;
 mod stamp;
 mod ticker;
 mod tpcb;
@@ -33,9 +34,10 @@ mod tpcb;
 use workload::{Error, Kind};
 
 /// Every workload there is.
-static KINDS: [&Kind; 13] = [
+static KINDS: [&Kind; 14] = [
     &oltp::KIND,
     &tpcb::KIND,
+    &sql_bench::KIND,
     &three_n_plus_one::KIND,
     &io_thrash::KIND,
     &tree::KIND,

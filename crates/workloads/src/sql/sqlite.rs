@@ -5,6 +5,7 @@
 
 use super::{Cell, Column, ColumnKind, Counters, Database, Place, failed, same};
 use crate::workload::Error;
+use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
 use rusqlite::{ErrorCode, Statement as Prepared, types::ValueRef};
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
@@ -183,26 +184,12 @@ impl Connection for SqliteConnection {
             }
             .map_err(refused)?;
         }
-        if statement.column_count() == 0 {
-            return statement.raw_execute().map(|changed| Some(changed as u64)).map_err(refused);
-        }
-        let mut rows = statement.raw_query();
-        while let Some(found) = rows.next().map_err(refused)? {
-            row(match found.get_ref(0).map_err(refused)? {
-                ValueRef::Integer(value) => Value::Integer(value),
-                ValueRef::Text(text) => Value::Text(text),
-                _ => Value::Null,
-            });
-        }
-        Ok(Some(0))
+        step_through(statement, row).map(Some)
     }
 
     fn start_text(&mut self, sql: &str, row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
-        let answer = self.query(sql)?;
-        for found in &answer.rows {
-            row(found.first().and_then(Option::as_deref).map_or(Value::Null, |text| Value::Text(text.as_bytes())));
-        }
-        Ok(Some(answer.changed))
+        let mut statement = self.connection.prepare(sql).map_err(refused)?;
+        step_through(&mut statement, row).map(Some)
     }
 
     /// An embedded statement is done when it is started.
@@ -231,6 +218,22 @@ impl Connection for SqliteConnection {
     }
 }
 
+/// Runs a statement whose parameters are bound: hands out the first column of each row, and gives the number of changed rows.
+fn step_through(statement: &mut Prepared, row: &mut dyn FnMut(Value)) -> Result<u64, wire::Error> {
+    if statement.column_count() == 0 {
+        return statement.raw_execute().map(|changed| changed as u64).map_err(refused);
+    }
+    let mut rows = statement.raw_query();
+    while let Some(found) = rows.next().map_err(refused)? {
+        row(match found.get_ref(0).map_err(refused)? {
+            ValueRef::Integer(value) => Value::Integer(value),
+            ValueRef::Text(text) => Value::Text(text),
+            _ => Value::Null,
+        });
+    }
+    Ok(0)
+}
+
 fn as_text(value: ValueRef) -> Option<String> {
     match value {
         ValueRef::Null | ValueRef::Blob(_) => None,
@@ -241,8 +244,15 @@ fn as_text(value: ValueRef) -> Option<String> {
 }
 
 fn refused(error: rusqlite::Error) -> wire::Error {
-    let busy = matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked));
-    wire::Error::Refused { code: if busy { "SQLITE_BUSY" } else { "SQLite" }.into(), message: error.to_string() }
+    let extended = error.sqlite_error().map(|error| error.extended_code);
+    let code = match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => "SQLITE_BUSY",
+        _ if extended.is_some_and(|code| [SQLITE_CONSTRAINT_UNIQUE, SQLITE_CONSTRAINT_PRIMARYKEY].contains(&code)) => {
+            "SQLITE_CONSTRAINT_UNIQUE"
+        }
+        _ => "SQLite",
+    };
+    wire::Error::Refused { code: code.into(), message: error.to_string() }
 }
 
 /// A build of SQLite without memory mapping answers this pragma with no row.
