@@ -21,6 +21,7 @@ pub mod number;
 mod openmetrics;
 mod pivot;
 mod reproduce;
+mod sql_bench;
 mod sysbench;
 mod table;
 mod terminal;
@@ -39,6 +40,7 @@ pub use live::{Estimate, live_estimate};
 pub use markdown::markdown;
 pub use openmetrics::openmetrics;
 pub use reproduce::reproduce;
+pub use sql_bench::sql_bench;
 pub use sysbench::{Form, sysbench};
 pub use terminal::terminal;
 

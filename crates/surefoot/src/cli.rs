@@ -153,8 +153,8 @@ pub struct ReportArgs {
     /// Print the plain shell commands that set up a scenario by hand
     #[arg(long, value_name = "SCENARIO")]
     pub reproduce: Option<String>,
-    /// Print the means in a format that another tool reads, or the runs of `oltp` and of the HTTP loads in the shape of another
-    /// tool's report
+    /// Print the means in a format that another tool reads, or the runs of `oltp`, of `sql-bench` and of the HTTP loads in the
+    /// shape of another tool's report
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
 }
@@ -172,6 +172,8 @@ pub enum Format {
     /// sysbench 0.4
     #[value(name = "sysbench-0.4")]
     SysbenchZeroFour,
+    /// A RUN file of MySQL's sql-bench
+    SqlBench,
     /// httperf
     Httperf,
     /// http_load

@@ -9,4 +9,5 @@ mod http_forms;
 mod large;
 mod outputs;
 mod page;
+mod sql_bench;
 mod sysbench;

@@ -54,11 +54,13 @@ fn in_shape_of(format: Format, args: &ReportArgs) -> Result<String, Failure> {
         let reader = ledger::Reader::open(&args.results)?;
         report::http(&reader.contents()?, |run| reader.detail(run), form)
     };
+    let sql_bench = || report::sql_bench(&ledger::Reader::open(&args.results)?.contents()?);
     let text = match format {
         Format::Bencher => of_answer(report::bencher),
         Format::OpenMetrics => of_answer(report::openmetrics),
         Format::Sysbench => sysbench(report::Form::One),
         Format::SysbenchZeroFour => sysbench(report::Form::ZeroFour),
+        Format::SqlBench => sql_bench(),
         Format::Httperf => http(report::HttpForm::Httperf),
         Format::HttpLoad => http(report::HttpForm::HttpLoad),
     };

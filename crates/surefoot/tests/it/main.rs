@@ -7,6 +7,7 @@ mod guest;
 mod harness;
 mod replay;
 mod servers;
+mod sql_bench;
 mod studies;
 mod verbs;
 mod web;
