@@ -3,6 +3,7 @@
 //! Presentation attributes only, no scripts, no classes: the same text stands in the page and in any SVG viewer.
 //! Laid out 380 units wide with text of 13, so that on a phone of 390 pixels no text falls below 11 pixels.
 
+pub mod comparison;
 pub mod forest;
 pub mod latency;
 pub mod levels;
@@ -325,7 +326,8 @@ pub fn tick_label(value: f64, ticks: &[f64]) -> String {
     let step = ticks.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(f64::INFINITY, f64::min);
     let decimals =
         if step.is_finite() && step > 0.0 { (-(step * 1.0001).log10().floor()).clamp(0.0, 6.0) as usize } else { 0 };
-    if value.abs() >= 1e4 {
+    // A lone tick has no step to go by.
+    if value.abs() >= 1e4 || step.is_infinite() {
         return crate::number::figure(value);
     }
     format!("{:.decimals$}", if value.abs() < step * 1e-6 { 0.0 } else { value }).replace('-', "−")
@@ -366,6 +368,7 @@ mod tests {
         assert_eq!(ticks, [10.0, 100.0, 1000.0, 10_000.0]);
         assert_eq!(tick_label(0.5, &[0.0, 0.5]), "0.5");
         assert_eq!(tick_label(2500.0, &[2500.0, 2600.0]), "2500");
+        assert_eq!(tick_label(15.0, &[15.0]), "15.0");
     }
 
     proptest! {

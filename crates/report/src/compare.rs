@@ -5,11 +5,11 @@
 
 use crate::answer::{LIMITS, heading};
 use crate::bench::{Bench, note};
-use crate::chart::escape;
+use crate::chart::{comparison, escape};
 use crate::flushing::NAME_MARK;
 use crate::html::page;
 use crate::input::{Error, Input};
-use crate::number::{date, percent, ratio_precise};
+use crate::number::{date, percent, ratio_precise, words};
 use crate::terminal::printable;
 use crate::view::{Part, Row, View};
 use std::collections::BTreeSet;
@@ -55,7 +55,9 @@ pub fn compare_html(a: &Input, b: &Input) -> Result<String, Error> {
         let _ = write!(body, "<li>{}</li>", escape(&line));
     }
     body.push_str("</ul></section>");
-    for section in sections(a, b) {
+    let sections = sections(a, b);
+    body.push_str(&chart(&sections, a.view().margin));
+    for section in sections {
         let _ = write!(
             body,
             "<h2>{}</h2><div class=\"scroll\"><table class=\"sortable\"><thead><tr><th>scenario</th><th>A</th><th>B</th>\
@@ -78,6 +80,25 @@ pub fn compare_html(a: &Input, b: &Input) -> Result<String, Error> {
     }
     let _ = write!(body, "<p class=\"note\">{}</p><p class=\"note\">{}</p>", escape(CAUTION), escape(LIMITS));
     Ok(page("Two results – surefoot", &body))
+}
+
+/// Every scenario with its interval on one axis.
+fn chart(sections: &[Section], margin: f64) -> String {
+    let row = |section: &Section, line: &Line| {
+        let Contrast { ratio, low, high, verdict, is_shown } = line.contrast.as_ref()?;
+        let better = if section.more_is_better { (*ratio, *low, *high) } else { (1.0 / ratio, 1.0 / high, 1.0 / low) };
+        // A workload with one scenario is called as the scenario is.
+        let label = if line.label == section.workload {
+            format!("{}: {}", section.workload, section.metric)
+        } else {
+            format!("{}: {}", section.workload, line.label)
+        };
+        Some(comparison::Row { label, better, verdict: verdict.clone(), is_shown: *is_shown })
+    };
+    let rows: Vec<comparison::Row> =
+        sections.iter().flat_map(|section| section.rows.iter().filter_map(|line| row(section, line))).collect();
+    comparison::draw("compared", &rows, margin)
+        .map_or_else(String::new, |svg| format!("<figure class=\"card\">{svg}</figure>"))
 }
 
 const CAUTION: &str = "The two were measured at different times: whatever differed between them besides what is named above is \
@@ -138,6 +159,9 @@ fn differing_facts(a: &Input, b: &Input) -> Vec<String> {
 
 struct Section {
     heading: String,
+    workload: String,
+    metric: String,
+    more_is_better: bool,
     rows: Vec<Line>,
     left_out: Vec<String>,
 }
@@ -147,6 +171,17 @@ struct Line {
     a: String,
     b: String,
     change: String,
+    /// None: too few trials.
+    contrast: Option<Contrast>,
+}
+
+/// The second mean by the first, with its interval and what that says.
+struct Contrast {
+    ratio: f64,
+    low: f64,
+    high: f64,
+    verdict: String,
+    is_shown: bool,
 }
 
 /// Workloads that both files measured in the same metric.
@@ -172,7 +207,14 @@ fn section(a: &Part, b: &Part, view: &View) -> Section {
         let missing = |row: &&Row| !others.measured().any(|other| other.label == row.label);
         these.measured().filter(missing).map(|row| format!("Only in {which}: {}", row.label)).collect()
     };
-    Section { heading: heading(a), rows, left_out: [only("A", a, b), only("B", b, a)].concat() }
+    Section {
+        heading: heading(a),
+        workload: a.workload.clone(),
+        metric: words(&a.metric.name),
+        more_is_better: a.more_is_better,
+        rows,
+        left_out: [only("A", a, b), only("B", b, a)].concat(),
+    }
 }
 
 fn line(first: &Row, second: &Row, part: &Part, view: &View) -> Line {
@@ -180,22 +222,27 @@ fn line(first: &Row, second: &Row, part: &Part, view: &View) -> Line {
         let mark = if row.does_not_flush() { NAME_MARK } else { "" };
         row.centre.map_or_else(String::new, |centre| format!("{}{mark}", part.scale.with_unit(centre.mean)))
     };
-    Line { label: first.label.clone(), a: mean(first), b: mean(second), change: change(first, second, part, view) }
+    let contrast = contrast(first, second, part, view);
+    let change = contrast.as_ref().map_or_else(
+        || "too few trials to say".into(),
+        |Contrast { ratio, low, high, verdict, .. }| {
+            format!("{} [{}, {}]  {verdict}", ratio_precise(*ratio), ratio_precise(*low), ratio_precise(*high))
+        },
+    );
+    Line { label: first.label.clone(), a: mean(first), b: mean(second), change, contrast }
 }
 
-fn change(first: &Row, second: &Row, part: &Part, view: &View) -> String {
+fn contrast(first: &Row, second: &Row, part: &Part, view: &View) -> Option<Contrast> {
     let logarithms = |row: &Row| row.values.iter().flatten().map(|value| value.ln()).collect::<Vec<f64>>();
-    let Some(contrast) = stats::welch(&logarithms(second), &logarithms(first), view.confidence) else {
-        return "too few trials to say".into();
-    };
+    let contrast = stats::welch(&logarithms(second), &logarithms(first), view.confidence)?;
     let (ratio, low, high) = (contrast.difference.exp(), contrast.low.exp(), contrast.high.exp());
-    let interval = format!("{} [{}, {}]", ratio_precise(ratio), ratio_precise(low), ratio_precise(high));
     let inside = low > 1.0 / (1.0 + view.margin) && high < 1.0 + view.margin;
     let better = (ratio > 1.0) == part.more_is_better;
-    let verdict = match (low > 1.0 || high < 1.0, inside) {
+    let is_shown = (low > 1.0 || high < 1.0) && !inside;
+    let verdict = match (is_shown, inside) {
         (_, true) => format!("the same within {}", percent(view.margin)),
         (true, false) => if better { "better" } else { "worse" }.into(),
         (false, false) => "can't tell".into(),
     };
-    format!("{interval}  {verdict}")
+    Some(Contrast { ratio, low, high, verdict, is_shown })
 }

@@ -285,6 +285,9 @@ pub struct CompareArgs {
     pub a: PathBuf,
     /// The second results file
     pub b: PathBuf,
+    /// Write a page with a chart of all intervals to this file, `-` for standard output, instead of text
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// `status`.

@@ -53,7 +53,10 @@ fn two_results_are_compared_scenario_by_scenario() {
     {
         assert!(text.contains(expected), "{expected} in {text}");
     }
-    assert!(report::compare_html(&a, &b).expect("both ran on the host").contains("Only in B: btrfs"));
+    let page = report::compare_html(&a, &b).expect("both ran on the host");
+    assert!(page.contains("Only in B: btrfs"));
+    // One row of the chart, and its words for the pointer.
+    assert!(page.contains("<title>oltp: ext4: 1.200 [1.1"), "{page}");
 }
 
 #[test]

@@ -88,7 +88,8 @@ pub fn unreadable(error: anyhow::Error) -> Failure {
     }
 }
 
-fn write_to(
+/// Writes to a file and says which, or to standard output.
+pub fn write_to(
     target: &Path,
     write: impl FnOnce(&mut (dyn Write + Send)) -> anyhow::Result<()>,
 ) -> Result<Status, Failure> {
