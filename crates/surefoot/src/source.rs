@@ -19,6 +19,7 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("serverwide", include_str!("../../../studies/serverwide.toml")),
     ("plain-files", include_str!("../../../studies/plain-files.toml")),
     ("sqlite-page", include_str!("../../../studies/sqlite-page.toml")),
+    ("system", include_str!("../../../studies/system.toml")),
     ("tree", include_str!("../../../studies/tree.toml")),
     ("every-filesystem", include_str!("../../../studies/every-filesystem.toml")),
     ("plain-fio", include_str!("../../../studies/plain-fio.toml")),
