@@ -277,12 +277,18 @@ impl Contents {
     /// A metric that is not above zero in every run has its arithmetic mean: it is tabulated, never tested.
     #[must_use]
     pub fn values(&self, metric: &str) -> Vec<Vec<Option<f64>>> {
+        self.values_of(&|run| run.metrics.get(metric).copied())
+    }
+
+    /// As [`Contents::values`], of a figure that is worked out from a run's metrics.
+    #[must_use]
+    pub fn values_of(&self, figure: &dyn Fn(&RunRow) -> Option<f64>) -> Vec<Vec<Option<f64>>> {
         let columns: HashMap<&str, usize> =
             self.scenarios.iter().enumerate().map(|(column, scenario)| (&*scenario.label, column)).collect();
         let mut of_trial: HashMap<i64, Vec<f64>> = HashMap::new();
         for run in self.runs.iter().filter(|run| !run.warm_up) {
-            if let Some(value) = run.metrics.get(metric) {
-                of_trial.entry(run.trial).or_default().push(*value);
+            if let Some(value) = figure(run) {
+                of_trial.entry(run.trial).or_default().push(value);
             }
         }
         let mut rounds: Vec<Vec<Option<f64>>> = Vec::new();

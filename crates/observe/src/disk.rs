@@ -26,6 +26,8 @@ pub struct Counters {
     pub writes: u64,
     /// Bytes written.
     pub write_bytes: u64,
+    /// Reads and writes that were joined to a request that waited already.
+    pub merges: u64,
     /// Milliseconds in which at least one request was under way.
     pub busy_milliseconds: u64,
     /// Discard requests and bytes; kernels before 4.18 count none.
@@ -49,6 +51,7 @@ impl Counters {
             read_bytes: bytes(2)?,
             writes: at(4)?,
             write_bytes: bytes(6)?,
+            merges: at(1)?.saturating_add(at(5)?),
             busy_milliseconds: at(9)?,
             discards: at(11).zip(bytes(13)),
             flushes: at(15),
@@ -98,6 +101,7 @@ impl Counters {
             read_bytes: sum(&|disk| disk.read_bytes),
             writes: sum(&|disk| disk.writes),
             write_bytes: sum(&|disk| disk.write_bytes),
+            merges: sum(&|disk| disk.merges),
             // A layer over one disk is that disk to all above it, with the time in which it lets requests wait.
             busy_milliseconds: if one {
                 self.busy_milliseconds

@@ -240,6 +240,7 @@ fn growth(before: &Counters, after: &Counters) -> Vec<(&'static str, &'static st
         ("read_bytes", "B", grown(before.read_bytes, after.read_bytes)),
         ("writes", "1", grown(before.writes, after.writes)),
         ("write_bytes", "B", grown(before.write_bytes, after.write_bytes)),
+        ("merges", "1", grown(before.merges, after.merges)),
     ];
     if let (Some(before), Some(after)) = (before.discards, after.discards) {
         list.push(("discards", "1", grown(before.0, after.0)));

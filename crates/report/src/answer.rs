@@ -7,6 +7,7 @@ use crate::input::Input;
 use crate::judge::{Claim, ROUNDS_FOR_CLAIMS, Subject, short_factor};
 use crate::number::{percent, percent_number_signed, ratio, ratio_number, words};
 use crate::view::{Part, Row, View};
+use crate::why;
 use observe::durability::Class;
 use stats::Verdict;
 
@@ -16,6 +17,8 @@ const RATIO_FROM: f64 = 1.25;
 const NAMES_MAX: usize = 4;
 /// Claims said in words; a table has all.
 const CLAIMS_MAX: usize = 8;
+/// Differences of which it is said what changed with them; a table says it of all.
+const EXPLAINED_MAX: usize = 3;
 
 /// The limits of every study, whatever it found.
 pub const LIMITS: &str = "Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover \
@@ -239,9 +242,13 @@ fn claims(part: &Part, view: &View) -> Vec<String> {
         sentences.sort_by_key(|claim| !claim.verdict.is_some_and(|verdict| verdict.is_claim()));
     }
     let more = sentences.len().saturating_sub(CLAIMS_MAX);
+    let mut explained = 0;
     let said = sentences.iter().take(CLAIMS_MAX).map(|claim| {
         let default = claim.exploratory.then(|| cost_of_default(claim, part, view.confidence)).flatten();
-        default.unwrap_or_else(|| claim_sentence(claim, part, view.margin, view.confidence))
+        let said = default.unwrap_or_else(|| claim_sentence(claim, part, view.margin, view.confidence));
+        let why = why::sentence(claim).filter(|_| explained < EXPLAINED_MAX);
+        explained += usize::from(why.is_some());
+        [Some(said), why].into_iter().flatten().collect::<Vec<_>>().join(" ")
     });
     let left_out = (more > 0).then(|| format!("{more} more comparisons are in the report's table of claims."));
     said.chain(left_out).collect()

@@ -8,6 +8,7 @@ use crate::input::Input;
 use crate::judge::{Claim, Subject};
 use crate::view::{Part, Row};
 use crate::warnings::warnings;
+use crate::why::{Change, Went};
 use serde_json::{Map, Value, json};
 use stats::{Interaction, Swing};
 
@@ -157,5 +158,17 @@ fn claim_json(claim: &Claim, part: &Part) -> Value {
         "ruled_out_beyond": claim.ruled_out,
         "rounds": claim.rounds,
         "sign_flip_agrees": claim.signs_agree,
+        "went_with": claim.with.iter().map(change_json).collect::<Vec<_>>(),
+    })
+}
+
+/// A figure of the machine on the claim's two sides; no ratio where a value is 0.
+fn change_json(change: &Change) -> Value {
+    let ratio = change.ratio;
+    json!({
+        "figure": change.figure.name, "words": change.words, "of": change.first, "against": change.second,
+        "ratio": ratio.map(|ratio| ratio.mean), "low": ratio.map(|ratio| ratio.low), "high": ratio.map(|ratio| ratio.high),
+        "p_corrected": ratio.map(|ratio| ratio.p), "changed": ratio.map(|ratio| ratio.went == Went::With),
+        "alike": ratio.map(|ratio| ratio.went == Went::Alike),
     })
 }

@@ -3,6 +3,7 @@
 //! Chooses which side of a comparison is named first, and marks what is outside the declared family as exploratory.
 
 use crate::number::words;
+use crate::why::Change;
 use ledger::model::{AnalysisSettings, Scenario};
 use observe::durability::Class;
 use stats::{Analysis, Cell, Contrast, Importance, Interaction, NoShares, Observations, Rules, Swing, Verdict};
@@ -16,6 +17,8 @@ const TERMS_MAX: usize = 4;
 /// All that is claimed of one workload.
 #[derive(Debug, Clone)]
 pub struct Judgement {
+    /// The scenarios that have values, as stats sees them.
+    pub cells: Vec<Cell>,
     /// Factors with more than one level, by their path.
     pub factor_paths: Vec<String>,
     /// The declared family.
@@ -69,6 +72,8 @@ pub struct Claim {
     pub signs_agree: bool,
     /// Outside the declared family: p is corrected for the false discovery rate only.
     pub exploratory: bool,
+    /// The machine's figures on both sides, what changed first; of a real difference only.
+    pub with: Vec<Change>,
 }
 
 /// What is compared with what.
@@ -201,6 +206,7 @@ pub fn judge(
         half_width_max: analysis.half_width_max,
         rounds_needed: analysis.rounds_needed,
         claims,
+        cells: observations.cells,
     }
 }
 
@@ -238,6 +244,7 @@ impl Judge<'_> {
             rounds: contrast.rounds,
             signs_agree: true,
             exploratory: false,
+            with: Vec::new(),
         }
     }
 

@@ -24,9 +24,11 @@ mod reproduce;
 mod sql_bench;
 mod sysbench;
 mod table;
+mod telemetry;
 mod terminal;
 mod view;
 mod warnings;
+mod why;
 
 pub use answer::answer;
 pub use bench::{Bench, Guest};

@@ -7,6 +7,8 @@ use crate::flushing::{Flushing, MARK, NAME_MARK, flushing};
 use crate::input::Counting;
 use crate::judge::{Claim, Judgement, Scenarios, Subject, judge};
 use crate::number::Scale;
+use crate::telemetry::Work;
+use crate::why;
 use ledger::model::{Contents, Scenario};
 use observe::durability::Class;
 use observe::metric::{Direction, Metric};
@@ -294,7 +296,8 @@ fn part(contents: &Contents, counting: &Counting, flushing: &BTreeMap<String, Fl
     let worst_to_best = |row: &Row| row.centre.map(|centre| if more_is_better { centre.mean } else { -centre.mean });
     let classes: Vec<Class> = rows.iter().map(Row::safety).collect();
     let judged = Scenarios { all: &plain, classes: &classes, baseline: baseline.as_deref() };
-    let judgement = judge(&contents.study.analysis, &judged, &rounds, more_is_better);
+    let mut judgement = judge(&contents.study.analysis, &judged, &rounds, more_is_better);
+    why::explain(contents, &Work::of(&metric), &mut judgement);
     rows.sort_by(|a, b| worst_to_best(b).partial_cmp(&worst_to_best(a)).expect("means are numbers"));
     let to_pick: Vec<&Row> = rows.iter().filter(|row| row.centre.is_some() && !row.control).collect();
     let rules = choice::Rules { confidence, more_is_better };

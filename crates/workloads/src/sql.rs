@@ -68,6 +68,10 @@ pub struct Counters {
     pub log_bytes: Option<f64>,
     /// Checkpoints.
     pub checkpoints: Option<f64>,
+    /// Waits for the lock of a row.
+    pub lock_waits: Option<f64>,
+    /// Seconds of these waits.
+    pub lock_wait_seconds: Option<f64>,
 }
 
 /// Metrics of [`Counters::since`].
@@ -75,6 +79,8 @@ pub const COUNTERS: &[Metric] = &[
     Metric::new("log_bytes", "B", Direction::Less),
     Metric::new("log_bytes_per_transaction", "B", Direction::Less),
     Metric::new("checkpoints", "1", Direction::Less),
+    Metric::new("lock_waits", "1", Direction::Less),
+    Metric::new("lock_wait_seconds", "s", Direction::Less),
 ];
 
 impl Counters {
@@ -83,7 +89,10 @@ impl Counters {
         let grown = |now: Option<f64>, then: Option<f64>| now.zip(then).map(|(now, then)| now - then);
         let log = grown(self.log_bytes, before.log_bytes);
         let each = log.filter(|_| transactions > 0.0).map(|bytes| bytes / transactions);
-        let values = [log, each, grown(self.checkpoints, before.checkpoints)];
+        let checkpoints = grown(self.checkpoints, before.checkpoints);
+        let waits = grown(self.lock_waits, before.lock_waits);
+        let waited = grown(self.lock_wait_seconds, before.lock_wait_seconds);
+        let values = [log, each, checkpoints, waits, waited];
         COUNTERS.iter().zip(values).filter_map(|(metric, value)| Some(metric.at(value?))).collect()
     }
 }

@@ -127,7 +127,7 @@ pub fn claims(i: usize, part: &Part, view: &View) -> String {
     format!("<details open><summary>Claims</summary>{}</details>", table.finish())
 }
 
-fn p_words(p: f64) -> String {
+pub(super) fn p_words(p: f64) -> String {
     if p < 0.001 { "< 0.001".into() } else { format!("{p:.3}") }
 }
 

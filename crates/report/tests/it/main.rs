@@ -11,3 +11,4 @@ mod outputs;
 mod page;
 mod sql_bench;
 mod sysbench;
+mod why;

@@ -158,9 +158,16 @@ impl Database for MariaDb {
 
     fn counters(&self, place: &Place) -> Result<Counters, Error> {
         let mut client = self.client(place)?;
-        let answer =
-            client.query("SHOW GLOBAL STATUS LIKE 'Innodb_os_log_written'").map_err(failed(NAME, "say its status"))?;
-        let log_bytes = answer.rows.first().and_then(|row| row.get(1)?.as_deref()?.parse().ok());
-        Ok(Counters { log_bytes, checkpoints: None })
+        let mut ask = |name: &str| -> Result<Option<f64>, Error> {
+            let sql = format!("SHOW GLOBAL STATUS LIKE '{name}'");
+            let answer = client.query(&sql).map_err(failed(NAME, "say its status"))?;
+            Ok(answer.rows.first().and_then(|row| row.get(1)?.as_deref()?.parse().ok()))
+        };
+        Ok(Counters {
+            log_bytes: ask("Innodb_os_log_written")?,
+            checkpoints: None,
+            lock_waits: ask("Innodb_row_lock_waits")?,
+            lock_wait_seconds: ask("Innodb_row_lock_time")?.map(|milliseconds| milliseconds * 1e-3),
+        })
     }
 }

@@ -127,7 +127,7 @@ impl Database for Postgres {
         let checkpoints = ask("SELECT num_timed + num_requested FROM pg_stat_checkpointer")
             .or_else(|_| ask("SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter"))
             .map_err(failed(NAME, "say its checkpoints"))?;
-        Ok(Counters { log_bytes, checkpoints })
+        Ok(Counters { log_bytes, checkpoints, ..Counters::default() })
     }
 
     /// READ COMMITTED looks at the newest version of the row it waited for, and a deleted row has none.

@@ -126,7 +126,7 @@ impl Store for Gtm {
         };
         let epochs =
             field("n_jrec_epoch_regular").zip(field("n_jrec_epoch_idle")).map(|(regular, idle)| regular + idle);
-        Ok(Counters { log_bytes: field("n_jfile_bytes"), checkpoints: epochs })
+        Ok(Counters { log_bytes: field("n_jfile_bytes"), checkpoints: epochs, ..Counters::default() })
     }
 
     /// `mupip integ` reads every block.

@@ -1,0 +1,105 @@
+//! What changed with a difference is said where it is shown, in the words of what was counted, and never as its cause.
+
+use crate::fixture::{self, Row, Table};
+use expect_test::expect;
+use report::input::Input;
+use serde_json::{Value, json};
+
+/// What one run counted, by the scenario and the round.
+type Counted = fn(&str, f64) -> Vec<(&'static str, f64)>;
+
+const NOISE: [f64; 6] = [0.996, 1.004, 0.998, 1.002, 1.001, 0.999];
+
+/// XFS is 1.3 times as fast as ext4, over six rounds of ten seconds.
+fn study(counted: Counted) -> Input {
+    let around = |level: f64| NOISE.map(|noise| level * noise);
+    let rows = vec![Row::new("ext4", &around(1000.0)), Row::new("xfs", &around(1300.0))];
+    let mut input = fixture::input(&Table { rows, ..fixture::filesystems_and_buffers() });
+    for trial in input.contents.trials.clone() {
+        for run in input.contents.runs.iter_mut().filter(|run| run.trial == trial.id) {
+            run.seconds = 10.0;
+            run.metrics.retain(|name, _| &**name == "transactions_per_second");
+            // Each figure has a noise of its own, so that nothing is the same to the last digit.
+            let noise = |index: usize| NOISE[(trial.round as usize * 5 + index) % NOISE.len()];
+            let figures = counted(&trial.scenario, run.metrics["transactions_per_second"] * 10.0);
+            run.metrics.extend(
+                figures.into_iter().enumerate().map(|(index, (name, value))| (name.into(), value * noise(index))),
+            );
+        }
+    }
+    input
+}
+
+/// Flushes and bytes for each commit differ, CPU time does not.
+fn flushes_and_bytes(scenario: &str, transactions: f64) -> Vec<(&'static str, f64)> {
+    let (flushes, bytes) = if scenario == "xfs" { (1.0, 8192.0) } else { (2.1, 11_300.0) };
+    vec![
+        ("flushes_per_commit", flushes),
+        ("device_flushes", flushes * transactions),
+        ("device_write_bytes", bytes * transactions),
+        ("driver_cpu_seconds", 0.0005 * transactions),
+        ("device_reads", 0.0),
+    ]
+}
+
+fn why(input: &Input) -> Vec<String> {
+    let said =
+        report::answer(input).into_iter().filter_map(|line| Some(line.split_once("With it went ")?.1.to_string()));
+    said.collect()
+}
+
+fn change(input: &Input, figure: &str) -> Value {
+    let json = report::answer_json(input);
+    let changes = json["workloads"][0]["claims"][0]["went_with"].as_array().expect("a list").clone();
+    changes.into_iter().find(|change| change["figure"] == figure).unwrap_or(Value::Null)
+}
+
+#[test]
+fn what_changed_is_said_in_a_clause() {
+    let input = study(flushes_and_bytes);
+    expect![
+        "0.48× the flushes per commit, 27.5 % fewer bytes written per transaction; CPU time per transaction alike."
+    ]
+    .assert_eq(&why(&input).join("\n"));
+    let flushes = change(&input, "flushes_per_commit");
+    assert_eq!((&flushes["changed"], &flushes["alike"]), (&json!(true), &json!(false)), "{flushes}");
+    assert!((flushes["ratio"].as_f64().expect("a ratio") - 1.0 / 2.1).abs() < 0.01, "{flushes}");
+    assert_eq!(change(&input, "cpu_seconds")["alike"], true);
+    // 81,920 bytes a second for ten transactions are 8 KiB each.
+    let bytes = change(&input, "write_bytes")["of"].as_f64().expect("a mean");
+    assert!((bytes - 8192.0).abs() < 50.0, "{bytes}");
+}
+
+#[test]
+fn what_is_zero_is_tabulated_and_not_tested() {
+    let reads = change(&study(flushes_and_bytes), "reads");
+    assert_eq!((&reads["of"], &reads["against"]), (&json!(0.0), &json!(0.0)));
+    assert_eq!((&reads["ratio"], &reads["p_corrected"], &reads["changed"]), (&Value::Null, &Value::Null, &Value::Null));
+}
+
+#[test]
+fn nothing_is_said_where_nothing_changed() {
+    let alike = study(|_, transactions| vec![("driver_cpu_seconds", 0.0005 * transactions), ("commits", transactions)]);
+    assert_eq!(why(&alike), Vec::<String>::new());
+    assert_eq!(change(&alike, "cpu_seconds")["alike"], true);
+    assert_eq!(why(&study(|_, _| Vec::new())), Vec::<String>::new());
+}
+
+/// A figure that differs by chance in a round or two is not said to have changed.
+#[test]
+fn what_scatters_does_not_count_as_changed() {
+    let input = study(|scenario, transactions| {
+        let wild = (transactions as u64 % 7) as f64 + 1.0;
+        vec![("flushes_per_commit", if scenario == "xfs" { wild } else { 4.5 })]
+    });
+    assert_eq!(change(&input, "flushes_per_commit")["changed"], false);
+    assert_eq!(why(&input), Vec::<String>::new());
+}
+
+#[test]
+fn the_page_has_a_table_of_it() {
+    let html = report::html(&study(flushes_and_bytes));
+    assert!(html.contains("id=\"why-0\""), "no table");
+    assert!(html.contains("bytes written per transaction"), "no figure");
+    assert!(html.contains("need not be its cause"), "no caution");
+}
