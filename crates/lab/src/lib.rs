@@ -7,6 +7,7 @@ pub mod conductor;
 pub mod durability;
 pub mod isolation;
 pub mod memory_limit;
+pub mod probe;
 pub mod resume;
 pub mod served;
 pub mod stage;

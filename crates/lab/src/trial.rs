@@ -64,7 +64,7 @@ impl Stopped {
 }
 
 fn conduct(spec: &TrialSpec, work: &Work, out: &mut Out<impl Write>) -> Result<(), Stopped> {
-    let kind = workloads::kind(&spec.workload).ok_or_else(|| Stopped {
+    let kind = workloads::kind_of_trial(&spec.workload).ok_or_else(|| Stopped {
         step: "start".into(),
         error: format!("there is no workload `{}`", spec.workload).into(),
         log: String::new(),

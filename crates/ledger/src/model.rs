@@ -183,6 +183,17 @@ pub struct Session {
     pub reason: Option<String>,
 }
 
+/// What a device and the CPUs could give, measured before the first round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Probe {
+    /// Labels of the scenarios that have this device on this bench.
+    pub scenarios: Vec<String>,
+    /// By name, the unit in it: `flushes_per_second`, `random_read_ios_per_second_4096`.
+    pub figures: BTreeMap<String, f64>,
+    /// Why there are none.
+    pub failure: Option<String>,
+}
+
 /// Everything but histograms and series.
 #[derive(Debug, Clone)]
 pub struct Contents {
@@ -190,6 +201,8 @@ pub struct Contents {
     pub study: StudyRecord,
     /// Sessions in order.
     pub sessions: Vec<Session>,
+    /// Ceilings, in order of their measurement; none in older files, and where the study is too short or wants none.
+    pub probes: Vec<Probe>,
     /// Scenarios in plan order.
     pub scenarios: Vec<Scenario>,
     /// Trials, in order of start; only the last attempt of each (scenario, round) counts.

@@ -73,6 +73,11 @@ impl Reader {
         Ok(Contents {
             study,
             sessions: self.sessions()?,
+            probes: if self.version < schema::PROBES_FROM {
+                Vec::new()
+            } else {
+                self.all_parsed("SELECT json FROM probe ORDER BY id")?
+            },
             scenarios,
             trials: self.trials()?,
             runs: self.runs(&ids, wanted)?,

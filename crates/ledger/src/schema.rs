@@ -8,6 +8,7 @@
 //! | trial | one attempt at one scenario in one round |
 //! | note | something a trial said: step, facts, command, warning |
 //! | metric | a metric's name, unit and direction |
+//! | probe | what a device and the CPUs could give, measured in a session before the first round: JSON of `Probe` |
 //! | run | one run; `figures` is its metrics packed: (metric id: u32, value: f64), little endian |
 //! | latency | a run's histogram of one operation, HdrHistogram V2 |
 //! | series | a run's values once a second: f64, little endian |
@@ -23,7 +24,7 @@ use std::path::Path;
 pub const APPLICATION_ID: i64 = 0x7366_6f74;
 
 /// The newest schema version, in `user_version`.
-pub const VERSION: i64 = 2;
+pub const VERSION: i64 = 3;
 
 const VERSION_1: &str = "
 CREATE TABLE study (json TEXT NOT NULL);
@@ -45,7 +46,15 @@ CREATE INDEX run_by_trial ON run (trial);
 CREATE INDEX note_by_trial ON note (trial);
 ";
 
-const LADDER: &[&str] = &[VERSION_1, VERSION_2];
+/// Version 3 has the ceilings.
+const VERSION_3: &str = "
+CREATE TABLE probe (id INTEGER PRIMARY KEY, session INTEGER REFERENCES session, json TEXT NOT NULL);
+";
+
+/// The first version that has the table `probe`.
+pub const PROBES_FROM: i64 = 3;
+
+const LADDER: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
 
 /// Makes the tables in a new file, or climbs from an older version.
 pub fn climb(connection: &mut Connection, path: &Path, new: bool) -> Result<(), Error> {

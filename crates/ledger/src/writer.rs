@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::lock::Lock;
-use crate::model::{AnalysisSettings, Scenario, StudyRecord, TrialState};
+use crate::model::{AnalysisSettings, Probe, Scenario, StudyRecord, TrialState};
 use crate::schema;
 use observe::metric::Metric;
 use observe::record::{Failure, Provisioned, Run};
@@ -111,6 +111,18 @@ impl Writer {
             transaction
                 .execute("UPDATE session SET ended = ?1, reason = ?2 WHERE id = ?3", params![now, reason, id])
                 .map(drop)
+        })
+    }
+
+    /// What a device and the CPUs could give.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn probe(&mut self, probe: &Probe) -> Result<(), Error> {
+        let json = serde_json::to_string(probe).expect("a probe is plain data");
+        let session = self.session;
+        self.write(|transaction| {
+            transaction.execute("INSERT INTO probe (session, json) VALUES (?1, ?2)", params![session, json]).map(drop)
         })
     }
 

@@ -59,6 +59,7 @@ pub fn part_answer(part: &Part, view: &View) -> Vec<String> {
     let mut lines = vec![pick(part, view)];
     lines.extend(regret(part, view));
     lines.extend(unsafe_but_faster(part));
+    lines.extend(bound_by(part));
     if part.measured().next().is_none() {
         return lines;
     }
@@ -180,6 +181,27 @@ fn unsafe_but_faster(part: &Part) -> Option<String> {
     Some(format!("{} measured {ratio} {what}, but is no choice: {}.", first.marked(), risk(first)))
 }
 
+/// What bound the pick; and which others' figures are lower bounds, because the load generator was full.
+fn bound_by(part: &Part) -> Option<String> {
+    let pick = part.pick()?;
+    let of_pick = pick.ceiling.as_ref().and_then(|ceiling| ceiling.sentence(&pick.marked()));
+    let others: Vec<String> = part
+        .measured()
+        .filter(|row| row.is_lower_bound() && row.label != pick.label)
+        .map(|row| row.label.clone())
+        .collect();
+    let of_others = match others.as_slice() {
+        [] => None,
+        [one] => Some(format!("The figure of {one} is a lower bound: the load generator was full.")),
+        all if all.len() > NAMES_MAX => {
+            Some(format!("The figures of {} other scenarios are lower bounds: the load generator was full.", all.len()))
+        }
+        all => Some(format!("The figures of {} are lower bounds: the load generator was full.", and_list(all))),
+    };
+    let said: Vec<String> = [of_pick, of_others].into_iter().flatten().collect();
+    (!said.is_empty()).then(|| said.join(" "))
+}
+
 /// What speaks against a scenario: by its settings, or by what its device got.
 fn risk(row: &Row) -> String {
     let by_settings = format!("after a power cut, {}", consequence(row.durability));
@@ -197,10 +219,15 @@ fn centre_words(row: &Row, part: &Part, confidence: f64) -> String {
     let scale = &part.scale;
     let what =
         if part.metric.unit == "1/s" || part.metric.unit == "1" { words(&part.metric.name) } else { String::new() };
+    let at_least = match (row.is_lower_bound(), part.more_is_better) {
+        (true, true) => "at least ",
+        (true, false) => "at most ",
+        (false, _) => "",
+    };
     let value = if what.is_empty() {
-        format!("{} {}", quantity(part), scale.with_unit(centre.mean))
+        format!("{} {at_least}{}", quantity(part), scale.with_unit(centre.mean))
     } else {
-        format!("{} {what}", scale.number(centre.mean))
+        format!("{at_least}{} {what}", scale.number(centre.mean))
     };
     if centre.count < 2 {
         return format!("{value} (one trial, so no interval)");

@@ -114,6 +114,7 @@ fn part_section(i: usize, part: &Part, view: &View, input: &Input) -> String {
     html.push_str(&tables::claims(i, part, view));
     html.push_str(&explained::what_changed(i, part, view));
     html.push_str(&tables::scenarios(i, part, view));
+    html.push_str(&explained::ceilings(i, part, input));
     html.push_str(&tables::metrics(i, part, input));
     html.push_str("</section>");
     html

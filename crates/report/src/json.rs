@@ -2,6 +2,7 @@
 
 use crate::answer;
 use crate::bench::{self, Bench};
+use crate::ceilings::Share;
 use crate::choice::Pick;
 use crate::factors;
 use crate::input::Input;
@@ -37,6 +38,7 @@ pub fn answer_json(input: &Input) -> Value {
         "failed_trials": view.failed_total,
         "workloads": view.parts.iter().map(|part| part_json(part, input)).collect::<Vec<_>>(),
         "benches": bench::benches(contents).iter().map(Bench::json).collect::<Vec<_>>(),
+        "probes": contents.probes,
         "machine": contents.sessions.last().map(|session| &session.machine),
     })
 }
@@ -115,6 +117,12 @@ fn row_json(row: &Row, part: &Part, input: &Input) -> Value {
         object.insert("does_not_flush".into(), json!(flushing.is_missing));
         object.insert("flushes".into(), json!(flushing.flushes));
         object.insert("commits".into(), json!(flushing.commits));
+    }
+    if let Some(ceiling) = &row.ceiling {
+        let share = |share: &Share| json!({ "of": share.of.name(), "used": share.used, "limit": share.limit, "share": share.share() });
+        object.insert("bound_by".into(), json!(ceiling.by));
+        object.insert("is_lower_bound".into(), json!(ceiling.is_lower_bound()));
+        object.insert("ceilings".into(), ceiling.shares.iter().map(share).collect());
     }
     let scenario = &input.contents.scenarios[row.index];
     object.extend(Bench::of(&input.contents, scenario).json().as_object().cloned().unwrap_or_default());

@@ -5,6 +5,7 @@
 mod answer;
 mod bench;
 mod bencher;
+mod ceilings;
 mod chart;
 mod choice;
 mod compare;

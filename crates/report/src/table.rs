@@ -22,14 +22,21 @@ pub fn of_part(part: &Part, view: &View) -> Vec<Column> {
         right,
         cells: part.rows.iter().enumerate().map(|(rank, row)| printable(&cell(rank, row))).collect(),
     };
-    let number = |value: Option<f64>| value.map_or_else(String::new, |value| part.scale.number(value));
     let unit = if part.scale.unit.is_empty() { "mean".into() } else { format!("mean, {}", part.scale.unit) };
     let claim = |row: &Row| part.claim_of(&row.label);
+    let any_is_bound = part.rows.iter().filter_map(|row| row.ceiling.as_ref()).any(|ceiling| ceiling.by.is_some());
     let against = part.baseline.as_deref().map_or_else(String::new, |label| format!("vs {}", short_label(part, label)));
     let mut columns = vec![
         column("", true, &|rank, row| if row.centre.is_some() { format!("{}", rank + 1) } else { String::new() }),
         column("scenario", false, &|_, row| short_label(part, &row.label).into()),
-        column(&unit, true, &|_, row| number(row.centre.map(|centre| centre.mean))),
+        column(&unit, true, &|_, row| {
+            let mark = match (row.is_lower_bound(), part.more_is_better) {
+                (true, true) => "≥ ",
+                (true, false) => "≤ ",
+                (false, _) => "",
+            };
+            row.centre.map_or_else(String::new, |centre| format!("{mark}{}", part.scale.number(centre.mean)))
+        }),
         column(&format!("{} interval", percent(view.confidence)), true, &|_, row| {
             row.centre
                 .map_or_else(String::new, |c| format!("{}–{}", part.scale.number(c.low), part.scale.number(c.high)))
@@ -49,6 +56,10 @@ pub fn of_part(part: &Part, view: &View) -> Vec<Column> {
         column("after a power cut", false, &|_, row| power_cut(row)),
         column(PER_COMMIT, true, &|_, row| {
             row.flushing.as_ref().map_or_else(String::new, |flushing| figure(flushing.per_commit()))
+        }),
+        column(BOUND_BY, false, &|_, row| match &row.ceiling {
+            Some(ceiling) if any_is_bound => ceiling.cell(),
+            _ => String::new(),
         }),
         column("rounds", true, &|_, row| row.centre.map_or(0, |centre| centre.count).to_string()),
         column("failed", true, &|_, row| if row.failed > 0 { row.failed.to_string() } else { String::new() }),
@@ -81,6 +92,9 @@ pub fn of_pivot(pivot: &Pivot) -> Vec<Column> {
     }
     columns
 }
+
+/// What bound each scenario.
+pub const BOUND_BY: &str = "bound by";
 
 /// What explains a speed gives way to the speed.
 pub const PER_COMMIT: &str = "flushes/commit";

@@ -2,6 +2,7 @@
 //!
 //! The terminal, the page, the JSON and the words all read these, so that no two of them can differ.
 
+use crate::ceilings::{Ceiling, ceilings};
 use crate::choice::{self, Choice, choice};
 use crate::flushing::{Flushing, MARK, NAME_MARK, flushing};
 use crate::input::Counting;
@@ -76,6 +77,8 @@ pub struct Row {
     pub durability: Class,
     /// The flushes its commits had; none: it does not commit, or nobody counts them.
     pub flushing: Option<Flushing>,
+    /// What it used of what its device and CPUs can give; none: its runs have no telemetry.
+    pub ceiling: Option<Ceiling>,
     /// A value a round; none: not done, or failed.
     pub values: Vec<Option<f64>>,
     /// Geometric mean and its interval; none without values.
@@ -188,6 +191,12 @@ impl Row {
         self.durability == Class::KeepsAcknowledged && self.does_not_flush()
     }
 
+    /// Whether its figure is a lower bound: the load generator was full.
+    #[must_use]
+    pub fn is_lower_bound(&self) -> bool {
+        self.ceiling.as_ref().is_some_and(Ceiling::is_lower_bound)
+    }
+
     /// What a power cut may take: by the settings, or worse where the flushes are missing.
     #[must_use]
     pub fn safety(&self) -> Class {
@@ -217,11 +226,11 @@ impl View {
             let failure = trial.failure.as_ref()?;
             Some((trial.scenario.clone(), format!("{}: {}", failure.step, failure.causes.last()?)))
         });
-        let flushing = flushing(contents, &counting);
+        let machine = Machine { flushing: flushing(contents, &counting), ceilings: ceilings(contents, &counting) };
         View {
             failures: failures.collect(),
             failed_total: counting.failed.len(),
-            parts: workloads.iter().map(|workload| part(contents, &counting, &flushing, workload)).collect(),
+            parts: workloads.iter().map(|workload| part(contents, &counting, &machine, workload)).collect(),
             confidence: settings.confidence,
             margin: settings.margin,
             precision: settings.precision,
@@ -240,6 +249,12 @@ impl View {
     pub fn failure_of(&self, label: &str) -> Option<&str> {
         self.failures.get(label).map(String::as_str)
     }
+}
+
+/// What the machine's counters say, by scenario.
+struct Machine {
+    flushing: BTreeMap<String, Flushing>,
+    ceilings: BTreeMap<String, Ceiling>,
 }
 
 /// The values of a workload's scenarios.
@@ -265,7 +280,7 @@ fn values(contents: &Contents, scenarios: &[(usize, &Scenario)], primary: &str) 
 }
 
 /// One workload's part: what was measured, and what stats makes of it.
-fn part(contents: &Contents, counting: &Counting, flushing: &BTreeMap<String, Flushing>, workload: &str) -> Part {
+fn part(contents: &Contents, counting: &Counting, machine: &Machine, workload: &str) -> Part {
     let all = contents.scenarios.iter().enumerate();
     let scenarios: Vec<(usize, &Scenario)> = all.filter(|(_, scenario)| scenario.workload == workload).collect();
     let primary = scenarios.first().map_or("", |(_, scenario)| scenario.primary_metric.as_str());
@@ -286,7 +301,8 @@ fn part(contents: &Contents, counting: &Counting, flushing: &BTreeMap<String, Fl
             baseline: Some(&scenario.label) == baseline.as_ref(),
             control: scenario.control,
             durability: scenario.durability.class,
-            flushing: flushing.get(&scenario.label).cloned(),
+            flushing: machine.flushing.get(&scenario.label).cloned(),
+            ceiling: machine.ceilings.get(&scenario.label).cloned(),
             values: rounds.iter().map(|round| round[column]).collect(),
             centre: centre(rounds.iter().filter_map(|round| round[column]).collect(), confidence),
             failed: counting.failed.iter().filter(|trial| trial.scenario == scenario.label).count(),

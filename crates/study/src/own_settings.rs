@@ -157,6 +157,13 @@ pub const DESIGN: &[Setting] = &[
         help: "The A/A control: the baseline runs twice in each round, and the difference is the study's own noise floor.",
     },
     Setting {
+        name: "probe",
+        kind: Kind::Seconds { min: 0.0, max: 60.0 },
+        default: None,
+        help: "How long the first session measures, before the first round, what the device and the CPUs can give at most; `0s`: \
+               not at all. Without it a twentieth of the study's expected time, at most 4 s, and nothing below 1 s.",
+    },
+    Setting {
         name: "ineffective",
         kind: Kind::Choice(&["fail", "warn"]),
         default: Some("fail"),
@@ -193,6 +200,9 @@ pub struct Design {
     pub trial_timeout_seconds: f64,
     /// Whether the baseline runs twice.
     pub control: bool,
+    /// How long ceilings are measured; none: by the study's length.
+    #[serde(rename = "probe")]
+    pub probe_seconds: Option<f64>,
     /// What an option without effect does.
     #[serde(rename = "ineffective")]
     pub ineffective_options: Ineffective,

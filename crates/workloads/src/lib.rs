@@ -16,6 +16,7 @@ pub mod http_replay;
 pub mod io_thrash;
 mod null;
 pub mod oltp;
+pub mod probe;
 mod three_n_plus_one;
 pub mod tree;
 
@@ -61,6 +62,12 @@ pub fn kinds() -> &'static [&'static Kind] {
 #[must_use]
 pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name).copied()
+}
+
+/// As [`kind`], or the one that surefoot itself runs beside a study's.
+#[must_use]
+pub fn kind_of_trial(name: &str) -> Option<&'static Kind> {
+    kind(name).or(Some(&probe::KIND).filter(|kind| kind.name == name))
 }
 
 /// Runs a worker process of a workload; its orders are on standard input.

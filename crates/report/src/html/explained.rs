@@ -1,8 +1,12 @@
-//! The tables that explain: what changed with each difference.
+//! The tables that explain: what changed with each difference, and what each scenario used of what there was.
 
 use super::tables::{Table, head, number_cell, p_words, word_cell, word_head};
-use crate::number::{percent, ratio_precise};
-use crate::view::{Part, View};
+use crate::ceilings::{Ceiling, Of, Share};
+use crate::chart::escape;
+use crate::input::Input;
+use crate::number::{Scale, percent, ratio_precise};
+use crate::view::{Part, Row, View};
+use observe::metric::{Direction, Metric};
 
 /// The machine's figures on the two sides of each real difference.
 #[must_use]
@@ -56,4 +60,60 @@ pub fn what_changed(i: usize, part: &Part, view: &View) -> String {
          difference.</p>{}</details>",
         table.finish()
     )
+}
+
+/// What each scenario used of what its device and CPUs can give, and what bound it.
+#[must_use]
+pub fn ceilings(i: usize, part: &Part, input: &Input) -> String {
+    let rows: Vec<(&Row, &Ceiling)> = part.rows.iter().filter_map(|row| Some((row, row.ceiling.as_ref()?))).collect();
+    let mut of: Vec<Of> = Vec::new();
+    for share in rows.iter().flat_map(|(_, ceiling)| &ceiling.shares) {
+        if !of.contains(&share.of) {
+            of.push(share.of);
+        }
+    }
+    if of.is_empty() {
+        return String::new();
+    }
+    let mut heads = vec![word_head("scenario"), word_head("bound by")];
+    heads.extend(of.iter().map(|of| head(of.words())));
+    let mut table = Table::new(&format!("ceilings-{i}"), &heads);
+    for (row, ceiling) in rows {
+        let mut cells = vec![word_cell(&row.marked()), word_cell(&bound_words(ceiling))];
+        cells.extend(of.iter().map(|of| {
+            let share = ceiling.shares.iter().find(|share| share.of == *of);
+            share.map_or_else(|| "<td>–</td>".into(), share_cell)
+        }));
+        table.row(if row.baseline { "base" } else { "" }, &cells);
+    }
+    let failed = input.contents.probes.iter().filter_map(|probe| probe.failure.as_ref());
+    let failed: String = failed.map(|failure| format!(" A probe failed: {}.", escape(failure))).collect();
+    let source = if input.contents.probes.iter().any(|probe| probe.failure.is_none()) {
+        "Limits of the device are those of the probe before the first round; a share above 100 % means that the probe met a \
+         slower moment, or that more was under way than in it."
+    } else {
+        "The device was not probed, so that only the CPUs have a limit."
+    };
+    format!(
+        "<details><summary>Share of what there was</summary><p class=\"note\">{source}{failed} By the means of all \
+         measured runs.</p>{}</details>",
+        table.finish()
+    )
+}
+
+fn bound_words(ceiling: &Ceiling) -> String {
+    let by = ceiling.by.map_or("not clear", |by| by.words());
+    if ceiling.is_lower_bound() { format!("{by} (at least)") } else { by.into() }
+}
+
+/// "61 % (610 of 1,000)".
+fn share_cell(share: &Share) -> String {
+    let unit = match share.of {
+        Of::BytesWritten | Of::BytesRead => "B",
+        _ => "1",
+    };
+    let metric = Metric::new("", unit, Direction::Neither);
+    let scale = Scale::of(&metric, share.limit);
+    let shown = format!("{} ({} of {})", share.words(), scale.number(share.used), scale.with_unit(share.limit));
+    number_cell(&shown, share.share())
 }

@@ -83,6 +83,7 @@ pub fn contents(table: &Table) -> Contents {
     let mut contents = Contents {
         study,
         sessions: vec![session()],
+        probes: Vec::new(),
         scenarios: table.rows.iter().map(|row| scenario(table, row)).collect(),
         trials: Vec::new(),
         runs: Vec::new(),

@@ -2,6 +2,7 @@
 
 mod answers;
 mod benches;
+mod ceilings;
 mod exports;
 mod fixture;
 mod flushing;

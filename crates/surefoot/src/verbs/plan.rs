@@ -57,6 +57,12 @@ fn totals(plan: &Plan) {
     println!("disk space: {} in the work folder", format_bytes(space_needed(plan)));
 }
 
+/// The length of the rounds that the study has at least, roughly.
+pub fn expected_seconds(plan: &Plan) -> f64 {
+    let round: f64 = plan.scenarios.iter().map(|scenario| trial_seconds(plan, scenario)).sum();
+    round * f64::from(plan.design.rounds_min)
+}
+
 /// A trial's length, roughly.
 fn trial_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
     let Some(kind) = workloads::kind(&scenario.workload) else { return 0.0 };

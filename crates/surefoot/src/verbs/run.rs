@@ -3,7 +3,7 @@
 use crate::cli::RunArgs;
 use crate::failure::{Failure, Status};
 use crate::source::{self, Loaded};
-use crate::verbs::plan::{missing, space_needed};
+use crate::verbs::plan::{expected_seconds, missing, space_needed};
 use crate::{interrupt, live};
 use anyhow::{Context as _, anyhow};
 use lab::bench::Bench as _;
@@ -11,7 +11,7 @@ use lab::bench::OfThisMachine;
 use lab::bench::guest::Guest;
 use lab::bench::host::Host;
 use lab::conductor::{self, Stop, Summary};
-use lab::resume::{self, Session};
+use lab::resume::{self, Opened, Session};
 use lab::work::Work;
 use std::path::{Path, PathBuf};
 use storage::StorageSettings;
@@ -51,14 +51,31 @@ fn conduct(args: &RunArgs, mut loaded: Loaded) -> Result<Status, Failure> {
         retry_failed: args.retry_failed,
         now: bench.now(),
     };
-    let opened = resume::open(&loaded.results, &loaded.plan, &session).map_err(|error| explained(error, args))?;
+    let mut opened = resume::open(&loaded.results, &loaded.plan, &session).map_err(|error| explained(error, args))?;
     let mut live = live::Live::new(&loaded.plan, args.quiet || args.json);
     prepare_images(&loaded, &work, &mut live)?;
+    probe(&loaded.plan, &mut opened, &mut bench, &mut live)?;
     let summary = conductor::conduct(&loaded.plan, opened, &mut bench, &interrupt::INTERRUPTED, &mut |event| {
         live.show(&event);
     })?;
     live.finish();
     tell(args, &loaded, summary)
+}
+
+/// What the devices and CPUs can give, once for a study: a session that goes on stands on the same machine.
+fn probe(
+    plan: &study::Plan,
+    opened: &mut Opened,
+    bench: &mut OfThisMachine,
+    live: &mut live::Live,
+) -> Result<(), Failure> {
+    let Some(seconds) = lab::probe::seconds(plan, expected_seconds(plan)).filter(|_| opened.done.count() == 0) else {
+        return Ok(());
+    };
+    live.say("measuring what the device and the CPUs can give");
+    let writer = &mut opened.writer;
+    lab::probe::probe(plan, seconds, bench, &interrupt::INTERRUPTED, &mut |probe| writer.probe(probe))?;
+    Ok(())
 }
 
 /// The answer, the report and the way on.

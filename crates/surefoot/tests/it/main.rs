@@ -2,6 +2,7 @@
 //! packages that `make test` installs.
 
 mod bad_studies;
+mod ceilings;
 mod faults;
 mod guest;
 mod harness;

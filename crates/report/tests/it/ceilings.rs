@@ -1,0 +1,102 @@
+//! What bound a scenario stands beside its speed, and a figure that the load generator bound is said to be a lower bound.
+
+use crate::fixture::{self, Row, Table};
+use expect_test::expect;
+use ledger::model::Probe;
+use report::input::Input;
+use serde_json::{Value, json};
+
+/// ext4 flushes as fast as the device can; XFS's load generator has the one CPU that it can use.
+fn study() -> Input {
+    let around = |level: f64| [0.97, 1.03, 0.99, 1.01, 1.02, 0.98].map(|noise| level * noise);
+    let rows = vec![Row::new("ext4", &around(900.0)), Row::new("xfs", &around(1300.0))];
+    let mut input = fixture::input(&Table { rows, ..fixture::filesystems_and_buffers() });
+    let contents = &mut input.contents;
+    for scenario in &mut contents.scenarios {
+        scenario.settings["workload"] = json!({ "threads": 8, "driver_threads": 1 });
+    }
+    let figures = [("flushes_per_second", 1000.0), ("sequential_write_bytes_per_second", 1e9)];
+    contents.probes = vec![Probe {
+        scenarios: vec!["ext4".into(), "xfs".into()],
+        figures: figures.iter().map(|(name, value)| ((*name).to_string(), *value)).collect(),
+        failure: None,
+    }];
+    for run in &mut contents.runs {
+        let is_xfs = contents.trials.iter().any(|trial| trial.id == run.trial && trial.scenario == "xfs");
+        let (driver, flushes) = if is_xfs { (0.97, 100.0) } else { (0.3, 880.0) };
+        let figures = [
+            ("driver_cpu_cores", driver),
+            ("others_cpu_cores", 0.6),
+            ("device_flushes", flushes * run.seconds),
+            ("commits", 900.0 * run.seconds),
+            ("device_busy_share", 0.4),
+        ];
+        run.metrics.extend(figures.map(|(name, value)| (name.into(), value)));
+    }
+    input
+}
+
+fn row(input: &Input, label: &str) -> Value {
+    let json = report::answer_json(input);
+    let rows = json["workloads"][0]["scenarios"].as_array().expect("a list").clone();
+    rows.into_iter().find(|row| row["scenario"] == label).expect("it is in the plan")
+}
+
+#[test]
+fn what_bound_the_pick_is_said_and_a_lower_bound_is_marked() {
+    expect![[r#"
+        Pick xfs: at least 1,300 transactions per second (95 % interval 1,268–1,332, 6 trials).
+        It is shown to be the best of the scenarios measured (95 % confidence).
+        xfs was bound by the load generator, so that its figure is a lower bound.
+        xfs is 1.44× ext4 (95 % interval 1.44–1.44). With it went 0.079× the flushes per transaction; bytes written per transaction alike.
+        Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial
+          to trial and round to round on this machine only.
+        warning: the load generator, with its embedded engine, used up to 0.970 cores with xfs. Where this is near the number of its
+          threads, the CPU is the limit and not the storage, which hides differences. Give the load generator more CPUs (`cpus.client`),
+          or more threads.
+
+        oltp, transactions per second (more is better)
+           scenario  mean, 1/s  95 % interval               vs ext4  verdict   after a power cut  bound by            rounds
+        1  xfs         ≥ 1,300    1,268–1,332  1.444 [1.444, 1.444]  faster    keeps all          the load generator       6
+        2  ext4            900        878–922                     1  baseline  keeps all          flushes, 88 %            6
+    "#]].assert_eq(&report::terminal(&study(), 130, false));
+}
+
+#[test]
+fn machines_get_each_share() {
+    let ext4 = row(&study(), "ext4");
+    assert_eq!((&ext4["bound_by"], &ext4["is_lower_bound"]), (&json!("flushes"), &json!(false)));
+    let shares = ext4["ceilings"].as_array().expect("a list");
+    let share = |of: &str| shares.iter().find(|share| share["of"] == of).map(|share| share["share"].as_f64().unwrap());
+    assert!((share("flushes_per_second").expect("probed") - 0.88).abs() < 1e-9);
+    assert!((share("commits_per_second").expect("probed") - 0.9).abs() < 1e-9);
+    assert!((share("cpus").expect("known") - 0.53).abs() < 0.05);
+    assert_eq!(share("read_bytes_per_second"), None, "the probe did not read");
+    assert_eq!(row(&study(), "xfs")["is_lower_bound"], true);
+}
+
+#[test]
+fn without_a_probe_the_processors_are_the_only_limit() {
+    let mut input = study();
+    input.contents.probes.clear();
+    assert_eq!(row(&input, "ext4")["ceilings"].as_array().expect("a list").len(), 1);
+    assert!(report::html(&input).contains("The device was not probed"));
+}
+
+#[test]
+fn a_probe_that_failed_says_why() {
+    let mut input = study();
+    for probe in &mut input.contents.probes {
+        probe.figures.clear();
+        probe.failure = Some("mkfs: no <mkfs.ext4>".into());
+    }
+    assert!(report::html(&input).contains("A probe failed: mkfs: no &lt;mkfs.ext4&gt;."));
+}
+
+#[test]
+fn the_page_has_a_table_of_shares() {
+    let html = report::html(&study());
+    // A number stays on one line with its per cent sign.
+    assert!(html.contains("id=\"ceilings-0\"") && html.contains("88\u{a0}% (880 of 1,000)"), "no share");
+    assert!(html.contains("the load generator (at least)"), "no lower bound");
+}
