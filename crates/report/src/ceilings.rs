@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// From here on CPUs are full: what is left goes by between wake-ups.
 const CPU_FULL: f64 = 0.85;
-/// The part of the busy CPUs that must be the trial's own; else strangers fill them.
+/// The part of the busy CPUs that must be the trial's own; else others fill them.
 const CPU_OWN_MIN: f64 = 0.5;
 /// A generator that takes at least this part of full CPUs leaves its server the smaller one.
 const GENERATOR_PART: f64 = 0.5;
@@ -32,6 +32,8 @@ const LOCKED_MIN: f64 = 0.5;
 const RATE_REACHED: f64 = 0.95;
 /// A server on a machine of so many CPUs leaves one of them to the load (`lab::trial`).
 const CPUS_TO_SHARE_OUT: f64 = 4.0;
+/// Engines that work in the load's own threads, which so are what is measured.
+const EMBEDDED: [&str; 2] = ["sqlite", "lmdb"];
 /// What workloads call their connections, workers or I/Os under way.
 const CONNECTIONS: [&str; 6] = ["threads", "connections", "streams", "depth", "jobs", "processes"];
 
@@ -90,6 +92,8 @@ pub enum By {
     Bandwidth,
     /// The requests that the device serves, or the time of each.
     Io,
+    /// CPUs that are full, mostly of work outside the trial's own processes: strangers', or the kernel's own threads'.
+    OthersCpu,
     /// Waiting for each other: CPUs and device rest.
     Locks,
 }
@@ -135,6 +139,7 @@ impl By {
             By::Flushes => "flushes",
             By::Bandwidth => "bandwidth",
             By::Io => "device I/O",
+            By::OthersCpu => "CPU that others used",
             By::Locks => "locks or other waiting",
         }
     }
@@ -142,7 +147,7 @@ impl By {
     /// The shares that speak for it, and the noun of the device that each is a share of.
     fn shares(self) -> &'static [(Of, &'static str)] {
         match self {
-            By::Cpu => &[(Of::Cpus, "the CPUs")],
+            By::Cpu | By::OthersCpu => &[(Of::Cpus, "the CPUs")],
             By::Flushes => &[(Of::Flushes, "the device's flushes")],
             By::Bandwidth => &[(Of::BytesWritten, "the device's writing"), (Of::BytesRead, "the device's reading")],
             By::Io => &[(Of::Writes, "the device's writes"), (Of::Reads, "the device's reads")],
@@ -287,9 +292,9 @@ impl Use {
         self.driver_cores + self.others_cores.unwrap_or(0.0)
     }
 
-    /// The threads of a load that has a server; none where the engine is embedded in them.
+    /// The threads of a load that has a server, where the two can be told apart.
     fn generator_threads(&self) -> Option<f64> {
-        self.driver_threads.filter(|_| self.others_cores.is_some_and(|cores| cores > 0.0))
+        self.driver_threads.filter(|_| self.others_cores.is_some())
     }
 }
 
@@ -301,8 +306,10 @@ fn done(scenario: &Scenario, mean: &dyn Fn(&str) -> Option<f64>) -> Option<f64> 
     mean("transactions_per_second").or_else(|| mean("requests_per_second"))
 }
 
+/// The threads that drive a load; none where the engine works in them.
 fn driver_threads(workload: &Value) -> Option<f64> {
-    workload["driver_threads"].as_f64().filter(|threads| *threads > 0.0)
+    let is_embedded = workload["engine"].as_str().is_some_and(|engine| EMBEDDED.contains(&engine));
+    workload["driver_threads"].as_f64().filter(|threads| *threads > 0.0 && !is_embedded)
 }
 
 /// Each use that there is a limit of.
@@ -348,6 +355,7 @@ fn bound(used: &Use, shares: &[Share]) -> Option<By> {
             share(Of::Writes) + share(Of::Reads) >= IOS_MIN
                 || used.device_busy.is_some_and(|busy| busy >= DEVICE_BUSY_MIN),
         ),
+        (By::OthersCpu, used.cpu_busy >= CPU_FULL),
         (By::Locks, is_locks(used)),
     ];
     rules.into_iter().find(|(_, fits)| *fits).map(|(by, _)| by)
@@ -444,9 +452,10 @@ mod tests {
     }
 
     #[test]
-    fn full_processors_bind_unless_strangers_fill_them() {
+    fn full_processors_bind_and_it_is_said_when_others_fill_them() {
         check(&Use { cpu_busy: 0.9, driver_cores: 1.6, connections: 2.0, ..idle() }, Some(By::Cpu));
-        check(&Use { cpu_busy: 1.0, driver_cores: 0.4, ..idle() }, None);
+        check(&Use { cpu_busy: 1.0, driver_cores: 0.4, ..idle() }, Some(By::OthersCpu));
+        check(&Use { cpu_busy: 1.0, driver_cores: 0.4, flushes: Some(900.0), ..idle() }, Some(By::Flushes));
     }
 
     #[test]
@@ -460,6 +469,12 @@ mod tests {
         let on_eight = Use { cpus: 8.0, cpu_busy: 0.8, driver_cores: 0.3, others_cores: Some(6.2), ..served() };
         check(&on_eight, Some(By::Cpu));
         check(&Use { others_cores: Some(3.0), ..on_eight }, None);
+    }
+
+    #[test]
+    fn an_embedded_engine_is_no_generator() {
+        let workload = |engine: &str| serde_json::json!({ "engine": engine, "threads": 1, "driver_threads": 2 });
+        assert_eq!(["postgres", "sqlite"].map(|engine| driver_threads(&workload(engine))), [Some(2.0), None]);
     }
 
     #[test]

@@ -4,8 +4,9 @@ use super::tables::{Table, head, number_cell, p_words, word_cell, word_head};
 use crate::ceilings::{Ceiling, Of, Share};
 use crate::chart::escape;
 use crate::input::Input;
-use crate::number::{Scale, percent, ratio_precise};
+use crate::number::{Scale, percent, ratio, ratio_precise};
 use crate::view::{Part, Row, View};
+use ledger::model::Probe;
 use observe::metric::{Direction, Metric};
 
 /// The machine's figures on the two sides of each real difference.
@@ -86,6 +87,16 @@ pub fn ceilings(i: usize, part: &Part, input: &Input) -> String {
         }));
         table.row(if row.baseline { "base" } else { "" }, &cells);
     }
+    let steps = |probe: &Probe, name: &str| probe.figures.get(name).copied();
+    let together = |probe: &Probe| {
+        Some(
+            steps(probe, "cpu_steps_per_second_all")?
+                / steps(probe, "cpu_steps_per_second").filter(|one| *one > 0.0)?,
+        )
+    };
+    let together = input.contents.probes.iter().find_map(together).map_or_else(String::new, |times| {
+        format!(" In the probe all CPUs together did {} the work of one thread.", ratio(times))
+    });
     let failed = input.contents.probes.iter().filter_map(|probe| probe.failure.as_ref());
     let failed: String = failed.map(|failure| format!(" A probe failed: {}.", escape(failure))).collect();
     let source = if input.contents.probes.iter().any(|probe| probe.failure.is_none()) {
@@ -95,7 +106,7 @@ pub fn ceilings(i: usize, part: &Part, input: &Input) -> String {
         "The device was not probed, so that only the CPUs have a limit."
     };
     format!(
-        "<details><summary>Share of what there was</summary><p class=\"note\">{source}{failed} By the means of all \
+        "<details><summary>Share of what there was</summary><p class=\"note\">{source}{together}{failed} By the means of all \
          measured runs.</p>{}</details>",
         table.finish()
     )
@@ -113,7 +124,7 @@ fn share_cell(share: &Share) -> String {
         _ => "1",
     };
     let metric = Metric::new("", unit, Direction::Neither);
-    let scale = Scale::of(&metric, share.limit);
-    let shown = format!("{} ({} of {})", share.words(), scale.number(share.used), scale.with_unit(share.limit));
+    let [used, limit] = [share.used, share.limit].map(|value| Scale::of(&metric, value).with_unit(value));
+    let shown = format!("{} ({used} of {limit})", share.words());
     number_cell(&shown, share.share())
 }
