@@ -54,6 +54,7 @@ pub fn json(reader: &Reader, out: &mut dyn Write) -> Result<(), Error> {
         "schema_version": reader.version(),
         "study": contents.study,
         "sessions": contents.sessions,
+        "probes": contents.probes,
         "scenarios": contents.scenarios,
         "trials": contents.trials,
         "metrics": contents.metrics,

@@ -1,6 +1,7 @@
 //! Files of an older and of a newer surefoot.
 
 use crate::fixture::{SCENARIOS, scenarios, study};
+use ledger::model::Probe;
 use ledger::{Error, Reader, Writer};
 use rusqlite::{Connection, params};
 use std::path::Path;
@@ -54,13 +55,22 @@ fn an_old_file_is_read_as_it_is_and_climbs_when_it_goes_on() {
     let value = || {
         Reader::open(&path).and_then(|reader| reader.contents()).expect("readable").values("transactions_per_second")
     };
+    let probes = || Reader::open(&path).and_then(|reader| reader.contents()).expect("readable").probes;
     let is_old = |value: Option<f64>| value.is_some_and(|value| (value - 42.5).abs() < 1e-9);
     assert!(value()[0][0].is_none() && is_old(value()[0][1]));
     assert_eq!(version(&path), 1, "reading changes nothing");
+    assert_eq!(probes(), [], "there was no table for them");
     let mut writer = Writer::create_or_open(&path).expect("it opens");
     assert_eq!(writer.study().expect("readable"), Some(study()));
     crate::fixture::trial(&mut writer, SCENARIOS[0], 0, ledger::model::TrialState::Finished, 9.0);
     assert!(version(&path) > 1);
+    let probe = Probe {
+        scenarios: SCENARIOS.map(str::to_string).to_vec(),
+        figures: [("flushes_per_second".to_string(), 3080.5)].into(),
+        failure: None,
+    };
+    writer.probe(&probe).expect("written");
+    assert_eq!(probes(), [probe]);
     assert!(is_old(value()[0][1]), "what was measured stays");
     assert!(value()[0][0].is_some());
 }
