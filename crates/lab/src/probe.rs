@@ -70,6 +70,12 @@ pub fn probe(
         let scenarios = family.iter().map(|scenario| scenario.label.clone()).collect();
         sink(&Probe { scenarios, figures, failure })?;
     }
+    let rest = families.iter().skip(PROBES_MAX).flatten().map(|scenario| scenario.label.clone());
+    let scenarios: Vec<String> = rest.collect();
+    if !scenarios.is_empty() {
+        let failure = Some(format!("only the first {PROBES_MAX} of {} devices are probed", families.len()));
+        sink(&Probe { scenarios, figures: BTreeMap::new(), failure })?;
+    }
     Ok(())
 }
 

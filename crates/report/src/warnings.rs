@@ -43,6 +43,8 @@ pub enum Warning {
     PrecisionNotReached { workload: String, half_width: f64, wanted: f64, reason: String, rounds_needed: Option<usize> },
     /// A trial said something, such as an option without effect.
     Said { message: String, trials: usize },
+    /// What a device can give is not known, and why.
+    NotProbed { failure: String },
     /// All data fits into the trial's memory.
     FitsInMemory { share: f64 },
     /// The load generator itself was busy.
@@ -100,6 +102,7 @@ impl Warning {
             }
             Warning::Said { message, trials: 1 } => message.clone(),
             Warning::Said { message, trials } => format!("{message} (in {trials} trials)"),
+            Warning::NotProbed { failure } => format!("what a device can give was not measured: {failure}"),
             Warning::FitsInMemory { share } => {
                 format!("the data fill only {} of the memory the trials had", percent(*share))
             }
@@ -145,6 +148,7 @@ impl Warning {
             }
             Warning::PrecisionNotReached { .. } => "Differences smaller than the intervals stay open.",
             Warning::Said { .. } => "What was measured may not be what was asked for.",
+            Warning::NotProbed { .. } => "Its scenarios are no share of it, and what bound them is less clear.",
             Warning::FitsInMemory { .. } => "Reads come from the page cache: mostly flushes and writes were measured.",
             Warning::ClientBusy { .. } => {
                 "Where this is near the number of its threads, the CPU is the limit and not the storage, which hides differences."
@@ -177,6 +181,7 @@ impl Warning {
             Warning::ShortRuns { .. } => "Make each run last at least 30 s.",
             Warning::PrecisionNotReached { .. } => "Run the same command again with a larger `--time` or `--rounds`.",
             Warning::Said { .. } => "Correct the study file, or the machine.",
+            Warning::NotProbed { .. } => "See docs/ceilings.md; `design.probe = \"0s\"` leaves the probe out.",
             Warning::FitsInMemory { .. } => {
                 "Set `memory` (in a guest `guest.memory`) below the size of the data, or make the data larger."
             }
@@ -200,6 +205,8 @@ pub fn warnings(view: &View, contents: &Contents) -> Vec<Warning> {
     }
     let counting = Counting::of(contents);
     list.extend(said(&counting));
+    let failures = contents.probes.iter().filter_map(|probe| probe.failure.clone());
+    list.extend(failures.map(|failure| Warning::NotProbed { failure }));
     list.extend(about_runs(&counting));
     list.extend(fits_in_memory(&counting, contents));
     list

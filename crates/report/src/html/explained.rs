@@ -2,7 +2,6 @@
 
 use super::tables::{Table, head, number_cell, p_words, word_cell, word_head};
 use crate::ceilings::{Ceiling, Of, Share};
-use crate::chart::escape;
 use crate::input::Input;
 use crate::number::{Scale, percent, ratio, ratio_precise};
 use crate::view::{Part, Row, View};
@@ -97,8 +96,6 @@ pub fn ceilings(i: usize, part: &Part, input: &Input) -> String {
     let together = input.contents.probes.iter().find_map(together).map_or_else(String::new, |times| {
         format!(" In the probe all CPUs together did {} the work of one thread.", ratio(times))
     });
-    let failed = input.contents.probes.iter().filter_map(|probe| probe.failure.as_ref());
-    let failed: String = failed.map(|failure| format!(" A probe failed: {}.", escape(failure))).collect();
     let source = if input.contents.probes.iter().any(|probe| probe.failure.is_none()) {
         "Limits of the device are those of the probe before the first round; a share above 100 % means that the probe met a \
          slower moment, or that more was under way than in it."
@@ -106,7 +103,7 @@ pub fn ceilings(i: usize, part: &Part, input: &Input) -> String {
         "The device was not probed, so that only the CPUs have a limit."
     };
     format!(
-        "<details><summary>Share of what there was</summary><p class=\"note\">{source}{together}{failed} By the means of all \
+        "<details><summary>Share of what there was</summary><p class=\"note\">{source}{together} By the means of all \
          measured runs.</p>{}</details>",
         table.finish()
     )

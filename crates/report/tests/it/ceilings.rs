@@ -90,7 +90,8 @@ fn a_probe_that_failed_says_why() {
         probe.figures.clear();
         probe.failure = Some("mkfs: no <mkfs.ext4>".into());
     }
-    assert!(report::html(&input).contains("A probe failed: mkfs: no &lt;mkfs.ext4&gt;."));
+    assert!(report::html(&input).contains("not measured: mkfs: no &lt;mkfs.ext4&gt;."));
+    assert!(report::terminal(&input, 200, false).contains("warning: what a device can give was not measured: mkfs"));
 }
 
 #[test]

@@ -1,0 +1,65 @@
+//! What is probed, and for how long, on the simulated bench.
+
+use crate::{plan, text};
+use lab::bench::simulated::Simulated;
+use lab::probe::{probe, seconds};
+use ledger::model::Probe;
+use std::sync::atomic::AtomicBool;
+
+fn found(text: &str, bench: &mut Simulated) -> Vec<Probe> {
+    let mut found = Vec::new();
+    probe(&plan(text), 2.0, bench, &AtomicBool::new(false), &mut |probe| {
+        found.push(probe.clone());
+        Ok(())
+    })
+    .expect("a simulated machine starts");
+    found
+}
+
+fn machine() -> Simulated {
+    Simulated::new(7, "flushes_per_second")
+}
+
+#[test]
+fn scenarios_on_one_device_share_a_probe() {
+    let mut bench = machine();
+    let probes = found(&text(&["ext4", "xfs"], ""), &mut bench);
+    assert_eq!((probes.len(), bench.trials()), (1, 1));
+    assert_eq!(probes[0].scenarios.len(), 3, "two filesystems and the control: {probes:?}");
+    assert!(probes[0].figures["flushes_per_second"] > 0.0 && probes[0].failure.is_none(), "{probes:?}");
+}
+
+#[test]
+fn each_device_has_its_own_and_too_many_are_said() {
+    let devices = |count: usize| {
+        let sizes: Vec<String> = (1..=count).map(|size| format!("\"{size}GiB\"")).collect();
+        text(&["ext4"], "control = false")
+            .replace("\"storage.filesystem\" = [\"ext4\"]", &format!("\"storage.size\" = [{}]", sizes.join(", ")))
+    };
+    let two = found(&devices(2), &mut machine());
+    assert_eq!(two.iter().map(|probe| probe.scenarios.len()).collect::<Vec<_>>(), [1, 1]);
+    let mut bench = machine();
+    let six = found(&devices(6), &mut bench);
+    assert_eq!((six.len(), bench.trials()), (5, 4));
+    assert_eq!((six[4].scenarios.len(), six[4].figures.len()), (2, 0));
+    assert_eq!(six[4].failure.as_deref(), Some("only the first 4 of 6 devices are probed"));
+}
+
+#[test]
+fn a_failure_is_kept_and_an_interruption_leaves_nothing() {
+    let text = text(&["ext4"], "");
+    let mut failing = machine();
+    failing.failures = 1.0;
+    let failed = found(&text, &mut failing);
+    assert_eq!(failed[0].failure.as_deref(), Some("run: a simulated failure"));
+    let mut interrupted = machine();
+    interrupted.interrupt_after = Some(0);
+    assert_eq!(found(&text, &mut interrupted), []);
+}
+
+#[test]
+fn the_time_is_a_twentieth_of_the_study_unless_it_says_otherwise() {
+    let of = |design: &str, expected: f64| seconds(&plan(&text(&["ext4"], design)), expected);
+    assert_eq!([of("", 19.0), of("", 40.0), of("", 3600.0)], [None, Some(2.0), Some(4.0)]);
+    assert_eq!([of("probe = \"0s\"", 3600.0), of("probe = \"30s\"", 1.0)], [None, Some(30.0)]);
+}
