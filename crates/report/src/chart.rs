@@ -5,6 +5,8 @@
 
 pub mod comparison;
 pub mod forest;
+pub mod heat_map;
+pub mod interplay;
 pub mod latency;
 pub mod levels;
 pub mod ranking;
@@ -101,6 +103,11 @@ impl Svg {
         self.styled_text(x, y, anchor, " font-weight=\"600\"", text);
     }
 
+    /// Text in the middle of a filled shape, in the ink that is readable there.
+    pub fn inked_text(&mut self, x: f64, y: f64, ink: &str, text: &str) {
+        self.styled_text(x, y, Anchor::Middle, &format!(" fill=\"{ink}\""), text);
+    }
+
     fn styled_text(&mut self, x: f64, y: f64, anchor: Anchor, style: &str, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "",
@@ -148,8 +155,13 @@ impl Svg {
             "<path fill=\"none\" stroke-linejoin=\"round\" stroke=\"{stroke}\" stroke-width=\"{width}\" \
              stroke-opacity=\"{opacity}\" d=\"M"
         );
-        for (i, (x, y)) in points.iter().enumerate() {
-            let _ = write!(self.body, "{}{x:.1} {y:.1}", if i == 0 { "" } else { "L" });
+        // Steps from point to point in tenths: a page has thousands of them, and they are shorter than places.
+        let tenths = |value: f64| (value * 10.0).round() as i64;
+        let mut last = None;
+        for (x, y) in points.iter().map(|(x, y)| (tenths(*x), tenths(*y))) {
+            let (command, from) = last.map_or(("", (0, 0)), |from| ("l", from));
+            let _ = write!(self.body, "{command}{} {}", (x - from.0) as f64 / 10.0, (y - from.1) as f64 / 10.0);
+            last = Some((x, y));
         }
         self.body.push_str("\">");
         self.tip(tip);
@@ -168,15 +180,28 @@ impl Svg {
         self.body.push_str("</rect>");
     }
 
+    /// Slanted lines over a rectangle.
+    pub fn hatch(&mut self, corner: (f64, f64), size: (f64, f64), stroke: &str) {
+        const GAP: f64 = 8.0;
+        let ((left, top), (width, height)) = (corner, size);
+        self.body.push_str("<path d=\"");
+        for step in 1..((width + height) / GAP).ceil() as usize {
+            // From the upper or right edge down to the left or lower one, along x + y = reach.
+            let reach = step as f64 * GAP;
+            let (x1, y1) = if reach <= width { (reach, 0.0) } else { (width, reach - width) };
+            let (x2, y2) = if reach <= height { (0.0, reach) } else { (reach - height, height) };
+            let _ = write!(self.body, "M{:.1} {:.1}L{:.1} {:.1}", left + x1, top + y1, left + x2, top + y2);
+        }
+        let _ = write!(self.body, "\" stroke=\"{stroke}\" stroke-opacity=\"0.55\"/>");
+    }
+
     /// The mark of scenario `index`: colour and shape both, so that neither alone must be seen.
     pub fn mark(&mut self, index: usize, x: f64, y: f64, radius: f64, opacity: f64, tip: &str) {
         let path = mark_path(index, x, y, radius);
         let fill = colour(index);
-        let _ = write!(
-            self.body,
-            "<path d=\"{path}\" fill=\"{fill}\" fill-opacity=\"{opacity}\" stroke=\"currentColor\" \
-             stroke-width=\"0.6\" stroke-opacity=\"{opacity}\">"
-        );
+        let pale = if opacity < 1.0 { format!(" opacity=\"{opacity}\"") } else { String::new() };
+        let _ =
+            write!(self.body, "<path d=\"{path}\" fill=\"{fill}\" stroke=\"currentColor\" stroke-width=\"0.6\"{pale}>");
         self.tip(tip);
         self.body.push_str("</path>");
     }

@@ -111,6 +111,7 @@ fn part_section(i: usize, part: &Part, view: &View, input: &Input) -> String {
         html.push_str(&picture);
     }
     html.push_str("</div>");
+    html.push_str(&pictures::interplay(i, part, view));
     html.push_str(&tables::claims(i, part, view));
     html.push_str(&explained::what_changed(i, part, view));
     html.push_str(&tables::scenarios(i, part, view));

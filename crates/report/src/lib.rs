@@ -16,6 +16,7 @@ mod http_forms;
 pub mod input;
 mod json;
 mod judge;
+mod levels;
 mod live;
 mod markdown;
 pub mod number;

@@ -92,6 +92,12 @@ pub fn figure(value: f64) -> String {
     group(&format!("{value:.decimals$}"))
 }
 
+/// The number to so many significant digits, for files in which each letter counts.
+#[must_use]
+pub fn rounded(value: f64, digits: usize) -> f64 {
+    format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
+}
+
 /// A number of things, thousands apart.
 #[must_use]
 pub fn count(number: u64) -> String {
@@ -220,6 +226,11 @@ mod tests {
         let shown: Vec<String> =
             [0.0, 0.00001234, 0.012345, 0.5, 9.876, 98.76, 987.6, 2944.27, 1_234_567.8, -1234.5].map(figure).to_vec();
         assert_eq!(shown, ["0", "1.23e-5", "0.0123", "0.500", "9.88", "98.8", "988", "2,944", "1,234,568", "−1,234"]);
+    }
+
+    #[test]
+    fn rounding_keeps_significant_digits() {
+        assert_eq!([1_234_567.0, 0.000_123_456, 0.0].map(|value| rounded(value, 4)), [1_235_000.0, 0.000_123_5, 0.0]);
     }
 
     #[test]

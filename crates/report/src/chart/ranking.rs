@@ -77,7 +77,7 @@ fn draw_row(svg: &mut Svg, part: &Part, row: &Row, axis: &Axis, top: f64) {
     let dots: Vec<(usize, f64)> =
         row.values.iter().enumerate().filter_map(|(round, value)| Some((round, (*value)?))).collect();
     for (round, value) in dots.iter().step_by(dots.len().div_ceil(DOTS_MAX).max(1)) {
-        let tip = format!("{}, round {}: {}", row.marked(), round + 1, scale.with_unit(*value));
+        let tip = format!("round {}: {}", round + 1, scale.with_unit(*value));
         // Neighbouring rounds at different heights, so that equal values don't hide each other.
         let lift = [-4.0, 2.0, -1.0, 5.0, 0.0][round % 5];
         svg.mark(row.index, axis.at(scale.apply(*value)), y + lift, 2.6, 0.4, &tip);

@@ -6,6 +6,8 @@ use crate::number::Scale;
 
 /// Scenarios drawn, the best first.
 pub const PANELS_MAX: usize = 24;
+/// Runs drawn in each, spread evenly: more lines on top of each other show nothing more.
+pub const LINES_MAX: usize = 4;
 /// Narrower than other charts: several stand side by side.
 const WIDTH: f64 = 300.0;
 const LEFT: f64 = 48.0;
@@ -43,8 +45,9 @@ pub fn draw(id: &str, index: usize, label: &str, series: &str, lines: &[Line], f
         let text = format!("{}{}", tick_label(*tick, &ticks), if *tick == 0.0 { " s" } else { "" });
         svg.faint_text(x_axis.at(*tick).min(WIDTH - 18.0), BOTTOM + 17.0, anchor, &text);
     }
-    let opacity = (2.0 / lines.len().max(1) as f64).clamp(0.3, 0.8);
-    for line in lines {
+    let drawn = lines.iter().step_by(lines.len().div_ceil(LINES_MAX).max(1));
+    let opacity = (2.0 / drawn.len().max(1) as f64).clamp(0.3, 0.8);
+    for line in drawn {
         let points: Vec<(f64, f64)> =
             line.points.iter().map(|(x, y)| (x_axis.at(*x), y_axis.at(frame.scale.apply(*y)))).collect();
         svg.polyline(&points, colour(index), 1.3, opacity, &format!("{label}, round {}", line.round + 1));

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Rows of raw values on the page; more belong into a file.
-const RAW_ROWS_MAX: usize = 2_000;
+const RAW_ROWS_MAX: usize = 500;
 /// Failures told in full.
 const FAILURES_MAX: usize = 30;
 /// Scenarios whose commands are listed.
@@ -113,9 +113,9 @@ fn raw_values(input: &Input, view: &View) -> String {
                     "",
                     &[
                         word_cell(&row.marked()),
-                        number_cell(&(trial.round + 1).to_string(), f64::from(trial.round)),
-                        number_cell(&(trial.position + 1).to_string(), f64::from(trial.position)),
-                        number_cell(&(run.run + 1).to_string(), f64::from(run.run)),
+                        number_cell(&(trial.round + 1).to_string(), f64::from(trial.round + 1)),
+                        number_cell(&(trial.position + 1).to_string(), f64::from(trial.position + 1)),
+                        number_cell(&(run.run + 1).to_string(), f64::from(run.run + 1)),
                         word_cell(&words(primary)),
                         number_cell(&raw(value), value),
                         number_cell(&raw(run.seconds), run.seconds),

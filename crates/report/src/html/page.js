@@ -8,22 +8,29 @@
     title.remove();
   }
   const hide = () => { tip.hidden = true; };
-  document.addEventListener("pointerover", (event) => {
-    const text = texts.get(event.target);
+  const show = (text, x, y) => {
     if (!text) return hide();
     tip.textContent = text;
     tip.hidden = false;
     const box = tip.getBoundingClientRect();
-    const left = Math.min(event.clientX + 12, innerWidth - box.width - 8);
-    const below = event.clientY + 16;
-    tip.style.left = Math.max(8, left) + "px";
-    tip.style.top = (below + box.height > innerHeight ? event.clientY - box.height - 10 : below) + "px";
+    tip.style.left = Math.max(8, Math.min(x + 12, innerWidth - box.width - 8)) + "px";
+    tip.style.top = (y + 16 + box.height > innerHeight ? y - box.height - 10 : y + 16) + "px";
+  };
+  const words = (element) => texts.get(element) || element.closest?.("[data-tip]")?.dataset.tip;
+  document.addEventListener("pointerover", (event) => show(words(event.target), event.clientX, event.clientY));
+  // What can have the focus says the same.
+  document.addEventListener("focusin", (event) => {
+    const box = event.target.getBoundingClientRect();
+    show(words(event.target), box.right, box.bottom - 8);
   });
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
   addEventListener("scroll", hide, { passive: true });
   // Sort: a column head is a button; data-v holds the number behind a cell.
   const key = (row, column) => {
     const cell = row.cells[column];
-    return "v" in cell.dataset ? Number(cell.dataset.v) : cell.textContent.trim();
+    const text = cell.textContent.trim();
+    const number = "v" in cell.dataset ? Number(cell.dataset.v) : text === "" ? NaN : Number(text);
+    return Number.isNaN(number) ? text : number;
   };
   for (const table of document.querySelectorAll("table.sortable")) {
     [...table.tHead.rows[0].cells].forEach((head, column) => {
@@ -47,10 +54,10 @@
   for (const input of document.querySelectorAll("input.filter")) {
     const table = document.getElementById(input.dataset.table);
     input.addEventListener("input", () => {
-      const words = input.value.toLowerCase().split(/\s+/);
+      const typed = input.value.toLowerCase().split(/\s+/);
       for (const row of table.tBodies[0].rows) {
         const text = row.textContent.toLowerCase();
-        row.hidden = !words.every((word) => text.includes(word));
+        row.hidden = !typed.every((word) => text.includes(word));
       }
     });
     input.hidden = false;

@@ -1,9 +1,10 @@
 //! The page's charts: which of them, of what, with their captions.
 
-use crate::chart::{escape, forest, latency, levels, ranking, shares, throughput, trust};
+use crate::chart::{self, escape, forest, heat_map, latency, ranking, shares, throughput, trust};
 use crate::factors;
 use crate::flushing::DAGGER_NOTE;
 use crate::input::{Counting, Input};
+use crate::levels::{self, Grid};
 use crate::number::{Scale, percent, words};
 use crate::pivot::Pivot;
 use crate::view::{Part, Row, View};
@@ -69,9 +70,65 @@ fn dagger_note(is_marked: bool) -> String {
 /// A table of the study as a picture.
 #[must_use]
 pub fn levels(i: usize, pivot: &Pivot, confidence: f64) -> Option<String> {
-    let picture = levels::draw(&format!("levels-{i}"), pivot)?;
+    let picture = chart::levels::draw(&format!("levels-{i}"), pivot)?;
     let caption = format!("Geometric means over trials with their {} intervals.", percent(confidence));
     Some(figure(&picture, &format!("{caption}{}", dagger_note(pivot.is_marked()))))
+}
+
+/// Factors whose pairs are drawn, the weightiest.
+const PAIRED_MAX: usize = 3;
+
+/// What the weightiest factors do to each other's effect: a chart a pair, and a heat map of the first two.
+#[must_use]
+pub fn interplay(i: usize, part: &Part, view: &View) -> String {
+    let factors = levels::factors(part);
+    let Some([first, second]) = factors.first_chunk::<2>() else { return String::new() };
+    let confidence = percent(view.confidence);
+    let mut pictures = String::new();
+    let paired = &factors[..factors.len().min(PAIRED_MAX)];
+    for (n, row) in paired.iter().enumerate() {
+        for column in &paired[..n] {
+            // Levels that are numbers go along the axis.
+            let (series, along) = if row.is_ordered && !column.is_ordered { (column, row) } else { (row, column) };
+            let grid = levels::grid(part, series, along);
+            let id = format!("interplay-{i}-{n}-{}", column.path);
+            if let Some(picture) = chart::interplay::draw(&id, &grid, &part.scale) {
+                let caption = format!(
+                    "<b>{}</b> at each level of <b>{}</b>: geometric means over all else with their {confidence} intervals. Where both act alone, all series have the same shape.{}",
+                    escape(&along.name),
+                    escape(&series.name),
+                    cells_note(&grid)
+                );
+                pictures.push_str(&figure(&picture, &caption));
+            }
+        }
+    }
+    let (down, along) = if first.levels.len() < second.levels.len() { (second, first) } else { (first, second) };
+    let grid = levels::grid(part, down, along);
+    if let Some(picture) = heat_map::draw(&format!("heat-{i}"), &grid, &part.scale, part.more_is_better) {
+        let caption = format!(
+            "The two factors that matter most, <b>{}</b> down and <b>{}</b> across: blue is better than the mean of all cells, orange worse; hatched cells can't be told from the best.{}",
+            escape(&down.name),
+            escape(&along.name),
+            cells_note(&grid)
+        );
+        pictures.push_str(&figure(&picture, &caption));
+    }
+    if pictures.is_empty() {
+        return pictures;
+    }
+    format!("<h3>How factors work together</h3><div class=\"grid\">{pictures}</div>")
+}
+
+/// What of a grid's cells has to be said below it.
+fn cells_note(grid: &Grid) -> String {
+    let missing: usize = grid.placed().map(|(_, _, cell)| cell.missing).sum();
+    let holes = match missing {
+        0 => String::new(),
+        1 => " One scenario failed in every round and is missing from its mean.".into(),
+        count => format!(" {count} scenarios failed in every round and are missing from their means."),
+    };
+    format!("{}{holes}", dagger_note(grid.placed().any(|(_, _, cell)| cell.does_not_flush)))
 }
 
 /// One bar: what explains the variation.
@@ -164,14 +221,7 @@ fn sample_note(input: &Input) -> String {
 fn series(i: usize, part: &Part, input: &Input) -> String {
     let of = |row: &Row| input.details.series.get(&row.label);
     let rows: Vec<&Row> = part.measured().collect();
-    let first_named = || rows.iter().filter_map(|row| of(row)).flat_map(|series| series.keys()).next().cloned();
-    let has_primary =
-        rows.iter().filter_map(|row| of(row)).any(|series| series.contains_key(part.metric.name.as_ref()));
-    let Some(name) =
-        (if has_primary { Some(part.metric.name.to_string()) } else { own_series(part, input).or_else(first_named) })
-    else {
-        return String::new();
-    };
+    let Some(name) = rate_of(part, input) else { return String::new() };
     let lines_of = |row: &Row| of(row).and_then(|series| series.get(&name)).filter(|lines| !lines.is_empty());
     let shown: Vec<&Row> =
         rows.iter().copied().filter(|row| lines_of(row).is_some()).take(throughput::PANELS_MAX).collect();
@@ -197,6 +247,12 @@ fn series(i: usize, part: &Part, input: &Input) -> String {
     } else {
         String::new()
     };
+    let most = shown.iter().filter_map(|row| lines_of(row)).map(Vec::len).max().unwrap_or(0);
+    let some = if most > throughput::LINES_MAX {
+        format!("{some} Lines are those of at most {} of {most} runs, spread evenly.", throughput::LINES_MAX)
+    } else {
+        some
+    };
     format!(
         "{}<p class=\"note\">{}{} in each second, one line a run. Dips are flushes, journal commits and stalls.{some}{}</p><div class=\"panels\">{panels}</div>",
         heading("Second by second", part),
@@ -206,11 +262,14 @@ fn series(i: usize, part: &Part, input: &Input) -> String {
     )
 }
 
-/// A rate of the workload's own, where its primary metric has no series (a time has none).
-fn own_series(part: &Part, input: &Input) -> Option<String> {
+/// The series that shows how a workload went: its primary metric's; where that has none (a time has none), a rate of its own.
+#[must_use]
+pub fn rate_of(part: &Part, input: &Input) -> Option<String> {
     let series =
-        part.measured().filter_map(|row| input.details.series.get(&row.label)).flat_map(|series| series.keys());
-    series.filter(|name| name.ends_with("_per_second")).min().cloned()
+        || part.measured().filter_map(|row| input.details.series.get(&row.label)).flat_map(|series| series.keys());
+    let primary = || series().find(|name| **name == part.metric.name);
+    let own = || series().filter(|name| name.ends_with("_per_second")).min();
+    primary().or_else(own).or_else(|| series().next()).cloned()
 }
 
 fn cpu(i: usize, part: &Part, input: &Input) -> String {

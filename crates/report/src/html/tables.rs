@@ -6,7 +6,7 @@ use crate::chart::escape;
 use crate::flushing::{Flushing, MARK};
 use crate::input::{Counting, Input};
 use crate::judge::{Claim, Subject, short_factor};
-use crate::number::{Scale, figure, percent, ratio_precise, words};
+use crate::number::{Scale, figure, percent, ratio_precise, rounded, words};
 use crate::pivot;
 use crate::view::{Part, Row, View};
 use observe::metric::Metric;
@@ -59,7 +59,14 @@ pub fn word_head(text: &str) -> String {
 /// A cell with a figure: what is shown, and the number to sort by.
 #[must_use]
 pub fn number_cell(shown: &str, value: f64) -> String {
-    if value.is_finite() { format!("<td data-v=\"{value}\">{}</td>", escape(shown)) } else { "<td>–</td>".into() }
+    if !value.is_finite() {
+        return "<td>–</td>".into();
+    }
+    // A figure that is shown whole sorts by itself.
+    if shown == value.to_string() {
+        return format!("<td>{shown}</td>");
+    }
+    format!("<td data-v=\"{}\">{}</td>", rounded(value, 9), escape(shown))
 }
 
 /// A cell with words.
@@ -224,7 +231,8 @@ pub fn metrics(i: usize, part: &Part, input: &Input) -> String {
 }
 
 /// Names that `observe` gives to what it samples begin with what was sampled.
-fn is_own(name: &str) -> bool {
+#[must_use]
+pub fn is_own(name: &str) -> bool {
     const MACHINE: [&str; 10] = [
         "cpu",
         "device_",

@@ -21,6 +21,11 @@ fn browser() -> Option<PathBuf> {
 
 /// Opens a file; `None`, aloud, without a browser. In CI a missing browser is a failure.
 pub fn open(page: &Path) -> Option<Opened> {
+    open_at(page, "")
+}
+
+/// Opens a file at what stands behind its address: `#view=map`.
+pub fn open_at(page: &Path, hash: &str) -> Option<Opened> {
     let Some(browser) = browser() else {
         assert!(std::env::var_os("CI").is_none(), "no Chromium in CI: install the package chromium");
         eprintln!("SKIPPED: no Chromium found (package chromium), so the page was not opened");
@@ -32,7 +37,7 @@ pub fn open(page: &Path) -> Option<Opened> {
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
         .args(["--enable-logging=stderr", "--v=0", "--dump-dom"])
         .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!("file://{}", page.display()))
+        .arg(format!("file://{}{hash}", page.display()))
         .output()
         .expect("the test's own file or program");
     Some(Opened {
@@ -54,12 +59,41 @@ fn the_page_opens_without_errors_and_all_charts_are_there() {
     let Some(opened) = open(&write("report.html", &html)) else { return };
     assert_eq!(opened.console, "");
     assert!(opened.dom.contains("data-ready=\"1\""), "the script did not reach its end");
-    for id in ["ranking-0", "forest-0", "latency-0-0", "series-0-0", "series-0-6", "cpu-0", "trust-0", "importance-0"] {
+    for id in [
+        "ranking-0",
+        "forest-0",
+        "latency-0-0",
+        "series-0-0",
+        "series-0-6",
+        "cpu-0",
+        "trust-0",
+        "importance-0",
+        "heat-0",
+    ] {
         assert!(
             opened.dom.contains(&format!("<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"{id}\"")),
             "no chart {id}"
         );
     }
+}
+
+#[test]
+fn pairs_of_factors_are_drawn_without_a_script() {
+    let html = report::html(&fixture::input(&fixture::filesystems_and_buffers()));
+    let picture = |id: &str| {
+        let rest = html.split(&format!("id=\"{id}\"")).nth(1).unwrap_or_else(|| panic!("no picture {id}"));
+        rest.split("</svg>").next().unwrap_or_default()
+    };
+    let heat = picture("heat-0");
+    for mean in ["2,944", "3,768", "3,040", "3,886", "2,602", "3,110"] {
+        assert!(heat.contains(&format!(">{mean}</text>")), "no {mean}: {heat}");
+    }
+    // Vector B1 of the data set: xfs with 2G is provably the best, so nothing else is hatched.
+    assert_eq!(heat.matches("stroke-opacity=\"0.55\"").count(), 1);
+    // Sizes lie along the axis, in order, and lines join them: one a filesystem.
+    let pair = picture("interplay-0-1-workload-oltp-cache-size");
+    assert_eq!(pair.matches("fill=\"none\"").count(), 3, "{pair}");
+    assert!(pair.contains("xfs · 2G: 3,886 1/s"), "{pair}");
 }
 
 #[test]
