@@ -1,10 +1,11 @@
 //! The report as one HTML file: opens offline, asks the network for nothing, reads on phone and desktop, light and dark.
 //!
-//! The page is readable without its script, which only adds hover, sort and filter. Every text that comes from the
-//! study or the machine goes through [`escape`].
+//! The page is readable without its scripts: one adds hover, sort and filter, the other is the section to explore in
+//! (`html/explore.rs`). Every text that comes from the study or the machine goes through [`escape`], or into the script as JSON.
 
 mod appendix;
 mod explained;
+mod explore;
 mod pictures;
 mod tables;
 
@@ -41,6 +42,7 @@ pub fn html(input: &Input) -> String {
         body.push_str(&part_section(i, part, view, input));
     }
     body.push_str(&tables::pivots(input));
+    body.push_str(&explore::section(input, view));
     body.push_str(&pictures::explanations(input, view));
     body.push_str(&tables::durability(input));
     body.push_str(&pictures::trust(input, view));

@@ -99,8 +99,19 @@ pub fn load(path: &Path) -> Result<Input, Error> {
     let counting = Counting::of(&contents);
     let runs: Vec<&RunRow> = counting.runs.values().flatten().copied().collect();
     let step = runs.len().div_ceil(DETAILS_MAX).max(1);
+    // Of several warm-ups the last: runs are in their order.
+    let warm_ups: BTreeMap<i64, i64> =
+        contents.runs.iter().filter(|run| run.warm_up).map(|run| (run.trial, run.id)).collect();
+    let mut last_trial = None;
     for run in runs.iter().step_by(step) {
-        details.add(counting.trials[&run.trial], &reader.detail(run.id)?);
+        let trial = counting.trials[&run.trial];
+        details.add(trial, &reader.detail(run.id)?);
+        // What went on before a trial's first run that is read.
+        if last_trial.replace(trial.id) != Some(trial.id)
+            && let Some(warm_up) = warm_ups.get(&trial.id)
+        {
+            details.add_warm_up(trial, &reader.detail(*warm_up)?);
+        }
     }
     details.runs_all = runs.len();
     Ok(Input::new(contents, details))
@@ -153,6 +164,14 @@ pub struct Line {
     pub points: Vec<(f64, f64)>,
 }
 
+impl Line {
+    /// How long it is, whole seconds.
+    #[must_use]
+    pub fn seconds(&self) -> usize {
+        self.points.last().map_or(0, |(second, _)| *second as usize + 1)
+    }
+}
+
 /// Histograms merged over runs and lines decimated.
 #[derive(Debug, Clone, Default)]
 pub struct Details {
@@ -160,6 +179,8 @@ pub struct Details {
     pub latencies: BTreeMap<String, BTreeMap<String, Latency>>,
     /// Lines: scenario, then series name.
     pub series: BTreeMap<String, BTreeMap<String, Vec<Line>>>,
+    /// Lines of the warm-up right before a trial's first measured run, likewise.
+    pub warm_ups: BTreeMap<String, BTreeMap<String, Vec<Line>>>,
     /// How many runs were read.
     pub runs_read: usize,
     /// How many measured runs there are.
@@ -174,12 +195,20 @@ impl Details {
         for (operation, latency) in &detail.latencies {
             latencies.entry(operation.clone()).or_default().merge(latency);
         }
-        let series = self.series.entry(trial.scenario.clone()).or_default();
-        for (name, values) in &detail.series {
-            let lines = series.entry(name.clone()).or_default();
-            if lines.len() < LINES_MAX && !values.is_empty() {
-                lines.push(Line { round: trial.round, points: decimate(values) });
-            }
+        add_lines(self.series.entry(trial.scenario.clone()).or_default(), trial, detail);
+    }
+
+    /// Adds the series of the warm-up before a trial's runs.
+    pub fn add_warm_up(&mut self, trial: &Trial, detail: &RunDetail) {
+        add_lines(self.warm_ups.entry(trial.scenario.clone()).or_default(), trial, detail);
+    }
+}
+
+fn add_lines(series: &mut BTreeMap<String, Vec<Line>>, trial: &Trial, detail: &RunDetail) {
+    for (name, values) in &detail.series {
+        let lines = series.entry(name.clone()).or_default();
+        if lines.len() < LINES_MAX && !values.is_empty() {
+            lines.push(Line { round: trial.round, points: decimate(values) });
         }
     }
 }

@@ -95,13 +95,21 @@ fn draw_axes(svg: &mut Svg, x_axis: &Axis, y_axis: &Axis, bottom: f64, far: f64)
 }
 
 /// 1/(1−q) and microseconds, up to where enough operations lie beyond.
-fn quantiles(latency: &Latency) -> Vec<(f64, f64)> {
+#[must_use]
+pub fn quantiles(latency: &Latency) -> Vec<(f64, f64)> {
     let far = latency.count() as f64 / BEYOND_MIN;
-    let mut tails: Vec<f64> =
-        (0..).map(|i| 10f64.powf(f64::from(i) / 12.0)).take_while(|tail| *tail <= far.max(2.0)).collect();
-    tails.extend([2.0].iter().filter(|tail| **tail <= far));
+    // With fewer operations the median is all there is to say.
+    tails(far.max(2.0)).into_iter().map(|tail| (tail, latency.microseconds_at(1.0 - 1.0 / tail))).collect()
+}
+
+/// 1/(1−q) that curves are drawn at: twelve a decade and the median, up to `far` and at most to one in ten million.
+#[must_use]
+pub fn tails(far: f64) -> Vec<f64> {
+    let mut tails: Vec<f64> = (0..=84).map(|i| 10f64.powf(f64::from(i) / 12.0)).collect();
+    tails.push(2.0);
     tails.sort_by(f64::total_cmp);
-    tails.into_iter().map(|tail| (tail, latency.microseconds_at(1.0 - 1.0 / tail))).collect()
+    tails.retain(|tail| *tail <= far);
+    tails
 }
 
 fn is_labelled(tail: f64) -> bool {

@@ -1,0 +1,345 @@
+//! The section to explore, in a real browser: what an address chooses is drawn, with the figures that the Rust side has.
+
+use crate::fixture::{self, Row, Table};
+use crate::page::{Opened, open_at, write};
+use observe::latency::Latency;
+use observe::metric::{Direction, Metric};
+use report::input::Input;
+use report::number::figure;
+use serde_json::Value;
+use std::time::Duration;
+
+const FILESYSTEM: &str = "storage.filesystem";
+const CACHE: &str = "workload.oltp.cache_size";
+
+/// What the section shows at an address; `None` without a browser.
+fn explored(name: &str, input: &Input, hash: &str) -> Option<Explored> {
+    let opened = open_at(&write(name, &report::html(input)), hash)?;
+    assert_eq!(opened.console, "");
+    let Opened { dom, .. } = opened;
+    assert!(dom.contains("data-explore=\"ready\"") && !dom.contains("data-error="), "the script failed at {hash}");
+    let table = part(&dom, "table", "</table>");
+    let rows = table.split("<tr>").skip(1).map(|row| {
+        let cells = row.split("<t").skip(1).filter(|cell| cell.starts_with("h ") || cell.starts_with('d'));
+        cells.map(|cell| text(&cell[cell.find('>').expect("a tag ends") + 1..])).collect()
+    });
+    Some(Explored {
+        summary: text(part(&dom, "summary", "</p>")),
+        notes: text(part(&dom, "notes", "</p>")),
+        chart: part(&dom, "chart", "data-part=\"notes\"").into(),
+        rows: rows.collect(),
+        dom,
+    })
+}
+
+struct Explored {
+    summary: String,
+    notes: String,
+    chart: String,
+    /// Heads first.
+    rows: Vec<Vec<String>>,
+    dom: String,
+}
+
+impl Explored {
+    /// The row that begins with these cells.
+    fn row(&self, begin: &[&str]) -> &[String] {
+        let found = self.rows.iter().find(|row| row.iter().zip(begin).all(|(cell, wanted)| cell == wanted));
+        found.unwrap_or_else(|| panic!("no row {begin:?} in {:?}", self.rows))
+    }
+}
+
+/// From behind the tag of a part to its end.
+fn part<'a>(dom: &'a str, name: &str, end: &str) -> &'a str {
+    let tag = format!("data-part=\"{name}\"");
+    let rest = &dom[dom.find(&tag).unwrap_or_else(|| panic!("no part {name}"))..];
+    let rest = &rest[rest.find('>').expect("a tag ends") + 1..];
+    &rest[..rest.find(end).unwrap_or_else(|| panic!("part {name} does not end"))]
+}
+
+/// Without tags.
+fn text(html: &str) -> String {
+    let pieces = html
+        .split('<')
+        .enumerate()
+        .filter_map(|(i, piece)| if i == 0 { Some(piece) } else { piece.split_once('>').map(|(_, text)| text) });
+    pieces.collect::<String>().replace("&amp;", "&").replace("&nbsp;", "\u{a0}")
+}
+
+/// A scenario of the JSON answer.
+fn answered(input: &Input, label: &str) -> Value {
+    let json = report::answer_json(input);
+    let found = json["workloads"][0]["scenarios"].as_array().expect("rows").iter().find(|row| row["scenario"] == label);
+    found.unwrap_or_else(|| panic!("no {label}")).clone()
+}
+
+#[test]
+fn points_are_those_of_the_answer() {
+    let input = fixture::input(&fixture::filesystems_and_buffers());
+    let hash = format!("#view=compare&metric=transactions_per_second&x={FILESYSTEM}&series={CACHE}");
+    let Some(shown) = explored("explore-compare.html", &input, &hash) else { return };
+    assert_eq!(shown.rows.len(), 7, "{:?}", shown.rows);
+    for filesystem in ["ext4", "xfs", "btrfs"] {
+        for cache in ["128M", "2G"] {
+            let answer = answered(&input, &format!("{filesystem} · {cache}"));
+            let number = |name: &str| figure(answer[name].as_f64().unwrap());
+            let row = shown.row(&[filesystem, cache]);
+            assert_eq!(row[2..6], [number("geometric_mean"), number("low"), number("high"), "6".into()]);
+        }
+    }
+    assert!(
+        shown.summary.contains("best xfs · 2G with 3,886 1/s, worst btrfs · 128M with 2,602 1/s"),
+        "{}",
+        shown.summary
+    );
+    assert_eq!(shown.chart.matches("class=\"point\"").count(), 6);
+    assert!(shown.chart.contains("aria-label=\"xfs · 2G: 3,886 1/s ("), "a point says its figures");
+}
+
+#[test]
+fn levels_are_averaged_as_stats_does() {
+    let input = fixture::input(&fixture::filesystems_and_buffers());
+    let means = |name: &str, factor: &str| -> Option<Vec<f64>> {
+        let shown = explored(name, &input, &format!("#view=compare&x={factor}&series="))?;
+        let table = part(&shown.dom, "table", "</table>").to_string();
+        let rows = table.split("<tr>").skip(2).map(|row| {
+            let value = row.split("data-v=\"").nth(1).expect("a figure").split('"').next().expect("an end");
+            value.parse().expect("a number")
+        });
+        Some(rows.collect())
+    };
+    let (Some(filesystems), Some(caches)) = (means("explore-f.html", FILESYSTEM), means("explore-c.html", CACHE))
+    else {
+        return;
+    };
+    // Vectors C2 and C3 of this data set: xfs against ext4, 2G against 128M, from statsmodels.
+    assert!((filesystems[1] / filesystems[0] - 1.031_888).abs() < 1e-6, "{filesystems:?}");
+    assert!((caches[1] / caches[0] - 1.250_378).abs() < 1e-6, "{caches:?}");
+}
+
+#[test]
+fn lines_join_levels_that_are_numbers_and_no_others() {
+    let input = fixture::input(&fixture::filesystems_and_buffers());
+    for (x, series, lines) in [(CACHE, FILESYSTEM, 3), (FILESYSTEM, CACHE, 0)] {
+        let hash = format!("#view=compare&x={x}&series={series}");
+        let Some(shown) = explored("explore-lines.html", &input, &hash) else { return };
+        assert_eq!(shown.chart.matches("fill=\"none\"").count(), lines, "{x}");
+    }
+}
+
+#[test]
+fn an_address_filters_levels_and_names_panels() {
+    let input = fixture::input(&fixture::filesystems_and_buffers());
+    let hash =
+        format!("#view=compare&x={FILESYSTEM}&series=&panels={CACHE}&only.{FILESYSTEM}=xfs,btrfs&only.{CACHE}=2G");
+    let Some(shown) = explored("explore-filter.html", &input, &hash) else { return };
+    assert_eq!(shown.rows.len(), 3, "{:?}", shown.rows);
+    assert!(shown.row(&["xfs", "2G"])[2] == "3,886" && !shown.chart.contains("ext4"));
+    assert_eq!(shown.chart.matches("<svg").count(), 1);
+    let has_box = |level: &str| {
+        shown.dom.contains(&format!("<input type=\"checkbox\" name=\"only.{FILESYSTEM}\" value=\"{level}\">"))
+    };
+    assert!(has_box("ext4") && has_box("xfs"), "every level has its box, ticked or not");
+}
+
+#[test]
+fn the_heat_map_hatches_what_may_be_the_best() {
+    let input = fixture::input(&fixture::filesystems_and_buffers());
+    let hash = format!("#view=map&x={CACHE}&series={FILESYSTEM}");
+    let Some(shown) = explored("explore-map.html", &input, &hash) else { return };
+    // Vector B1: xfs with 2G is provably the best of these.
+    assert_eq!(shown.row(&["2G", "xfs"]).last().unwrap(), "yes");
+    assert_eq!(shown.rows.iter().filter(|row| row.last().is_some_and(|cell| cell == "yes")).count(), 1);
+    assert_eq!(shown.chart.matches("class=\"hatch\"").count(), 1);
+    assert!(shown.chart.contains(">3,886</text>"), "cells hold their figures");
+    // Of three rounds nothing much can be told; the best set of stats says how much.
+    let mut table = fixture::filesystems_and_buffers();
+    table.rows.iter_mut().for_each(|row| row.values.truncate(3));
+    let sets: Vec<Vec<f64>> =
+        table.rows[..6].iter().map(|row| row.values.iter().map(|value| value.unwrap().ln()).collect()).collect();
+    let members = stats::best_set(&sets, 0.05).unwrap().members.len();
+    let Some(shown) = explored("explore-map-3.html", &fixture::input(&table), &hash) else { return };
+    assert_eq!(shown.chart.matches("class=\"hatch\"").count(), members);
+}
+
+#[test]
+fn what_failed_is_a_hole_and_what_does_not_flush_is_marked() {
+    let mut table = fixture::filesystems_and_buffers();
+    table.rows[2].values = vec![None; 6];
+    let mut input = fixture::input(&table);
+    let unsafe_trials: Vec<i64> =
+        input.contents.trials.iter().filter(|trial| trial.scenario == "btrfs · 2G").map(|trial| trial.id).collect();
+    for run in input.contents.runs.iter_mut().filter(|run| unsafe_trials.contains(&run.trial)) {
+        run.metrics.extend(
+            [("commits", 1e5), ("flushes_per_commit", 0.0), ("device_flushes", 0.0)].map(|(n, v)| (n.into(), v)),
+        );
+    }
+    let html = report::html(&input);
+    assert!(html.contains("btrfs · 2G (does not flush)"), "the fixture does not do what it says");
+    let hash = format!("#view=compare&x={FILESYSTEM}&series={CACHE}");
+    let Some(shown) = explored("explore-holes.html", &input, &hash) else { return };
+    let failed = shown.row(&["xfs", "128M"]);
+    assert_eq!((failed[2].as_str(), failed[7].as_str()), ("–", "6"));
+    assert!(
+        shown.chart.contains("xfs · 128M: failed in every round: load: No space left on device"),
+        "{}",
+        shown.chart
+    );
+    assert_eq!(shown.row(&["btrfs", "2G"]).last().unwrap(), "does not flush");
+    assert!(shown.chart.contains("†") && shown.notes.contains("† does not flush"), "{}", shown.notes);
+    let map = explored("explore-holes.html", &input, &hash.replace("compare", "map")).expect("the browser is there");
+    assert!(map.chart.contains(">failed</text>"));
+}
+
+#[test]
+fn latency_curves_are_those_of_the_merged_histograms() {
+    let input = fixture::input(&fixture::filesystems_and_buffers());
+    let hash = format!("#view=latency&operation=transaction&series={FILESYSTEM}&panels={CACHE}");
+    let Some(shown) = explored("explore-latency.html", &input, &hash) else { return };
+    assert_eq!(shown.chart.matches("<svg").count(), 2);
+    assert_eq!(shown.rows[0][..4], ["scenario", "50 %, ms", "90 %, ms", "99 %, ms"]);
+    for (label, latencies) in input.details.latencies.iter().filter(|(label, _)| !label.contains("control")) {
+        let expected = [0.5, 0.9, 0.99].map(|q| figure(latencies["transaction"].microseconds_at(q) / 1000.0));
+        assert_eq!(shown.row(&[label])[1..4], expected, "{label}");
+    }
+}
+
+#[test]
+fn seconds_are_drawn_with_the_warm_up_before_them() {
+    let mut input = fixture::input(&fixture::filesystems_and_buffers());
+    let rates = [("transactions_per_second".to_string(), vec![500.0; 5])];
+    let detail = ledger::model::RunDetail { series: rates.into(), ..Default::default() };
+    for trial in &input.contents.trials.clone() {
+        input.details.add_warm_up(trial, &detail);
+    }
+    let hash = format!("#view=time&rate=transactions_per_second&only.{FILESYSTEM}=xfs");
+    let Some(shown) = explored("explore-time.html", &input, &hash) else { return };
+    assert_eq!(shown.chart.matches("<svg").count(), 2);
+    assert_eq!(shown.chart.matches("class=\"warm\"").count(), 2);
+    // Two scenarios, six rounds, a warm-up and a run each.
+    assert_eq!(shown.rows.len() - 1, 24);
+    let warm_up = shown.row(&["xfs · 2G", "1", "warm-up"]);
+    assert_eq!(warm_up[3], "5");
+    // Twelve bits of the largest value are as good as the eye.
+    let mean: f64 = warm_up[4].replace(',', "").parse().unwrap();
+    assert!((mean - 500.0).abs() < 2.0, "{warm_up:?}");
+    let line = &input.details.series["xfs · 2G"]["transactions_per_second"][0];
+    let expected = line.points.iter().map(|point| point.1).sum::<f64>() / 30.0;
+    let row = shown.row(&["xfs · 2G", "1", "measured"]);
+    let mean: f64 = row[4].replace(',', "").parse().unwrap();
+    assert!((mean / expected - 1.0).abs() < 1e-3, "{mean} and {expected}");
+}
+
+#[test]
+fn an_address_of_nonsense_shows_the_default() {
+    let input = fixture::input(&fixture::filesystems_and_buffers());
+    let hash = "#view=%3Cscript%3E&metric=none&only.nothing=%&x=__proto__&only.storage.filesystem=reiserfs";
+    let Some(shown) = explored("explore-nonsense.html", &input, hash) else { return };
+    assert!(shown.chart.contains("Nothing to draw"), "{}", shown.chart);
+    let shown = explored("explore-nonsense.html", &input, "#%&=&x=y=z").expect("the browser is there");
+    assert_eq!(shown.rows.len(), 7);
+}
+
+#[test]
+fn what_was_not_recorded_cannot_be_chosen() {
+    let mut input = fixture::input(&fixture::filesystems_and_buffers());
+    input.details.latencies.clear();
+    let Some(shown) = explored("explore-no-latency.html", &input, "#view=latency") else { return };
+    assert!(shown.summary.starts_with("transactions per second by "), "{}", shown.summary);
+    let radio = |view: &str| {
+        let rest = shown.dom.split(&format!("value=\"{view}\"")).nth(1).expect("a radio button");
+        rest.split('>').next().expect("a tag ends").contains("disabled")
+    };
+    assert_eq!(["compare", "map", "latency", "time"].map(radio), [false, false, true, false]);
+}
+
+/// A script on the page is the reader: where keys lead from the first point on, and what a tick changes.
+#[test]
+fn keys_lead_from_point_to_point_and_controls_change_the_address() {
+    let input = fixture::input(&fixture::filesystems_and_buffers());
+    let reader = "<script>addEventListener('load', () => {\
+        const chart = document.querySelector('[data-part=chart]');\
+        const press = (key) => { document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));\
+          said.push(document.activeElement.getAttribute('aria-label').split(':')[0]); };\
+        const said = [];\
+        chart.querySelector('.point').focus();\
+        ['ArrowRight', 'ArrowDown', 'ArrowLeft', 'ArrowUp', 'ArrowUp'].forEach(press);\
+        document.documentElement.dataset.said = said.join(', ');\
+        document.documentElement.dataset.tip = document.getElementById('tip').textContent;\
+        const box = document.querySelector('input[type=checkbox][value=btrfs]');\
+        box.click();\
+        document.documentElement.dataset.at = location.hash;\
+        document.documentElement.dataset.points = chart.querySelectorAll('.point').length;\
+      });</script>";
+    let html = report::html(&input).replace("</body>", &format!("{reader}</body>"));
+    let hash = format!("#view=compare&x={FILESYSTEM}&series={CACHE}");
+    let Some(opened) = open_at(&write("explore-keys.html", &html), &hash) else { return };
+    let root = &opened.dom[..opened.dom.find("<head").expect("a page has a head")];
+    assert!(root.contains("data-said=\"xfs · 128M, xfs · 2G, ext4 · 2G, ext4 · 128M, ext4 · 128M\""), "{root}");
+    assert!(root.contains("data-tip=\"ext4 · 128M: 2,"), "{root}");
+    assert!(root.contains("only.storage.filesystem=ext4,xfs\"") && root.contains("data-points=\"4\""), "{root}");
+}
+
+/// As large as a real study of 42 scenarios: factors, metrics, series and histograms as `oltp` on PostgreSQL records them.
+fn forty_two(rounds: usize, seconds: usize) -> Input {
+    let (filesystems, caches) = (["ext4", "xfs", "btrfs", "f2fs", "ext2", "jfs", "nilfs2"], ["128M", "512M", "2G"]);
+    let mut rows = Vec::new();
+    for (f, filesystem) in filesystems.iter().enumerate() {
+        for (c, cache) in caches.iter().enumerate() {
+            for (s, sync) in ["on", "off"].iter().enumerate() {
+                let centre = 1000.0 + 90.0 * f as f64 + 210.0 * c as f64 + 400.0 * s as f64;
+                let value =
+                    |round: usize| centre * (1.0 + 0.02 * (((round * 37 + f * 11 + c * 5 + s) % 17) as f64 / 17.0));
+                let mut row = Row::new(filesystem, &(0..rounds).map(value).collect::<Vec<_>>());
+                row.label = format!("{filesystem} · shared_buffers={cache} · synchronous_commit={sync}");
+                row.levels.push(("service.postgres.settings.shared_buffers", format!("shared_buffers={cache}")));
+                row.levels.push(("service.postgres.settings.synchronous_commit", format!("synchronous_commit={sync}")));
+                rows.push(row);
+            }
+        }
+    }
+    let contents = fixture::contents(&Table { rows, ..fixture::filesystems_and_buffers() });
+    let mut input = Input::new(contents, Default::default());
+    for i in 0..80 {
+        let metric = Metric::named(format!("device_figure_{i}"), "B".into(), Direction::Neither);
+        input.contents.metrics.insert(metric.name.to_string(), metric);
+    }
+    for (n, run) in input.contents.runs.iter_mut().enumerate() {
+        let figures =
+            (0..80).map(|i| (format!("device_figure_{i}").into(), 1.0e9 / 7.0 + (n * 7919 + i * 104_729) as f64));
+        run.metrics.extend(figures);
+    }
+    let mut latency = Latency::default();
+    (1..20_000u64).for_each(|i| latency.record(Duration::from_micros(i * i % 7_919 + 50 + i / 3)));
+    for (n, run) in input.contents.runs.iter().enumerate() {
+        let trial = input.contents.trials.iter().find(|trial| trial.id == run.trial).expect("its trial");
+        let noisy =
+            |seed: usize| (0..seconds).map(|i| 900.0 + ((i * 7_919 + seed * 104_729 + n * 31) % 977) as f64).collect();
+        let mut series: std::collections::BTreeMap<String, Vec<f64>> =
+            (0..35).map(|i| (format!("device_series_{i}"), noisy(i))).collect();
+        series.insert("transactions_per_second".into(), noisy(99));
+        let latencies = [("transaction".to_string(), latency.clone())].into();
+        let detail = ledger::model::RunDetail { latencies, series };
+        input.details.add_warm_up(trial, &detail);
+        input.details.add(trial, &detail);
+    }
+    input.details.runs_all = input.contents.runs.len();
+    input
+}
+
+#[test]
+fn a_study_of_42_scenarios_makes_a_page_below_two_megabytes() {
+    let input = forty_two(20, 300);
+    let html = report::html(&input);
+    let size =
+        |from: &str, to: &str| html.split(from).nth(1).and_then(|rest| rest.split(to).next()).map_or(0, str::len);
+    println!("{} bytes, of them {} to explore", html.len(), size("id=\"explore-data\">", "</script>"));
+    write("explore-42.html", &html);
+    assert!(html.len() < 2_000_000, "{} bytes", html.len());
+    assert!(html.contains("\"name\":\"device_series_34\""), "every series is there");
+    let hash = "#view=time&only.storage.filesystem=jfs";
+    let Some(shown) = explored("explore-42.html", &input, hash) else { return };
+    let rounds: std::collections::BTreeSet<&String> = shown.rows.iter().skip(1).map(|row| &row[1]).collect();
+    let said = format!("Lines of {} of 20 runs a scenario, spread evenly.", rounds.len());
+    assert!(shown.notes.contains(&said), "{said} {}", shown.notes);
+}
