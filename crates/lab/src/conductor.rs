@@ -4,10 +4,13 @@
 
 use crate::bench::{self, Bench, End};
 use crate::resume::{Done, Opened};
-use ledger::model::TrialState;
+use crate::tune::Tune;
+use ledger::model::{Decision, Phase, Place, TrialState, Worse};
+use observe::durability::Class;
+use observe::metric::Metric;
 use observe::record::{Failure, Record};
 use std::sync::atomic::{AtomicBool, Ordering};
-use study::Plan;
+use study::{Mode, Plan};
 
 /// A scenario that failed in this many rounds in a row is given up: its hole is the result.
 const FAILURES_IN_A_ROW_MAX: u32 = 2;
@@ -21,7 +24,9 @@ pub enum Event<'a> {
         number: usize,
         /// How many trials the study has at most.
         total_max: usize,
-        /// Round, from 0.
+        /// What it is for.
+        phase: Phase,
+        /// Round of that phase, from 0.
         round: u32,
         /// Scenario.
         scenario: &'a str,
@@ -70,6 +75,8 @@ pub enum Stop {
     Interrupted,
     /// Every scenario has been given up.
     NothingLeft,
+    /// All but one scenario are shown to be worse.
+    OneLeft,
 }
 
 impl Stop {
@@ -82,6 +89,7 @@ impl Stop {
             Stop::TimeBudget => "the next round would not fit into the time budget",
             Stop::Interrupted => "interrupted",
             Stop::NothingLeft => "every scenario failed",
+            Stop::OneLeft => "every other scenario is shown to be worse",
         }
     }
 }
@@ -120,6 +128,7 @@ pub fn conduct(
     let started = bench.now();
     let mut conductor = Conductor::new(plan, opened, bench, interrupted, watch);
     let stop = conductor.rounds(started)?;
+    let stop = conductor.confirmation(started, stop)?;
     let now = conductor.bench.now();
     conductor.writer.end_session(stop.words(), now)?;
     Ok(Summary { stop, failed: conductor.done.failed() })
@@ -133,8 +142,10 @@ struct Conductor<'a> {
     interrupted: &'a AtomicBool,
     watch: &'a mut dyn FnMut(Event),
     values: Values,
+    tune: Tune,
     failures_in_a_row: Vec<u32>,
     round_seconds: Vec<f64>,
+    trial_seconds_max: f64,
 }
 
 impl<'a> Conductor<'a> {
@@ -150,6 +161,7 @@ impl<'a> Conductor<'a> {
         let values = Values { scenarios, rounds: Vec::new() };
         let Opened { writer, done } = opened;
         Conductor {
+            tune: Tune::new(plan, done.decisions().to_vec()),
             plan,
             writer,
             done,
@@ -159,69 +171,121 @@ impl<'a> Conductor<'a> {
             values,
             failures_in_a_row,
             round_seconds: Vec::new(),
+            trial_seconds_max: 0.0,
         }
     }
 
     fn rounds(&mut self, started: f64) -> Result<Stop, Error> {
-        for round in 0..self.plan.design.rounds_max {
+        let rounds_max = self.plan.design.rounds_max;
+        // Who is confirmed was chosen from these rounds: more of them would choose again.
+        let rounds = self.tune.closed_after().map_or(rounds_max, |last| rounds_max.min(last + 1));
+        for round in 0..rounds {
             // Rounds of an earlier session are walked through again, so that the stop rule sees what it saw then.
             let begun = self.bench.now();
             if self.round_is_open(round) && self.over_budget(begun - started) {
                 return Ok(Stop::TimeBudget);
             }
             let worked = self.round_is_open(round);
-            if let Some(stop) = self.round(round)? {
-                return Ok(stop);
-            }
+            let wanted: Vec<bool> = (0..self.plan.scenarios.len()).map(|index| !self.tune.is_dropped(index)).collect();
+            let row = match self.round((Phase::Main, round), &self.plan.order(round), &wanted)? {
+                Ok(row) => row,
+                Err(stop) => return Ok(stop),
+            };
+            self.values.rounds.push(row);
             if worked {
                 self.round_seconds.push(self.bench.now() - begun);
             }
-            if self.failures_in_a_row.iter().all(|count| *count >= FAILURES_IN_A_ROW_MAX) {
+            let gives_up = |index: usize| self.failures_in_a_row[index] >= FAILURES_IN_A_ROW_MAX;
+            if (0..wanted.len()).all(|index| !wanted[index] || gives_up(index)) {
                 return Ok(Stop::NothingLeft);
             }
-            let (enough, decision) = self.decide();
+            let (stop, decision) = self.decide(round)?;
             (self.watch)(Event::RoundEnded { round, values: &self.values, decision });
-            if enough {
-                return Ok(Stop::PrecisionReached);
+            if let Some(stop) = stop {
+                return Ok(stop);
             }
         }
-        Ok(Stop::RoundsMax)
+        Ok(if rounds < rounds_max { Stop::TimeBudget } else { Stop::RoundsMax })
     }
 
-    fn round(&mut self, round: u32) -> Result<Option<Stop>, Error> {
+    /// New rounds of pick, runner-up and baseline, once the main rounds have their answer.
+    fn confirmation(&mut self, started: f64, stop: Stop) -> Result<Stop, Error> {
+        let rounds = self.plan.design.confirmation_rounds();
+        let last = self.values.rounds.len().checked_sub(1).and_then(|last| u32::try_from(last).ok());
+        let (Some(last), false) = (last, rounds == 0 || matches!(stop, Stop::Interrupted | Stop::NothingLeft)) else {
+            return Ok(stop);
+        };
+        let confirmed = |tune: &Tune| {
+            let confirmed = tune.confirmed();
+            (0..self.plan.scenarios.len()).map(|index| confirmed.contains(&index)).collect::<Vec<_>>()
+        };
+        let mut wanted = confirmed(&self.tune);
+        let seconds = |wanted: &[bool], longest: f64| longest * wanted.iter().filter(|wanted| **wanted).count() as f64;
+        if self.tune.closed_after().is_none() {
+            let elapsed = self.bench.now() - started;
+            if self.exceeds_budget(elapsed + self.trial_seconds_max * self.tune.confirmed_max() as f64) {
+                return Ok(stop);
+            }
+            let finalists = self.tune.finalists(last, &self.values, &self.classes()?);
+            self.writer.decide(&finalists.into_iter().map(Decision::Confirm).collect::<Vec<_>>())?;
+            wanted = confirmed(&self.tune);
+        }
+        for round in 0..rounds {
+            let is_open = |index: usize| {
+                wanted[index]
+                    && self.done.state(&self.plan.scenarios[index].label, Phase::Confirmation, round).is_none()
+            };
+            let elapsed = self.bench.now() - started;
+            if (0..wanted.len()).any(is_open) && self.exceeds_budget(elapsed + seconds(&wanted, self.trial_seconds_max))
+            {
+                return Ok(Stop::TimeBudget);
+            }
+            let order = self.plan.order(Plan::confirmation_round(round));
+            if let Err(stop) = self.round((Phase::Confirmation, round), &order, &wanted)? {
+                return Ok(stop);
+            }
+        }
+        Ok(stop)
+    }
+
+    /// One pass over the `wanted` scenarios in this order: a value each, or why it was cut off.
+    fn round(
+        &mut self,
+        (phase, round): (Phase, u32),
+        order: &[usize],
+        wanted: &[bool],
+    ) -> Result<Result<Vec<Option<f64>>, Stop>, Error> {
         let mut row = vec![None; self.plan.scenarios.len()];
-        for (position, scenario) in self.plan.order(round).into_iter().enumerate() {
+        for (position, scenario) in order.iter().copied().enumerate().filter(|(_, scenario)| wanted[*scenario]) {
             let label = &self.plan.scenarios[scenario].label;
-            let state = match self.done.state(label, round) {
+            let place = Place { phase, round, position: u32::try_from(position).expect("a plan has few scenarios") };
+            let state = match self.done.state(label, phase, round) {
                 Some(state) => state,
                 None if self.failures_in_a_row[scenario] >= FAILURES_IN_A_ROW_MAX => continue,
-                None if self.interrupted.load(Ordering::Relaxed) => return Ok(Some(Stop::Interrupted)),
-                None => self.trial(scenario, round, position as u32)?,
+                None if self.interrupted.load(Ordering::Relaxed) => return Ok(Err(Stop::Interrupted)),
+                None => self.trial(scenario, place)?,
             };
             match state {
                 TrialState::Finished => {
                     self.failures_in_a_row[scenario] = 0;
-                    row[scenario] = self.done.value(label, round);
+                    row[scenario] = self.done.value(label, phase, round);
                 }
                 TrialState::Failed => self.failures_in_a_row[scenario] += 1,
-                TrialState::Interrupted | TrialState::Running => return Ok(Some(Stop::Interrupted)),
+                TrialState::Interrupted | TrialState::Running => return Ok(Err(Stop::Interrupted)),
             }
         }
-        self.values.rounds.push(row);
-        Ok(None)
+        Ok(Ok(row))
     }
 
-    fn trial(&mut self, scenario: usize, round: u32, position: u32) -> Result<TrialState, Error> {
-        let spec = self.plan.trial_spec(scenario, round, position);
+    fn trial(&mut self, scenario: usize, place: Place) -> Result<TrialState, Error> {
+        let Place { phase, round, position } = place;
+        let drawn = if phase == Phase::Main { round } else { Plan::confirmation_round(round) };
+        let spec = self.plan.trial_spec(scenario, drawn, position);
         let label = self.plan.scenarios[scenario].label.clone();
-        (self.watch)(Event::TrialStarted {
-            number: self.done.count() + 1,
-            total_max: self.plan.scenarios.len() * self.plan.design.rounds_max as usize,
-            round,
-            scenario: &label,
-        });
+        let (number, total_max) = (self.done.count() + 1, self.trials_max());
+        (self.watch)(Event::TrialStarted { number, total_max, phase, round, scenario: &label });
         let begun = self.bench.now();
-        let id = self.writer.begin_trial(&label, round, position, spec.seed, begun)?;
+        let id = self.writer.begin_trial(&label, place, spec.seed, begun)?;
         let mut notes = Notes { values: Vec::new(), error: None };
         let primary = primary_metric(&spec.workload, &spec.parameters);
         let (writer, watch) = (&mut self.writer, &mut *self.watch);
@@ -239,31 +303,85 @@ impl<'a> Conductor<'a> {
             End::Interrupted => (TrialState::Interrupted, None),
         };
         self.writer.finish_trial(id, state, failure, ended)?;
-        self.done.note(&label, round, state, geometric_mean(&notes.values));
+        self.trial_seconds_max = self.trial_seconds_max.max(ended - begun);
+        self.done.note(&label, (phase, round), state, geometric_mean(&notes.values));
         (self.watch)(Event::TrialEnded { scenario: &label, end: &end, seconds: ended - begun });
         Ok(state)
     }
 
-    fn round_is_open(&self, round: u32) -> bool {
-        self.plan.scenarios.iter().any(|scenario| self.done.state(&scenario.label, round).is_none())
+    /// Trials that the study has at most, as it looks now.
+    fn trials_max(&self) -> usize {
+        let design = &self.plan.design;
+        let left = (design.rounds_max as usize).saturating_sub(self.values.rounds.len());
+        let dropped = (0..self.plan.scenarios.len()).filter(|index| self.tune.is_dropped(*index)).count();
+        let confirmation = design.confirmation_rounds() as usize * self.tune.confirmed_max();
+        let main = self.plan.scenarios.len() * design.rounds_max as usize - dropped * left;
+        (main + confirmation).max(self.done.count() + 1)
     }
 
+    fn round_is_open(&self, round: u32) -> bool {
+        let labels = self.plan.scenarios.iter().enumerate().filter(|(index, _)| !self.tune.is_dropped(*index));
+        labels.into_iter().any(|(_, scenario)| self.done.state(&scenario.label, Phase::Main, round).is_none())
+    }
+
+    /// Whether another round and the confirmation after it would not fit.
     fn over_budget(&self, elapsed_seconds: f64) -> bool {
-        let Some(budget) = self.plan.design.time_budget_seconds else { return false };
         let next = self.round_seconds.iter().copied().fold(0.0, f64::max);
-        elapsed_seconds + next > budget
+        let rounds = f64::from(self.plan.design.confirmation_rounds());
+        let confirmation = rounds * self.tune.confirmed_max() as f64 * self.trial_seconds_max;
+        self.exceeds_budget(elapsed_seconds + next + confirmation)
+    }
+
+    fn exceeds_budget(&self, seconds: f64) -> bool {
+        self.plan.design.time_budget_seconds.is_some_and(|budget| seconds > budget)
+    }
+
+    /// What a power cut may take of each scenario: by its settings, and by the flushes that its trials had so far.
+    fn classes(&self) -> Result<Vec<Class>, Error> {
+        let contents = self.writer.reader()?.contents_with(ledger::flushing::METRICS)?;
+        let flushing = ledger::flushing::flushing(&contents);
+        let class = |scenario: &ledger::model::Scenario| {
+            let by_settings = scenario.durability.class;
+            flushing.get(&scenario.label).map_or(by_settings, |flushing| flushing.safety(by_settings))
+        };
+        Ok(contents.scenarios.iter().map(class).collect())
+    }
+
+    /// Why to stop after this round, if it is enough, and in words what was decided.
+    fn decide(&mut self, round: u32) -> Result<(Option<Stop>, String), Error> {
+        let rules = rules(self.plan);
+        let (decisions, found) = match self.plan.design.mode {
+            Mode::Full => (self.enough(&rules), Vec::new()),
+            Mode::Tune => self.look(round, &rules)?,
+        };
+        let enough = decisions.iter().all(stats::StopDecision::is_enough);
+        let one_left = decisions.iter().all(|decision| *decision == stats::StopDecision::OneLeft);
+        let dropped = found.iter().map(|worse| {
+            let what = if worse.stays { "is shown to be worse" } else { "is dropped" };
+            let behind = worse.behind_at_least * 100.0;
+            format!("{} {what}: at least {behind:.1} % behind {}", worse.scenario, worse.than)
+        });
+        let words = decisions.iter().map(ToString::to_string).chain(dropped).collect::<Vec<_>>().join("; ");
+        let stop = if one_left { Stop::OneLeft } else { Stop::PrecisionReached };
+        Ok((enough.then_some(stop), words))
     }
 
     /// The stop rule, workload by workload: enough when every one has enough.
-    fn decide(&self) -> (bool, String) {
-        let rules = rules(self.plan);
-        let mut decisions = Vec::new();
-        for workload in self.plan.workloads() {
-            let observations = self.observations(&workload);
-            decisions.push(stats::enough(&observations, &rules));
+    fn enough(&self, rules: &stats::Rules) -> Vec<stats::StopDecision> {
+        let of = |workload: &String| stats::enough(&self.observations(workload), rules);
+        self.plan.workloads().iter().map(of).collect()
+    }
+
+    /// Drops what is shown to be worse; where a later session walks through the round, what was decided then.
+    fn look(&mut self, round: u32, rules: &stats::Rules) -> Result<(Vec<stats::StopDecision>, Vec<Worse>), Error> {
+        let classes = self.classes()?;
+        self.tune.recall(round);
+        let mut found = Vec::new();
+        if !self.done.went_on_after(round) && self.tune.closed_after().is_none() {
+            found = self.tune.look(round, &self.values, &classes, rules);
+            self.writer.decide(&found.iter().cloned().map(Decision::Worse).collect::<Vec<_>>())?;
         }
-        let enough = decisions.iter().all(stats::StopDecision::is_enough);
-        (enough, decisions.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+        Ok((self.tune.enough(&self.values, &classes, rules), found))
     }
 
     fn observations(&self, workload: &str) -> stats::Observations {
@@ -297,9 +415,13 @@ pub fn rules(plan: &Plan) -> stats::Rules {
 /// The name of the metric that a workload's claims are about.
 #[must_use]
 pub fn primary_metric(workload: &str, parameters: &serde_json::Map<String, serde_json::Value>) -> String {
-    workloads::kind(workload)
-        .and_then(|kind| (kind.metrics)(parameters).first().map(|metric| metric.name.to_string()))
-        .unwrap_or_default()
+    primary(workload, parameters).map(|metric| metric.name.to_string()).unwrap_or_default()
+}
+
+/// The metric that a workload's claims are about.
+#[must_use]
+pub fn primary(workload: &str, parameters: &serde_json::Map<String, serde_json::Value>) -> Option<Metric> {
+    workloads::kind(workload).and_then(|kind| (kind.metrics)(parameters).first().cloned())
 }
 
 /// What is noted of a trial while its records go to the ledger.

@@ -12,5 +12,6 @@ pub mod resume;
 pub mod served;
 pub mod stage;
 pub mod trial;
+pub mod tune;
 pub mod volumes;
 pub mod work;

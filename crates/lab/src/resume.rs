@@ -1,6 +1,6 @@
 //! Going on where a study stopped: what is done, and whether it is still the same study on the same machine.
 
-use ledger::model::{AnalysisSettings, Scenario, StudyRecord, TableRecord, TrialState};
+use ledger::model::{AnalysisSettings, Decision, Mode, Phase, Scenario, StudyRecord, TableRecord, TrialState};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use study::Plan;
@@ -16,20 +16,21 @@ pub struct Opened {
 /// Trials that need not be done again.
 #[derive(Debug, Default)]
 pub struct Done {
-    trials: HashMap<(String, u32), (TrialState, Option<f64>)>,
+    trials: HashMap<(String, Phase, u32), (TrialState, Option<f64>)>,
+    decisions: Vec<Decision>,
 }
 
 impl Done {
     /// How a trial ended, if it did.
     #[must_use]
-    pub fn state(&self, scenario: &str, round: u32) -> Option<TrialState> {
-        self.trials.get(&(scenario.to_string(), round)).map(|trial| trial.0)
+    pub fn state(&self, scenario: &str, phase: Phase, round: u32) -> Option<TrialState> {
+        self.trials.get(&(scenario.to_string(), phase, round)).map(|trial| trial.0)
     }
 
     /// The primary figure of a finished trial.
     #[must_use]
-    pub fn value(&self, scenario: &str, round: u32) -> Option<f64> {
-        self.trials.get(&(scenario.to_string(), round)).and_then(|trial| trial.1)
+    pub fn value(&self, scenario: &str, phase: Phase, round: u32) -> Option<f64> {
+        self.trials.get(&(scenario.to_string(), phase, round)).and_then(|trial| trial.1)
     }
 
     /// How many trials ended, well or badly.
@@ -44,9 +45,21 @@ impl Done {
         self.trials.values().filter(|trial| trial.0 == TrialState::Failed).count()
     }
 
+    /// Whether a main round after this one was begun, so that what was decided before it stands.
+    #[must_use]
+    pub fn went_on_after(&self, round: u32) -> bool {
+        self.trials.keys().any(|(_, phase, other)| *phase == Phase::Main && *other > round)
+    }
+
+    /// What was decided at round ends of earlier sessions, in order.
+    #[must_use]
+    pub fn decisions(&self) -> &[Decision] {
+        &self.decisions
+    }
+
     /// Notes a trial that ended now.
-    pub fn note(&mut self, scenario: &str, round: u32, state: TrialState, value: Option<f64>) {
-        self.trials.insert((scenario.to_string(), round), (state, value));
+    pub fn note(&mut self, scenario: &str, (phase, round): (Phase, u32), state: TrialState, value: Option<f64>) {
+        self.trials.insert((scenario.to_string(), phase, round), (state, value));
     }
 }
 
@@ -118,22 +131,28 @@ fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Sessio
         }
     }
     writer.set_analysis(&analysis(plan))?;
-    let mut done = Done::default();
+    let mut done = Done { trials: HashMap::new(), decisions: contents.decisions.clone() };
     // One column a primary metric; a scenario's own is looked up by its name.
-    let values: HashMap<&str, Vec<Vec<Option<f64>>>> =
-        contents.scenarios.iter().map(|s| (&*s.primary_metric, contents.values(&s.primary_metric))).collect();
+    let mut values: HashMap<(&str, Phase), Vec<Vec<Option<f64>>>> = HashMap::new();
+    for scenario in &contents.scenarios {
+        for phase in [Phase::Main, Phase::Confirmation] {
+            let of_metric = || contents.values_in(phase, &|run| run.metrics.get(&*scenario.primary_metric).copied());
+            values.entry((&scenario.primary_metric, phase)).or_insert_with(of_metric);
+        }
+    }
     let columns: HashMap<&str, usize> =
         contents.scenarios.iter().enumerate().map(|(column, s)| (&*s.label, column)).collect();
     for trial in &contents.trials {
         let Some(column) = columns.get(&*trial.scenario) else { continue };
         let value = || {
-            let rounds = values.get(&*contents.scenarios[*column].primary_metric)?;
+            let rounds = values.get(&(&*contents.scenarios[*column].primary_metric, trial.phase))?;
             rounds.get(trial.round as usize)?[*column]
         };
+        let place = (trial.phase, trial.round);
         match trial.state {
-            TrialState::Finished => done.note(&trial.scenario, trial.round, TrialState::Finished, value()),
+            TrialState::Finished => done.note(&trial.scenario, place, TrialState::Finished, value()),
             TrialState::Failed if !session.retry_failed => {
-                done.note(&trial.scenario, trial.round, TrialState::Failed, None);
+                done.note(&trial.scenario, place, TrialState::Failed, None);
             }
             TrialState::Failed | TrialState::Interrupted | TrialState::Running => {}
         }
@@ -178,10 +197,17 @@ fn analysis(plan: &Plan) -> AnalysisSettings {
         precision: design.precision,
         rounds_min: design.rounds_min,
         rounds_max: design.rounds_max,
+        mode: match design.mode {
+            study::Mode::Full => Mode::Full,
+            study::Mode::Tune => Mode::Tune,
+        },
+        confirmation_rounds: design.confirmation_rounds(),
     }
 }
 
-fn scenarios(plan: &Plan) -> Vec<Scenario> {
+/// A plan's scenarios as the ledger has them.
+#[must_use]
+pub fn scenarios(plan: &Plan) -> Vec<Scenario> {
     let scenario = |planned: &study::PlannedScenario| Scenario {
         label: planned.label.clone(),
         levels: planned.levels.clone(),

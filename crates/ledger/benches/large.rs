@@ -2,7 +2,7 @@
 //!
 //! Reads in a process of its own, so that the writing does not count.
 
-use ledger::model::{AnalysisSettings, Scenario, StudyRecord, TrialState};
+use ledger::model::{AnalysisSettings, Mode, Place, Scenario, StudyRecord, TrialState};
 use ledger::{Reader, Writer};
 use observe::durability::Durability;
 use observe::latency::Latency;
@@ -65,7 +65,12 @@ fn write(path: &Path, runs: u32) {
     let mut run = typical_run();
     for trial in 0..runs / RUNS_A_TRIAL {
         let id = writer
-            .begin_trial(&labels[(trial % SCENARIOS) as usize], trial / SCENARIOS, trial % SCENARIOS, 1, 0.0)
+            .begin_trial(
+                &labels[(trial % SCENARIOS) as usize],
+                Place::main(trial / SCENARIOS, trial % SCENARIOS),
+                1,
+                0.0,
+            )
             .expect("written");
         for number in 0..RUNS_A_TRIAL {
             run.run = number;
@@ -103,8 +108,15 @@ fn scenario(label: &str) -> Scenario {
 }
 
 fn study(baseline: &str) -> StudyRecord {
-    let analysis =
-        AnalysisSettings { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 3, rounds_max: 10_000 };
+    let analysis = AnalysisSettings {
+        confidence: 0.95,
+        margin: 0.03,
+        precision: 0.03,
+        rounds_min: 3,
+        rounds_max: 10_000,
+        mode: Mode::Full,
+        confirmation_rounds: 0,
+    };
     StudyRecord {
         name: "large".into(),
         question: String::new(),

@@ -16,12 +16,13 @@ pub fn csv(reader: &Reader, out: &mut dyn Write) -> Result<(), Error> {
     let contents = reader.contents()?;
     writeln!(
         out,
-        "scenario,workload,round,position,trial,state,run,warm_up,started,seconds,metric,unit,direction,value"
+        "scenario,workload,round,position,trial,state,run,warm_up,started,seconds,metric,unit,direction,value,phase"
     )?;
     let workloads: HashMap<&str, &str> = contents.scenarios.iter().map(|s| (&*s.label, &*s.workload)).collect();
     let trials: HashMap<i64, _> = contents.trials.iter().map(|trial| (trial.id, trial)).collect();
     for run in &contents.runs {
         let Some(trial) = trials.get(&run.trial) else { continue };
+        let phase = plain(&trial.phase);
         let head = format!(
             "{},{},{},{},{},{},{},{},{:.3},{}",
             field(&trial.scenario),
@@ -37,7 +38,13 @@ pub fn csv(reader: &Reader, out: &mut dyn Write) -> Result<(), Error> {
         );
         for (name, value) in &run.metrics {
             let metric = &contents.metrics[&**name];
-            writeln!(out, "{head},{},{},{},{value}", field(name), field(&metric.unit), plain(&metric.direction))?;
+            writeln!(
+                out,
+                "{head},{},{},{},{value},{phase}",
+                field(name),
+                field(&metric.unit),
+                plain(&metric.direction)
+            )?;
         }
     }
     Ok(())
@@ -56,6 +63,7 @@ pub fn json(reader: &Reader, out: &mut dyn Write) -> Result<(), Error> {
         "sessions": contents.sessions,
         "probes": contents.probes,
         "scenarios": contents.scenarios,
+        "decisions": contents.decisions,
         "trials": contents.trials,
         "metrics": contents.metrics,
     });

@@ -2,7 +2,9 @@
 //!
 //! Written by the conductor alone (`writer.rs`), read by everyone else (`reader.rs`), also while it is written.
 
+pub mod conditions;
 pub mod export;
+pub mod flushing;
 mod lock;
 pub mod model;
 pub mod parquet;

@@ -71,6 +71,99 @@ pub struct AnalysisSettings {
     pub rounds_min: u32,
     /// At most this many rounds.
     pub rounds_max: u32,
+    /// What is asked of the scenarios. Absent in older files, which are full studies.
+    #[serde(default)]
+    pub mode: Mode,
+    /// Rounds in which pick, runner-up and baseline are measured once more.
+    #[serde(default)]
+    pub confirmation_rounds: u32,
+}
+
+/// What a study asks of its scenarios.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Everything: every scenario in every round.
+    #[default]
+    Full,
+    /// Which is best: a scenario that is shown to be worse is not measured on.
+    Tune,
+}
+
+/// What the conductor decided at a round's end, besides to go on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub enum Decision {
+    /// A scenario is shown to be worse than another.
+    Worse(Worse),
+    /// These are measured once more.
+    Confirm(Finalists),
+}
+
+/// A scenario that is shown to be worse than another, and how far behind it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Worse {
+    /// Which scenario.
+    pub scenario: String,
+    /// After which round, from 0.
+    pub round: u32,
+    /// Worse than which.
+    pub than: String,
+    /// So far that one is ahead, as a fraction.
+    pub behind: f64,
+    /// At least so far.
+    pub behind_at_least: f64,
+    /// At most so far.
+    pub behind_at_most: f64,
+    /// Rounds in which both have a value.
+    pub rounds: u32,
+    /// It is the baseline, which is measured on.
+    pub stays: bool,
+}
+
+/// What new rounds measure of one workload; where there are conditions of the load, under each of their combinations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finalists {
+    /// After which round, from 0.
+    pub round: u32,
+    /// Whose scenarios.
+    pub workload: String,
+    /// The best.
+    pub pick: String,
+    /// The best of the others.
+    pub runner_up: Option<String>,
+    /// What users have now.
+    pub baseline: Option<String>,
+}
+
+/// What a trial is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// The study's own rounds.
+    #[default]
+    Main,
+    /// New rounds of those that the main rounds chose: their figures alone are free of the luck of having been chosen.
+    Confirmation,
+}
+
+/// Where a trial stands in its study.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// What it is for.
+    pub phase: Phase,
+    /// Round of that phase, from 0.
+    pub round: u32,
+    /// Position in the round.
+    pub position: u32,
+}
+
+impl Place {
+    /// In a main round.
+    #[must_use]
+    pub fn main(round: u32, position: u32) -> Place {
+        Place { phase: Phase::Main, round, position }
+    }
 }
 
 /// One bar in the chart.
@@ -116,7 +209,10 @@ pub struct Trial {
     pub id: i64,
     /// Label of its scenario.
     pub scenario: String,
-    /// Round, from 0.
+    /// What it is for.
+    #[serde(default)]
+    pub phase: Phase,
+    /// Round of that phase, from 0.
     pub round: u32,
     /// Position in the round.
     pub position: u32,
@@ -205,6 +301,8 @@ pub struct Contents {
     pub probes: Vec<Probe>,
     /// Scenarios in plan order.
     pub scenarios: Vec<Scenario>,
+    /// What was decided at round ends, in order.
+    pub decisions: Vec<Decision>,
     /// Trials, in order of start; only the last attempt of each (scenario, round) counts.
     pub trials: Vec<Trial>,
     /// Runs of all trials.

@@ -1,7 +1,9 @@
 //! Reading: everything but histograms and series in one go, those by run.
 
 use crate::Error;
-use crate::model::{Contents, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial, TrialState};
+use crate::model::{
+    Contents, Decision, Finalists, Phase, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial, TrialState, Worse,
+};
 use crate::schema;
 use observe::latency::Latency;
 use observe::metric::Metric;
@@ -73,12 +75,13 @@ impl Reader {
         Ok(Contents {
             study,
             sessions: self.sessions()?,
-            probes: if self.version < schema::PROBES_FROM {
+            probes: if self.version < schema::VERSION_OF_DECISIONS {
                 Vec::new()
             } else {
                 self.all_parsed("SELECT json FROM probe ORDER BY id")?
             },
             scenarios,
+            decisions: self.decisions()?,
             trials: self.trials()?,
             runs: self.runs(&ids, wanted)?,
             metrics,
@@ -118,14 +121,25 @@ impl Reader {
             .collect()
     }
 
+    fn decisions(&self) -> Result<Vec<Decision>, Error> {
+        if self.version < schema::VERSION_OF_DECISIONS {
+            return Ok(Vec::new());
+        }
+        self.all_parsed("SELECT json FROM decision ORDER BY id")
+    }
+
     fn trials(&self) -> Result<Vec<Trial>, Error> {
+        let phase = if self.version < schema::VERSION_OF_DECISIONS { "'main'" } else { "phase" };
         let rows = self.rows(
-            "SELECT trial.id, label, round, position, seed, state, started, ended, failure
-             FROM trial JOIN scenario ON scenario.id = trial.scenario ORDER BY trial.id",
+            &format!(
+                "SELECT trial.id, label, round, position, seed, state, started, ended, failure, {phase}
+                 FROM trial JOIN scenario ON scenario.id = trial.scenario ORDER BY trial.id"
+            ),
             |row| {
                 let trial = Trial {
                     id: row.get(0)?,
                     scenario: row.get(1)?,
+                    phase: Phase::Main,
                     round: row.get(2)?,
                     position: row.get(3)?,
                     seed: row.get::<_, String>(4)?.parse().unwrap_or_default(),
@@ -139,11 +153,12 @@ impl Reader {
                     warnings: Vec::new(),
                     remarks: Vec::new(),
                 };
-                Ok((trial, row.get::<_, String>(5)?, row.get::<_, Option<String>>(8)?))
+                Ok((trial, row.get::<_, String>(5)?, row.get::<_, Option<String>>(8)?, row.get::<_, String>(9)?))
             },
         )?;
         let mut trials = Vec::with_capacity(rows.len());
-        for (mut trial, state, failure) in rows {
+        for (mut trial, state, failure, phase) in rows {
+            trial.phase = self.parsed(&format!("\"{phase}\""))?;
             trial.state = self.parsed(&format!("\"{state}\""))?;
             trial.failure = failure.map(|json| self.parsed(&json)).transpose()?;
             trials.push(trial);
@@ -264,13 +279,29 @@ fn escape(character: char) -> Vec<char> {
 }
 
 impl Contents {
-    /// The trials that count: of each scenario and round the last attempt, voided ones left out.
+    /// Scenarios that were shown to be worse than another, in the order in which they were.
+    pub fn worse(&self) -> impl Iterator<Item = &Worse> {
+        self.decisions.iter().filter_map(|decision| match decision {
+            Decision::Worse(worse) => Some(worse),
+            Decision::Confirm(_) => None,
+        })
+    }
+
+    /// What was measured once more.
+    pub fn finalists(&self) -> impl Iterator<Item = &Finalists> {
+        self.decisions.iter().filter_map(|decision| match decision {
+            Decision::Confirm(finalists) => Some(finalists),
+            Decision::Worse(_) => None,
+        })
+    }
+
+    /// The trials that count: of each scenario, phase and round the last attempt, voided ones left out.
     #[must_use]
     pub fn counted_trials(&self) -> Vec<&Trial> {
-        let mut last: BTreeMap<(&str, u32), &Trial> = BTreeMap::new();
+        let mut last: BTreeMap<(&str, Phase, u32), &Trial> = BTreeMap::new();
         for trial in &self.trials {
             if matches!(trial.state, TrialState::Finished | TrialState::Failed) {
-                last.insert((&trial.scenario, trial.round), trial);
+                last.insert((&trial.scenario, trial.phase, trial.round), trial);
             }
         }
         let mut trials: Vec<&Trial> = last.into_values().collect();
@@ -278,16 +309,22 @@ impl Contents {
         trials
     }
 
-    /// `[round][scenario]`: one number a trial, the geometric mean of a metric over its measured runs. None: a hole.
-    /// A metric that is not above zero in every run has its arithmetic mean: it is tabulated, never tested.
+    /// `[round][scenario]` of the main rounds: one number a trial, the geometric mean of a metric over its measured runs. None:
+    /// a hole. A metric that is not above zero in every run has its arithmetic mean: it is tabulated, never tested.
     #[must_use]
     pub fn values(&self, metric: &str) -> Vec<Vec<Option<f64>>> {
-        self.values_of(&|run| run.metrics.get(metric).copied())
+        self.values_in(Phase::Main, &|run| run.metrics.get(metric).copied())
     }
 
     /// As [`Contents::values`], of a figure that is worked out from a run's metrics.
     #[must_use]
     pub fn values_of(&self, figure: &dyn Fn(&RunRow) -> Option<f64>) -> Vec<Vec<Option<f64>>> {
+        self.values_in(Phase::Main, figure)
+    }
+
+    /// As [`Contents::values_of`], of one phase.
+    #[must_use]
+    pub fn values_in(&self, phase: Phase, figure: &dyn Fn(&RunRow) -> Option<f64>) -> Vec<Vec<Option<f64>>> {
         let columns: HashMap<&str, usize> =
             self.scenarios.iter().enumerate().map(|(column, scenario)| (&*scenario.label, column)).collect();
         let mut of_trial: HashMap<i64, Vec<f64>> = HashMap::new();
@@ -297,7 +334,11 @@ impl Contents {
             }
         }
         let mut rounds: Vec<Vec<Option<f64>>> = Vec::new();
-        for trial in self.counted_trials().into_iter().filter(|trial| trial.state == TrialState::Finished) {
+        for trial in self
+            .counted_trials()
+            .into_iter()
+            .filter(|trial| trial.state == TrialState::Finished && trial.phase == phase)
+        {
             let (Some(column), Some(values)) = (columns.get(&*trial.scenario), of_trial.get(&trial.id)) else {
                 continue;
             };

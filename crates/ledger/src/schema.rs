@@ -6,6 +6,7 @@
 //! | session | one sitting of the conductor |
 //! | scenario | one bar in the chart, in plan order: JSON of `Scenario` |
 //! | trial | one attempt at one scenario in one round |
+//! | decision | what was decided at a round's end: JSON of `Decision` |
 //! | note | something a trial said: step, facts, command, warning |
 //! | metric | a metric's name, unit and direction |
 //! | probe | what a device and the CPUs could give, measured in a session before the first round: JSON of `Probe` |
@@ -46,13 +47,15 @@ CREATE INDEX run_by_trial ON run (trial);
 CREATE INDEX note_by_trial ON note (trial);
 ";
 
-/// Version 3 has the ceilings.
+/// The first version with ceilings, decisions and phases.
+pub const VERSION_OF_DECISIONS: i64 = 3;
+
+/// Version 3 has the ceilings, and studies that measure some scenarios no further, and others once more.
 const VERSION_3: &str = "
 CREATE TABLE probe (id INTEGER PRIMARY KEY, session INTEGER REFERENCES session, json TEXT NOT NULL);
+CREATE TABLE decision (id INTEGER PRIMARY KEY, json TEXT NOT NULL);
+ALTER TABLE trial ADD COLUMN phase TEXT NOT NULL DEFAULT 'main';
 ";
-
-/// The first version that has the table `probe`.
-pub const PROBES_FROM: i64 = 3;
 
 const LADDER: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
 

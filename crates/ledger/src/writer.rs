@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::lock::Lock;
-use crate::model::{AnalysisSettings, Probe, Scenario, StudyRecord, TrialState};
+use crate::model::{AnalysisSettings, Decision, Phase, Place, Probe, Scenario, StudyRecord, TrialState};
 use crate::schema;
 use observe::metric::Metric;
 use observe::record::{Failure, Provisioned, Run};
@@ -126,24 +126,44 @@ impl Writer {
         })
     }
 
+    /// What was decided at a round's end, all of it or nothing.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn decide(&mut self, decisions: &[Decision]) -> Result<(), Error> {
+        self.write(|transaction| {
+            for decision in decisions {
+                let json = serde_json::to_string(decision).expect("a decision is plain data");
+                transaction.execute("INSERT INTO decision (json) VALUES (?1)", [json])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// What it holds so far.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn reader(&self) -> Result<crate::Reader, Error> {
+        crate::Reader::open(&self.path)
+    }
+
     /// A trial starts.
     ///
     /// # Errors
     /// When it can't be written.
-    pub fn begin_trial(
-        &mut self,
-        scenario: &str,
-        round: u32,
-        position: u32,
-        seed: u64,
-        now: f64,
-    ) -> Result<i64, Error> {
+    pub fn begin_trial(&mut self, scenario: &str, place: Place, seed: u64, now: f64) -> Result<i64, Error> {
+        let Place { phase, round, position } = place;
+        let phase = match phase {
+            Phase::Main => "main",
+            Phase::Confirmation => "confirmation",
+        };
         self.write(|transaction| {
             transaction.execute(
-                "INSERT INTO trial (scenario, round, position, seed, state, started)
-                 VALUES ((SELECT id FROM scenario WHERE label = ?1), ?2, ?3, ?4, 'running', ?5)",
+                "INSERT INTO trial (scenario, phase, round, position, seed, state, started)
+                 VALUES ((SELECT id FROM scenario WHERE label = ?1), ?2, ?3, ?4, ?5, 'running', ?6)",
                 // SQLite has no unsigned 64-bit integer.
-                params![scenario, round, position, seed.to_string(), now],
+                params![scenario, phase, round, position, seed.to_string(), now],
             )?;
             Ok(transaction.last_insert_rowid())
         })

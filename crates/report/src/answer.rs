@@ -3,11 +3,14 @@
 use crate::bench;
 use crate::choice::{Choice, Pick};
 use crate::factors;
+use crate::flushing::Words as _;
 use crate::input::Input;
 use crate::judge::{Claim, ROUNDS_FOR_CLAIMS, Subject, short_factor};
 use crate::number::{percent, percent_number_signed, ratio, ratio_number, words};
-use crate::view::{Part, Row, View};
+use crate::tuning;
+use crate::view::{Centre, Part, Row, View};
 use crate::why;
+use ledger::model::Mode;
 use observe::durability::Class;
 use stats::Verdict;
 
@@ -71,8 +74,10 @@ pub fn part_answer(part: &Part, view: &View) -> Vec<String> {
         lines.push(direction_only(part));
         return lines;
     }
+    lines.extend(tuning::confirmed(part, view));
     lines.extend(claims(part, view));
     lines.extend(runners_up(part));
+    lines.extend(tuning::dropped(part));
     lines.extend(factors::what_mattered(part, view));
     lines.extend(factors::interplay(part, view));
     lines.extend(noise_floor(part, view));
@@ -85,7 +90,7 @@ pub fn pick(part: &Part, view: &View) -> String {
     let Some(best) = part.pick() else {
         return format!("{}: nothing was measured, so there is nothing to say.", part.workload);
     };
-    let value = centre_words(best, part, view.confidence);
+    let value = format!("{}{}", centre_words(best, part, view.confidence), tuning::standing(part));
     if !part.has_choice() {
         return format!("{}: {value}. With one scenario there is nothing to compare.", best.marked());
     }
@@ -105,6 +110,7 @@ fn pick_by_condition(choice: &Choice, part: &Part, view: &View) -> String {
         format!("with {}", and_list(&levels.collect::<Vec<_>>()))
     };
     let names = choice.names();
+    let standing = tuning::standing(part);
     let is_named = !choice.is_same && !choice.is_empty;
     let said = choice.picks.iter().take(NAMES_MAX).filter_map(|pick| {
         let row = part.row(&pick.label)?;
@@ -119,6 +125,7 @@ fn pick_by_condition(choice: &Choice, part: &Part, view: &View) -> String {
     if more > 0 {
         list.push_str(&format!("; and {more} more"));
     }
+    list.push_str(&standing);
     let ahead = part.rounds_compared() < ROUNDS_FOR_CLAIMS;
     let given = match names.as_slice() {
         [one] => one.clone(),
@@ -162,7 +169,15 @@ fn regret(part: &Part, view: &View) -> Option<String> {
             format!("{who} at most {} behind the best of {measured} {under} ({sure} confidence).", percent(bound))
         });
     }
-    let bound = *part.judgement.regrets.get(&best.label)?;
+    let bound = match part.judgement.regrets.get(&best.label) {
+        Some(bound) => *bound,
+        // Alone among those left: all others were shown to be worse.
+        None if part.rows.iter().any(|row| row.dropped_after().is_some()) => 0.0,
+        None => return None,
+    };
+    if let Some(confirmation) = part.confirmations.first() {
+        return Some(tuning::selection(confirmation, best, part, (bound, view.confidence)));
+    }
     Some(if bound == 0.0 {
         format!("It is shown to be the best of {measured} ({sure} confidence).")
     } else {
@@ -215,7 +230,13 @@ fn risk(row: &Row) -> String {
 const UNFLUSHED: &str = "a power cut may take acknowledged commits";
 
 fn centre_words(row: &Row, part: &Part, confidence: f64) -> String {
-    let Some(centre) = row.centre else { return "no value".into() };
+    let Some(centre) = row.confirmed.or(row.centre) else { return "no value".into() };
+    centre_in_words(row, centre, part, confidence)
+}
+
+/// One of a scenario's centres: "3,886 transactions per second (95 % interval 3,790–3,984, 6 trials)".
+#[must_use]
+pub fn centre_in_words(row: &Row, centre: Centre, part: &Part, confidence: f64) -> String {
     let scale = &part.scale;
     let what =
         if part.metric.unit == "1/s" || part.metric.unit == "1" { words(&part.metric.name) } else { String::new() };
@@ -260,7 +281,13 @@ fn direction_only(part: &Part) -> String {
 /// before all else where there is no room for all.
 fn claims(part: &Part, view: &View) -> Vec<String> {
     let Some(best) = part.pick() else { return Vec::new() };
-    let mut sentences: Vec<&Claim> = part.claim_of(&best.label).into_iter().filter(|claim| claim.exploratory).collect();
+    // The new rounds said what the pick gains, and who was dropped is said below; a table has the rest.
+    let is_said = !part.confirmations.is_empty();
+    if is_said && part.mode == Mode::Tune {
+        return Vec::new();
+    }
+    let of_pick = part.claim_of(&best.label).filter(|_| !is_said);
+    let mut sentences: Vec<&Claim> = of_pick.into_iter().filter(|claim| claim.exploratory).collect();
     let (near, far): (Vec<&Claim>, Vec<&Claim>) =
         part.judgement.claims.iter().partition(|claim| concerns(claim, best, part));
     sentences.extend(near.into_iter().chain(far));
@@ -282,7 +309,8 @@ fn claims(part: &Part, view: &View) -> Vec<String> {
 }
 
 /// What is lost by staying with the baseline, where the pick is shown to be better: the baseline against the pick.
-fn cost_of_default(claim: &Claim, part: &Part, confidence: f64) -> Option<String> {
+#[must_use]
+pub fn cost_of_default(claim: &Claim, part: &Part, confidence: f64) -> Option<String> {
     let Subject::Scenario { label, against } = &claim.subject else { return None };
     let (pick, baseline) = (part.row(label)?, part.row(against)?);
     if claim.verdict != Some(Verdict::Faster) {

@@ -1,27 +1,10 @@
 //! What can be chosen and what is given. A rate, a number of connections or an amount of data is a condition of the load: nobody picks
 //! it. So the pick is one of the other factors' levels, for all conditions together where one can be right under each, else by condition.
 
+use crate::confirmation::Confirmation;
 use crate::judge::short_factor;
 use crate::view::Row;
-use ledger::model::Scenario;
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Settings of a load that say what is under test and not what it is put to: the server, the engine, and an embedded engine's own.
-const CHOSEN: &[&str] = &[
-    "engine",
-    "server",
-    "cache_size",
-    "journal_mode",
-    "mmap_size",
-    "page_size",
-    "sqlite_journal",
-    "sqlite_synchronous",
-    "synchronous",
-];
-
-/// Tables of a scenario's settings that set conditions.
-const CONDITIONS: &[&str] = &["workload", "guest", "bench"];
 
 /// The pick where some factors are conditions.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,61 +43,20 @@ pub struct Rules {
     pub more_is_better: bool,
 }
 
-/// Paths of the factors that set conditions only, of scenarios of one workload.
-#[must_use]
-pub fn conditions(scenarios: &[&Scenario]) -> Vec<String> {
-    let mut levels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (factor, level) in scenarios.iter().flat_map(|scenario| &scenario.levels) {
-        levels.entry(factor).or_default().insert(level);
-    }
-    let varied = levels.into_iter().filter(|(_, levels)| levels.len() > 1).map(|(factor, _)| factor);
-    varied.filter(|factor| is_condition(factor, scenarios)).map(str::to_string).collect()
-}
-
-/// A setting's path tells by itself; of a named factor the settings that its levels change.
-fn is_condition(factor: &str, scenarios: &[&Scenario]) -> bool {
-    if factor.contains('.') || factor == "bench" {
-        return sets_condition(factor);
-    }
-    let mut alike: BTreeMap<Vec<(&String, &String)>, &Scenario> = BTreeMap::new();
-    let mut changed = BTreeSet::new();
-    for scenario in scenarios.iter().filter(|scenario| !scenario.control) {
-        let others = scenario.levels.iter().filter(|(name, _)| *name != factor).collect();
-        match alike.get(&others) {
-            Some(first) => differences("", &first.settings, &scenario.settings, &mut changed),
-            None => drop(alike.insert(others, scenario)),
-        }
-    }
-    !changed.is_empty() && changed.iter().all(|path| sets_condition(path))
-}
-
-fn sets_condition(path: &str) -> bool {
-    let (table, setting) = (path.split('.').next().unwrap_or(path), path.rsplit('.').next().unwrap_or(path));
-    CONDITIONS.contains(&table) && !CHOSEN.contains(&setting)
-}
-
-/// Paths of settings that differ.
-fn differences(path: &str, a: &Value, b: &Value, changed: &mut BTreeSet<String>) {
-    match (a.as_object(), b.as_object()) {
-        (Some(of_a), Some(of_b)) => {
-            for key in of_a.keys().chain(of_b.keys()) {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                differences(&path, &a[key], &b[key], changed);
-            }
-        }
-        _ if a != b => drop(changed.insert(path.into())),
-        _ => {}
-    }
-}
-
 /// The pick by condition, among those of the measured `rows` that share the safest class; none where no factor is a condition.
 #[must_use]
-pub fn choice(conditions: Vec<String>, rows: &[&Row], workload: &str, rules: Rules) -> Option<Choice> {
+pub fn choice(
+    conditions: Vec<String>,
+    rows: &[&Row],
+    workload: &str,
+    (rules, confirmations): (Rules, &[Confirmation]),
+) -> Option<Choice> {
     if conditions.is_empty() {
         return None;
     }
     let safest = rows.iter().map(|row| row.safety()).min()?;
-    let mut plan: Vec<&Row> = rows.iter().copied().filter(|row| row.safety() == safest).collect();
+    let mut plan: Vec<&Row> =
+        rows.iter().copied().filter(|row| row.safety() == safest && row.dropped_after().is_none()).collect();
     plan.sort_by_key(|row| row.index);
     let mut groups: Vec<Group> = Vec::new();
     for row in plan {
@@ -134,8 +76,11 @@ pub fn choice(conditions: Vec<String>, rows: &[&Row], workload: &str, rules: Rul
             let mean = |index: usize| mean(group.rows[index], rules.more_is_better);
             mean(*a).total_cmp(&mean(*b))
         });
+        // What was confirmed was picked before that.
+        let confirmed = (0..group.rows.len())
+            .find(|index| confirmations.iter().any(|confirmation| confirmation.pick == group.rows[*index].label));
         let same = (0..group.rows.len()).find(|index| Some(chosen(group.rows[*index], &conditions)) == common);
-        let index = same.or(best).expect("a group has a row");
+        let index = confirmed.or(same).or(best).expect("a group has a row");
         let row = group.rows[index];
         Pick {
             levels: group.levels.clone(),
@@ -145,8 +90,10 @@ pub fn choice(conditions: Vec<String>, rows: &[&Row], workload: &str, rules: Rul
             best_set: group.best_set.iter().map(|index| group.rows[*index].label.clone()).collect(),
         }
     };
-    let picks = groups.iter().map(pick).collect();
-    Some(Choice { picks, is_same: common.is_some(), is_empty: own.len() < 2, conditions })
+    let picks: Vec<Pick> = groups.iter().map(pick).collect();
+    let names: BTreeSet<&str> = picks.iter().map(|pick| pick.name.as_str()).collect();
+    let is_same = if confirmations.is_empty() { common.is_some() } else { names.len() == 1 };
+    Some(Choice { is_same, is_empty: own.len() < 2, picks, conditions })
 }
 
 /// Scenarios under one condition.

@@ -51,6 +51,11 @@ pub fn no_shares(why: &NoShares) -> Option<String> {
         NoShares::TooFewTrials => "too few trials are left to tell noise by".into(),
         NoShares::TooManyScenarios => "there are too many scenarios with holes".into(),
         NoShares::NotByLevels => "scenarios differ in more than their levels".into(),
+        NoShares::OnlyTheBest => {
+            "mode \"tune\" measures no further what is shown to be worse, and shares take every combination in every round; \
+             --exhaustive measures them"
+                .into()
+        }
         NoShares::Aliased(factor) => format!("{} changes only together with other factors", short_factor(factor)),
     };
     Some(format!("How much each factor explains can't be told: {why}."))

@@ -4,6 +4,7 @@ use crate::answer;
 use crate::bench::{self, Bench};
 use crate::ceilings::Share;
 use crate::choice::Pick;
+use crate::confirmation::Confirmation;
 use crate::factors;
 use crate::input::Input;
 use crate::judge::{Claim, Subject};
@@ -76,6 +77,16 @@ fn part_json(part: &Part, input: &Input) -> Value {
         "drift_over_study": part.judgement.drift,
         "outliers": part.judgement.outliers.iter().map(|(label, round)| json!({ "scenario": label, "round": round })).collect::<Vec<_>>(),
         "durability_differs": part.durability_differs,
+        "mode": part.mode,
+        "confirmations": part.confirmations.iter().map(|confirmation| confirmation_json(confirmation, part)).collect::<Vec<_>>(),
+    })
+}
+
+/// What new rounds measured of a pick; its claims are against the baseline and the runner-up.
+fn confirmation_json(confirmation: &Confirmation, part: &Part) -> Value {
+    json!({
+        "pick": confirmation.pick, "picked_from_rounds": confirmation.chosen_in, "rounds": confirmation.rounds,
+        "claims": confirmation.claims.iter().map(|claim| claim_json(claim, part)).collect::<Vec<_>>(),
     })
 }
 
@@ -134,6 +145,20 @@ fn row_json(row: &Row, part: &Part, input: &Input) -> Value {
         object.insert("min".into(), json!(centre.min));
         object.insert("max".into(), json!(centre.max));
     }
+    if let Some(centre) = row.confirmed {
+        let confirmed = json!({
+            "geometric_mean": centre.mean, "low": centre.low, "high": centre.high, "rounds": centre.count,
+        });
+        object.insert("confirmed".into(), confirmed);
+    }
+    if let Some(worse) = &row.worse {
+        let worse_than = json!({
+            "than": worse.than, "behind": worse.behind, "behind_at_least": worse.behind_at_least,
+            "behind_at_most": worse.behind_at_most, "after_round": worse.round + 1, "rounds": worse.rounds,
+        });
+        object.insert("worse".into(), worse_than);
+    }
+    object.insert("dropped_after_round".into(), json!(row.dropped_after()));
     object.insert("values".into(), json!(row.values));
     object.insert("failed".into(), json!(row.failed));
     object.insert("failure".into(), json!(input.view().failure_of(&row.label)));

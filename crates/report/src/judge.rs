@@ -4,7 +4,7 @@
 
 use crate::number::words;
 use crate::why::Change;
-use ledger::model::{AnalysisSettings, Scenario};
+use ledger::model::{AnalysisSettings, Mode, Scenario};
 use observe::durability::Class;
 use stats::{Analysis, Cell, Contrast, Importance, Interaction, NoShares, Observations, Rules, Swing, Verdict};
 use std::collections::BTreeMap;
@@ -151,6 +151,8 @@ pub struct Scenarios<'a> {
     pub classes: &'a [Class],
     /// Label of the one that others are compared with.
     pub baseline: Option<&'a str>,
+    /// Which were shown to be worse on the way and measured no further.
+    pub dropped: &'a [bool],
 }
 
 /// Asks stats. `rounds[round][scenario]`; scenarios that never yielded a value take no part.
@@ -161,7 +163,8 @@ pub fn judge(
     rounds: &[Vec<Option<f64>>],
     more_is_better: bool,
 ) -> Judgement {
-    let Scenarios { all: scenarios, classes, baseline } = *asked;
+    let Scenarios { all: scenarios, classes, baseline, dropped } = *asked;
+    let is_tune = settings.mode == Mode::Tune;
     let alive: Vec<usize> = (0..scenarios.len()).filter(|i| rounds.iter().any(|round| round[*i].is_some())).collect();
     let cell = |i: &usize| Cell {
         label: scenarios[*i].label.clone(),
@@ -181,43 +184,88 @@ pub fn judge(
         rounds_min: settings.rounds_min,
         rounds_max: settings.rounds_max,
     };
+    let factor_paths: Vec<String> = observations.factors().into_iter().map(|(factor, _)| factor).collect();
+    let observations = if is_tune { without_factors(observations) } else { observations };
     let analysis = stats::analyse(&observations, &rules);
-    let safest = safest(&observations, &alive.iter().map(|i| classes[*i]).collect::<Vec<_>>());
+    let choosable = |i: &usize| if dropped[*i] { None } else { Some(classes[*i]) };
+    let safest = safest(&observations, &alive.iter().map(choosable).collect::<Vec<_>>());
     let choice = if safest == observations { analysis.clone() } else { stats::analyse(&safest, &rules) };
     let judge = Judge { analysis: &analysis, observations: &observations, rules: &rules };
     let mut claims: Vec<Claim> = analysis.claims.iter().map(|claim| judge.declared(claim)).collect();
     claims.sort_by_key(|claim| !claim.names_one(baseline.unwrap_or_default()));
     let labelled = |cell: &stats::CellSummary| Some((cell.label.clone(), cell.regret?));
     Judgement {
-        factor_paths: observations.factors().into_iter().map(|(factor, _)| factor).collect(),
         versus: judge.versus(baseline, &claims),
         control: judge.control(baseline),
         interactions: interactions(&analysis),
-        shares: analysis.importance,
+        shares: if is_tune && factor_paths.len() > 1 { Err(NoShares::OnlyTheBest) } else { analysis.importance },
+        factor_paths,
         swings: analysis.swings,
         regrets: choice.cells.iter().filter_map(labelled).collect(),
         best_set: choice.cells.iter().filter(|cell| cell.in_best_set).map(|cell| cell.label.clone()).collect(),
-        drift: analysis.drift,
+        drift: if is_tune { choice.drift } else { analysis.drift },
         outliers: analysis
             .cells
             .iter()
             .flat_map(|cell| cell.outlier_rounds.iter().map(|round| (cell.label.clone(), *round)))
             .collect(),
-        half_width_max: analysis.half_width_max,
+        // Where the best alone is asked for, how far the pick may be behind is the precision.
+        half_width_max: analysis.half_width_max.filter(|_| !is_tune),
         rounds_needed: analysis.rounds_needed,
         claims,
         cells: observations.cells,
     }
 }
 
-/// The scenarios to pick from: speed bought with safety does not win.
-fn safest(observations: &Observations, classes: &[Class]) -> Observations {
-    let safest = classes.iter().min();
-    let keep: Vec<usize> = (0..classes.len()).filter(|i| Some(&classes[*i]) == safest).collect();
+/// Where scenarios fall out on the way, levels are not compared: each scenario is held against the baseline, over the rounds that
+/// the two share.
+fn without_factors(mut observations: Observations) -> Observations {
+    observations.cells.iter_mut().for_each(|cell| cell.levels.clear());
+    observations
+}
+
+/// The scenarios to pick from: speed bought with safety does not win, and who is out of it has no class.
+fn safest(observations: &Observations, classes: &[Option<Class>]) -> Observations {
+    let safest = classes.iter().flatten().min();
+    let keep: Vec<usize> = (0..classes.len()).filter(|i| classes[*i].as_ref() == safest).collect();
     Observations {
         cells: keep.iter().map(|i| observations.cells[*i].clone()).collect(),
         rounds: observations.rounds.iter().map(|round| keep.iter().map(|i| round[*i]).collect()).collect(),
         more_is_better: observations.more_is_better,
+    }
+}
+
+/// What a claim is held to.
+#[derive(Debug, Clone, Copy)]
+pub struct Held {
+    /// Its level.
+    pub alpha: f64,
+    /// Two-sided confidence of its interval.
+    pub confidence: f64,
+    /// Differences below this fraction are negligible.
+    pub margin: f64,
+    /// Whether more is better.
+    pub more_is_better: bool,
+}
+
+/// What a contrast says, with p already corrected.
+#[must_use]
+pub fn claim(subject: Subject, contrast: &Contrast, p: f64, held: &Held) -> Claim {
+    let verdict = stats::verdict(contrast, p, held.alpha, held.margin, held.more_is_better);
+    let (low, high) = contrast.interval(1.0 - 2.0 * held.alpha);
+    Claim {
+        subject,
+        ratio: contrast.ratio(),
+        low: contrast.ratio_low(),
+        high: contrast.ratio_high(),
+        p,
+        verdict: (contrast.rounds >= ROUNDS_FOR_CLAIMS).then_some(verdict),
+        visible: contrast.minimum_detectable_effect(held.confidence),
+        ruled_out: low.abs().max(high.abs()).exp_m1(),
+        rounds: contrast.rounds,
+        signs_agree: true,
+        exploratory: false,
+        with: Vec::new(),
     }
 }
 
@@ -229,23 +277,13 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn claim(&self, subject: Subject, contrast: &Contrast, p: f64) -> Claim {
-        let rules = self.rules;
-        let verdict = stats::verdict(contrast, p, self.analysis.alpha, rules.margin, self.observations.more_is_better);
-        let (low, high) = contrast.interval(1.0 - 2.0 * self.analysis.alpha);
-        Claim {
-            subject,
-            ratio: contrast.ratio(),
-            low: contrast.ratio_low(),
-            high: contrast.ratio_high(),
-            p,
-            verdict: (contrast.rounds >= ROUNDS_FOR_CLAIMS).then_some(verdict),
-            visible: contrast.minimum_detectable_effect(rules.confidence),
-            ruled_out: low.abs().max(high.abs()).exp_m1(),
-            rounds: contrast.rounds,
-            signs_agree: true,
-            exploratory: false,
-            with: Vec::new(),
-        }
+        let held = Held {
+            alpha: self.analysis.alpha,
+            confidence: self.rules.confidence,
+            margin: self.rules.margin,
+            more_is_better: self.observations.more_is_better,
+        };
+        claim(subject, contrast, p, &held)
     }
 
     /// A member of the family, with the better side named first; the baseline's side always comes second.

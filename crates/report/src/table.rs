@@ -61,6 +61,12 @@ pub fn of_part(part: &Part, view: &View) -> Vec<Column> {
             Some(ceiling) if any_is_bound => ceiling.cell(),
             _ => String::new(),
         }),
+        column("confirmed", true, &|_, row| {
+            row.confirmed.map_or_else(String::new, |centre| part.scale.number(centre.mean))
+        }),
+        column("dropped", false, &|_, row| {
+            row.dropped_after().map_or_else(String::new, |rounds| format!("after round {rounds}"))
+        }),
         column("rounds", true, &|_, row| row.centre.map_or(0, |centre| centre.count).to_string()),
         column("failed", true, &|_, row| if row.failed > 0 { row.failed.to_string() } else { String::new() }),
     ];

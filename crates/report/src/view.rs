@@ -4,13 +4,14 @@
 
 use crate::ceilings::{Ceiling, ceilings};
 use crate::choice::{self, Choice, choice};
-use crate::flushing::{Flushing, MARK, NAME_MARK, flushing};
+use crate::confirmation::{Confirmation, confirmations};
+use crate::flushing::{Flushing, MARK, NAME_MARK};
 use crate::input::Counting;
 use crate::judge::{Claim, Judgement, Scenarios, Subject, judge};
 use crate::number::Scale;
 use crate::telemetry::Work;
 use crate::why;
-use ledger::model::{Contents, Scenario};
+use ledger::model::{Contents, Mode, Scenario, Worse};
 use observe::durability::Class;
 use observe::metric::{Direction, Metric};
 use std::collections::BTreeMap;
@@ -58,6 +59,12 @@ pub struct Part {
     pub durability_differs: bool,
     /// Two-sided confidence.
     pub confidence: f64,
+    /// What was asked of the scenarios.
+    pub mode: Mode,
+    /// New rounds that were wanted.
+    pub confirmation_rounds: u32,
+    /// What new rounds measured of the picks: one a condition of the load; empty where there were none.
+    pub confirmations: Vec<Confirmation>,
 }
 
 /// One scenario of a part.
@@ -85,6 +92,10 @@ pub struct Row {
     pub centre: Option<Centre>,
     /// Trials that failed.
     pub failed: usize,
+    /// That it was shown to be worse than another, and how far.
+    pub worse: Option<Worse>,
+    /// What new rounds measured; none where there were none.
+    pub confirmed: Option<Centre>,
 }
 
 /// Where a scenario's values lie.
@@ -131,8 +142,11 @@ impl Part {
             let pick = of_baseline.or(choice.picks.first())?;
             return self.row(&pick.label);
         }
+        if let Some(confirmation) = self.confirmations.first() {
+            return self.row(&confirmation.pick);
+        }
         let safest = self.measured().filter(|row| !row.control).map(Row::safety).min()?;
-        self.measured().find(|row| !row.control && row.safety() == safest)
+        self.measured().find(|row| !row.control && row.safety() == safest && row.dropped_after().is_none())
     }
 
     /// A scenario by its label.
@@ -179,6 +193,12 @@ impl Part {
 }
 
 impl Row {
+    /// The number of rounds after which it was measured no further.
+    #[must_use]
+    pub fn dropped_after(&self) -> Option<u32> {
+        self.worse.as_ref().filter(|worse| !worse.stays).map(|worse| worse.round + 1)
+    }
+
     /// Whether its commits were acknowledged without flushes.
     #[must_use]
     pub fn does_not_flush(&self) -> bool {
@@ -226,7 +246,8 @@ impl View {
             let failure = trial.failure.as_ref()?;
             Some((trial.scenario.clone(), format!("{}: {}", failure.step, failure.causes.last()?)))
         });
-        let machine = Machine { flushing: flushing(contents, &counting), ceilings: ceilings(contents, &counting) };
+        let machine =
+            Machine { flushing: ledger::flushing::flushing(contents), ceilings: ceilings(contents, &counting) };
         View {
             failures: failures.collect(),
             failed_total: counting.failed.len(),
@@ -291,6 +312,7 @@ fn part(contents: &Contents, counting: &Counting, machine: &Machine, workload: &
     let confidence = contents.study.analysis.confidence;
     let plain: Vec<&Scenario> = scenarios.iter().map(|(_, scenario)| *scenario).collect();
     let baseline = baseline(contents, &plain);
+    let confirmations = confirmations(contents, workload, primary, more_is_better);
     let mut rows: Vec<Row> = scenarios
         .iter()
         .enumerate()
@@ -306,19 +328,26 @@ fn part(contents: &Contents, counting: &Counting, machine: &Machine, workload: &
             values: rounds.iter().map(|round| round[column]).collect(),
             centre: centre(rounds.iter().filter_map(|round| round[column]).collect(), confidence),
             failed: counting.failed.iter().filter(|trial| trial.scenario == scenario.label).count(),
+            worse: contents.worse().find(|worse| worse.scenario == scenario.label).cloned(),
+            confirmed: confirmations.iter().find_map(|of| of.centres.get(&scenario.label)).copied(),
         })
         .collect();
     let largest = rows.iter().filter_map(|row| row.centre).map(|centre| centre.max).fold(0.0, f64::max);
     let worst_to_best = |row: &Row| row.centre.map(|centre| if more_is_better { centre.mean } else { -centre.mean });
     let classes: Vec<Class> = rows.iter().map(Row::safety).collect();
-    let judged = Scenarios { all: &plain, classes: &classes, baseline: baseline.as_deref() };
+    let dropped: Vec<bool> = rows.iter().map(|row| row.dropped_after().is_some()).collect();
+    let judged = Scenarios { all: &plain, classes: &classes, baseline: baseline.as_deref(), dropped: &dropped };
     let mut judgement = judge(&contents.study.analysis, &judged, &rounds, more_is_better);
     why::explain(contents, &Work::of(&metric), &mut judgement);
     rows.sort_by(|a, b| worst_to_best(b).partial_cmp(&worst_to_best(a)).expect("means are numbers"));
+    // Means over fewer rounds of a machine that drifts are no rank among the others.
+    rows.sort_by_key(|row| (row.centre.is_none(), row.dropped_after().is_some()));
     let to_pick: Vec<&Row> = rows.iter().filter(|row| row.centre.is_some() && !row.control).collect();
     let rules = choice::Rules { confidence, more_is_better };
     Part {
-        choice: choice(choice::conditions(&plain), &to_pick, workload, rules),
+        choice: choice(ledger::conditions::conditions(&plain), &to_pick, workload, (rules, &confirmations)),
+        mode: contents.study.analysis.mode,
+        confirmation_rounds: contents.study.analysis.confirmation_rounds,
         workload: workload.into(),
         scale: Scale::of(&metric, largest),
         more_is_better,
@@ -330,6 +359,7 @@ fn part(contents: &Contents, counting: &Counting, machine: &Machine, workload: &
         rows,
         metric,
         confidence,
+        confirmations,
     }
 }
 
@@ -340,9 +370,9 @@ fn baseline(contents: &Contents, scenarios: &[&Scenario]) -> Option<String> {
     marked.or_else(named).map(|scenario| scenario.label.clone())
 }
 
-/// Rounds in which every scenario that has values at all has one.
+/// Rounds in which every scenario that has values at all, and was not dropped, has one.
 fn rounds_complete(rounds: &[Vec<Option<f64>>], rows: &[Row]) -> usize {
-    let measured: Vec<&Row> = rows.iter().filter(|row| row.centre.is_some()).collect();
+    let measured: Vec<&Row> = rows.iter().filter(|row| row.centre.is_some() && row.dropped_after().is_none()).collect();
     if measured.is_empty() {
         return 0;
     }

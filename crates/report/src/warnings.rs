@@ -1,5 +1,6 @@
 //! Warnings: what was seen, what it does to the answer, what to do. One enum, so that none is worded twice or forgotten.
 
+use crate::flushing::Words as _;
 use crate::input::Counting;
 use crate::judge::ROUNDS_FOR_CLAIMS;
 use crate::number::{figure, percent, percent_signed, span};

@@ -51,6 +51,8 @@ pub enum NoShares {
     TooManyScenarios,
     /// Scenarios with the same levels, or without a level of a factor.
     NotByLevels,
+    /// Scenarios were dropped on the way: only the best was asked for.
+    OnlyTheBest,
     /// This factor changes only together with others.
     Aliased(String),
 }

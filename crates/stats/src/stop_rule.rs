@@ -21,6 +21,8 @@ pub enum StopDecision {
         /// Which.
         of: String,
     },
+    /// Of those that compete, one is left: every other is shown to be worse.
+    OneLeft,
     /// Every declared contrast is narrow enough.
     PrecisionReached {
         /// The widest half-width, a fraction.
@@ -32,7 +34,7 @@ impl StopDecision {
     /// Whether to stop.
     #[must_use]
     pub fn is_enough(&self) -> bool {
-        matches!(self, StopDecision::PrecisionReached { .. })
+        matches!(self, StopDecision::PrecisionReached { .. } | StopDecision::OneLeft)
     }
 }
 
@@ -41,6 +43,7 @@ impl fmt::Display for StopDecision {
         match self {
             StopDecision::TooFewRounds { rounds, needed } => write!(f, "{rounds} of at least {needed} rounds"),
             StopDecision::Continue { half_width, of } => write!(f, "{of} is known within {:.1} %", half_width * 100.0),
+            StopDecision::OneLeft => write!(f, "every other scenario is shown to be worse"),
             StopDecision::PrecisionReached { half_width } => {
                 write!(f, "every difference is known within {:.1} %", half_width * 100.0)
             }
@@ -73,10 +76,39 @@ pub fn enough(observations: &Observations, rules: &Rules) -> StopDecision {
             });
         }
     }
-    let half_width = widest.0.exp_m1();
-    if widest.0 <= rules.precision.ln_1p() {
-        StopDecision::PrecisionReached { half_width }
-    } else {
-        StopDecision::Continue { half_width, of: widest.1 }
+    by_width(widest, rules)
+}
+
+/// Looks at the widths of all pairs of those that may still be picked: the rule where only the best is asked for.
+#[must_use]
+pub fn enough_to_pick(observations: &Observations, standing: &[usize], rules: &Rules) -> StopDecision {
+    let rounds = observations.rounds.len();
+    if rounds < rules.rounds_min.max(2) as usize {
+        return StopDecision::TooFewRounds { rounds, needed: rules.rounds_min.max(2) };
     }
+    let has_value = |cell: &usize| observations.rounds.iter().any(|row| row[*cell].is_some());
+    let standing: Vec<usize> = standing.iter().copied().filter(has_value).collect();
+    if standing.len() < 2 {
+        return StopDecision::OneLeft;
+    }
+    let mut widest = (0.0, String::new());
+    if observations.is_positive() {
+        let pairs =
+            standing.iter().enumerate().flat_map(|(place, a)| standing[place + 1..].iter().map(move |b| (*a, *b)));
+        for (a, b) in pairs {
+            let declared = observations.pair(a, b);
+            let Some(contrast) = contrast(&observations.differences(&declared), rules.confidence) else { continue };
+            if contrast.half_width() > widest.0 {
+                widest = (contrast.half_width(), format!("{} against {}", declared.a, declared.b));
+            }
+        }
+    }
+    by_width(widest, rules)
+}
+
+/// What the widest half-width, log scale, and its name say.
+fn by_width((half_width, of): (f64, String), rules: &Rules) -> StopDecision {
+    let is_enough = half_width <= rules.precision.ln_1p();
+    let half_width = half_width.exp_m1();
+    if is_enough { StopDecision::PrecisionReached { half_width } } else { StopDecision::Continue { half_width, of } }
 }

@@ -5,7 +5,7 @@ use crate::change::{self, Override};
 use crate::document::{self, Content, Entry, Node};
 use crate::factor::{self, Factor};
 use crate::matrix::{Rule, matrix};
-use crate::own_settings::{CPUS, DESIGN, Design, FREE_TABLES, GUEST, Parity, TOP, VOLUMES};
+use crate::own_settings::{CPUS, DESIGN, Design, FREE_TABLES, GUEST, Mode, Parity, TOP, TUNE_ROUNDS_MIN, VOLUMES};
 use crate::problem::Problem;
 use crate::table::{self, TABLE, Table};
 use serde_json::{Map, Value};
@@ -359,6 +359,14 @@ impl Checker<'_> {
             let message =
                 format!("`design.rounds_max` ({rounds_max}) is below `design.rounds_min` ({})", design.rounds_min);
             self.problems.push(Problem::new(message, span, "at least rounds_min"));
+        }
+        if design.mode == Mode::Tune && rounds_max < TUNE_ROUNDS_MIN {
+            let span = node.and_then(|node| node.get("mode")).and_then(|node| node.span.clone());
+            let message =
+                format!("`design.mode` is \"tune\", and `design.rounds_max` ({rounds_max}) leaves nothing to save");
+            let label =
+                format!("scenarios are dropped after round 4 at the earliest: at least {TUNE_ROUNDS_MIN} rounds");
+            self.problems.push(Problem::new(message, span, label));
         }
         (self.problems.len() == before).then_some(Design { rounds_max, ..design })
     }

@@ -41,7 +41,7 @@ pub mod trial_spec;
 pub use change::Override;
 pub use check::{Study, read};
 pub use matrix::SCENARIOS_MAX;
-pub use own_settings::{Design, GUEST, Parity, VOLUMES};
+pub use own_settings::{Design, GUEST, Mode, Parity, VOLUMES};
 pub use plan::{Plan, PlannedScenario, plan};
 pub use problem::{Problem, position};
 pub use schema::schema;

@@ -82,6 +82,12 @@ pub const FREE_TABLES: &[&str] = &["settings", "php_settings"];
 pub static SERVER_SETTING: Setting =
     Setting { name: "settings", kind: Kind::Scalar, default: None, help: "A setting of the server, by its own name." };
 
+/// More rounds than this are a mistake in the file.
+pub const ROUNDS_MAX: u32 = 10_000;
+
+/// Mode "tune" needs so many rounds at least: it looks after the fourth, and one must be left to save.
+pub const TUNE_ROUNDS_MIN: u32 = 5;
+
 /// `[design]`.
 pub const DESIGN: &[Setting] = &[
     Setting {
@@ -92,7 +98,7 @@ pub const DESIGN: &[Setting] = &[
     },
     Setting {
         name: "rounds_max",
-        kind: Kind::Integer { min: 1, max: 10_000 },
+        kind: Kind::Integer { min: 1, max: ROUNDS_MAX as i64 },
         default: Some("20"),
         help: "At most so many rounds.",
     },
@@ -125,6 +131,20 @@ pub const DESIGN: &[Setting] = &[
         kind: Kind::Percent { min: 0.5, max: 0.999 },
         default: Some("95%"),
         help: "Of every interval and claim.",
+    },
+    Setting {
+        name: "mode",
+        kind: Kind::Choice(&["full", "tune"]),
+        default: Some("full"),
+        help: "What is asked: `full`, what every setting does; `tune`, which scenario is best: one that is shown to be worse is not \
+               measured on, which factor matters is not said, and pick, runner-up and baseline are confirmed in new rounds.",
+    },
+    Setting {
+        name: "confirm",
+        kind: Kind::Integer { min: 0, max: 1000 },
+        default: None,
+        help: "New rounds of pick, runner-up and baseline after all others; their figures alone are the answer's. Without it, 6 in \
+               mode \"tune\", else none.",
     },
     Setting {
         name: "time_budget",
@@ -188,6 +208,10 @@ pub struct Design {
     pub margin: f64,
     /// Two-sided confidence.
     pub confidence: f64,
+    /// What is asked of the scenarios.
+    pub mode: Mode,
+    /// New rounds of pick, runner-up and baseline, where the study says how many.
+    pub confirm: Option<u32>,
     /// No round is begun that would end later.
     #[serde(rename = "time_budget")]
     pub time_budget_seconds: Option<f64>,
@@ -208,7 +232,26 @@ pub struct Design {
     pub ineffective_options: Ineffective,
 }
 
+/// What a study asks of its scenarios.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Everything: every scenario in every round.
+    Full,
+    /// Which is best: a scenario that is shown to be worse is not measured on.
+    Tune,
+}
+
+/// New rounds of pick, runner-up and baseline in mode "tune": as many as a study needs at least to claim anything.
+const CONFIRMATION_ROUNDS: u32 = 6;
+
 impl Design {
+    /// New rounds of pick, runner-up and baseline.
+    #[must_use]
+    pub fn confirmation_rounds(&self) -> u32 {
+        self.confirm.unwrap_or(if self.mode == Mode::Tune { CONFIRMATION_ROUNDS } else { 0 })
+    }
+
     /// From the checked table.
     pub(crate) fn from_map(map: &Map<String, Value>) -> Design {
         serde_json::from_value(Value::Object(map.clone())).expect("the table's checks make every field fit")

@@ -3,7 +3,7 @@
 use crate::check::Study;
 use crate::matrix::{Combination, matrix};
 use crate::order::{data_seed, shuffled};
-use crate::own_settings::{Design, Parity};
+use crate::own_settings::{Design, Mode, Parity, ROUNDS_MAX};
 use crate::problem::Problem;
 use crate::table::Table;
 use crate::trial_spec::{Levels, TrialSpec};
@@ -129,6 +129,12 @@ impl Plan {
         shuffled(self.scenarios.len(), self.design.seed, round)
     }
 
+    /// The number under which order and seeds of a confirmation's round are drawn: no main round has it.
+    #[must_use]
+    pub fn confirmation_round(round: u32) -> u32 {
+        ROUNDS_MAX + round
+    }
+
     /// All that one trial needs to know.
     #[must_use]
     pub fn trial_spec(&self, scenario: usize, round: u32, position: u32) -> TrialSpec {
@@ -233,11 +239,15 @@ impl Plan {
             ])
         };
         let design = &self.design;
-        let all = json!({
+        let mut all = json!({
             "name": self.name, "scenarios": self.scenarios.iter().map(scenario).collect::<Vec<_>>(),
             "runs": design.runs, "warm_up_runs": design.warm_up_runs, "seed": design.seed, "cache": design.cache,
             "ineffective": design.ineffective_options, "margin": design.margin, "confidence": design.confidence,
         });
+        // Studies of older surefoots, which are full ones, keep their hash.
+        if design.mode == Mode::Tune {
+            all["mode"] = json!("tune");
+        }
         Sha256::digest(all.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }

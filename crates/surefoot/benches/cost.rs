@@ -118,13 +118,20 @@ fn report(small: bool) {
 
 /// Twenty scenarios in fifty rounds, the rest are runs of a trial; each run with sixty metrics.
 fn synthetic(path: &Path, runs: u32) {
-    use ledger::model::{AnalysisSettings, Scenario, StudyRecord, TrialState};
+    use ledger::model::{AnalysisSettings, Mode, Place, Scenario, StudyRecord, TrialState};
     use observe::metric::{Direction, Metric};
     let (scenarios, rounds) = (20_u32, 50_u32.min(runs / 20));
     let mut writer = ledger::Writer::create_or_open(path).expect("a new ledger");
     let label = |index: u32| format!("scenario {index}");
-    let analysis =
-        AnalysisSettings { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: rounds };
+    let analysis = AnalysisSettings {
+        confidence: 0.95,
+        margin: 0.03,
+        precision: 0.03,
+        rounds_min: 6,
+        rounds_max: rounds,
+        mode: Mode::Full,
+        confirmation_rounds: 0,
+    };
     let study = StudyRecord {
         name: "large".into(),
         question: "How long does a report take?".into(),
@@ -154,7 +161,7 @@ fn synthetic(path: &Path, runs: u32) {
         (0..60).map(|index| Metric::named(format!("metric_{index}"), "1/s".into(), Direction::More)).collect();
     for round in 0..rounds {
         for position in 0..scenarios {
-            let id = writer.begin_trial(&label(position), round, position, 1, 0.0).expect("written");
+            let id = writer.begin_trial(&label(position), Place::main(round, position), 1, 0.0).expect("written");
             for number in 0..runs / rounds / scenarios {
                 // Any figures will do, as long as they vary.
                 let value =

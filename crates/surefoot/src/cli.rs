@@ -79,6 +79,12 @@ pub struct StudyArgs {
     /// Rounds: a number, or MIN..MAX
     #[arg(long, value_name = "N")]
     pub rounds: Option<String>,
+    /// Ask for the best only: measure no further what is shown to be worse, and confirm the pick in new rounds
+    #[arg(long, conflicts_with = "exhaustive")]
+    pub tune: bool,
+    /// Measure every scenario in every round, whatever the study says
+    #[arg(long)]
+    pub exhaustive: bool,
     /// Time budget of the study, like 30min
     #[arg(long, value_name = "TIME")]
     pub time: Option<String>,

@@ -3,6 +3,7 @@
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::bench::End;
 use lab::conductor::{Event, Values};
+use ledger::model::Phase;
 use observe::record::Record;
 use settings::quantity::format_seconds;
 use std::fmt::Write as _;
@@ -69,9 +70,10 @@ impl Live {
     /// Shows what the conductor tells.
     pub fn show(&mut self, event: &Event) {
         match event {
-            Event::TrialStarted { number, total_max, round, scenario } => {
+            Event::TrialStarted { number, total_max, phase, round, scenario } => {
                 (self.number, self.total) = (*number, *total_max);
-                self.scenario = format!("round {} · {scenario}", round + 1);
+                let of_phase = if *phase == Phase::Main { "round" } else { "confirmation" };
+                self.scenario = format!("{of_phase} {} · {scenario}", round + 1);
                 (self.doing, self.speed) = ("provisioning".into(), None);
             }
             Event::Record(record) => self.record(record),

@@ -153,7 +153,7 @@ pub fn text(study: &str) -> Result<(String, String), Failure> {
     Ok((study.to_string(), text))
 }
 
-/// `--set`, `--rounds`, `--time` and `--seed` are all changes of settings.
+/// `--set`, `--rounds`, `--tune`, `--exhaustive`, `--time` and `--seed` are all changes of settings.
 fn overrides(args: &StudyArgs) -> Result<Vec<String>, Failure> {
     let mut all = args.set.clone();
     if let Some(text) = &args.rounds {
@@ -161,6 +161,8 @@ fn overrides(args: &StudyArgs) -> Result<Vec<String>, Failure> {
         all.push(format!("design.rounds_min={low}"));
         all.push(format!("design.rounds_max={high}"));
     }
+    all.extend(args.tune.then(|| "design.mode=tune".into()));
+    all.extend(args.exhaustive.then(|| "design.mode=full".into()));
     all.extend(args.time.iter().map(|time| format!("design.time_budget={time}")));
     all.extend(args.seed.iter().map(|seed| format!("design.seed={seed}")));
     match all.iter().find(|change| !change.contains('=')) {

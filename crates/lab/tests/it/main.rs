@@ -1,6 +1,7 @@
 //! Whole studies on the simulated bench: order, stop rule, faults and resumes, in milliseconds.
 
 mod probe;
+mod tune;
 
 use lab::bench::simulated::Simulated;
 use lab::conductor::{self, Event, Stop, Summary};

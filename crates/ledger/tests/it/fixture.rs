@@ -1,7 +1,7 @@
 //! A small study to write, and its parts.
 
 use ledger::Writer;
-use ledger::model::{AnalysisSettings, Scenario, StudyRecord, TrialState};
+use ledger::model::{AnalysisSettings, Mode, Place, Scenario, StudyRecord, TrialState};
 use observe::durability::Durability;
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
@@ -26,7 +26,15 @@ pub fn study() -> StudyRecord {
         surefoot_version: "0.0.0".into(),
         created: 1_795_219_440.25,
         baseline: SCENARIOS[0].into(),
-        analysis: AnalysisSettings { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 3, rounds_max: 10 },
+        analysis: AnalysisSettings {
+            confidence: 0.95,
+            margin: 0.03,
+            precision: 0.03,
+            rounds_min: 3,
+            rounds_max: 10,
+            mode: Mode::Full,
+            confirmation_rounds: 0,
+        },
         tables: Vec::new(),
     }
 }
@@ -71,7 +79,7 @@ pub fn run(number: u32, speed: f64) -> Run {
 
 /// One trial with a warm-up and two measured runs.
 pub fn trial(writer: &mut Writer, scenario: &str, round: u32, state: TrialState, speed: f64) -> i64 {
-    let id = writer.begin_trial(scenario, round, 0, u64::MAX, 2.0).expect("written");
+    let id = writer.begin_trial(scenario, Place::main(round, 0), u64::MAX, 2.0).expect("written");
     for (number, speed) in [(0, 1.0), (1, speed / 2.0), (2, speed * 2.0)] {
         writer.run(id, &run(number, speed)).expect("written");
     }

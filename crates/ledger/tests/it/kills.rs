@@ -1,7 +1,7 @@
 //! `kill -9` of a writer at any moment: what it said was recorded is there, the file opens, the next writer goes on.
 
 use crate::fixture::{SCENARIOS, SPEED, begun, run, trial};
-use ledger::model::TrialState;
+use ledger::model::{Place, TrialState};
 use ledger::{Reader, Writer};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -23,7 +23,7 @@ fn writer_to_be_killed() {
         trial(&mut writer, SCENARIOS[0], round, TrialState::Finished, f64::from(round + 1));
         println!("recorded {round}");
         // Left running, with runs that must never count.
-        let id = writer.begin_trial(SCENARIOS[1], round, 1, 0, 1.0).expect("written");
+        let id = writer.begin_trial(SCENARIOS[1], Place::main(round, 1), 0, 1.0).expect("written");
         writer.run(id, &run(1, 1.0)).expect("written");
     }
 }

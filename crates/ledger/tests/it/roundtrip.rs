@@ -1,7 +1,7 @@
 //! What is written is what is read, by the reader and by the exports.
 
 use crate::fixture::{DIRTY, SCENARIOS, SPEED, begun, run, scenarios, study, trial};
-use ledger::model::TrialState;
+use ledger::model::{Place, TrialState};
 use ledger::{Reader, export};
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
@@ -15,7 +15,7 @@ fn a_study_comes_back_whole_also_while_it_is_written() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a b%#?.surefoot");
     let mut writer = begun(&path);
-    let id = writer.begin_trial(SCENARIOS[1], 4, 1, u64::MAX, 2.0).expect("written");
+    let id = writer.begin_trial(SCENARIOS[1], Place::main(4, 1), u64::MAX, 2.0).expect("written");
     writer.step(id, "mkfs", 0.25).expect("written");
     writer.step(id, "mount", 0.5).expect("written");
     let provisioned = Provisioned {
@@ -53,7 +53,7 @@ fn only_the_last_ended_attempt_counts() {
     trial(&mut writer, SCENARIOS[0], 2, TrialState::Finished, 5.0);
     trial(&mut writer, SCENARIOS[0], 2, TrialState::Finished, 200.0);
     trial(&mut writer, SCENARIOS[1], 2, TrialState::Interrupted, 7.0);
-    writer.begin_trial(SCENARIOS[1], 0, 0, 1, 2.0).expect("written");
+    writer.begin_trial(SCENARIOS[1], Place::main(0, 0), 1, 2.0).expect("written");
     assert_eq!(writer.void_unfinished().expect("written"), 1);
     assert_eq!(writer.void_unfinished().expect("written"), 0);
     let contents = Reader::open(&path).and_then(|reader| reader.contents()).expect("readable");
@@ -86,7 +86,7 @@ fn exports_hold_every_run_and_awkward_names() {
     export::json(&reader, &mut json).expect("exported");
     let csv = String::from_utf8(csv).expect("text");
     assert_eq!(csv.lines().count(), 1 + 3 * 2 + 1);
-    assert!(csv.ends_with("\"p99, \"\"worst\"\"\",µs,less,0.001\n"), "{csv}");
+    assert!(csv.ends_with("\"p99, \"\"worst\"\"\",µs,less,0.001,main\n"), "{csv}");
     let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
     assert_eq!(json["runs"].as_array().map(Vec::len), Some(4));
     assert_eq!(json["runs"][0]["latencies"]["transaction"]["count"], 100);
@@ -168,7 +168,7 @@ proptest! {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("s.surefoot");
         let mut writer = begun(&path);
-        let id = writer.begin_trial(SCENARIOS[0], 0, 0, 1, 2.0).expect("written");
+        let id = writer.begin_trial(SCENARIOS[0], Place::main(0, 0), 1, 2.0).expect("written");
         for run in &runs {
             writer.run(id, run).expect("written");
         }

@@ -3,7 +3,7 @@
 use super::pictures;
 use crate::answer::{interval_words, verdict_words};
 use crate::chart::escape;
-use crate::flushing::{Flushing, MARK};
+use crate::flushing::{Flushing, MARK, Words as _};
 use crate::input::{Counting, Input};
 use crate::judge::{Claim, Subject, short_factor};
 use crate::number::{Scale, figure, percent, ratio_precise, rounded, words};

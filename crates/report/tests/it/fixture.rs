@@ -1,6 +1,8 @@
 //! Ledger contents made by hand: tables of values, one row a scenario, one column a round.
 
-use ledger::model::{AnalysisSettings, Contents, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial, TrialState};
+use ledger::model::{
+    AnalysisSettings, Contents, Mode, Phase, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial, TrialState,
+};
 use observe::durability::{Class, Durability};
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
@@ -77,7 +79,15 @@ pub fn contents(table: &Table) -> Contents {
         surefoot_version: "0.1.0".into(),
         created: 1_795_219_440.0,
         baseline: table.rows.first().map(|row| row.label.clone()).unwrap_or_default(),
-        analysis: AnalysisSettings { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: 20 },
+        analysis: AnalysisSettings {
+            confidence: 0.95,
+            margin: 0.03,
+            precision: 0.03,
+            rounds_min: 6,
+            rounds_max: 20,
+            mode: Mode::Full,
+            confirmation_rounds: 0,
+        },
         tables: Vec::new(),
     };
     let mut contents = Contents {
@@ -85,6 +95,7 @@ pub fn contents(table: &Table) -> Contents {
         sessions: vec![session()],
         probes: Vec::new(),
         scenarios: table.rows.iter().map(|row| scenario(table, row)).collect(),
+        decisions: Vec::new(),
         trials: Vec::new(),
         runs: Vec::new(),
         metrics: metrics(&table.metric),
@@ -156,6 +167,7 @@ fn add_trial(contents: &mut Contents, table: &Table, row: &Row, round: u32, posi
     contents.trials.push(Trial {
         id,
         scenario: row.label.clone(),
+        phase: Phase::Main,
         round,
         position,
         seed: u64::from(round) + 7,
@@ -197,9 +209,22 @@ fn add_trial(contents: &mut Contents, table: &Table, row: &Row, round: u32, posi
     });
 }
 
+/// Adds new rounds of a scenario of the table.
+pub fn confirm(contents: &mut Contents, table: &Table, label: &str, values: &[f64]) {
+    let row = table.rows.iter().find(|row| row.label == label).expect("a row of the table");
+    for (round, value) in values.iter().enumerate() {
+        add_trial(contents, table, row, round as u32, 0, Some(*value));
+        contents.trials.last_mut().expect("just added").phase = Phase::Confirmation;
+    }
+}
+
 /// Contents with histograms and series that fit the values.
 pub fn input(table: &Table) -> Input {
-    let contents = contents(table);
+    input_of(contents(table), table)
+}
+
+/// As [`input`], of contents that were changed.
+pub fn input_of(contents: Contents, table: &Table) -> Input {
     let mut details = Details::default();
     for run in &contents.runs {
         let trial = contents.trials.iter().find(|trial| trial.id == run.trial).expect("each run has its trial");

@@ -2,7 +2,7 @@
 
 use crate::fixture::{self, Row, Table};
 use ledger::Writer;
-use ledger::model::TrialState;
+use ledger::model::{Place, TrialState};
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
 use observe::record::{Provisioned, Run};
@@ -37,7 +37,7 @@ fn write(path: &Path, size: &Size) {
         for (i, scenario) in empty.scenarios.iter().enumerate() {
             let now = 1e9 + (round * size.scenarios + i) as f64;
             let trial = writer
-                .begin_trial(&scenario.label, round as u32, i as u32, 7, now)
+                .begin_trial(&scenario.label, Place::main(round as u32, i as u32), 7, now)
                 .expect("the test's own file or program");
             let commands = vec![format!("mkfs.x {i}")];
             writer

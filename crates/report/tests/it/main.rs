@@ -13,4 +13,5 @@ mod outputs;
 mod page;
 mod sql_bench;
 mod sysbench;
+mod tuning;
 mod why;

@@ -1,6 +1,6 @@
 //! What is said of wrong files: every problem at once, with its place.
 
-use crate::{HEAD, Small, check, told};
+use crate::{HEAD, Small, check, check_with, told};
 use expect_test::expect;
 use study::read;
 
@@ -98,6 +98,30 @@ workload = { oltp = 8 }
         4:1 `factors` is not a table | [factors] and a line for each
         - the study has no workload | a table [workload.NAME]; workloads: oltp, tree
     "#]],
+    );
+}
+
+#[test]
+fn a_mode_without_effect() {
+    check(
+        "[workload.oltp]\n[design]\nmode = \"tune\"\nrounds_min = 3\nrounds_max = 4\nconfirm = -1\n",
+        &expect![[r#"
+        5:8 `design.mode` is "tune", and `design.rounds_max` (4) leaves nothing to save | scenarios are dropped after round 4 at the earliest: at least 5 rounds
+        8:11 `design.confirm` can't be -1 | expected a whole number from 0 to 1000
+    "#]],
+    );
+    check(
+        "[workload.oltp]\n[design]\nmode = \"best\"\n",
+        &expect![[r#"
+        5:8 `design.mode` can't be "best" | expected one of full, tune
+    "#]],
+    );
+    check_with(
+        "[workload.oltp]\n",
+        &[("design.mode", "tune"), ("design.rounds_max", "3"), ("design.rounds_min", "3")],
+        &expect![[r#"
+            - `design.mode` is "tune", and `design.rounds_max` (3) leaves nothing to save | scenarios are dropped after round 4 at the earliest: at least 5 rounds
+        "#]],
     );
 }
 

@@ -7,11 +7,14 @@ use settings::quantity::{format_bytes, format_seconds};
 use std::collections::BTreeMap;
 use storage::StorageSettings;
 use study::trial_spec::Cache;
-use study::{Plan, PlannedScenario};
+use study::{Mode, Plan, PlannedScenario};
 
 /// Seconds a trial spends on provisioning, settling and teardown, roughly: 0.4 to 0.5 s on a 1 GiB loop device (2026-11-21,
 /// two cores, all filesystems), and as much again for caution.
 const PROVISION_SECONDS: f64 = 1.0;
+
+/// Pick, runner-up and baseline.
+const FINALISTS: usize = 3;
 
 /// Prints the plan.
 pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
@@ -44,13 +47,29 @@ fn totals(plan: &Plan) {
     let round_seconds: f64 = plan.scenarios.iter().map(|scenario| trial_seconds(plan, scenario)).sum();
     let trials = |rounds: u32| rounds as usize * plan.scenarios.len();
     let (low, high) = (design.rounds_min, design.rounds_max);
-    println!(
-        "\nrounds:     {low} to {high}, until every primary contrast is known within {:.3} %",
-        design.precision * 100.0
-    );
-    println!("trials:     {} to {}", trials(low), trials(high));
-    let time = |rounds: u32| format_seconds(round_seconds * f64::from(rounds));
-    println!("time:       about {} to {}", time(low), time(high));
+    let until = match design.mode {
+        Mode::Full => "every primary contrast is known",
+        Mode::Tune => "one scenario is left, or all that are left are known against each other",
+    };
+    println!("\nrounds:     {low} to {high}, until {until} within {:.3} %", design.precision * 100.0);
+    if design.mode == Mode::Tune {
+        println!("            from round 4 on, what is shown to be worse is measured no further");
+    }
+    let confirmation = design.confirmation_rounds();
+    let finalists = plan.scenarios.iter().filter(|scenario| !scenario.control).count().min(FINALISTS);
+    if confirmation > 0 {
+        println!("then:       {confirmation} new rounds of pick, runner-up and baseline");
+    }
+    let confirmed = confirmation as usize * finalists;
+    let trial_seconds = round_seconds / plan.scenarios.len().max(1) as f64;
+    let time = |rounds: u32| format_seconds(round_seconds * f64::from(rounds) + trial_seconds * confirmed as f64);
+    if design.mode == Mode::Tune {
+        println!("trials:     at most {}", trials(high) + confirmed);
+        println!("time:       at most about {}", time(high));
+    } else {
+        println!("trials:     {} to {}", trials(low) + confirmed, trials(high) + confirmed);
+        println!("time:       about {} to {}", time(low), time(high));
+    }
     if let Some(budget) = design.time_budget_seconds {
         println!("budget:     {}", format_seconds(budget));
     }
@@ -226,6 +245,8 @@ fn json(plan: &Plan, missing: &[(String, String)]) -> serde_json::Value {
     serde_json::json!({
         "name": plan.name, "question": plan.question, "hash": plan.hash, "baseline": plan.scenarios[plan.baseline].label,
         "rounds_min": plan.design.rounds_min, "rounds_max": plan.design.rounds_max,
+        "mode": if plan.design.mode == Mode::Tune { "tune" } else { "full" },
+        "confirmation_rounds": plan.design.confirmation_rounds(),
         "scenarios": scenarios, "space_bytes": space_needed(plan), "missing": missing, "notes": warnings(plan),
     })
 }

@@ -11,6 +11,8 @@ pub fn run(args: &SelfTestArgs) -> Result<Status, Failure> {
             set: Vec::new(),
             only: Vec::new(),
             rounds: args.rounds.clone(),
+            tune: false,
+            exhaustive: false,
             time: None,
             seed: None,
             work: args.work.clone(),

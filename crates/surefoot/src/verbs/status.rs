@@ -4,7 +4,7 @@ use crate::cli::StatusArgs;
 use crate::failure::{Failure, Status};
 use crate::verbs::report::unreadable;
 use anyhow::anyhow;
-use ledger::model::{Contents, TrialState};
+use ledger::model::{Contents, Phase, TrialState};
 use settings::quantity::format_seconds;
 use std::path::{Path, PathBuf};
 
@@ -83,7 +83,13 @@ impl Standing {
         Standing {
             finished: count(TrialState::Finished),
             failed: count(TrialState::Failed),
-            rounds: contents.trials.iter().map(|trial| trial.round + 1).max().unwrap_or(0),
+            rounds: contents
+                .trials
+                .iter()
+                .filter(|trial| trial.phase == Phase::Main)
+                .map(|trial| trial.round + 1)
+                .max()
+                .unwrap_or(0),
             state,
             seconds: contents.trials.iter().filter_map(|trial| Some(trial.ended? - trial.started)).sum(),
         }

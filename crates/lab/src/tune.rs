@@ -1,0 +1,249 @@
+//! Which scenarios compete, which of them are shown to be worse, and which are measured once more when all rounds are done.
+//!
+//! Driven by the conductor at round ends. Scenarios compete under the same conditions of the load only, and none is beaten by one
+//! that a power cut may take more from. What earlier sessions decided stands, so that a study goes on as it would have.
+
+use crate::conductor::{Values, primary};
+use ledger::model::{Decision, Finalists, Scenario, Worse};
+use observe::durability::Class;
+use observe::metric::Direction;
+use stats::eliminate::{self, Looks};
+use stats::{Cell, Observations, Rules, StopDecision};
+use study::{Mode, Plan};
+
+/// Who competes with whom, and who has fallen out. Scenarios are indices into the plan.
+#[derive(Debug)]
+pub struct Tune {
+    mode: Mode,
+    groups: Vec<Group>,
+    labels: Vec<String>,
+    baselines: Vec<bool>,
+    known: Vec<Decision>,
+    worse: Vec<bool>,
+}
+
+/// Scenarios of one workload under the same conditions.
+#[derive(Debug)]
+struct Group {
+    workload: String,
+    members: Vec<usize>,
+    more_is_better: bool,
+    /// The member with the levels of the workload's baseline.
+    baseline: Option<usize>,
+}
+
+impl Tune {
+    /// All compete but controls; `known` is what earlier sessions decided.
+    #[must_use]
+    pub fn new(plan: &Plan, known: Vec<Decision>) -> Tune {
+        let scenarios = crate::resume::scenarios(plan);
+        Tune {
+            mode: plan.design.mode,
+            groups: plan.workloads().iter().flat_map(|workload| groups(plan, &scenarios, workload)).collect(),
+            labels: scenarios.iter().map(|scenario| scenario.label.clone()).collect(),
+            baselines: scenarios.iter().map(|scenario| scenario.baseline).collect(),
+            known,
+            worse: vec![false; scenarios.len()],
+        }
+    }
+
+    /// Whether a scenario is measured no further.
+    #[must_use]
+    pub fn is_dropped(&self, scenario: usize) -> bool {
+        self.worse[scenario] && !self.baselines[scenario]
+    }
+
+    /// The last main round, once the confirmation was begun: who is confirmed was chosen from the rounds until then.
+    #[must_use]
+    pub fn closed_after(&self) -> Option<u32> {
+        self.known.iter().find_map(|decision| match decision {
+            Decision::Confirm(finalists) => Some(finalists.round),
+            Decision::Worse(_) => None,
+        })
+    }
+
+    /// What earlier sessions decided after this round takes effect.
+    pub fn recall(&mut self, round: u32) {
+        for decision in &self.known {
+            let Decision::Worse(worse) = decision else { continue };
+            if worse.round == round
+                && let Some(index) = self.labels.iter().position(|label| *label == worse.scenario)
+            {
+                self.worse[index] = true;
+            }
+        }
+    }
+
+    /// Looks after a round for those that are shown to be worse. `classes`: what a power cut may take of each scenario.
+    pub fn look(&mut self, round: u32, values: &Values, classes: &[Class], rules: &Rules) -> Vec<Worse> {
+        let mut found = Vec::new();
+        if self.mode == Mode::Full {
+            return found;
+        }
+        for group in &self.groups {
+            let alike = self.groups.iter().filter(|other| other.workload == group.workload).count();
+            let looks = Looks {
+                alpha: (1.0 - rules.confidence) / alike as f64,
+                rounds_max: rules.rounds_max,
+                candidates: group.members.len(),
+            };
+            let members = &group.members;
+            let standing: Vec<usize> = (0..members.len()).filter(|cell| !self.worse[members[*cell]]).collect();
+            let may_beat = |it: usize, cell: usize| classes[members[it]] <= classes[members[cell]];
+            let observations = group.observations(values);
+            for worse in eliminate::worse(&observations, &standing, &may_beat, &looks) {
+                let scenario = members[worse.cell];
+                self.worse[scenario] = true;
+                found.push(Worse {
+                    scenario: self.labels[scenario].clone(),
+                    round,
+                    than: self.labels[members[worse.than]].clone(),
+                    behind: worse.lead.exp_m1(),
+                    behind_at_least: worse.lead_low.exp_m1(),
+                    behind_at_most: worse.lead_high.exp_m1(),
+                    rounds: u32::try_from(worse.rounds).expect("fewer rounds than a study may have"),
+                    stays: self.baselines[scenario],
+                });
+            }
+        }
+        self.known.extend(found.iter().cloned().map(Decision::Worse));
+        found
+    }
+
+    /// What the stop rule says of each group.
+    #[must_use]
+    pub fn enough(&self, values: &Values, classes: &[Class], rules: &Rules) -> Vec<StopDecision> {
+        let decide = |group: &Group| {
+            let safest = self.safest(&group.workload, values, classes);
+            let may_be_picked =
+                |scenario: usize| !self.worse[scenario] && safest.is_none_or(|safest| classes[scenario] == safest);
+            let standing: Vec<usize> =
+                (0..group.members.len()).filter(|cell| may_be_picked(group.members[*cell])).collect();
+            stats::enough_to_pick(&group.observations(values), &standing, rules)
+        };
+        self.groups.iter().map(decide).collect()
+    }
+
+    /// Who is measured once more: as an earlier session decided, else by what is known now.
+    pub fn finalists(&mut self, round: u32, values: &Values, classes: &[Class]) -> Vec<Finalists> {
+        let of_group = |group: &Group| {
+            let safest = self.safest(&group.workload, values, classes)?;
+            let observations = group.observations(values);
+            let safe = |cell: &usize| classes[group.members[*cell]] == safest && has_value(&observations, *cell);
+            let (standing, fallen): (Vec<usize>, Vec<usize>) =
+                (0..group.members.len()).filter(safe).partition(|cell| !self.worse[group.members[*cell]]);
+            let pick = best(&observations, &standing)?;
+            let others: Vec<usize> = standing.into_iter().filter(|cell| *cell != pick).collect();
+            let runner_up = nearest(&observations, pick, &others).or_else(|| nearest(&observations, pick, &fallen));
+            let label = |cell: usize| self.labels[group.members[cell]].clone();
+            Some(Finalists {
+                round,
+                workload: group.workload.clone(),
+                pick: label(pick),
+                runner_up: runner_up.map(label),
+                baseline: group.baseline.map(|scenario| self.labels[scenario].clone()),
+            })
+        };
+        let found: Vec<Finalists> = self.groups.iter().filter_map(of_group).collect();
+        self.known.extend(found.iter().cloned().map(Decision::Confirm));
+        found
+    }
+
+    /// Indices of all that are confirmed.
+    #[must_use]
+    pub fn confirmed(&self) -> Vec<usize> {
+        let mut labels: Vec<&String> = Vec::new();
+        for decision in &self.known {
+            let Decision::Confirm(finalists) = decision else { continue };
+            labels.push(&finalists.pick);
+            labels.extend(finalists.runner_up.iter().chain(&finalists.baseline));
+        }
+        (0..self.labels.len()).filter(|scenario| labels.contains(&&self.labels[*scenario])).collect()
+    }
+
+    /// Scenarios that a confirmation may have at most.
+    #[must_use]
+    pub fn confirmed_max(&self) -> usize {
+        self.groups.iter().map(|group| group.members.len().min(3)).sum()
+    }
+
+    /// The safest class of a workload's scenarios that have a value: speed bought with safety is no pick.
+    fn safest(&self, workload: &str, values: &Values, classes: &[Class]) -> Option<Class> {
+        let members = self.groups.iter().filter(|group| group.workload == workload).flat_map(|group| &group.members);
+        let measured = members.filter(|scenario| values.rounds.iter().any(|row| row[**scenario].is_some()));
+        measured.map(|scenario| classes[*scenario]).min()
+    }
+}
+
+impl Group {
+    fn observations(&self, values: &Values) -> Observations {
+        let cell = |scenario: &usize| Cell {
+            label: values.scenarios[*scenario].clone(),
+            levels: std::collections::BTreeMap::new(),
+            control: false,
+            baseline: false,
+        };
+        Observations {
+            cells: self.members.iter().map(cell).collect(),
+            rounds: values.rounds.iter().map(|row| self.members.iter().map(|member| row[*member]).collect()).collect(),
+            more_is_better: self.more_is_better,
+        }
+    }
+}
+
+/// A workload's scenarios by the levels of those factors that are conditions.
+fn groups(plan: &Plan, scenarios: &[Scenario], workload: &str) -> Vec<Group> {
+    let of: Vec<usize> = (0..scenarios.len()).filter(|index| scenarios[*index].workload == workload).collect();
+    let all: Vec<&Scenario> = of.iter().map(|index| &scenarios[*index]).collect();
+    let conditions = ledger::conditions::conditions(&all);
+    let given = |index: usize| conditions.iter().map(|factor| scenarios[index].levels.get(factor)).collect::<Vec<_>>();
+    let chosen = |index: usize| {
+        let levels = scenarios[index].levels.iter().filter(|(factor, _)| !conditions.contains(factor));
+        levels.collect::<Vec<_>>()
+    };
+    let baseline = of.iter().copied().find(|index| scenarios[*index].baseline);
+    let mut groups: Vec<Group> = Vec::new();
+    for index in of.into_iter().filter(|index| !scenarios[*index].control) {
+        let place = groups.iter().position(|group| given(group.members[0]) == given(index));
+        let place = place.unwrap_or_else(|| {
+            let metric = primary(workload, &plan.scenarios[index].parameters);
+            groups.push(Group {
+                workload: workload.into(),
+                members: Vec::new(),
+                more_is_better: metric.is_none_or(|metric| metric.direction != Direction::Less),
+                baseline: None,
+            });
+            groups.len() - 1
+        });
+        groups[place].members.push(index);
+        if baseline.is_some_and(|baseline| chosen(baseline) == chosen(index)) {
+            groups[place].baseline = Some(index);
+        }
+    }
+    groups
+}
+
+fn has_value(observations: &Observations, cell: usize) -> bool {
+    observations.rounds.iter().any(|row| row[cell].is_some())
+}
+
+/// The cell with the best geometric mean.
+fn best(observations: &Observations, cells: &[usize]) -> Option<usize> {
+    let sign = if observations.more_is_better { 1.0 } else { -1.0 };
+    let mean = |cell: usize| {
+        let values: Vec<f64> = observations.rounds.iter().filter_map(|row| row[cell]).map(f64::ln).collect();
+        sign * values.iter().sum::<f64>() / values.len() as f64
+    };
+    cells.iter().copied().max_by(|a, b| mean(*a).total_cmp(&mean(*b)))
+}
+
+/// The cell that is least behind the pick, over the rounds that they share.
+fn nearest(observations: &Observations, pick: usize, cells: &[usize]) -> Option<usize> {
+    let sign = if observations.more_is_better { 1.0 } else { -1.0 };
+    let ahead = |cell: usize| {
+        let differences = observations.differences(&observations.pair(cell, pick));
+        (!differences.is_empty()).then(|| sign * differences.iter().sum::<f64>() / differences.len() as f64)
+    };
+    let known = cells.iter().filter_map(|cell| Some((*cell, ahead(*cell)?)));
+    known.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(cell, _)| cell)
+}

@@ -1,0 +1,89 @@
+//! What is said where a study asked for the best only, or confirmed it: who was dropped, and what new rounds made of the pick.
+
+use crate::answer::{and_list, centre_in_words, claim_sentence, cost_of_default};
+use crate::confirmation::Confirmation;
+use crate::judge::{Claim, Subject};
+use crate::number::percent;
+use crate::view::{Part, Row, View};
+use stats::Verdict;
+
+/// Dropped scenarios that are named; the rest are counted, and the table has all.
+const NAMES_MAX: usize = 4;
+
+/// Said behind the pick's figures: whether they are those of new rounds.
+#[must_use]
+pub fn standing(part: &Part) -> String {
+    let rounds = part.confirmations.iter().map(|confirmation| confirmation.rounds).min();
+    let wanted = part.confirmation_rounds;
+    match rounds.and_then(|rounds| u32::try_from(rounds).ok()) {
+        None if wanted == 0 => String::new(),
+        None => "; not confirmed in new rounds yet".into(),
+        Some(rounds) if rounds < wanted => format!(", in {rounds} of {wanted} new rounds so far"),
+        Some(rounds) => format!(", confirmed in {rounds} new rounds"),
+    }
+}
+
+/// The figures by which it was picked, which look better than they are for having been picked.
+#[must_use]
+pub fn selection(confirmation: &Confirmation, pick: &Row, part: &Part, (bound, confidence): (f64, f64)) -> String {
+    let Some(centre) = pick.centre else { return String::new() };
+    let safe = if part.durability_differs { "equally safe scenarios" } else { "scenarios" };
+    let sure = percent(confidence);
+    let bound = match bound {
+        0.0 => format!("was shown to be the best of the {safe} measured ({sure} confidence)"),
+        bound => format!("was at most {} behind the best of the {safe} measured ({sure} confidence)", percent(bound)),
+    };
+    format!(
+        "It was picked from {} rounds before them, in which it {bound}: {}.",
+        confirmation.chosen_in,
+        centre_in_words(pick, centre, part, confidence)
+    )
+}
+
+/// What the new rounds say of the pick against baseline and runner-up.
+#[must_use]
+pub fn confirmed(part: &Part, view: &View) -> Vec<String> {
+    let mut lines = Vec::new();
+    for confirmation in &part.confirmations {
+        for claim in &confirmation.claims {
+            let Subject::Scenario { against, .. } = &claim.subject else { continue };
+            let is_baseline = part.row(against).is_some_and(|row| row.baseline);
+            let default = if is_baseline { cost_of_default(claim, part, view.confidence) } else { None };
+            lines.push(default.unwrap_or_else(|| claim_sentence(claim, part, view.margin, view.confidence)));
+        }
+        let is_against = |claim: &&Claim| claim.verdict == Some(Verdict::Slower);
+        if let Some(better) = confirmation.claims.iter().find(is_against) {
+            let better = better.names().1;
+            lines.push(format!("The new rounds speak against the pick: in them {better} was shown to be better."));
+        } else if let Some(ahead) = confirmation.ahead(part.more_is_better) {
+            lines.push(format!(
+                "In the new rounds {ahead} was ahead of {}: the choice between them is open.",
+                confirmation.pick
+            ));
+        }
+    }
+    lines
+}
+
+/// Who was measured no further, and why.
+#[must_use]
+pub fn dropped(part: &Part) -> Option<String> {
+    let mut rows: Vec<&Row> = part.rows.iter().filter(|row| row.dropped_after().is_some()).collect();
+    rows.sort_by_key(|row| row.dropped_after());
+    let said = rows.iter().take(NAMES_MAX).filter_map(|row| {
+        let (worse, rounds) = (row.worse.as_ref()?, row.dropped_after()?);
+        let behind = percent(worse.behind_at_least);
+        Some(format!("{} after round {rounds} (behind {} by at least {behind})", row.marked(), worse.than))
+    });
+    let mut names: Vec<String> = said.collect();
+    let more = rows.len() - names.len();
+    names.extend((more > 0).then(|| format!("{more} more")));
+    let candidates = part.rows.iter().filter(|row| !row.control).count();
+    (!rows.is_empty()).then(|| {
+        format!(
+            "Shown to be worse and measured no further, {} of {candidates} scenarios: {}.",
+            rows.len(),
+            and_list(&names)
+        )
+    })
+}

@@ -1,0 +1,235 @@
+//! What is said of studies that asked for the best only: who was dropped, and what new rounds made of the pick.
+
+use crate::fixture::{self, Row, Table};
+use expect_test::{Expect, expect};
+use ledger::model::{Contents, Decision, Finalists, Mode, Worse};
+use report::input::Input;
+
+const NOISE: [f64; 8] = [0.6, -1.1, 0.2, 1.3, -0.4, -0.9, 1.0, -0.7];
+
+fn rounds(level: f64, count: usize, seed: usize) -> Vec<f64> {
+    (0..count).map(|i| level * (1.0 + 0.01 * NOISE[(i * 3 + seed) % 8])).collect()
+}
+
+fn worse(scenario: &str, round: u32, behind: f64, stays: bool) -> Decision {
+    Decision::Worse(Worse {
+        scenario: scenario.into(),
+        round,
+        than: "xfs".into(),
+        behind,
+        behind_at_least: behind * 0.9,
+        behind_at_most: behind * 1.1,
+        rounds: round + 1,
+        stays,
+    })
+}
+
+/// xfs before f2fs; ext4, the baseline, is shown to be worse and stays; ext3 and btrfs fall out, though btrfs had the best rounds of a
+/// machine that got slower.
+fn table() -> Table {
+    let mut rows = vec![
+        Row::new("ext4", &rounds(1000.0, 8, 0)),
+        Row::new("ext3", &rounds(600.0, 4, 1)),
+        Row::new("btrfs", &rounds(1500.0, 5, 2)),
+        Row::new("xfs", &rounds(1420.0, 8, 3)),
+        Row::new("f2fs", &rounds(1410.0, 8, 6)),
+    ];
+    rows.push(Row { label: "ext4 (control)".into(), control: true, ..Row::new("ext4", &rounds(1002.0, 8, 5)) });
+    Table { rows, ..fixture::filesystems_and_buffers() }
+}
+
+fn tuned(new_rounds: &[(&str, f64)], count: usize) -> Contents {
+    let table = table();
+    let mut contents = fixture::contents(&table);
+    (contents.study.analysis.mode, contents.study.analysis.confirmation_rounds) = (Mode::Tune, 6);
+    contents.decisions =
+        vec![worse("ext3", 3, 1.37, false), worse("ext4", 4, 0.4, true), worse("btrfs", 4, 0.1, false)];
+    if count > 0 {
+        contents.decisions.push(Decision::Confirm(Finalists {
+            round: 7,
+            workload: "oltp".into(),
+            pick: "xfs".into(),
+            runner_up: Some("f2fs".into()),
+            baseline: Some("ext4".into()),
+        }));
+    }
+    for (seed, (label, level)) in new_rounds.iter().enumerate() {
+        fixture::confirm(&mut contents, &table, label, &rounds(*level, count, seed + 4));
+    }
+    contents
+}
+
+fn input(contents: Contents) -> Input {
+    fixture::input_of(contents, &table())
+}
+
+#[track_caller]
+fn check(contents: Contents, expected: Expect) {
+    let text = report::terminal(&input(contents), 200, false);
+    let kept: Vec<&str> =
+        text.lines().filter(|line| !line.starts_with("warning") && !line.starts_with("Limits")).collect();
+    expected.assert_eq(&(kept.join("\n") + "\n"));
+}
+
+const NEW: &[(&str, f64)] = &[("xfs", 1390.0), ("f2fs", 1385.0), ("ext4", 1004.0)];
+
+#[test]
+fn the_headline_is_what_new_rounds_measured() {
+    check(
+        tuned(NEW, 6),
+        expect![[r#"
+            Pick xfs: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), confirmed in 6 new rounds.
+            It was picked from 8 rounds before them, in which it was at most 0.3 % behind the best of the scenarios measured (95 % confidence): 1,420 transactions per second (95 % interval 1,409–1,431, 8 trials).
+            The baseline, ext4, measured 28.0 % less than xfs (95 % interval 27.1–28.9 %).
+            xfs and f2fs can't be told apart within 3 %: no difference found, and the data rule out more than ±1.6 %.
+            Not ruled out as the best: f2fs.
+            Shown to be worse and measured no further, 2 of 5 scenarios: ext3 after round 4 (behind xfs by at least 123 %) and btrfs after round 5 (behind xfs by at least 9.0 %).
+            Noise floor: the same scenario measured twice under two names differed by 0.2 % (95 % interval −0.8 to +1.2 %).
+              their throughput second by second, and run more rounds.
+
+            oltp, transactions per second (more is better)
+               scenario        mean, 1/s  95 % interval               vs ext4  verdict   after a power cut  confirmed  dropped        rounds
+            1  xfs                 1,420    1,409–1,431  1.420 [1.406, 1.434]  faster    keeps all              1,390                      8
+            2  f2fs                1,410    1,399–1,421  1.410 [1.394, 1.426]  faster    keeps all              1,386                      8
+            3  ext4 (control)      1,002      994–1,010                                  keeps all                                         8
+            4  ext4                1,000      992–1,008                     1  baseline  keeps all              1,001                      8
+            5  btrfs               1,507    1,491–1,523  1.502 [1.470, 1.536]  faster    keeps all                     after round 5       5
+            6  ext3                  597        592–602  0.594 [0.580, 0.609]  slower    keeps all                     after round 4       4
+        "#]],
+    );
+}
+
+#[test]
+fn before_and_amid_the_new_rounds_it_is_said_so() {
+    check(
+        tuned(&[], 0),
+        expect![[r#"
+            Pick xfs: 1,420 transactions per second (95 % interval 1,409–1,431, 8 trials); not confirmed in new rounds yet.
+            It is at most 0.3 % behind the best of the scenarios measured (95 % confidence).
+            xfs is 1.42× ext4 (95 % interval 1.41–1.43).
+            ext3 is 0.59× ext4 (95 % interval 0.58–0.61).
+            btrfs is 1.50× ext4 (95 % interval 1.47–1.54).
+            f2fs is 1.41× ext4 (95 % interval 1.39–1.43).
+            Not ruled out as the best: f2fs.
+            Shown to be worse and measured no further, 2 of 5 scenarios: ext3 after round 4 (behind xfs by at least 123 %) and btrfs after round 5 (behind xfs by at least 9.0 %).
+            Noise floor: the same scenario measured twice under two names differed by 0.2 % (95 % interval −0.8 to +1.2 %).
+              their throughput second by second, and run more rounds.
+
+            oltp, transactions per second (more is better)
+               scenario        mean, 1/s  95 % interval               vs ext4  verdict   after a power cut  dropped        rounds
+            1  xfs                 1,420    1,409–1,431  1.420 [1.406, 1.434]  faster    keeps all                              8
+            2  f2fs                1,410    1,399–1,421  1.410 [1.394, 1.426]  faster    keeps all                              8
+            3  ext4 (control)      1,002      994–1,010                                  keeps all                              8
+            4  ext4                1,000      992–1,008                     1  baseline  keeps all                              8
+            5  btrfs               1,507    1,491–1,523  1.502 [1.470, 1.536]  faster    keeps all          after round 5       5
+            6  ext3                  597        592–602  0.594 [0.580, 0.609]  slower    keeps all          after round 4       4
+        "#]],
+    );
+    check(
+        tuned(NEW, 2),
+        expect![[r#"
+            Pick xfs: 1,382 transactions per second (95 % interval 1,356–1,409, 2 trials), in 2 of 6 new rounds so far.
+            It was picked from 8 rounds before them, in which it was at most 0.3 % behind the best of the scenarios measured (95 % confidence): 1,420 transactions per second (95 % interval 1,409–1,431, 8 trials).
+            xfs is 1.38× ext4, from 2 rounds: a direction only.
+            xfs is 0.04 % slower than f2fs, from 2 rounds: a direction only.
+            In the new rounds f2fs was ahead of xfs: the choice between them is open.
+            Not ruled out as the best: f2fs.
+            Shown to be worse and measured no further, 2 of 5 scenarios: ext3 after round 4 (behind xfs by at least 123 %) and btrfs after round 5 (behind xfs by at least 9.0 %).
+            Noise floor: the same scenario measured twice under two names differed by 0.2 % (95 % interval −0.8 to +1.2 %).
+              their throughput second by second, and run more rounds.
+
+            oltp, transactions per second (more is better)
+               scenario        mean, 1/s  95 % interval               vs ext4  verdict   after a power cut  confirmed  dropped        rounds
+            1  xfs                 1,420    1,409–1,431  1.420 [1.406, 1.434]  faster    keeps all              1,382                      8
+            2  f2fs                1,410    1,399–1,421  1.410 [1.394, 1.426]  faster    keeps all              1,383                      8
+            3  ext4 (control)      1,002      994–1,010                                  keeps all                                         8
+            4  ext4                1,000      992–1,008                     1  baseline  keeps all              1,003                      8
+            5  btrfs               1,507    1,491–1,523  1.502 [1.470, 1.536]  faster    keeps all                     after round 5       5
+            6  ext3                  597        592–602  0.594 [0.580, 0.609]  slower    keeps all                     after round 4       4
+        "#]],
+    );
+}
+
+#[test]
+fn a_runner_up_that_wins_the_new_rounds_is_said() {
+    check(
+        tuned(&[("xfs", 1390.0), ("f2fs", 1440.0), ("ext4", 1004.0)], 6),
+        expect![[r#"
+            Pick xfs: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), confirmed in 6 new rounds.
+            It was picked from 8 rounds before them, in which it was at most 0.3 % behind the best of the scenarios measured (95 % confidence): 1,420 transactions per second (95 % interval 1,409–1,431, 8 trials).
+            The baseline, ext4, measured 28.0 % less than xfs (95 % interval 27.1–28.9 %).
+            xfs is 3.5 % slower than f2fs (95 % interval −5.1 to −1.9 %).
+            The new rounds speak against the pick: in them f2fs was shown to be better.
+            Not ruled out as the best: f2fs.
+            Shown to be worse and measured no further, 2 of 5 scenarios: ext3 after round 4 (behind xfs by at least 123 %) and btrfs after round 5 (behind xfs by at least 9.0 %).
+            Noise floor: the same scenario measured twice under two names differed by 0.2 % (95 % interval −0.8 to +1.2 %).
+              their throughput second by second, and run more rounds.
+
+            oltp, transactions per second (more is better)
+               scenario        mean, 1/s  95 % interval               vs ext4  verdict   after a power cut  confirmed  dropped        rounds
+            1  xfs                 1,420    1,409–1,431  1.420 [1.406, 1.434]  faster    keeps all              1,390                      8
+            2  f2fs                1,410    1,399–1,421  1.410 [1.394, 1.426]  faster    keeps all              1,441                      8
+            3  ext4 (control)      1,002      994–1,010                                  keeps all                                         8
+            4  ext4                1,000      992–1,008                     1  baseline  keeps all              1,001                      8
+            5  btrfs               1,507    1,491–1,523  1.502 [1.470, 1.536]  faster    keeps all                     after round 5       5
+            6  ext3                  597        592–602  0.594 [0.580, 0.609]  slower    keeps all                     after round 4       4
+        "#]],
+    );
+}
+
+#[test]
+fn a_study_of_everything_may_be_confirmed_too() {
+    let mut contents = tuned(NEW, 6);
+    contents.study.analysis.mode = Mode::Full;
+    contents.decisions.retain(|decision| matches!(decision, Decision::Confirm(_)));
+    check(
+        contents,
+        expect![[r#"
+            Pick xfs: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), confirmed in 6 new rounds.
+            It was picked from 8 rounds before them, in which it was at most 10.0 % behind the best of the scenarios measured (95 % confidence): 1,420 transactions per second (95 % interval 1,409–1,431, 8
+              trials).
+            The baseline, ext4, measured 28.0 % less than xfs (95 % interval 27.1–28.9 %).
+            xfs and f2fs can't be told apart within 3 %: no difference found, and the data rule out more than ±1.6 %.
+            xfs is 1.42× ext4 (95 % interval 1.41–1.43).
+            xfs is 2.38× ext3 (95 % interval 2.33–2.44).
+            btrfs is 6.1 % faster than xfs (95 % interval +3.8 to +8.4 %).
+            ext3 is 0.59× ext4 (95 % interval 0.58–0.61).
+            btrfs is 1.50× ext4 (95 % interval 1.47–1.54).
+            f2fs is 1.41× ext4 (95 % interval 1.39–1.43).
+            btrfs is 2.52× ext3 (95 % interval 2.49–2.56).
+            f2fs is 2.35× ext3 (95 % interval 2.30–2.41).
+            2 more comparisons are in the report's table of claims.
+            Not ruled out as the best: btrfs.
+            Noise floor: the same scenario measured twice under two names differed by 0.2 % (95 % interval −0.8 to +1.2 %).
+              their throughput second by second, and run more rounds.
+
+            oltp, transactions per second (more is better)
+               scenario        mean, 1/s  95 % interval               vs ext4  verdict   after a power cut  confirmed  rounds
+            1  btrfs               1,507    1,491–1,523  1.502 [1.470, 1.536]  faster    keeps all                          5
+            2  xfs                 1,420    1,409–1,431  1.420 [1.406, 1.434]  faster    keeps all              1,390       8
+            3  f2fs                1,410    1,399–1,421  1.410 [1.394, 1.426]  faster    keeps all              1,386       8
+            4  ext4 (control)      1,002      994–1,010                                  keeps all                          8
+            5  ext4                1,000      992–1,008                     1  baseline  keeps all              1,001       8
+            6  ext3                  597        592–602  0.594 [0.580, 0.609]  slower    keeps all                          4
+        "#]],
+    );
+}
+
+#[test]
+fn who_was_dropped_is_no_hole() {
+    let input = input(tuned(NEW, 6));
+    assert!(!report::has_holes(&input));
+    let json = report::answer_json(&input);
+    let part = &json["workloads"][0];
+    assert_eq!((&part["mode"], &part["pick"]), (&"tune".into(), &"xfs".into()));
+    assert_eq!(part["confirmations"][0]["rounds"], 6);
+    assert!(part["importance"].as_array().is_some_and(Vec::is_empty) && part["importance_missing"].is_null());
+    let dropped: Vec<(&str, u64)> = part["scenarios"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|row| Some((row["scenario"].as_str()?, row["dropped_after_round"].as_u64()?)))
+        .collect();
+    assert_eq!(dropped, [("btrfs", 5), ("ext3", 4)], "below all that were measured to the end");
+    assert!(report::html(&input).contains("Shown to be worse and measured no further"));
+}

@@ -1,0 +1,144 @@
+//! Scenarios that are shown to be worse while a study still runs, so that they need not be measured on (STATISTICS section 5).
+//!
+//! Looked for at round ends, from the fourth on. One-sided, on differences of logarithms paired by round, and held at a level that
+//! is shared among all looks and all others (Bonferroni): the true best falls out of at most `alpha` of studies, however it goes.
+
+use crate::interval::{mean, standard_deviation, t_quantile};
+use crate::observations::Observations;
+
+/// The first round after which is looked: of fewer, a spread says next to nothing.
+pub const FIRST_LOOK: u32 = 4;
+
+/// How sure a drop must be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Looks {
+    /// Share of studies in which the true best may fall out.
+    pub alpha: f64,
+    /// At most so many rounds, and a look after each from the first look on.
+    pub rounds_max: u32,
+    /// Cells that compete, those that fell out already counted with them.
+    pub candidates: usize,
+}
+
+impl Looks {
+    /// Looks at most.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        (self.rounds_max + 1).saturating_sub(FIRST_LOOK)
+    }
+
+    /// The critical value for differences over so many rounds, two at least.
+    #[must_use]
+    pub fn critical(&self, rounds: usize) -> f64 {
+        let shared = f64::from(self.count().max(1)) * (self.candidates.max(2) - 1) as f64;
+        t_quantile(1.0 - self.alpha / shared, rounds - 1)
+    }
+}
+
+/// A cell that is shown to be worse than another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Worse {
+    /// Its index.
+    pub cell: usize,
+    /// The index of the one that it is farthest behind, for sure.
+    pub than: usize,
+    /// Mean lead of that one, log scale.
+    pub lead: f64,
+    /// At least this.
+    pub lead_low: f64,
+    /// At most this, as surely.
+    pub lead_high: f64,
+    /// Rounds in which both have a value.
+    pub rounds: usize,
+}
+
+/// Which of the `standing` cells are shown to be worse than another of them that `may_beat(it, cell)`.
+#[must_use]
+pub fn worse(
+    observations: &Observations,
+    standing: &[usize],
+    may_beat: &dyn Fn(usize, usize) -> bool,
+    looks: &Looks,
+) -> Vec<Worse> {
+    if !observations.is_positive() || observations.rounds.len() < FIRST_LOOK as usize {
+        return Vec::new();
+    }
+    let against = |cell: usize| {
+        let others = standing.iter().copied().filter(move |other| *other != cell && may_beat(*other, cell));
+        let leads = others.filter_map(move |other| lead(observations, cell, other, looks));
+        leads.max_by(|a, b| a.lead_low.total_cmp(&b.lead_low)).filter(|worse| worse.lead_low > 0.0)
+    };
+    standing.iter().filter_map(|cell| against(*cell)).collect()
+}
+
+/// How far `than` is ahead of `cell`, over the rounds that they share; none of too few.
+fn lead(observations: &Observations, cell: usize, than: usize, looks: &Looks) -> Option<Worse> {
+    let pair = if observations.more_is_better { (than, cell) } else { (cell, than) };
+    let differences = observations.differences(&observations.pair(pair.0, pair.1));
+    let rounds = differences.len();
+    if rounds < FIRST_LOOK as usize {
+        return None;
+    }
+    let lead = mean(&differences);
+    let half = looks.critical(rounds) * standard_deviation(&differences) / (rounds as f64).sqrt();
+    Some(Worse { cell, than, lead, lead_low: lead - half, lead_high: lead + half, rounds })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observations::Cell;
+    use std::collections::BTreeMap;
+
+    fn observations(rounds: &[&[f64]]) -> Observations {
+        let cell = |index: usize| Cell {
+            label: format!("c{index}"),
+            levels: BTreeMap::new(),
+            control: false,
+            baseline: index == 0,
+        };
+        Observations {
+            cells: (0..rounds[0].len()).map(cell).collect(),
+            rounds: rounds.iter().map(|row| row.iter().copied().map(Some).collect()).collect(),
+            more_is_better: true,
+        }
+    }
+
+    const LOOKS: Looks = Looks { alpha: 0.05, rounds_max: 16, candidates: 3 };
+
+    fn cells(found: &[Worse]) -> Vec<(usize, usize)> {
+        found.iter().map(|worse| (worse.cell, worse.than)).collect()
+    }
+
+    /// Two close to each other, one far behind, on a machine that slows down.
+    #[test]
+    fn who_is_far_behind_falls_out_from_the_fourth_round_on() {
+        let rows: &[&[f64]] = &[&[100.0, 101.0, 70.0], &[90.0, 89.0, 64.0], &[80.0, 81.5, 56.0], &[71.0, 70.0, 49.0]];
+        let all = [0, 1, 2];
+        assert!(worse(&observations(&rows[..3]), &all, &|_, _| true, &LOOKS).is_empty());
+        let found = worse(&observations(rows), &all, &|_, _| true, &LOOKS);
+        assert_eq!(cells(&found), [(2, 0)], "paired by round, so the slowing does not hide it: {found:?}");
+        assert!(found[0].lead_low > 0.2 && found[0].lead > found[0].lead_low && found[0].rounds == 4, "{found:?}");
+        let less = Observations { more_is_better: false, ..observations(rows) };
+        assert_eq!(cells(&worse(&less, &all, &|_, _| true, &LOOKS)), [(0, 2), (1, 2)]);
+    }
+
+    #[test]
+    fn only_who_may_beats_and_only_who_stands() {
+        let rows: &[&[f64]] = &[&[100.0, 101.0, 70.0], &[90.0, 89.0, 64.0], &[80.0, 81.5, 56.0], &[71.0, 70.0, 49.0]];
+        let rows = observations(rows);
+        assert_eq!(cells(&worse(&rows, &[0, 1, 2], &|other, _| other == 1, &LOOKS)), [(2, 1)]);
+        assert!(worse(&rows, &[0, 1], &|_, _| true, &LOOKS).is_empty());
+        assert!(worse(&rows, &[0, 1, 2], &|_, _| false, &LOOKS).is_empty());
+    }
+
+    /// t(1 − 0.05 / (13 · 23), 3) and (…, 15), by the incomplete beta function in thirty digits (mpmath 1.3).
+    #[test]
+    fn the_level_is_shared_among_looks_and_others() {
+        let looks = Looks { candidates: 24, ..LOOKS };
+        assert_eq!(looks.count(), 13);
+        for (rounds, expected) in [(4, 18.687924238), (16, 4.6185633938)] {
+            assert!((looks.critical(rounds) / expected - 1.0).abs() < 1e-6, "{}", looks.critical(rounds));
+        }
+    }
+}
