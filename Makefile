@@ -25,7 +25,7 @@ define install
 	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 endef
 
-.PHONY: all demo demo-guest test check-freebsd bench clean
+.PHONY: all demo demo-guest test check-freebsd bench simulations clean
 
 all:
 	cargo build --release --locked
@@ -55,6 +55,10 @@ bench: packages-bench all
 	cargo bench --locked -p surefoot --bench cost
 	cargo bench --locked -p surefoot --bench database
 	cargo bench --locked -p surefoot --bench guest
+
+# The tables of docs/statistics.md: by seed, without a disk, the same on every machine.
+simulations:
+	cargo bench --locked -p stats --bench tune
 
 clean:
 	cargo clean

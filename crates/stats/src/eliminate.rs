@@ -1,10 +1,11 @@
 //! Scenarios that are shown to be worse while a study still runs, so that they need not be measured on (STATISTICS section 5).
 //!
 //! Looked for at round ends, from the fourth on. One-sided, on differences of logarithms paired by round, and held at a level that
-//! is shared among all looks and all others (Bonferroni): the true best falls out of at most `alpha` of studies, however it goes.
+//! is shared out among all looks and all others (Bonferroni): the true best falls out of at most `alpha` of studies, however it goes.
 
 use crate::interval::{mean, standard_deviation, t_quantile};
 use crate::observations::Observations;
+use std::cell::OnceCell;
 
 /// The first round after which is looked: of fewer, a spread says next to nothing.
 pub const FIRST_LOOK: u32 = 4;
@@ -21,17 +22,19 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// Looks at most.
+    /// The part of the level that the look after this round has. Earlier looks have more, as one over the square root of the look's
+    /// number: with few rounds more of the level buys much of the quantile, and a drop saves most.
     #[must_use]
-    pub fn count(&self) -> u32 {
-        (self.rounds_max + 1).saturating_sub(FIRST_LOOK)
+    pub fn share(&self, round: u32) -> f64 {
+        let weight = |round: u32| 1.0 / f64::from(round + 1 - FIRST_LOOK).sqrt();
+        weight(round) / (FIRST_LOOK..=self.rounds_max.max(round)).map(weight).sum::<f64>()
     }
 
-    /// The critical value for differences over so many rounds, two at least.
+    /// The critical value after a round, for differences over so many rounds, two at least.
     #[must_use]
-    pub fn critical(&self, rounds: usize) -> f64 {
-        let shared = f64::from(self.count().max(1)) * (self.candidates.max(2) - 1) as f64;
-        t_quantile(1.0 - self.alpha / shared, rounds - 1)
+    pub fn critical(&self, round: u32, rounds: usize) -> f64 {
+        let others = (self.candidates.max(2) - 1) as f64;
+        t_quantile(1.0 - self.alpha * self.share(round) / others, rounds - 1)
     }
 }
 
@@ -60,19 +63,23 @@ pub fn worse(
     may_beat: &dyn Fn(usize, usize) -> bool,
     looks: &Looks,
 ) -> Vec<Worse> {
-    if !observations.is_positive() || observations.rounds.len() < FIRST_LOOK as usize {
+    let round = u32::try_from(observations.rounds.len()).unwrap_or(u32::MAX);
+    if !observations.is_positive() || round < FIRST_LOOK {
         return Vec::new();
     }
+    // Most pairs share all rounds: a quantile takes longer than all else.
+    let criticals: Vec<OnceCell<f64>> = vec![OnceCell::new(); observations.rounds.len() + 1];
+    let critical = |rounds: usize| *criticals[rounds].get_or_init(|| looks.critical(round, rounds));
     let against = |cell: usize| {
-        let others = standing.iter().copied().filter(move |other| *other != cell && may_beat(*other, cell));
-        let leads = others.filter_map(move |other| lead(observations, cell, other, looks));
+        let others = standing.iter().copied().filter(|other| *other != cell && may_beat(*other, cell));
+        let leads = others.filter_map(|other| lead(observations, cell, other, &critical));
         leads.max_by(|a, b| a.lead_low.total_cmp(&b.lead_low)).filter(|worse| worse.lead_low > 0.0)
     };
     standing.iter().filter_map(|cell| against(*cell)).collect()
 }
 
 /// How far `than` is ahead of `cell`, over the rounds that they share; none of too few.
-fn lead(observations: &Observations, cell: usize, than: usize, looks: &Looks) -> Option<Worse> {
+fn lead(observations: &Observations, cell: usize, than: usize, critical: &dyn Fn(usize) -> f64) -> Option<Worse> {
     let pair = if observations.more_is_better { (than, cell) } else { (cell, than) };
     let differences = observations.differences(&observations.pair(pair.0, pair.1));
     let rounds = differences.len();
@@ -80,7 +87,7 @@ fn lead(observations: &Observations, cell: usize, than: usize, looks: &Looks) ->
         return None;
     }
     let lead = mean(&differences);
-    let half = looks.critical(rounds) * standard_deviation(&differences) / (rounds as f64).sqrt();
+    let half = critical(rounds) * standard_deviation(&differences) / (rounds as f64).sqrt();
     Some(Worse { cell, than, lead, lead_low: lead - half, lead_high: lead + half, rounds })
 }
 
@@ -132,13 +139,15 @@ mod tests {
         assert!(worse(&rows, &[0, 1, 2], &|_, _| false, &LOOKS).is_empty());
     }
 
-    /// t(1 − 0.05 / (13 · 23), 3) and (…, 15), by the incomplete beta function in thirty digits (mpmath 1.3).
+    /// t(1 − 0.05 · share / 23, 3) and (…, 15), by the incomplete beta function in thirty digits (mpmath 1.3).
     #[test]
     fn the_level_is_shared_among_looks_and_others() {
-        let looks = Looks { candidates: 24, ..LOOKS };
-        assert_eq!(looks.count(), 13);
-        for (rounds, expected) in [(4, 18.687924238), (16, 4.6185633938)] {
-            assert!((looks.critical(rounds) / expected - 1.0).abs() < 1e-6, "{}", looks.critical(rounds));
+        let looks = Looks { candidates: 24, rounds_max: 16, alpha: 0.05 };
+        let all: f64 = (4..=16).map(|round| looks.share(round)).sum();
+        assert!((all - 1.0).abs() < 1e-12 && looks.share(4) > looks.share(5), "{all}");
+        for (rounds, expected) in [(4, 14.317826623), (16, 4.8678956765)] {
+            let found = looks.critical(rounds, rounds as usize);
+            assert!((found / expected - 1.0).abs() < 1e-6, "{found}");
         }
     }
 }

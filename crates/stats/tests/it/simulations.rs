@@ -1,26 +1,10 @@
 //! Whole studies by seed, with the stop rule in force: what is claimed of equals, and what is missed.
 
+use crate::noise::Noise;
 use stats::{Cell, Observations, Rules, analyse, enough};
 use std::collections::BTreeMap;
 
 const REPETITIONS: u32 = 2000;
-
-/// SplitMix64 and Box-Muller: the same studies on every machine.
-struct Noise(u64);
-
-impl Noise {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (((z ^ (z >> 31)) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-}
 
 /// A study of cells with these true speeds, run until the stop rule says stop; whether each claim was made.
 fn study(seed: u64, speeds: &[f64], noise: f64, rules: &Rules) -> stats::Analysis {
