@@ -15,11 +15,13 @@ const NAMES_MAX: usize = 4;
 pub fn standing(part: &Part) -> String {
     let rounds = part.confirmations.iter().map(|confirmation| confirmation.rounds).min();
     let wanted = part.confirmation_rounds;
+    let is_borne_out = part.confirmations.iter().all(|confirmation| confirmation.ahead(part.more_is_better).is_none());
     match rounds.and_then(|rounds| u32::try_from(rounds).ok()) {
         None if wanted == 0 => String::new(),
         None => "; not confirmed in new rounds yet".into(),
         Some(rounds) if rounds < wanted => format!(", in {rounds} of {wanted} new rounds so far"),
-        Some(rounds) => format!(", confirmed in {rounds} new rounds"),
+        Some(rounds) if is_borne_out => format!(", confirmed in {rounds} new rounds"),
+        Some(rounds) => format!(", in {rounds} new rounds, which do not confirm it"),
     }
 }
 

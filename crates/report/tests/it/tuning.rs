@@ -155,7 +155,7 @@ fn a_runner_up_that_wins_the_new_rounds_is_said() {
     check(
         tuned(&[("xfs", 1390.0), ("f2fs", 1440.0), ("ext4", 1004.0)], 6),
         expect![[r#"
-            Pick xfs: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), confirmed in 6 new rounds.
+            Pick xfs: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), in 6 new rounds, which do not confirm it.
             It was picked from 8 rounds before them, in which it was at most 0.3 % behind the best of the scenarios measured (95 % confidence): 1,420 transactions per second (95 % interval 1,409–1,431, 8 trials).
             The baseline, ext4, measured 28.0 % less than xfs (95 % interval 27.1–28.9 %).
             xfs is 3.5 % slower than f2fs (95 % interval −5.1 to −1.9 %).
