@@ -155,13 +155,15 @@ fn regret(part: &Part, view: &View) -> Option<String> {
     let sure = percent(view.confidence);
     let measured =
         if part.durability_differs { "the equally safe scenarios measured" } else { "the scenarios measured" };
+    let has_dropped = part.rows.iter().any(|row| row.dropped_after().is_some());
     if let Some(choice) = &part.choice {
         let (who, under) = if choice.is_same {
             ("It is", "under each of these conditions")
         } else {
             ("Each is", "under its condition")
         };
-        let regrets = choice.picks.iter().map(|pick| pick.regret).collect::<Option<Vec<f64>>>()?;
+        let alone = has_dropped.then_some(0.0);
+        let regrets = choice.picks.iter().map(|pick| pick.regret.or(alone)).collect::<Option<Vec<f64>>>()?;
         let bound = regrets.into_iter().fold(0.0, f64::max);
         return Some(if bound == 0.0 {
             format!("{who} shown to be the best of {measured} {under} ({sure} confidence).")
@@ -172,7 +174,7 @@ fn regret(part: &Part, view: &View) -> Option<String> {
     let bound = match part.judgement.regrets.get(&best.label) {
         Some(bound) => *bound,
         // Alone among those left: all others were shown to be worse.
-        None if part.rows.iter().any(|row| row.dropped_after().is_some()) => 0.0,
+        None if has_dropped => 0.0,
         None => return None,
     };
     if let Some(confirmation) = part.confirmations.first() {
