@@ -19,7 +19,7 @@ use std::sync::Arc;
 const GROUP_ROWS: usize = 1 << 18;
 
 /// The columns that every file has, with what a value is read from.
-const COLUMNS: [(&str, Column); 14] = [
+const COLUMNS: [(&str, Column); 15] = [
     ("scenario", Column::Text(|row| row.trial.scenario.clone())),
     ("workload", Column::Text(|row| row.scenario.workload.clone())),
     ("round", Column::Small(|row| row.trial.round.cast_signed())),
@@ -34,6 +34,7 @@ const COLUMNS: [(&str, Column); 14] = [
     ("unit", Column::Text(|row| row.metric.unit.to_string())),
     ("direction", Column::Text(|row| export::plain(&row.metric.direction))),
     ("value", Column::Number(|row| row.value)),
+    ("phase", Column::Text(|row| export::plain(&row.trial.phase))),
 ];
 
 /// What a column holds.
