@@ -9,6 +9,8 @@ mod explore;
 mod pictures;
 mod tables;
 
+pub use appendix::machine_line;
+
 use crate::answer;
 use crate::chart::escape;
 use crate::input::{Error, Input};
@@ -48,6 +50,30 @@ pub fn html(input: &Input) -> String {
     body.push_str(&pictures::trust(input, view));
     body.push_str(&appendix::all(input, view));
     page(&format!("{} – surefoot", input.contents.study.name), &body)
+}
+
+/// What of the page goes on paper, too: all but what is chosen and drawn by a script, and the raw values, for which paper has other
+/// columns.
+#[must_use]
+pub fn for_paper(input: &Input) -> String {
+    let view = input.view();
+    let mut body = decision(input, view);
+    for warning in warnings(view, &input.contents) {
+        body.push_str(&flag(&warning));
+    }
+    for (i, part) in view.parts.iter().enumerate() {
+        body.push_str(&part_section(i, part, view, input));
+    }
+    body.push_str(&tables::pivots(input));
+    body.push_str(&pictures::explanations(input, view));
+    body.push_str(&tables::durability(input));
+    body.push_str(&pictures::trust(input, view));
+    body.push_str(&appendix::failures(input));
+    body.push_str("<h2>How it was made</h2>");
+    body.push_str(&appendix::machine(input));
+    body.push_str(&appendix::study(input));
+    body.push_str(&appendix::by_hand(input));
+    body
 }
 
 /// A page around a body.

@@ -144,6 +144,9 @@ pub struct ReportArgs {
     /// Write the HTML report here; `-` for standard output
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Set the report as a PDF, with every raw value: to hand over, or to do the study again from
+    #[arg(long, value_name = "FILE")]
+    pub pdf: Option<PathBuf>,
     /// Export every raw run as CSV; `-` for standard output
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,

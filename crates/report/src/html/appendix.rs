@@ -57,7 +57,9 @@ fn ran(benches: &[Bench]) -> String {
     format!("trials ran {}", bench::list(benches))
 }
 
-fn failures(input: &Input) -> String {
+/// What failed, and how.
+#[must_use]
+pub fn failures(input: &Input) -> String {
     let counting = Counting::of(&input.contents);
     if counting.failed.is_empty() {
         return String::new();
@@ -133,7 +135,9 @@ fn raw_values(input: &Input, view: &View) -> String {
     )
 }
 
-fn machine(input: &Input) -> String {
+/// The machine at each session.
+#[must_use]
+pub fn machine(input: &Input) -> String {
     let mut html = format!(
         "<details><summary>Machine</summary><p>Trials ran {}.</p>",
         escape(&bench::list(&benches(&input.contents)))
@@ -157,7 +161,9 @@ fn machine(input: &Input) -> String {
     html + "</details>"
 }
 
-fn study(input: &Input) -> String {
+/// The study file.
+#[must_use]
+pub fn study(input: &Input) -> String {
     let study = &input.contents.study;
     let overrides = if study.overrides.is_empty() {
         String::new()
@@ -173,7 +179,9 @@ fn study(input: &Input) -> String {
     )
 }
 
-fn by_hand(input: &Input) -> String {
+/// How to do it again.
+#[must_use]
+pub fn by_hand(input: &Input) -> String {
     let mut html = String::from(
         "<details><summary>How to do it again</summary><p>The whole study: save the study file above and run</p><pre>surefoot run STUDY.toml --seed ",
     );

@@ -39,6 +39,14 @@ pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
         print!("{}", report::markdown(&input));
         return Ok(Status::Answered);
     }
+    if let Some(target) = &args.pdf {
+        let reader = ledger::Reader::open(&args.results)?;
+        let mut runs = Vec::new();
+        ledger::export::csv(&reader, &mut runs)?;
+        let report::Print { description, files } = report::print(&input, runs);
+        let pdf = typeset::pdf(&description, files)?;
+        return write_to(target, |out| Ok(out.write_all(&pdf)?));
+    }
     if let Some(target) = &args.html {
         return write_to(target, |out| Ok(out.write_all(report::html(&input).as_bytes())?));
     }
