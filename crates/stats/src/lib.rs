@@ -5,6 +5,7 @@
 
 pub mod analysis;
 pub mod best;
+pub mod change_points;
 pub mod compare;
 pub mod drift;
 pub mod effects;
@@ -20,6 +21,7 @@ pub mod type_two;
 
 pub use analysis::{Analysis, CellSummary, Claim, analyse};
 pub use best::{BestSet, best_set};
+pub use change_points::{Course, course};
 pub use compare::{Verdict, benjamini_hochberg, holm, verdict, welch};
 pub use effects::{Interaction, Swing};
 pub use importance::{Importance, NoShares};

@@ -1,5 +1,6 @@
 //! Published and independently computed values, properties, and simulated studies.
 
+mod change_points;
 mod importance;
 mod noise;
 mod properties;
