@@ -4,6 +4,7 @@ use crate::bench;
 use crate::choice::{Choice, Pick};
 use crate::factors;
 use crate::flushing::Words as _;
+use crate::health;
 use crate::input::Input;
 use crate::judge::{Claim, ROUNDS_FOR_CLAIMS, Subject, short_factor};
 use crate::number::{percent, percent_number_signed, ratio, ratio_number, words};
@@ -301,7 +302,8 @@ fn claims(part: &Part, view: &View) -> Vec<String> {
     let mut explained = 0;
     let said = sentences.iter().take(CLAIMS_MAX).map(|claim| {
         let default = claim.exploratory.then(|| cost_of_default(claim, part, view.confidence)).flatten();
-        let said = default.unwrap_or_else(|| claim_sentence(claim, part, view.margin, view.confidence));
+        let sentence = default.unwrap_or_else(|| claim_sentence(claim, part, view.margin, view.confidence));
+        let said = format!("{}{}.", sentence.trim_end_matches('.'), health::claim_words(claim, part));
         let why = why::sentence(claim).filter(|_| explained < EXPLAINED_MAX);
         explained += usize::from(why.is_some());
         [Some(said), why].into_iter().flatten().collect::<Vec<_>>().join(" ")

@@ -6,6 +6,7 @@
 mod appendix;
 mod explained;
 mod explore;
+mod health;
 mod pictures;
 mod tables;
 
@@ -48,6 +49,7 @@ pub fn html(input: &Input) -> String {
     body.push_str(&pictures::explanations(input, view));
     body.push_str(&tables::durability(input));
     body.push_str(&pictures::trust(input, view));
+    body.push_str(&health::table(input, view));
     body.push_str(&appendix::all(input, view));
     page(&format!("{} – surefoot", input.contents.study.name), &body)
 }

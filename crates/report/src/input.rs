@@ -3,6 +3,7 @@
 //! Reads each run's detail once and keeps only sums and decimated lines, so that memory does not grow with the ledger.
 
 use crate::bench::Bench;
+use crate::health::RunHealth;
 use crate::view::View;
 use ledger::model::{Contents, RunDetail, RunRow, Scenario, Trial, TrialState};
 use observe::latency::Latency;
@@ -84,7 +85,7 @@ impl Input {
 
     /// The numbers of the report.
     pub(crate) fn view(&self) -> &View {
-        self.view.get_or_init(|| View::of(&self.contents))
+        self.view.get_or_init(|| View::of(&self.contents, &self.details))
     }
 }
 
@@ -181,6 +182,8 @@ pub struct Details {
     pub series: BTreeMap<String, BTreeMap<String, Vec<Line>>>,
     /// Lines of the warm-up right before a trial's first measured run, likewise.
     pub warm_ups: BTreeMap<String, BTreeMap<String, Vec<Line>>>,
+    /// How each run went by its rates: scenario, then series name.
+    pub(crate) runs: BTreeMap<String, BTreeMap<String, Vec<RunHealth>>>,
     /// How many runs were read.
     pub runs_read: usize,
     /// How many measured runs there are.
@@ -194,6 +197,10 @@ impl Details {
         let latencies = self.latencies.entry(trial.scenario.clone()).or_default();
         for (operation, latency) in &detail.latencies {
             latencies.entry(operation.clone()).or_default().merge(latency);
+        }
+        let runs = self.runs.entry(trial.scenario.clone()).or_default();
+        for (name, rates) in detail.series.iter().filter(|(name, _)| name.ends_with("_per_second")) {
+            runs.entry(name.clone()).or_default().push(RunHealth::of(rates));
         }
         add_lines(self.series.entry(trial.scenario.clone()).or_default(), trial, detail);
     }

@@ -6,6 +6,7 @@ use crate::ceilings::Share;
 use crate::choice::Pick;
 use crate::confirmation::Confirmation;
 use crate::factors;
+use crate::health::{self, Health};
 use crate::input::Input;
 use crate::judge::{Claim, Subject};
 use crate::view::{Part, Row};
@@ -75,6 +76,8 @@ fn part_json(part: &Part, input: &Input) -> Value {
         "swings": part.judgement.swings.iter().map(swing_json).collect::<Vec<_>>(),
         "interactions": part.judgement.interactions.iter().map(interaction_json).collect::<Vec<_>>(),
         "drift_over_study": part.judgement.drift,
+        "steps": part.judgement.steps.iter().map(|(round, change)| json!({ "from_round": round, "change": change })).collect::<Vec<_>>(),
+        "without_disturbed_trials": part.without_disturbed,
         "outliers": part.judgement.outliers.iter().map(|(label, round)| json!({ "scenario": label, "round": round })).collect::<Vec<_>>(),
         "durability_differs": part.durability_differs,
         "mode": part.mode,
@@ -160,10 +163,30 @@ fn row_json(row: &Row, part: &Part, input: &Input) -> Value {
     }
     object.insert("dropped_after_round".into(), json!(row.dropped_after()));
     object.insert("values".into(), json!(row.values));
+    object.insert("health".into(), health_json(&row.health));
     object.insert("failed".into(), json!(row.failed));
     object.insert("failure".into(), json!(input.view().failure_of(&row.label)));
     object.insert("behind_best_at_most".into(), json!(part.judgement.regrets.get(&row.label)));
     Value::Object(object)
+}
+
+/// How a scenario's runs went: counts by class, and what each trial shared the machine with.
+fn health_json(health: &Health) -> Value {
+    let load = |(round, load): (&u32, &health::Load)| {
+        json!({
+            "round": round, "steal_share": load.steal, "other_cpu_cores": load.other_cores,
+            "other_disk_bytes_per_second": load.other_disk,
+        })
+    };
+    let disturbed = |(round, cause): &(u32, health::Cause)| json!({ "round": round, "cause": cause });
+    json!({
+        "runs": health.runs.iter().map(|run| run.course).collect::<Vec<_>>(),
+        "unsteady_runs": health.unsteady(),
+        "warm_up_seconds": health.warm_up(),
+        "cycle_seconds": health.period(),
+        "loads": health.loads.iter().map(load).collect::<Vec<_>>(),
+        "disturbed_trials": health.disturbed.iter().map(disturbed).collect::<Vec<_>>(),
+    })
 }
 
 fn claim_json(claim: &Claim, part: &Part) -> Value {
@@ -191,6 +214,7 @@ fn claim_json(claim: &Claim, part: &Part) -> Value {
         "ruled_out_beyond": claim.ruled_out,
         "rounds": claim.rounds,
         "sign_flip_agrees": claim.signs_agree,
+        "health": health::mark(claim, part),
         "went_with": claim.with.iter().map(change_json).collect::<Vec<_>>(),
     })
 }

@@ -39,6 +39,8 @@ pub struct Judgement {
     pub best_set: Vec<String>,
     /// Change over the study of all scenarios together, as a fraction.
     pub drift: Option<f64>,
+    /// From which rounds on all scenarios together were faster or slower, and by what fraction; empty where a slope fits better.
+    pub steps: Vec<(usize, f64)>,
     /// Trials far from their like: label and round.
     pub outliers: Vec<(String, usize)>,
     /// Half the width of the family's widest interval, as a fraction.
@@ -203,6 +205,7 @@ pub fn judge(
         swings: analysis.swings,
         regrets: choice.cells.iter().filter_map(labelled).collect(),
         best_set: choice.cells.iter().filter(|cell| cell.in_best_set).map(|cell| cell.label.clone()).collect(),
+        steps: if analysis.drift.is_some() && !is_tune { steps(&observations) } else { Vec::new() },
         drift: if is_tune { choice.drift } else { analysis.drift },
         outliers: analysis
             .cells
@@ -222,6 +225,15 @@ pub fn judge(
 fn without_factors(mut observations: Observations) -> Observations {
     observations.cells.iter_mut().for_each(|cell| cell.levels.clear());
     observations
+}
+
+/// Steps by the study's own rounds: those with a hole have no mean.
+fn steps(observations: &Observations) -> Vec<(usize, f64)> {
+    let candidates = observations.candidates();
+    let is_complete = |round: &usize| candidates.iter().all(|cell| observations.rounds[*round][*cell].is_some());
+    let complete: Vec<usize> = (0..observations.rounds.len()).filter(is_complete).collect();
+    let found = stats::drift::steps(&observations.round_means());
+    found.iter().map(|step| (complete[step.round], step.change)).collect()
 }
 
 /// The scenarios to pick from: speed bought with safety does not win, and who is out of it has no class.

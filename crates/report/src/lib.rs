@@ -12,6 +12,7 @@ mod compare;
 mod confirmation;
 mod factors;
 mod flushing;
+mod health;
 mod html;
 mod http_forms;
 pub mod input;

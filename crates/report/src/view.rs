@@ -6,7 +6,8 @@ use crate::ceilings::{Ceiling, ceilings};
 use crate::choice::{self, Choice, choice};
 use crate::confirmation::{Confirmation, confirmations};
 use crate::flushing::{Flushing, MARK, NAME_MARK};
-use crate::input::Counting;
+use crate::health::{self, Health};
+use crate::input::{Counting, Details};
 use crate::judge::{Claim, Judgement, Scenarios, Subject, judge};
 use crate::number::Scale;
 use crate::telemetry::Work;
@@ -55,6 +56,8 @@ pub struct Part {
     pub rounds_complete: usize,
     /// Finished trials whose value has no logarithm.
     pub not_positive: usize,
+    /// Verdicts that would be others without the disturbed trials, in words.
+    pub without_disturbed: Vec<String>,
     /// Whether scenarios differ in what a power cut may take.
     pub durability_differs: bool,
     /// Two-sided confidence.
@@ -96,6 +99,8 @@ pub struct Row {
     pub worse: Option<Worse>,
     /// What new rounds measured; none where there were none.
     pub confirmed: Option<Centre>,
+    /// How its runs went.
+    pub health: Health,
 }
 
 /// Where a scenario's values lie.
@@ -231,9 +236,9 @@ impl Row {
 }
 
 impl View {
-    /// Works out everything from a study's contents; histograms and series are not needed for it.
+    /// Works out everything from a study's contents, and how its runs went from their details.
     #[must_use]
-    pub fn of(contents: &Contents) -> View {
+    pub fn of(contents: &Contents, details: &Details) -> View {
         let counting = Counting::of(contents);
         let settings = &contents.study.analysis;
         let mut workloads: Vec<&str> = Vec::new();
@@ -251,7 +256,10 @@ impl View {
         View {
             failures: failures.collect(),
             failed_total: counting.failed.len(),
-            parts: workloads.iter().map(|workload| part(contents, &counting, &machine, workload)).collect(),
+            parts: workloads
+                .iter()
+                .map(|workload| part(&Read { contents, counting: &counting, details }, &machine, workload))
+                .collect(),
             confidence: settings.confidence,
             margin: settings.margin,
             precision: settings.precision,
@@ -278,6 +286,13 @@ struct Machine {
     ceilings: BTreeMap<String, Ceiling>,
 }
 
+/// What was read of a study.
+struct Read<'a> {
+    contents: &'a Contents,
+    counting: &'a Counting<'a>,
+    details: &'a Details,
+}
+
 /// The values of a workload's scenarios.
 struct Values {
     /// `[round][scenario]`.
@@ -301,7 +316,8 @@ fn values(contents: &Contents, scenarios: &[(usize, &Scenario)], primary: &str) 
 }
 
 /// One workload's part: what was measured, and what stats makes of it.
-fn part(contents: &Contents, counting: &Counting, machine: &Machine, workload: &str) -> Part {
+fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
+    let Read { contents, counting, details } = *read;
     let all = contents.scenarios.iter().enumerate();
     let scenarios: Vec<(usize, &Scenario)> = all.filter(|(_, scenario)| scenario.workload == workload).collect();
     let primary = scenarios.first().map_or("", |(_, scenario)| scenario.primary_metric.as_str());
@@ -330,6 +346,7 @@ fn part(contents: &Contents, counting: &Counting, machine: &Machine, workload: &
             failed: counting.failed.iter().filter(|trial| trial.scenario == scenario.label).count(),
             worse: contents.worse().find(|worse| worse.scenario == scenario.label).cloned(),
             confirmed: confirmations.iter().find_map(|of| of.centres.get(&scenario.label)).copied(),
+            health: health::health(counting, details, scenario),
         })
         .collect();
     let largest = rows.iter().filter_map(|row| row.centre).map(|centre| centre.max).fold(0.0, f64::max);
@@ -339,12 +356,15 @@ fn part(contents: &Contents, counting: &Counting, machine: &Machine, workload: &
     let judged = Scenarios { all: &plain, classes: &classes, baseline: baseline.as_deref(), dropped: &dropped };
     let mut judgement = judge(&contents.study.analysis, &judged, &rounds, more_is_better);
     why::explain(contents, &Work::of(&metric), &mut judgement);
+    let without = mark_disturbed(&mut rows, &judgement, &rounds, more_is_better)
+        .map(|rounds| judge(&contents.study.analysis, &judged, &rounds, more_is_better));
     rows.sort_by(|a, b| worst_to_best(b).partial_cmp(&worst_to_best(a)).expect("means are numbers"));
     // Means over fewer rounds of a machine that drifts are no rank among the others.
     rows.sort_by_key(|row| (row.centre.is_none(), row.dropped_after().is_some()));
     let to_pick: Vec<&Row> = rows.iter().filter(|row| row.centre.is_some() && !row.control).collect();
     let rules = choice::Rules { confidence, more_is_better };
-    Part {
+    let mut part = Part {
+        without_disturbed: Vec::new(),
         choice: choice(ledger::conditions::conditions(&plain), &to_pick, workload, (rules, &confirmations)),
         mode: contents.study.analysis.mode,
         confirmation_rounds: contents.study.analysis.confirmation_rounds,
@@ -360,7 +380,30 @@ fn part(contents: &Contents, counting: &Counting, machine: &Machine, workload: &
         metric,
         confidence,
         confirmations,
+    };
+    part.without_disturbed = without.map_or_else(Vec::new, |without| health::other_verdicts(&part, &without));
+    part
+}
+
+/// Marks trials far on the bad side of their like while something else loaded the machine; the values without them, if any.
+fn mark_disturbed(
+    rows: &mut [Row],
+    judgement: &Judgement,
+    rounds: &[Vec<Option<f64>>],
+    more_is_better: bool,
+) -> Option<Vec<Vec<Option<f64>>>> {
+    let mut without = rounds.to_vec();
+    for (column, row) in rows.iter_mut().enumerate() {
+        for (_, round) in judgement.outliers.iter().filter(|(label, _)| *label == row.label) {
+            let (Some(value), Some(centre)) = (row.values[*round], row.centre) else { continue };
+            let is_worse = if more_is_better { value < centre.median } else { value > centre.median };
+            if let Some(cause) = health::cause(&row.health, *round as u32).filter(|_| is_worse) {
+                row.health.disturbed.push((*round as u32, cause));
+                without[*round][column] = None;
+            }
+        }
     }
+    (without != rounds).then_some(without)
 }
 
 /// The workload's baseline; in an older file, which marks none, the study's.

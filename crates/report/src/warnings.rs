@@ -1,6 +1,11 @@
 //! Warnings: what was seen, what it does to the answer, what to do. One enum, so that none is worded twice or forgotten.
 
+mod runs;
+
+pub use runs::OfRuns;
+
 use crate::flushing::Words as _;
+use crate::health;
 use crate::input::Counting;
 use crate::judge::ROUNDS_FOR_CLAIMS;
 use crate::number::{figure, percent, percent_signed, span};
@@ -26,6 +31,8 @@ pub enum Warning {
     ControlDiffers { workload: String, difference: f64 },
     /// Values changed over the study.
     Drift { workload: String, over_study: f64 },
+    /// How the runs went.
+    Runs(OfRuns),
     /// Trials far from their like.
     Outliers { workload: String, count: usize, examples: Vec<String> },
     /// Scenarios of one comparison differ in what a power cut takes.
@@ -39,7 +46,7 @@ pub enum Warning {
     /// The exact sign-flip test does not bear a claim out.
     SignsDisagree { workload: String, claims: Vec<String> },
     /// Runs too short to hold what a filesystem does now and then.
-    ShortRuns { seconds: f64 },
+    ShortRuns { seconds: f64, judged: bool },
     /// The study ended before its intervals were as narrow as wanted.
     PrecisionNotReached { workload: String, half_width: f64, wanted: f64, reason: String, rounds_needed: Option<usize> },
     /// A trial said something, such as an option without effect.
@@ -70,6 +77,7 @@ impl Warning {
                     percent_signed(*over_study)
                 )
             }
+            Warning::Runs(runs) => runs.seen(),
             Warning::Outliers { workload, count, examples } => {
                 let more = more_than(*count, examples);
                 format!("{workload}: far from its like: {}{more}", examples.join(", "))
@@ -92,7 +100,10 @@ impl Warning {
             Warning::SignsDisagree { workload, claims } => {
                 format!("{workload}: the exact sign-flip test does not bear out: {}", claims.join(", "))
             }
-            Warning::ShortRuns { seconds } => format!("runs lasted only {}", span(*seconds)),
+            Warning::ShortRuns { seconds, judged: true } => format!("runs lasted only {}", span(*seconds)),
+            Warning::ShortRuns { seconds, judged: false } => {
+                format!("runs lasted only {}, too short to see whether they were steady", span(*seconds))
+            }
             Warning::PrecisionNotReached { workload, half_width, wanted, reason, rounds_needed } => {
                 let needed =
                     rounds_needed.map(|rounds| format!(", about {rounds} rounds would do")).unwrap_or_default();
@@ -127,6 +138,7 @@ impl Warning {
             Warning::ControlDiffers { .. } => {
                 "Two equal scenarios look different here, so claims of about this size may be false too."
             }
+            Warning::Runs(runs) => runs.effect(),
             Warning::Drift { .. } => {
                 "Comparisons hold, as each round hits all scenarios alike; the absolute values hold for no single moment."
             }
@@ -166,6 +178,7 @@ impl Warning {
             Warning::ControlDiffers { .. } => {
                 "Run more rounds; if it stays, look for what differs with the order of trials (device temperature, caches)."
             }
+            Warning::Runs(runs) => runs.remedy(),
             Warning::Drift { .. } => {
                 "Look at the chart of trials over time, and for other load, thermal throttling or a filling device."
             }
@@ -203,12 +216,19 @@ pub fn warnings(view: &View, contents: &Contents) -> Vec<Warning> {
     }
     for part in &view.parts {
         list.extend(of_part(part, view, contents));
+        let warm_up = contents.runs.iter().filter(|run| run.warm_up).map(|run| run.run as usize + 1).max();
+        list.extend(health::of_part(part, warm_up.unwrap_or(0)).into_iter().map(Warning::Runs));
     }
     let counting = Counting::of(contents);
     list.extend(said(&counting));
     let failures = contents.probes.iter().filter_map(|probe| probe.failure.clone());
     list.extend(failures.map(|failure| Warning::NotProbed { failure }));
-    list.extend(about_runs(&counting));
+    list.extend(health::of_study(view).into_iter().map(Warning::Runs));
+    list.extend(about_runs(&counting, view));
+    if list.iter().any(|warning| matches!(warning, Warning::ShortRuns { .. })) {
+        // Said once: runs of so few seconds are too short for anything.
+        list.retain(|warning| !matches!(warning, Warning::Runs(OfRuns::TooShort { .. })));
+    }
     list.extend(fits_in_memory(&counting, contents));
     list
 }
@@ -260,7 +280,11 @@ fn of_part(part: &Part, view: &View, contents: &Contents) -> Vec<Warning> {
         list.push(Warning::SignsDisagree { workload: workload.clone(), claims: disagreeing });
     }
     list.extend(precision(part, view, contents));
-    if let Some(over_study) = part.judgement.drift.filter(|drift| drift.abs() >= DRIFT_MIN) {
+    let mut steps = part.judgement.steps.clone();
+    steps.retain(|(_, change)| change.abs() >= DRIFT_MIN);
+    if !steps.is_empty() {
+        list.push(Warning::Runs(OfRuns::Steps { workload: workload.clone(), steps }));
+    } else if let Some(over_study) = part.judgement.drift.filter(|drift| drift.abs() >= DRIFT_MIN) {
         list.push(Warning::Drift { workload: workload.clone(), over_study });
     }
     if !part.judgement.outliers.is_empty() {
@@ -308,12 +332,15 @@ fn said(counting: &Counting) -> Vec<Warning> {
     messages.into_iter().map(|(message, trials)| Warning::Said { message: message.into(), trials }).collect()
 }
 
-fn about_runs(counting: &Counting) -> Vec<Warning> {
+fn about_runs(counting: &Counting, view: &View) -> Vec<Warning> {
     let mut list = Vec::new();
     let runs = || counting.runs.values().flatten().copied();
     let shortest = runs().map(|run: &RunRow| run.seconds).fold(f64::INFINITY, f64::min);
     if shortest < RUN_SECONDS_MIN {
-        list.push(Warning::ShortRuns { seconds: shortest });
+        let mut rows = view.parts.iter().flat_map(Part::measured).filter(|row| !row.health.runs.is_empty()).peekable();
+        let is_judged = |row: &Row| row.health.count(|course| *course != stats::Course::TooShort) > 0;
+        let judged = rows.peek().is_none() || rows.any(is_judged);
+        list.push(Warning::ShortRuns { seconds: shortest, judged });
     }
     let busiest =
         runs().filter_map(|run| Some((run, *run.metrics.get("driver_cpu_cores")?))).max_by(|a, b| a.1.total_cmp(&b.1));

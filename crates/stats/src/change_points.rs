@@ -18,7 +18,7 @@ const VALUES_MAX: usize = 300;
 pub const SECONDS_MIN: usize = 20;
 /// Two stretches differ when their means are this many standard errors apart, counted in independent samples. A high number,
 /// as the place between them was picked for their difference; `tests/it/change_points.rs` measures what it lets through.
-const ERRORS_APART: f64 = 5.0;
+const ERRORS_APART: f64 = 4.0;
 /// A single value further than so many deviations (MAD) from its neighbours is a dip or a peak, and no change of level.
 const DEVIATIONS_MAX: f64 = 5.0;
 /// Neighbours looked at to each side.

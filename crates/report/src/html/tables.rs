@@ -4,6 +4,7 @@ use super::pictures;
 use crate::answer::{interval_words, verdict_words};
 use crate::chart::escape;
 use crate::flushing::{Flushing, MARK, Words as _};
+use crate::health;
 use crate::input::{Counting, Input};
 use crate::judge::{Claim, Subject, short_factor};
 use crate::number::{Scale, figure, percent, ratio_precise, rounded, words};
@@ -116,7 +117,7 @@ pub fn claims(i: usize, part: &Part, view: &View) -> String {
         table.row(
             "",
             &[
-                word_cell(&format!("{a}{of_a} vs {b}{of_b}{about}")),
+                word_cell(&format!("{a}{of_a} vs {b}{of_b}{about}{}", health::claim_words(claim, part))),
                 number_cell(&ratio_precise(claim.ratio), claim.ratio),
                 format!(
                     "<td title=\"{}\">{}–{}</td>",

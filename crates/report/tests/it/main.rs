@@ -7,6 +7,7 @@ mod explore;
 mod exports;
 mod fixture;
 mod flushing;
+mod health;
 mod http_forms;
 mod large;
 mod outputs;

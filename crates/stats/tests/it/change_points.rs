@@ -59,6 +59,7 @@ fn noise_of_a_steady_run_is_taken_for_a_change_in_less_than_five_percent() {
         [(20, 0.05, 0.0), (30, 0.10, 0.5), (60, 0.05, 0.7), (120, 0.10, 0.8), (300, 0.05, 0.8), (900, 0.10, 0.8)]
     {
         let share = unsteady_share(seconds, spread, hanging);
+        println!("{seconds} s, spread {spread}, hanging {hanging}: {share}");
         assert!(share < 0.05, "{seconds} s, spread {spread}, hanging {hanging}: {share}");
     }
 }

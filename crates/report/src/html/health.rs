@@ -1,0 +1,79 @@
+//! The page's table of how the runs went.
+
+use super::tables::{Table, head, number_cell, word_cell, word_head};
+use crate::chart::escape;
+use crate::health::Health;
+use crate::input::Input;
+use crate::number::{figure, percent, span};
+use crate::view::{Row, View};
+use stats::Course;
+
+/// A count of runs by their course.
+type Kind = (&'static str, fn(&Course) -> bool);
+
+const KINDS: [Kind; 6] = [
+    ("steady", |course| matches!(course, Course::Steady)),
+    ("steady, in cycles", |course| matches!(course, Course::Cyclic { .. })),
+    ("slow at first", |course| matches!(course, Course::WarmUp { .. })),
+    ("slower at the end", |course| matches!(course, Course::Slowdown { .. })),
+    ("no steady state", |course| matches!(course, Course::Unsteady)),
+    ("too short to say", |course| matches!(course, Course::TooShort)),
+];
+
+/// Every scenario: its runs by class, and what it shared the machine with. Columns in which nothing stands are left out.
+#[must_use]
+pub fn table(input: &Input, view: &View) -> String {
+    let rows: Vec<&Row> = view.parts.iter().flat_map(|part| part.measured()).collect();
+    let has = |wanted: fn(&Health) -> bool| rows.iter().any(|row| wanted(&row.health));
+    if !has(|health| !health.runs.is_empty() || !health.loads.is_empty()) {
+        return String::new();
+    }
+    let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| rows.iter().any(|row| row.health.count(kind.1) > 0)).collect();
+    let (warm_up, cycles) = (has(|health| health.warm_up().is_some()), has(|health| health.period().is_some()));
+    let (loads, disturbed) = (has(|health| !health.loads.is_empty()), has(|health| !health.disturbed.is_empty()));
+    let mut heads = vec![word_head("scenario"), head("runs")];
+    heads.extend(kinds.iter().map(|kind| head(kind.0)));
+    heads.extend(warm_up.then(|| head("longest warm-up")));
+    heads.extend(cycles.then(|| head("cycle")));
+    if loads {
+        heads.extend(["CPU time stolen", "other CPUs", "other MB/s on disk"].map(head));
+    }
+    heads.extend(disturbed.then(|| word_head("disturbed trials")));
+    let mut table = Table::new("health", &heads);
+    let seconds_cell =
+        |seconds: Option<f64>| number_cell(&seconds.map_or("–".into(), span), seconds.unwrap_or(f64::NAN));
+    for row in &rows {
+        let health = &row.health;
+        let count = |count: usize| number_cell(&count.to_string(), count as f64);
+        let mut cells = vec![word_cell(&row.marked()), count(health.runs.len())];
+        cells.extend(kinds.iter().map(|kind| count(health.count(kind.1))));
+        cells.extend(warm_up.then(|| seconds_cell(health.warm_up())));
+        cells.extend(cycles.then(|| seconds_cell(health.period())));
+        if loads {
+            let steal = health.mean(|load| load.steal);
+            let (cores, disk) = (health.mean(|load| load.other_cores), health.mean(|load| load.other_disk) / 1e6);
+            cells.extend([
+                number_cell(&percent(steal), steal),
+                number_cell(&figure(cores), cores),
+                number_cell(&figure(disk), disk),
+            ]);
+        }
+        let words = |(round, cause): &(u32, crate::health::Cause)| format!("round {} ({})", round + 1, cause.words());
+        cells.extend(disturbed.then(|| word_cell(&health.disturbed.iter().map(words).collect::<Vec<_>>().join(", "))));
+        table.row("", &cells);
+    }
+    let details = &input.details;
+    let some = if details.runs_read < details.runs_all {
+        format!(" Looked at: {} of {} runs.", details.runs_read, details.runs_all)
+    } else {
+        String::new()
+    };
+    format!(
+        "<section><h2>Health of the runs</h2><p class=\"note\">{}{some}</p>{}</section>",
+        escape(
+            "By change points in each run's rate, second by second. Other CPUs and disk traffic are what the machine did beside \
+             load and server: other programs, or the kernel's own threads."
+        ),
+        table.finish()
+    )
+}

@@ -1,0 +1,232 @@
+//! What is said of runs that were not steady, too short or disturbed, and that ordinary runs are left in peace.
+
+use crate::fixture::{self, Row, Table};
+use expect_test::{Expect, expect};
+use ledger::model::{Contents, RunDetail, Trial};
+use report::input::{Details, Input};
+
+/// Two filesystems of which xfs is 4 % faster, in eight rounds with a little noise.
+fn table() -> Table {
+    let pattern = [0.6, -1.1, 0.2, 1.3, -0.4, -0.9, 1.0, -0.7];
+    let values = |level: f64, shift: usize| {
+        (0..8).map(|i| level * (1.0 + 0.008 * pattern[(i * 3 + shift) % 8])).collect::<Vec<_>>()
+    };
+    let rows = vec![Row::new("ext4", &values(1000.0, 0)), Row::new("xfs", &values(1040.0, 3))];
+    Table { rows, ..fixture::filesystems_and_buffers() }
+}
+
+/// Contents whose runs had these rates: of each trial a level for each second, around which the rate dithers.
+fn input(contents: Contents, seconds: usize, level: impl Fn(&Trial, usize) -> f64) -> Input {
+    let mut details = Details::default();
+    for run in &contents.runs {
+        let trial = contents.trials.iter().find(|trial| trial.id == run.trial).expect("each run has its trial");
+        let mut state = trial.id as u64 + 7;
+        let mut noise = || {
+            state = (state * 1_103_515_245 + 12_345) % (1 << 31);
+            ((state >> 16) % 101) as f64 / 50.0 - 1.0
+        };
+        let rates = (0..seconds).map(|second| 1000.0 * level(trial, second) * (1.0 + 0.05 * noise())).collect();
+        let series = [("transactions_per_second".to_string(), rates)].into();
+        details.add(trial, &RunDetail { series, ..RunDetail::default() });
+    }
+    details.runs_all = contents.runs.len();
+    Input::new(contents, details)
+}
+
+/// The claims' sentences and what was seen, without what every such study has.
+fn check(input: &Input, expected: Expect) {
+    let ordinary = ["Limits:", "It is ", "Pick ", "Not ruled out"];
+    let lines = report::answer(input).into_iter().filter(|line| !ordinary.iter().any(|start| line.starts_with(start)));
+    let json = report::answer_json(input);
+    let warnings = json["warnings"].as_array().expect("a list").iter();
+    let seen = warnings.map(|warning| format!("! {}", warning["seen"].as_str().expect("text")));
+    expected.assert_eq(&(lines.chain(seen).collect::<Vec<_>>().join("\n") + "\n"));
+}
+
+fn set(contents: &mut Contents, wanted: impl Fn(&Trial) -> bool, figures: &[(&str, f64)]) {
+    let ids: Vec<i64> = contents.trials.iter().filter(|trial| wanted(trial)).map(|trial| trial.id).collect();
+    for run in contents.runs.iter_mut().filter(|run| ids.contains(&run.trial)) {
+        run.metrics.extend(figures.iter().map(|(name, value)| ((*name).into(), *value)));
+    }
+}
+
+/// A machine of two CPUs of which the trial uses one and a half.
+fn quiet(contents: &mut Contents) {
+    let figures = [
+        ("cpu_0_idle_share", 0.2),
+        ("cpu_1_idle_share", 0.3),
+        ("cpu_user_share", 0.5),
+        ("cpu_system_share", 0.25),
+        ("cpu_steal_share", 0.001),
+        ("driver_cpu_cores", 0.6),
+        ("others_cpu_cores", 0.85),
+        ("device_read_bytes", 0.0),
+        ("device_backing_read_bytes", 0.0),
+        ("device_backing_write_bytes", 3.2e9),
+    ];
+    set(contents, |_| true, &figures);
+}
+
+#[test]
+fn ordinary_runs_are_left_in_peace() {
+    let mut contents = fixture::contents(&table());
+    quiet(&mut contents);
+    let dips = |_: &Trial, second: usize| if second % 12 == 11 { 0.4 } else { 1.0 };
+    check(
+        &input(contents, 60, dips),
+        expect![[r#"
+        xfs is 4.0 % faster than ext4 (95 % interval +3.2 to +4.8 %).
+    "#]],
+    );
+}
+
+#[test]
+fn a_warm_up_that_goes_on_is_said_with_its_remedy() {
+    let input = input(
+        fixture::contents(&table()),
+        60,
+        |trial, second| {
+            if trial.scenario == "xfs" && second < 15 { 0.6 } else { 1.0 }
+        },
+    );
+    check(
+        &input,
+        expect![[r#"
+            xfs is 4.0 % faster than ext4 (95 % interval +3.2 to +4.8 %); 8 of its 16 runs were not steady.
+            ! oltp: without a warm-up run, 8 of 16 runs were still warming up, for up to 15.0 s (xfs); one would hold that and half as much again
+        "#]],
+    );
+    let json = report::answer_json(&input);
+    let scenario = json["workloads"][0]["scenarios"][0].clone();
+    assert_eq!((&scenario["scenario"], &scenario["health"]["unsteady_runs"]), (&"xfs".into(), &8.into()));
+    assert!(report::html(&input).contains("Health of the runs"));
+}
+
+#[test]
+fn slowdowns_and_runs_without_a_steady_state_are_named() {
+    let input = input(fixture::contents(&table()), 120, |trial, second| match (&*trial.scenario, trial.round) {
+        ("xfs", 0..4) if second >= 70 => 0.7,
+        ("ext4", 0..2) => [1.0, 0.6, 1.2, 0.8][second / 30],
+        _ => 1.0,
+    });
+    check(
+        &input,
+        expect![[r#"
+        xfs is 4.0 % faster than ext4 (95 % interval +3.2 to +4.8 %); 6 of its 16 runs were not steady.
+        ! oltp: 6 of 16 runs were not steady (4 slower at their end, 2 without a steady state): 4 of xfs, 2 of ext4
+    "#]],
+    );
+}
+
+#[test]
+fn a_saw_tooth_of_whole_cycles_is_steady() {
+    let input = input(fixture::contents(&table()), 300, |_, second| 0.5 + (second % 60) as f64 / 120.0);
+    check(
+        &input,
+        expect![[r#"
+        xfs is 4.0 % faster than ext4 (95 % interval +3.2 to +4.8 %).
+    "#]],
+    );
+    assert_eq!(report::answer_json(&input)["workloads"][0]["scenarios"][0]["health"]["cycle_seconds"], 60.0);
+}
+
+#[test]
+fn less_than_two_checkpoints_a_run_are_too_few() {
+    let mut contents = fixture::contents(&table());
+    set(&mut contents, |trial| trial.round % 2 == 0, &[("checkpoints", 1.0)]);
+    set(&mut contents, |trial| trial.round % 2 == 1, &[("checkpoints", 0.0)]);
+    check(
+        &input(contents, 30, |_, _| 1.0),
+        expect![[r#"
+        xfs is 4.0 % faster than ext4 (95 % interval +3.2 to +4.8 %).
+        ! oltp: a run of 30.0 s is too short for ext4: it holds 0.500 checkpoints of the server on average; about 2.00 min would do
+    "#]],
+    );
+}
+
+#[test]
+fn runs_of_a_second_are_too_short_for_anything() {
+    let mut contents = fixture::contents(&table());
+    contents.runs.iter_mut().for_each(|run| run.seconds = 1.0);
+    set(&mut contents, |trial| trial.round == 1, &[("checkpoints", 1.0)]);
+    check(
+        &input(contents, 1, |_, _| 1.0),
+        expect![[r#"
+        xfs is 4.0 % faster than ext4 (95 % interval +3.2 to +4.8 %).
+        ! runs lasted only 1.00 s, too short to see whether they were steady
+    "#]],
+    );
+}
+
+#[test]
+fn a_disturbed_trial_stays_and_is_said_with_what_it_changes() {
+    let mut table = table();
+    table.rows[1].values[2] = Some(700.0);
+    let mut contents = fixture::contents(&table);
+    quiet(&mut contents);
+    set(&mut contents, |trial| trial.scenario == "xfs" && trial.round == 2, &[("cpu_steal_share", 0.3)]);
+    check(
+        &input(contents, 30, |_, _| 1.0),
+        expect![[r#"
+        xfs against ext4 is inconclusive (95 % interval −12.1 to +11.7 %): differences below 18.0 % could not be seen; one of its trials was disturbed.
+        ! oltp: the widest interval is ±12.8 %, where ±3 % was wanted, about 94 rounds would do; the study ended: the wanted precision is reached
+        ! oltp: all scenarios together moved by +3.9 % from the first round to the last
+        ! oltp: far from its like: ext4 in round 3, xfs in round 3
+        ! oltp: slow while the machine was not theirs alone: xfs in round 3 (30 % of the CPUs' time stolen); without them, xfs against ext4 would be “faster” and not “can't tell”
+    "#]],
+    );
+}
+
+#[test]
+fn a_slow_trial_on_a_quiet_machine_is_no_disturbance() {
+    let mut table = table();
+    table.rows[1].values[2] = Some(700.0);
+    let mut contents = fixture::contents(&table);
+    quiet(&mut contents);
+    check(
+        &input(contents, 30, |_, _| 1.0),
+        expect![[r#"
+        xfs against ext4 is inconclusive (95 % interval −12.1 to +11.7 %): differences below 18.0 % could not be seen.
+        ! oltp: the widest interval is ±12.8 %, where ±3 % was wanted, about 94 rounds would do; the study ended: the wanted precision is reached
+        ! oltp: all scenarios together moved by +3.9 % from the first round to the last
+        ! oltp: far from its like: ext4 in round 3, xfs in round 3
+    "#]],
+    );
+}
+
+#[test]
+fn steal_and_busy_neighbours_are_said_once() {
+    let mut contents = fixture::contents(&table());
+    quiet(&mut contents);
+    let figures = [
+        ("cpu_steal_share", 0.04),
+        ("cpu_user_share", 0.8),
+        ("driver_cpu_cores", 0.2),
+        ("others_cpu_cores", 0.4),
+        ("device_backing_write_bytes", 6.1e9),
+    ];
+    set(&mut contents, |_| true, &figures);
+    check(
+        &input(contents, 30, |_, _| 1.0),
+        expect![[r#"
+        xfs is 4.0 % faster than ext4 (95 % interval +3.2 to +4.8 %).
+        ! other guests of the host took 4 % of the CPUs' time, at most 4 % (ext4 in round 8)
+        ! beside load and server, something else used 1.50 of 2 CPUs and moved 100 MB/s on the disk below on average
+    "#]],
+    );
+}
+
+#[test]
+fn a_step_between_rounds_is_named_by_its_round() {
+    let mut table = table();
+    for row in &mut table.rows {
+        row.values[5..].iter_mut().flatten().for_each(|value| *value *= 0.92);
+    }
+    check(
+        &input(fixture::contents(&table), 30, |_, _| 1.0),
+        expect![[r#"
+        xfs is 4.0 % faster than ext4 (95 % interval +3.2 to +4.8 %).
+        ! oltp: all scenarios together measured 8.3 % less from round 6 on
+    "#]],
+    );
+}
