@@ -37,6 +37,8 @@ const OTHER_CORES_EXCESS: f64 = 0.25;
 /// Bytes a second that others moved on the tested disk, worth a word when they are half of the trial's own as well.
 const OTHER_DISK_MIN: f64 = 5e6;
 const OTHER_DISK_SHARE_MIN: f64 = 0.5;
+/// Windows of SNIA's test of steadiness (SSS PTS 2.0.2, clause 2.1.24).
+const STEADINESS_WINDOWS: usize = 5;
 /// Names in a sentence.
 const NAMES_MAX: usize = 3;
 
@@ -47,6 +49,8 @@ pub struct RunHealth {
     pub course: Course,
     /// Independent seconds that a steady run is worth; a change of level or a cycle would look like seconds that hang together.
     pub independent: Option<f64>,
+    /// Whether a fifth after the other is as even as SNIA asks of storage (range 20 %, slope 10 %); none where it is too short to say.
+    pub is_even: Option<bool>,
 }
 
 impl RunHealth {
@@ -55,8 +59,20 @@ impl RunHealth {
     pub fn of(rates: &[f64]) -> RunHealth {
         let course = stats::course(rates, TOLERANCE);
         let seconds = stats::steady::effective_samples(rates).map(|(_, samples)| samples);
-        RunHealth { course, independent: seconds.filter(|_| course == Course::Steady) }
+        let is_long = course != Course::TooShort;
+        RunHealth {
+            course,
+            independent: seconds.filter(|_| course == Course::Steady),
+            is_even: is_long.then(|| is_even(rates)).flatten(),
+        }
     }
+}
+
+fn is_even(rates: &[f64]) -> Option<bool> {
+    let window = rates.len() / STEADINESS_WINDOWS;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let windows: Vec<f64> = rates.chunks_exact(window).take(STEADINESS_WINDOWS).map(mean).collect();
+    Some(stats::steady::steadiness(&windows)?.is_steady())
 }
 
 /// How a scenario's runs went.
@@ -131,6 +147,13 @@ impl Health {
     pub fn warm_up(&self) -> Option<f64> {
         let seconds = |run: &RunHealth| if let Course::WarmUp { seconds } = run.course { Some(seconds) } else { None };
         self.runs.iter().filter_map(seconds).reduce(f64::max)
+    }
+
+    /// Runs that pass SNIA's test of steadiness, and those it can be asked of.
+    #[must_use]
+    pub fn even(&self) -> (usize, usize) {
+        let asked = self.runs.iter().filter_map(|run| run.is_even);
+        (asked.clone().filter(|is_even| *is_even).count(), asked.count())
     }
 
     /// The period of its cycles, seconds: the longest.

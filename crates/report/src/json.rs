@@ -182,6 +182,7 @@ fn health_json(health: &Health) -> Value {
     json!({
         "runs": health.runs.iter().map(|run| run.course).collect::<Vec<_>>(),
         "unsteady_runs": health.unsteady(),
+        "runs_even_by_snia": health.even().0,
         "warm_up_seconds": health.warm_up(),
         "cycle_seconds": health.period(),
         "loads": health.loads.iter().map(load).collect::<Vec<_>>(),

@@ -33,6 +33,8 @@ pub fn table(input: &Input, view: &View) -> String {
     let (loads, disturbed) = (has(|health| !health.loads.is_empty()), has(|health| !health.disturbed.is_empty()));
     let mut heads = vec![word_head("scenario"), head("runs")];
     heads.extend(kinds.iter().map(|kind| head(kind.0)));
+    let even = has(|health| health.even().1 > 0);
+    heads.extend(even.then(|| head("pass SNIA\u{2019}s test")));
     heads.extend(warm_up.then(|| head("longest warm-up")));
     heads.extend(cycles.then(|| head("cycle")));
     if loads {
@@ -47,6 +49,8 @@ pub fn table(input: &Input, view: &View) -> String {
         let count = |count: usize| number_cell(&count.to_string(), count as f64);
         let mut cells = vec![word_cell(&row.marked()), count(health.runs.len())];
         cells.extend(kinds.iter().map(|kind| count(health.count(kind.1))));
+        let passed = health.even();
+        cells.extend(even.then(|| number_cell(&format!("{} of {}", passed.0, passed.1), passed.0 as f64)));
         cells.extend(warm_up.then(|| seconds_cell(health.warm_up())));
         cells.extend(cycles.then(|| seconds_cell(health.period())));
         if loads {
@@ -71,7 +75,8 @@ pub fn table(input: &Input, view: &View) -> String {
     format!(
         "<section><h2>Health of the runs</h2><p class=\"note\">{}{some}</p>{}</section>",
         escape(
-            "By change points in each run's rate, second by second. Other CPUs and disk traffic are what the machine did beside \
+            "By change points in each run's rate, second by second. SNIA's test asks of five parts of a run that their means lie \
+             within 20 % and on a slope of 10 % at most; noise alone fails it at times. Other CPUs and disk traffic are what the machine did beside \
              load and server: other programs, or the kernel's own threads."
         ),
         table.finish()
