@@ -92,7 +92,8 @@ pub fn course(rates: &[f64], tolerance: f64) -> Course {
     if falls || (settled && is_apart(highest, end, tolerance) && highest > end) {
         return Course::Slowdown { from: seconds(last.start), by: 1.0 - end / highest };
     }
-    match settled {
+    // A stall between two stretches of one level is no warm-up.
+    match settled && is_apart(highest, end, tolerance) {
         true => Course::WarmUp { seconds: seconds(last.start) },
         false => Course::Unsteady,
     }

@@ -99,7 +99,12 @@ fn a_warm_up_that_goes_on_is_said_with_its_remedy() {
     let json = report::answer_json(&input);
     let scenario = json["workloads"][0]["scenarios"][0].clone();
     assert_eq!((&scenario["scenario"], &scenario["health"]["unsteady_runs"]), (&"xfs".into(), &8.into()));
-    assert!(report::html(&input).contains("Health of the runs"));
+    let even = |index: usize| json["workloads"][0]["scenarios"][index]["health"]["runs_even_by_snia"].clone();
+    assert_eq!((even(0), even(1)), (0.into(), 8.into()));
+    let page = report::html(&input);
+    let table = page.split_once("Health of the runs").expect("the page has the table").1;
+    let xfs = table.split("<tr>").find(|row| row.contains(">xfs<")).expect("a row each");
+    assert!(xfs.contains(">0 of 8<") && xfs.contains(">15.0 s<"), "{xfs}");
 }
 
 #[test]
