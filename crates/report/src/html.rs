@@ -54,15 +54,18 @@ pub fn html(input: &Input) -> String {
     page(&format!("{} – surefoot", input.contents.study.name), &body)
 }
 
-/// What of the page goes on paper, too: all but what is chosen and drawn by a script, and the raw values, for which paper has other
-/// columns.
+/// What comes first on paper: the answer, and what stands against it.
 #[must_use]
-pub fn for_paper(input: &Input) -> String {
+pub fn answer_for_paper(input: &Input) -> String {
     let view = input.view();
-    let mut body = decision(input, view);
-    for warning in warnings(view, &input.contents) {
-        body.push_str(&flag(&warning));
-    }
+    warnings(view, &input.contents).iter().fold(decision(input, view), |html, warning| html + &flag(warning))
+}
+
+/// The rest of what goes on paper, too: all but what a script draws, and the raw values, for which paper has other columns.
+#[must_use]
+pub fn rest_for_paper(input: &Input) -> String {
+    let view = input.view();
+    let mut body = String::new();
     for (i, part) in view.parts.iter().enumerate() {
         body.push_str(&part_section(i, part, view, input));
     }

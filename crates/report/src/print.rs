@@ -7,6 +7,7 @@ pub mod block;
 mod page;
 
 use self::block::{Block, Head};
+use self::page::ShortNames;
 use crate::answer;
 use crate::html;
 use crate::input::{Counting, Input};
@@ -48,10 +49,18 @@ struct Description {
 pub fn print(input: &Input, runs: Vec<u8>) -> Print {
     let (view, study) = (input.view(), &input.contents.study);
     let mut files = BTreeMap::new();
-    let mut blocks = page::blocks(&html::for_paper(input), &mut files);
+    let short: ShortNames =
+        (1..).zip(&input.contents.scenarios).map(|(n, scenario)| (scenario.label.clone(), format!("S{n}"))).collect();
+    let mut blocks = page::blocks(&html::answer_for_paper(input), &short, &mut files);
+    blocks.push(heading(1, "The scenarios"));
+    blocks.push(Block::Note { text: "Wide tables call them by these numbers.".into() });
+    let in_order =
+        input.contents.scenarios.iter().map(|scenario| (short[&scenario.label].clone(), scenario.label.clone()));
+    blocks.push(Block::Facts { rows: in_order.collect() });
+    blocks.extend(page::blocks(&html::rest_for_paper(input), &short, &mut files));
     blocks.push(Block::NewPage);
     blocks.push(heading(1, "Raw values"));
-    blocks.extend(raw_values(input, view));
+    blocks.extend(raw_values(input, view, &short));
     blocks.push(heading(1, "Files in this document"));
     files.insert(RUNS_FILE.into(), runs);
     files.insert(STUDY_FILE.into(), study.text.clone().into_bytes());
@@ -87,27 +96,10 @@ fn attachment(file: &str, mime: &str, what: &str) -> Block {
     }
 }
 
-/// Scenarios by numbers, each trial, and what is judged of each run.
-fn raw_values(input: &Input, view: &View) -> Vec<Block> {
+/// Each trial, and what is judged of each run.
+fn raw_values(input: &Input, view: &View, short: &ShortNames) -> Vec<Block> {
     let counting = Counting::of(&input.contents);
-    let numbers: BTreeMap<&str, String> = input
-        .contents
-        .scenarios
-        .iter()
-        .enumerate()
-        .map(|(index, scenario)| (scenario.label.as_str(), format!("S{}", index + 1)))
-        .collect();
-    let named = input
-        .contents
-        .scenarios
-        .iter()
-        .map(|scenario| (numbers[scenario.label.as_str()].clone(), scenario.label.clone()));
-    let mut blocks = vec![
-        Block::Note { text: "Scenarios have these numbers here:".into() },
-        Block::Facts { rows: named.collect() },
-        heading(2, "Trials"),
-        trials(input, &numbers),
-    ];
+    let mut blocks = vec![heading(2, "Trials"), trials(input, short)];
     for part in &view.parts {
         let labels: Vec<&str> = part.rows.iter().map(|row| row.label.as_str()).collect();
         let runs: Vec<(&Trial, &RunRow)> = counting
@@ -125,13 +117,13 @@ fn raw_values(input: &Input, view: &View) -> Vec<Block> {
                 "What has a better and a worse of every measured run; `{RUNS_FILE}`, attached, has {others} more metrics that explain."
             ),
         });
-        blocks.extend(metrics.chunks(FIGURES_MAX).map(|some| figures(some, &runs, &numbers)));
+        blocks.extend(metrics.chunks(FIGURES_MAX).map(|some| figures(some, &runs, short)));
     }
     blocks
 }
 
 /// Every attempt at every scenario, those that do not count included.
-fn trials(input: &Input, numbers: &BTreeMap<&str, String>) -> Block {
+fn trials(input: &Input, short: &ShortNames) -> Block {
     let state = |trial: &Trial| match (trial.state, &trial.failure) {
         (TrialState::Finished, _) => "finished".to_string(),
         (TrialState::Failed, Some(failure)) => format!("failed in {}", failure.step),
@@ -141,7 +133,7 @@ fn trials(input: &Input, numbers: &BTreeMap<&str, String>) -> Block {
     };
     let row = |trial: &Trial| {
         vec![
-            numbers.get(trial.scenario.as_str()).cloned().unwrap_or_default(),
+            short.get(&trial.scenario).cloned().unwrap_or_default(),
             (trial.round + 1).to_string(),
             (trial.position + 1).to_string(),
             trial.seed.to_string(),
@@ -172,7 +164,7 @@ fn judged(part: &Part, runs: &[(&Trial, &RunRow)], input: &Input) -> Vec<Metric>
 }
 
 /// Some metrics of all runs.
-fn figures(metrics: &[Metric], runs: &[(&Trial, &RunRow)], numbers: &BTreeMap<&str, String>) -> Block {
+fn figures(metrics: &[Metric], runs: &[(&Trial, &RunRow)], short: &ShortNames) -> Block {
     let value = |run: &RunRow, metric: &Metric| run.metrics.get(&*metric.name).copied();
     let scale = |metric: &Metric| {
         let largest = runs.iter().filter_map(|(_, run)| value(run, metric)).fold(0.0, |a: f64, b| a.max(b.abs()));
@@ -189,7 +181,7 @@ fn figures(metrics: &[Metric], runs: &[(&Trial, &RunRow)], numbers: &BTreeMap<&s
             .iter()
             .zip(&scales)
             .map(|(metric, scale)| value(run, metric).map_or_else(String::new, |value| scale.number(value)));
-        let number = numbers.get(trial.scenario.as_str()).cloned().unwrap_or_default();
+        let number = short.get(&trial.scenario).cloned().unwrap_or_default();
         [number, (trial.round + 1).to_string(), (run.run + 1).to_string()].into_iter().chain(cells).collect()
     });
     Block::Table {

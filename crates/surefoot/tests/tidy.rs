@@ -12,6 +12,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("storage", &["settings", "observe"]),
     ("guest", &[]),
     ("wire", &[]),
+    ("typeset", &[]),
     ("http", &[]),
     ("services", &["settings", "observe", "wire"]),
     ("workloads", &["settings", "observe", "wire", "http"]),
@@ -33,6 +34,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "report",
             "settings",
             "http",
+            "typeset",
         ],
     ),
 ];
@@ -44,6 +46,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("anyhow", &["surefoot"]),
     ("rusqlite", &["ledger", "workloads"]),
     ("statrs", &["stats"]),
+    ("typst", &["typeset"]),
 ];
 
 const FUNCTION_LINES_MAX: usize = 70;

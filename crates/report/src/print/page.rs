@@ -9,16 +9,21 @@ use std::collections::BTreeMap;
 
 /// Columns that fit beside each other on a page, the first one's words included.
 const COLUMNS_MAX: usize = 8;
+/// A table of up to so many columns has room for labels.
+const LABELS_UP_TO: usize = 4;
 /// A piece of a chart is no higher than this times its width: a page's height at half a page's width.
 const PIECE_MAX: f64 = 2.6;
 /// Charts that end alike, of a line or two a scenario, are cut between lines of this height.
 const CUT_EVERY: f64 = 46.0;
 
+/// Scenarios by short names, for tables in which their labels would leave no room: label to short name.
+pub type ShortNames = BTreeMap<String, String>;
+
 /// Blocks of a part of the page; its charts are put among the files.
 #[must_use]
-pub fn blocks(html: &str, files: &mut BTreeMap<String, Vec<u8>>) -> Vec<Block> {
+pub fn blocks(html: &str, short: &ShortNames, files: &mut BTreeMap<String, Vec<u8>>) -> Vec<Block> {
     let (html, charts) = cut_out_charts(html, files);
-    let mut reader = Reader { charts, ..Reader::default() };
+    let mut reader = Reader { charts, short: short.clone(), ..Reader::default() };
     for token in Tokenizer::new(&*html) {
         let Ok(token) = token;
         match token {
@@ -80,6 +85,7 @@ fn text_only(html: &str) -> String {
 /// Where the reading stands.
 #[derive(Default)]
 struct Reader {
+    short: ShortNames,
     blocks: Vec<Block>,
     text: String,
     is_note: bool,
@@ -226,11 +232,13 @@ impl Reader {
         for some in numbers.chunks(COLUMNS_MAX - 1) {
             let columns: Vec<usize> = std::iter::once(0).chain(some.iter().copied()).collect();
             let head = |column: &usize| Head { head: heads[*column].text.clone(), right: heads[*column].right };
-            let cells = |row: &Vec<Cell>| {
-                columns
-                    .iter()
-                    .map(|column| row.get(*column).map_or_else(String::new, |cell| cell.text.clone()))
-                    .collect()
+            let cells = |row: &Vec<Cell>| -> Vec<String> {
+                let text = |column: &usize| row.get(*column).map_or_else(String::new, |cell| cell.text.clone());
+                let mut cells: Vec<String> = columns.iter().map(text).collect();
+                if heads.len() > LABELS_UP_TO {
+                    cells[0] = self.shortened(&cells[0]);
+                }
+                cells
             };
             let table = Block::Table {
                 caption: String::new(),
@@ -238,6 +246,17 @@ impl Reader {
                 rows: rows.iter().map(cells).collect(),
             };
             self.push(table);
+        }
+    }
+}
+
+impl Reader {
+    /// A label with what is said after it, by its short name.
+    fn shortened(&self, cell: &str) -> String {
+        let labels = self.short.iter().filter(|(label, _)| cell.starts_with(label.as_str()));
+        match labels.max_by_key(|(label, _)| label.len()) {
+            Some((label, short)) => format!("{short}{}", &cell[label.len()..]),
+            None => cell.into(),
         }
     }
 }
@@ -262,7 +281,7 @@ mod tests {
     use super::*;
 
     fn read(html: &str) -> Vec<Block> {
-        blocks(html, &mut BTreeMap::new())
+        blocks(html, &ShortNames::new(), &mut BTreeMap::new())
     }
 
     #[test]
@@ -295,10 +314,11 @@ mod tests {
         let cells = |row: usize| (1..10).map(|n| format!("<td>{row}.{n}</td>")).collect::<String>();
         let heads: String = (1..10).map(|n| format!("<th>h{n}</th>")).collect();
         let html = format!(
-            "<table><thead><tr><th class=\"words\">s</th>{heads}</tr></thead><tbody><tr><td class=\"words\">a</td>{}</tr></tbody></table>",
+            "<table><thead><tr><th class=\"words\">s</th>{heads}</tr></thead><tbody><tr><td class=\"words\">a · b (baseline)</td>{}</tr></tbody></table>",
             cells(1)
         );
-        let found = read(&html);
+        let short = [("a", "S1"), ("a · b", "S2")].map(|(label, name)| (label.to_string(), name.to_string()));
+        let found = blocks(&html, &short.into(), &mut BTreeMap::new());
         let of = |block: &Block| match block {
             Block::Table { columns, rows, .. } => {
                 (columns.len(), columns[0].right, rows[0][0].clone(), rows[0][1].clone())
@@ -306,7 +326,10 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let found: Vec<_> = found.iter().map(of).collect();
-        assert_eq!(found, [(8, false, "a".into(), "1.1".into()), (3, false, "a".into(), "1.8".into())]);
+        assert_eq!(
+            found,
+            [(8, false, "S2 (baseline)".into(), "1.1".into()), (3, false, "S2 (baseline)".into(), "1.8".into())]
+        );
     }
 
     #[test]
@@ -318,7 +341,7 @@ mod tests {
             )
         };
         let mut files = BTreeMap::new();
-        let found = blocks(&format!("{}{}<p>end</p>", figure(200), figure(2000)), &mut files);
+        let found = blocks(&format!("{}{}<p>end</p>", figure(200), figure(2000)), &ShortNames::new(), &mut files);
         let Block::Pictures { columns: 2, charts } = &found[0] else { panic!("{found:?}") };
         let pieces: Vec<(f64, f64, &str)> =
             charts.iter().map(|chart| (chart.from, chart.to, chart.caption.as_str())).collect();

@@ -20,6 +20,7 @@ fn a_study_of_three_filesystems_ends_in_an_answer() {
     assert!(trials.iter().all(|trial| trial["state"] == "finished"), "{trials:#?}");
     let csv = world.surefoot(&["report", "small.surefoot", "--csv", "-"]).status(0).stdout;
     assert!(csv.lines().count() > 12, "{csv}");
+    assert_paper_has_all(&world, &trials, &csv);
     let html = std::fs::read_to_string(world.path().join("small.html")).expect("the report");
     assert!(html.contains("<svg") && html.contains("Which is faster?"));
     let markdown = world.surefoot(&["report", "small.surefoot", "--markdown"]).status(0).stdout;
@@ -38,6 +39,29 @@ fn a_study_of_three_filesystems_ends_in_an_answer() {
     world.surefoot(&["clean"]).status(0).says("removed");
     assert!(!world.path().join("surefoot-work").exists());
     assert!(world.path().join("small.surefoot").exists(), "clean never removes results");
+}
+
+/// The study can be done again from the PDF alone: file, seeds, order, commands, and what was measured.
+fn assert_paper_has_all(world: &World, trials: &[serde_json::Value], csv: &str) {
+    world.surefoot(&["report", "small.surefoot", "--pdf", "small.pdf"]).status(0).says("small.pdf");
+    let poppler = |program: &str, arguments: &[&str]| {
+        let output = std::process::Command::new(program).args(arguments).current_dir(world.path()).output();
+        String::from_utf8_lossy(&output.expect("it is part of poppler-utils").stdout).into_owned()
+    };
+    let text = poppler("pdftotext", &["-layout", "small.pdf", "-"]);
+    for trial in trials {
+        let seed = trial["seed"].to_string();
+        assert!(text.contains(seed.trim_matches('"')), "seed {seed} is not in\n{text}");
+    }
+    let study = std::fs::read_to_string(world.path().join("small.toml")).expect("the study");
+    let commands = world.surefoot(&["report", "small.surefoot", "--reproduce", "xfs"]).status(0).stdout;
+    let mkfs = commands.lines().find(|line| line.starts_with("mkfs")).expect("a mkfs");
+    for line in study.lines().map(str::trim).filter(|line| !line.is_empty()).chain(mkfs.split_whitespace()) {
+        assert!(text.contains(line), "`{line}` is not in\n{text}");
+    }
+    poppler("pdfdetach", &["-saveall", "small.pdf", "-o", "attached"]);
+    let attached = |name: &str| std::fs::read_to_string(world.path().join("attached").join(name)).expect("attached");
+    assert_eq!((attached("runs.csv"), attached("study.toml")), (csv.to_string(), study));
 }
 
 #[test]
