@@ -59,6 +59,7 @@ fn assert_paper_has_all(world: &World, trials: &[serde_json::Value], csv: &str) 
     for line in study.lines().map(str::trim).filter(|line| !line.is_empty()).chain(mkfs.split_whitespace()) {
         assert!(text.contains(line), "`{line}` is not in\n{text}");
     }
+    std::fs::create_dir(world.path().join("attached")).expect("a folder");
     poppler("pdfdetach", &["-saveall", "small.pdf", "-o", "attached"]);
     let attached = |name: &str| std::fs::read_to_string(world.path().join("attached").join(name)).expect("attached");
     assert_eq!((attached("runs.csv"), attached("study.toml")), (csv.to_string(), study));
