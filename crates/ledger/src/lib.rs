@@ -10,10 +10,12 @@ pub mod model;
 pub mod parquet;
 mod reader;
 mod schema;
+mod stamp;
 mod writer;
 
 pub use lock::is_held;
 pub use reader::Reader;
+pub use stamp::stamp;
 pub use writer::Writer;
 
 use std::path::PathBuf;

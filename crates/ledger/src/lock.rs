@@ -5,6 +5,12 @@
 use crate::Error;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// A writer that is held off for so long is held off by another writer.
+const TAKE_TIME_MAX: Duration = Duration::from_millis(100);
+/// From one try to the next.
+const AGAIN_AFTER: Duration = Duration::from_millis(5);
 
 /// Held while it lives.
 #[derive(Debug)]
@@ -18,12 +24,15 @@ impl Lock {
     pub fn take(ledger: &Path) -> Result<Lock, Error> {
         let path = beside(ledger);
         let opened = |source| Error::Open { path: ledger.into(), source };
+        let deadline = Instant::now() + TAKE_TIME_MAX;
         loop {
             let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(opened)?;
             match file.try_lock() {
                 // An earlier holder may have removed the file between our opening and our locking it.
                 Ok(()) if is_at(&file, &path) => return Ok(Lock { _file: file, path }),
                 Ok(()) => {}
+                // Who asks whether it is held holds it himself for that moment.
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(AGAIN_AFTER),
                 Err(TryLockError::WouldBlock) => return Err(Error::Held { path: ledger.into() }),
                 Err(TryLockError::Error(source)) => return Err(opened(source)),
             }
@@ -41,7 +50,8 @@ impl Drop for Lock {
 /// Whether a conductor writes this ledger now.
 #[must_use]
 pub fn is_held(ledger: &Path) -> bool {
-    File::open(beside(ledger)).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    // Shared, so that two who ask at once do not take each other for a writer.
+    File::open(beside(ledger)).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// Whether this open file is still the one at this path.

@@ -1,6 +1,7 @@
 //! Reading: everything but histograms and series in one go, those by run.
 
 use crate::Error;
+use crate::lock::is_held;
 use crate::model::{
     Contents, Decision, Finalists, Phase, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial, TrialState, Worse,
 };
@@ -27,22 +28,35 @@ impl Reader {
     /// # Errors
     /// When it is not there, is something else, is damaged, or is newer than this surefoot.
     pub fn open(path: &Path) -> Result<Reader, Error> {
+        // A ledger in WAL mode wants its side files even for reading; on a read-only folder it is read as it lies.
+        Reader::open_as(path, || connected(path, OpenFlags::SQLITE_OPEN_READ_WRITE).or_else(|_| immutable(path)))
+    }
+
+    /// As [`Reader::open`], and leaves no trace: neither the file's bytes nor its times change, and no side files appear.
+    ///
+    /// A ledger that nobody writes is read as it lies. Who does so again and again must see for himself that it did not change
+    /// meanwhile: a writer that starts in that moment is not waited for.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn open_untouched(path: &Path) -> Result<Reader, Error> {
+        if is_held(path) {
+            // The side files are there, and when the writer leaves before us, what it left in them is ours to put into the file.
+            return Reader::open(path);
+        }
+        // After a kill the last records lie in the log, and an ordinary reader would move them into the file.
+        let has_log = std::fs::metadata(schema::log_of(path)).is_ok_and(|log| log.len() > 0);
+        Reader::open_as(path, || {
+            let logged = has_log.then(|| connected(path, OpenFlags::SQLITE_OPEN_READ_ONLY).ok()).flatten();
+            logged.map_or_else(|| immutable(path), Ok)
+        })
+    }
+
+    fn open_as(path: &Path, connect: impl FnOnce() -> rusqlite::Result<Connection>) -> Result<Reader, Error> {
         // SQLite's own message for a missing file names neither file nor reason.
         std::fs::File::open(path).map_err(|source| Error::Open { path: path.into(), source })?;
         let failed = |error| schema::unreadable(path, error);
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        // A ledger in WAL mode wants its side files even for reading; on a read-only folder it is read as it lies.
-        let connection = Connection::open_with_flags(path, flags)
-            .and_then(|connection| {
-                connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map(|()| connection)
-            })
-            .or_else(|_| {
-                Connection::open_with_flags(
-                    immutable(path),
-                    OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
-                )
-            })
-            .map_err(failed)?;
+        let connection = connect().map_err(failed)?;
         let version = schema::check(&connection, path)?;
         schema::check_whole(&connection, path)?;
         connection.pragma_update(None, "query_only", true).map_err(failed)?;
@@ -66,6 +80,8 @@ impl Reader {
     }
 
     fn contents_of(&self, wanted: &dyn Fn(&str) -> bool) -> Result<Contents, Error> {
+        // All of one moment: a writer may add a metric, and a run that has it, between two of our questions.
+        let _moment = self.connection.unchecked_transaction().map_err(|error| self.failed(error))?;
         let study: StudyRecord = match self.rows("SELECT json FROM study", |row| row.get::<_, String>(0))?.first() {
             Some(json) => self.parsed(json)?,
             None => return Err(Error::Damaged { path: self.path.clone(), what: "it holds no study".into() }),
@@ -265,10 +281,18 @@ impl Reader {
 /// A metric's name by its id in the ledger, and all of it by its name.
 type MetricsByIdAndName = (HashMap<u32, String>, BTreeMap<String, Metric>);
 
-/// A file URI that reads the ledger without side files.
-fn immutable(path: &Path) -> String {
+/// A connection that has seen the file's first page.
+fn connected(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Ok(connection)
+}
+
+/// Reads the ledger without side files, by a file URI.
+fn immutable(path: &Path) -> rusqlite::Result<Connection> {
     let escaped: String = path.to_string_lossy().chars().flat_map(escape).collect();
-    format!("file:{escaped}?immutable=1")
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(format!("file:{escaped}?immutable=1"), flags)
 }
 
 fn escape(character: char) -> Vec<char> {

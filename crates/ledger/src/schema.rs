@@ -19,7 +19,7 @@
 
 use crate::Error;
 use rusqlite::Connection;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// `application_id` of our files: "sfot".
 pub const APPLICATION_ID: i64 = 0x7366_6f74;
@@ -88,10 +88,8 @@ pub fn check(connection: &Connection, path: &Path) -> Result<i64, Error> {
 
 /// Whether a file still has its end: SQLite reads what is cut off its last page as zeros, which would be figures.
 pub fn check_whole(connection: &Connection, path: &Path) -> Result<(), Error> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
     // Pages that lie in the log need not be in the file yet.
-    if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+    if std::fs::metadata(log_of(path)).is_ok_and(|log| log.len() > 0) {
         return Ok(());
     }
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0).map(u64::from));
@@ -102,6 +100,13 @@ pub fn check_whole(connection: &Connection, path: &Path) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Damaged { path: path.into(), what: format!("it ends after {found} of {wanted} bytes") })
+}
+
+/// The write-ahead log beside a ledger: what was written last lies in it until it is put into the file.
+pub fn log_of(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
 }
 
 /// What SQLite says of a file, told apart for people: something else, damaged, or refused.

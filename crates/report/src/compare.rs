@@ -106,7 +106,7 @@ const CAUTION: &str = "The two were measured at different times: whatever differ
 
 /// Scenarios that would stand in one line must have run on the same bench. Where the bench is a factor of both studies, a
 /// label names its level, so that like meets like.
-fn check_benches(a: &Input, b: &Input) -> Result<(), Error> {
+pub(crate) fn check_benches(a: &Input, b: &Input) -> Result<(), Error> {
     for (first, second) in pairs(a, b).into_iter().flat_map(|(part, other)| shared(part, other)) {
         let bench = |input: &Input, row: &Row| Bench::of(&input.contents, &input.contents.scenarios[row.index]);
         let (of_a, of_b) = (bench(a, first), bench(b, second));

@@ -8,7 +8,7 @@ mod explained;
 mod explore;
 mod health;
 mod pictures;
-mod tables;
+pub(crate) mod tables;
 
 pub use appendix::machine_line;
 
@@ -35,6 +35,16 @@ pub fn write_html(input: &Input, path: &Path) -> Result<(), Error> {
 /// The whole page.
 #[must_use]
 pub fn html(input: &Input) -> String {
+    page(&title(input), &body(input))
+}
+
+/// Its title.
+pub(crate) fn title(input: &Input) -> String {
+    format!("{} – surefoot", input.contents.study.name)
+}
+
+/// What stands on it.
+pub(crate) fn body(input: &Input) -> String {
     let view = input.view();
     let mut body = header(input);
     body.push_str(&decision(input, view));
@@ -51,7 +61,7 @@ pub fn html(input: &Input) -> String {
     body.push_str(&pictures::trust(input, view));
     body.push_str(&health::table(input, view));
     body.push_str(&appendix::all(input, view));
-    page(&format!("{} – surefoot", input.contents.study.name), &body)
+    body
 }
 
 /// What comes first on paper: the answer, and what stands against it.
@@ -84,13 +94,20 @@ pub fn rest_for_paper(input: &Input) -> String {
 /// A page around a body.
 #[must_use]
 pub fn page(title: &str, body: &str) -> String {
+    framed(title, body, None)
+}
+
+/// A page around a body; with a script that may ask the server it came from.
+pub(crate) fn framed(title: &str, body: &str, asking: Option<&str>) -> String {
+    let connect = asking.map_or("", |_| ";connect-src 'self'");
+    let asking = asking.map_or_else(String::new, |script| format!("<script>{script}</script>"));
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';style-src 'unsafe-inline';\
-         script-src 'unsafe-inline';img-src data:\"><link rel=\"icon\" href=\"data:,\">\
+         script-src 'unsafe-inline';img-src data:{connect}\"><link rel=\"icon\" href=\"data:,\">\
          <title>{}</title><style>{STYLE}</style></head><body><main>{body}</main>\
-         <div id=\"tip\" role=\"status\" hidden></div><script>{SCRIPT}</script></body></html>\n",
+         <div id=\"tip\" role=\"status\" hidden></div><script>{SCRIPT}</script>{asking}</body></html>\n",
         escape(title)
     )
 }

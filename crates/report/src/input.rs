@@ -7,9 +7,9 @@ use crate::health::RunHealth;
 use crate::view::View;
 use ledger::model::{Contents, RunDetail, RunRow, Scenario, Trial, TrialState};
 use observe::latency::Latency;
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Details (histogram and series) are read for at most this many runs, spread evenly over rounds: reading one takes
 /// tens of microseconds, and a chart of more lines shows nothing more. The page says when it was less than all.
@@ -73,14 +73,14 @@ pub struct Input {
     /// Histograms and series, boiled down.
     pub details: Details,
     /// Worked out once, when first asked for: terminal, page and JSON of one input show the same.
-    view: OnceCell<View>,
+    view: OnceLock<View>,
 }
 
 impl Input {
     /// From contents and details that are already read.
     #[must_use]
     pub fn new(contents: Contents, details: Details) -> Input {
-        Input { contents, details, view: OnceCell::new() }
+        Input { contents, details, view: OnceLock::new() }
     }
 
     /// The numbers of the report.
@@ -94,7 +94,14 @@ impl Input {
 /// # Errors
 /// When the file is no ledger or can't be read.
 pub fn load(path: &Path) -> Result<Input, Error> {
-    let reader = ledger::Reader::open(path)?;
+    read(&ledger::Reader::open(path)?)
+}
+
+/// Reads an open results file.
+///
+/// # Errors
+/// When it can't be read.
+pub fn read(reader: &ledger::Reader) -> Result<Input, Error> {
     let contents = reader.contents()?;
     let mut details = Details::default();
     let counting = Counting::of(&contents);

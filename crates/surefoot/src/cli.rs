@@ -31,6 +31,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Set two results files side by side: two machines, kernels or days
     Compare(CompareArgs),
+    /// Show results in a browser of this machine, live while studies run
+    Serve(ServeArgs),
     /// Show how far a study has come
     Status(StatusArgs),
     /// Show what this machine can do, and what would disturb a measurement
@@ -297,6 +299,17 @@ pub struct CompareArgs {
     /// Write a page with a chart of all intervals to this file, `-` for standard output, instead of text
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+}
+
+/// `serve`.
+#[derive(Args)]
+pub struct ServeArgs {
+    /// Results files
+    #[arg(required = true)]
+    pub results: Vec<PathBuf>,
+    /// Listen on this port of 127.0.0.1 [default: one that is free]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    pub port: u16,
 }
 
 /// `status`.

@@ -33,6 +33,7 @@ pub fn quiet_on_closed_pipe(command: &Command) {
             | Command::Resume(_)
             | Command::SelfTest(_)
             | Command::Replay(_)
+            | Command::Serve(_)
             | Command::Trial(_)
             | Command::Worker(_)
     );

@@ -13,6 +13,7 @@ pub mod report;
 pub mod run;
 pub mod schema;
 pub mod self_test;
+pub mod serve;
 pub mod shell;
 pub mod status;
 pub mod trial;

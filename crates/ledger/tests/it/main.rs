@@ -4,4 +4,5 @@ mod faults;
 mod fixture;
 mod kills;
 mod roundtrip;
+mod untouched;
 mod versions;

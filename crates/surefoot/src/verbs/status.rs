@@ -4,8 +4,8 @@ use crate::cli::StatusArgs;
 use crate::failure::{Failure, Status};
 use crate::verbs::report::unreadable;
 use anyhow::anyhow;
-use ledger::model::{Contents, Phase, TrialState};
-use settings::quantity::format_seconds;
+use ledger::model::Contents;
+use report::Standing;
 use std::path::{Path, PathBuf};
 
 /// Prints a line or two a results file.
@@ -18,9 +18,9 @@ pub fn run(args: &StatusArgs) -> Result<Status, Failure> {
             .map_err(|error| unreadable(error.into()))?;
         let standing = Standing::of(&contents, ledger::is_held(path));
         if args.json {
-            all.push(standing.json(path, &contents));
+            all.push(json(&standing, path, &contents));
         } else {
-            standing.print(path, &contents);
+            print(&standing, path, &contents);
         }
     }
     if args.json {
@@ -46,13 +46,7 @@ fn files(args: &StatusArgs) -> Result<Vec<PathBuf>, Failure> {
         }
         Some(what) => Ok(vec![what.into()]),
         None => {
-            let mut files: Vec<PathBuf> = Path::new(".")
-                .read_dir()?
-                .flatten()
-                .map(|entry| entry.path())
-                .filter(|path| path.extension().is_some_and(|extension| extension == "surefoot"))
-                .collect();
-            files.sort();
+            let files = results_in(Path::new("."))?;
             if files.is_empty() {
                 println!("no results files (*.surefoot) in this folder");
             }
@@ -61,59 +55,24 @@ fn files(args: &StatusArgs) -> Result<Vec<PathBuf>, Failure> {
     }
 }
 
-/// How a study stands.
-struct Standing {
-    finished: usize,
-    failed: usize,
-    rounds: u32,
-    state: &'static str,
-    seconds: f64,
+/// The results files of a folder, by name.
+pub fn results_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let paths = folder.read_dir()?.flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|extension| extension == "surefoot")).collect();
+    files.sort();
+    Ok(files)
 }
 
-impl Standing {
-    fn of(contents: &Contents, held: bool) -> Standing {
-        let count = |state| contents.counted_trials().iter().filter(|trial| trial.state == state).count();
-        let last = contents.sessions.last();
-        let state = match (held, last.and_then(|session| session.reason.as_deref())) {
-            (true, _) => "running",
-            (false, None) => "cut off; `surefoot resume` goes on",
-            (false, Some("interrupted")) => "interrupted; `surefoot resume` goes on",
-            (false, Some(_)) => "done",
-        };
-        Standing {
-            finished: count(TrialState::Finished),
-            failed: count(TrialState::Failed),
-            rounds: contents
-                .trials
-                .iter()
-                .filter(|trial| trial.phase == Phase::Main)
-                .map(|trial| trial.round + 1)
-                .max()
-                .unwrap_or(0),
-            state,
-            seconds: contents.trials.iter().filter_map(|trial| Some(trial.ended? - trial.started)).sum(),
-        }
-    }
+fn print(standing: &Standing, path: &Path, contents: &Contents) {
+    println!("{}: {} ({})", path.display(), contents.study.name, standing.state);
+    println!("  {}", standing.words(contents));
+}
 
-    fn print(&self, path: &Path, contents: &Contents) {
-        println!("{}: {} ({})", path.display(), contents.study.name, self.state);
-        println!(
-            "  {} scenarios, round {} of {} to {}, {} trials finished, {} failed, {} of trials",
-            contents.scenarios.len(),
-            self.rounds,
-            contents.study.analysis.rounds_min,
-            contents.study.analysis.rounds_max,
-            self.finished,
-            self.failed,
-            format_seconds(self.seconds)
-        );
-    }
-
-    fn json(&self, path: &Path, contents: &Contents) -> serde_json::Value {
-        serde_json::json!({
-            "results": path, "study": contents.study.name, "state": self.state, "rounds": self.rounds,
-            "rounds_min": contents.study.analysis.rounds_min, "rounds_max": contents.study.analysis.rounds_max,
-            "trials_finished": self.finished, "trials_failed": self.failed, "trial_seconds": self.seconds,
-        })
-    }
+fn json(standing: &Standing, path: &Path, contents: &Contents) -> serde_json::Value {
+    serde_json::json!({
+        "results": path, "study": contents.study.name, "state": standing.state, "rounds": standing.rounds,
+        "rounds_min": contents.study.analysis.rounds_min, "rounds_max": contents.study.analysis.rounds_max,
+        "trials_finished": standing.finished, "trials_failed": standing.failed, "trial_seconds": standing.seconds,
+    })
 }

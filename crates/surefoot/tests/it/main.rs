@@ -7,6 +7,7 @@ mod faults;
 mod guest;
 mod harness;
 mod replay;
+mod serve;
 mod servers;
 mod sql_bench;
 mod studies;

@@ -13,6 +13,7 @@ fn every_flag_has_help() {
         "plan",
         "report",
         "compare",
+        "serve",
         "status",
         "doctor",
         "list",

@@ -1,0 +1,80 @@
+//! A reader that leaves no trace: not after a run that ended, not after one that was killed, and none that disturbs a run.
+
+use crate::fixture::{SCENARIOS, SPEED, begun, trial};
+use ledger::model::TrialState;
+use ledger::{Reader, Writer};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
+
+type Files = BTreeMap<String, (Vec<u8>, SystemTime)>;
+
+/// A folder's files with their times, but for SQLite's index of the log, which any reader of a log makes anew.
+fn files(folder: &Path) -> Files {
+    let paths = folder.read_dir().expect("a folder").map(|entry| entry.expect("an entry").path());
+    let of = |path: &Path| {
+        let changed = path.metadata().and_then(|metadata| metadata.modified()).expect("a time");
+        (std::fs::read(path).expect("readable"), changed)
+    };
+    let kept = paths.filter(|path| path.extension().is_none_or(|extension| extension != "surefoot-shm"));
+    kept.map(|path| (path.file_name().expect("a name").to_string_lossy().into_owned(), of(&path))).collect()
+}
+
+fn speeds(path: &Path) -> usize {
+    Reader::open_untouched(path).and_then(|reader| reader.contents()).expect("readable").values(&SPEED.name).len()
+}
+
+#[test]
+fn a_ledger_at_rest_is_left_as_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a b%#?.surefoot");
+    let mut writer = begun(&path);
+    trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 5.0);
+    drop(writer);
+    let before = files(folder.path());
+    assert_eq!(speeds(&path), 1);
+    assert_eq!(files(folder.path()), before);
+}
+
+#[test]
+fn the_log_of_a_killed_writer_is_read_and_stays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.surefoot");
+    let mut writer = begun(&path);
+    trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 5.0);
+    // What a kill leaves: the files as they are while it writes.
+    let killed = tempfile::tempdir().expect("a folder");
+    for name in ["s.surefoot", "s.surefoot-wal"] {
+        std::fs::copy(folder.path().join(name), killed.path().join(name)).expect("a copy");
+    }
+    let before = files(killed.path());
+    assert!(before["s.surefoot-wal"].0.len() > 4096, "the test's records lie in the log");
+    assert_eq!(speeds(&killed.path().join("s.surefoot")), 1);
+    assert_eq!(files(killed.path()), before);
+}
+
+#[test]
+fn a_writer_is_not_disturbed_by_readers_that_ask_all_the_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.surefoot");
+    drop(begun(&path));
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    // What they see does not matter here: a file at rest may stop to be so while it is read.
+                    let _ =
+                        (ledger::is_held(&path), Reader::open_untouched(&path).and_then(|reader| reader.contents()));
+                }
+            });
+        }
+        for round in 0..30 {
+            let mut writer = Writer::create_or_open(&path).expect("no reader holds it");
+            trial(&mut writer, SCENARIOS[0], round, TrialState::Finished, 5.0);
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(speeds(&path), 30);
+}

@@ -1,0 +1,128 @@
+//! Any number of results in one view: of each workload that several measured, every scenario's mean and interval by file.
+//!
+//! Means stand beside each other and no difference is claimed: what two files have in common is `compare.rs`'s to say.
+
+use crate::chart::{escape, levels};
+use crate::compare::check_benches;
+use crate::flushing::{MARK, NAME_MARK};
+use crate::html::tables::{Table, head, number_cell, word_cell, word_head};
+use crate::input::Input;
+use crate::number::{Scale, words};
+use crate::pivot::{Cell, Pivot};
+use crate::view::{Part, Row};
+use std::fmt::Write;
+
+const CAUTION: &str = "Files were measured at different times: whatever differed between them is part of what differs here. \
+    `surefoot compare` says of two of them what was shown.";
+
+/// A piece of a page. Figures of different benches are not set beside each other; what is said then names the files.
+#[must_use]
+pub fn side_by_side(results: &[(&str, &Input)]) -> String {
+    for (i, (a, first)) in results.iter().enumerate() {
+        for (b, second) in &results[i + 1..] {
+            if let Err(error) = check_benches(first, second) {
+                let which = format!("A is {a}, B is {b}.");
+                return format!(
+                    "<div class=\"flag\"><p><b>{}.</b></p><p>{}</p></div>",
+                    escape(&error.to_string()),
+                    escape(&which)
+                );
+            }
+        }
+    }
+    let mut html = String::new();
+    let mut alone = Vec::new();
+    for (workload, metric) in workloads(results) {
+        let parts: Vec<(&str, &Part)> = results
+            .iter()
+            .filter_map(|(name, input)| {
+                let mut parts = input.view().parts.iter();
+                Some((*name, parts.find(|part| part.workload == workload && part.metric.name == metric)?))
+            })
+            .filter(|(_, part)| part.measured().next().is_some())
+            .collect();
+        match parts.as_slice() {
+            [] => {}
+            [(name, _)] => alone.push(format!("{workload}, {} (only in {name})", words(metric))),
+            several => html.push_str(&section(several, &format!("{workload}-{metric}"))),
+        }
+    }
+    if html.is_empty() {
+        html.push_str("<p>No two of these files have measured the same workload yet.</p>");
+    }
+    if !alone.is_empty() {
+        let _ = write!(html, "<p class=\"note\">Not shown: {}.</p>", escape(&alone.join("; ")));
+    }
+    let _ = write!(html, "<p class=\"note\">{CAUTION}</p>");
+    html
+}
+
+/// Workloads with their metrics, each once, in the order they are met.
+fn workloads<'a>(results: &[(&'a str, &'a Input)]) -> Vec<(&'a str, &'a str)> {
+    let mut found = Vec::new();
+    for part in results.iter().flat_map(|(_, input)| &input.view().parts) {
+        let pair = (part.workload.as_str(), part.metric.name.as_ref());
+        if !found.contains(&pair) {
+            found.push(pair);
+        }
+    }
+    found
+}
+
+fn section(parts: &[(&str, &Part)], id: &str) -> String {
+    let first = parts[0].1;
+    let mut labels: Vec<&str> = Vec::new();
+    for row in parts.iter().flat_map(|(_, part)| part.measured()).filter(|row| !row.control) {
+        if !labels.contains(&row.label.as_str()) {
+            labels.push(&row.label);
+        }
+    }
+    let cell = |part: &Part, label: &str| {
+        let row = part.row(label);
+        Cell {
+            ours: row.and_then(|row| row.centre),
+            published: None,
+            does_not_flush: row.is_some_and(Row::does_not_flush),
+        }
+    };
+    let rows: Vec<(&str, Vec<Cell>)> =
+        labels.iter().map(|label| (*label, parts.iter().map(|(_, part)| cell(part, label)).collect())).collect();
+    let largest =
+        rows.iter().flat_map(|(_, cells)| cells).filter_map(|cell| cell.ours).map(|ours| ours.max).fold(0.0, f64::max);
+    let pivot = Pivot {
+        title: crate::answer::heading(first),
+        metric: words(&first.metric.name),
+        columns: parts.iter().map(|(name, _)| *name).collect(),
+        rows,
+        source: "",
+        scale: Scale::of(&first.metric, largest),
+    };
+    let picture = levels::draw(&format!("side-{id}"), &pivot)
+        .map_or_else(String::new, |svg| format!("<figure class=\"card\">{svg}</figure>"));
+    format!("<section><h2>{}</h2>{picture}{}</section>", escape(&pivot.title), table(&pivot, id))
+}
+
+fn table(pivot: &Pivot, id: &str) -> String {
+    let mut heads = vec![word_head("scenario")];
+    heads.extend(pivot.columns.iter().map(|name| head(name)));
+    let mut table = Table::new(&format!("table-{}", escape(id)), &heads);
+    for (label, cells) in &pivot.rows {
+        let figures = cells.iter().map(|cell| match cell.ours {
+            Some(ours) => {
+                let number = |value: f64| pivot.scale.number(value);
+                let mark = if cell.does_not_flush { NAME_MARK } else { "" };
+                let shown =
+                    format!("{} ({}–{}){mark}", pivot.scale.with_unit(ours.mean), number(ours.low), number(ours.high));
+                number_cell(&shown, ours.mean)
+            }
+            None => "<td>–</td>".into(),
+        });
+        table.row("", &[word_cell(label)].into_iter().chain(figures).collect::<Vec<_>>());
+    }
+    let marked = if pivot.is_marked() {
+        format!(" † and ({MARK}): commits were acknowledged without flushes.")
+    } else {
+        String::new()
+    };
+    format!("{}<p class=\"note\">Geometric means with their intervals.{marked}</p>", table.finish())
+}

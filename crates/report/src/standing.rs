@@ -1,0 +1,66 @@
+//! How far a study has come.
+
+use ledger::model::{Contents, Phase, Trial, TrialState};
+use settings::quantity::format_seconds;
+
+/// How a study stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Standing {
+    /// Trials that finished and count.
+    pub finished: usize,
+    /// Trials that failed and count.
+    pub failed: usize,
+    /// Rounds begun.
+    pub rounds: u32,
+    /// In a few words.
+    pub state: &'static str,
+    /// Whether a conductor writes it now.
+    pub is_running: bool,
+    /// Time of all ended trials, failed and repeated ones too.
+    pub seconds: f64,
+}
+
+impl Standing {
+    /// Of a ledger; `is_running`: a conductor writes it now.
+    #[must_use]
+    pub fn of(contents: &Contents, is_running: bool) -> Standing {
+        let count = |state| contents.counted_trials().iter().filter(|trial| trial.state == state).count();
+        let main = || contents.trials.iter().filter(|trial| trial.phase == Phase::Main);
+        let last = contents.sessions.last();
+        let state = match (is_running, last.and_then(|session| session.reason.as_deref())) {
+            (true, _) => "running",
+            (false, None) => "cut off; `surefoot resume` goes on",
+            (false, Some("interrupted")) => "interrupted; `surefoot resume` goes on",
+            (false, Some(_)) => "done",
+        };
+        Standing {
+            finished: count(TrialState::Finished),
+            failed: count(TrialState::Failed),
+            rounds: main().map(|trial| trial.round + 1).max().unwrap_or(0),
+            state,
+            is_running,
+            seconds: contents.trials.iter().filter_map(|trial| Some(trial.ended? - trial.started)).sum(),
+        }
+    }
+
+    /// What is done, in a line.
+    #[must_use]
+    pub fn words(&self, contents: &Contents) -> String {
+        format!(
+            "{} scenarios, round {} of {} to {}, {} trials finished, {} failed, {} of trials",
+            contents.scenarios.len(),
+            self.rounds,
+            contents.study.analysis.rounds_min,
+            contents.study.analysis.rounds_max,
+            self.finished,
+            self.failed,
+            format_seconds(self.seconds)
+        )
+    }
+
+    /// The trial under way.
+    #[must_use]
+    pub fn under_way<'a>(&self, contents: &'a Contents) -> Option<&'a Trial> {
+        contents.trials.last().filter(|trial| self.is_running && trial.state == TrialState::Running)
+    }
+}

@@ -1,0 +1,136 @@
+//! The files that are served: their names in paths, the version that each has now, and the last reading of it.
+//!
+//! Asking for the version opens no file, and costs next to nothing. While one request
+//! reads a new version, others get the page of the one before: a large ledger takes seconds.
+
+use report::served::{self, Source};
+use report::{Input, Standing};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+/// A file may be replaced while it is read; so often it is read again.
+const READS_MAX: usize = 3;
+/// Names that lead to other pages.
+const TAKEN: &str = "all";
+
+/// A results file.
+pub struct Ledger {
+    /// Its name in paths.
+    pub name: String,
+    path: PathBuf,
+    last: Mutex<Option<Arc<Reading>>>,
+    under_way: Mutex<()>,
+}
+
+/// What was read of a file, and its page.
+pub struct Reading {
+    /// The version that it was at least.
+    pub version: String,
+    /// What it held; or why it can't be read.
+    pub results: Result<(Input, Standing), String>,
+    /// Its page.
+    pub page: String,
+}
+
+/// Files with their names: the file's own without its ending, numbered where two have the same.
+pub fn named(paths: &[PathBuf]) -> Vec<Ledger> {
+    let mut ledgers: Vec<Ledger> = Vec::new();
+    for path in paths {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
+        let stem: String = stem.chars().map(plain).collect();
+        let is_free = |name: &String| name != TAKEN && !ledgers.iter().any(|ledger| ledger.name == *name);
+        let numbered = (2..).map(|number| format!("{stem}-{number}"));
+        let name = std::iter::once(stem.clone()).chain(numbered).find(is_free).expect("one of endless many is free");
+        ledgers.push(Ledger { name, path: path.clone(), last: Mutex::new(None), under_way: Mutex::new(()) });
+    }
+    ledgers
+}
+
+/// The version of all files together.
+pub fn version_of_all(ledgers: &[Ledger]) -> String {
+    let versions: Vec<String> = ledgers.iter().map(Ledger::version).collect();
+    joined(versions.iter().map(String::as_str))
+}
+
+/// Versions of several files as one.
+pub fn joined<'a>(versions: impl Iterator<Item = &'a str>) -> String {
+    versions.collect::<Vec<_>>().join("+")
+}
+
+impl Ledger {
+    /// The version there is now.
+    pub fn version(&self) -> String {
+        ledger::stamp(&self.path)
+    }
+
+    /// The file as it is now, or as it was a moment ago while somebody reads it.
+    pub fn reading(&self, has_siblings: bool) -> Arc<Reading> {
+        let version = self.version();
+        let last = || lock(&self.last).clone();
+        if let Some(last) = last().filter(|last| last.version == version) {
+            return last;
+        }
+        let _turn = match (self.under_way.try_lock(), last()) {
+            (Ok(turn), _) => turn,
+            (Err(TryLockError::Poisoned(turn)), _) => turn.into_inner(),
+            (Err(TryLockError::WouldBlock), Some(older)) => return older,
+            (Err(TryLockError::WouldBlock), None) => lock(&self.under_way),
+        };
+        // Who had the turn before us may have read this very version.
+        if let Some(last) = last().filter(|last| last.version == self.version()) {
+            return last;
+        }
+        let reading = Arc::new(self.read(has_siblings));
+        *lock(&self.last) = Some(reading.clone());
+        reading
+    }
+
+    fn read(&self, has_siblings: bool) -> Reading {
+        let mut tries = 0;
+        let (version, results) = loop {
+            tries += 1;
+            let version = self.version();
+            let results = self.results();
+            // The log of a run under way grows while it is read, which SQLite takes care of; a file at rest must stay so.
+            let is_sure = results.is_ok() && ledger::is_held(&self.path);
+            if is_sure || tries == READS_MAX || self.version() == version {
+                break (version, results);
+            }
+        };
+        let version_path = format!("/{}/version", self.name);
+        let source = Source { version_path: &version_path, version: &version };
+        let page = match &results {
+            Ok((input, standing)) => served::report(input, standing, has_siblings, source),
+            Err(why) => served::message(why, "This page looks again by itself.", Some(source)),
+        };
+        Reading { version, results, page }
+    }
+
+    fn results(&self) -> Result<(Input, Standing), String> {
+        let read = || -> anyhow::Result<(Input, Standing)> {
+            let is_running = ledger::is_held(&self.path);
+            let input = report::read(&ledger::Reader::open_untouched(&self.path)?)?;
+            let standing = Standing::of(&input.contents, is_running);
+            Ok((input, standing))
+        };
+        read().map_err(|error| format!("{error:#}"))
+    }
+}
+
+/// What a thread that panicked left is a whole reading, or none.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain_and_apart() {
+        let paths = ["a/x y.surefoot", "b/x y.surefoot", "all.surefoot", "<i>.surefoot", "/tmp/é"].map(PathBuf::from);
+        let names: Vec<String> = named(&paths).into_iter().map(|ledger| ledger.name).collect();
+        assert_eq!(names, ["x-y", "x-y-2", "all-2", "-i-", "-"]);
+    }
+}
