@@ -52,6 +52,9 @@ const DISK_ATTRIBUTES: &[(&str, &str)] = &[
 /// Facts that are told but may differ when a study goes on: they do so by themselves.
 const FREE_TO_CHANGE: &[&str] = &["memory_bytes"];
 
+/// Facts that an upgrade does not change.
+const HARDWARE: &[&str] = &["cpu_model", "cpus", "device_model", "device_size"];
+
 /// What is true of the machine as a whole.
 #[must_use]
 pub fn facts() -> BTreeMap<String, String> {
@@ -64,6 +67,7 @@ pub fn facts() -> BTreeMap<String, String> {
     }
     let processors = file("/proc/cpuinfo").unwrap_or_default();
     add("cpu_model", cpu_model(&processors));
+    add("cpu_microcode", processor_field(&processors, "microcode"));
     add("cpus", crate::cpu::Stat::read().map(|stat| stat.cpus.len().to_string()));
     add("hypervisor", hypervisor(&processors));
     if let Some(memory) = Memory::read() {
@@ -125,6 +129,21 @@ pub fn identity(facts: &BTreeMap<String, String>) -> BTreeMap<&str, &str> {
     facts.iter().map(|(name, value)| (&**name, &**value)).filter(|(name, _)| !FREE_TO_CHANGE.contains(name)).collect()
 }
 
+/// Whether two records are of one machine, whatever was installed on it between them: what can't be updated is the same, as
+/// far as both know it.
+#[must_use]
+pub fn is_same(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> bool {
+    let agree = |name: &&str| match (a.get(*name), b.get(*name)) {
+        (Some(a), Some(b)) => a == b,
+        _ => true,
+    };
+    let memory =
+        |facts: &BTreeMap<String, String>| facts.get("memory_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
+    // Kernels keep more or less of the memory for themselves.
+    let is_near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.1;
+    HARDWARE.iter().all(agree) && memory(a).zip(memory(b)).is_none_or(|(a, b)| is_near(a, b))
+}
+
 /// What has changed, a phrase each; empty when it is the same machine in the same state.
 #[must_use]
 pub fn changes(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Vec<String> {
@@ -137,6 +156,8 @@ pub fn changes(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>
         (Some(before), Some(now)) => Some(format!("{name} was {before}, now {now}")),
         (Some(before), None) => Some(format!("{name} was {before}, now there is none")),
         // A program that came since took no part in what is measured.
+        // Older files do not have it.
+        (None, Some(_)) if *name == "cpu_microcode" => None,
         (None, Some(_)) if PROGRAMS.iter().any(|program| program.0 == *name) => None,
         (None, now) => now.map(|now| format!("{name} was not there, now {now}")),
     };
@@ -174,12 +195,15 @@ fn has_version(word: &str) -> bool {
     tail.contains('.') && tail.starts_with(|c: char| c.is_ascii_digit())
 }
 
+/// A field of the first processor.
+fn processor_field(processors: &str, name: &str) -> Option<String> {
+    let line = processors.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name))?;
+    Some(line.split_once(':')?.1.trim().to_string())
+}
+
 fn cpu_model(processors: &str) -> Option<String> {
     // ARM kernels name no model; its parts' numbers are the best there is.
-    let field = |name: &str| {
-        let line = processors.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name))?;
-        Some(line.split_once(':')?.1.trim().to_string())
-    };
+    let field = |name: &str| processor_field(processors, name);
     let parts = || Some(format!("implementer {} part {}", field("CPU implementer")?, field("CPU part")?));
     field("model name").or_else(|| field("Model")).or_else(|| field("cpu")).or_else(parts)
 }
@@ -275,6 +299,20 @@ mod tests {
                 "kernel was 6.1, now 6.18",
             ]
         );
+    }
+
+    #[test]
+    fn an_upgraded_machine_is_the_same_and_another_is_not() {
+        let old = map(&[("kernel", "6.1"), ("cpu_model", "EPYC"), ("cpus", "2"), ("memory_bytes", "1000")]);
+        let with = |name: &str, value: &str| {
+            let mut facts = old.clone();
+            facts.insert(name.into(), value.into());
+            facts
+        };
+        assert!(is_same(&old, &with("kernel", "6.18")) && is_same(&old, &with("memory_bytes", "990")));
+        assert!(is_same(&old, &with("device_model", "SSD")), "older files may know less");
+        assert!(!is_same(&old, &with("cpus", "4")) && !is_same(&old, &with("memory_bytes", "2000")));
+        assert_eq!(changes(&old, &with("cpu_microcode", "0x1")), Vec::<String>::new());
     }
 
     #[test]

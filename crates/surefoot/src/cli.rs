@@ -31,6 +31,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Set two results files side by side: two machines, kernels or days
     Compare(CompareArgs),
+    /// Show results of one study over time, and what changed, as after an upgrade
+    History(HistoryArgs),
     /// Show results in a browser of this machine, live while studies run
     Serve(ServeArgs),
     /// Show how far a study has come
@@ -299,6 +301,19 @@ pub struct CompareArgs {
     /// Write a page with a chart of all intervals to this file, `-` for standard output, instead of text
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+}
+
+/// `history`.
+#[derive(Args)]
+pub struct HistoryArgs {
+    /// Results files, or folders of them [default: this folder]
+    pub results: Vec<PathBuf>,
+    /// Write a page with charts to this file, `-` for standard output, instead of text
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Print it as JSON
+    #[arg(long, conflicts_with = "html")]
+    pub json: bool,
 }
 
 /// `serve`.

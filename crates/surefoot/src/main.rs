@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Report(args) => verbs::report::run(&args),
         Command::Replay(args) => verbs::replay::run(&args),
         Command::Compare(args) => verbs::compare::run(&args),
+        Command::History(args) => verbs::history::run(&args),
         Command::Serve(args) => verbs::serve::run(&args),
         Command::Status(args) => verbs::status::run(&args),
         Command::Doctor(args) => verbs::doctor::run(&args),

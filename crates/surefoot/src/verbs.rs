@@ -5,6 +5,7 @@ pub mod compare;
 pub mod doctor;
 #[cfg(target_os = "linux")]
 pub mod guest;
+pub mod history;
 pub mod init;
 pub mod list;
 pub mod plan;

@@ -8,6 +8,7 @@ mod exports;
 mod fixture;
 mod flushing;
 mod health;
+mod history;
 mod http_forms;
 mod large;
 mod outputs;

@@ -6,6 +6,7 @@ mod ceilings;
 mod faults;
 mod guest;
 mod harness;
+mod history;
 mod replay;
 mod serve;
 mod servers;

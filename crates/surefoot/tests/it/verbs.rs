@@ -13,6 +13,7 @@ fn every_flag_has_help() {
         "plan",
         "report",
         "compare",
+        "history",
         "serve",
         "status",
         "doctor",

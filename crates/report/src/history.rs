@@ -1,0 +1,360 @@
+//! Results of one study over time on one machine, and what changed between them.
+//!
+//! Results of different days have no round in common: each is held against the one before and the first by Welch's test on
+//! logarithms, corrected over the scenarios (Holm). A study's own statistics know nothing of this. Text, JSON and page are
+//! made in `history/`.
+
+mod json;
+mod page;
+mod text;
+
+use crate::answer::heading;
+use crate::compare::check_benches;
+use crate::input::Input;
+use crate::number::{date, percent, percent_number_signed, ratio, ratio_number, ratio_precise};
+use crate::view::{Part, Row};
+use ledger::model::TrialState;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Fewer rounds a side show no change.
+const ROUNDS_MIN: usize = 4;
+/// Changes told in one sentence, and facts that changed meanwhile; more are counted.
+const TOLD_MAX: usize = 8;
+/// A fact whose value is longer is named without it.
+const VALUE_LETTERS_MAX: usize = 60;
+/// Facts of trials that say with what a filesystem was made and mounted; a service's have its name and a point before theirs.
+const STORAGE_FACTS: &[&str] = &["features", "filesystem_options", "mount_options"];
+
+/// What holds for every history.
+const LIMITS: &str = "Days differ in more than what is recorded: a change shows that something changed, not what did it. A change is \
+    marked when each side has at least 4 rounds, it is larger than the margin, and chance is ruled out over all scenarios.";
+
+/// Histories of studies, each on one machine.
+pub struct History {
+    series: Vec<Series>,
+}
+
+/// Results of one study on one machine, the oldest first.
+struct Series {
+    results: Vec<(String, Input)>,
+    /// Files of the same study from elsewhere.
+    elsewhere: Vec<String>,
+}
+
+/// A scenario's mean in a later result by that in an earlier one.
+struct Change {
+    ratio: f64,
+    low: f64,
+    high: f64,
+    is_flagged: bool,
+    is_better: bool,
+}
+
+/// By workload and scenario.
+type Changes = BTreeMap<(String, String), Change>;
+
+impl History {
+    /// Of results with their names, in any order.
+    #[must_use]
+    pub fn of(mut results: Vec<(String, Input)>) -> History {
+        results.sort_by(|a, b| a.1.contents.study.created.total_cmp(&b.1.contents.study.created));
+        let mut series: Vec<Series> = Vec::new();
+        for (name, input) in results {
+            match series.iter_mut().find(|series| series.goes_on_with(&input)) {
+                Some(series) => series.results.push((name, input)),
+                None => series.push(Series { results: vec![(name, input)], elsewhere: Vec::new() }),
+            }
+        }
+        let names: Vec<Vec<String>> =
+            series.iter().map(|series| series.results.iter().map(|(name, _)| name.clone()).collect()).collect();
+        for i in 0..series.len() {
+            let others = (0..names.len()).filter(|j| *j != i && series[i].is_of_study(&series[*j].results[0].1));
+            series[i].elsewhere = others.flat_map(|j| names[j].clone()).collect();
+        }
+        History { series }
+    }
+
+    /// Whether there is anything to hold against anything.
+    #[must_use]
+    pub fn has_two(&self) -> bool {
+        self.series.iter().any(|series| series.results.len() > 1)
+    }
+}
+
+impl Series {
+    fn is_of_study(&self, input: &Input) -> bool {
+        let (ours, theirs) = (&self.results[0].1.contents.study, &input.contents.study);
+        ours.name == theirs.name && ours.question == theirs.question
+    }
+
+    /// Whether a result is of the same study, machine and benches.
+    fn goes_on_with(&self, input: &Input) -> bool {
+        let first = &self.results[0].1;
+        self.is_of_study(input)
+            && observe::machine::is_same(&machine(first), &machine(input))
+            && self.results.iter().all(|(_, earlier)| check_benches(earlier, input).is_ok())
+    }
+
+    fn heading(&self) -> String {
+        let study = &self.results[0].1.contents.study;
+        if study.question.is_empty() { study.name.clone() } else { format!("{}: {}", study.name, study.question) }
+    }
+
+    fn when(&self, at: usize) -> String {
+        date(self.results[at].1.contents.study.created)
+    }
+
+    /// What there is to say, the most important first.
+    fn sentences(&self) -> Vec<String> {
+        let last = self.results.len() - 1;
+        let mut lines: Vec<String> = (1..=last).map(|at| self.step(at)).collect();
+        lines.extend(self.creep());
+        if !self.elsewhere.is_empty() {
+            lines.push(format!("Not compared, as from another machine or bench: {}.", self.elsewhere.join(", ")));
+        }
+        lines
+    }
+
+    /// From one result to the next: what changed in the figures, and what else did.
+    fn step(&self, at: usize) -> String {
+        let ((_, before), (_, now)) = (&self.results[at - 1], &self.results[at]);
+        let changes = changes(before, now);
+        let told: Vec<String> = changes
+            .iter()
+            .filter(|(_, change)| change.is_flagged)
+            .map(|((workload, label), change)| self.told(workload, label, change))
+            .collect();
+        let what = if told.is_empty() {
+            format!("no change larger than {} could be shown", percent(now.view().margin))
+        } else {
+            capped(&told, ", ")
+        };
+        let else_changed = meanwhile(before, now);
+        let meanwhile =
+            if else_changed.is_empty() { "nothing that is recorded".into() } else { capped(&else_changed, ", ") };
+        format!("Between {} and {} {what}; meanwhile: {meanwhile}.", self.when(at - 1), self.when(at))
+    }
+
+    /// What changed in steps too small to be seen one by one.
+    fn creep(&self) -> Option<String> {
+        let last = self.results.len() - 1;
+        if last < 2 {
+            return None;
+        }
+        let seen: BTreeSet<(String, String)> = (1..=last)
+            .flat_map(|at| changes(&self.results[at - 1].1, &self.results[at].1))
+            .filter(|(_, change)| change.is_flagged)
+            .map(|(scenario, _)| scenario)
+            .collect();
+        let told: Vec<String> = changes(&self.results[0].1, &self.results[last].1)
+            .iter()
+            .filter(|(scenario, change)| change.is_flagged && !seen.contains(scenario))
+            .map(|((workload, label), change)| self.told(workload, label, change))
+            .collect();
+        let span = format!("From {} to {}", self.when(0), self.when(last));
+        (!told.is_empty())
+            .then(|| format!("{span}, in steps too small to be shown one by one, {}.", capped(&told, ", ")))
+    }
+
+    /// "xfs · 512MB became 12 % slower (95 % interval 8.1–16 %)".
+    fn told(&self, workload: &str, label: &str, change: &Change) -> String {
+        let parts = &self.results[0].1.view().parts;
+        let metric = parts.iter().find(|part| part.workload == workload).map(|part| &part.metric);
+        let unit = metric.map_or("", |metric| metric.unit.as_ref());
+        let of = if parts.len() > 1 { format!("{workload}: ") } else { String::new() };
+        let (sure, ends) = (percent(self.results[0].1.view().confidence), change.ends());
+        let size = percent((change.ratio - 1.0).abs());
+        let word = |up: &str, down: &str| if change.ratio > 1.0 { up.to_string() } else { down.to_string() };
+        let what = match unit {
+            _ if change.is_large() => format!("came to {} of what it was", ratio(change.ratio)),
+            "s" | "µs" => format!("came to take {size} {} time", word("more", "less")),
+            unit if unit.ends_with("/s") => format!("became {size} {}", word("faster", "slower")),
+            _ => format!("became {size} {}", word("higher", "lower")),
+        };
+        format!("{of}{label} {what} ({sure} interval {ends})")
+    }
+
+    /// Each workload of any result with its metric, and the labels of its scenarios.
+    fn workloads(&self) -> Vec<Workload<'_>> {
+        let mut found: Vec<Workload> = Vec::new();
+        for part in self.results.iter().flat_map(|(_, input)| &input.view().parts) {
+            let known = found.iter().position(|known| is_same_figure(known.part, part)).unwrap_or_else(|| {
+                found.push(Workload { part, labels: Vec::new() });
+                found.len() - 1
+            });
+            for row in part.measured().filter(|row| !row.control) {
+                if !found[known].labels.contains(&row.label.as_str()) {
+                    found[known].labels.push(&row.label);
+                }
+            }
+        }
+        found
+    }
+
+    /// A scenario in each result.
+    fn rows(&self, workload: &Workload, label: &str) -> Vec<Option<&Row>> {
+        self.results.iter().map(|(_, input)| row_of(input, workload.part, label)).collect()
+    }
+}
+
+/// A workload over all results.
+struct Workload<'a> {
+    /// As the first result that has it saw it.
+    part: &'a Part,
+    labels: Vec<&'a str>,
+}
+
+impl Workload<'_> {
+    fn heading(&self) -> String {
+        heading(self.part)
+    }
+
+    fn key(&self, label: &str) -> (String, String) {
+        (self.part.workload.clone(), label.to_string())
+    }
+}
+
+impl Change {
+    fn is_large(&self) -> bool {
+        !(0.8..1.25).contains(&self.ratio)
+    }
+
+    /// The interval as it follows the change in words: without signs where those are in the words.
+    fn ends(&self) -> String {
+        if self.is_large() {
+            return format!("{}–{}", ratio_number(self.low), ratio_number(self.high));
+        }
+        let unsigned = |end: f64| percent_number_signed((end - 1.0).abs()).trim_start_matches('+').to_string();
+        let (near, far) = if self.ratio > 1.0 { (self.low, self.high) } else { (self.high, self.low) };
+        format!("{}–{} %", unsigned(near), unsigned(far))
+    }
+
+    /// For a table's cell.
+    fn words(&self) -> String {
+        let mark = match (self.is_flagged, self.is_better) {
+            (false, _) => "",
+            (true, true) => " better",
+            (true, false) => " worse",
+        };
+        format!("{} [{}, {}]{mark}", ratio_precise(self.ratio), ratio_precise(self.low), ratio_precise(self.high))
+    }
+}
+
+fn row_of<'a>(input: &'a Input, part: &Part, label: &str) -> Option<&'a Row> {
+    let part = input.view().parts.iter().find(|other| is_same_figure(part, other))?;
+    part.row(label).filter(|row| row.centre.is_some())
+}
+
+fn is_same_figure(a: &Part, b: &Part) -> bool {
+    a.workload == b.workload && a.metric.name == b.metric.name
+}
+
+/// All scenarios that both results measured, the later by the earlier.
+fn changes(before: &Input, now: &Input) -> Changes {
+    let view = now.view();
+    let logarithms = |row: &Row| row.values.iter().flatten().map(|value| value.ln()).collect::<Vec<f64>>();
+    let mut found = Vec::new();
+    for part in &view.parts {
+        for row in part.measured().filter(|row| !row.control) {
+            let Some(earlier) = row_of(before, part, &row.label) else { continue };
+            let (a, b) = (logarithms(row), logarithms(earlier));
+            if let Some(test) = stats::welch(&a, &b, view.confidence) {
+                let is_enough = a.len().min(b.len()) >= ROUNDS_MIN;
+                let is_better = (test.difference > 0.0) == part.more_is_better;
+                found.push(((part.workload.clone(), row.label.clone()), test, is_enough, is_better));
+            }
+        }
+    }
+    let adjusted = stats::holm(&found.iter().filter(|one| one.2).map(|one| one.1.p).collect::<Vec<f64>>());
+    let mut adjusted = adjusted.into_iter();
+    let change = |(scenario, test, is_enough, is_better): ((String, String), stats::compare::Unpaired, bool, bool)| {
+        let p = if is_enough { adjusted.next().unwrap_or(1.0) } else { 1.0 };
+        let is_flagged = p < 1.0 - view.confidence && test.difference.abs() > view.margin.ln_1p();
+        let (ratio, low, high) = (test.difference.exp(), test.low.exp(), test.high.exp());
+        (scenario, Change { ratio, low, high, is_flagged, is_better })
+    };
+    found.into_iter().map(change).collect()
+}
+
+fn machine(input: &Input) -> BTreeMap<String, String> {
+    input.contents.sessions.last().map(|session| session.machine.clone()).unwrap_or_default()
+}
+
+/// What else changed between two results, as far as it is recorded: versions first, then the rest by name.
+fn meanwhile(before: &Input, now: &Input) -> Vec<String> {
+    let mut changed: Vec<(String, String, String)> = Vec::new();
+    let mut hold = |a: &BTreeMap<String, String>, b: &BTreeMap<String, String>| {
+        for name in a.keys().chain(b.keys()).collect::<BTreeSet<_>>() {
+            let value = |facts: &BTreeMap<String, String>| facts.get(name).cloned().unwrap_or("none".into());
+            let one = (name.clone(), value(a), value(b));
+            if one.1 != one.2 && !changed.contains(&one) {
+                changed.push(one);
+            }
+        }
+    };
+    let known = |facts: BTreeMap<String, String>| -> BTreeMap<String, String> {
+        observe::machine::identity(&facts).into_iter().map(|(name, value)| (name.into(), value.into())).collect()
+    };
+    hold(&known(machine(before)), &known(machine(now)));
+    let (of_before, of_now) = (facts_by_scenario(before), facts_by_scenario(now));
+    for (scenario, facts) in &of_before {
+        if let Some(others) = of_now.get(scenario) {
+            hold(facts, others);
+        }
+    }
+    let is_version = |name: &str| name == "kernel" || name.starts_with("mkfs.") || name.ends_with(".version");
+    changed.sort_by_key(|(name, ..)| !is_version(name));
+    let mut phrases: Vec<String> = changed.iter().map(|(name, a, b)| phrase(name, a, b)).collect();
+    let (first, second) = (&before.contents.study, &now.contents.study);
+    if first.surefoot_version != second.surefoot_version {
+        phrases.push(phrase("surefoot", &first.surefoot_version, &second.surefoot_version));
+    }
+    if first.hash != second.hash {
+        phrases.insert(0, study_change(before, now));
+    }
+    phrases
+}
+
+/// What a scenario's last finished trial read back of its services and its filesystem.
+fn facts_by_scenario(input: &Input) -> BTreeMap<&str, BTreeMap<String, String>> {
+    let finished = input.contents.trials.iter().filter(|trial| trial.state == TrialState::Finished);
+    let wanted = |name: &String| name.contains('.') || STORAGE_FACTS.contains(&name.as_str());
+    let facts = finished.map(|trial| {
+        let facts = trial.facts.iter().filter(|(name, _)| wanted(name));
+        (trial.scenario.as_str(), facts.map(|(name, value)| (name.clone(), value.clone())).collect())
+    });
+    facts.collect()
+}
+
+fn phrase(name: &str, before: &str, now: &str) -> String {
+    let name = name.strip_suffix(".version").unwrap_or(name);
+    if before.chars().count().max(now.chars().count()) > VALUE_LETTERS_MAX {
+        return format!("{name} changed");
+    }
+    format!("{name} {before} → {now}")
+}
+
+/// How two study files of one name differ.
+fn study_change(before: &Input, now: &Input) -> String {
+    let labels =
+        |input: &Input| input.contents.scenarios.iter().map(|scenario| scenario.label.clone()).collect::<BTreeSet<_>>();
+    let (first, second) = (&before.contents.study, &now.contents.study);
+    let mut what = Vec::new();
+    if first.text != second.text {
+        what.push("its text".to_string());
+    }
+    if first.overrides != second.overrides {
+        let list = |overrides: &[String]| if overrides.is_empty() { "none".into() } else { overrides.join(" ") };
+        what.push(format!("`--set` {} → {}", list(&first.overrides), list(&second.overrides)));
+    }
+    if labels(before) != labels(now) {
+        what.push("its scenarios".into());
+    }
+    if what.is_empty() { "the study's hash".into() } else { format!("the study itself ({})", what.join(", ")) }
+}
+
+fn capped(all: &[String], between: &str) -> String {
+    let more = all.len().saturating_sub(TOLD_MAX);
+    let list = all[..all.len() - more].join(between);
+    if more > 0 { format!("{list} and {more} more") } else { list }
+}

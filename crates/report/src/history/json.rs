@@ -1,0 +1,62 @@
+//! A history for machines.
+
+use super::{Change, History, Series, Workload, changes, meanwhile};
+use serde_json::{Value, json};
+
+impl History {
+    /// Every series with its results, figures and changes.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        self.series.iter().map(of_series).collect()
+    }
+}
+
+fn of_series(series: &Series) -> Value {
+    let study = &series.results[0].1.contents.study;
+    let results: Vec<Value> = series
+        .results
+        .iter()
+        .enumerate()
+        .map(|(at, (name, input))| {
+            let before = at.checked_sub(1).map(|at| &series.results[at].1);
+            json!({
+                "results": name,
+                "created": input.contents.study.created,
+                "study_hash": input.contents.study.hash,
+                "meanwhile": before.map(|before| meanwhile(before, input)),
+            })
+        })
+        .collect();
+    json!({
+        "study": study.name, "question": study.question, "sentences": series.sentences(), "elsewhere": series.elsewhere,
+        "results": results,
+        "workloads": series.workloads().iter().map(|workload| of_workload(series, workload)).collect::<Vec<_>>(),
+    })
+}
+
+fn of_workload(series: &Series, workload: &Workload) -> Value {
+    let scenario = |label: &&str| {
+        let figures = series.rows(workload, label).into_iter().enumerate().filter_map(|(at, row)| {
+            let centre = row?.centre?;
+            let to = |earlier: Option<usize>| {
+                let changes = changes(&series.results[earlier?].1, &series.results[at].1);
+                changes.get(&workload.key(label)).map(of_change)
+            };
+            Some(json!({
+                "result": at, "mean": centre.mean, "low": centre.low, "high": centre.high, "rounds": centre.count,
+                "to_previous": to(at.checked_sub(1)), "to_first": to((at > 0).then_some(0)),
+            }))
+        });
+        json!({ "scenario": label, "figures": figures.collect::<Vec<_>>() })
+    };
+    json!({
+        "workload": workload.part.workload, "metric": workload.part.metric.name, "unit": workload.part.metric.unit,
+        "more_is_better": workload.part.more_is_better,
+        "scenarios": workload.labels.iter().map(scenario).collect::<Vec<_>>(),
+    })
+}
+
+fn of_change(change: &Change) -> Value {
+    let Change { ratio, low, high, is_flagged, is_better } = change;
+    json!({ "ratio": ratio, "low": low, "high": high, "flagged": is_flagged, "better": is_better })
+}

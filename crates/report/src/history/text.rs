@@ -1,0 +1,53 @@
+//! A history for a terminal.
+
+use super::{History, LIMITS, Series, changes};
+use crate::terminal::printable;
+use std::fmt::Write;
+
+impl History {
+    /// Sentences, then each scenario over time.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        for series in &self.series {
+            let _ = writeln!(out, "{}", printable(&series.heading()));
+            for line in series.sentences() {
+                let _ = writeln!(out, "{}", printable(&line));
+            }
+            table(&mut out, series);
+            out.push('\n');
+        }
+        let _ = writeln!(out, "{LIMITS}");
+        out
+    }
+}
+
+fn table(out: &mut String, series: &Series) {
+    for workload in series.workloads() {
+        let _ = writeln!(out, "\n{}; changes to the one before and to the first", workload.heading());
+        for label in &workload.labels {
+            let _ = writeln!(out, "  {}", printable(label));
+            for (at, row) in series.rows(&workload, label).into_iter().enumerate() {
+                let Some(centre) = row.and_then(|row| row.centre) else { continue };
+                let (name, input) = &series.results[at];
+                let to = |earlier: usize| {
+                    let change = changes(&series.results[earlier].1, input).remove(&workload.key(label));
+                    change.map_or_else(String::new, |change| format!("  {}", change.words()))
+                };
+                let scale = &workload.part.scale;
+                let change = if at == 0 { String::new() } else { to(at - 1) };
+                let first = if at < 2 { String::new() } else { format!(" |{}", to(0)) };
+                let _ = writeln!(
+                    out,
+                    "    {}  {} ({}–{}, {} rounds){change}{first}  {}",
+                    series.when(at),
+                    scale.with_unit(centre.mean),
+                    scale.number(centre.low),
+                    scale.number(centre.high),
+                    centre.count,
+                    printable(name)
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Results of one study over time: what changed is said with its interval and what else did, and what is elsewhere stays apart.
+
+use crate::fixture::{self, Table};
+use report::{History, Input};
+
+const DAY: f64 = 86_400.0;
+
+/// The filesystems' results so many days later, the values of scenarios that begin so changed by a factor.
+fn result(days: f64, label: &str, factor: f64, kernel: &str, postgres: &str) -> Input {
+    of_table(fixture::filesystems_and_buffers(), days, label, factor, kernel, postgres)
+}
+
+fn of_table(mut table: Table, days: f64, label: &str, factor: f64, kernel: &str, postgres: &str) -> Input {
+    for row in table.rows.iter_mut().filter(|row| row.label.starts_with(label)) {
+        row.values.iter_mut().flatten().for_each(|value| *value *= factor);
+    }
+    let mut contents = fixture::contents(&table);
+    contents.study.created += days * DAY;
+    contents.sessions[0].machine.insert("kernel".into(), kernel.into());
+    for trial in &mut contents.trials {
+        trial.facts.insert("postgres.version".into(), postgres.into());
+    }
+    Input::new(contents, report::input::Details::default())
+}
+
+fn history(results: Vec<Input>) -> History {
+    History::of(results.into_iter().enumerate().map(|(i, input)| (format!("{i}.surefoot"), input)).collect())
+}
+
+fn upgraded() -> History {
+    // In any order: time decides.
+    history(vec![result(50.0, "xfs · 128M", 0.88, "6.12.3", "17.2"), result(0.0, "", 1.0, "6.1.0-25", "15.8")])
+}
+
+#[test]
+fn what_got_slower_after_an_upgrade_is_said_with_what_changed() {
+    let text = upgraded().text();
+    let said = "Between 2026-11-21 00:04 UTC and 2027-01-10 00:04 UTC xfs · 128M became 12.0 % slower (95 % interval 9.6–14.4 %); \
+                meanwhile: kernel 6.1.0-25 → 6.12.3, postgres 15.8 → 17.2.";
+    assert!(text.contains(said), "{text}");
+    assert!(text.contains("0.880 [0.856, 0.904] worse"), "{text}");
+    assert_eq!(text.matches(" worse").count(), 1, "only what changed is marked:\n{text}");
+    assert!(text.contains("what did it"), "{text}");
+    let json = upgraded().json();
+    let scenarios = json[0]["workloads"][0]["scenarios"].as_array().expect("scenarios");
+    assert_eq!(scenarios.len(), 6, "the control is no scenario of its own");
+    let xfs = scenarios.iter().find(|scenario| scenario["scenario"] == "xfs · 128M").expect("it was measured");
+    let change = &xfs["figures"][1]["to_previous"];
+    assert!((change["ratio"].as_f64().expect("a ratio") - 0.88).abs() < 1e-9, "{change}");
+    assert_eq!((&change["flagged"], &change["better"]), (&true.into(), &false.into()));
+    assert_eq!(
+        json[0]["results"][1]["meanwhile"],
+        serde_json::json!(["kernel 6.1.0-25 → 6.12.3", "postgres 15.8 → 17.2"])
+    );
+}
+
+#[test]
+fn equal_days_and_differences_below_the_margin_are_no_change() {
+    let text = history(vec![result(0.0, "", 1.0, "6.1", "15"), result(1.0, "", 0.99, "6.1", "15")]).text();
+    assert!(text.contains("no change larger than 3 % could be shown; meanwhile: nothing that is recorded."), "{text}");
+    assert!(!text.contains(" worse") && !text.contains(" better\n"), "{text}");
+}
+
+#[test]
+fn a_shown_change_needs_four_rounds() {
+    let short = |days, factor| {
+        let mut table = fixture::filesystems_and_buffers();
+        table.rows.iter_mut().for_each(|row| row.values.truncate(3));
+        of_table(table, days, "", factor, "6.1", "15")
+    };
+    let text = history(vec![short(0.0, 1.0), short(1.0, 0.5)]).text();
+    assert!(text.contains("no change larger than") && text.contains("3 rounds"), "{text}");
+}
+
+#[test]
+fn small_steps_add_up() {
+    let text =
+        history((0..4).map(|i| result(f64::from(i), "ext4 · 2G", 0.98f64.powi(i), "6.1", "15")).collect()).text();
+    assert_eq!(text.matches("no change larger than").count(), 3, "{text}");
+    assert!(text.contains("in steps too small to be shown one by one, ext4 · 2G became 5.9 % slower"), "{text}");
+}
+
+#[test]
+fn other_machines_and_studies_stay_apart() {
+    let mut elsewhere = result(1.0, "", 0.5, "6.1", "15");
+    elsewhere.contents.sessions[0].machine.insert("cpus".into(), "64".into());
+    let mut other = result(2.0, "", 0.5, "6.1", "15");
+    other.contents.study.question = "Something else?".into();
+    let apart = history(vec![result(0.0, "", 1.0, "6.1", "15"), elsewhere, other]);
+    assert!(!apart.has_two());
+    let text = apart.text();
+    assert!(text.contains("Not compared, as from another machine or bench: 1.surefoot."), "{text}");
+    assert!(text.contains("filesystems: Something else?") && !text.contains(" worse"), "{text}");
+}
+
+#[test]
+fn a_changed_study_file_is_said() {
+    let mut later = result(1.0, "", 1.0, "6.1", "15");
+    later.contents.study.hash = "other".into();
+    later.contents.study.overrides = vec!["storage.size=2GiB".into()];
+    let text = history(vec![result(0.0, "", 1.0, "6.1", "15"), later]).text();
+    assert!(text.contains("the study itself (`--set` design.rounds_max=6 → storage.size=2GiB)"), "{text}");
+}
+
+#[test]
+fn the_page_has_a_line_for_each_scenario() {
+    let html = upgraded().html();
+    let Some(opened) = crate::page::open(&crate::page::write("history.html", &html)) else { return };
+    assert_eq!(opened.console, "");
+    assert!(
+        opened.dom.contains("id=\"history-0-0\"") && opened.dom.contains("became 12.0&nbsp;% slower"),
+        "{}",
+        opened.dom
+    );
+    assert!(opened.dom.contains("data-ready=\"1\""), "the script did not reach its end");
+    assert_eq!(opened.dom.matches("<td class=\"words slower\">").count(), 2, "to the one before, and to the first");
+}

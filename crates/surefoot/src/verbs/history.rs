@@ -1,0 +1,48 @@
+//! `surefoot history RESULTS…`: results of one study over time, and what changed after an upgrade.
+
+use crate::cli::HistoryArgs;
+use crate::failure::{Failure, Status};
+use crate::verbs::report::{unreadable, write_to};
+use crate::verbs::status::results_in;
+use report::{History, Input};
+use std::path::{Path, PathBuf};
+
+/// Prints the history.
+pub fn run(args: &HistoryArgs) -> Result<Status, Failure> {
+    let here = [PathBuf::from(".")];
+    let mut results = Vec::new();
+    for path in if args.results.is_empty() { &here[..] } else { &args.results } {
+        if !path.is_dir() {
+            results.push((path.display().to_string(), load(path).map_err(|error| unreadable(error.into()))?));
+            continue;
+        }
+        for path in results_in(path)? {
+            let name = path.strip_prefix(".").unwrap_or(&path).display().to_string();
+            match load(&path) {
+                Ok(input) => results.push((name, input)),
+                Err(error) => eprintln!("left out: {error}"),
+            }
+        }
+    }
+    let history = History::of(results);
+    if !history.has_two() {
+        eprintln!(
+            "hint: there are no two results of one study and machine; after an upgrade, run the study again with \
+             --results ANOTHER.surefoot"
+        );
+    }
+    if args.json {
+        println!("{:#}", history.json());
+    } else if let Some(target) = &args.html {
+        return write_to(target, |out| Ok(out.write_all(history.html().as_bytes())?));
+    } else {
+        print!("{}", history.text());
+    }
+    Ok(Status::Answered)
+}
+
+/// Histograms and series are not needed.
+fn load(path: &Path) -> Result<Input, ledger::Error> {
+    let contents = ledger::Reader::open_untouched(path)?.contents()?;
+    Ok(Input::new(contents, report::input::Details::default()))
+}
