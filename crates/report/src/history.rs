@@ -46,6 +46,8 @@ struct Change {
     ratio: f64,
     low: f64,
     high: f64,
+    /// Whether each side has rounds enough to show a change.
+    is_enough: bool,
     is_flagged: bool,
     is_better: bool,
 }
@@ -124,7 +126,9 @@ impl Series {
             .filter(|(_, change)| change.is_flagged)
             .map(|((workload, label), change)| self.told(workload, label, change))
             .collect();
-        let what = if told.is_empty() {
+        let what = if !changes.values().any(|change| change.is_enough) {
+            format!("no change could be shown, as no scenario has {ROUNDS_MIN} rounds in both")
+        } else if told.is_empty() {
             format!("no change larger than {} could be shown", percent(now.view().margin))
         } else {
             capped(&told, ", ")
@@ -271,7 +275,7 @@ fn changes(before: &Input, now: &Input) -> Changes {
         let p = if is_enough { adjusted.next().unwrap_or(1.0) } else { 1.0 };
         let is_flagged = p < 1.0 - view.confidence && test.difference.abs() > view.margin.ln_1p();
         let (ratio, low, high) = (test.difference.exp(), test.low.exp(), test.high.exp());
-        (scenario, Change { ratio, low, high, is_flagged, is_better })
+        (scenario, Change { ratio, low, high, is_enough, is_flagged, is_better })
     };
     found.into_iter().map(change).collect()
 }

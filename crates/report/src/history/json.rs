@@ -57,6 +57,6 @@ fn of_workload(series: &Series, workload: &Workload) -> Value {
 }
 
 fn of_change(change: &Change) -> Value {
-    let Change { ratio, low, high, is_flagged, is_better } = change;
+    let Change { ratio, low, high, is_flagged, is_better, .. } = change;
     json!({ "ratio": ratio, "low": low, "high": high, "flagged": is_flagged, "better": is_better })
 }

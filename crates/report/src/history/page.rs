@@ -2,6 +2,7 @@
 
 use super::{History, LIMITS, Series, Workload, changes};
 use crate::chart::{escape, history};
+use crate::flushing::NAME_MARK;
 use crate::html::page;
 use crate::html::tables::{Table, head, number_cell, word_cell, word_head};
 use crate::number::words;
@@ -59,7 +60,8 @@ fn table(id: &str, series: &Series, workload: &Workload) -> String {
     let mut table = Table::new(&format!("history-table-{id}"), &heads);
     for label in &workload.labels {
         for (at, row) in series.rows(workload, label).into_iter().enumerate() {
-            let Some(centre) = row.and_then(|row| row.centre) else { continue };
+            let Some((row, centre)) = row.and_then(|row| Some((row, row.centre?))) else { continue };
+            let mark = if row.does_not_flush() { NAME_MARK } else { "" };
             let (name, input) = &series.results[at];
             let scale = &workload.part.scale;
             let to = |earlier: Option<usize>| {
@@ -77,7 +79,7 @@ fn table(id: &str, series: &Series, workload: &Workload) -> String {
                 &[
                     word_cell(label),
                     word_cell(&series.when(at)),
-                    number_cell(&scale.with_unit(centre.mean), centre.mean),
+                    number_cell(&format!("{}{mark}", scale.with_unit(centre.mean)), centre.mean),
                     number_cell(&format!("{}–{}", scale.number(centre.low), scale.number(centre.high)), centre.low),
                     number_cell(&centre.count.to_string(), centre.count as f64),
                     to(at.checked_sub(1)),

@@ -1,6 +1,7 @@
 //! A history for a terminal.
 
 use super::{History, LIMITS, Series, changes};
+use crate::flushing::NAME_MARK;
 use crate::terminal::printable;
 use std::fmt::Write;
 
@@ -28,7 +29,7 @@ fn table(out: &mut String, series: &Series) {
         for label in &workload.labels {
             let _ = writeln!(out, "  {}", printable(label));
             for (at, row) in series.rows(&workload, label).into_iter().enumerate() {
-                let Some(centre) = row.and_then(|row| row.centre) else { continue };
+                let Some((row, centre)) = row.and_then(|row| Some((row, row.centre?))) else { continue };
                 let (name, input) = &series.results[at];
                 let to = |earlier: usize| {
                     let change = changes(&series.results[earlier].1, input).remove(&workload.key(label));
@@ -39,9 +40,10 @@ fn table(out: &mut String, series: &Series) {
                 let first = if at < 2 { String::new() } else { format!(" |{}", to(0)) };
                 let _ = writeln!(
                     out,
-                    "    {}  {} ({}–{}, {} rounds){change}{first}  {}",
+                    "    {}  {}{} ({}–{}, {} rounds){change}{first}  {}",
                     series.when(at),
                     scale.with_unit(centre.mean),
+                    if row.does_not_flush() { NAME_MARK } else { "" },
                     scale.number(centre.low),
                     scale.number(centre.high),
                     centre.count,
