@@ -39,7 +39,12 @@ impl Standing {
             rounds: main().map(|trial| trial.round + 1).max().unwrap_or(0),
             state,
             is_running,
-            seconds: contents.trials.iter().filter_map(|trial| Some(trial.ended? - trial.started)).sum(),
+            // A sum of nothing would be −0.
+            seconds: contents
+                .trials
+                .iter()
+                .filter_map(|trial| Some(trial.ended? - trial.started))
+                .fold(0.0, |a, b| a + b),
         }
     }
 
