@@ -2,7 +2,9 @@
 
 use crate::fixture::{self, Row, Table};
 use ledger::model::Contents;
+use report::Standing;
 use report::input::Input;
+use report::served::{self, Served, Source};
 use serde_json::json;
 
 const KERNEL: &str = "Linux 6.1.176 (User-Mode Linux)";
@@ -103,6 +105,22 @@ fn only_the_same_guest_is_compared() {
         }
     }
     assert!(report::compare(&rebuilt[0], &rebuilt[1]).is_err(), "one version, two files");
+}
+
+#[test]
+fn several_in_one_view_are_of_one_bench() {
+    let (first, second, other) = (host(), host(), guest(KERNEL, GIB));
+    let standing = Standing::of(&first.contents, false);
+    let all = |files: &[(&'static str, &Input)]| {
+        let results = |(name, input): &(&'static str, _)| Served { name, results: Ok((*input, &standing)) };
+        let source = Source { version_path: "/all/version", version: "1" };
+        served::all(&files.iter().map(results).collect::<Vec<_>>(), source)
+    };
+    let alike = all(&[("a", &first), ("b", &second)]);
+    assert!(alike.contains("id=\"side-oltp-") && !alike.contains("of different benches"), "{alike}");
+    let mixed = all(&[("a", &first), ("b", &second), ("c", &other)]);
+    assert!(mixed.contains("figures of different benches are not compared: of `xfs`, A ran on the host"), "{mixed}");
+    assert!(mixed.contains("A is a, B is c.") && !mixed.contains("id=\"side-oltp-"), "{mixed}");
 }
 
 #[test]
