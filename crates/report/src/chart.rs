@@ -6,8 +6,8 @@
 pub mod comparison;
 pub mod forest;
 pub mod heat_map;
-pub mod interplay;
 pub mod history;
+pub mod interplay;
 pub mod latency;
 pub mod levels;
 pub mod ranking;

@@ -1,7 +1,7 @@
 //! `surefoot serve` as a browser meets it, and as those do who should not: the real process, real sockets, Chromium.
 
 use crate::harness::{World, small_study, wait_until};
-use ledger::model::{AnalysisSettings, Scenario, StudyRecord, TrialState};
+use ledger::model::{AnalysisSettings, Mode, Place, Scenario, StudyRecord, TrialState};
 use observe::durability::Durability;
 use observe::metric::{Direction, Metric};
 use observe::record::Run;
@@ -70,7 +70,15 @@ fn begun(path: &Path, name: &str) -> ledger::Writer {
         surefoot_version: "0".into(),
         created: 1_795_219_440.0,
         baseline: "ext4".into(),
-        analysis: AnalysisSettings { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: 20 },
+        analysis: AnalysisSettings {
+            confidence: 0.95,
+            margin: 0.03,
+            precision: 0.03,
+            rounds_min: 6,
+            rounds_max: 20,
+            mode: Mode::default(),
+            confirmation_rounds: 0,
+        },
         tables: Vec::new(),
     };
     let scenario = |filesystem: &str| Scenario {
@@ -92,7 +100,7 @@ fn begun(path: &Path, name: &str) -> ledger::Writer {
 fn add_round(writer: &mut ledger::Writer, round: u32) {
     for (position, (filesystem, speed)) in [("ext4", 100.0), ("xfs", 150.0)].into_iter().enumerate() {
         let started = 1_795_219_450.0 + f64::from(round) * 60.0;
-        let id = writer.begin_trial(filesystem, round, position as u32, 1, started).expect("written");
+        let id = writer.begin_trial(filesystem, Place::main(round, position as u32), 1, started).expect("written");
         let metrics = vec![SPEED.at(speed + f64::from(round))];
         let (latencies, series) = (BTreeMap::new(), BTreeMap::new());
         let run = Run { run: 0, warm_up: false, started, seconds: 9.0, metrics, latencies, series };
