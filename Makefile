@@ -59,6 +59,7 @@ bench: packages-bench all
 # The tables of docs/statistics.md: by seed, without a disk, the same on every machine.
 simulations:
 	cargo bench --locked -p stats --bench tune
+	cargo bench --locked -p lab --bench screen
 
 clean:
 	cargo clean

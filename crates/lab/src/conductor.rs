@@ -4,12 +4,14 @@
 
 use crate::bench::{self, Bench, End};
 use crate::resume::{Done, Opened};
+use crate::screening;
 use crate::tune::Tune;
-use ledger::model::{Decision, Phase, Place, TrialState, Worse};
+use ledger::model::{Decision, Phase, Place, Screened, TrialState, Worse};
 use observe::durability::Class;
 use observe::metric::Metric;
 use observe::record::{Failure, Record};
 use std::sync::atomic::{AtomicBool, Ordering};
+use study::screen::Screen;
 use study::{Mode, Plan};
 
 /// A scenario that failed in this many rounds in a row is given up: its hole is the result.
@@ -42,7 +44,9 @@ pub enum Event<'a> {
         /// How long it took.
         seconds: f64,
     },
-    /// A round is complete.
+    /// A screen is complete.
+    Screened(&'a Screened),
+    /// A main round is complete.
     RoundEnded {
         /// Round, from 0.
         round: u32,
@@ -62,6 +66,9 @@ pub struct Values {
     pub rounds: Vec<Vec<Option<f64>>>,
 }
 
+/// `[round][scenario]`: none is not done, or failed.
+type Rounds = Vec<Vec<Option<f64>>>;
+
 /// Why the study stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
@@ -77,6 +84,8 @@ pub enum Stop {
     NothingLeft,
     /// All but one scenario are shown to be worse.
     OneLeft,
+    /// A screened scenario has no value.
+    ScreenFailed,
 }
 
 impl Stop {
@@ -89,6 +98,7 @@ impl Stop {
             Stop::TimeBudget => "the next round would not fit into the time budget",
             Stop::Interrupted => "interrupted",
             Stop::NothingLeft => "every scenario failed",
+            Stop::ScreenFailed => "a screened scenario has no value, so that the screen can't tell factors apart",
             Stop::OneLeft => "every other scenario is shown to be worse",
         }
     }
@@ -127,8 +137,13 @@ pub fn conduct(
 ) -> Result<Summary, Error> {
     let started = bench.now();
     let mut conductor = Conductor::new(plan, opened, bench, interrupted, watch);
-    let stop = conductor.rounds(started)?;
-    let stop = conductor.confirmation(started, stop)?;
+    let stop = match conductor.screen(started)? {
+        Some(stop) => stop,
+        None => {
+            let stop = conductor.rounds(started)?;
+            conductor.confirmation(started, stop)?
+        }
+    };
     let now = conductor.bench.now();
     conductor.writer.end_session(stop.words(), now)?;
     Ok(Summary { stop, failed: conductor.done.failed() })
@@ -143,6 +158,8 @@ struct Conductor<'a> {
     watch: &'a mut dyn FnMut(Event),
     values: Values,
     tune: Tune,
+    /// Scenarios that a screen left out; none before it is complete.
+    left_out: Option<Vec<bool>>,
     failures_in_a_row: Vec<u32>,
     round_seconds: Vec<f64>,
     trial_seconds_max: f64,
@@ -157,11 +174,12 @@ impl<'a> Conductor<'a> {
         watch: &'a mut dyn FnMut(Event),
     ) -> Conductor<'a> {
         let scenarios: Vec<String> = plan.scenarios.iter().map(|scenario| scenario.label.clone()).collect();
-        let failures_in_a_row = vec![0; scenarios.len()];
+        let scenarios_count = scenarios.len();
         let values = Values { scenarios, rounds: Vec::new() };
         let Opened { writer, done } = opened;
         Conductor {
-            tune: Tune::new(plan, done.decisions().to_vec()),
+            tune: Tune::new(plan, done.decisions().to_vec(), &vec![false; scenarios_count]),
+            left_out: None,
             plan,
             writer,
             done,
@@ -169,10 +187,72 @@ impl<'a> Conductor<'a> {
             interrupted,
             watch,
             values,
-            failures_in_a_row,
+            failures_in_a_row: vec![0; scenarios_count],
             round_seconds: Vec::new(),
             trial_seconds_max: 0.0,
         }
+    }
+
+    /// The rounds of a part of the scenarios by which it is found what to study; why the study ends here, if it does.
+    fn screen(&mut self, started: f64) -> Result<Option<Stop>, Error> {
+        let plan = self.plan;
+        let mut decisions = self.done.decisions().to_vec();
+        let is_decided = |workload: &str| {
+            let mut screens = decisions.iter();
+            screens.any(|decision| matches!(decision, Decision::Screen(screened) if screened.workload == workload))
+        };
+        let screens: Vec<&Screen> = plan.screens.iter().filter(|screen| !is_decided(&screen.workload)).collect();
+        if !screens.is_empty() {
+            let rounds = match self.screen_rounds(started, &screens)? {
+                Ok(rounds) => rounds,
+                Err(stop) => return Ok(Some(stop)),
+            };
+            let found = screens.iter().map(|screen| screening::judge(plan, screen, &rounds));
+            let Some(found) = found.collect::<Option<Vec<Screened>>>() else { return Ok(Some(Stop::ScreenFailed)) };
+            found.iter().for_each(|screened| (self.watch)(Event::Screened(screened)));
+            let found: Vec<Decision> = found.into_iter().map(Decision::Screen).collect();
+            self.writer.decide(&found)?;
+            decisions.extend(found);
+            // A session that goes on does not walk through the screen again.
+            self.failures_in_a_row.fill(0);
+        }
+        let left_out = screening::left_out(plan, &decisions);
+        self.tune = Tune::new(plan, decisions, &left_out);
+        self.left_out = Some(left_out);
+        Ok(None)
+    }
+
+    /// Values of the screens' scenarios, `[round][scenario]`, or why they were cut off.
+    fn screen_rounds(&mut self, started: f64, screens: &[&Screen]) -> Result<Result<Rounds, Stop>, Error> {
+        let plan = self.plan;
+        let wanted: Vec<bool> = (0..plan.scenarios.len())
+            .map(|index| screens.iter().any(|screen| screen.scenarios.contains(&index)))
+            .collect();
+        let count = wanted.iter().filter(|wanted| **wanted).count() as f64;
+        let mut rounds = Vec::new();
+        for round in 0..plan.design.screen_rounds {
+            let is_open = |index: usize| {
+                wanted[index] && self.done.state(&plan.scenarios[index].label, Phase::Screen, round).is_none()
+            };
+            let elapsed = self.bench.now() - started;
+            if (0..wanted.len()).any(is_open) && self.exceeds_budget(elapsed + self.trial_seconds_max * count) {
+                return Ok(Err(Stop::TimeBudget));
+            }
+            match self.round((Phase::Screen, round), &plan.order(Plan::screen_round(round)), &wanted)? {
+                Ok(row) => rounds.push(row),
+                Err(stop) => return Ok(Err(stop)),
+            }
+        }
+        Ok(Ok(rounds))
+    }
+
+    /// Whether a scenario is measured in the main rounds that are left.
+    fn is_studied(&self, scenario: usize) -> bool {
+        !self.is_left_out(scenario) && !self.tune.is_dropped(scenario)
+    }
+
+    fn is_left_out(&self, scenario: usize) -> bool {
+        self.left_out.as_ref().is_some_and(|left_out| left_out[scenario])
     }
 
     fn rounds(&mut self, started: f64) -> Result<Stop, Error> {
@@ -186,7 +266,7 @@ impl<'a> Conductor<'a> {
                 return Ok(Stop::TimeBudget);
             }
             let worked = self.round_is_open(round);
-            let wanted: Vec<bool> = (0..self.plan.scenarios.len()).map(|index| !self.tune.is_dropped(index)).collect();
+            let wanted: Vec<bool> = (0..self.plan.scenarios.len()).map(|index| self.is_studied(index)).collect();
             let row = match self.round((Phase::Main, round), &self.plan.order(round), &wanted)? {
                 Ok(row) => row,
                 Err(stop) => return Ok(stop),
@@ -279,7 +359,11 @@ impl<'a> Conductor<'a> {
 
     fn trial(&mut self, scenario: usize, place: Place) -> Result<TrialState, Error> {
         let Place { phase, round, position } = place;
-        let drawn = if phase == Phase::Main { round } else { Plan::confirmation_round(round) };
+        let drawn = match phase {
+            Phase::Screen => Plan::screen_round(round),
+            Phase::Main => round,
+            Phase::Confirmation => Plan::confirmation_round(round),
+        };
         let spec = self.plan.trial_spec(scenario, drawn, position);
         let label = self.plan.scenarios[scenario].label.clone();
         let (number, total_max) = (self.done.count() + 1, self.trials_max());
@@ -315,13 +399,19 @@ impl<'a> Conductor<'a> {
         let left = (design.rounds_max as usize).saturating_sub(self.values.rounds.len());
         let dropped = (0..self.plan.scenarios.len()).filter(|index| self.tune.is_dropped(*index)).count();
         let confirmation = design.confirmation_rounds() as usize * self.tune.confirmed_max();
-        let main = self.plan.scenarios.len() * design.rounds_max as usize - dropped * left;
-        (main + confirmation).max(self.done.count() + 1)
+        let screens = &self.plan.screens;
+        let screen = design.screen_rounds as usize * screens.iter().map(|screen| screen.scenarios.len()).sum::<usize>();
+        let left_out: usize = match &self.left_out {
+            Some(left_out) => left_out.iter().filter(|left_out| **left_out).count(),
+            None => screens.iter().map(|screen| screen.of - screen.kept_max()).sum(),
+        };
+        let main = (self.plan.scenarios.len() - left_out) * design.rounds_max as usize - dropped * left;
+        (screen + main + confirmation).max(self.done.count() + 1)
     }
 
     fn round_is_open(&self, round: u32) -> bool {
-        let labels = self.plan.scenarios.iter().enumerate().filter(|(index, _)| !self.tune.is_dropped(*index));
-        labels.into_iter().any(|(_, scenario)| self.done.state(&scenario.label, Phase::Main, round).is_none())
+        let mut studied = self.plan.scenarios.iter().enumerate().filter(|(index, _)| self.is_studied(*index));
+        studied.any(|(_, scenario)| self.done.state(&scenario.label, Phase::Main, round).is_none())
     }
 
     /// Whether another round and the confirmation after it would not fit.
@@ -386,7 +476,8 @@ impl<'a> Conductor<'a> {
 
     fn observations(&self, workload: &str) -> stats::Observations {
         let scenarios = &self.plan.scenarios;
-        let columns: Vec<usize> = (0..scenarios.len()).filter(|i| scenarios[*i].workload == workload).collect();
+        let is_column = |i: &usize| scenarios[*i].workload == workload && !self.is_left_out(*i);
+        let columns: Vec<usize> = (0..scenarios.len()).filter(is_column).collect();
         let cells = columns.iter().map(|i| stats::Cell {
             label: scenarios[*i].label.clone(),
             levels: scenarios[*i].levels.clone(),

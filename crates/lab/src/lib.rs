@@ -9,6 +9,7 @@ pub mod isolation;
 pub mod memory_limit;
 pub mod probe;
 pub mod resume;
+pub mod screening;
 pub mod served;
 pub mod stage;
 pub mod trial;

@@ -135,7 +135,7 @@ fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Sessio
     // One column a primary metric; a scenario's own is looked up by its name.
     let mut values: HashMap<(&str, Phase), Vec<Vec<Option<f64>>>> = HashMap::new();
     for scenario in &contents.scenarios {
-        for phase in [Phase::Main, Phase::Confirmation] {
+        for phase in [Phase::Screen, Phase::Main, Phase::Confirmation] {
             let of_metric = || contents.values_in(phase, &|run| run.metrics.get(&*scenario.primary_metric).copied());
             values.entry((&scenario.primary_metric, phase)).or_insert_with(of_metric);
         }
@@ -202,6 +202,7 @@ fn analysis(plan: &Plan) -> AnalysisSettings {
             study::Mode::Tune => Mode::Tune,
         },
         confirmation_rounds: design.confirmation_rounds(),
+        screen_rounds: if plan.screens.is_empty() { 0 } else { design.screen_rounds },
     }
 }
 

@@ -33,13 +33,17 @@ struct Group {
 }
 
 impl Tune {
-    /// All compete but controls; `known` is what earlier sessions decided.
+    /// All compete but controls and those that a screen left out; `known` is what was decided before.
     #[must_use]
-    pub fn new(plan: &Plan, known: Vec<Decision>) -> Tune {
+    pub fn new(plan: &Plan, known: Vec<Decision>, left_out: &[bool]) -> Tune {
         let scenarios = crate::resume::scenarios(plan);
         Tune {
             mode: plan.design.mode,
-            groups: plan.workloads().iter().flat_map(|workload| groups(plan, &scenarios, workload)).collect(),
+            groups: plan
+                .workloads()
+                .iter()
+                .flat_map(|workload| groups(plan, (&scenarios, left_out), workload))
+                .collect(),
             labels: scenarios.iter().map(|scenario| scenario.label.clone()).collect(),
             baselines: scenarios.iter().map(|scenario| scenario.baseline).collect(),
             known,
@@ -58,7 +62,7 @@ impl Tune {
     pub fn closed_after(&self) -> Option<u32> {
         self.known.iter().find_map(|decision| match decision {
             Decision::Confirm(finalists) => Some(finalists.round),
-            Decision::Worse(_) => None,
+            Decision::Screen(_) | Decision::Worse(_) => None,
         })
     }
 
@@ -192,8 +196,9 @@ impl Group {
 }
 
 /// A workload's scenarios by the levels of those factors that are conditions.
-fn groups(plan: &Plan, scenarios: &[Scenario], workload: &str) -> Vec<Group> {
-    let of: Vec<usize> = (0..scenarios.len()).filter(|index| scenarios[*index].workload == workload).collect();
+fn groups(plan: &Plan, (scenarios, left_out): (&[Scenario], &[bool]), workload: &str) -> Vec<Group> {
+    let is_studied = |index: &usize| scenarios[*index].workload == workload && !left_out[*index];
+    let of: Vec<usize> = (0..scenarios.len()).filter(is_studied).collect();
     let all: Vec<&Scenario> = of.iter().map(|index| &scenarios[*index]).collect();
     let conditions = ledger::conditions::conditions(&all);
     let given = |index: usize| conditions.iter().map(|factor| scenarios[index].levels.get(factor)).collect::<Vec<_>>();

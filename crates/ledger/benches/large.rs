@@ -116,6 +116,7 @@ fn study(baseline: &str) -> StudyRecord {
         rounds_max: 10_000,
         mode: Mode::Full,
         confirmation_rounds: 0,
+        screen_rounds: 0,
     };
     StudyRecord {
         name: "large".into(),

@@ -77,6 +77,9 @@ pub struct AnalysisSettings {
     /// Rounds in which pick, runner-up and baseline are measured once more.
     #[serde(default)]
     pub confirmation_rounds: u32,
+    /// Rounds in which a part of the scenarios is screened first; 0: none is.
+    #[serde(default)]
+    pub screen_rounds: u32,
 }
 
 /// What a study asks of its scenarios.
@@ -94,10 +97,81 @@ pub enum Mode {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum Decision {
+    /// Which factors are studied on after a screen.
+    Screen(Screened),
     /// A scenario is shown to be worse than another.
     Worse(Worse),
     /// These are measured once more.
     Confirm(Finalists),
+}
+
+/// What a screen showed of one workload, and what is studied on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Screened {
+    /// Whose scenarios.
+    pub workload: String,
+    /// The design, in words.
+    pub design: String,
+    /// Scenarios that were screened.
+    pub scenarios: u32,
+    /// Of so many.
+    pub of: u32,
+    /// In so many rounds.
+    pub rounds: u32,
+    /// Factors that are studied on, what matters most first.
+    pub kept: Vec<ScreenedFactor>,
+    /// Factors that stay at the baseline's level.
+    pub fixed: Vec<ScreenedFactor>,
+    /// Pairs of factors that stood out of the noise.
+    pub together: Vec<Together>,
+    /// Share of the explained variation that lies in what is studied on.
+    pub explained: f64,
+    /// An effect of a factor of two levels below this, a fraction, could not be seen (80 % power).
+    pub visible: f64,
+    /// Pairs of factors that are seen as a sum only.
+    pub alike: Vec<Vec<[String; 2]>>,
+    /// What else it can't see, a phrase each.
+    pub unseen: Vec<String>,
+}
+
+impl Screened {
+    /// Whether a scenario with these levels is not studied: one of a fixed factor is not the baseline's.
+    #[must_use]
+    pub fn leaves_out(&self, levels: &BTreeMap<String, String>) -> bool {
+        self.fixed.iter().any(|fixed| levels.get(&fixed.factor) != Some(&fixed.baseline))
+    }
+}
+
+/// A factor as a screen saw it, averaged over the others. Effects are fractions of the metric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScreenedFactor {
+    /// Which.
+    pub factor: String,
+    /// The baseline's level.
+    pub baseline: String,
+    /// Its level that was farthest from that.
+    pub level: String,
+    /// How far.
+    pub effect: f64,
+    /// At least.
+    pub low: f64,
+    /// At most.
+    pub high: f64,
+    /// No level is farther than this, up or down.
+    pub bound: f64,
+    /// Share of the explained variation.
+    pub share: f64,
+}
+
+/// Two factors that did more, or less, together than each by itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Together {
+    /// Which.
+    pub factors: [String; 2],
+    /// Pairs that it can't be told from.
+    pub alike: Vec<[String; 2]>,
+    /// Share of the explained variation.
+    pub share: f64,
 }
 
 /// A scenario that is shown to be worse than another, and how far behind it is.
@@ -140,6 +214,8 @@ pub struct Finalists {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
+    /// A part of the scenarios, by which it is found which factors matter; no other claim rests on it.
+    Screen,
     /// The study's own rounds.
     #[default]
     Main,

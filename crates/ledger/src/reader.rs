@@ -3,7 +3,8 @@
 use crate::Error;
 use crate::lock::is_held;
 use crate::model::{
-    Contents, Decision, Finalists, Phase, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial, TrialState, Worse,
+    Contents, Decision, Finalists, Phase, RunDetail, RunRow, Scenario, Screened, Session, StudyRecord, Trial,
+    TrialState, Worse,
 };
 use crate::schema;
 use observe::latency::Latency;
@@ -307,7 +308,7 @@ impl Contents {
     pub fn worse(&self) -> impl Iterator<Item = &Worse> {
         self.decisions.iter().filter_map(|decision| match decision {
             Decision::Worse(worse) => Some(worse),
-            Decision::Confirm(_) => None,
+            Decision::Screen(_) | Decision::Confirm(_) => None,
         })
     }
 
@@ -315,7 +316,16 @@ impl Contents {
     pub fn finalists(&self) -> impl Iterator<Item = &Finalists> {
         self.decisions.iter().filter_map(|decision| match decision {
             Decision::Confirm(finalists) => Some(finalists),
-            Decision::Worse(_) => None,
+            Decision::Screen(_) | Decision::Worse(_) => None,
+        })
+    }
+
+    /// What a workload's screen showed; none where nothing was screened, or not yet to the end.
+    #[must_use]
+    pub fn screened(&self, workload: &str) -> Option<&Screened> {
+        self.decisions.iter().find_map(|decision| match decision {
+            Decision::Screen(screened) if screened.workload == workload => Some(screened),
+            _ => None,
         })
     }
 

@@ -155,6 +155,7 @@ impl Writer {
     pub fn begin_trial(&mut self, scenario: &str, place: Place, seed: u64, now: f64) -> Result<i64, Error> {
         let Place { phase, round, position } = place;
         let phase = match phase {
+            Phase::Screen => "screen",
             Phase::Main => "main",
             Phase::Confirmation => "confirmation",
         };

@@ -8,6 +8,7 @@ use crate::health;
 use crate::input::Input;
 use crate::judge::{Claim, ROUNDS_FOR_CLAIMS, Subject, short_factor};
 use crate::number::{percent, percent_number_signed, ratio, ratio_number, words};
+use crate::screening;
 use crate::tuning;
 use crate::view::{Centre, Part, Row, View};
 use crate::why;
@@ -41,9 +42,10 @@ pub fn answer(input: &Input) -> Vec<String> {
     }
     if view.parts.iter().all(|part| part.measured().next().is_none()) {
         lines.truncate(0);
-        lines.push(nothing(view));
+        lines.push(screening::under_way(view).unwrap_or_else(|| nothing(view)));
     }
     lines.extend(holes(view));
+    lines.extend(screening::holes(view));
     lines.extend(durability(view));
     lines.extend(bench::note(input));
     lines.push(LIMITS.into());
@@ -64,6 +66,7 @@ pub fn part_answer(part: &Part, view: &View) -> Vec<String> {
     lines.extend(regret(part, view));
     lines.extend(unsafe_but_faster(part));
     lines.extend(bound_by(part));
+    lines.extend(part.screened.as_ref().map(screening::sentence));
     if part.measured().next().is_none() {
         return lines;
     }

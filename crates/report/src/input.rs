@@ -5,7 +5,7 @@
 use crate::bench::Bench;
 use crate::health::RunHealth;
 use crate::view::View;
-use ledger::model::{Contents, RunDetail, RunRow, Scenario, Trial, TrialState};
+use ledger::model::{Contents, Phase, RunDetail, RunRow, Scenario, Trial, TrialState};
 use observe::latency::Latency;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -136,12 +136,21 @@ pub struct Counting<'a> {
 }
 
 impl<'a> Counting<'a> {
+    /// How many of a scenario's trials failed, those of a screen left out.
+    #[must_use]
+    pub fn failed_of(&self, scenario: &str) -> usize {
+        let of_scenario = |trial: &&&Trial| trial.scenario == scenario && trial.phase != Phase::Screen;
+        self.failed.iter().filter(of_scenario).count()
+    }
+
     /// Sorts a ledger's trials.
     #[must_use]
     pub fn of(contents: &'a Contents) -> Counting<'a> {
         let counted = contents.counted_trials();
         let (failed, finished): (Vec<&Trial>, Vec<&Trial>) =
             counted.into_iter().partition(|trial| trial.state == TrialState::Failed);
+        // What a screen measured says which factors matter, and nothing else.
+        let finished: Vec<&Trial> = finished.into_iter().filter(|trial| trial.phase != Phase::Screen).collect();
         let trials: BTreeMap<i64, &Trial> = finished.into_iter().map(|trial| (trial.id, trial)).collect();
         let mut runs: BTreeMap<i64, Vec<&RunRow>> = BTreeMap::new();
         for run in contents.runs.iter().filter(|run| !run.warm_up && trials.contains_key(&run.trial)) {

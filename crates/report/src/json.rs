@@ -81,6 +81,7 @@ fn part_json(part: &Part, input: &Input) -> Value {
         "outliers": part.judgement.outliers.iter().map(|(label, round)| json!({ "scenario": label, "round": round })).collect::<Vec<_>>(),
         "durability_differs": part.durability_differs,
         "mode": part.mode,
+        "screening": part.screened,
         "confirmations": part.confirmations.iter().map(|confirmation| confirmation_json(confirmation, part)).collect::<Vec<_>>(),
     })
 }

@@ -10,8 +10,10 @@ pub struct Standing {
     pub finished: usize,
     /// Trials that failed and count.
     pub failed: usize,
-    /// Rounds begun.
+    /// Main rounds begun.
     pub rounds: u32,
+    /// Rounds of the screen begun.
+    pub screen_rounds: u32,
     /// In a few words.
     pub state: &'static str,
     /// Whether a conductor writes it now.
@@ -25,7 +27,10 @@ impl Standing {
     #[must_use]
     pub fn of(contents: &Contents, is_running: bool) -> Standing {
         let count = |state| contents.counted_trials().iter().filter(|trial| trial.state == state).count();
-        let main = || contents.trials.iter().filter(|trial| trial.phase == Phase::Main);
+        let rounds = |phase| {
+            let of_phase = contents.trials.iter().filter(|trial| trial.phase == phase);
+            of_phase.map(|trial| trial.round + 1).max().unwrap_or(0)
+        };
         let last = contents.sessions.last();
         let state = match (is_running, last.and_then(|session| session.reason.as_deref())) {
             (true, _) => "running",
@@ -36,7 +41,8 @@ impl Standing {
         Standing {
             finished: count(TrialState::Finished),
             failed: count(TrialState::Failed),
-            rounds: main().map(|trial| trial.round + 1).max().unwrap_or(0),
+            rounds: rounds(Phase::Main),
+            screen_rounds: rounds(Phase::Screen),
             state,
             is_running,
             // A sum of nothing would be −0.
@@ -51,12 +57,15 @@ impl Standing {
     /// What is done, in a line.
     #[must_use]
     pub fn words(&self, contents: &Contents) -> String {
+        let analysis = &contents.study.analysis;
+        let place = if self.rounds == 0 && self.screen_rounds > 0 {
+            format!("screen {} of {}", self.screen_rounds, analysis.screen_rounds)
+        } else {
+            format!("round {} of {} to {}", self.rounds, analysis.rounds_min, analysis.rounds_max)
+        };
         format!(
-            "{} scenarios, round {} of {} to {}, {} trials finished, {} failed, {} of trials",
+            "{} scenarios, {place}, {} trials finished, {} failed, {} of trials",
             contents.scenarios.len(),
-            self.rounds,
-            contents.study.analysis.rounds_min,
-            contents.study.analysis.rounds_max,
             self.finished,
             self.failed,
             format_seconds(self.seconds)

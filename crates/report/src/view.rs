@@ -10,9 +10,10 @@ use crate::health::{self, Health};
 use crate::input::{Counting, Details};
 use crate::judge::{Claim, Judgement, Scenarios, Subject, judge};
 use crate::number::Scale;
+use crate::screening::Progress;
 use crate::telemetry::Work;
 use crate::why;
-use ledger::model::{Contents, Mode, Scenario, Worse};
+use ledger::model::{Contents, Mode, Scenario, Screened, Worse};
 use observe::durability::Class;
 use observe::metric::{Direction, Metric};
 use std::collections::BTreeMap;
@@ -30,6 +31,8 @@ pub struct View {
     pub precision: f64,
     /// Trials that failed.
     pub failed_total: usize,
+    /// How far the screen is; none where nothing is screened.
+    pub screen: Option<Progress>,
     failures: BTreeMap<String, String>,
 }
 
@@ -64,6 +67,8 @@ pub struct Part {
     pub confidence: f64,
     /// What was asked of the scenarios.
     pub mode: Mode,
+    /// What a screen showed, and left out; none where nothing was screened.
+    pub screened: Option<Screened>,
     /// New rounds that were wanted.
     pub confirmation_rounds: u32,
     /// What new rounds measured of the picks: one a condition of the load; empty where there were none.
@@ -256,6 +261,7 @@ impl View {
         View {
             failures: failures.collect(),
             failed_total: counting.failed.len(),
+            screen: Progress::of(contents),
             parts: workloads
                 .iter()
                 .map(|workload| part(&Read { contents, counting: &counting, details }, &machine, workload))
@@ -318,8 +324,10 @@ fn values(contents: &Contents, scenarios: &[(usize, &Scenario)], primary: &str) 
 /// One workload's part: what was measured, and what stats makes of it.
 fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
     let Read { contents, counting, details } = *read;
-    let all = contents.scenarios.iter().enumerate();
-    let scenarios: Vec<(usize, &Scenario)> = all.filter(|(_, scenario)| scenario.workload == workload).collect();
+    let screened = contents.screened(workload);
+    let all = contents.scenarios.iter().enumerate().filter(|(_, scenario)| scenario.workload == workload);
+    let is_studied = |scenario: &Scenario| !screened.is_some_and(|screened| screened.leaves_out(&scenario.levels));
+    let scenarios: Vec<(usize, &Scenario)> = all.filter(|(_, scenario)| is_studied(scenario)).collect();
     let primary = scenarios.first().map_or("", |(_, scenario)| scenario.primary_metric.as_str());
     let unknown = || Metric::named(primary.into(), String::new(), Direction::More);
     let metric = contents.metrics.get(primary).cloned().unwrap_or_else(unknown);
@@ -343,7 +351,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
             ceiling: machine.ceilings.get(&scenario.label).cloned(),
             values: rounds.iter().map(|round| round[column]).collect(),
             centre: centre(rounds.iter().filter_map(|round| round[column]).collect(), confidence),
-            failed: counting.failed.iter().filter(|trial| trial.scenario == scenario.label).count(),
+            failed: counting.failed_of(&scenario.label),
             worse: contents.worse().find(|worse| worse.scenario == scenario.label).cloned(),
             confirmed: confirmations.iter().find_map(|of| of.centres.get(&scenario.label)).copied(),
             health: health::health(counting, details, scenario),
@@ -361,12 +369,17 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
     rows.sort_by(|a, b| worst_to_best(b).partial_cmp(&worst_to_best(a)).expect("means are numbers"));
     // Means over fewer rounds of a machine that drifts are no rank among the others.
     rows.sort_by_key(|row| (row.centre.is_none(), row.dropped_after().is_some()));
+    if Progress::of(contents).is_some_and(|screen| !screen.is_complete) {
+        // Most of them will not be studied.
+        rows.retain(|row| row.centre.is_some());
+    }
     let to_pick: Vec<&Row> = rows.iter().filter(|row| row.centre.is_some() && !row.control).collect();
     let rules = choice::Rules { confidence, more_is_better };
     let mut part = Part {
         without_disturbed: Vec::new(),
         choice: choice(ledger::conditions::conditions(&plain), &to_pick, workload, (rules, &confirmations)),
         mode: contents.study.analysis.mode,
+        screened: screened.cloned(),
         confirmation_rounds: contents.study.analysis.confirmation_rounds,
         workload: workload.into(),
         scale: Scale::of(&metric, largest),

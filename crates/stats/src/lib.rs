@@ -15,6 +15,7 @@ pub mod interval;
 pub mod nonparametric;
 pub mod observations;
 pub mod outliers;
+pub mod screening;
 pub mod steady;
 pub mod stop_rule;
 pub mod type_two;

@@ -5,7 +5,10 @@ use crate::change::{self, Override};
 use crate::document::{self, Content, Entry, Node};
 use crate::factor::{self, Factor};
 use crate::matrix::{Rule, matrix};
-use crate::own_settings::{CPUS, DESIGN, Design, FREE_TABLES, GUEST, Mode, Parity, TOP, TUNE_ROUNDS_MIN, VOLUMES};
+use crate::own_settings::{
+    CPUS, DESIGN, Design, FREE_TABLES, GUEST, Mode, Parity, Screening, TOP, TUNE_ROUNDS_MIN, VOLUMES,
+};
+use crate::plan::plan;
 use crate::problem::Problem;
 use crate::table::{self, TABLE, Table};
 use serde_json::{Map, Value};
@@ -146,6 +149,7 @@ impl Checker<'_> {
         let study =
             Study { name, question, factors, design, parity, tables, base, bench_is_said, exclude, include, baseline };
         self.scenarios(&study);
+        self.screen(&study);
         Some(study)
     }
 
@@ -511,6 +515,19 @@ impl Checker<'_> {
             return None;
         }
         Some((path.to_string(), factor::path_level(path, setting, value, self.problems)?.key))
+    }
+
+    /// A screen that this study can't have.
+    fn screen(&mut self, study: &Study) {
+        if !self.problems.is_empty() || matches!(study.design.screen, Screening::Off | Screening::Auto) {
+            return;
+        }
+        let problem = plan(study).ok().and_then(|plan| plan.screen_problem());
+        if let Some(message) = problem {
+            let span = self.root.get("design").and_then(|node| node.get("screen")).and_then(|node| node.span.clone());
+            let label = "\"auto\" screens where it can and it saves something, \"off\" measures everything";
+            self.problems.push(Problem::new(message, span, label));
+        }
     }
 
     /// Problems that only show when a scenario's settings are seen together: each once, naming the first scenario.

@@ -35,13 +35,14 @@ mod own_settings;
 mod plan;
 mod problem;
 mod schema;
+pub mod screen;
 mod table;
 pub mod trial_spec;
 
 pub use change::Override;
 pub use check::{Study, read};
 pub use matrix::SCENARIOS_MAX;
-pub use own_settings::{Design, GUEST, Mode, Parity, VOLUMES};
+pub use own_settings::{Design, GUEST, Mode, Parity, Screening, VOLUMES};
 pub use plan::{Plan, PlannedScenario, plan};
 pub use problem::{Problem, position};
 pub use schema::schema;

@@ -144,7 +144,21 @@ pub const DESIGN: &[Setting] = &[
         kind: Kind::Integer { min: 0, max: 1000 },
         default: None,
         help: "New rounds of pick, runner-up and baseline after all others; their figures alone are the answer's. Without it, 6 in \
-               mode \"tune\", else none.",
+               mode \"tune\" and with a screen, else none.",
+    },
+    Setting {
+        name: "screen",
+        kind: Kind::Choice(&["off", "auto", "fraction", "plackett-burman"]),
+        default: Some("off"),
+        help: "Measure a part of the scenarios first, and then only what the factors that matter make: by a `fraction` of \
+               resolution IV or a `plackett-burman` design with its mirror image, `auto` by the smaller one from 64 scenarios on. \
+               The other factors stay at the baseline's levels, and it is said what was not studied.",
+    },
+    Setting {
+        name: "screen_rounds",
+        kind: Kind::Integer { min: 1, max: 1000 },
+        default: Some("3"),
+        help: "Rounds of a screen.",
     },
     Setting {
         name: "time_budget",
@@ -212,6 +226,10 @@ pub struct Design {
     pub mode: Mode,
     /// New rounds of pick, runner-up and baseline, where the study says how many.
     pub confirm: Option<u32>,
+    /// Whether a part of the scenarios goes before the others.
+    pub screen: Screening,
+    /// Rounds of that part.
+    pub screen_rounds: u32,
     /// No round is begun that would end later.
     #[serde(rename = "time_budget")]
     pub time_budget_seconds: Option<f64>,
@@ -242,14 +260,29 @@ pub enum Mode {
     Tune,
 }
 
-/// New rounds of pick, runner-up and baseline in mode "tune": as many as a study needs at least to claim anything.
+/// Which part of the scenarios goes before the others, so that those need not be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Screening {
+    /// None.
+    Off,
+    /// The smaller of both, of large studies.
+    Auto,
+    /// A fraction of resolution IV.
+    Fraction,
+    /// A Plackett-Burman design with its mirror image.
+    PlackettBurman,
+}
+
+/// New rounds of pick, runner-up and baseline after the others chose: as many as a study needs at least to claim anything.
 const CONFIRMATION_ROUNDS: u32 = 6;
 
 impl Design {
     /// New rounds of pick, runner-up and baseline.
     #[must_use]
     pub fn confirmation_rounds(&self) -> u32 {
-        self.confirm.unwrap_or(if self.mode == Mode::Tune { CONFIRMATION_ROUNDS } else { 0 })
+        let has_chosen = self.mode == Mode::Tune || self.screen != Screening::Off;
+        self.confirm.unwrap_or(if has_chosen { CONFIRMATION_ROUNDS } else { 0 })
     }
 
     /// From the checked table.

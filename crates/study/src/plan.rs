@@ -3,8 +3,9 @@
 use crate::check::Study;
 use crate::matrix::{Combination, matrix};
 use crate::order::{data_seed, shuffled};
-use crate::own_settings::{Design, Mode, Parity, ROUNDS_MAX};
+use crate::own_settings::{Design, Mode, Parity, ROUNDS_MAX, Screening};
 use crate::problem::Problem;
+use crate::screen::Screen;
 use crate::table::Table;
 use crate::trial_spec::{Levels, TrialSpec};
 use serde_json::{Map, Value, json};
@@ -28,6 +29,10 @@ pub struct Plan {
     pub bench_is_said: bool,
     /// Tables that the report is asked for. They decide no figure.
     pub tables: Vec<Table>,
+    /// Workloads of which a part goes before the others.
+    pub screens: Vec<Screen>,
+    /// Workloads that can't be screened though it was asked for, and why.
+    pub unscreened: Vec<(String, String)>,
     /// Index of the (first workload's) baseline.
     pub baseline: usize,
     /// SHA-256 of everything that decides the figures; not of rounds, precision and time budget, so that a study can go on
@@ -87,6 +92,8 @@ pub fn plan(study: &Study) -> Result<Plan, Problem> {
         parity: study.parity,
         bench_is_said: study.bench_is_said,
         tables: study.tables.clone(),
+        screens: Vec::new(),
+        unscreened: Vec::new(),
         baseline: 0,
         hash: String::new(),
     };
@@ -133,6 +140,12 @@ impl Plan {
     #[must_use]
     pub fn confirmation_round(round: u32) -> u32 {
         ROUNDS_MAX + round
+    }
+
+    /// The number under which order and seeds of a screen's round are drawn: neither a main nor a confirmation's round has it.
+    #[must_use]
+    pub fn screen_round(round: u32) -> u32 {
+        2 * ROUNDS_MAX + round
     }
 
     /// All that one trial needs to know.
@@ -217,7 +230,28 @@ impl Plan {
             }
         }
         self.baseline = self.scenarios.iter().position(|scenario| scenario.baseline).unwrap_or(0);
+        self.screen();
         self.hash = self.digest();
+    }
+
+    fn screen(&mut self) {
+        (self.screens, self.unscreened) = (Vec::new(), Vec::new());
+        if self.design.screen == Screening::Off {
+            return;
+        }
+        for workload in self.workloads() {
+            match Screen::of(&workload, &self.scenarios, self.design.screen) {
+                Ok(screen) => self.screens.push(screen),
+                Err(reason) => self.unscreened.push((workload, reason)),
+            }
+        }
+    }
+
+    /// Why the screen that the study names can't be had; "auto" is content without.
+    #[must_use]
+    pub fn screen_problem(&self) -> Option<String> {
+        let (workload, reason) = self.unscreened.first().filter(|_| self.design.screen != Screening::Auto)?;
+        Some(format!("`{workload}` can't be screened: {reason}"))
     }
 
     fn digest(&self) -> String {
@@ -247,6 +281,10 @@ impl Plan {
         // Studies of older surefoots, which are full ones, keep their hash.
         if design.mode == Mode::Tune {
             all["mode"] = json!("tune");
+        }
+        if !self.screens.is_empty() {
+            let parts: Vec<_> = self.screens.iter().map(|screen| (&screen.workload, &screen.design.name)).collect();
+            all["screen"] = json!([parts, design.screen_rounds]);
         }
         Sha256::digest(all.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
     }

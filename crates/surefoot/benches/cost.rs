@@ -131,6 +131,7 @@ fn synthetic(path: &Path, runs: u32) {
         rounds_max: rounds,
         mode: Mode::Full,
         confirmation_rounds: 0,
+        screen_rounds: 0,
     };
     let study = StudyRecord {
         name: "large".into(),

@@ -72,12 +72,17 @@ impl Live {
         match event {
             Event::TrialStarted { number, total_max, phase, round, scenario } => {
                 (self.number, self.total) = (*number, *total_max);
-                let of_phase = if *phase == Phase::Main { "round" } else { "confirmation" };
+                let of_phase = match phase {
+                    Phase::Screen => "screen",
+                    Phase::Main => "round",
+                    Phase::Confirmation => "confirmation",
+                };
                 self.scenario = format!("{of_phase} {} · {scenario}", round + 1);
                 (self.doing, self.speed) = ("provisioning".into(), None);
             }
             Event::Record(record) => self.record(record),
             Event::TrialEnded { scenario, end, seconds } => self.trial_ended(scenario, end, *seconds),
+            Event::Screened(screened) => self.line(&report::screening::sentence(screened)),
             Event::RoundEnded { round, values, decision } => {
                 self.estimates = estimates(values, self.confidence);
                 self.line(&format!("round {} done: {decision}\n{}", round + 1, self.estimates.trim_end()));

@@ -87,10 +87,17 @@ fn load_as_said(args: &StudyArgs) -> Result<Loaded, Failure> {
             );
         }
     }
+    require_screen(&plan)?;
     require_parity(&plan).map_err(|problem| failed(vec![problem]))?;
     let results = args.results.clone().unwrap_or_else(|| format!("{}.surefoot", plan.name).into());
     let work = args.work.clone().unwrap_or_else(|| Path::new("surefoot-work").join(&plan.name));
     Ok(Loaded { text, overrides, plan, results, work })
+}
+
+/// A screen by name needs all the scenarios that its design is made of.
+pub fn require_screen(plan: &Plan) -> Result<(), Failure> {
+    let Some(problem) = plan.screen_problem() else { return Ok(()) };
+    Err(Failure::new(Status::BadStudy, anyhow!(problem)).hint("--set design.screen=off measures what is left in full"))
 }
 
 /// `parity = "require"` refuses scenarios that promise different durability.
@@ -163,6 +170,7 @@ fn overrides(args: &StudyArgs) -> Result<Vec<String>, Failure> {
     }
     all.extend(args.tune.then(|| "design.mode=tune".into()));
     all.extend(args.exhaustive.then(|| "design.mode=full".into()));
+    all.extend(args.exhaustive.then(|| "design.screen=off".into()));
     all.extend(args.time.iter().map(|time| format!("design.time_budget={time}")));
     all.extend(args.seed.iter().map(|seed| format!("design.seed={seed}")));
     match all.iter().find(|change| !change.contains('=')) {

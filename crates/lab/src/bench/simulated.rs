@@ -15,6 +15,8 @@ pub struct Simulated {
     pub seed: u64,
     /// True speed of each scenario, by a word that its label contains; 1,000 for the others.
     pub speeds: Vec<(String, f64)>,
+    /// What a word in a label does to the speed: each factor of those that it contains.
+    pub effects: Vec<(String, f64)>,
     /// Standard deviation of a trial on the log scale.
     pub noise: f64,
     /// Linear drift per trial on the log scale: a machine that gets slower has a negative one.
@@ -38,6 +40,7 @@ impl Simulated {
         Simulated {
             seed,
             speeds: Vec::new(),
+            effects: Vec::new(),
             noise: 0.03,
             drift: 0.0,
             failures: 0.0,
@@ -69,7 +72,9 @@ impl Simulated {
         let speed = self.speeds.iter().find(|(word, _)| spec.scenario.contains(word.as_str()));
         let normal = (-2.0 * self.uniform(spec, 1).ln()).sqrt() * (std::f64::consts::TAU * self.uniform(spec, 2)).cos();
         let drift = self.drift * f64::from(self.trials);
-        speed.map_or(1000.0, |(_, speed)| *speed) * (self.noise * normal + drift).exp()
+        let effects = self.effects.iter().filter(|(word, _)| spec.scenario.contains(word.as_str()));
+        let speed = speed.map_or(1000.0, |(_, speed)| *speed) * effects.map(|(_, effect)| effect).product::<f64>();
+        speed * (self.noise * normal + drift).exp()
     }
 }
 

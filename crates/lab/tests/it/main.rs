@@ -1,6 +1,8 @@
 //! Whole studies on the simulated bench: order, stop rule, faults and resumes, in milliseconds.
 
 mod probe;
+mod screened;
+mod screening;
 mod tune;
 
 use lab::bench::simulated::Simulated;

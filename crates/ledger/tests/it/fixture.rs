@@ -34,6 +34,7 @@ pub fn study() -> StudyRecord {
             rounds_max: 10,
             mode: Mode::Full,
             confirmation_rounds: 0,
+            screen_rounds: 0,
         },
         tables: Vec::new(),
     }

@@ -87,6 +87,7 @@ pub fn contents(table: &Table) -> Contents {
             rounds_max: 20,
             mode: Mode::Full,
             confirmation_rounds: 0,
+            screen_rounds: 0,
         },
         tables: Vec::new(),
     };

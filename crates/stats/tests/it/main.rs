@@ -4,6 +4,7 @@ mod change_points;
 mod importance;
 mod noise;
 mod properties;
+mod screening;
 mod simulations;
 mod tune;
 mod tuned;

@@ -5,7 +5,7 @@ use stats::interval::{self, contrast};
 use stats::{Cell, Contrast, Observations, Rules, analyse};
 use std::collections::BTreeMap;
 
-fn vector(id: &str) -> Value {
+pub fn vector(id: &str) -> Value {
     let all: Value = serde_json::from_str(include_str!("vectors.json")).expect("vectors.json is JSON");
     let found = all["vectors"]
         .as_array()
@@ -15,17 +15,17 @@ fn vector(id: &str) -> Value {
     found.unwrap_or_else(|| panic!("no vector {id}")).clone()
 }
 
-fn number(value: &Value) -> f64 {
+pub fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-fn numbers(value: &Value) -> Vec<f64> {
+pub fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().expect("a list").iter().map(number).collect()
 }
 
 /// The vectors have ten significant digits.
 #[track_caller]
-fn near(found: f64, expected: &Value) {
+pub fn near(found: f64, expected: &Value) {
     let expected = number(expected);
     assert!((found - expected).abs() <= 1e-9 * expected.abs().max(1e-12), "{found} is not {expected}");
 }

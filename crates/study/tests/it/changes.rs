@@ -244,7 +244,7 @@ fn wrong_changes_are_said_like_wrong_files() {
             - `` is not a setting of this study | settings of this study: storage.filesystem, journal, name, question, memory, bench, parity
             - `a.b` is not a setting's path | a path is like storage.filesystem, workload.oltp.threads, service.postgres.settings.fsync, memory or cpus.client
             - `design.rounds_max` can't be "many" | expected a whole number from 1 to 10000
-            - `round_max` is not a setting of `design` | settings of `design`: rounds_min, rounds_max, runs, warm_up_runs, precision, margin, confidence, mode, confirm, time_budget, seed, cache, trial_timeout, control, probe, ineffective (did you mean `rounds_max`?)
+            - `round_max` is not a setting of `design` | settings of `design`: rounds_min, rounds_max, runs, warm_up_runs, precision, margin, confidence, mode, confirm, screen, screen_rounds, time_budget, seed, cache, trial_timeout, control, probe, ineffective (did you mean `rounds_max`?)
             - `storage.filesystem` can't be "zfs" | expected one of ext3, ext4, xfs (did you mean `xfs`?)
         "#]],
     );

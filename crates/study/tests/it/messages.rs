@@ -125,6 +125,53 @@ fn a_mode_without_effect() {
     );
 }
 
+const FIVE: &str = r#"
+[factors]
+storage.filesystem = ["ext4", "xfs"]
+storage.size = ["1GiB", "2GiB"]
+workload.oltp.threads = [1, 4]
+workload.oltp.rows = [10, 20]
+workload.oltp.tables = [1, 2, 3]
+[workload.oltp]
+"#;
+
+#[test]
+fn a_screen_that_cannot_be_had() {
+    check(
+        &format!("{FIVE}[design]\nscreen = \"some\"\nscreen_rounds = 0\n"),
+        &expect![[r#"
+        12:10 `design.screen` can't be "some" | expected one of off, auto, fraction, plackett-burman
+        13:17 `design.screen_rounds` can't be 0 | expected a whole number from 1 to 1000
+    "#]],
+    );
+    check(
+        &format!("{FIVE}[design]\nscreen = \"plackett-burman\"\n"),
+        &expect![[r#"
+            12:10 `oltp` can't be screened: factors of two levels: 4, where a screen saves from six to thirteen; a factor with more levels is kept at all of them | "auto" screens where it can and it saves something, "off" measures everything
+        "#]],
+    );
+    let excluded = format!("{FIVE}[[exclude]]\nstorage.filesystem = \"xfs\"\nworkload.oltp.tables = 3\n");
+    check(
+        &format!("{excluded}[design]\nscreen = \"fraction\"\n"),
+        &expect![[r#"
+        15:10 `oltp` can't be screened: its 40 scenarios are not the 48 of all levels; a screen needs every combination of levels once: no exclude, include of other levels, or --only | "auto" screens where it can and it saves something, "off" measures everything
+    "#]],
+    );
+    check(
+        "[factors]\nworkload.oltp.threads = [1, 2]\n[workload.oltp]\n[design]\nscreen = \"fraction\"\n",
+        &expect![[r#"
+            7:10 `oltp` can't be screened: factors of two levels: 1, where a screen saves from four to thirteen; a factor with more levels is kept at all of them | "auto" screens where it can and it saves something, "off" measures everything
+        "#]],
+    );
+    check_with(
+        "[workload.oltp]\n",
+        &[("design.screen", "fraction")],
+        &expect![[r#"
+            - `oltp` can't be screened: factors of two levels: 0, where a screen saves from four to thirteen; a factor with more levels is kept at all of them | "auto" screens where it can and it saves something, "off" measures everything
+        "#]],
+    );
+}
+
 #[test]
 fn levels_that_are_wrong() {
     check(

@@ -376,3 +376,45 @@ filesystem = "ext4"
     let changed = planned(&format!("{HEAD}{text}"), &[("storage.data.filesystem", "xfs")]).expect("a right change");
     assert!(changed.scenarios.iter().all(|scenario| scenario.storage["filesystem"] == "xfs"));
 }
+
+/// Four factors of two levels by D = ABC, at all three numbers of tables; the baseline is among them.
+#[test]
+fn a_screen_is_a_part_of_the_plan() {
+    let body = r#"
+[factors]
+storage.filesystem = ["ext4", "xfs"]
+storage.size = ["1GiB", "2GiB"]
+workload.oltp.threads = [1, 4]
+workload.oltp.rows = [10, 20]
+workload.oltp.tables = [1, 2, 3]
+[baseline]
+storage.filesystem = "xfs"
+storage.size = "2GiB"
+workload.oltp.threads = 1
+workload.oltp.rows = 20
+workload.oltp.tables = 3
+[workload.oltp]
+[design]
+screen = "fraction"
+"#;
+    let plan = right(body);
+    let [screen] = &plan.screens[..] else { panic!("one workload: {:?}", plan.unscreened) };
+    assert_eq!((screen.scenarios.len(), screen.of, screen.two_level, screen.kept_max()), (24, 48, 4, 24));
+    assert!(screen.scenarios.contains(&plan.baseline));
+    assert_eq!(screen.words(), "a 2^(4-1) fraction of resolution IV, at every level of workload.oltp.tables");
+    assert_eq!(screen.alike().len(), 3);
+    assert_eq!(plan.design.confirmation_rounds(), 6);
+    // Every level of every factor as often as any other.
+    for (factor, levels) in &screen.factors {
+        for level in levels {
+            let of_level =
+                screen.scenarios.iter().filter(|index| plan.scenarios[**index].levels.get(factor) == Some(level));
+            assert_eq!(of_level.count() * levels.len(), 24, "{factor} {level}");
+        }
+    }
+    let off = right(&body.replace("\"fraction\"", "\"off\""));
+    assert!(off.screens.is_empty() && off.hash != plan.hash && off.scenarios == plan.scenarios);
+    let auto = right(&body.replace("\"fraction\"", "\"auto\""));
+    assert!(auto.screens.is_empty() && auto.hash == off.hash, "48 scenarios are few");
+    assert_eq!(auto.unscreened.len(), 1);
+}

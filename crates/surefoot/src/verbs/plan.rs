@@ -4,8 +4,9 @@ use crate::cli::PlanArgs;
 use crate::failure::{Failure, Status};
 use crate::source;
 use settings::quantity::{format_bytes, format_seconds};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use storage::StorageSettings;
+use study::screen::{KEPT_MAX, Screen};
 use study::trial_spec::Cache;
 use study::{Mode, Plan, PlannedScenario};
 
@@ -27,8 +28,13 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
     }
     println!("{}: {}\n", plan.name, plan.question);
     println!("scenarios ({}):", plan.scenarios.len());
-    for scenario in &plan.scenarios {
-        let mark = if scenario.baseline { "  (baseline)" } else { "" };
+    let screened: BTreeSet<usize> = plan.screens.iter().flat_map(|screen| screen.scenarios.iter().copied()).collect();
+    for (index, scenario) in plan.scenarios.iter().enumerate() {
+        let mark = match (scenario.baseline, screened.contains(&index)) {
+            (true, _) => "  (baseline)",
+            (false, true) => "  (screened)",
+            (false, false) => "",
+        };
         let durability = lab::durability::of(scenario);
         println!("  {}{mark} · {}", scenario.label, durability.class.words());
     }
@@ -45,13 +51,19 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
 fn totals(plan: &Plan) {
     let design = &plan.design;
     let round_seconds: f64 = plan.scenarios.iter().map(|scenario| trial_seconds(plan, scenario)).sum();
-    let trials = |rounds: u32| rounds as usize * plan.scenarios.len();
+    let studied = studied_max(plan);
+    let trials = |rounds: u32| rounds as usize * studied;
     let (low, high) = (design.rounds_min, design.rounds_max);
     let until = match design.mode {
         Mode::Full => "every primary contrast is known",
         Mode::Tune => "one scenario is left, or all that are left are known against each other",
     };
-    println!("\nrounds:     {low} to {high}, until {until} within {:.3} %", design.precision * 100.0);
+    println!();
+    plan.screens.iter().for_each(|screen| print_screen(screen, design.screen_rounds));
+    for (workload, reason) in &plan.unscreened {
+        println!("no screen:  of {workload}: {reason}");
+    }
+    println!("rounds:     {low} to {high}, until {until} within {:.3} %", design.precision * 100.0);
     if design.mode == Mode::Tune {
         println!("            from round 4 on, what is shown to be worse is measured no further");
     }
@@ -62,18 +74,56 @@ fn totals(plan: &Plan) {
     }
     let confirmed = confirmation as usize * finalists;
     let trial_seconds = round_seconds / plan.scenarios.len().max(1) as f64;
-    let time = |rounds: u32| format_seconds(round_seconds * f64::from(rounds) + trial_seconds * confirmed as f64);
-    if design.mode == Mode::Tune {
-        println!("trials:     at most {}", trials(high) + confirmed);
+    let beside = confirmed + screen_trials(plan);
+    let time = |rounds: u32| format_seconds(trial_seconds * (trials(rounds) + beside) as f64);
+    if design.mode == Mode::Tune || !plan.screens.is_empty() {
+        println!("trials:     at most {}", trials(high) + beside);
         println!("time:       at most about {}", time(high));
     } else {
-        println!("trials:     {} to {}", trials(low) + confirmed, trials(high) + confirmed);
+        println!("trials:     {} to {}", trials(low) + beside, trials(high) + beside);
         println!("time:       about {} to {}", time(low), time(high));
     }
     if let Some(budget) = design.time_budget_seconds {
         println!("budget:     {}", format_seconds(budget));
     }
     println!("disk space: {} in the work folder", format_bytes(space_needed(plan)));
+}
+
+fn screen_trials(plan: &Plan) -> usize {
+    plan.screens.iter().map(|screen| screen.scenarios.len()).sum::<usize>() * plan.design.screen_rounds as usize
+}
+
+/// Scenarios of the main rounds, at most.
+fn studied_max(plan: &Plan) -> usize {
+    let left_out = |screen: &Screen| screen.of - screen.kept_max();
+    plan.scenarios.len() - plan.screens.iter().map(left_out).sum::<usize>()
+}
+
+/// The stages that a screen makes, and what can't be seen so: known before anything runs.
+fn print_screen(screen: &Screen, rounds: u32) {
+    let (factors, count) = (screen.factors.len(), screen.scenarios.len());
+    let trials = count * rounds as usize;
+    println!(
+        "screen:     {factors} factors of {} in {count} of {} scenarios, {rounds} rounds, {trials} trials:",
+        screen.workload, screen.of
+    );
+    println!("            {}", screen.words());
+    println!(
+        "            then every combination of those that matter, {KEPT_MAX} factors and {} scenarios at most;",
+        screen.kept_max()
+    );
+    println!("            the others stay at the baseline's levels");
+    println!("            it can't see:");
+    screen.unseen().iter().for_each(|what| println!("            - {what}"));
+    let last = |path: &str| path.rsplit('.').next().unwrap_or(path).to_string();
+    let sums = screen.alike();
+    if !sums.is_empty() {
+        println!("            seen as a sum only:");
+    }
+    for pairs in sums {
+        let pairs: Vec<String> = pairs.iter().map(|[a, b]| format!("{} × {}", last(a), last(b))).collect();
+        println!("            - {}", pairs.join(" with "));
+    }
 }
 
 /// The length of the rounds that the study has at least, roughly.
@@ -247,6 +297,15 @@ fn json(plan: &Plan, missing: &[(String, String)]) -> serde_json::Value {
         "rounds_min": plan.design.rounds_min, "rounds_max": plan.design.rounds_max,
         "mode": if plan.design.mode == Mode::Tune { "tune" } else { "full" },
         "confirmation_rounds": plan.design.confirmation_rounds(),
+        "screens": plan.screens.iter().map(|screen| screen_json(screen, plan)).collect::<Vec<_>>(), "unscreened": plan.unscreened,
         "scenarios": scenarios, "space_bytes": space_needed(plan), "missing": missing, "notes": warnings(plan),
+    })
+}
+
+fn screen_json(screen: &Screen, plan: &Plan) -> serde_json::Value {
+    let labels: Vec<&str> = screen.scenarios.iter().map(|index| plan.scenarios[*index].label.as_str()).collect();
+    serde_json::json!({
+        "workload": screen.workload, "design": screen.words(), "rounds": plan.design.screen_rounds, "scenarios": labels,
+        "of": screen.of, "studied_max": screen.kept_max(), "unseen": screen.unseen(), "alike": screen.alike(),
     })
 }

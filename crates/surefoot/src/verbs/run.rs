@@ -96,7 +96,7 @@ fn tell(args: &RunArgs, loaded: &Loaded, summary: Summary) -> Result<Status, Fai
     if !args.json {
         println!("stopped:  {}", summary.stop.words());
     }
-    Ok(if summary.failed > 0 { Status::Holes } else { Status::Answered })
+    Ok(if summary.failed > 0 || summary.stop == Stop::ScreenFailed { Status::Holes } else { Status::Answered })
 }
 
 /// Beside the results file, unless it was named.
@@ -122,7 +122,7 @@ fn leave_out_missing(loaded: &mut Loaded, skip: bool) -> Result<(), Failure> {
     if loaded.plan.scenarios.is_empty() {
         return Err(Failure::new(Status::Missing, anyhow!("no scenario is left")));
     }
-    Ok(())
+    source::require_screen(&loaded.plan)
 }
 
 /// A device that must not be formatted is refused before the first trial, not found out in it.

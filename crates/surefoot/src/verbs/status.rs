@@ -72,6 +72,7 @@ fn print(standing: &Standing, path: &Path, contents: &Contents) {
 fn json(standing: &Standing, path: &Path, contents: &Contents) -> serde_json::Value {
     serde_json::json!({
         "results": path, "study": contents.study.name, "state": standing.state, "rounds": standing.rounds,
+        "screen_rounds": standing.screen_rounds,
         "rounds_min": contents.study.analysis.rounds_min, "rounds_max": contents.study.analysis.rounds_max,
         "trials_finished": standing.finished, "trials_failed": standing.failed, "trial_seconds": standing.seconds,
     })

@@ -78,6 +78,7 @@ fn begun(path: &Path, name: &str) -> ledger::Writer {
             rounds_max: 20,
             mode: Mode::default(),
             confirmation_rounds: 0,
+            screen_rounds: 0,
         },
         tables: Vec::new(),
     };

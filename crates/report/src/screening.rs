@@ -1,0 +1,137 @@
+//! What is said of a screen: what it kept, what it left at the baseline's level and how much that may cost, and what it can't see.
+
+use crate::answer::{and_list, percent_whole};
+use crate::judge::short_factor;
+use crate::number::{percent, percent_signed};
+use crate::view::View;
+use ledger::model::{Contents, Phase, Screened, ScreenedFactor, TrialState};
+
+/// Sums of pairs that are named; the rest are counted, and the JSON has all.
+const SUMS_MAX: usize = 3;
+
+/// How far a study's screen is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Rounds that were begun.
+    pub rounds: u32,
+    /// Rounds that it has.
+    pub of: u32,
+    /// Its trials that failed.
+    pub failed: usize,
+    /// Whether it was decided what is studied on.
+    pub is_complete: bool,
+}
+
+impl Progress {
+    /// None of a study without a screen.
+    #[must_use]
+    pub fn of(contents: &Contents) -> Option<Progress> {
+        let trials: Vec<_> =
+            contents.counted_trials().into_iter().filter(|trial| trial.phase == Phase::Screen).collect();
+        let of = contents.study.analysis.screen_rounds;
+        (of > 0).then(|| Progress {
+            rounds: trials.iter().map(|trial| trial.round + 1).max().unwrap_or(0),
+            of,
+            failed: trials.iter().filter(|trial| trial.state == TrialState::Failed).count(),
+            is_complete: contents.scenarios.iter().any(|scenario| contents.screened(&scenario.workload).is_some()),
+        })
+    }
+}
+
+/// Said instead of an answer while the screen is not complete.
+#[must_use]
+pub fn under_way(view: &View) -> Option<String> {
+    let progress = view.screen.filter(|progress| !progress.is_complete)?;
+    let Progress { rounds, of, .. } = progress;
+    Some(match progress.failed {
+        0 => format!("The screen is in round {rounds} of {of}: there is no answer yet."),
+        failed => format!(
+            "The screen is in round {rounds} of {of}, and {failed} of its trials failed: there is no answer. A scenario \
+             without any value keeps it from telling factors apart; `surefoot resume --retry-failed` measures it again."
+        ),
+    })
+}
+
+/// Trials of the screen that failed.
+#[must_use]
+pub fn holes(view: &View) -> Option<String> {
+    let progress = view.screen.filter(|progress| progress.is_complete && progress.failed > 0)?;
+    let trials = if progress.failed == 1 { "trial" } else { "trials" };
+    Some(format!("Hole: {} {trials} of the screen failed; it rests on the others.", progress.failed))
+}
+
+/// What was screened, what is studied on, what was fixed, and what can't be seen.
+#[must_use]
+pub fn sentence(screened: &Screened) -> String {
+    let names = |factors: &[ScreenedFactor]| -> Vec<String> {
+        factors.iter().map(|factor| short_factor(&factor.factor)).collect()
+    };
+    let rounds = if screened.rounds == 1 { "round" } else { "rounds" };
+    let mut text = format!(
+        "Screened {} factors in {} of {} scenarios over {} {rounds}: kept {}, which {} of what it saw",
+        screened.kept.len() + screened.fixed.len(),
+        screened.scenarios,
+        screened.of,
+        screened.rounds,
+        and_list(&names(&screened.kept)),
+        match (screened.explained > 0.0, screened.kept.len()) {
+            (false, _) => "stands for nothing that stood out".into(),
+            (true, 1) => format!("explains {}", percent_whole(screened.explained)),
+            (true, _) => format!("explain {}", percent_whole(screened.explained)),
+        }
+    );
+    if !screened.fixed.is_empty() {
+        let fixed: Vec<String> = screened.fixed.iter().map(fixed).collect();
+        text.push_str(&format!("; fixed at the baseline's level and not studied further: {}", and_list(&fixed)));
+    }
+    text.push('.');
+    if !screened.together.is_empty() {
+        let pairs = screened.together.iter().map(|together| {
+            let alike: Vec<String> = together.alike.iter().map(pair).collect();
+            let doubt = if alike.is_empty() {
+                String::new()
+            } else {
+                format!(" (or {}: only their sum is seen)", alike.join(" or "))
+            };
+            format!("{}{doubt}", pair(&together.factors))
+        });
+        text.push_str(&format!(" Acting together: {}.", and_list(&pairs.collect::<Vec<_>>())));
+    }
+    text.push_str(&format!(
+        " What it can't see: an effect of two levels below {} (80 % power); {}{}.",
+        percent(screened.visible),
+        screened.unseen.join("; "),
+        sums(screened)
+    ));
+    text
+}
+
+/// "noatime +1.2 %, at most ±2.1 %" where an effect was shown, else what it is at most.
+fn fixed(factor: &ScreenedFactor) -> String {
+    let name = short_factor(&factor.factor);
+    let bound = percent(factor.bound);
+    if factor.low > 0.0 || factor.high < 0.0 {
+        return format!("{name} ({} measured {}, at most ±{bound})", factor.level, percent_signed(factor.effect));
+    }
+    format!("{name} (at most ±{bound})")
+}
+
+/// "; sums: a × b with c × d, and 5 more".
+fn sums(screened: &Screened) -> String {
+    let mut said: Vec<String> = screened
+        .alike
+        .iter()
+        .take(SUMS_MAX)
+        .map(|pairs| pairs.iter().map(pair).collect::<Vec<_>>().join(" with "))
+        .collect();
+    if said.is_empty() {
+        return String::new();
+    }
+    let more = screened.alike.len() - said.len();
+    said.extend((more > 0).then(|| format!("{more} more")));
+    format!(". Sums: {}", said.join("; "))
+}
+
+fn pair(factors: &[String; 2]) -> String {
+    format!("{} × {}", short_factor(&factors[0]), short_factor(&factors[1]))
+}

@@ -1,0 +1,156 @@
+//! What is said of a screen: what it kept, what it fixed and what that may cost, and what it can't see.
+
+use crate::fixture::{self, Row, Table};
+use expect_test::{Expect, expect};
+use ledger::model::{Contents, Decision, Phase, Screened, ScreenedFactor, Together, TrialState};
+use report::input::Input;
+
+fn factor(name: &str, level: &str, effect: f64, half_width: f64, share: f64) -> ScreenedFactor {
+    ScreenedFactor {
+        factor: name.into(),
+        baseline: "none".into(),
+        level: level.into(),
+        effect,
+        low: effect - half_width,
+        high: effect + half_width,
+        bound: effect.abs() + half_width,
+        share,
+    }
+}
+
+fn screened() -> Screened {
+    let pair = |a: &str, b: &str| [a.to_string(), b.to_string()];
+    Screened {
+        workload: "oltp".into(),
+        design: "a 2^(4-1) fraction of resolution IV".into(),
+        scenarios: 8,
+        of: 16,
+        rounds: 3,
+        kept: vec![factor("storage.filesystem", "xfs", 0.42, 0.02, 0.97)],
+        fixed: vec![
+            factor("storage.mount", "noatime", 0.019, 0.009, 0.02),
+            factor("service.postgres.settings.wal_level", "minimal", -0.003, 0.009, 0.0),
+            factor("storage.size", "2GiB", 0.001, 0.009, 0.0),
+        ],
+        together: vec![Together {
+            factors: pair("storage.filesystem", "storage.mount"),
+            alike: vec![pair("service.postgres.settings.wal_level", "storage.size")],
+            share: 0.01,
+        }],
+        explained: 0.97,
+        visible: 0.013,
+        alike: vec![vec![
+            pair("storage.filesystem", "storage.mount"),
+            pair("service.postgres.settings.wal_level", "storage.size"),
+        ]],
+        unseen: vec!["what three factors or more do only together: that is taken for the effect of fewer".into()],
+    }
+}
+
+fn row(filesystem: &str, mount: &str, values: &[f64]) -> Row {
+    let levels = [("storage.filesystem", filesystem), ("storage.mount", mount)];
+    Row {
+        label: format!("{filesystem} · {mount}"),
+        levels: [&levels[..], &[("service.postgres.settings.wal_level", "none"), ("storage.size", "none")]]
+            .concat()
+            .into_iter()
+            .map(|(factor, level)| (factor, level.to_string()))
+            .collect(),
+        ..Row::new(filesystem, values)
+    }
+}
+
+/// Two filesystems studied on without noatime, and what was screened with it.
+fn table(rounds: usize) -> Table {
+    let of =
+        |level: f64| [0.99, 1.0, 1.01, 0.995, 1.005, 1.0][..rounds].iter().map(|f| f * level).collect::<Vec<f64>>();
+    let rows = vec![
+        row("ext4", "none", &of(1000.0)),
+        row("xfs", "none", &of(1420.0)),
+        row("ext4", "noatime", &[]),
+        row("xfs", "noatime", &[]),
+    ];
+    Table { rows, ..fixture::filesystems_and_buffers() }
+}
+
+fn contents(rounds: usize, is_complete: bool) -> Contents {
+    let table = table(rounds);
+    let mut contents = fixture::contents(&table);
+    contents.study.analysis.screen_rounds = 3;
+    contents.decisions.extend(is_complete.then(|| Decision::Screen(screened())));
+    for (label, value) in [("ext4 · none", 500.0), ("xfs · noatime", 9000.0)] {
+        fixture::confirm(&mut contents, &table, label, &[value, value]);
+    }
+    for trial in contents.trials.iter_mut().filter(|trial| trial.phase == Phase::Confirmation) {
+        trial.phase = Phase::Screen;
+    }
+    contents
+}
+
+fn input(contents: Contents) -> Input {
+    fixture::input_of(contents, &table(6))
+}
+
+#[track_caller]
+fn check(contents: Contents, expected: Expect) {
+    let text = report::terminal(&input(contents), 200, false);
+    let kept: Vec<&str> =
+        text.lines().filter(|line| !line.starts_with("warning") && !line.starts_with("Limits")).collect();
+    expected.assert_eq(&(kept.join("\n") + "\n"));
+}
+
+#[test]
+fn what_was_screened_and_what_not() {
+    check(
+        contents(6, true),
+        expect![[r#"
+        Pick xfs · none: 1,420 transactions per second (95 % interval 1,409–1,431, 6 trials).
+        It is shown to be the best of the scenarios measured (95 % confidence).
+        Screened 4 factors in 8 of 16 scenarios over 3 rounds: kept filesystem, which explains 97 % of what it saw; fixed at the baseline's level and not studied further: mount (noatime measured +1.9 %, at
+          most ±2.8 %), wal level (at most ±1.2 %) and size (at most ±1.0 %). Acting together: filesystem × mount (or wal level × size: only their sum is seen). What it can't see: an effect of two levels
+          below 1.3 % (80 % power); what three factors or more do only together: that is taken for the effect of fewer. Sums: filesystem × mount with wal level × size.
+        xfs is 1.42× ext4 (95 % interval 1.42–1.42).
+
+        oltp, transactions per second (more is better)
+           scenario     mean, 1/s  95 % interval        vs ext4 · none  verdict   after a power cut  rounds
+        1  xfs · none       1,420    1,409–1,431  1.420 [1.420, 1.420]  faster    keeps all               6
+        2  ext4 · none      1,000      993–1,007                     1  baseline  keeps all               6
+    "#]],
+    );
+}
+
+#[test]
+fn under_way_there_is_no_answer() {
+    check(
+        contents(0, false),
+        expect![[r#"
+        The screen is in round 2 of 3: there is no answer yet.
+    "#]],
+    );
+    let mut failed = contents(0, false);
+    failed.trials[0].state = TrialState::Failed;
+    check(
+        failed,
+        expect![[r#"
+        The screen is in round 2 of 3, and 1 of its trials failed: there is no answer. A scenario without any value keeps it from telling factors apart; `surefoot resume --retry-failed` measures it again.
+    "#]],
+    );
+}
+
+#[test]
+fn what_was_screened_out_is_no_hole_and_its_figures_are_nowhere() {
+    let of_study = input(contents(6, true));
+    assert!(!report::has_holes(&of_study));
+    let json = report::answer_json(&of_study);
+    let part = &json["workloads"][0];
+    assert_eq!(part["scenarios"].as_array().map(Vec::len), Some(2), "those that are studied");
+    assert_eq!(part["scenarios"][1]["geometric_mean"].as_f64().map(f64::round), Some(1000.0), "not the screen's 500");
+    assert_eq!(part["screening"]["kept"][0]["factor"], "storage.filesystem");
+    assert!(report::html(&of_study).contains("Screened 4 factors in 8 of 16 scenarios"));
+    let mut failed = contents(6, true);
+    failed.trials.last_mut().expect("of the screen").state = TrialState::Failed;
+    let failed = input(failed);
+    assert!(report::has_holes(&failed));
+    let answer = report::answer(&failed).join("\n");
+    assert!(answer.contains("Hole: 1 trial of the screen failed; it rests on the others."), "{answer}");
+}
