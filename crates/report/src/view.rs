@@ -358,7 +358,6 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
         })
         .collect();
     let largest = rows.iter().filter_map(|row| row.centre).map(|centre| centre.max).fold(0.0, f64::max);
-    let worst_to_best = |row: &Row| row.centre.map(|centre| if more_is_better { centre.mean } else { -centre.mean });
     let classes: Vec<Class> = rows.iter().map(Row::safety).collect();
     let dropped: Vec<bool> = rows.iter().map(|row| row.dropped_after().is_some()).collect();
     let judged = Scenarios { all: &plain, classes: &classes, baseline: baseline.as_deref(), dropped: &dropped };
@@ -366,9 +365,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
     why::explain(contents, &Work::of(&metric), &mut judgement);
     let without = mark_disturbed(&mut rows, &judgement, &rounds, more_is_better)
         .map(|rounds| judge(&contents.study.analysis, &judged, &rounds, more_is_better));
-    rows.sort_by(|a, b| worst_to_best(b).partial_cmp(&worst_to_best(a)).expect("means are numbers"));
-    // Means over fewer rounds of a machine that drifts are no rank among the others.
-    rows.sort_by_key(|row| (row.centre.is_none(), row.dropped_after().is_some()));
+    rank(&mut rows, more_is_better);
     if Progress::of(contents).is_some_and(|screen| !screen.is_complete) {
         // Most of them will not be studied.
         rows.retain(|row| row.centre.is_some());
@@ -396,6 +393,14 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
     };
     part.without_disturbed = without.map_or_else(Vec::new, |without| health::other_verdicts(&part, &without));
     part
+}
+
+/// The best first; then who was dropped on the way, whose means over fewer rounds of a machine that drifts are no rank among the
+/// others; then who has no value.
+fn rank(rows: &mut [Row], more_is_better: bool) {
+    let worst_to_best = |row: &Row| row.centre.map(|centre| if more_is_better { centre.mean } else { -centre.mean });
+    rows.sort_by(|a, b| worst_to_best(b).partial_cmp(&worst_to_best(a)).expect("means are numbers"));
+    rows.sort_by_key(|row| (row.centre.is_none(), row.dropped_after().is_some()));
 }
 
 /// Marks trials far on the bad side of their like while something else loaded the machine; the values without them, if any.
