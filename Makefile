@@ -40,12 +40,12 @@ demo-guest: packages-guest all
 test: packages-test check-freebsd
 	cargo test --workspace --locked
 
-# Whether it would build on another Unix: needs the target's standard library (`rustup target add x86_64-unknown-freebsd`) and no
-# compiler for it, as nothing is linked.
+# Whether it would build on another Unix, all but the command itself and what sets PDFs: needs the target's standard library (`rustup
+# target add x86_64-unknown-freebsd`) and no compiler for it, as nothing is linked.
 FREEBSD = x86_64-unknown-freebsd
 check-freebsd:
 	@if [ -d "$$(rustc --print sysroot)/lib/rustlib/$(FREEBSD)" ]; then \
-	  CC_x86_64_unknown_freebsd=true AR_x86_64_unknown_freebsd=true cargo check --locked --target $(FREEBSD) -p surefoot; \
+	  CC_x86_64_unknown_freebsd=true AR_x86_64_unknown_freebsd=true cargo check --locked --target $(FREEBSD) -p lab -p report; \
 	else echo "skipped: no standard library of $(FREEBSD)"; fi
 
 bench: packages-bench all
