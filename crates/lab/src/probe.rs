@@ -3,7 +3,8 @@
 //! A probe is a trial like any other (same bench, same walls, same guard before its mkfs) with a plain filesystem on the
 //! scenarios' device. Its figures go to the ledger beside the trials. A probe that fails costs the study its ceilings only.
 
-use crate::bench::{self, Bench, End};
+use crate::bench::{Bench, End};
+use crate::conductor::Error;
 use ledger::model::Probe;
 use observe::record::Record;
 use serde_json::{Map, Value, json};
@@ -77,17 +78,6 @@ pub fn probe(
         sink(&Probe { scenarios, figures: BTreeMap::new(), failure })?;
     }
     Ok(())
-}
-
-/// Why the probes could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The bench could not start a trial.
-    #[error(transparent)]
-    Bench(#[from] bench::Error),
-    /// The ledger could not be written.
-    #[error(transparent)]
-    Ledger(#[from] ledger::Error),
 }
 
 /// The telemetry of the probe's own run is of no use.

@@ -45,28 +45,13 @@ pub(crate) fn title(input: &Input) -> String {
 
 /// What stands on it.
 pub(crate) fn body(input: &Input) -> String {
-    let view = input.view();
-    let mut body = header(input);
-    body.push_str(&decision(input, view));
-    for warning in warnings(view, &input.contents) {
-        body.push_str(&flag(&warning));
-    }
-    for (i, part) in view.parts.iter().enumerate() {
-        body.push_str(&part_section(i, part, view, input));
-    }
-    body.push_str(&tables::pivots(input));
-    body.push_str(&explore::section(input, view));
-    body.push_str(&pictures::explanations(input, view));
-    body.push_str(&tables::durability(input));
-    body.push_str(&pictures::trust(input, view));
-    body.push_str(&health::table(input, view));
-    body.push_str(&appendix::all(input, view));
-    body
+    let explore = explore::section(input, input.view());
+    header(input) + &answer_and_warnings(input) + &measured(input, &explore) + &appendix::all(input, input.view())
 }
 
-/// What comes first on paper: the answer, and what stands against it.
+/// What comes first, on the page and on paper: the answer, and what stands against it.
 #[must_use]
-pub fn answer_for_paper(input: &Input) -> String {
+pub fn answer_and_warnings(input: &Input) -> String {
     let view = input.view();
     warnings(view, &input.contents).iter().fold(decision(input, view), |html, warning| html + &flag(warning))
 }
@@ -74,20 +59,28 @@ pub fn answer_for_paper(input: &Input) -> String {
 /// The rest of what goes on paper, too: all but what a script draws, and the raw values, for which paper has other columns.
 #[must_use]
 pub fn rest_for_paper(input: &Input) -> String {
+    let mut body = measured(input, "");
+    body.push_str(&appendix::failures(input));
+    body.push_str("<h2>How it was made</h2>");
+    body.push_str(&appendix::machine(input));
+    body.push_str(&appendix::study(input));
+    body.push_str(&appendix::by_hand(input));
+    body
+}
+
+/// What was measured, part by part, with the section to explore where there is one.
+fn measured(input: &Input, explore: &str) -> String {
     let view = input.view();
     let mut body = String::new();
     for (i, part) in view.parts.iter().enumerate() {
         body.push_str(&part_section(i, part, view, input));
     }
     body.push_str(&tables::pivots(input));
+    body.push_str(explore);
     body.push_str(&pictures::explanations(input, view));
     body.push_str(&tables::durability(input));
     body.push_str(&pictures::trust(input, view));
-    body.push_str(&appendix::failures(input));
-    body.push_str("<h2>How it was made</h2>");
-    body.push_str(&appendix::machine(input));
-    body.push_str(&appendix::study(input));
-    body.push_str(&appendix::by_hand(input));
+    body.push_str(&health::table(input, view));
     body
 }
 

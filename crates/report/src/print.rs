@@ -51,7 +51,7 @@ pub fn print(input: &Input, runs: Vec<u8>) -> Print {
     let mut files = BTreeMap::new();
     let short: ShortNames =
         (1..).zip(&input.contents.scenarios).map(|(n, scenario)| (scenario.label.clone(), format!("S{n}"))).collect();
-    let mut blocks = page::blocks(&html::answer_for_paper(input), &short, &mut files);
+    let mut blocks = page::blocks(&html::answer_and_warnings(input), &short, &mut files);
     blocks.push(heading(1, "The scenarios"));
     blocks.push(Block::Note { text: "Wide tables call them by these numbers.".into() });
     let in_order =

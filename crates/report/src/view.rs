@@ -258,14 +258,13 @@ impl View {
         });
         let machine =
             Machine { flushing: ledger::flushing::flushing(contents), ceilings: ceilings(contents, &counting) };
+        let screen = Progress::of(contents);
+        let read = Read { contents, counting: &counting, details, screen: screen.as_ref() };
         View {
             failures: failures.collect(),
             failed_total: counting.failed.len(),
-            screen: Progress::of(contents),
-            parts: workloads
-                .iter()
-                .map(|workload| part(&Read { contents, counting: &counting, details }, &machine, workload))
-                .collect(),
+            parts: workloads.iter().map(|workload| part(&read, &machine, workload)).collect(),
+            screen,
             confidence: settings.confidence,
             margin: settings.margin,
             precision: settings.precision,
@@ -297,6 +296,7 @@ struct Read<'a> {
     contents: &'a Contents,
     counting: &'a Counting<'a>,
     details: &'a Details,
+    screen: Option<&'a Progress>,
 }
 
 /// The values of a workload's scenarios.
@@ -323,7 +323,7 @@ fn values(contents: &Contents, scenarios: &[(usize, &Scenario)], primary: &str) 
 
 /// One workload's part: what was measured, and what stats makes of it.
 fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
-    let Read { contents, counting, details } = *read;
+    let Read { contents, counting, details, screen } = *read;
     let screened = contents.screened(workload);
     let all = contents.scenarios.iter().enumerate().filter(|(_, scenario)| scenario.workload == workload);
     let is_studied = |scenario: &Scenario| !screened.is_some_and(|screened| screened.leaves_out(&scenario.levels));
@@ -366,7 +366,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
     let without = mark_disturbed(&mut rows, &judgement, &rounds, more_is_better)
         .map(|rounds| judge(&contents.study.analysis, &judged, &rounds, more_is_better));
     rank(&mut rows, more_is_better);
-    if Progress::of(contents).is_some_and(|screen| !screen.is_complete) {
+    if screen.is_some_and(|screen| !screen.is_complete) {
         // Most of them will not be studied.
         rows.retain(|row| row.centre.is_some());
     }

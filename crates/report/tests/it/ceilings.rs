@@ -4,7 +4,7 @@ use crate::fixture::{self, Row, Table};
 use expect_test::expect;
 use ledger::model::Probe;
 use report::input::Input;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// ext4 flushes as fast as the device can; XFS's load generator has the one CPU that it can use.
 fn study() -> Input {
@@ -36,12 +36,6 @@ fn study() -> Input {
     input
 }
 
-fn row(input: &Input, label: &str) -> Value {
-    let json = report::answer_json(input);
-    let rows = json["workloads"][0]["scenarios"].as_array().expect("a list").clone();
-    rows.into_iter().find(|row| row["scenario"] == label).expect("it is in the plan")
-}
-
 #[test]
 fn what_bound_the_pick_is_said_and_a_lower_bound_is_marked() {
     expect![[r#"
@@ -64,7 +58,7 @@ fn what_bound_the_pick_is_said_and_a_lower_bound_is_marked() {
 
 #[test]
 fn machines_get_each_share() {
-    let ext4 = row(&study(), "ext4");
+    let ext4 = fixture::row_of_json(&study(), "ext4");
     assert_eq!((&ext4["bound_by"], &ext4["is_lower_bound"]), (&json!("flushes"), &json!(false)));
     let shares = ext4["ceilings"].as_array().expect("a list");
     let share = |of: &str| shares.iter().find(|share| share["of"] == of).map(|share| share["share"].as_f64().unwrap());
@@ -72,14 +66,14 @@ fn machines_get_each_share() {
     assert!((share("commits_per_second").expect("probed") - 0.9).abs() < 1e-9);
     assert!((share("cpus").expect("known") - 0.53).abs() < 0.05);
     assert_eq!(share("read_bytes_per_second"), None, "the probe did not read");
-    assert_eq!(row(&study(), "xfs")["is_lower_bound"], true);
+    assert_eq!(fixture::row_of_json(&study(), "xfs")["is_lower_bound"], true);
 }
 
 #[test]
 fn without_a_probe_the_processors_are_the_only_limit() {
     let mut input = study();
     input.contents.probes.clear();
-    assert_eq!(row(&input, "ext4")["ceilings"].as_array().expect("a list").len(), 1);
+    assert_eq!(fixture::row_of_json(&input, "ext4")["ceilings"].as_array().expect("a list").len(), 1);
     assert!(report::html(&input).contains("The device was not probed"));
 }
 

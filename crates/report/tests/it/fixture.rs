@@ -253,3 +253,10 @@ fn detail(value: f64, series: &str, seed: u64) -> RunDetail {
     let values: Vec<f64> = (0..30).map(|i| line(i, next())).collect();
     RunDetail { latencies: [("transaction".into(), latency)].into(), series: [(series.into(), values)].into() }
 }
+
+/// A scenario of the first workload, as the JSON has it.
+pub fn row_of_json(input: &Input, label: &str) -> serde_json::Value {
+    let json = report::answer_json(input);
+    let rows = json["workloads"][0]["scenarios"].as_array().expect("a list").clone();
+    rows.into_iter().find(|row| row["scenario"] == label).expect("it is in the plan")
+}

@@ -39,12 +39,6 @@ fn counted(jfs_flushes: f64) -> Input {
     input
 }
 
-fn row(input: &Input, label: &str) -> Value {
-    let json = report::answer_json(input);
-    let rows = json["workloads"][0]["scenarios"].as_array().expect("a list").clone();
-    rows.into_iter().find(|row| row["scenario"] == label).expect("it is in the plan")
-}
-
 #[test]
 fn settings_that_promise_what_the_device_did_not_get() {
     expect![[r#"
@@ -124,13 +118,13 @@ fn machines_are_told_and_get_the_same_pick() {
     let claim = &json["workloads"][0]["versus_baseline"];
     let of_jfs = claim.as_array().expect("a list").iter().find(|claim| claim["of"] == "jfs").expect("it is compared");
     assert_eq!((&of_jfs["of_mark"], &of_jfs["against_mark"]), (&json!(MARK), &json!("")));
-    let jfs = row(&input, "jfs");
+    let jfs = fixture::row_of_json(&input, "jfs");
     assert_eq!(
         (&jfs["does_not_flush"], &jfs["flushes"], &jfs["commits"]),
         (&json!(true), &json!(3.0), &json!(10_000.0))
     );
     assert_eq!((&jfs["durability"], &jfs["safety"]), (&json!("keeps_acknowledged"), &json!("loses_recent")));
-    assert_eq!(row(&input, "xfs")["does_not_flush"], false);
+    assert_eq!(fixture::row_of_json(&input, "xfs")["does_not_flush"], false);
 }
 
 #[test]
@@ -142,7 +136,7 @@ fn two_results_mark_it_on_the_side_that_has_it() {
 #[test]
 fn a_group_of_commits_shares_flushes() {
     let input = counted(800.0);
-    assert_eq!(row(&input, "jfs")["does_not_flush"], false);
+    assert_eq!(fixture::row_of_json(&input, "jfs")["does_not_flush"], false);
     assert!(!report::html(&input).contains(MARK) && !report::terminal(&input, 130, false).contains(MARK));
     assert_eq!(report::answer_json(&input)["workloads"][0]["pick"], "jfs");
 }
@@ -152,7 +146,7 @@ fn is_marked(flushes: f64, change: impl Fn(&mut Contents)) -> Option<bool> {
     let mut input = fixture::input(&three_filesystems());
     count(&mut input.contents, "jfs", flushes, 100_000.0);
     change(&mut input.contents);
-    row(&input, "jfs")["does_not_flush"].as_bool()
+    fixture::row_of_json(&input, "jfs")["does_not_flush"].as_bool()
 }
 
 fn settings(contents: &mut Contents) -> &mut Value {

@@ -239,3 +239,13 @@ fn a_step_between_rounds_is_named_by_its_round() {
     "#]],
     );
 }
+
+#[test]
+fn the_health_of_runs_is_on_paper_as_it_is_on_the_page() {
+    let mut contents = fixture::contents(&table());
+    quiet(&mut contents);
+    let input = input(contents, 60, |_, _| 1.0);
+    let title = "Health of the runs";
+    assert!(report::html(&input).contains(title));
+    assert!(report::print(&input, Vec::new()).description.contains(title));
+}
