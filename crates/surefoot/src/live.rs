@@ -11,6 +11,9 @@ use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 use study::Plan;
 
+/// How much of what a failed program said is shown; the report has more of it.
+const LINES_SHOWN: usize = 12;
+
 /// The live display.
 pub struct Live {
     mode: Mode,
@@ -113,7 +116,10 @@ impl Live {
         self.trials_here += 1;
         let how = match end {
             End::Finished => format!("finished in {}", format_seconds(seconds)),
-            End::Failed(failure) => format!("FAILED at {}: {}", failure.step, failure.causes.join(": ")),
+            End::Failed(failure) => {
+                let said = last_lines(&failure.log);
+                format!("FAILED at {}: {}{said}", failure.step, failure.causes.join(": "))
+            }
             End::Interrupted => "interrupted".into(),
         };
         let text = format!("trial {}/{}: {scenario}: {how}", self.number, self.total);
@@ -149,6 +155,12 @@ impl Live {
         }
         bar.set_message(text);
     }
+}
+
+/// The end of a program's own messages, each line on one of its own and set in.
+fn last_lines(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(LINES_SHOWN)..].iter().fold(String::new(), |text, line| text + "\n  | " + line)
 }
 
 /// The current estimate of each scenario with its interval.

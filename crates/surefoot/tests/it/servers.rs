@@ -214,7 +214,9 @@ fn a_refused_setting_is_said_in_the_servers_own_words() {
     ] {
         world.write("s.toml", study(service, setting, "", "", ""));
         let _ = std::fs::remove_file(world.path().join("s.surefoot"));
-        world.surefoot(&["run", "s.toml"]).status(3);
+        let said = world.surefoot(&["run", "s.toml"]).status(3);
+        let shown = said.stderr.lines().filter(|line| line.starts_with("  | ")).any(|line| line.contains(words));
+        assert!(shown, "{service}: {}", said.stderr);
         let log = json(&world)["ledger"]["trials"][0]["failure"]["log"].to_string();
         assert!(log.contains(words), "{service}: {log}");
         world.assert_nothing_left();
