@@ -15,4 +15,5 @@ pub mod metric;
 pub mod pressure;
 pub mod quiet;
 pub mod record;
+pub mod safety;
 pub mod sampler;

@@ -3,6 +3,7 @@
 use crate::durability::Durability;
 use crate::latency::Latency;
 use crate::metric::Measured;
+use crate::safety::Safety;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -35,6 +36,8 @@ pub enum Record {
     },
     /// A run ended well.
     Run(Run),
+    /// What a power cut takes was measured, in place of runs.
+    Safety(Box<Safety>),
     /// Something that a reader of the result should know.
     Warning {
         /// In words.

@@ -11,6 +11,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("observe", &[]),
     ("storage", &["settings", "observe"]),
     ("guest", &[]),
+    ("powercut", &["observe"]),
     ("wire", &[]),
     ("typeset", &[]),
     ("http", &[]),
@@ -18,12 +19,13 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("workloads", &["settings", "observe", "wire", "http"]),
     ("ledger", &["observe"]),
     ("report", &["ledger", "observe", "stats", "settings"]),
-    ("lab", &["study", "guest", "storage", "services", "workloads", "observe", "ledger", "stats", "settings"]),
+    ("lab", &["study", "guest", "powercut", "storage", "services", "workloads", "observe", "ledger", "stats", "settings"]),
     (
         "surefoot",
         &[
             "lab",
             "guest",
+            "powercut",
             "study",
             "storage",
             "services",

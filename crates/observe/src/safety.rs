@@ -1,0 +1,177 @@
+//! What a power cut was measured to take from one scenario, as trials report it and ledgers keep it.
+
+use serde::{Deserialize, Serialize};
+
+/// Classes by what was seen in any image that a cut may leave, best first; the order is the order of `Ord`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Grade {
+    /// Every acknowledged commit was there, whole and readable.
+    A,
+    /// At most the last acknowledged commit of a connection was missing; what was left was consistent.
+    B,
+    /// More was missing, none of it acknowledged longer than [`RECENT_SECONDS`] before the cut; what was left was consistent.
+    C,
+    /// Commits acknowledged longer before were missing; what was left was consistent.
+    D,
+    /// The filesystem or the database did not come up again, or its own check found it damaged.
+    E,
+    /// Wrong content that nothing complained about: half a transaction, a hole before later commits, torn rows.
+    F,
+}
+
+/// Losses of up to so long ago are "the last moments".
+pub const RECENT_SECONDS: f64 = 5.0;
+
+impl Grade {
+    /// The class in words, as reports show it.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Grade::A => "lost nothing",
+            Grade::B => "lost the last commit",
+            Grade::C => "lost the last moments",
+            Grade::D => "lost older commits",
+            Grade::E => "was damaged",
+            Grade::F => "was wrong without a word",
+        }
+    }
+}
+
+/// How many of the images had a fault, and one of them to look at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What was seen: "mount: structure needs cleaning", "rows of stream 0 have a hole after 17".
+    pub what: String,
+    /// In so many images.
+    pub images: u64,
+    /// The name of one that can be served again (`surefoot powercut --replay`).
+    pub example: String,
+}
+
+/// The measured safety of one scenario.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Safety {
+    /// The worst that was seen.
+    pub grade: Grade,
+    /// The disk under it, in words: "volatile cache, units of 4096 bytes, as fast as memory".
+    pub disk: String,
+    /// Commits that were tried while it recorded.
+    pub tried: u64,
+    /// Of these, acknowledged.
+    pub acknowledged: u64,
+    /// Moments at which power was cut: before each completed flush, and at the end.
+    pub points: u64,
+    /// Distinct images that a recovery ran on.
+    pub images: u64,
+    /// Whether these are all that differ for a recovery; otherwise they are a sample.
+    pub is_complete: bool,
+    /// Recoveries of the database that ran; the other images left a directory that had been seen.
+    pub recoveries: u64,
+    /// Most acknowledged commits missing in any image.
+    pub worst_lost_commits: u64,
+    /// Longest time from the acknowledgement of a missing commit to the cut, in any image.
+    pub worst_lost_seconds: f64,
+    /// Mean over the points of the mean over each point's images, of acknowledged commits missing.
+    pub mean_lost_commits: f64,
+    /// Images whose filesystem could not be mounted, or only after a repair that lost files.
+    pub unmountable: u64,
+    /// Images whose database did not come up or was found damaged by its own check.
+    pub damaged: u64,
+    /// Images with wrong content that nothing complained about.
+    pub silent: u64,
+    /// Images of the control group: drawn at random, without pruning.
+    pub audited: u64,
+    /// Of these, with an outcome that the pruned search did not find; anything but 0 is a fault of surefoot.
+    pub audited_new: u64,
+    /// Bad images, run again: how many came out otherwise.
+    pub unsteady: u64,
+    /// Writes and flushes in the measured part of the log.
+    pub writes: u64,
+    /// Flushes among them.
+    pub flushes: u64,
+    /// What was seen, the worst first.
+    pub findings: Vec<Finding>,
+    /// What a reader should know: limits met, what was not looked at.
+    pub notes: Vec<String>,
+    /// What it took, recording and exploring.
+    pub seconds: f64,
+}
+
+impl Safety {
+    /// Images with any fault beyond a loss.
+    #[must_use]
+    pub fn bad(&self) -> u64 {
+        self.unmountable + self.damaged + self.silent
+    }
+
+    /// Upper end of a 95 % interval for the share of images with a fault, when they are taken as a random sample: exact for
+    /// none seen (the "rule of three": 1 − 0.05^(1/n)), Wilson's otherwise.
+    #[must_use]
+    pub fn bad_share_at_most(&self) -> f64 {
+        let n = self.images as f64;
+        if n == 0.0 {
+            return 1.0;
+        }
+        if self.bad() == 0 {
+            return 1.0 - 0.05f64.powf(1.0 / n);
+        }
+        // One-sided 95 %.
+        const Z: f64 = 1.644_853_626_951_472_2;
+        let share = self.bad() as f64 / n;
+        let middle = share + Z * Z / (2.0 * n);
+        let half = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
+        ((middle + half) / (1.0 + Z * Z / n)).min(1.0)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn clean(images: u64) -> Safety {
+        Safety {
+            grade: Grade::A,
+            disk: "volatile cache".into(),
+            tried: 10,
+            acknowledged: 10,
+            points: 5,
+            images,
+            is_complete: true,
+            recoveries: 3,
+            worst_lost_commits: 0,
+            worst_lost_seconds: 0.0,
+            mean_lost_commits: 0.0,
+            unmountable: 0,
+            damaged: 0,
+            silent: 0,
+            audited: 0,
+            audited_new: 0,
+            unsteady: 0,
+            writes: 9,
+            flushes: 4,
+            findings: Vec::new(),
+            notes: Vec::new(),
+            seconds: 1.0,
+        }
+    }
+
+    #[test]
+    fn none_of_1229_is_below_a_quarter_percent() {
+        let safety = clean(1229);
+        assert!((safety.bad_share_at_most() - 0.002_434_6).abs() < 1e-6, "{}", safety.bad_share_at_most());
+        assert_eq!(clean(0).bad_share_at_most(), 1.0);
+    }
+
+    /// Wilson's one-sided upper limit for 5 of 100, as R's `prop.test(5, 100, alternative = "less", correct = FALSE)` has it.
+    #[test]
+    fn five_of_a_hundred() {
+        let safety = Safety { damaged: 3, silent: 2, ..clean(100) };
+        assert!((safety.bad_share_at_most() - 0.099_161_1).abs() < 1e-6, "{}", safety.bad_share_at_most());
+    }
+
+    #[test]
+    fn grades_are_in_order() {
+        let all = [Grade::A, Grade::B, Grade::C, Grade::D, Grade::E, Grade::F];
+        assert!(all.is_sorted());
+    }
+}
