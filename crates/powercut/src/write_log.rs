@@ -154,6 +154,16 @@ pub enum Error {
         /// Size of the disk.
         disk_bytes: u64,
     },
+    /// More units than can be counted.
+    #[error(
+        "the write log is of a disk of {disk_bytes} bytes: in units of {unit_bytes} bytes that is beyond 2^32 units"
+    )]
+    Large {
+        /// Size of the disk.
+        disk_bytes: u64,
+        /// Size of a unit.
+        unit_bytes: u32,
+    },
 }
 
 impl<'a> Reader<'a> {

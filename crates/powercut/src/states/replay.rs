@@ -1,0 +1,369 @@
+//! Goes through a log once and keeps, at every record, what is durable and what may be there: the rules at work.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+
+use super::contents::{Content, Contents};
+use super::{Cache, Durable, Point, Rules, Unit};
+use crate::write_log::{Error, Event, Operation, Reader, Request};
+
+/// What a log comes to.
+pub(super) struct Replayed {
+    pub(super) disk_bytes: u64,
+    pub(super) contents: Contents,
+    pub(super) points: Vec<Point>,
+    pub(super) points_left_out: u64,
+    pub(super) writes: u64,
+    pub(super) flushes: u64,
+}
+
+/// Goes through a log.
+pub(super) fn replay(log: &[u8], rules: Rules) -> Result<Replayed, Error> {
+    let reader = Reader::new(log)?;
+    let disk_bytes = reader.disk_bytes;
+    if disk_bytes.div_ceil(u64::from(rules.unit_bytes)) > u64::from(Unit::MAX) {
+        return Err(Error::Large { disk_bytes, unit_bytes: rules.unit_bytes });
+    }
+    let mut replay = Replay {
+        log,
+        rules,
+        contents: Contents::new(rules.unit_bytes as usize),
+        durable: Durable::default(),
+        durable_hash: 0,
+        open: BTreeMap::new(),
+        changes: Vec::new(),
+        under_way: HashMap::new(),
+        zeros_under_way: Vec::new(),
+        completed: Vec::new(),
+        durable_completed: 0,
+        record: 0,
+        is_measured: false,
+        points: Points::new(rules.cache),
+        writes: 0,
+        flushes: 0,
+    };
+    let mut end = 0;
+    for event in reader {
+        let event = event?;
+        end = end.max(at_nanoseconds(&event));
+        replay.event(&event);
+        replay.record += 1;
+    }
+    let last = replay.cut(end);
+    replay.points.keep(last);
+    let Replay { contents, points, writes, flushes, .. } = replay;
+    // On a disk that makes nothing durable every earlier image is one of the end's too.
+    let points_left_out = if rules.cache == Cache::Lying { 0 } else { points.left_out };
+    Ok(Replayed { disk_bytes, contents, points: points.all, points_left_out, writes, flushes })
+}
+
+fn at_nanoseconds(event: &Event) -> u64 {
+    match *event {
+        Event::Submitted { at_nanoseconds, .. }
+        | Event::Done { at_nanoseconds, .. }
+        | Event::Begin { at_nanoseconds } => at_nanoseconds,
+    }
+}
+
+/// A write (or zeros, or a discard) by its place in the order of submission.
+type Change = usize;
+
+/// When a change was submitted and completed, as numbers of records, and which units it touches.
+struct Span {
+    units: Range<Unit>,
+    submitted: u64,
+    done: Option<u64>,
+}
+
+/// A request that is not completed.
+enum UnderWay {
+    Change(Change),
+    /// Covers the first so many of the completed changes.
+    Flush(usize),
+}
+
+/// What a change made of a unit.
+struct Version {
+    change: Change,
+    content: Content,
+}
+
+/// A unit of which something is volatile.
+#[derive(Default)]
+struct Open {
+    /// Which change made the durable content, if that was since the unit was opened.
+    durable: Option<Change>,
+    /// The volatile versions, in order of submission: those that are not older than the durable one.
+    versions: Vec<Version>,
+}
+
+impl Open {
+    /// What a read returns: the version that came last.
+    fn newest(&self, durable: Content) -> Content {
+        match self.versions.last() {
+            Some(last) if self.durable.is_none_or(|change| change < last.change) => last.content,
+            _ => durable,
+        }
+    }
+
+    /// What may be there, durable first, newest last; a single one if that is decided.
+    fn legal(&self, durable: Content) -> Vec<Content> {
+        let newest = self.newest(durable);
+        let mut legal = vec![durable];
+        for version in &self.versions {
+            if version.content != newest && !legal.contains(&version.content) {
+                legal.push(version.content);
+            }
+        }
+        if newest != durable || legal.len() > 1 {
+            legal.push(newest);
+        }
+        legal
+    }
+}
+
+struct Replay<'a> {
+    log: &'a [u8],
+    rules: Rules,
+    contents: Contents,
+    durable: Durable,
+    durable_hash: u128,
+    open: BTreeMap<Unit, Open>,
+    changes: Vec<Span>,
+    under_way: HashMap<Request, UnderWay>,
+    /// Zeros and discards among them.
+    zeros_under_way: Vec<Change>,
+    /// In order of completion; the first so many are durable.
+    completed: Vec<Change>,
+    durable_completed: usize,
+    /// The record that is looked at.
+    record: u64,
+    is_measured: bool,
+    points: Points,
+    writes: u64,
+    flushes: u64,
+}
+
+impl<'a> Replay<'a> {
+    fn event(&mut self, event: &Event<'a>) {
+        match *event {
+            Event::Begin { .. } => {
+                self.make_durable(self.completed.len());
+                self.is_measured = true;
+                self.points = Points::new(self.rules.cache);
+                (self.writes, self.flushes) = (0, 0);
+            }
+            Event::Submitted { request, operation: Operation::Flush, .. } => {
+                self.flushes += 1;
+                self.under_way.insert(request, UnderWay::Flush(self.completed.len()));
+            }
+            Event::Submitted { request, operation, .. } => {
+                self.writes += 1;
+                self.submit(request, &operation);
+            }
+            Event::Done { request, at_nanoseconds } => {
+                if let Some(under_way) = self.under_way.remove(&request) {
+                    self.done(&under_way, at_nanoseconds);
+                }
+            }
+        }
+    }
+
+    fn done(&mut self, under_way: &UnderWay, at_nanoseconds: u64) {
+        let cache = self.rules.cache;
+        let is_point = match under_way {
+            UnderWay::Change(_) => cache == Cache::WriteThrough,
+            UnderWay::Flush(_) => cache != Cache::WriteThrough,
+        };
+        if self.is_measured && is_point && self.points.is_due() {
+            let point = self.cut(at_nanoseconds);
+            self.points.keep(point);
+        }
+        match *under_way {
+            UnderWay::Change(change) => {
+                self.changes[change].done = Some(self.record);
+                self.zeros_under_way.retain(|other| *other != change);
+                self.completed.push(change);
+                if !self.is_measured || cache == Cache::WriteThrough {
+                    self.make_durable(self.completed.len());
+                }
+            }
+            UnderWay::Flush(covers) if cache == Cache::Volatile => self.make_durable(covers),
+            UnderWay::Flush(_) => {}
+        }
+    }
+
+    fn submit(&mut self, request: Request, operation: &Operation<'a>) {
+        let (offset, length, data) = match *operation {
+            Operation::Write { offset, data } => (offset, data.len() as u64, Some(data)),
+            Operation::Zero { offset, length } | Operation::Discard { offset, length } => (offset, length, None),
+            Operation::Flush => unreachable!("a flush changes nothing"),
+        };
+        let unit_bytes = u64::from(self.rules.unit_bytes);
+        let bytes = offset..offset + length;
+        let units = if bytes.is_empty() {
+            0..0
+        } else {
+            (bytes.start / unit_bytes) as Unit..bytes.end.div_ceil(unit_bytes) as Unit
+        };
+        let change = self.changes.len();
+        self.changes.push(Span { units: units.clone(), submitted: self.record, done: None });
+        match data {
+            Some(data) => units.for_each(|unit| {
+                let content = self.after_write(unit, offset, data);
+                self.add(unit, Version { change, content });
+            }),
+            None => {
+                // A unit that holds zeros for certain is passed over: a discard of the whole disk is one record.
+                let open = self.open.range(units.clone()).map(|(unit, _)| *unit);
+                let touched: BTreeSet<Unit> = open.chain(self.durable.written(units)).collect();
+                for unit in touched {
+                    let content = self.after_zeros(unit, &bytes);
+                    self.add(unit, Version { change, content });
+                }
+                self.zeros_under_way.push(change);
+            }
+        }
+        self.under_way.insert(request, UnderWay::Change(change));
+    }
+
+    /// What a unit holds after a write.
+    fn after_write(&mut self, unit: Unit, offset: u64, data: &'a [u8]) -> Content {
+        let unit_bytes = u64::from(self.rules.unit_bytes);
+        let start = u64::from(unit) * unit_bytes;
+        let (from, to) = (offset.max(start), (offset + data.len() as u64).min(start + unit_bytes));
+        let part = &data[(from - offset) as usize..(to - offset) as usize];
+        if part.len() as u64 == unit_bytes {
+            // Where it stands in the log: both slices are of the log's bytes.
+            return self.contents.find(self.log, part.as_ptr() as usize - self.log.as_ptr() as usize);
+        }
+        let mut whole = self.contents.bytes(self.log, self.newest(unit)).to_vec();
+        whole[(from - start) as usize..(to - start) as usize].copy_from_slice(part);
+        self.contents.make(&whole)
+    }
+
+    /// What a unit holds after these bytes of the disk were zeroed.
+    fn after_zeros(&mut self, unit: Unit, bytes: &Range<u64>) -> Content {
+        let unit_bytes = u64::from(self.rules.unit_bytes);
+        let start = u64::from(unit) * unit_bytes;
+        let (from, to) = (bytes.start.max(start), bytes.end.min(start + unit_bytes));
+        if to - from == unit_bytes {
+            return Content::ZEROS;
+        }
+        let mut whole = self.contents.bytes(self.log, self.newest(unit)).to_vec();
+        whole[(from - start) as usize..(to - start) as usize].fill(0);
+        self.contents.make(&whole)
+    }
+
+    fn newest(&self, unit: Unit) -> Content {
+        let durable = self.durable.get(unit);
+        self.open.get(&unit).map_or(durable, |open| open.newest(durable))
+    }
+
+    fn add(&mut self, unit: Unit, version: Version) {
+        let open = self.open.entry(unit).or_insert_with(|| {
+            // Zeros that are under way passed this unit over; from now on they are a version like others.
+            let covering = self.zeros_under_way.iter().filter(|change| self.changes[**change].units.contains(&unit));
+            let versions = covering.map(|&change| Version { change, content: Content::ZEROS }).collect();
+            Open { durable: None, versions }
+        });
+        open.versions.push(version);
+    }
+
+    /// The first so many of the completed changes are durable.
+    fn make_durable(&mut self, completed: usize) {
+        while self.durable_completed < completed {
+            let change = self.completed[self.durable_completed];
+            self.durable_completed += 1;
+            let units: Vec<Unit> = self.open.range(self.changes[change].units.clone()).map(|(unit, _)| *unit).collect();
+            for unit in units {
+                self.make_version_durable(unit, change);
+            }
+        }
+    }
+
+    fn make_version_durable(&mut self, unit: Unit, change: Change) {
+        let Some(open) = self.open.get_mut(&unit) else { return };
+        let Some(place) = open.versions.iter().position(|version| version.change == change) else { return };
+        let version = open.versions.remove(place);
+        // Of two durable versions the one that the disk did last stays.
+        if open.durable.is_none_or(|durable| durable < change) {
+            let (submitted, changes) = (self.changes[change].submitted, &self.changes);
+            open.versions.retain(|other| changes[other.change].done.is_none_or(|done| done > submitted));
+            open.durable = Some(change);
+            let before = self.durable.get(unit);
+            self.durable_hash ^= self.contents.share(unit, before) ^ self.contents.share(unit, version.content);
+            self.durable.set(unit, version.content);
+        }
+        if open.versions.is_empty() {
+            self.open.remove(&unit);
+        }
+    }
+
+    /// What may be there if power fails now.
+    fn cut(&self, at_nanoseconds: u64) -> Point {
+        let mut newest_hash = self.durable_hash;
+        let mut undecided = BTreeMap::new();
+        for (&unit, open) in &self.open {
+            let durable = self.durable.get(unit);
+            let legal = open.legal(durable);
+            if legal.len() > 1 {
+                let newest = legal[legal.len() - 1];
+                newest_hash ^= self.contents.share(unit, durable) ^ self.contents.share(unit, newest);
+                undecided.insert(unit, legal);
+            }
+        }
+        let (durable, oldest_hash) = (self.durable.clone(), self.durable_hash);
+        Point { at_nanoseconds, undecided, durable, oldest_hash, newest_hash }
+    }
+}
+
+/// The points that were kept. When there come too many, every second one goes, and from then on only every second is kept.
+struct Points {
+    all: Vec<Point>,
+    most: usize,
+    came: u64,
+    every: u64,
+    left_out: u64,
+}
+
+impl Points {
+    fn new(cache: Cache) -> Points {
+        let most = match cache {
+            // More than a minute's flushes of a fast disk.
+            Cache::Volatile => 1 << 16,
+            // Each completed write is a point; a recovery on each of so many takes seconds to minutes.
+            Cache::WriteThrough => 1 << 11,
+            // The end has all their images; they hold every write since the beginning and take much memory.
+            Cache::Lying => 1 << 6,
+        };
+        Points { all: Vec::new(), most, came: 0, every: 1, left_out: 0 }
+    }
+
+    /// Whether the point that comes now is to be kept.
+    fn is_due(&mut self) -> bool {
+        self.came += 1;
+        let is_due = self.came.is_multiple_of(self.every);
+        self.left_out += u64::from(!is_due);
+        is_due
+    }
+
+    fn keep(&mut self, point: Point) {
+        let is_equal = |last: &Point| last.oldest_hash == point.oldest_hash && last.undecided == point.undecided;
+        if self.all.last().is_some_and(is_equal) {
+            // The same images, but more may have been acknowledged.
+            self.all.pop();
+        }
+        self.all.push(point);
+        if self.all.len() > self.most {
+            let before = self.all.len();
+            let mut place = 0;
+            self.all.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            self.left_out += (before - self.all.len()) as u64;
+            self.every *= 2;
+        }
+    }
+}
