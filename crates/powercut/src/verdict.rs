@@ -1,0 +1,214 @@
+//! What a recovery left, held against what had been acknowledged.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use observe::safety::{Grade, RECENT_SECONDS};
+
+use crate::witness::Attempt;
+
+/// How far an image came.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Came {
+    /// The filesystem did not mount, or only after a repair that lost files; with what was said.
+    Unmountable(String),
+    /// The database did not come up; with what was said.
+    Down(String),
+    /// The database's own check found damage; with what was said.
+    Damaged(String),
+    /// All came up, and nothing complained.
+    Up,
+}
+
+/// What a recovery left.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Found {
+    /// How far it came; the rest is looked at only of what is [`Came::Up`].
+    pub came: Came,
+    /// The numbers of the commits that are there, ascending, by stream.
+    pub streams: BTreeMap<u32, Vec<u64>>,
+    /// What can't be and was not complained about: torn rows, counters that disagree.
+    pub wrong: Vec<String>,
+}
+
+/// What that means.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// The class.
+    pub grade: Grade,
+    /// Acknowledged commits that are missing; 0 where nothing came up to look into.
+    pub lost_commits: u64,
+    /// From the earliest acknowledgement of a missing commit to the cut.
+    pub lost_seconds: f64,
+    /// In words, without those of class A.
+    pub faults: Vec<String>,
+}
+
+/// Judges what was found after a cut at this moment.
+#[must_use]
+pub fn judge(found: &Found, attempts: &[Attempt], cut_nanoseconds: u64) -> Verdict {
+    let (what, why) = match &found.came {
+        Came::Unmountable(why) => ("the filesystem does not mount", why),
+        Came::Down(why) => ("the database does not come up", why),
+        Came::Damaged(why) => ("the database finds itself damaged", why),
+        Came::Up => return judge_content(found, attempts, cut_nanoseconds),
+    };
+    Verdict { grade: Grade::E, lost_commits: 0, lost_seconds: 0.0, faults: vec![format!("{what}: {why}")] }
+}
+
+fn judge_content(found: &Found, attempts: &[Attempt], cut_nanoseconds: u64) -> Verdict {
+    let told = |attempt: &&Attempt| attempt.acknowledged_nanoseconds.is_some_and(|at| at < cut_nanoseconds);
+    // Once: this runs on each of many thousand images.
+    let (there, absent): (Vec<&Attempt>, Vec<&Attempt>) = attempts.iter().partition(|attempt| holds(found, attempt));
+    let missing: Vec<&Attempt> = absent.iter().copied().filter(told).collect();
+    let earliest = missing.iter().filter_map(|attempt| attempt.acknowledged_nanoseconds).min();
+    let lost_seconds = earliest.map_or(0.0, |at| (cut_nanoseconds - at) as f64 / 1e9);
+    let mut faults = found.wrong.clone();
+    faults.extend(holes(found, &absent));
+    if there.len() != found.streams.values().map(Vec::len).sum() {
+        faults.extend(phantoms(found, attempts));
+    }
+    let is_wrong = !faults.is_empty();
+    if !is_wrong && !missing.is_empty() {
+        let lost = missing.len();
+        faults.push(format!(
+            "acknowledged commits are missing: {lost}, the first from {lost_seconds:.3} s before the cut"
+        ));
+    }
+    let are_last = || {
+        let last = attempts.iter().filter(told).fold(BTreeMap::new(), |mut last: BTreeMap<u32, u64>, attempt| {
+            let number = last.entry(attempt.stream).or_default();
+            *number = attempt.number.max(*number);
+            last
+        });
+        missing.iter().all(|attempt| last[&attempt.stream] == attempt.number)
+    };
+    let grade = if is_wrong {
+        Grade::F
+    } else if missing.is_empty() {
+        Grade::A
+    } else if are_last() {
+        Grade::B
+    } else if lost_seconds <= RECENT_SECONDS {
+        Grade::C
+    } else {
+        Grade::D
+    };
+    Verdict { grade, lost_commits: missing.len() as u64, lost_seconds, faults }
+}
+
+fn holds(found: &Found, attempt: &Attempt) -> bool {
+    found.streams.get(&attempt.stream).is_some_and(|numbers| numbers.binary_search(&attempt.number).is_ok())
+}
+
+/// The first hole of each stream: a commit that was acknowledged and is missing though a later one is there. The later one was
+/// tried after the acknowledgement came, so this holds whenever power was cut; what was tried and failed may well be missing.
+fn holes(found: &Found, absent: &[&Attempt]) -> Vec<String> {
+    let mut first = BTreeMap::new();
+    for attempt in absent.iter().filter(|attempt| attempt.acknowledged_nanoseconds.is_some()) {
+        let numbers = found.streams.get(&attempt.stream).map_or(&[][..], Vec::as_slice);
+        if let Some(later) = numbers.get(numbers.partition_point(|number| *number < attempt.number)) {
+            let hole = first.entry(attempt.stream).or_insert((attempt.number, *later));
+            *hole = (attempt.number, *later).min(*hole);
+        }
+    }
+    let words =
+        |(stream, (missing, later))| format!("stream {stream} has a hole: {missing} is missing, {later} is there");
+    first.into_iter().map(words).collect()
+}
+
+/// Commits that are there and were never tried.
+fn phantoms(found: &Found, attempts: &[Attempt]) -> Vec<String> {
+    let tried: BTreeSet<(u32, u64)> = attempts.iter().map(|attempt| (attempt.stream, attempt.number)).collect();
+    let all = found.streams.iter().flat_map(|(stream, numbers)| numbers.iter().map(move |number| (*stream, *number)));
+    let phantoms = all.filter(|commit| !tried.contains(commit));
+    phantoms.map(|(stream, number)| format!("stream {stream} holds {number}, which was never tried")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Tried one second after the other, each acknowledged half a second later; 0: never.
+    fn attempts(list: &[(u32, u64, u64)]) -> Vec<Attempt> {
+        let attempt = |&(stream, number, second): &(u32, u64, u64)| Attempt {
+            stream,
+            number,
+            tried_nanoseconds: second * SECOND,
+            acknowledged_nanoseconds: (second > 0).then_some(second * SECOND + SECOND / 2),
+        };
+        list.iter().map(attempt).collect()
+    }
+
+    fn up(streams: &[(u32, &[u64])]) -> Found {
+        let streams = streams.iter().map(|(stream, numbers)| (*stream, numbers.to_vec())).collect();
+        Found { came: Came::Up, streams, wrong: Vec::new() }
+    }
+
+    /// Three commits of stream 0, one of them not acknowledged, and two of stream 1; cut ten seconds after the clock's beginning.
+    fn judged(found: &Found) -> Verdict {
+        judge(found, &attempts(&[(0, 1, 1), (0, 2, 7), (0, 3, 0), (1, 1, 2), (1, 2, 9)]), 10 * SECOND)
+    }
+
+    #[test]
+    fn what_was_not_acknowledged_may_be_there_or_not() {
+        for numbers in [&[1, 2][..], &[1, 2, 3]] {
+            let verdict = judged(&up(&[(0, numbers), (1, &[1, 2])]));
+            assert_eq!(verdict, Verdict { grade: Grade::A, lost_commits: 0, lost_seconds: 0.0, faults: Vec::new() });
+        }
+    }
+
+    #[test]
+    fn what_is_acknowledged_after_the_cut_is_not_lost() {
+        let verdict = judge(&up(&[]), &attempts(&[(0, 1, 10), (0, 2, 11)]), 10 * SECOND + SECOND / 2);
+        assert_eq!((verdict.grade, verdict.lost_commits), (Grade::A, 0));
+    }
+
+    #[test]
+    fn losses_by_how_much_and_how_old() {
+        let verdict = judged(&up(&[(0, &[1]), (1, &[1])]));
+        assert_eq!((verdict.grade, verdict.lost_commits, verdict.lost_seconds), (Grade::B, 2, 2.5));
+        let words = "acknowledged commits are missing: 2, the first from 2.500 s before the cut";
+        assert_eq!(verdict.faults, [words]);
+        let all = attempts(&[(0, 1, 5), (0, 2, 6), (0, 3, 7)]);
+        let grade = |seconds: u64| judge(&up(&[(0, &[1])]), &all, seconds * SECOND).grade;
+        assert_eq!([8, 11, 12].map(grade), [Grade::C, Grade::C, Grade::D]);
+        assert_eq!(judged(&up(&[])).lost_commits, 4);
+    }
+
+    #[test]
+    fn a_hole_is_silently_wrong() {
+        let verdict = judged(&up(&[(0, &[2]), (1, &[2])]));
+        assert_eq!((verdict.grade, verdict.lost_commits, verdict.lost_seconds), (Grade::F, 2, 8.5));
+        let words = ["stream 0 has a hole: 1 is missing, 2 is there", "stream 1 has a hole: 1 is missing, 2 is there"];
+        assert_eq!(verdict.faults, words);
+        let failed = attempts(&[(0, 1, 1), (0, 2, 0), (0, 3, 4)]);
+        assert_eq!(
+            judge(&up(&[(0, &[1, 3])]), &failed, 9 * SECOND).grade,
+            Grade::A,
+            "it failed, and was never promised"
+        );
+    }
+
+    #[test]
+    fn a_commit_from_nowhere_is_silently_wrong() {
+        let verdict = judged(&up(&[(0, &[1, 2, 4]), (1, &[1, 2]), (7, &[1])]));
+        assert_eq!(verdict.grade, Grade::F);
+        assert_eq!(verdict.faults[0], "stream 0 holds 4, which was never tried");
+        assert_eq!(verdict.faults[1], "stream 7 holds 1, which was never tried");
+    }
+
+    #[test]
+    fn what_is_wrong_without_a_word_is_worse_than_what_did_not_come_up() {
+        let torn = Found { wrong: vec!["row 3 is torn".into()], ..up(&[(0, &[1, 2]), (1, &[1, 2])]) };
+        assert_eq!(judged(&torn).grade, Grade::F);
+        assert_eq!(judged(&torn).faults, ["row 3 is torn"]);
+        let came = [Came::Unmountable("no".into()), Came::Down("no".into()), Came::Damaged("no".into())];
+        for came in came {
+            let verdict = judged(&Found { came, ..torn.clone() });
+            assert_eq!((verdict.grade, verdict.lost_commits), (Grade::E, 0));
+            assert!(verdict.faults[0].ends_with(": no"), "{:?}", verdict.faults);
+        }
+    }
+}
