@@ -1,0 +1,450 @@
+//! Which of the legal images a real recovery runs on, and what all of them come to.
+//!
+//! A disk with a few hundred volatile units has more legal images than can be counted, yet a recovery reads few of these units,
+//! and images that differ in the others only are the same to it. So the disk says what a recovery read, and only that is branched
+//! on (`search`), in rounds over all points: one image of each, then the next of each. An image that was recovered at one
+//! point is not recovered again at another, unless more is undecided there and what it reads of that must be known; what it left
+//! is held against what had been acknowledged there. When nothing is left to branch on, every legal image is known to do as one
+//! that was tried.
+//!
+//! That rests on recoveries doing the same with the same bytes. What guards it: images that are drawn at random, without
+//! pruning, must show nothing new where the search was complete; bad images and one in a hundred others are recovered twice, and
+//! where the second read other units, both are branched on.
+//!
+//! Pure but for the [`Subject`].
+
+mod search;
+mod tally;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use observe::safety::{Grade, Safety};
+
+use crate::states::{Choice, History, Image, Rest, Unit};
+use crate::verdict::{Came, Found, Verdict, judge};
+use crate::witness::Attempt;
+use search::{Purpose, Search};
+use tally::{Class, Kind, Tally};
+
+/// What a recovery of one image came to.
+#[derive(Debug, Clone)]
+pub struct Recovered {
+    /// What it left.
+    pub found: Arc<Found>,
+    /// The undecided units that it read before it wrote them, in order of first read.
+    pub read: Vec<Unit>,
+    /// Whether the database recovered, too; otherwise its directory had been seen.
+    pub is_new: bool,
+}
+
+/// What is put to the test: serves an image, and lets a filesystem and a database recover on it.
+pub trait Subject {
+    /// Why it could not: a failure of the test itself, never of what is tested.
+    type Error;
+
+    /// Recovers one image.
+    ///
+    /// # Errors
+    /// When that could not be tried.
+    fn recover(&mut self, point: usize, choice: &Choice) -> Result<Recovered, Self::Error>;
+}
+
+/// How long to search, and from which seed random images are drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Budget {
+    /// By the given clock. Making a bad example smaller may take a tenth more.
+    pub seconds: f64,
+    /// Distinct images to recover at most.
+    pub images_max: u64,
+    /// Equal seeds draw equal images.
+    pub seed: u64,
+}
+
+/// One of so many images is drawn at random, without pruning …
+const CONTROL_SHARE: usize = 20;
+/// … and at least so many, if there is time.
+const CONTROLS_MIN: usize = 8;
+/// Bad images to recover twice.
+const REPEATED_MAX: u64 = 100;
+/// One of so many other images is recovered twice.
+const REPEATED_SHARE: usize = 100;
+/// Recoveries to spend on making the worst example smaller.
+const SMALLER_RECOVERIES_MAX: u32 = 40;
+/// Of the budget's seconds, when that has to end.
+const SMALLER_SECONDS_SHARE: f64 = 1.1;
+
+/// Searches until nothing is left, the budget is spent, or `stop` says so (asked before each image). The disk's description, the
+/// notes and the seconds are left to the caller.
+///
+/// `attempts` are those of the recorded part; the last point, the log's end, is taken to be after all of them. So if the log
+/// was closed while the load still ran, what was tried or acknowledged after it must not be among them.
+///
+/// # Errors
+/// At the subject's first.
+pub fn explore<B: AsRef<[u8]>, S: Subject>(
+    history: &History<B>,
+    attempts: &[Attempt],
+    subject: &mut S,
+    budget: &Budget,
+    clock: &mut dyn FnMut() -> f64,
+    stop: &dyn Fn() -> bool,
+) -> Result<Safety, S::Error> {
+    let began = clock();
+    let limits = Limits { budget, clock, stop, began };
+    let mut explorer = Explorer::new(history, attempts, subject, limits);
+    explorer.search()?;
+    explorer.make_worst_example_smaller()?;
+    Ok(explorer.safety())
+}
+
+/// When to end.
+struct Limits<'a> {
+    budget: &'a Budget,
+    clock: &'a mut dyn FnMut() -> f64,
+    stop: &'a dyn Fn() -> bool,
+    began: f64,
+}
+
+impl Limits<'_> {
+    /// Whether this share of the time is over.
+    fn are_reached(&mut self, share: f64) -> bool {
+        (self.stop)() || (self.clock)() - self.began >= self.budget.seconds * share
+    }
+}
+
+/// What is known of an image.
+struct Known {
+    found: Arc<Found>,
+    read: Vec<Unit>,
+    /// The point at which it was recovered: other units may be undecided at others.
+    point: usize,
+}
+
+/// What came of a step at a point.
+enum Step {
+    Tried,
+    NothingLeft,
+    LimitsReached,
+}
+
+struct Explorer<'a, B: AsRef<[u8]>, S> {
+    history: &'a History<B>,
+    attempts: &'a [Attempt],
+    subject: &'a mut S,
+    limits: Limits<'a>,
+    random: Random,
+    /// When power is cut, by point.
+    cuts: Vec<u64>,
+    /// By the image's hash.
+    known: HashMap<u128, Known>,
+    /// What recoveries left, each once: most leave the same.
+    founds: HashSet<Arc<Found>>,
+    /// By point.
+    searches: Vec<Search>,
+    /// What the search found, without the control group; by point.
+    classes: Vec<BTreeSet<Class>>,
+    /// What the control group found, and where.
+    controls: Vec<(usize, Class)>,
+    /// Points at which there is anything to draw.
+    drawable: Vec<usize>,
+    tally: Tally,
+    recoveries: u64,
+    repeated: u64,
+    unsteady: u64,
+}
+
+impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
+    fn new(history: &'a History<B>, attempts: &'a [Attempt], subject: &'a mut S, limits: Limits<'a>) -> Self {
+        let points = history.points();
+        let mut cuts: Vec<u64> = points.iter().map(|point| point.at_nanoseconds).collect();
+        let last_told = attempts.iter().filter_map(|attempt| attempt.acknowledged_nanoseconds).max().unwrap_or(0);
+        if let Some(end) = cuts.last_mut() {
+            *end = last_told.saturating_add(1).max(*end);
+        }
+        let drawable = (0..points.len()).filter(|point| !points[*point].undecided.is_empty()).collect();
+        Explorer {
+            history,
+            attempts,
+            subject,
+            random: Random(limits.budget.seed),
+            limits,
+            cuts,
+            known: HashMap::new(),
+            founds: HashSet::new(),
+            searches: points.iter().map(|_| Search::default()).collect(),
+            classes: vec![BTreeSet::new(); points.len()],
+            controls: Vec::new(),
+            drawable,
+            tally: Tally::new(points.len()),
+            recoveries: 0,
+            repeated: 0,
+            unsteady: 0,
+        }
+    }
+
+    /// In rounds over all points.
+    fn search(&mut self) -> Result<(), S::Error> {
+        let mut points = spread(self.searches.len());
+        while !points.is_empty() {
+            let mut alive = Vec::new();
+            for point in points {
+                match self.step(point)? {
+                    Step::Tried => alive.push(point),
+                    Step::NothingLeft => {}
+                    Step::LimitsReached => return Ok(()),
+                }
+                if self.controls.len() < self.known.len() / CONTROL_SHARE {
+                    self.draw_control()?;
+                }
+            }
+            points = alive;
+        }
+        while self.controls.len() < CONTROLS_MIN && self.draw_control()? {}
+        Ok(())
+    }
+
+    fn step(&mut self, point: usize) -> Result<Step, S::Error> {
+        let history = self.history;
+        let at = &history.points()[point];
+        let Some(next) = self.searches[point].next(at) else { return Ok(Step::NothingLeft) };
+        let Some(hash) = self.visit(point, &next.choice, next.purpose)? else {
+            self.searches[point].is_cut = true;
+            return Ok(Step::LimitsReached);
+        };
+        let verdict = self.judge(point, hash, &next.choice);
+        self.classes[point].insert(tally::class(&verdict));
+        self.searches[point].learn(at, next, &self.known[&hash].read);
+        Ok(Step::Tried)
+    }
+
+    /// Draws an image at random; whether there was one, and time for it.
+    fn draw_control(&mut self) -> Result<bool, S::Error> {
+        if self.drawable.is_empty() {
+            return Ok(false);
+        }
+        let point = self.drawable[self.random.below(self.drawable.len())];
+        let history = self.history;
+        let mut units = BTreeMap::new();
+        for (unit, versions) in &history.points()[point].undecided {
+            let version = self.random.below(versions.len());
+            if version + 1 < versions.len() {
+                units.insert(*unit, version as u32);
+            }
+        }
+        let choice = Choice { rest: Rest::Newest, units };
+        let Some(hash) = self.visit(point, &choice, Purpose::Single)? else { return Ok(false) };
+        let verdict = self.judge(point, hash, &choice);
+        self.controls.push((point, tally::class(&verdict)));
+        Ok(true)
+    }
+
+    /// Sees to it that an image is known, and gives its hash; nothing when a limit is reached before.
+    fn visit(&mut self, point: usize, choice: &Choice, purpose: Purpose) -> Result<Option<u128>, S::Error> {
+        if self.limits.are_reached(1.0) {
+            return Ok(None);
+        }
+        let hash = self.history.image_hash(point, choice);
+        let is_enough = match self.known.get(&hash) {
+            // Only the tree must have them all.
+            Some(known) => purpose != Purpose::Tree || self.reads_hold(known, point),
+            None if self.known.len() as u64 >= self.limits.budget.images_max => return Ok(None),
+            None => false,
+        };
+        if !is_enough {
+            self.learn(hash, point, choice)?;
+        }
+        Ok(Some(hash))
+    }
+
+    /// Whether the reads that are known are all that would be reported at this point.
+    fn reads_hold(&self, known: &Known, point: usize) -> bool {
+        let undecided = |point: usize| &self.history.points()[point].undecided;
+        known.point == point || undecided(point).keys().all(|unit| undecided(known.point).contains_key(unit))
+    }
+
+    fn learn(&mut self, hash: u128, point: usize, choice: &Choice) -> Result<(), S::Error> {
+        let Recovered { mut found, mut read, .. } = self.recover(point, choice)?;
+        let other = match self.known.remove(&hash) {
+            // Known from a point at which less was undecided.
+            Some(known) => Some(known.found),
+            None if self.is_to_be_repeated(&found, point) => {
+                let second = self.recover(point, choice)?;
+                read.extend(second.read.iter().filter(|unit| !read.contains(unit)).copied().collect::<Vec<_>>());
+                Some(second.found)
+            }
+            None => None,
+        };
+        if let Some(other) = other.filter(|other| *other != found) {
+            self.unsteady += 1;
+            let badness = |found: &Found| {
+                let verdict = judge(found, self.attempts, self.cuts[point]);
+                (verdict.grade, verdict.lost_commits)
+            };
+            if badness(&other) > badness(&found) {
+                found = other;
+            }
+        }
+        self.known.insert(hash, Known { found, read, point });
+        Ok(())
+    }
+
+    fn recover(&mut self, point: usize, choice: &Choice) -> Result<Recovered, S::Error> {
+        let mut recovered = self.subject.recover(point, choice)?;
+        self.recoveries += u64::from(recovered.is_new);
+        match self.founds.get(&recovered.found) {
+            Some(known) => recovered.found = Arc::clone(known),
+            None => _ = self.founds.insert(Arc::clone(&recovered.found)),
+        }
+        Ok(recovered)
+    }
+
+    fn is_to_be_repeated(&mut self, found: &Found, point: usize) -> bool {
+        if judge(found, self.attempts, self.cuts[point]).grade < Grade::E {
+            return self.random.below(REPEATED_SHARE) == 0;
+        }
+        self.repeated += 1;
+        self.repeated <= REPEATED_MAX
+    }
+
+    /// Judges a known image at a point, and counts it there.
+    fn judge(&mut self, point: usize, hash: u128, choice: &Choice) -> Verdict {
+        let verdict = judge(&self.known[&hash].found, self.attempts, self.cuts[point]);
+        self.tally.count(point, &self.history.points()[point], hash, choice, &verdict);
+        verdict
+    }
+
+    /// Lets the worst finding's example name as few units as it can: halves are put back to their newest content, then smaller
+    /// parts, as long as the fault stays.
+    fn make_worst_example_smaller(&mut self) -> Result<(), S::Error> {
+        let Some((kind, example)) = self.tally.worst() else { return Ok(()) };
+        let Image { point, choice } = example.image.clone();
+        let mut wanted =
+            Wanted { kind: kind.clone(), lost_commits: example.lost_commits, words: example.words.clone() };
+        let history = self.history;
+        let mut missing: Vec<(Unit, u32)> = history.points()[point].missing(&choice).into_iter().collect();
+        let mut left = SMALLER_RECOVERIES_MAX;
+        // What its recovery did not read should not matter.
+        let read: BTreeSet<Unit> = self.known[&history.image_hash(point, &choice)].read.iter().copied().collect();
+        let of_read: Vec<_> = missing.iter().filter(|(unit, _)| read.contains(unit)).copied().collect();
+        if of_read.len() < missing.len() && self.is_still(&mut wanted, point, &of_read, &mut left)? {
+            missing = of_read;
+        }
+        let mut size = missing.len().div_ceil(2);
+        while size > 0 && left > 0 {
+            let mut start = 0;
+            while start < missing.len() && left > 0 {
+                let end = missing.len().min(start + size);
+                let fewer = [&missing[..start], &missing[end..]].concat();
+                if self.is_still(&mut wanted, point, &fewer, &mut left)? {
+                    missing = fewer;
+                } else {
+                    start = end;
+                }
+            }
+            size = if size == 1 { 0 } else { size.div_ceil(2) };
+        }
+        let choice = Choice { rest: Rest::Newest, units: missing.into_iter().collect() };
+        self.tally.replace_example(&wanted.kind, Image { point, choice }, wanted.words);
+        Ok(())
+    }
+
+    /// Whether an image has the fault that is wanted, whose words are then this image's; costs one of the recoveries left, and
+    /// none are when time is over.
+    fn is_still(
+        &mut self,
+        wanted: &mut Wanted,
+        point: usize,
+        missing: &[(Unit, u32)],
+        left: &mut u32,
+    ) -> Result<bool, S::Error> {
+        let choice = Choice { rest: Rest::Newest, units: missing.iter().copied().collect() };
+        let found = match self.known.get(&self.history.image_hash(point, &choice)) {
+            Some(known) => Arc::clone(&known.found),
+            None if *left == 0 || self.limits.are_reached(SMALLER_SECONDS_SHARE) => {
+                *left = 0;
+                return Ok(false);
+            }
+            None => {
+                *left -= 1;
+                self.recover(point, &choice)?.found
+            }
+        };
+        let verdict = judge(&found, self.attempts, self.cuts[point]);
+        let is_same = tally::lost_alone(&verdict) == wanted.lost_commits;
+        let place = tally::kinds(&verdict).position(|kind| is_same && kind == wanted.kind);
+        if let Some(place) = place {
+            wanted.words.clone_from(&verdict.faults[place]);
+        }
+        Ok(place.is_some())
+    }
+
+    fn safety(self) -> Safety {
+        let is_new = |(point, class): &&(usize, Class)| {
+            self.searches[*point].is_complete() && !self.classes[*point].contains(class)
+        };
+        let audited_new = self.controls.iter().filter(is_new).count() as u64;
+        let came =
+            |is_so: fn(&Came) -> bool| self.known.values().filter(|known| is_so(&known.found.came)).count() as u64;
+        let is_complete = self.searches.iter().all(Search::is_complete)
+            && self.history.points_left_out() == 0
+            && self.unsteady == 0
+            && audited_new == 0;
+        Safety {
+            grade: self.tally.grade,
+            disk: String::new(),
+            tried: self.attempts.len() as u64,
+            acknowledged: self.attempts.iter().filter(|attempt| attempt.acknowledged_nanoseconds.is_some()).count()
+                as u64,
+            points: self.searches.len() as u64,
+            images: self.known.len() as u64,
+            is_complete,
+            recoveries: self.recoveries,
+            worst_lost_commits: self.tally.worst_lost_commits,
+            worst_lost_seconds: self.tally.worst_lost_seconds,
+            mean_lost_commits: self.tally.mean_lost_commits(),
+            unmountable: came(|came| matches!(came, Came::Unmountable(_))),
+            damaged: came(|came| matches!(came, Came::Down(_) | Came::Damaged(_))),
+            silent: self.tally.silent.len() as u64,
+            audited: self.controls.len() as u64,
+            audited_new,
+            unsteady: self.unsteady,
+            writes: self.history.writes() + self.history.flushes(),
+            flushes: self.history.flushes(),
+            findings: self.tally.findings(),
+            notes: Vec::new(),
+            seconds: 0.0,
+        }
+    }
+}
+
+/// The fault that a smaller example is to show, and its words there.
+struct Wanted {
+    kind: Kind,
+    lost_commits: u64,
+    words: String,
+}
+
+/// The numbers below `count` so that the first few are spread over all of them, the last first: a search that ends in its first
+/// round has looked everywhere. Multiples of the golden ratio (Weyl's sequence), from the end.
+fn spread(count: usize) -> Vec<usize> {
+    let mut all: Vec<usize> = (0..count).collect();
+    all.sort_by_key(|index| ((count - 1 - index) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    all
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % bound as u64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests;

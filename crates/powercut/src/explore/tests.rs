@@ -1,0 +1,349 @@
+//! Toys that recover from made-up histories: what the search must find, and how little it must try for it.
+
+use std::cell::Cell;
+
+use std::convert::Infallible;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::states::tests::{Step as Record, all_choices, history, steps, write};
+use crate::states::{Cache, Point};
+
+/// A subject that reads an image's units and says what it found.
+struct Toy<'a, F> {
+    history: &'a History<Vec<u8>>,
+    recover: F,
+    /// The hashes of the images that were recovered, in order.
+    recovered: Vec<u128>,
+}
+
+impl<F: FnMut(&mut dyn FnMut(Unit) -> u8) -> Found> Subject for Toy<'_, F> {
+    type Error = Infallible;
+
+    fn recover(&mut self, point: usize, choice: &Choice) -> Result<Recovered, Infallible> {
+        self.recovered.push(self.history.image_hash(point, choice));
+        let (history, mut read) = (self.history, Vec::new());
+        let at = &history.points()[point];
+        let found = (self.recover)(&mut |unit| {
+            if at.undecided.contains_key(&unit) && !read.contains(&unit) {
+                read.push(unit);
+            }
+            history.content(at.held(unit, choice))[0]
+        });
+        Ok(Recovered { found: Arc::new(found), read, is_new: true })
+    }
+}
+
+fn up(numbers: impl IntoIterator<Item = u64>) -> Found {
+    Found { came: Came::Up, streams: BTreeMap::from([(0, numbers.into_iter().collect())]), wrong: Vec::new() }
+}
+
+const UNLIMITED: Budget = Budget { seconds: f64::INFINITY, images_max: u64::MAX, seed: 1 };
+
+fn explored<F>(toy: &mut Toy<'_, F>, attempts: &[Attempt], budget: &Budget) -> Safety
+where
+    F: FnMut(&mut dyn FnMut(Unit) -> u8) -> Found,
+{
+    let history = toy.history;
+    let Ok(safety) = explore(history, attempts, toy, budget, &mut || 0.0, &|| false);
+    safety
+}
+
+/// Blocks of a transaction in the toy's journal.
+const BLOCKS: u64 = 60;
+const TRANSACTIONS: u64 = 4;
+
+/// Each transaction writes its blocks and, without waiting, its commit record (in the unit before them), and then flushes.
+fn journal() -> History<Vec<u8>> {
+    let mut records = vec![Record::Begin];
+    for number in 1..=TRANSACTIONS {
+        let first = (number - 1) * (BLOCKS + 1);
+        let requests: Vec<u64> = (first..=first + BLOCKS).collect();
+        records.extend(requests.iter().map(|unit| write(*unit, *unit, &[number as u8])));
+        records.extend(requests.iter().map(|unit| Record::Done(*unit)));
+        records.extend([Record::Flush(9999), Record::Done(9999)]);
+    }
+    history(Cache::Volatile, 1 << 20, &records)
+}
+
+/// The toy's commits: acknowledged after the flush, or before it.
+fn commits(history: &History<Vec<u8>>, is_after: bool) -> Vec<Attempt> {
+    let flushes = &history.points()[..TRANSACTIONS as usize];
+    let attempt = |(index, flush): (usize, &Point)| Attempt {
+        stream: 0,
+        number: index as u64 + 1,
+        tried_nanoseconds: 0,
+        acknowledged_nanoseconds: Some(if is_after { flush.at_nanoseconds + 1 } else { flush.at_nanoseconds - 1 }),
+    };
+    flushes.iter().enumerate().map(attempt).collect()
+}
+
+/// Applies a transaction whose commit record is there if all its blocks are, one after the other.
+fn with_checksums(read: &mut dyn FnMut(Unit) -> u8) -> Found {
+    let is_whole = |number: &u64| {
+        let first = (number - 1) * (BLOCKS + 1);
+        (first..=first + BLOCKS).all(|unit| u64::from(read(unit as Unit)) == *number)
+    };
+    up((1..=TRANSACTIONS).take_while(is_whole))
+}
+
+/// Believes the commit record.
+fn without_checksums(read: &mut dyn FnMut(Unit) -> u8) -> Found {
+    let mut found = up([]);
+    for number in 1..=TRANSACTIONS {
+        let first = (number - 1) * (BLOCKS + 1);
+        if u64::from(read(first as Unit)) != number {
+            break;
+        }
+        let torn = (first + 1..=first + BLOCKS).filter(|unit| u64::from(read(*unit as Unit)) != number).count();
+        if torn > 0 {
+            found.wrong.push(format!("commit {number} lacks {torn} blocks"));
+        }
+        found.streams.entry(0).or_default().push(number);
+    }
+    found
+}
+
+#[test]
+fn a_journal_with_checksums_is_shown_to_be_safe_by_few_images() {
+    let history = journal();
+    let mut toy = Toy { history: &history, recover: with_checksums, recovered: Vec::new() };
+    let safety = explored(&mut toy, &commits(&history, true), &UNLIMITED);
+    assert_eq!((safety.grade, safety.is_complete, safety.bad()), (Grade::A, true, 0));
+    assert_eq!((safety.worst_lost_commits, safety.mean_lost_commits), (0, 0.0));
+    assert_eq!((safety.audited_new, safety.unsteady, safety.findings.len()), (0, 0, 0));
+    assert_eq!((safety.tried, safety.acknowledged, safety.points), (TRANSACTIONS, TRANSACTIONS, TRANSACTIONS + 1));
+    assert_eq!((safety.writes, safety.flushes), (TRANSACTIONS * (BLOCKS + 2), TRANSACTIONS));
+    assert!(safety.audited >= CONTROLS_MIN as u64, "{}", safety.audited);
+    // Of 2^61 legal images at each point, one for each unit, and the control group.
+    let needed = TRANSACTIONS * (BLOCKS + 2);
+    assert!(safety.images >= needed && safety.images < needed * 11 / 10 + 20, "{}", safety.images);
+    let again = safety.recoveries - safety.images;
+    assert!(again <= safety.points + safety.images / 20, "{again} recovered twice");
+}
+
+#[test]
+fn a_journal_without_checksums_is_found_to_be_torn() {
+    let history = journal();
+    let mut toy = Toy { history: &history, recover: without_checksums, recovered: Vec::new() };
+    let budget = Budget { images_max: 500, ..UNLIMITED };
+    let safety = explored(&mut toy, &commits(&history, true), &budget);
+    assert_eq!((safety.grade, safety.is_complete), (Grade::F, false));
+    assert!(safety.images <= 500 && safety.silent > 300, "{} of {}", safety.silent, safety.images);
+    let worst = &safety.findings[0];
+    assert!(worst.what.starts_with("commit ") && worst.what.ends_with(" lacks 1 blocks"), "{}", worst.what);
+    assert_eq!(worst.images, safety.silent);
+    let example: Image = worst.example.parse().expect("a name");
+    assert_eq!((example.choice.rest, example.choice.units.len()), (Rest::Newest, 1));
+}
+
+/// Only when several units are missing at once something is wrong: the example must name just these.
+#[test]
+fn the_worst_example_names_what_it_must() {
+    let units: Vec<Record> = (0..40).map(|unit| write(unit, unit, &[1])).collect();
+    let history = history(Cache::Volatile, 1 << 20, &[vec![Record::Begin], units].concat());
+    let recover = |read: &mut dyn FnMut(Unit) -> u8| {
+        let missing: Vec<Unit> = (0..40).filter(|unit| read(*unit) == 0).collect();
+        let wrong = [7, 19, 23].iter().all(|unit| missing.contains(unit)).then(|| "wrong".to_string());
+        Found { wrong: wrong.into_iter().collect(), ..up([]) }
+    };
+    let mut toy = Toy { history: &history, recover, recovered: Vec::new() };
+    let safety = explored(&mut toy, &[], &Budget { images_max: 60, ..UNLIMITED });
+    assert_eq!(safety.findings[0].example, "0:newest:7=0,19=0,23=0");
+}
+
+#[test]
+fn what_is_acknowledged_before_its_flush_is_found_lost() {
+    let history = journal();
+    let mut toy = Toy { history: &history, recover: with_checksums, recovered: Vec::new() };
+    let safety = explored(&mut toy, &commits(&history, false), &UNLIMITED);
+    assert_eq!((safety.grade, safety.is_complete, safety.bad()), (Grade::B, true, 0));
+    assert_eq!(safety.worst_lost_commits, 1);
+    assert_eq!(safety.worst_lost_seconds, 1e-9);
+    assert!(safety.mean_lost_commits > 0.0 && safety.mean_lost_commits < 1.0, "{}", safety.mean_lost_commits);
+    assert_eq!(safety.findings.len(), 1);
+    assert_eq!(safety.findings[0].what, "acknowledged commits are missing: 1, the first from 0.000 s before the cut");
+    let example: Image = safety.findings[0].example.parse().expect("a name");
+    assert_eq!(example.choice.units.len(), 1);
+}
+
+#[test]
+fn the_end_is_after_the_last_acknowledgement() {
+    let history = history(Cache::Volatile, 4096, &[Record::Begin, write(1, 0, &[1])]);
+    let attempt = Attempt { stream: 0, number: 1, tried_nanoseconds: 0, acknowledged_nanoseconds: Some(7_000_000_000) };
+    let recover = |read: &mut dyn FnMut(Unit) -> u8| up((read(0) == 1).then_some(1));
+    let mut toy = Toy { history: &history, recover, recovered: Vec::new() };
+    let safety = explored(&mut toy, &[attempt], &UNLIMITED);
+    assert_eq!((safety.grade, safety.worst_lost_commits, safety.mean_lost_commits), (Grade::B, 1, 0.5));
+}
+
+#[test]
+fn a_disk_that_lies_may_lose_all() {
+    let records: Vec<Record> = (1..=5)
+        .flat_map(|n| [write(n, n, &[n as u8]), Record::Done(n), Record::Flush(n + 9), Record::Done(n + 9)])
+        .collect();
+    let history = history(Cache::Lying, 4096, &[vec![Record::Begin], records].concat());
+    let attempts: Vec<Attempt> = (1..=5)
+        .map(|number| Attempt {
+            stream: 0,
+            number,
+            tried_nanoseconds: 0,
+            acknowledged_nanoseconds: Some(number * 6_000_000_000),
+        })
+        .collect();
+    let recover = |read: &mut dyn FnMut(Unit) -> u8| up((1..=5).take_while(|unit| read(*unit as Unit) != 0));
+    let mut toy = Toy { history: &history, recover, recovered: Vec::new() };
+    let safety = explored(&mut toy, &attempts, &UNLIMITED);
+    assert_eq!((safety.grade, safety.is_complete, safety.worst_lost_commits), (Grade::D, true, 5));
+    assert!((safety.worst_lost_seconds - 24.0).abs() < 1e-6, "{}", safety.worst_lost_seconds);
+}
+
+#[test]
+fn a_budget_that_ends_leaves_the_search_incomplete() {
+    let history = journal();
+    let attempts = commits(&history, true);
+    let toy = || Toy { history: &history, recover: with_checksums, recovered: Vec::new() };
+    let all = explored(&mut toy(), &attempts, &UNLIMITED);
+    let few = explored(&mut toy(), &attempts, &Budget { images_max: 20, ..UNLIMITED });
+    assert_eq!((few.images, few.is_complete), (20, false));
+    let exact = Budget { images_max: all.images, ..UNLIMITED };
+    assert_eq!(explored(&mut toy(), &attempts, &exact), all, "a limit that is not passed changes nothing");
+
+    let mut time = 100.0;
+    let mut clock = || {
+        time += 1.0;
+        time
+    };
+    let budget = Budget { seconds: 30.0, ..UNLIMITED };
+    let Ok(short) = explore(&history, &attempts, &mut toy(), &budget, &mut clock, &|| false);
+    assert!(short.images > 10 && short.images <= 30 && !short.is_complete, "{}", short.images);
+
+    let asked = Cell::new(0);
+    let stop = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 7
+    };
+    let Ok(stopped) = explore(&history, &attempts, &mut toy(), &UNLIMITED, &mut || 0.0, &stop);
+    assert_eq!((asked.get(), stopped.is_complete), (8, false), "asked before each image, and no more once it said so");
+    assert!(stopped.images <= 7, "{}", stopped.images);
+}
+
+#[test]
+fn a_recovery_that_does_otherwise_the_second_time_is_counted() {
+    let history = journal();
+    let mut turn = 0;
+    let recover = |read: &mut dyn FnMut(Unit) -> u8| {
+        turn += 1;
+        match with_checksums(read) {
+            found if turn % 2 == 0 || found.streams[&0].len() as u64 == TRANSACTIONS => found,
+            found => Found { came: Came::Down("no answer".into()), ..found },
+        }
+    };
+    let mut toy = Toy { history: &history, recover, recovered: Vec::new() };
+    let safety = explored(&mut toy, &commits(&history, true), &UNLIMITED);
+    assert!(safety.unsteady > 50, "{}", safety.unsteady);
+    assert_eq!((safety.grade, safety.is_complete), (Grade::E, false));
+    assert_eq!(safety.findings[0].what, "the database does not come up: no answer");
+}
+
+/// What the second recovery reads is branched on, too: here a unit that only every second one looks at decides.
+#[test]
+fn reads_of_both_recoveries_are_branched_on() {
+    let records = [Record::Begin, write(1, 0, &[1]), write(2, 1, &[1])];
+    let history = history(Cache::Volatile, 4096, &records);
+    let mut turn = 0;
+    let recover = |read: &mut dyn FnMut(Unit) -> u8| {
+        turn += 1;
+        let came = Came::Down("always".into());
+        read((turn % 2) as Unit);
+        Found { came, ..up([]) }
+    };
+    let mut toy = Toy { history: &history, recover, recovered: Vec::new() };
+    let safety = explored(&mut toy, &[], &UNLIMITED);
+    assert_eq!((safety.images, safety.unsteady, safety.is_complete), (4, 0, true));
+}
+
+/// A disk that does not say that a unit was read: the pruned search can't see what it decides, the control group can.
+#[test]
+fn the_control_group_finds_what_the_search_wrongly_passed_over() {
+    struct Silent<'a>(&'a History<Vec<u8>>);
+    impl Subject for Silent<'_> {
+        type Error = Infallible;
+
+        fn recover(&mut self, point: usize, choice: &Choice) -> Result<Recovered, Infallible> {
+            let at = &self.0.points()[point];
+            let is_torn = at.held(2, choice) != at.held(3, choice);
+            let wrong = if is_torn { vec!["torn".into()] } else { Vec::new() };
+            Ok(Recovered { found: Arc::new(Found { wrong, ..up([]) }), read: vec![0, 1], is_new: true })
+        }
+    }
+    let units: Vec<Record> = (0..4).map(|unit| write(unit, unit, &[1])).collect();
+    let history = history(Cache::Volatile, 1 << 20, &[vec![Record::Begin], units].concat());
+    let Ok(safety) = explore(&history, &[], &mut Silent(&history), &UNLIMITED, &mut || 0.0, &|| false);
+    assert!(safety.audited_new > 0 && !safety.is_complete, "{} of {}", safety.audited_new, safety.audited);
+    assert_eq!(safety.grade, Grade::F, "a fault is one, whoever found it");
+}
+
+#[test]
+fn many_kinds_of_fault_are_listed_in_one() {
+    let units: Vec<Record> = (0..30).map(|unit| write(unit, unit, &[1])).collect();
+    let history = history(Cache::Volatile, 1 << 20, &[vec![Record::Begin], units].concat());
+    let recover = |read: &mut dyn FnMut(Unit) -> u8| match (0..30u8).find(|unit| read(Unit::from(*unit)) == 0) {
+        Some(unit) => Found { came: Came::Down("x".repeat(usize::from(unit) + 1)), ..up([]) },
+        None => up([]),
+    };
+    let mut toy = Toy { history: &history, recover, recovered: Vec::new() };
+    let safety = explored(&mut toy, &[], &UNLIMITED);
+    assert_eq!((safety.findings.len(), safety.damaged, safety.grade), (12, safety.images - 1, Grade::E));
+    assert!(safety.findings[11].what.starts_with("19 other kinds of fault, such as: the database does not"));
+    assert!(safety.findings[11].images >= 19);
+}
+
+/// Reads units that follow from what it read, and ends in one of many states: any deterministic recovery.
+fn wanderer(seed: u64, sectors: usize) -> impl FnMut(&mut dyn FnMut(Unit) -> u8) -> Found {
+    move |read| {
+        let mut random = Random(seed);
+        for _ in 0..6 {
+            let unit = random.below(sectors) as Unit;
+            random.0 = random.0.wrapping_mul(31).wrapping_add(u64::from(read(unit)));
+            if random.below(5) == 0 {
+                break;
+            }
+        }
+        let letter = |number: usize| char::from(b'a' + number as u8);
+        let words = [letter(random.below(26)), letter(random.below(26))].iter().collect();
+        Found { wrong: vec![words], ..up([]) }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn a_complete_search_finds_what_all_legal_images_do(steps in steps(5, 30), seed: u64, is_through: bool) {
+        let cache = if is_through { Cache::WriteThrough } else { Cache::Volatile };
+        let history = history(cache, 5 * 512, &steps);
+        let mut toy = Toy { history: &history, recover: wanderer(seed, 5), recovered: Vec::new() };
+        let budget = Budget { seed, ..UNLIMITED };
+        let limits = Limits { budget: &budget, clock: &mut || 0.0, stop: &|| false, began: 0.0 };
+        let mut explorer = Explorer::new(&history, &[], &mut toy, limits);
+        let Ok(()) = explorer.search();
+        prop_assert!(explorer.searches.iter().all(Search::is_complete));
+        let classes = explorer.classes.clone();
+        let safety = explorer.safety();
+        prop_assert!(safety.is_complete);
+        prop_assert_eq!((safety.audited_new, safety.unsteady), (0, 0));
+        let distinct: HashSet<u128> = toy.recovered.iter().copied().collect();
+        prop_assert_eq!(distinct.len() as u64, safety.images);
+        for (point, classes) in classes.iter().enumerate() {
+            let Some(choices) = all_choices(&history.points()[point], 3000) else { continue };
+            let class = |choice: &Choice| {
+                let Ok(recovered) = toy.recover(point, choice);
+                tally::class(&judge(&recovered.found, &[], 0))
+            };
+            let all: BTreeSet<Class> = choices.iter().map(class).collect();
+            prop_assert_eq!(classes, &all);
+        }
+    }
+}
