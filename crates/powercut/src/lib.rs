@@ -9,6 +9,8 @@
 //!
 //! Knows no filesystem, no engine and no study: who mounts and asks is the caller of `explore`.
 
+#[cfg(target_os = "linux")]
+pub mod device;
 pub mod explore;
 pub mod states;
 pub mod timing;

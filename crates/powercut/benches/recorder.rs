@@ -1,0 +1,127 @@
+//! What recording costs: 4 KiB writes past the page cache, one after the other, through a loop device on the recording disk and
+//! through one on a file in memory. `cargo bench -p powercut --bench recorder [-- PAIRS]`, as root on a quiet machine.
+
+use memmap2::MmapMut;
+use powercut::device::{self, Disk, Options};
+use powercut::states::{Cache, Choice, Rest, Rules};
+use powercut::timing::Profile;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const PAIRS: usize = 9;
+const SECONDS: f64 = 1.0;
+const DISK_BYTES: u64 = 256 << 20;
+const SHOWS: u32 = 20_000;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    if let [what, options] = &arguments[..]
+        && what == "disk"
+    {
+        let options: Options = serde_json::from_str(options).expect("options");
+        return device::main(&options, io::stdin().lock(), io::stdout()).expect("a disk");
+    }
+    let pairs = arguments.first().map_or(PAIRS, |count| count.parse().expect("a number of pairs"));
+    let (mut recorded, mut plain, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for pair in 0..pairs {
+        let (ours, theirs) = if pair % 2 == 0 {
+            let ours = on_the_recorder(writes_per_second);
+            (ours, on_memory())
+        } else {
+            let theirs = on_memory();
+            (on_the_recorder(writes_per_second), theirs)
+        };
+        recorded.push(ours);
+        plain.push(theirs);
+        ratios.push(ours / theirs);
+    }
+    println!("recorded: {:.0} writes/s, median of {pairs}", median(&mut recorded));
+    println!("plain loop on tmpfs: {:.0} writes/s", median(&mut plain));
+    println!("ratio: {:.3}", median(&mut ratios));
+    println!("images shown: {:.0}/s", shows_per_second());
+}
+
+fn median(all: &mut [f64]) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
+
+fn disk(folder: &Path) -> Disk {
+    let options = Options {
+        mount_point: folder.join("disk"),
+        log: folder.join("log"),
+        disk_bytes: DISK_BYTES,
+        log_bytes_max: 4 << 30,
+        profile: Profile::None,
+        cache: Cache::Volatile,
+    };
+    std::fs::create_dir(&options.mount_point).expect("a directory");
+    let mut program = Command::new(std::env::current_exe().expect("this program"));
+    program.arg("disk");
+    Disk::start(program, &options).expect("a disk")
+}
+
+fn in_memory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").expect("a folder in memory")
+}
+
+fn on_the_recorder(measure: impl Fn(&Path) -> f64) -> f64 {
+    let folder = in_memory();
+    let mut disk = disk(folder.path());
+    let rate = with_loop_device(&disk.file(), measure);
+    disk.stop().expect("room for the log");
+    rate
+}
+
+fn on_memory() -> f64 {
+    let folder = in_memory();
+    let path = folder.path().join("image");
+    File::create(&path).and_then(|file| file.set_len(DISK_BYTES)).expect("a file in memory");
+    with_loop_device(&path, writes_per_second)
+}
+
+fn with_loop_device(file: &Path, measure: impl Fn(&Path) -> f64) -> f64 {
+    let made = Command::new("losetup").args(["--direct-io=on", "-f", "--show"]).arg(file).output().expect("losetup");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let path = PathBuf::from(String::from_utf8(made.stdout).expect("a path").trim());
+    let rate = measure(&path);
+    assert!(Command::new("losetup").arg("-d").arg(&path).status().expect("losetup").success());
+    rate
+}
+
+fn writes_per_second(path: &Path) -> f64 {
+    let file = File::options().read(true).write(true).custom_flags(libc::O_DIRECT).open(path).expect("a device");
+    let pages = MmapMut::map_anon(1 << 20).expect("memory");
+    for offset in (0..DISK_BYTES).step_by(1 << 20) {
+        file.write_all_at(&pages, offset).expect("written");
+    }
+    let started = Instant::now();
+    let mut writes = 0_u64;
+    while started.elapsed() < Duration::from_secs_f64(SECONDS) {
+        for _ in 0..100 {
+            writes += 1;
+            // Knuth's multiplier: all over the disk, and the same in every run.
+            let block = writes.wrapping_mul(2_654_435_761) % (DISK_BYTES / 4096);
+            file.write_all_at(&pages[..4096], block * 4096).expect("written");
+        }
+    }
+    writes as f64 / started.elapsed().as_secs_f64()
+}
+
+fn shows_per_second() -> f64 {
+    let folder = in_memory();
+    let mut disk = disk(folder.path());
+    with_loop_device(&disk.file(), writes_per_second);
+    disk.stop().expect("room for the log");
+    disk.explore(Rules { unit_bytes: 4096, cache: Cache::Volatile }).expect("a log");
+    let choice = Choice { rest: Rest::Newest, units: Default::default() };
+    let started = Instant::now();
+    for _ in 0..SHOWS {
+        disk.show(0, &choice).expect("it is there");
+    }
+    f64::from(SHOWS) / started.elapsed().as_secs_f64()
+}

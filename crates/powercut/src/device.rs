@@ -1,0 +1,287 @@
+//! The recording disk: a file that a loop device is put on, served by a process of its own.
+//!
+//! While it records it keeps what is written in memory and writes every request down, with when it came and when the host was
+//! told that it is done ([`crate::write_log`]). Afterwards it serves the images that a power cut may have left
+//! ([`crate::states`]), and says which undecided units a recovery read.
+//!
+//! A process of its own, because a thread that waits in the kernel would keep the served file's connection open while its
+//! process dies, and everything would hang. When the process that serves is killed, all I/O on the disk fails and ends. Its file
+//! reaches the kernel by FUSE, spoken raw; it must not touch the filesystem that lies on its disk.
+//! By hand: `surefoot disk OPTIONS`, with orders as JSON lines on standard input.
+
+mod fuse;
+mod images;
+mod orders;
+mod recorder;
+mod server;
+mod spool;
+
+use crate::states::{Cache, Choice, Rules, Unit};
+use crate::timing::Profile;
+use nix::sys::signal::Signal;
+use orders::{Answer, Order};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// A disk's size is a multiple of this.
+const PAGE_BYTES: u64 = 4096;
+
+/// What a disk is to be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Options {
+    /// An empty directory, in which the disk's file appears.
+    pub mount_point: PathBuf,
+    /// Where the write log goes; not on the disk itself.
+    pub log: PathBuf,
+    /// Size of the disk: whole pages of 4096 bytes.
+    pub disk_bytes: u64,
+    /// The log is closed before it is larger.
+    pub log_bytes_max: u64,
+    /// Whose times it has.
+    pub profile: Profile,
+    /// What its cache promises.
+    pub cache: Cache,
+}
+
+/// Why there is no disk, or no log of it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A size that no disk has.
+    #[error("a disk of {0} bytes can't be: its size is a multiple of {PAGE_BYTES} bytes, and at least that")]
+    Size(u64),
+    /// Refused before anything was written.
+    #[error(
+        "the write log may take {log_bytes_max} bytes, and {} has {free_bytes} bytes free: give it less (a shorter run needs \
+         less), or put it elsewhere",
+        .log.display()
+    )]
+    Room {
+        /// Where it would go.
+        log: PathBuf,
+        /// What may be written there.
+        free_bytes: u64,
+        /// What was asked for.
+        log_bytes_max: u64,
+    },
+    /// The log had to be closed before the end. The disk goes on, and what was written down until then holds.
+    #[error(
+        "the write log {} was closed early: {reason}; let the measured part write less, or give the log more room",
+        .log.display()
+    )]
+    Full {
+        /// Where it is.
+        log: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A file that can't be used.
+    #[error("can't {doing} {}", .path.display())]
+    File {
+        /// What was tried.
+        doing: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// A file that is no log.
+    #[error("can't read {}", .path.display())]
+    Log {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong with it.
+        #[source]
+        source: crate::write_log::Error,
+    },
+    /// The process or one of its threads can't be started.
+    #[error("can't start the disk's process")]
+    Start(#[source] io::Error),
+    /// The process said no.
+    #[error("the disk's process refused: {0}")]
+    Refused(String),
+    /// The process is gone.
+    #[error("the disk's process has ended, and the disk with it")]
+    Ended,
+    /// An order that is none.
+    #[error("the disk was given an order that is none")]
+    Order(#[source] serde_json::Error),
+    /// Orders or answers can't pass.
+    #[error("the disk's process and the one that gave it orders lost each other")]
+    Pipe(#[source] io::Error),
+}
+
+impl Error {
+    fn file(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+        move |source| Error::File { doing, path: path.into(), source }
+    }
+}
+
+/// Serves a disk until there are no more orders: what the process does that [`Disk::start`] starts.
+///
+/// What goes wrong is answered, first of all that there is a disk or why not.
+///
+/// # Errors
+/// When orders can't be read or answers not written.
+pub fn main(options: &Options, orders: impl BufRead, answers: impl Write) -> Result<(), Error> {
+    orders::serve(options, orders, answers)
+}
+
+/// A disk, by the process that serves it. The process ends when this is dropped, or with the thread that started it.
+#[derive(Debug)]
+pub struct Disk {
+    options: Options,
+    process: Child,
+    orders: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    is_mounted: bool,
+    slip_nanoseconds_p99: Option<u64>,
+}
+
+impl Disk {
+    /// Makes a disk of zeros, and records from then on. `program` is a command line up to where the options follow, as one argument;
+    /// it must come to [`main`].
+    ///
+    /// # Errors
+    /// When it can't be made or the log has not the room that it may take.
+    pub fn start(mut program: Command, options: &Options) -> Result<Disk, Error> {
+        check(options)?;
+        let text = serde_json::to_string(options).expect("paths that are text, and numbers");
+        // A group of its own: an interrupt on the terminal must not take the disk away below a filesystem.
+        program.arg(text).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+        // SAFETY: between fork and exec only one system call is made.
+        unsafe { program.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?)) };
+        let mut process = program.spawn().map_err(Error::Start)?;
+        let orders = process.stdin.take().expect("it was asked for");
+        let answers = BufReader::new(process.stdout.take().expect("it was asked for"));
+        let options = options.clone();
+        let mut disk = Disk { options, process, orders, answers, is_mounted: true, slip_nanoseconds_p99: None };
+        match disk.answer() {
+            Ok(_) => Ok(disk),
+            Err(error) => {
+                // It says no only before it mounts.
+                disk.is_mounted = !matches!(error, Error::Refused(_));
+                Err(error)
+            }
+        }
+    }
+
+    /// The file that a loop device with direct I/O is put on.
+    #[must_use]
+    pub fn file(&self) -> PathBuf {
+        self.options.mount_point.join(fuse::FILE)
+    }
+
+    /// The measured part begins.
+    ///
+    /// # Errors
+    /// When the log is closed already.
+    pub fn begin(&mut self) -> Result<(), Error> {
+        self.ask(&Order::Begin).map(drop)
+    }
+
+    /// No more is recorded from here on; requests are served as before.
+    ///
+    /// # Errors
+    /// [`Error::Full`] when the log had to be closed before, and holds not all.
+    pub fn stop(&mut self) -> Result<(), Error> {
+        if let Answer::Stopped { slip_nanoseconds_p99 } = self.ask(&Order::Stop)? {
+            self.slip_nanoseconds_p99 = slip_nanoseconds_p99;
+        }
+        Ok(())
+    }
+
+    /// How much later than its profile says it answered, at the 99th percentile of the requests until it was stopped; none when
+    /// nothing was delayed.
+    #[must_use]
+    pub fn slip_nanoseconds_p99(&self) -> Option<u64> {
+        self.slip_nanoseconds_p99
+    }
+
+    /// From now on it serves images of the log's points, without delays, and what is written is not recorded. The first image is
+    /// that of the log's end, with all that was written. Nothing may be mounted from it.
+    ///
+    /// # Errors
+    /// When the log can't be read.
+    pub fn explore(&mut self, rules: Rules) -> Result<(), Error> {
+        self.ask(&Order::Explore(rules)).map(drop)
+    }
+
+    /// Serves this image, as if power had just come back. Nothing may be mounted from it.
+    ///
+    /// # Errors
+    /// When there is no such image.
+    pub fn show(&mut self, point: usize, choice: &Choice) -> Result<(), Error> {
+        self.ask(&Order::Show { point, choice: Cow::Borrowed(choice) }).map(drop)
+    }
+
+    /// The undecided units that were read since the image was shown and before they were overwritten, in order of their first
+    /// read. A write of a part of a unit reads it, too.
+    ///
+    /// # Errors
+    /// When no image is shown.
+    pub fn read(&mut self) -> Result<Vec<Unit>, Error> {
+        match self.ask(&Order::Read)? {
+            Answer::Read { units } => Ok(units),
+            _ => Err(Error::Ended),
+        }
+    }
+
+    /// Ends it at once: all that is under way fails with I/O errors, and nothing hangs.
+    pub fn kill(&mut self) {
+        // It may have ended before.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        if std::mem::take(&mut self.is_mounted) {
+            fuse::detach(&self.options.mount_point);
+        }
+    }
+
+    fn ask(&mut self, order: &Order) -> Result<Answer, Error> {
+        let mut line = serde_json::to_vec(order).expect("numbers and names");
+        line.push(b'\n');
+        self.orders.write_all(&line).map_err(|_| Error::Ended)?;
+        self.answer()
+    }
+
+    fn answer(&mut self) -> Result<Answer, Error> {
+        let mut line = String::new();
+        self.answers.read_line(&mut line).map_err(Error::Pipe)?;
+        match serde_json::from_str(&line).map_err(|_| Error::Ended)? {
+            Answer::Full { reason } => Err(Error::Full { log: self.options.log.clone(), reason }),
+            Answer::Refused { message } => Err(Error::Refused(message)),
+            answer => Ok(answer),
+        }
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// What can be known before.
+fn check(options: &Options) -> Result<(), Error> {
+    let Options { log, disk_bytes, log_bytes_max, .. } = options;
+    if *disk_bytes == 0 || !disk_bytes.is_multiple_of(PAGE_BYTES) {
+        return Err(Error::Size(*disk_bytes));
+    }
+    let folder = log.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let room = nix::sys::statvfs::statvfs(folder).map_err(io::Error::from).map_err(Error::file("look at", folder))?;
+    let free_bytes = room.blocks_available() * room.fragment_size();
+    if free_bytes < *log_bytes_max {
+        return Err(Error::Room { log: log.clone(), free_bytes, log_bytes_max: *log_bytes_max });
+    }
+    Ok(())
+}
+
+/// Of `CLOCK_MONOTONIC`.
+fn now_nanoseconds() -> u64 {
+    let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).expect("every Linux has this clock");
+    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
+}

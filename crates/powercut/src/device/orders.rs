@@ -1,0 +1,163 @@
+//! What the disk's process is told on its standard input, and how it answers: a JSON line each.
+
+use super::fuse::{self, Connection};
+use super::images::Images;
+use super::recorder::{Full, Recorder};
+use super::server::{Content, Server, Shared};
+use super::{Error, Options, now_nanoseconds};
+use crate::states::{Choice, History, Rules, Unit};
+use crate::timing::Model;
+use memmap2::Mmap;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::error::Error as _;
+use std::fs::File;
+use std::io::{BufRead, Write};
+use std::path::Path;
+
+/// The same times in every run.
+const SEED: u64 = 1;
+
+/// Of include/uapi/linux/prctl.h.
+const PR_SET_IO_FLUSHER: libc::c_int = 57;
+
+/// What is to be done.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Order<'a> {
+    Begin,
+    Stop,
+    Explore(Rules),
+    Show { point: usize, choice: Cow<'a, Choice> },
+    Read,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Answer {
+    Done,
+    Stopped { slip_nanoseconds_p99: Option<u64> },
+    Read { units: Vec<Unit> },
+    Full { reason: String },
+    Refused { message: String },
+}
+
+impl From<Full> for Answer {
+    fn from(Full(reason): Full) -> Answer {
+        Answer::Full { reason }
+    }
+}
+
+impl From<Error> for Answer {
+    /// With all its causes.
+    fn from(error: Error) -> Answer {
+        let mut message = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            message = format!("{message}: {error}");
+            cause = error.source();
+        }
+        Answer::Refused { message }
+    }
+}
+
+/// Serves a disk until there are no more orders.
+pub(super) fn serve(options: &Options, orders: impl BufRead, mut answers: impl Write) -> Result<(), Error> {
+    let content = match start(options) {
+        Ok(content) => content,
+        Err(error) => return say(&mut answers, &error.into()),
+    };
+    say(&mut answers, &Answer::Done)?;
+    for line in orders.lines() {
+        let line = line.map_err(Error::Pipe)?;
+        let answer =
+            serde_json::from_str(&line).map_err(Error::Order).and_then(|order| follow(order, &content, &options.log));
+        say(&mut answers, &answer.unwrap_or_else(Answer::from))?;
+    }
+    fuse::detach(&options.mount_point);
+    Ok(())
+}
+
+fn say(answers: &mut impl Write, answer: &Answer) -> Result<(), Error> {
+    let text = serde_json::to_string(answer).expect("numbers and text");
+    writeln!(answers, "{text}").and_then(|()| answers.flush()).map_err(Error::Pipe)
+}
+
+/// Mounts the disk, and serves it in a thread that nobody waits for: the process ends it.
+fn start(options: &Options) -> Result<Shared, Error> {
+    let log = File::create(&options.log).map_err(Error::file("create", &options.log))?;
+    let recorder = Recorder::new(options.disk_bytes, log, options.log_bytes_max).map_err(Error::Start)?;
+    let content = Shared::new(Content::Recording(recorder));
+    stay_out_of_the_way();
+    let connection =
+        Connection::mount(&options.mount_point).map_err(Error::file("mount a disk on", &options.mount_point))?;
+    let model = Model::new(options.profile, options.cache, SEED);
+    let server = Server::new(connection, content.clone(), options.disk_bytes, model);
+    let serve = || {
+        // Timers of the thread that sets it.
+        let _ = nix::sys::prctl::set_timerslack(1);
+        if let Err(error) = server.run() {
+            eprintln!("powercut: the disk can't be served any more: {error}");
+        }
+    };
+    match std::thread::Builder::new().name("disk".into()).spawn(serve) {
+        Ok(_) => Ok(content),
+        Err(error) => {
+            fuse::detach(&options.mount_point);
+            Err(Error::Start(error))
+        }
+    }
+}
+
+/// Tells the kernel that pages of other filesystems wait for this process, and that it must not wait for them: neither when it
+/// needs memory nor when the log is written (prctl(2), PR_SET_IO_FLUSHER; threads made later have it, too).
+fn stay_out_of_the_way() {
+    // SAFETY: takes numbers only. It needs CAP_SYS_RESOURCE, and helps only where memory is short.
+    unsafe { libc::prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0) };
+}
+
+fn follow(order: Order, content: &Shared, log: &Path) -> Result<Answer, Error> {
+    let refused = |message: &str| Answer::Refused { message: message.into() };
+    let mut held = content.lock();
+    Ok(match (order, &mut *held) {
+        (Order::Begin, Content::Recording(recorder)) => {
+            recorder.begin(now_nanoseconds()).map_or_else(Answer::from, |()| Answer::Done)
+        }
+        (Order::Stop, Content::Recording(recorder)) => match recorder.stop() {
+            Ok(()) => {
+                let slip = &recorder.slip;
+                let p99 = (slip.count() > 0).then(|| slip.histogram().value_at_quantile(0.99));
+                Answer::Stopped { slip_nanoseconds_p99: p99 }
+            }
+            Err(full) => full.into(),
+        },
+        (Order::Explore(rules), now) => {
+            if let Content::Recording(recorder) = now {
+                // Its reader knows how far it got: from `stop`, which says so.
+                let _ = recorder.stop();
+            }
+            drop(held);
+            let images = Images::new(history(log, rules)?);
+            let old = std::mem::replace(&mut *content.lock(), Content::Exploring(images));
+            drop(old);
+            Answer::Done
+        }
+        (Order::Show { point, choice }, Content::Exploring(images)) => match images.show(point, choice.into_owned()) {
+            Ok(()) => Answer::Done,
+            Err(error) => refused(&error.to_string()),
+        },
+        (Order::Read, Content::Exploring(images)) => Answer::Read { units: images.units_read().to_vec() },
+        (Order::Show { .. } | Order::Read, Content::Recording(_)) => {
+            refused("the disk shows no images yet: `explore` comes before")
+        }
+        (Order::Begin | Order::Stop, Content::Exploring(_)) => refused("the disk records no more: it shows images"),
+    })
+}
+
+fn history(log: &Path, rules: Rules) -> Result<History<Mmap>, Error> {
+    let file = File::open(log).map_err(Error::file("open", log))?;
+    // SAFETY: the log is written by this process alone, which has closed it.
+    let bytes = unsafe { Mmap::map(&file) }.map_err(Error::file("map", log))?;
+    History::new(bytes, rules).map_err(|source| Error::Log { path: log.into(), source })
+}

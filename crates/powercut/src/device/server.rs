@@ -1,0 +1,237 @@
+//! The thread that answers the kernel: one read a request, one write an answer, and in between the answer's due time.
+//!
+//! Whatever ends it closes the connection, and all I/O on the disk fails then; nothing waits for an answer that never comes.
+
+use super::fuse::{self, Ask, Buffer, Connection, Received};
+use super::images::Images;
+use super::now_nanoseconds;
+use super::recorder::Recorder;
+use crate::timing::{Model, Work};
+use crate::write_log::{Operation, Request};
+use memmap2::Mmap;
+use nix::errno::Errno;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// A timer is late by about this much on a quiet machine: the rest is waited for awake.
+const AWAKE_NANOSECONDS: u64 = 50_000;
+
+/// What the disk holds.
+pub(super) enum Content {
+    /// It is written to, and that is written down.
+    Recording(Recorder),
+    /// It shows what a power cut may have left.
+    Exploring(Images<Mmap>),
+}
+
+/// The content, shared with whoever gives orders.
+#[derive(Clone)]
+pub(super) struct Shared(Arc<Mutex<Content>>);
+
+impl Shared {
+    pub(super) fn new(content: Content) -> Shared {
+        Shared(Arc::new(Mutex::new(content)))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Content> {
+        // A thread that panicked has ended the connection, and the content matters no more.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request that was taken and not answered yet.
+#[derive(Clone, Copy)]
+struct Pending {
+    unique: u64,
+    /// Its number in the log; none: it is not in there.
+    request: Option<Request>,
+    reply: Reply,
+}
+
+#[derive(Clone, Copy)]
+enum Reply {
+    Read { offset: u64, bytes: usize },
+    Written(u32),
+    Done,
+}
+
+/// Requests that wait for their due time.
+struct Delays {
+    model: Model,
+    waiting: Vec<Pending>,
+    /// Places in `waiting` that are free.
+    free: Vec<usize>,
+}
+
+/// Serves one disk.
+pub(super) struct Server {
+    connection: Connection,
+    content: Shared,
+    disk_bytes: u64,
+    delays: Option<Delays>,
+    /// Where a read is put together.
+    scratch: Vec<u8>,
+}
+
+impl Server {
+    /// Without a model all is answered at once.
+    pub(super) fn new(connection: Connection, content: Shared, disk_bytes: u64, model: Option<Model>) -> Server {
+        let delays = model.map(|model| Delays { model, waiting: Vec::new(), free: Vec::new() });
+        Server { connection, content, disk_bytes, delays, scratch: vec![0; fuse::TRANSFER_BYTES_MAX] }
+    }
+
+    /// Answers until the filesystem is gone.
+    pub(super) fn run(mut self) -> io::Result<()> {
+        let mut buffer = Buffer::new();
+        loop {
+            let due = self.answer_what_is_due();
+            self.connection.block(due.is_none())?;
+            match (self.connection.receive(&mut buffer)?, due) {
+                (Received::Message(bytes), _) => self.take(buffer.message(bytes)),
+                (Received::Nothing, Some(due)) => self.wait_until(due)?,
+                (Received::Nothing, None) => {}
+                (Received::Gone, _) => return Ok(()),
+            }
+        }
+    }
+
+    /// Sleeps to a little before it, or not at all.
+    fn wait_until(&self, due_nanoseconds: u64) -> io::Result<()> {
+        let left = due_nanoseconds.saturating_sub(now_nanoseconds());
+        if left > AWAKE_NANOSECONDS {
+            return self.connection.wait(Duration::from_nanos(left - AWAKE_NANOSECONDS));
+        }
+        std::hint::spin_loop();
+        Ok(())
+    }
+
+    /// When the next answer is due.
+    fn answer_what_is_due(&mut self) -> Option<u64> {
+        let delays = self.delays.as_mut()?;
+        loop {
+            let now = now_nanoseconds();
+            let due = delays.model.next_due(now)?;
+            let Some(ticket) = delays.model.take_done(now) else { return Some(due) };
+            delays.free.push(ticket);
+            let mut content = self.content.lock();
+            finish(&self.connection, &mut content, delays.waiting[ticket], &mut self.scratch);
+            if let Content::Recording(recorder) = &mut *content {
+                recorder.slip.record(Duration::from_nanos(now_nanoseconds() - due));
+            }
+        }
+    }
+
+    fn take(&mut self, message: &[u8]) {
+        let Some(call) = fuse::parse(message) else {
+            return eprintln!("powercut: a message of {} bytes of the kernel's is too short", message.len());
+        };
+        let (unique, disk_bytes) = (call.unique, self.disk_bytes);
+        let answer = |body: &[u8]| self.connection.answer(unique, body);
+        match call.ask {
+            Ask::Read { offset, bytes } => {
+                let bytes = u64::from(bytes).min(disk_bytes.saturating_sub(offset));
+                let bytes = (bytes as usize).min(fuse::TRANSFER_BYTES_MAX);
+                self.read(unique, offset, bytes);
+            }
+            Ask::Do(operation) if self.fits(operation) => self.submit(unique, operation),
+            Ask::Do(_) => self.connection.refuse(unique, Errno::ENOSPC),
+            Ask::Init { flags } => answer(&fuse::initial(flags)),
+            Ask::LookUp { is_file: true } => answer(&fuse::entry(disk_bytes)),
+            Ask::LookUp { is_file: false } => self.connection.refuse(unique, Errno::ENOENT),
+            Ask::Attributes { is_file } => answer(&fuse::attributes(is_file, disk_bytes)),
+            Ask::Open => answer(&fuse::opened()),
+            Ask::Statistics => answer(&fuse::statistics(disk_bytes)),
+            Ask::Agree => answer(&[]),
+            Ask::Silence => {}
+            Ask::Unknown => self.connection.refuse(unique, Errno::ENOSYS),
+        }
+    }
+
+    fn fits(&self, operation: Operation) -> bool {
+        let (offset, length) = match operation {
+            Operation::Flush => (0, 0),
+            Operation::Write { offset, data } => (offset, data.len() as u64),
+            Operation::Zero { offset, length } | Operation::Discard { offset, length } => (offset, length),
+        };
+        offset.checked_add(length).is_some_and(|end| end <= self.disk_bytes)
+    }
+
+    fn read(&mut self, unique: u64, offset: u64, bytes: usize) {
+        let pending = Pending { unique, request: None, reply: Reply::Read { offset, bytes } };
+        let mut content = self.content.lock();
+        match (&mut self.delays, &*content) {
+            (Some(delays), Content::Recording(_)) => {
+                delays.add(now_nanoseconds(), pending, Work::Read { offset, bytes: bytes as u64 });
+            }
+            _ => finish(&self.connection, &mut content, pending, &mut self.scratch),
+        }
+    }
+
+    fn submit(&mut self, unique: u64, operation: Operation) {
+        let at = now_nanoseconds();
+        let reply = match operation {
+            Operation::Write { data, .. } => Reply::Written(data.len() as u32),
+            _ => Reply::Done,
+        };
+        let mut content = self.content.lock();
+        let request = match &mut *content {
+            Content::Recording(recorder) => Some(recorder.submit(at, operation)),
+            Content::Exploring(images) => {
+                match operation {
+                    Operation::Write { offset, data } => images.write(offset, data),
+                    // Power fails only once here.
+                    Operation::Flush => {}
+                    Operation::Zero { offset, length } | Operation::Discard { offset, length } => {
+                        images.clear(offset, length);
+                    }
+                }
+                None
+            }
+        };
+        let pending = Pending { unique, request, reply };
+        match &mut self.delays {
+            Some(delays) if request.is_some() => delays.add(at, pending, work(operation)),
+            _ => finish(&self.connection, &mut content, pending, &mut self.scratch),
+        }
+    }
+}
+
+impl Delays {
+    fn add(&mut self, now_nanoseconds: u64, pending: Pending, work: Work) {
+        let ticket = self.free.pop().unwrap_or(self.waiting.len());
+        if ticket == self.waiting.len() {
+            self.waiting.push(pending);
+        } else {
+            self.waiting[ticket] = pending;
+        }
+        self.model.submit(now_nanoseconds, ticket, work);
+    }
+}
+
+/// What a drive is told to do. Zeros and discards are commands without data.
+fn work(operation: Operation) -> Work {
+    match operation {
+        Operation::Write { offset, data } => Work::Write { offset, bytes: data.len() as u64 },
+        Operation::Flush => Work::Flush,
+        Operation::Zero { .. } | Operation::Discard { .. } => Work::Command,
+    }
+}
+
+/// Tells the kernel, after the log was told.
+fn finish(connection: &Connection, content: &mut Content, pending: Pending, scratch: &mut [u8]) {
+    if let (Content::Recording(recorder), Some(request)) = (&mut *content, pending.request) {
+        recorder.done(now_nanoseconds(), request);
+    }
+    match pending.reply {
+        Reply::Read { offset, bytes } => match content {
+            Content::Recording(recorder) => connection.answer(pending.unique, recorder.read(offset, bytes)),
+            Content::Exploring(images) => {
+                images.read(offset, &mut scratch[..bytes]);
+                connection.answer(pending.unique, &scratch[..bytes]);
+            }
+        },
+        Reply::Written(bytes) => connection.answer(pending.unique, &fuse::written(bytes)),
+        Reply::Done => connection.answer(pending.unique, &[]),
+    }
+}
