@@ -16,6 +16,7 @@ const PAIRS: usize = 9;
 const SECONDS: f64 = 1.0;
 const DISK_BYTES: u64 = 256 << 20;
 const SHOWS: u32 = 20_000;
+const APPENDS: u64 = 300;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
@@ -43,6 +44,10 @@ fn main() {
     println!("plain loop on tmpfs: {:.0} writes/s", median(&mut plain));
     println!("ratio: {:.3}", median(&mut ratios));
     println!("images shown: {:.0}/s", shows_per_second());
+    for profile in [Profile::Scsi10k, Profile::Sata7200, Profile::ConsumerSsd, Profile::NvmePlp] {
+        let (microseconds, slip) = synced_append_microseconds(profile);
+        println!("{profile:?}: an append and its flush in {microseconds:.0} µs, answered {slip:.1} µs late (p99)");
+    }
 }
 
 fn median(all: &mut [f64]) -> f64 {
@@ -50,13 +55,13 @@ fn median(all: &mut [f64]) -> f64 {
     all[all.len() / 2]
 }
 
-fn disk(folder: &Path) -> Disk {
+fn disk(folder: &Path, profile: Profile) -> Disk {
     let options = Options {
         mount_point: folder.join("disk"),
         log: folder.join("log"),
         disk_bytes: DISK_BYTES,
         log_bytes_max: 4 << 30,
-        profile: Profile::None,
+        profile,
         cache: Cache::Volatile,
     };
     std::fs::create_dir(&options.mount_point).expect("a directory");
@@ -71,7 +76,7 @@ fn in_memory() -> tempfile::TempDir {
 
 fn on_the_recorder(measure: impl Fn(&Path) -> f64) -> f64 {
     let folder = in_memory();
-    let mut disk = disk(folder.path());
+    let mut disk = disk(folder.path(), Profile::None);
     let rate = with_loop_device(&disk.file(), measure);
     disk.stop().expect("room for the log");
     rate
@@ -112,9 +117,28 @@ fn writes_per_second(path: &Path) -> f64 {
     writes as f64 / started.elapsed().as_secs_f64()
 }
 
+/// Median of a log's appends, and how late the disk's answers were.
+fn synced_append_microseconds(profile: Profile) -> (f64, f64) {
+    let folder = in_memory();
+    let mut disk = disk(folder.path(), profile);
+    let append = |path: &Path| {
+        let file = File::options().write(true).custom_flags(libc::O_DIRECT).open(path).expect("a device");
+        let page = MmapMut::map_anon(4096).expect("memory");
+        let one = |block: u64| {
+            let started = Instant::now();
+            file.write_all_at(&page, block * 4096).and_then(|()| file.sync_all()).expect("written");
+            started.elapsed().as_secs_f64() * 1e6
+        };
+        median(&mut (0..APPENDS).map(one).collect::<Vec<_>>())
+    };
+    let microseconds = with_loop_device(&disk.file(), append);
+    disk.stop().expect("room for the log");
+    (microseconds, disk.slip_nanoseconds_p99().expect("answers were delayed") as f64 / 1e3)
+}
+
 fn shows_per_second() -> f64 {
     let folder = in_memory();
-    let mut disk = disk(folder.path());
+    let mut disk = disk(folder.path(), Profile::None);
     with_loop_device(&disk.file(), writes_per_second);
     disk.stop().expect("room for the log");
     disk.explore(Rules { unit_bytes: 4096, cache: Cache::Volatile }).expect("a log");
