@@ -39,7 +39,9 @@ pub fn apply(root: &mut Node, change: &Override, catalogue: &dyn Catalogue, prob
             }
             _ => set_factor(root, path, Content::List(levels(path, value, catalogue))),
         }
-    } else if path.starts_with("design.") || TOP.iter().any(|setting| setting.name == path && !factor::is_path(path)) {
+    } else if ["design.", "safety."].iter().any(|table| path.starts_with(table))
+        || TOP.iter().any(|setting| setting.name == path && !factor::is_path(path))
+    {
         root.set(&path.split('.').collect::<Vec<_>>(), value);
     } else {
         set(root, path, value, catalogue, problems);

@@ -10,6 +10,7 @@ use crate::own_settings::{
 };
 use crate::plan::plan;
 use crate::problem::Problem;
+use crate::safety::{self, SAFETY, Safety};
 use crate::table::{self, TABLE, Table};
 use serde_json::{Map, Value};
 use settings::{Setting, defaults};
@@ -27,6 +28,8 @@ pub struct Study {
     pub factors: Vec<Factor>,
     /// How it is run.
     pub design: Design,
+    /// How it is measured what a power cut takes; none: it is not.
+    pub safety: Option<Safety>,
     /// What differing durability does.
     pub parity: Parity,
     /// Whether the study itself says where trials run.
@@ -103,7 +106,8 @@ pub fn read(text: &str, overrides: &[Override], catalogue: &dyn Catalogue) -> (O
 
 /// Keys of the top of a study file that are tables.
 pub const TABLES: &[&str] = &[
-    "factors", "include", "exclude", "baseline", "storage", "service", "workload", "design", "cpus", "guest", "table",
+    "factors", "include", "exclude", "baseline", "storage", "service", "workload", "design", "safety", "cpus", "guest",
+    "table",
 ];
 
 struct Checker<'a> {
@@ -131,7 +135,7 @@ impl Checker<'_> {
             guest: self.table("guest", self.root.get("guest"), GUEST),
             top,
         };
-        let design = self.design();
+        let (design, safety) = (self.design(), self.safety());
         let mut factors = self.factors(&base);
         let exclude = self.rules(RuleKind::Exclude, &base, &mut factors);
         let include = self.rules(RuleKind::Include, &base, &mut factors);
@@ -146,8 +150,20 @@ impl Checker<'_> {
         let is_bench = |factor: &Factor| factor.paths().any(|path| path == "bench");
         let bench_is_said = self.root.get("bench").is_some() || factors.iter().any(is_bench);
         let design = design?;
-        let study =
-            Study { name, question, factors, design, parity, tables, base, bench_is_said, exclude, include, baseline };
+        let study = Study {
+            name,
+            question,
+            factors,
+            design,
+            safety,
+            parity,
+            bench_is_said,
+            tables,
+            base,
+            exclude,
+            include,
+            baseline,
+        };
         self.scenarios(&study);
         self.screen(&study);
         Some(study)
@@ -373,6 +389,17 @@ impl Checker<'_> {
             self.problems.push(Problem::new(message, span, label));
         }
         (self.problems.len() == before).then_some(Design { rounds_max, ..design })
+    }
+
+    fn safety(&mut self) -> Option<Safety> {
+        let node = self.root.get("safety")?;
+        let before = self.problems.len();
+        let table = self.table("safety", Some(node), SAFETY);
+        if let Some((message, label)) = safety::problem(&table) {
+            let span = node.get("classes").and_then(|node| node.span.clone());
+            self.problems.push(Problem::new(message, span, label));
+        }
+        (self.problems.len() == before).then(|| Safety::from_map(&table))
     }
 
     fn factors(&mut self, base: &Base) -> Vec<Factor> {

@@ -34,6 +34,7 @@ mod order;
 mod own_settings;
 mod plan;
 mod problem;
+mod safety;
 mod schema;
 pub mod screen;
 mod table;
@@ -45,6 +46,7 @@ pub use matrix::SCENARIOS_MAX;
 pub use own_settings::{Design, GUEST, Mode, Parity, Screening, VOLUMES};
 pub use plan::{Plan, PlannedScenario, plan};
 pub use problem::{Problem, position};
+pub use safety::{AtomicUnit, DiskCache, DiskProfile, SAFETY, Safety};
 pub use schema::schema;
 pub use table::{Published, Table};
 

@@ -5,6 +5,7 @@ use crate::matrix::{Combination, matrix};
 use crate::order::{data_seed, shuffled};
 use crate::own_settings::{Design, Mode, Parity, ROUNDS_MAX, Screening};
 use crate::problem::Problem;
+use crate::safety::Safety;
 use crate::screen::Screen;
 use crate::table::Table;
 use crate::trial_spec::{Levels, TrialSpec};
@@ -23,6 +24,8 @@ pub struct Plan {
     pub scenarios: Vec<PlannedScenario>,
     /// How it is run.
     pub design: Design,
+    /// How it is measured what a power cut takes from each scenario; none: it is not. It decides no speed.
+    pub safety: Option<Safety>,
     /// What differing durability does.
     pub parity: Parity,
     /// Whether the study itself says where trials run; otherwise that may still be chosen for it.
@@ -89,6 +92,7 @@ pub fn plan(study: &Study) -> Result<Plan, Problem> {
         question: study.question.clone(),
         scenarios,
         design: study.design.clone(),
+        safety: study.safety.clone(),
         parity: study.parity,
         bench_is_said: study.bench_is_said,
         tables: study.tables.clone(),

@@ -5,6 +5,7 @@
 use crate::Catalogue;
 use crate::factor::{all_paths, setting_at};
 use crate::own_settings::{CPUS, DESIGN, GUEST, TOP, VOLUMES};
+use crate::safety::{CLASSES, SAFETY};
 use crate::table::TABLE;
 use serde_json::{Map, Value, json};
 use settings::quantity::{byte_units, second_units};
@@ -51,6 +52,7 @@ pub fn schema(catalogue: &dyn Catalogue) -> Value {
         ("service".into(), service),
         ("workload".into(), workload),
         ("design".into(), table(DESIGN)),
+        ("safety".into(), safety()),
         ("cpus".into(), table(CPUS)),
         ("guest".into(), table(GUEST)),
         ("table".into(), tables()),
@@ -77,6 +79,15 @@ fn factors(catalogue: &dyn Catalogue) -> Value {
         "properties": paths,
         "additionalProperties": { "type": ["array", "object"], "minItems": 1, "minProperties": 1 },
     })
+}
+
+fn safety() -> Value {
+    let mut safety = table(SAFETY);
+    safety["description"] = Value::from("With this table it is measured what a power cut takes from each scenario.");
+    let classes = &mut safety["properties"]["classes"];
+    classes["items"] = json!({ "enum": CLASSES });
+    classes["minItems"] = json!(1);
+    safety
 }
 
 fn tables() -> Value {

@@ -1,10 +1,11 @@
 //! Study files against a small world: what they come to (`plans`), what is said of wrong ones (`messages`), what the
-//! command line changes (`changes`), the schema, and properties that hold for any file.
+//! command line changes (`changes`), what is asked of power cuts (`safety`), the schema, and properties that hold for any file.
 
 mod changes;
 mod messages;
 mod plans;
 mod properties;
+mod safety;
 mod schema;
 
 use expect_test::Expect;

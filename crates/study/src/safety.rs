@@ -1,0 +1,178 @@
+//! `[safety]`: how it is measured what a power cut takes from each scenario. Without the table, nothing of the kind is measured.
+//!
+//! No speed hangs on it: it is no part of a plan's hash, so that a study can go on with it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use settings::{Kind, Setting, defaults};
+
+/// The classes of what a power cut takes, the best first.
+pub const CLASSES: &[&str] = &["A", "B", "C", "D", "E", "F"];
+
+/// The table's settings.
+pub const SAFETY: &[Setting] = &[
+    Setting {
+        name: "budget",
+        kind: Kind::Seconds { min: 0.1, max: 86_400.0 },
+        default: Some("10s"),
+        help: "How long each scenario's disk is looked at as a power cut may leave it. What is not reached in this time is said: then \
+               it was a sample.",
+    },
+    Setting {
+        name: "time",
+        kind: Kind::Seconds { min: 0.1, max: 600.0 },
+        default: Some("3s"),
+        help: "How long a load that commits is recorded, write by write.",
+    },
+    Setting {
+        name: "size",
+        kind: Kind::Bytes { min: 16 << 20, max: 1 << 40 },
+        default: Some("512MiB"),
+        help: "Size of the disk that is recorded.",
+    },
+    Setting {
+        name: "unit",
+        kind: Kind::Choice(&["512", "4096"]),
+        default: Some("4096"),
+        help: "Bytes that the disk writes whole or not at all: larger writes may be torn at the borders between them.",
+    },
+    Setting {
+        name: "cache",
+        kind: Kind::Choice(&["volatile", "write-through", "lying"]),
+        default: Some("volatile"),
+        help: "What the disk's cache keeps in a power cut: `volatile`, only what was flushed; `write-through`, all that was completed, \
+               as with power-loss protection; `lying`, not even what was flushed.",
+    },
+    Setting {
+        name: "disk",
+        kind: Kind::Choice(&["none", "scsi-10k", "sata-7200", "consumer-ssd", "nvme-plp"]),
+        default: Some("none"),
+        help: "Which disk's delays the recorded one has; `none`: as fast as memory.",
+    },
+    Setting {
+        name: "log",
+        kind: Kind::Bytes { min: 1 << 20, max: u64::MAX },
+        default: Some("1GiB"),
+        help: "At most so much is recorded; a load that writes more is stopped there, and it is said.",
+    },
+    Setting {
+        name: "connections",
+        kind: Kind::Integer { min: 1, max: 64 },
+        default: Some("2"),
+        help: "Connections that commit.",
+    },
+    Setting {
+        name: "classes",
+        kind: Kind::TextList,
+        default: None,
+        help: "Classes that a recommendation may have, of A (lost nothing) to F (wrong without a word). Without it, E and F are never \
+               recommended, and of the others those that promise most compete.",
+    },
+];
+
+/// How safety is measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Safety {
+    /// For exploring, a scenario.
+    #[serde(rename = "budget")]
+    pub budget_seconds: f64,
+    /// Of the load that is recorded.
+    #[serde(rename = "time")]
+    pub time_seconds: f64,
+    /// Size of the disk.
+    #[serde(rename = "size")]
+    pub disk_bytes: u64,
+    /// What it writes whole or not at all.
+    pub unit: AtomicUnit,
+    /// What its cache keeps.
+    pub cache: DiskCache,
+    /// Whose delays it has.
+    #[serde(rename = "disk")]
+    pub profile: DiskProfile,
+    /// At most so much is recorded.
+    #[serde(rename = "log")]
+    pub log_bytes_max: u64,
+    /// Connections that commit.
+    pub connections: u32,
+    /// Letters of the classes that a recommendation may have; none: what the promises say, without E and F.
+    pub classes: Option<Vec<String>>,
+}
+
+/// What a disk writes whole or not at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AtomicUnit {
+    /// A sector.
+    #[serde(rename = "512")]
+    Sector,
+    /// A page.
+    #[serde(rename = "4096")]
+    Page,
+}
+
+impl AtomicUnit {
+    /// Its size.
+    #[must_use]
+    pub fn bytes(self) -> u32 {
+        match self {
+            AtomicUnit::Sector => 512,
+            AtomicUnit::Page => 4096,
+        }
+    }
+}
+
+/// What a disk's cache keeps in a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiskCache {
+    /// What was flushed.
+    Volatile,
+    /// What was completed.
+    WriteThrough,
+    /// Not even what was flushed.
+    Lying,
+}
+
+/// Whose delays a disk has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DiskProfile {
+    /// Nobody's: as fast as memory.
+    #[serde(rename = "none")]
+    None,
+    /// A SCSI disk of 10,000 revolutions a minute.
+    #[serde(rename = "scsi-10k")]
+    Scsi10k,
+    /// A SATA disk of 7,200 revolutions a minute.
+    #[serde(rename = "sata-7200")]
+    Sata7200,
+    /// An SSD without power-loss protection.
+    #[serde(rename = "consumer-ssd")]
+    ConsumerSsd,
+    /// An NVMe drive with power-loss protection.
+    #[serde(rename = "nvme-plp")]
+    NvmePlp,
+}
+
+impl Default for Safety {
+    fn default() -> Safety {
+        Safety::from_map(&defaults(SAFETY))
+    }
+}
+
+impl Safety {
+    /// From the checked table.
+    pub(crate) fn from_map(map: &Map<String, Value>) -> Safety {
+        serde_json::from_value(Value::Object(map.clone())).expect("the table's checks make every field fit")
+    }
+}
+
+/// What is wrong with the classes of a table: message and what is allowed.
+pub(crate) fn problem(map: &Map<String, Value>) -> Option<(String, String)> {
+    let classes = map["classes"].as_array()?;
+    let allowed = CLASSES.join(", ");
+    if classes.is_empty() {
+        return Some(("`safety.classes` names no class".into(), format!("at least one of {allowed}")));
+    }
+    let is_unknown = |class: &&Value| !class.as_str().is_some_and(|class| CLASSES.contains(&class));
+    let unknown = classes.iter().find(is_unknown)?;
+    Some((format!("`safety.classes` can't have {unknown}"), format!("expected some of {allowed}")))
+}
