@@ -1,6 +1,7 @@
 //! Going on where a study stopped: what is done, and whether it is still the same study on the same machine.
 
 use ledger::model::{AnalysisSettings, Decision, Mode, Phase, Scenario, StudyRecord, TableRecord, TrialState};
+use observe::safety::Grade;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use study::Plan;
@@ -203,7 +204,13 @@ fn analysis(plan: &Plan) -> AnalysisSettings {
         },
         confirmation_rounds: design.confirmation_rounds(),
         screen_rounds: if plan.screens.is_empty() { 0 } else { design.screen_rounds },
+        safety_classes: plan.safety.as_ref().and_then(|safety| safety.classes.as_deref()).map(grades),
     }
+}
+
+/// The classes with these letters, which the study's check let through.
+fn grades(letters: &[String]) -> Vec<Grade> {
+    letters.iter().filter_map(|letter| Grade::of(letter)).collect()
 }
 
 /// A plan's scenarios as the ledger has them.

@@ -117,6 +117,7 @@ fn study(baseline: &str) -> StudyRecord {
         mode: Mode::Full,
         confirmation_rounds: 0,
         screen_rounds: 0,
+        safety_classes: None,
     };
     StudyRecord {
         name: "large".into(),

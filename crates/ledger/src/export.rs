@@ -63,6 +63,7 @@ pub fn json(reader: &Reader, out: &mut dyn Write) -> Result<(), Error> {
         "sessions": contents.sessions,
         "probes": contents.probes,
         "scenarios": contents.scenarios,
+        "safety": contents.safety,
         "decisions": contents.decisions,
         "trials": contents.trials,
         "metrics": contents.metrics,

@@ -7,6 +7,7 @@ pub mod export;
 pub mod flushing;
 mod lock;
 pub mod model;
+pub mod parity;
 pub mod parquet;
 mod reader;
 mod schema;

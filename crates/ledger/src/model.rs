@@ -4,6 +4,7 @@ use observe::durability::Durability;
 use observe::latency::Latency;
 use observe::metric::Metric;
 use observe::record::Failure;
+use observe::safety::{Grade, Safety};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -80,6 +81,9 @@ pub struct AnalysisSettings {
     /// Rounds in which a part of the scenarios is screened first; 0: none is.
     #[serde(default)]
     pub screen_rounds: u32,
+    /// What a power cut was measured to take: only scenarios of these classes may be picked. None: the study names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub safety_classes: Option<Vec<Grade>>,
 }
 
 /// What a study asks of its scenarios.
@@ -366,6 +370,21 @@ pub struct Probe {
     pub failure: Option<String>,
 }
 
+/// What a power cut was measured to take from a scenario.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredSafety {
+    /// Label of the scenario.
+    pub scenario: String,
+    /// Unix time of its end, seconds.
+    pub ended: f64,
+    /// How it was asked, the study's `[safety]` in plain form: who asks otherwise measures again.
+    pub asked: serde_json::Value,
+    /// What was seen; none where it failed.
+    pub safety: Option<Safety>,
+    /// Why there is none.
+    pub failure: Option<Failure>,
+}
+
 /// Everything but histograms and series.
 #[derive(Debug, Clone)]
 pub struct Contents {
@@ -377,6 +396,8 @@ pub struct Contents {
     pub probes: Vec<Probe>,
     /// Scenarios in plan order.
     pub scenarios: Vec<Scenario>,
+    /// What power cuts were measured to take, in order of their measurement; of a scenario the last counts.
+    pub safety: Vec<MeasuredSafety>,
     /// What was decided at round ends, in order.
     pub decisions: Vec<Decision>,
     /// Trials, in order of start; only the last attempt of each (scenario, round) counts.

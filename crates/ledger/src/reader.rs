@@ -3,8 +3,8 @@
 use crate::Error;
 use crate::lock::is_held;
 use crate::model::{
-    Contents, Decision, Finalists, Phase, RunDetail, RunRow, Scenario, Screened, Session, StudyRecord, Trial,
-    TrialState, Worse,
+    Contents, Decision, Finalists, MeasuredSafety, Phase, RunDetail, RunRow, Scenario, Screened, Session, StudyRecord,
+    Trial, TrialState, Worse,
 };
 use crate::schema;
 use observe::latency::Latency;
@@ -98,6 +98,11 @@ impl Reader {
                 self.all_parsed("SELECT json FROM probe ORDER BY id")?
             },
             scenarios,
+            safety: if self.version < schema::VERSION_OF_SAFETY {
+                Vec::new()
+            } else {
+                self.all_parsed("SELECT json FROM safety ORDER BY id")?
+            },
             decisions: self.decisions()?,
             trials: self.trials()?,
             runs: self.runs(&ids, wanted)?,
@@ -310,6 +315,17 @@ impl Contents {
             Decision::Worse(worse) => Some(worse),
             Decision::Screen(_) | Decision::Confirm(_) => None,
         })
+    }
+
+    /// The last time that it was measured what a power cut takes from a scenario; the A/A control is its baseline once more.
+    #[must_use]
+    pub fn safety_of(&self, scenario: &Scenario) -> Option<&MeasuredSafety> {
+        let last = |label: &str| self.safety.iter().rfind(|measured| measured.scenario == label);
+        let is_twin = |other: &&Scenario| {
+            !other.control && other.workload == scenario.workload && other.levels == scenario.levels
+        };
+        let of_twin = || self.scenarios.iter().filter(is_twin).find_map(|twin| last(&twin.label));
+        last(&scenario.label).or_else(|| if scenario.control { of_twin() } else { None })
     }
 
     /// What was measured once more.

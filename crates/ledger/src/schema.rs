@@ -9,6 +9,7 @@
 //! | decision | what was decided at a round's end: JSON of `Decision` |
 //! | note | something a trial said: step, facts, command, warning |
 //! | metric | a metric's name, unit and direction |
+//! | safety | what a power cut was measured to take from a scenario: JSON of `MeasuredSafety` |
 //! | probe | what a device and the CPUs could give, measured in a session before the first round: JSON of `Probe` |
 //! | run | one run; `figures` is its metrics packed: (metric id: u32, value: f64), little endian |
 //! | latency | a run's histogram of one operation, HdrHistogram V2 |
@@ -25,7 +26,7 @@ use std::path::{Path, PathBuf};
 pub const APPLICATION_ID: i64 = 0x7366_6f74;
 
 /// The newest schema version, in `user_version`.
-pub const VERSION: i64 = 3;
+pub const VERSION: i64 = 4;
 
 const VERSION_1: &str = "
 CREATE TABLE study (json TEXT NOT NULL);
@@ -57,7 +58,16 @@ CREATE TABLE decision (id INTEGER PRIMARY KEY, json TEXT NOT NULL);
 ALTER TABLE trial ADD COLUMN phase TEXT NOT NULL DEFAULT 'main';
 ";
 
-const LADDER: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
+/// The first version with what power cuts were measured to take.
+pub const VERSION_OF_SAFETY: i64 = 4;
+
+/// Version 4 has what power cuts were measured to take.
+const VERSION_4: &str = "
+CREATE TABLE safety (id INTEGER PRIMARY KEY, session INTEGER REFERENCES session, scenario INTEGER NOT NULL REFERENCES scenario,
+  json TEXT NOT NULL);
+";
+
+const LADDER: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
 /// Makes the tables in a new file, or climbs from an older version.
 pub fn climb(connection: &mut Connection, path: &Path, new: bool) -> Result<(), Error> {

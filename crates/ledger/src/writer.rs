@@ -2,7 +2,9 @@
 
 use crate::Error;
 use crate::lock::Lock;
-use crate::model::{AnalysisSettings, Decision, Phase, Place, Probe, Scenario, StudyRecord, TrialState};
+use crate::model::{
+    AnalysisSettings, Decision, MeasuredSafety, Phase, Place, Probe, Scenario, StudyRecord, TrialState,
+};
 use crate::schema;
 use observe::metric::Metric;
 use observe::record::{Failure, Provisioned, Run};
@@ -123,6 +125,30 @@ impl Writer {
         let session = self.session;
         self.write(|transaction| {
             transaction.execute("INSERT INTO probe (session, json) VALUES (?1, ?2)", params![session, json]).map(drop)
+        })
+    }
+
+    /// What a power cut was measured to take from a scenario, or why that can't be said.
+    ///
+    /// # Errors
+    /// When it can't be written, or the study has no such scenario.
+    ///
+    /// # Panics
+    /// When a figure is no number: it would not be read again.
+    pub fn safety(&mut self, measured: &MeasuredSafety) -> Result<(), Error> {
+        let found = measured.safety.iter();
+        let figures = found.flat_map(|found| [found.worst_lost_seconds, found.mean_lost_commits, found.seconds]);
+        assert!(figures.chain([measured.ended]).all(f64::is_finite), "figures of safety are numbers: {measured:?}");
+        let json = serde_json::to_string(measured).expect("measured safety is plain data");
+        let session = self.session;
+        self.write(|transaction| {
+            transaction
+                .execute(
+                    "INSERT INTO safety (session, scenario, json)
+                     VALUES (?1, (SELECT id FROM scenario WHERE label = ?2), ?3)",
+                    params![session, measured.scenario, json],
+                )
+                .map(drop)
         })
     }
 

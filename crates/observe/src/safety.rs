@@ -23,6 +23,28 @@ pub enum Grade {
 pub const RECENT_SECONDS: f64 = 5.0;
 
 impl Grade {
+    /// All classes, best first.
+    pub const ALL: [Grade; 6] = [Grade::A, Grade::B, Grade::C, Grade::D, Grade::E, Grade::F];
+
+    /// Its letter.
+    #[must_use]
+    pub fn letter(self) -> &'static str {
+        match self {
+            Grade::A => "A",
+            Grade::B => "B",
+            Grade::C => "C",
+            Grade::D => "D",
+            Grade::E => "E",
+            Grade::F => "F",
+        }
+    }
+
+    /// The class with this letter.
+    #[must_use]
+    pub fn of(letter: &str) -> Option<Grade> {
+        Grade::ALL.into_iter().find(|grade| grade.letter() == letter)
+    }
+
     /// The class in words, as reports show it.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -171,7 +193,12 @@ pub(crate) mod tests {
 
     #[test]
     fn grades_are_in_order() {
-        let all = [Grade::A, Grade::B, Grade::C, Grade::D, Grade::E, Grade::F];
-        assert!(all.is_sorted());
+        assert!(Grade::ALL.is_sorted());
+    }
+
+    #[test]
+    fn letters_lead_back() {
+        assert_eq!(Grade::ALL.map(|grade| Grade::of(grade.letter())), Grade::ALL.map(Some));
+        assert_eq!(Grade::of("G"), None);
     }
 }

@@ -132,6 +132,7 @@ fn synthetic(path: &Path, runs: u32) {
         mode: Mode::Full,
         confirmation_rounds: 0,
         screen_rounds: 0,
+        safety_classes: None,
     };
     let study = StudyRecord {
         name: "large".into(),

@@ -19,7 +19,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("workloads", &["settings", "observe", "wire", "http"]),
     ("ledger", &["observe"]),
     ("report", &["ledger", "observe", "stats", "settings"]),
-    ("lab", &["study", "guest", "powercut", "storage", "services", "workloads", "observe", "ledger", "stats", "settings"]),
+    (
+        "lab",
+        &["study", "guest", "powercut", "storage", "services", "workloads", "observe", "ledger", "stats", "settings"],
+    ),
     (
         "surefoot",
         &[

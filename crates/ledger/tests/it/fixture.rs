@@ -1,11 +1,12 @@
 //! A small study to write, and its parts.
 
 use ledger::Writer;
-use ledger::model::{AnalysisSettings, Mode, Place, Scenario, StudyRecord, TrialState};
+use ledger::model::{AnalysisSettings, MeasuredSafety, Mode, Place, Scenario, StudyRecord, TrialState};
 use observe::durability::Durability;
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
 use observe::record::Run;
+use observe::safety::{Finding, Grade, Safety};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -35,6 +36,7 @@ pub fn study() -> StudyRecord {
             mode: Mode::Full,
             confirmation_rounds: 0,
             screen_rounds: 0,
+            safety_classes: None,
         },
         tables: Vec::new(),
     }
@@ -52,6 +54,45 @@ pub fn scenarios() -> Vec<Scenario> {
         settings: serde_json::json!({ "storage": { "size": 1 } }),
     };
     SCENARIOS.iter().map(scenario).collect()
+}
+
+/// What a power cut took from a scenario.
+pub fn safety(scenario: &str) -> MeasuredSafety {
+    let found = Safety {
+        grade: Grade::E,
+        disk: "volatile cache, units of 4096 bytes".into(),
+        tried: 40,
+        acknowledged: 38,
+        points: 12,
+        images: 400,
+        is_complete: false,
+        recoveries: 31,
+        worst_lost_commits: 12,
+        worst_lost_seconds: 0.41,
+        mean_lost_commits: 1.0 / 3.0,
+        unmountable: 2,
+        damaged: 1,
+        silent: 0,
+        audited: 50,
+        audited_new: 0,
+        unsteady: 1,
+        writes: 900,
+        flushes: 12,
+        findings: vec![Finding {
+            what: "mount: \"structure needs cleaning\"".into(),
+            images: 2,
+            example: "7:newest:31=0".into(),
+        }],
+        notes: vec!["the log was full".into()],
+        seconds: 11.25,
+    };
+    MeasuredSafety {
+        scenario: scenario.into(),
+        ended: 1_795_219_441.5,
+        asked: serde_json::json!({ "budget": 10.0 }),
+        safety: Some(found),
+        failure: None,
+    }
 }
 
 /// A ledger with the study and an open session.

@@ -1,7 +1,7 @@
 //! What is written is what is read, by the reader and by the exports.
 
-use crate::fixture::{DIRTY, SCENARIOS, SPEED, begun, run, scenarios, study, trial};
-use ledger::model::{Place, TrialState};
+use crate::fixture::{DIRTY, SCENARIOS, SPEED, begun, run, safety, scenarios, study, trial};
+use ledger::model::{MeasuredSafety, Place, Scenario, TrialState};
 use ledger::{Reader, export};
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
@@ -42,6 +42,44 @@ fn a_study_comes_back_whole_also_while_it_is_written() {
     writer.end_session("precision reached", 10.0).expect("written");
     let session = &reader.contents().expect("readable").sessions[0];
     assert_eq!((session.ended, session.reason.as_deref()), (Some(10.0), Some("precision reached")));
+}
+
+#[test]
+fn of_a_scenario_the_last_measured_safety_counts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.surefoot");
+    let mut writer = begun(&path);
+    let failed = MeasuredSafety {
+        safety: None,
+        failure: Some(Failure { step: "record".into(), causes: vec!["the disk ended".into()], log: String::new() }),
+        ..safety(SCENARIOS[0])
+    };
+    for measured in [&failed, &safety(SCENARIOS[1]), &safety(SCENARIOS[0])] {
+        writer.safety(measured).expect("written");
+    }
+    let reader = Reader::open(&path).expect("it opens");
+    let contents = reader.contents().expect("readable");
+    assert_eq!(contents.safety, [failed, safety(SCENARIOS[1]), safety(SCENARIOS[0])]);
+    assert_eq!(contents.safety_of(&contents.scenarios[0]), Some(&contents.safety[2]));
+    let control = |levels: &Scenario| Scenario { label: "once more".into(), control: true, ..levels.clone() };
+    let [first, second] = [0, 1].map(|index| control(&contents.scenarios[index]));
+    assert_eq!(contents.safety_of(&first), Some(&contents.safety[2]), "the baseline once more");
+    assert_eq!(contents.safety_of(&second), Some(&contents.safety[1]));
+    assert_eq!(contents.safety_of(&Scenario { control: false, ..first }), None);
+    let mut json = Vec::new();
+    export::json(&reader, &mut json).expect("exported");
+    let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    assert_eq!(json["safety"][2]["safety"]["worst_lost_commits"], 12);
+    assert_eq!(json["safety"][0]["failure"]["step"], "record");
+}
+
+#[test]
+fn safety_of_a_scenario_that_is_not_in_the_study_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.surefoot");
+    let mut writer = begun(&path);
+    assert!(writer.safety(&safety("zfs")).is_err());
+    assert!(writer.reader().and_then(|reader| reader.contents()).expect("readable").safety.is_empty());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Files of an older and of a newer surefoot.
 
-use crate::fixture::{SCENARIOS, scenarios, study};
+use crate::fixture::{SCENARIOS, safety, scenarios, study};
 use ledger::model::Probe;
 use ledger::{Error, Reader, Writer};
 use rusqlite::{Connection, params};
@@ -22,6 +22,16 @@ CREATE TABLE series (run INTEGER NOT NULL REFERENCES run, name TEXT NOT NULL, po
 PRAGMA application_id = 0x73666f74;
 PRAGMA user_version = 1;
 INSERT INTO metric VALUES (1, 'transactions_per_second', '1/s', 'more');
+";
+
+/// What versions 2 and 3 added, as they were released; never to be changed with the code.
+const TO_VERSION_3: &str = "
+CREATE INDEX run_by_trial ON run (trial);
+CREATE INDEX note_by_trial ON note (trial);
+CREATE TABLE probe (id INTEGER PRIMARY KEY, session INTEGER REFERENCES session, json TEXT NOT NULL);
+CREATE TABLE decision (id INTEGER PRIMARY KEY, json TEXT NOT NULL);
+ALTER TABLE trial ADD COLUMN phase TEXT NOT NULL DEFAULT 'main';
+PRAGMA user_version = 3;
 ";
 
 fn old_file(path: &Path) {
@@ -73,6 +83,30 @@ fn an_old_file_is_read_as_it_is_and_climbs_when_it_goes_on() {
     assert_eq!(probes(), [probe]);
     assert!(is_old(value()[0][1]), "what was measured stays");
     assert!(value()[0][0].is_some());
+}
+
+#[test]
+fn a_file_from_before_power_cuts_were_measured_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("three.surefoot");
+    old_file(&path);
+    Connection::open(&path).and_then(|file| file.execute_batch(TO_VERSION_3)).expect("version 3");
+    let probe = Probe { scenarios: Vec::new(), figures: [].into(), failure: Some("no io_uring".into()) };
+    let json = serde_json::to_string(&probe).expect("plain data");
+    Connection::open(&path)
+        .and_then(|file| file.execute("INSERT INTO probe (json) VALUES (?1)", [json]))
+        .expect("written");
+    let before = std::fs::read(&path).expect("readable");
+    let contents = Reader::open_untouched(&path).and_then(|reader| reader.contents()).expect("readable");
+    assert_eq!((contents.safety.len(), contents.probes), (0, vec![probe.clone()]));
+    assert_eq!(contents.study.analysis.safety_classes, None);
+    assert_eq!(std::fs::read(&path).expect("readable"), before, "reading changes nothing");
+    let mut writer = Writer::create_or_open(&path).expect("it climbs");
+    writer.safety(&safety(SCENARIOS[1])).expect("written");
+    drop(writer);
+    let contents = Reader::open_untouched(&path).and_then(|reader| reader.contents()).expect("readable");
+    assert_eq!((version(&path), contents.probes), (4, vec![probe]));
+    assert_eq!(contents.safety, [safety(SCENARIOS[1])]);
 }
 
 #[test]

@@ -79,6 +79,7 @@ fn begun(path: &Path, name: &str) -> ledger::Writer {
             mode: Mode::default(),
             confirmation_rounds: 0,
             screen_rounds: 0,
+            safety_classes: None,
         },
         tables: Vec::new(),
     };
