@@ -8,6 +8,7 @@ use crate::health;
 use crate::input::Input;
 use crate::judge::{Claim, ROUNDS_FOR_CLAIMS, Subject, short_factor};
 use crate::number::{percent, percent_number_signed, ratio, ratio_number, words};
+use crate::safety;
 use crate::screening;
 use crate::tuning;
 use crate::view::{Centre, Part, Row, View};
@@ -65,6 +66,7 @@ pub fn part_answer(part: &Part, view: &View) -> Vec<String> {
     let mut lines = vec![pick(part, view)];
     lines.extend(regret(part, view));
     lines.extend(unsafe_but_faster(part));
+    lines.extend(safety::sentences(part));
     lines.extend(bound_by(part));
     lines.extend(part.screened.as_ref().map(screening::sentence));
     if part.measured().next().is_none() {
@@ -92,7 +94,10 @@ pub fn part_answer(part: &Part, view: &View) -> Vec<String> {
 #[must_use]
 pub fn pick(part: &Part, view: &View) -> String {
     let Some(best) = part.pick() else {
-        return format!("{}: nothing was measured, so there is nothing to say.", part.workload);
+        return match part.measured().next() {
+            Some(_) => safety::nothing_to_pick(part),
+            None => format!("{}: nothing was measured, so there is nothing to say.", part.workload),
+        };
     };
     let value = format!("{}{}", centre_words(best, part, view.confidence), tuning::standing(part));
     if !part.has_choice() {
@@ -157,8 +162,7 @@ fn marked(name: &str, row: &Row) -> String {
 fn regret(part: &Part, view: &View) -> Option<String> {
     let best = part.pick().filter(|_| part.has_choice() && part.rounds_compared() >= ROUNDS_FOR_CLAIMS)?;
     let sure = percent(view.confidence);
-    let measured =
-        if part.durability_differs { "the equally safe scenarios measured" } else { "the scenarios measured" };
+    let measured = format!("the {} measured", safety::competitors(part));
     let has_dropped = part.rows.iter().any(|row| row.dropped_after().is_some());
     if let Some(choice) = &part.choice {
         let (who, under) = if choice.is_same {
@@ -194,12 +198,10 @@ fn regret(part: &Part, view: &View) -> Option<String> {
 /// What would have been picked if a power cut did not matter.
 fn unsafe_but_faster(part: &Part) -> Option<String> {
     let pick = part.pick()?;
-    let conditions = part.choice.as_ref().map_or(&[][..], |choice| &choice.conditions);
-    let is_alike = |row: &&Row| conditions.iter().all(|factor| row.levels.get(factor) == pick.levels.get(factor));
-    let first = part.measured().filter(is_alike).find(|row| !row.control).filter(|row| row.safety() > pick.safety())?;
+    let first = part.beside(pick).next().filter(|row| row.is_out_beside(pick))?;
     let ratio = ratio(first.centre?.mean / pick.centre?.mean);
-    let what = if conditions.is_empty() { "that".into() } else { format!("what {} did", pick.marked()) };
-    Some(format!("{} measured {ratio} {what}, but is no choice: {}.", first.marked(), risk(first)))
+    let what = if part.choice.is_none() { "that".into() } else { format!("what {} did", pick.marked()) };
+    Some(format!("{} measured {ratio} {what}, but is no choice: {}.", first.marked(), risk(first, part)))
 }
 
 /// What bound the pick; and which others' figures are lower bounds, because the load generator was full.
@@ -223,9 +225,12 @@ fn bound_by(part: &Part) -> Option<String> {
     (!said.is_empty()).then(|| said.join(" "))
 }
 
-/// What speaks against a scenario: by its settings, or by what its device got.
-fn risk(row: &Row) -> String {
-    let by_settings = format!("after a power cut, {}", consequence(row.durability));
+/// What speaks against a scenario: what a power cut was measured to take, its settings, or what its device got.
+fn risk(row: &Row, part: &Part) -> String {
+    if let Some(measured) = safety::risk(row, part) {
+        return measured;
+    }
+    let by_settings = format!("after a power cut, {}{}", consequence(row.durability), safety::though(row));
     match row.flushing.as_ref().filter(|flushing| flushing.is_missing) {
         Some(flushing) if row.breaks_promise() => format!("{}, so {}", flushing.words(), UNFLUSHED),
         Some(flushing) => format!("{by_settings}, with {}", flushing.words()),
@@ -572,7 +577,8 @@ pub fn durability(view: &View) -> Vec<String> {
 }
 
 /// Names in one sentence: all, or the first and how many more.
-fn some_of(names: &[String]) -> String {
+#[must_use]
+pub fn some_of(names: &[String]) -> String {
     match names.len().saturating_sub(NAMES_MAX) {
         0 => and_list(names),
         more => format!("{} and {more} more", names[..NAMES_MAX].join(", ")),

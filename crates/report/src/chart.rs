@@ -10,6 +10,7 @@ pub mod history;
 pub mod interplay;
 pub mod latency;
 pub mod levels;
+pub mod pareto;
 pub mod ranking;
 pub mod shares;
 pub mod throughput;
@@ -203,6 +204,18 @@ impl Svg {
         let pale = if opacity < 1.0 { format!(" opacity=\"{opacity}\"") } else { String::new() };
         let _ =
             write!(self.body, "<path d=\"{path}\" fill=\"{fill}\" stroke=\"currentColor\" stroke-width=\"0.6\"{pale}>");
+        self.tip(tip);
+        self.body.push_str("</path>");
+    }
+
+    /// As [`Svg::mark`], its outline only; what lies behind it shows.
+    pub fn hollow_mark(&mut self, index: usize, x: f64, y: f64, radius: f64, tip: &str) {
+        let (path, stroke) = (mark_path(index, x, y, radius), colour(index));
+        // The fill is there for the pointer alone.
+        let _ = write!(
+            self.body,
+            "<path d=\"{path}\" fill=\"{stroke}\" fill-opacity=\"0\" stroke=\"{stroke}\" stroke-width=\"1.6\">"
+        );
         self.tip(tip);
         self.body.push_str("</path>");
     }

@@ -54,9 +54,9 @@ pub fn choice(
     if conditions.is_empty() {
         return None;
     }
-    let safest = rows.iter().map(|row| row.safety()).min()?;
-    let mut plan: Vec<&Row> =
-        rows.iter().copied().filter(|row| row.safety() == safest && row.dropped_after().is_none()).collect();
+    let safest = rows.iter().filter_map(|row| row.competes_in).min()?;
+    let is_choice = |row: &&Row| row.competes_in == Some(safest) && row.dropped_after().is_none();
+    let mut plan: Vec<&Row> = rows.iter().copied().filter(is_choice).collect();
     plan.sort_by_key(|row| row.index);
     let mut groups: Vec<Group> = Vec::new();
     for row in plan {

@@ -107,8 +107,9 @@ impl Factor<'_> {
             let what = if is_named { "it".into() } else { quantity(part) };
             let (best, worst) = if part.more_is_better { (&swing.high, &swing.low) } else { (&swing.low, &swing.high) };
             // A level that only unsafe scenarios have is no choice either.
-            let safest = part.measured().filter(|row| !row.control).map(Row::safety).min();
-            let is_safe = |row: &Row| row.levels.get(&swing.factor) == Some(best) && Some(row.safety()) == safest;
+            let safest = part.safest();
+            let is_best = |row: &Row| row.levels.get(&swing.factor) == Some(best);
+            let is_safe = |row: &Row| is_best(row) && row.competes_in.is_some() && row.competes_in == safest;
             let is_given = self.is_condition || !part.measured().any(is_safe);
             let levels = match (is_given, self.is_crossed) {
                 (true, _) => format!("; from {best} to {worst}"),

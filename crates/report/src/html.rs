@@ -8,6 +8,7 @@ mod explained;
 mod explore;
 mod health;
 mod pictures;
+mod power_cuts;
 pub(crate) mod tables;
 
 pub use appendix::machine_line;
@@ -78,6 +79,7 @@ fn measured(input: &Input, explore: &str) -> String {
     body.push_str(&tables::pivots(input));
     body.push_str(explore);
     body.push_str(&pictures::explanations(input, view));
+    body.push_str(&power_cuts::section(view));
     body.push_str(&tables::durability(input));
     body.push_str(&pictures::trust(input, view));
     body.push_str(&health::table(input, view));

@@ -9,6 +9,7 @@ use crate::factors;
 use crate::health::{self, Health};
 use crate::input::Input;
 use crate::judge::{Claim, Subject};
+use crate::safety;
 use crate::view::{Part, Row};
 use crate::warnings::warnings;
 use crate::why::{Change, Went};
@@ -80,6 +81,7 @@ fn part_json(part: &Part, input: &Input) -> Value {
         "without_disturbed_trials": part.without_disturbed,
         "outliers": part.judgement.outliers.iter().map(|(label, round)| json!({ "scenario": label, "round": round })).collect::<Vec<_>>(),
         "durability_differs": part.durability_differs,
+        "allowed_classes": part.allowed,
         "mode": part.mode,
         "screening": part.screened,
         "confirmations": part.confirmations.iter().map(|confirmation| confirmation_json(confirmation, part)).collect::<Vec<_>>(),
@@ -128,6 +130,7 @@ fn row_json(row: &Row, part: &Part, input: &Input) -> Value {
     object.insert("control".into(), json!(row.control));
     object.insert("durability".into(), json!(row.durability));
     object.insert("safety".into(), json!(row.safety()));
+    object.extend(safety::of_row(row).map(|found| ("power_cut".to_string(), found)));
     if let Some(flushing) = &row.flushing {
         object.insert("does_not_flush".into(), json!(flushing.is_missing));
         object.insert("flushes".into(), json!(flushing.flushes));

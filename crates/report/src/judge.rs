@@ -149,8 +149,8 @@ pub fn short_factor(factor: &str) -> String {
 pub struct Scenarios<'a> {
     /// A workload's, in plan order.
     pub all: &'a [&'a Scenario],
-    /// What a power cut may take of each.
-    pub classes: &'a [Class],
+    /// The class that each competes in; none: it is no choice.
+    pub classes: &'a [Option<Class>],
     /// Label of the one that others are compared with.
     pub baseline: Option<&'a str>,
     /// Which were shown to be worse on the way and measured no further.
@@ -189,7 +189,7 @@ pub fn judge(
     let factor_paths: Vec<String> = observations.factors().into_iter().map(|(factor, _)| factor).collect();
     let observations = if is_tune { without_factors(observations) } else { observations };
     let analysis = stats::analyse(&observations, &rules);
-    let choosable = |i: &usize| if dropped[*i] { None } else { Some(classes[*i]) };
+    let choosable = |i: &usize| classes[*i].filter(|_| !dropped[*i]);
     let safest = safest(&observations, &alive.iter().map(choosable).collect::<Vec<_>>());
     let choice = if safest == observations { analysis.clone() } else { stats::analyse(&safest, &rules) };
     let judge = Judge { analysis: &analysis, observations: &observations, rules: &rules };
@@ -239,7 +239,8 @@ fn steps(observations: &Observations) -> Vec<(usize, f64)> {
 /// The scenarios to pick from: speed bought with safety does not win, and who is out of it has no class.
 fn safest(observations: &Observations, classes: &[Option<Class>]) -> Observations {
     let safest = classes.iter().flatten().min();
-    let keep: Vec<usize> = (0..classes.len()).filter(|i| classes[*i].as_ref() == safest).collect();
+    let is_kept = |i: &usize| classes[*i].is_some() && classes[*i].as_ref() == safest;
+    let keep: Vec<usize> = (0..classes.len()).filter(is_kept).collect();
     Observations {
         cells: keep.iter().map(|i| observations.cells[*i].clone()).collect(),
         rounds: observations.rounds.iter().map(|round| keep.iter().map(|i| round[*i]).collect()).collect(),

@@ -27,6 +27,7 @@ mod openmetrics;
 mod pivot;
 mod print;
 mod reproduce;
+mod safety;
 pub mod screening;
 pub mod served;
 mod side_by_side;

@@ -158,6 +158,25 @@ fn percent_number(fraction: f64) -> String {
     group(text.strip_suffix(".0").filter(|_| fraction == (percent.round() / 100.0)).unwrap_or(&text))
 }
 
+/// A bound as percent, two digits and never less than it is: 0.002435 is "0.25 %".
+#[must_use]
+pub fn percent_at_most(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    if percent.is_nan() || percent <= 0.0 {
+        return "0 %".into();
+    }
+    let step = 10f64.powf(percent.log10().floor() - 1.0);
+    // What is whole but for the last digit of a float stays as it is.
+    let steps = (percent / step - 1e-9).ceil();
+    format!("{} %", rounded(steps * step, 2))
+}
+
+/// A short time to two digits: "0.41 s", "12 s".
+#[must_use]
+pub fn seconds(seconds: f64) -> String {
+    format!("{} s", rounded(seconds, 2))
+}
+
 /// A ratio: "1.42×", "0.071×", "31×".
 #[must_use]
 pub fn ratio(value: f64) -> String {
@@ -237,6 +256,15 @@ mod tests {
     fn percents_say_no_more_than_is_known() {
         assert_eq!([0.03, 0.0321, 0.0008, 1.5, 0.0].map(percent), ["3 %", "3.2 %", "0.08 %", "150 %", "0 %"]);
         assert_eq!([0.012, -0.012, 0.0].map(percent_signed), ["+1.2 %", "−1.2 %", "0 %"]);
+    }
+
+    #[test]
+    fn bounds_are_rounded_away_from_what_would_please() {
+        assert_eq!(
+            [0.002_434_6, 0.099_161_1, 0.25, 0.07, 1.0, 0.0, 3e-6].map(percent_at_most),
+            ["0.25 %", "10 %", "25 %", "7 %", "100 %", "0 %", "0.0003 %"]
+        );
+        assert_eq!([0.0, 0.000_413, 0.4149, 12.3].map(seconds), ["0 s", "0.00041 s", "0.41 s", "12 s"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::answer;
 use crate::flushing::MARK;
 use crate::number::{figure, percent, ratio_precise};
 use crate::pivot::{self, Pivot};
+use crate::safety;
 use crate::terminal::printable;
 use crate::view::{Part, Row, View};
 use observe::durability::Class;
@@ -25,6 +26,7 @@ pub fn of_part(part: &Part, view: &View) -> Vec<Column> {
     let unit = if part.scale.unit.is_empty() { "mean".into() } else { format!("mean, {}", part.scale.unit) };
     let claim = |row: &Row| part.claim_of(&row.label);
     let any_is_bound = part.rows.iter().filter_map(|row| row.ceiling.as_ref()).any(|ceiling| ceiling.by.is_some());
+    let any_is_cut = part.rows.iter().any(|row| row.power_cut.is_some());
     let against = part.baseline.as_deref().map_or_else(String::new, |label| format!("vs {}", short_label(part, label)));
     let mut columns = vec![
         column("", true, &|rank, row| if row.centre.is_some() { format!("{}", rank + 1) } else { String::new() }),
@@ -53,7 +55,10 @@ pub fn of_part(part: &Part, view: &View) -> Vec<Column> {
             None if row.baseline => "baseline".into(),
             None => String::new(),
         }),
-        column("after a power cut", false, &|_, row| power_cut(row)),
+        column("after a power cut", false, &|_, row| {
+            row.power_cut.as_ref().map_or_else(|| power_cut(row), safety::cell)
+        }),
+        column(BY_SETTINGS, false, &|_, row| if any_is_cut { power_cut(row) } else { String::new() }),
         column(PER_COMMIT, true, &|_, row| {
             row.flushing.as_ref().map_or_else(String::new, |flushing| figure(flushing.per_commit()))
         }),
@@ -101,6 +106,9 @@ pub fn of_pivot(pivot: &Pivot) -> Vec<Column> {
 
 /// What bound each scenario.
 pub const BOUND_BY: &str = "bound by";
+
+/// What settings promise, where power cuts were measured.
+pub const BY_SETTINGS: &str = "by settings";
 
 /// What explains a speed gives way to the speed.
 pub const PER_COMMIT: &str = "flushes/commit";

@@ -4,7 +4,7 @@ use crate::answer;
 use crate::flushing::DAGGER_NOTE;
 use crate::input::Input;
 use crate::pivot::{self, pivots};
-use crate::table::{self, BOUND_BY, Column, PER_COMMIT};
+use crate::table::{self, BOUND_BY, BY_SETTINGS, Column, PER_COMMIT};
 use crate::warnings::warnings;
 use std::fmt::Write;
 
@@ -67,10 +67,11 @@ fn fit(columns: &mut Vec<Column>, width: usize) {
         let widest = column.cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
         column.head = cut(&column.head, widest.max("vs baseline".len()));
     }
-    let widest = total(columns).saturating_sub(2);
-    columns.retain(|column| column.head != PER_COMMIT || widest <= width);
-    let widest = total(columns).saturating_sub(2);
-    columns.retain(|column| column.head != BOUND_BY || widest <= width);
+    // What explains or was only promised gives way to what was measured.
+    for head in [PER_COMMIT, BY_SETTINGS, BOUND_BY] {
+        let widest = total(columns).saturating_sub(2);
+        columns.retain(|column| column.head != head || widest <= width);
+    }
     let excess = total(columns).saturating_sub(width);
     if let Some(labels) = columns.iter_mut().find(|column| column.head == "scenario").filter(|_| excess > 0) {
         // Levels tell scenarios apart, so they stay even where the table gets wider than the terminal.

@@ -4,6 +4,7 @@ use crate::answer::{and_list, centre_in_words, claim_sentence, cost_of_default};
 use crate::confirmation::Confirmation;
 use crate::judge::{Claim, Subject};
 use crate::number::percent;
+use crate::safety::competitors;
 use crate::view::{Part, Row, View};
 use stats::Verdict;
 
@@ -29,7 +30,7 @@ pub fn standing(part: &Part) -> String {
 #[must_use]
 pub fn selection(confirmation: &Confirmation, pick: &Row, part: &Part, (bound, confidence): (f64, f64)) -> String {
     let Some(centre) = pick.centre else { return String::new() };
-    let safe = if part.durability_differs { "equally safe scenarios" } else { "scenarios" };
+    let safe = competitors(part);
     let sure = percent(confidence);
     let bound = match bound {
         0.0 => format!("was shown to be the best of the {safe} measured ({sure} confidence)"),

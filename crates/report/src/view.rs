@@ -14,8 +14,10 @@ use crate::screening::Progress;
 use crate::telemetry::Work;
 use crate::why;
 use ledger::model::{Contents, Mode, Scenario, Screened, Worse};
+use ledger::parity::Rule;
 use observe::durability::Class;
 use observe::metric::{Direction, Metric};
+use observe::safety::{Grade, Safety};
 use std::collections::BTreeMap;
 
 /// All parts of a study.
@@ -61,8 +63,10 @@ pub struct Part {
     pub not_positive: usize,
     /// Verdicts that would be others without the disturbed trials, in words.
     pub without_disturbed: Vec<String>,
-    /// Whether scenarios differ in what a power cut may take.
+    /// Whether scenarios differ in what a power cut may take, so that not all of them may be picked.
     pub durability_differs: bool,
+    /// What a power cut was measured to take: the classes that may be picked, where the study names them and any was measured.
+    pub allowed: Option<Vec<Grade>>,
     /// Two-sided confidence.
     pub confidence: f64,
     /// What was asked of the scenarios.
@@ -90,6 +94,10 @@ pub struct Row {
     pub control: bool,
     /// What a power cut may take by the settings.
     pub durability: Class,
+    /// What a power cut was measured to take; none: that was not measured.
+    pub power_cut: Option<Safety>,
+    /// The class that it competes in for the pick, by promise and measurement; none: it is never picked.
+    pub competes_in: Option<Class>,
     /// The flushes its commits had; none: it does not commit, or nobody counts them.
     pub flushing: Option<Flushing>,
     /// What it used of what its device and CPUs can give; none: its runs have no telemetry.
@@ -140,8 +148,8 @@ impl Part {
         versus.iter().find(|claim| matches!(&claim.subject, Subject::Scenario { label, .. } if label == scenario))
     }
 
-    /// The best scenario of the safest durability class; the control is another's double and no choice. Where factors are
-    /// conditions, what is picked under those of the baseline.
+    /// The best scenario of the safest class that competes; the control is another's double and no choice. Where factors are
+    /// conditions, what is picked under those of the baseline. None where nothing was measured, or nothing may be picked.
     #[must_use]
     pub fn pick(&self) -> Option<&Row> {
         if let Some(choice) = &self.choice {
@@ -153,10 +161,25 @@ impl Part {
             return self.row(&pick.label);
         }
         if let Some(confirmation) = self.confirmations.first() {
-            return self.row(&confirmation.pick);
+            return self.row(&confirmation.pick).filter(|row| row.competes_in.is_some());
         }
-        let safest = self.measured().filter(|row| !row.control).map(Row::safety).min()?;
-        self.measured().find(|row| !row.control && row.safety() == safest && row.dropped_after().is_none())
+        let safest = self.safest()?;
+        let is_choice = |row: &&Row| !row.control && row.competes_in == Some(safest) && row.dropped_after().is_none();
+        self.measured().find(is_choice)
+    }
+
+    /// The safest class that a measured scenario competes in.
+    #[must_use]
+    pub fn safest(&self) -> Option<Class> {
+        self.measured().filter(|row| !row.control).filter_map(|row| row.competes_in).min()
+    }
+
+    /// What could be picked in this one's place if no power cut mattered, the best first: all under the same conditions.
+    pub fn beside<'a>(&'a self, pick: &'a Row) -> impl Iterator<Item = &'a Row> {
+        let conditions = self.choice.as_ref().map_or(&[][..], |choice| &choice.conditions);
+        let is_alike =
+            move |row: &&Row| conditions.iter().all(|factor| row.levels.get(factor) == pick.levels.get(factor));
+        self.measured().filter(move |row| !row.control && is_alike(row))
     }
 
     /// A scenario by its label.
@@ -225,6 +248,19 @@ impl Row {
     #[must_use]
     pub fn is_lower_bound(&self) -> bool {
         self.ceiling.as_ref().is_some_and(Ceiling::is_lower_bound)
+    }
+
+    /// Whether it is no choice beside this one, however fast.
+    #[must_use]
+    pub fn is_out_beside(&self, pick: &Row) -> bool {
+        self.competes_in.is_none() || self.competes_in > pick.competes_in
+    }
+
+    /// Whether its picture carries a sign of warning: it may lose more than the last moments, or was seen to.
+    #[must_use]
+    pub fn is_unsafe(&self) -> bool {
+        let was_damaged = self.power_cut.as_ref().is_some_and(|found| found.grade >= Grade::E);
+        self.safety() >= Class::MayCorrupt || self.does_not_flush() || was_damaged
     }
 
     /// What a power cut may take: by the settings, or worse where the flushes are missing.
@@ -323,7 +359,7 @@ fn values(contents: &Contents, scenarios: &[(usize, &Scenario)], primary: &str) 
 
 /// One workload's part: what was measured, and what stats makes of it.
 fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
-    let Read { contents, counting, details, screen } = *read;
+    let Read { contents, screen, .. } = *read;
     let screened = contents.screened(workload);
     let all = contents.scenarios.iter().enumerate().filter(|(_, scenario)| scenario.workload == workload);
     let is_studied = |scenario: &Scenario| !screened.is_some_and(|screened| screened.leaves_out(&scenario.levels));
@@ -342,23 +378,13 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
         .enumerate()
         .map(|(column, (index, scenario))| Row {
             index: *index,
-            label: scenario.label.clone(),
-            levels: scenario.levels.clone(),
             baseline: Some(&scenario.label) == baseline.as_ref(),
-            control: scenario.control,
-            durability: scenario.durability.class,
-            flushing: machine.flushing.get(&scenario.label).cloned(),
-            ceiling: machine.ceilings.get(&scenario.label).cloned(),
-            values: rounds.iter().map(|round| round[column]).collect(),
-            centre: centre(rounds.iter().filter_map(|round| round[column]).collect(), confidence),
-            failed: counting.failed_of(&scenario.label),
-            worse: contents.worse().find(|worse| worse.scenario == scenario.label).cloned(),
             confirmed: confirmations.iter().find_map(|of| of.centres.get(&scenario.label)).copied(),
-            health: health::health(counting, details, scenario),
+            ..row(read, machine, scenario, rounds.iter().map(|round| round[column]).collect())
         })
         .collect();
     let largest = rows.iter().filter_map(|row| row.centre).map(|centre| centre.max).fold(0.0, f64::max);
-    let classes: Vec<Class> = rows.iter().map(Row::safety).collect();
+    let classes: Vec<Option<Class>> = rows.iter().map(|row| row.competes_in).collect();
     let dropped: Vec<bool> = rows.iter().map(|row| row.dropped_after().is_some()).collect();
     let judged = Scenarios { all: &plain, classes: &classes, baseline: baseline.as_deref(), dropped: &dropped };
     let mut judgement = judge(&contents.study.analysis, &judged, &rounds, more_is_better);
@@ -385,6 +411,10 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
         rounds_complete: rounds_complete(&rounds, &rows),
         not_positive,
         durability_differs: classes.iter().min() != classes.iter().max(),
+        allowed: match Rule::of(contents, workload) {
+            Rule::Classes(classes) => Some(classes.to_vec()),
+            Rule::Promise => None,
+        },
         judgement,
         rows,
         metric,
@@ -393,6 +423,33 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
     };
     part.without_disturbed = without.map_or_else(Vec::new, |without| health::other_verdicts(&part, &without));
     part
+}
+
+/// A scenario with its values and what the machine says of it; which of them is the baseline is not known here.
+fn row(read: &Read, machine: &Machine, scenario: &Scenario, values: Vec<Option<f64>>) -> Row {
+    let Read { contents, counting, details, .. } = *read;
+    let (label, promised) = (scenario.label.clone(), scenario.durability.class);
+    let flushing = machine.flushing.get(&label).cloned();
+    let power_cut = contents.safety_of(scenario).and_then(|measured| measured.safety.clone());
+    let rule = Rule::of(contents, &scenario.workload);
+    Row {
+        index: 0,
+        levels: scenario.levels.clone(),
+        baseline: false,
+        control: scenario.control,
+        durability: promised,
+        competes_in: rule.competes_in(promised, flushing.as_ref(), power_cut.as_ref()),
+        power_cut,
+        flushing,
+        ceiling: machine.ceilings.get(&label).cloned(),
+        centre: centre(values.iter().copied().flatten().collect(), contents.study.analysis.confidence),
+        values,
+        failed: counting.failed_of(&label),
+        worse: contents.worse().find(|worse| worse.scenario == label).cloned(),
+        confirmed: None,
+        health: health::health(counting, details, scenario),
+        label,
+    }
 }
 
 /// The best first; then who was dropped on the way, whose means over fewer rounds of a machine that drifts are no rank among the

@@ -1,7 +1,9 @@
 //! Warnings: what was seen, what it does to the answer, what to do. One enum, so that none is worded twice or forgotten.
 
+mod power_cuts;
 mod runs;
 
+pub use power_cuts::OfPowerCuts;
 pub use runs::OfRuns;
 
 use crate::flushing::Words as _;
@@ -33,6 +35,8 @@ pub enum Warning {
     Drift { workload: String, over_study: f64 },
     /// How the runs went.
     Runs(OfRuns),
+    /// How far what was measured of power cuts can be trusted.
+    PowerCuts(OfPowerCuts),
     /// Trials far from their like.
     Outliers { workload: String, count: usize, examples: Vec<String> },
     /// Scenarios of one comparison differ in what a power cut takes.
@@ -78,6 +82,7 @@ impl Warning {
                 )
             }
             Warning::Runs(runs) => runs.seen(),
+            Warning::PowerCuts(cuts) => cuts.seen(),
             Warning::Outliers { workload, count, examples } => {
                 let more = more_than(*count, examples);
                 format!("{workload}: far from its like: {}{more}", examples.join(", "))
@@ -139,6 +144,7 @@ impl Warning {
                 "Two equal scenarios look different here, so claims of about this size may be false too."
             }
             Warning::Runs(runs) => runs.effect(),
+            Warning::PowerCuts(cuts) => cuts.effect(),
             Warning::Drift { .. } => {
                 "Comparisons hold, as each round hits all scenarios alike; the absolute values hold for no single moment."
             }
@@ -179,6 +185,7 @@ impl Warning {
                 "Run more rounds; if it stays, look for what differs with the order of trials (device temperature, caches)."
             }
             Warning::Runs(runs) => runs.remedy(),
+            Warning::PowerCuts(cuts) => cuts.remedy(),
             Warning::Drift { .. } => {
                 "Look at the chart of trials over time, and for other load, thermal throttling or a filling device."
             }
@@ -223,6 +230,7 @@ pub fn warnings(view: &View, contents: &Contents) -> Vec<Warning> {
     list.extend(said(&counting));
     let failures = contents.probes.iter().filter_map(|probe| probe.failure.clone());
     list.extend(failures.map(|failure| Warning::NotProbed { failure }));
+    list.extend(power_cuts::of(contents).into_iter().map(Warning::PowerCuts));
     list.extend(health::of_study(view).into_iter().map(Warning::Runs));
     list.extend(about_runs(&counting, view));
     if list.iter().any(|warning| matches!(warning, Warning::ShortRuns { .. })) {

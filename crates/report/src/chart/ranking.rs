@@ -5,7 +5,6 @@
 use super::{Anchor, Axis, Svg, TEXT, WIDTH, fitted, tick_label};
 use crate::number::words;
 use crate::view::{Part, Row};
-use observe::durability::Class;
 
 const ROW: f64 = 46.0;
 const TOP: f64 = 8.0;
@@ -48,7 +47,9 @@ pub fn draw(id: &str, part: &Part, margin: f64) -> Option<String> {
     ))
 }
 
-fn axis_title(part: &Part, logarithmic: bool) -> String {
+/// What stands below an axis of the primary metric.
+#[must_use]
+pub fn axis_title(part: &Part, logarithmic: bool) -> String {
     let better = if part.more_is_better { "more is better →" } else { "← less is better" };
     // "transactions per second, 1/s" says it twice.
     let unit = if part.scale.unit.is_empty() || part.scale.unit == "1/s" {
@@ -66,8 +67,7 @@ fn draw_row(svg: &mut Svg, part: &Part, row: &Row, axis: &Axis, top: f64) {
     let Some(centre) = row.centre else { return };
     let scale = &part.scale;
     let value = scale.number(centre.mean);
-    let is_unsafe = row.safety() >= Class::MayCorrupt || row.does_not_flush();
-    let unsafe_mark = if is_unsafe { " ⚠" } else { "" };
+    let unsafe_mark = if row.is_unsafe() { " ⚠" } else { "" };
     let tag = if row.baseline { " (baseline)" } else { "" };
     let room = WIDTH - 24.0 - (value.chars().count() + tag.len() + 3) as f64 * TEXT * 0.6;
     svg.mark(row.index, 8.0, top + 10.0, 4.5, 1.0, "");

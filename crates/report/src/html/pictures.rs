@@ -21,7 +21,7 @@ const CPU_BARS: &str = "Stacked bars; each adds up to all CPU time of the machin
 /// Bars drawn, the best scenarios first.
 const BARS_MAX: usize = 40;
 
-fn figure(picture: &str, caption: &str) -> String {
+pub(super) fn figure(picture: &str, caption: &str) -> String {
     let caption = caption.replace(" %", "\u{a0}%");
     format!("<figure class=\"card\">{picture}<figcaption>{caption}</figcaption></figure>")
 }

@@ -9,6 +9,7 @@ use crate::input::{Counting, Input};
 use crate::judge::{Claim, Subject, short_factor};
 use crate::number::{Scale, figure, percent, ratio_precise, rounded, words};
 use crate::pivot;
+use crate::safety;
 use crate::view::{Part, Row, View};
 use observe::metric::Metric;
 use stats::Verdict;
@@ -77,7 +78,8 @@ pub fn word_cell(text: &str) -> String {
 }
 
 /// A cell with words that may take several lines.
-fn wrapped_cell(text: &str) -> String {
+#[must_use]
+pub fn wrapped_cell(text: &str) -> String {
     format!("<td class=\"words wrap\">{}</td>", escape(text))
 }
 
@@ -194,8 +196,16 @@ fn scenario_cells(row: &Row, part: &Part, with_flushes: bool) -> Vec<String> {
     cells
 }
 
-/// What the settings promise, and what the device got where that takes more.
+/// What was measured, and what the settings promise.
 fn power_cut(row: &Row) -> String {
+    match &row.power_cut {
+        Some(found) => format!("{}; by settings: {}", safety::cell(found), promise(row)),
+        None => promise(row),
+    }
+}
+
+/// What the settings promise, and what the device got where that takes more.
+pub(super) fn promise(row: &Row) -> String {
     let by_settings = row.durability.words();
     match row.flushing.as_ref().filter(|flushing| flushing.is_missing) {
         Some(flushing) if row.breaks_promise() => {

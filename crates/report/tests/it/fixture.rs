@@ -1,12 +1,14 @@
 //! Ledger contents made by hand: tables of values, one row a scenario, one column a round.
 
 use ledger::model::{
-    AnalysisSettings, Contents, Mode, Phase, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial, TrialState,
+    AnalysisSettings, Contents, MeasuredSafety, Mode, Phase, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial,
+    TrialState,
 };
 use observe::durability::{Class, Durability};
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
 use observe::record::Failure;
+use observe::safety::{Finding, Grade, Safety};
 use report::input::{Details, Input};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -88,6 +90,7 @@ pub fn contents(table: &Table) -> Contents {
             mode: Mode::Full,
             confirmation_rounds: 0,
             screen_rounds: 0,
+            safety_classes: None,
         },
         tables: Vec::new(),
     };
@@ -96,6 +99,7 @@ pub fn contents(table: &Table) -> Contents {
         sessions: vec![session()],
         probes: Vec::new(),
         scenarios: table.rows.iter().map(|row| scenario(table, row)).collect(),
+        safety: Vec::new(),
         decisions: Vec::new(),
         trials: Vec::new(),
         runs: Vec::new(),
@@ -217,6 +221,57 @@ pub fn confirm(contents: &mut Contents, table: &Table, label: &str, values: &[f6
         add_trial(contents, table, row, round as u32, 0, Some(*value));
         contents.trials.last_mut().expect("just added").phase = Phase::Confirmation;
     }
+}
+
+/// What a class may look like.
+pub fn found(grade: Grade) -> Safety {
+    let (lost, lost_seconds) = match grade {
+        Grade::A | Grade::F => (0, 0.0),
+        Grade::B => (1, 0.0123),
+        Grade::C => (12, 0.4149),
+        Grade::D | Grade::E => (38, 6.0),
+    };
+    let bad = |of: Grade, number| if grade == of { number } else { 0 };
+    let finding = |what: &str, images| Finding { what: what.into(), images, example: format!("7:newest:31={images}") };
+    Safety {
+        grade,
+        disk: "volatile cache, units of 4096 bytes, as fast as memory".into(),
+        tried: 40,
+        acknowledged: 38,
+        points: 37,
+        images: if grade == Grade::A { 1229 } else { 400 },
+        is_complete: grade == Grade::A,
+        recoveries: 31,
+        worst_lost_commits: lost,
+        worst_lost_seconds: lost_seconds,
+        mean_lost_commits: lost as f64 / 3.0,
+        unmountable: bad(Grade::E, 2),
+        damaged: bad(Grade::E, 1),
+        silent: bad(Grade::F, 5),
+        audited: 50,
+        audited_new: 0,
+        unsteady: 0,
+        writes: 900,
+        flushes: 36,
+        findings: match grade {
+            Grade::E => vec![finding("mount: structure needs <cleaning>", 2), finding("index `t_k` is damaged", 1)],
+            Grade::F => vec![finding("rows of stream 0 have a hole after 17", 5)],
+            _ => Vec::new(),
+        },
+        notes: Vec::new(),
+        seconds: 10.5,
+    }
+}
+
+/// Adds what a power cut took from a scenario.
+pub fn cut(contents: &mut Contents, label: &str, safety: Safety) {
+    contents.safety.push(MeasuredSafety {
+        scenario: label.into(),
+        ended: 1_795_220_000.0,
+        asked: serde_json::json!({}),
+        safety: Some(safety),
+        failure: None,
+    });
 }
 
 /// Contents with histograms and series that fit the values.

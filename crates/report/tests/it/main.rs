@@ -13,6 +13,7 @@ mod http_forms;
 mod large;
 mod outputs;
 mod page;
+mod power_cuts;
 mod screening;
 mod sql_bench;
 mod sysbench;

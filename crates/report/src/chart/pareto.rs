@@ -1,0 +1,165 @@
+//! Speed against safety: the classes of what a power cut took from the top down, in each its scenarios by speed.
+//!
+//! Filled is what no other scenario beats in both; hollow is what another does.
+
+use super::{Anchor, Axis, Svg, WIDTH, fitted, ranking, tick_label};
+use crate::safety;
+use crate::view::{Centre, Part, Row};
+use observe::safety::{Grade, Safety};
+
+const HEAD: f64 = 22.0;
+const ROW: f64 = 40.0;
+const TOP: f64 = 4.0;
+/// Radius of a mark.
+const RADIUS: f64 = 5.5;
+
+/// A scenario of which both were measured.
+struct Point<'a> {
+    row: &'a Row,
+    centre: Centre,
+    found: &'a Safety,
+}
+
+/// The chart of one workload; `None` when fewer than two of its scenarios have both figures.
+#[must_use]
+pub fn draw(id: &str, part: &Part) -> Option<String> {
+    let points: Vec<Point> = points(part).take(ranking::ROWS_MAX).collect();
+    if points.len() < 2 {
+        return None;
+    }
+    let scale = &part.scale;
+    let low = points.iter().map(|point| point.centre.low).fold(f64::INFINITY, f64::min);
+    let high = points.iter().map(|point| point.centre.high).fold(f64::NEG_INFINITY, f64::max);
+    let axis = Axis::fitting(scale.apply(low), scale.apply(high), 12.0, WIDTH - 12.0);
+    let bottom = TOP + HEAD * Grade::ALL.len() as f64 + ROW * points.len() as f64;
+    let mut svg = Svg::new(id);
+    let ticks = axis.ticks(4);
+    for tick in &ticks {
+        let x = axis.at(*tick);
+        svg.grid_line((x, TOP), (x, bottom));
+        svg.faint_text(x.clamp(18.0, WIDTH - 18.0), bottom + 16.0, Anchor::Middle, &tick_label(*tick, &ticks));
+    }
+    let mut y = TOP;
+    for grade in Grade::ALL {
+        let words = format!("{} · {}", grade.letter(), grade.words());
+        svg.grid_line((0.0, y), (WIDTH, y));
+        let of_grade: Vec<&Point> = points.iter().filter(|point| point.found.grade == grade).collect();
+        if of_grade.is_empty() {
+            svg.faint_text(4.0, y + 15.0, Anchor::Start, &words);
+        } else {
+            svg.bold_text(4.0, y + 15.0, Anchor::Start, &words);
+        }
+        y += HEAD;
+        for point in of_grade {
+            let beaten = points.iter().find(|other| beats(other, point, part.more_is_better));
+            draw_point(&mut svg, part, (point, beaten), &axis, y);
+            y += ROW;
+        }
+    }
+    svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &ranking::axis_title(part, axis.is_logarithmic()));
+    let title = format!("{}: speed against what a power cut took", part.workload);
+    let description = "Classes from A, nothing lost, at the top; filled marks are beaten by none in both.";
+    Some(svg.finish(WIDTH, bottom + 42.0, &title, description))
+}
+
+/// How many scenarios have both figures.
+#[must_use]
+pub fn count(part: &Part) -> usize {
+    points(part).count()
+}
+
+fn points(part: &Part) -> impl Iterator<Item = Point<'_>> {
+    let rows = part.rows.iter().filter(|row| !row.control);
+    rows.filter_map(|row| Some(Point { row, centre: row.centre?, found: row.power_cut.as_ref()? }))
+}
+
+/// Whether one is at least as fast and as safe as another, and not alike.
+fn beats(one: &Point, other: &Point, more_is_better: bool) -> bool {
+    let order = one.centre.mean.total_cmp(&other.centre.mean);
+    let speed = if more_is_better { order } else { order.reverse() };
+    let safety = other.found.grade.cmp(&one.found.grade);
+    speed.is_ge() && safety.is_ge() && (speed.is_gt() || safety.is_gt())
+}
+
+fn draw_point(svg: &mut Svg, part: &Part, (point, beaten): (&Point, Option<&Point>), axis: &Axis, top: f64) {
+    let Point { row, centre, found } = *point;
+    let scale = &part.scale;
+    let value = scale.number(centre.mean);
+    let room = WIDTH - 20.0 - (value.chars().count() + 2) as f64 * super::TEXT * 0.6;
+    svg.text(12.0, top + 13.0, Anchor::Start, &fitted(&row.marked(), room));
+    svg.bold_text(WIDTH - 4.0, top + 13.0, Anchor::End, &value);
+    let at = |value: f64| axis.at(scale.apply(value));
+    let (x, y) = (at(centre.mean), top + 27.0);
+    let beaten_by =
+        beaten.map_or_else(String::new, |other| format!("; {} is at least as fast and as safe", other.row.label));
+    let tip = format!(
+        "{}: {} ({}–{}); {}{beaten_by}",
+        row.marked(),
+        scale.with_unit(centre.mean),
+        scale.number(centre.low),
+        scale.number(centre.high),
+        safety::cell(found)
+    );
+    for (end, edge) in [(at(centre.low), x - RADIUS), (at(centre.high), x + RADIUS)] {
+        // The line stops at the mark, so that a hollow one stays hollow.
+        if (end - x).abs() > RADIUS {
+            svg.line((edge, y), (end, y), "currentColor", 1.6);
+            svg.line((end, y - 4.0), (end, y + 4.0), "currentColor", 1.6);
+        }
+    }
+    match beaten {
+        None => svg.mark(row.index, x, y, RADIUS, 1.0, &tip),
+        Some(_) => svg.hollow_mark(row.index, x, y, RADIUS, &tip),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::centre;
+    use observe::durability::Class;
+
+    fn row(mean: f64) -> Row {
+        Row {
+            index: 0,
+            label: String::new(),
+            levels: Default::default(),
+            baseline: false,
+            control: false,
+            durability: Class::KeepsAcknowledged,
+            power_cut: None,
+            competes_in: None,
+            flushing: None,
+            ceiling: None,
+            values: Vec::new(),
+            centre: centre(vec![mean], 0.95),
+            failed: 0,
+            worse: None,
+            confirmed: None,
+            health: Default::default(),
+        }
+    }
+
+    /// Of scenarios as (speed, class), which are beaten by none.
+    fn front(scenarios: &[(f64, Grade)], more_is_better: bool) -> Vec<bool> {
+        let found = |grade: &Grade| safety::tests::found(*grade);
+        let made: Vec<(Row, Safety)> = scenarios.iter().map(|(mean, grade)| (row(*mean), found(grade))).collect();
+        let points = made.iter().map(|(row, found)| Point { row, centre: row.centre.expect("it has a value"), found });
+        let points: Vec<Point> = points.collect();
+        points.iter().map(|one| !points.iter().any(|other| beats(other, one, more_is_better))).collect()
+    }
+
+    #[test]
+    fn filled_is_what_none_beats_in_both() {
+        let scenarios = [
+            (1000.0, Grade::A),
+            (1100.0, Grade::B),
+            (900.0, Grade::A),
+            (1100.0, Grade::B),
+            (1050.0, Grade::C),
+            (3000.0, Grade::F),
+        ];
+        assert_eq!(front(&scenarios, true), [true, true, false, true, false, true]);
+        assert_eq!(front(&scenarios, false), [false, false, true, false, false, false]);
+    }
+}

@@ -1,0 +1,171 @@
+//! What power cuts were measured to take: speed against safety, a table of the scenarios, and what was found.
+
+use super::pictures::figure;
+use super::tables::{Table, head, number_cell, promise, word_cell, word_head, wrapped_cell};
+use crate::chart::{escape, pareto, ranking};
+use crate::number::{count, percent, percent_at_most, rounded, seconds};
+use crate::safety::{breaks, explored};
+use crate::view::{Part, Row, View};
+use observe::safety::{Grade, Safety};
+use std::fmt::Write;
+
+/// Findings shown of a scenario, the worst first.
+const FINDINGS_MAX: usize = 8;
+
+const ABOUT: &str = "A load that commits was recorded on a disk of its own, write by write. Then the power was cut, by showing that disk \
+    as a cut may leave it at each of its moments to the real recovery of filesystem and database; what had been acknowledged had to \
+    be there. Moments are those just before each completed flush, and the end.";
+
+/// The section; empty where nothing of the kind was measured.
+#[must_use]
+pub fn section(view: &View) -> String {
+    let mut html = String::new();
+    for (i, part) in view.parts.iter().enumerate() {
+        let measured: Vec<(&Row, &Safety)> = part
+            .rows
+            .iter()
+            .filter_map(|row| Some((row, row.power_cut.as_ref()?)))
+            .filter(|(row, _)| !row.control)
+            .collect();
+        if measured.is_empty() {
+            continue;
+        }
+        if view.parts.len() > 1 {
+            let _ = write!(html, "<h3>{}</h3>", escape(&part.workload));
+        }
+        html.push_str(&picture(i, part, view).unwrap_or_default());
+        html.push_str(&scenarios(i, &measured));
+        html.push_str(&findings(i, &measured));
+        html.push_str(&notes(&measured));
+    }
+    if html.is_empty() {
+        return html;
+    }
+    let classes: Vec<String> =
+        Grade::ALL.iter().map(|grade| format!("{}, {}", grade.letter(), grade.words())).collect();
+    format!(
+        "<section><h2>After a power cut</h2><p class=\"note\">{ABOUT}</p><p class=\"note\">The class is the worst of all images: \
+         {}.</p>{html}</section>",
+        classes.join("; ")
+    )
+}
+
+fn picture(i: usize, part: &Part, view: &View) -> Option<String> {
+    let picture = pareto::draw(&format!("pareto-{i}"), part)?;
+    let drawn = match pareto::count(part) {
+        all if all > ranking::ROWS_MAX => format!(" The best {} of {all} scenarios are drawn.", ranking::ROWS_MAX),
+        _ => String::new(),
+    };
+    let caption = format!(
+        "Speed with its {} interval, by what a power cut took. A filled mark is beaten by no other scenario in both; a hollow \
+         one is, as another is at least as fast and as safe.{drawn}",
+        percent(view.confidence)
+    );
+    Some(figure(&picture, &caption))
+}
+
+fn scenarios(i: usize, measured: &[(&Row, &Safety)]) -> String {
+    let heads = [
+        word_head("scenario"),
+        word_head("class"),
+        head("worst loss, acknowledged commits"),
+        head("worst loss, time"),
+        head("mean loss, commits"),
+        head("images"),
+        word_head("looked at"),
+        head("unmountable"),
+        head("damaged"),
+        head("wrong without a word"),
+        head("bad, at most (95 %)"),
+        word_head("by settings"),
+        word_head("control group"),
+    ];
+    let mut table = Table::new(&format!("power-cuts-{i}"), &heads);
+    for (row, found) in measured {
+        table.row(if row.baseline { "base" } else { "" }, &cells(row, found));
+    }
+    format!("<details open><summary>Losses</summary>{}</details>", table.finish())
+}
+
+fn cells(row: &Row, found: &Safety) -> Vec<String> {
+    let number = |number: u64| number_cell(&count(number), number as f64);
+    let worst = format!("{} of {}", count(found.worst_lost_commits), count(found.acknowledged));
+    let but = if breaks(row) { ": that is not what was measured" } else { "" };
+    vec![
+        word_cell(&row.marked()),
+        word_cell(&format!("{} · {}", found.grade.letter(), found.grade.words())),
+        number_cell(&worst, found.worst_lost_commits as f64),
+        number_cell(&seconds(found.worst_lost_seconds), found.worst_lost_seconds),
+        number_cell(&rounded(found.mean_lost_commits, 2).to_string(), found.mean_lost_commits),
+        number(found.images),
+        wrapped_cell(&format!("{}, at {} moments", explored(found), count(found.points))),
+        number(found.unmountable),
+        number(found.damaged),
+        number(found.silent),
+        number_cell(&percent_at_most(found.bad_share_at_most()), found.bad_share_at_most()),
+        wrapped_cell(&format!("{}{but}", promise(row))),
+        wrapped_cell(&control(found)),
+    ]
+}
+
+/// What images drawn at random, and bad ones run again, say of the search.
+fn control(found: &Safety) -> String {
+    let drawn = match (found.audited, found.audited_new) {
+        (0, _) => "none drawn".into(),
+        (audited, 0) => format!("{} drawn at random, nothing new", count(audited)),
+        (audited, new) => format!("{} drawn at random, {} NOT FOUND before", count(audited), count(new)),
+    };
+    match found.unsteady {
+        0 => drawn,
+        unsteady => format!("{drawn}; {} bad ones came out otherwise when run again", count(unsteady)),
+    }
+}
+
+/// Faults that were seen, each with the name of an image that has it.
+fn findings(i: usize, measured: &[(&Row, &Safety)]) -> String {
+    if measured.iter().all(|(_, found)| found.findings.is_empty()) {
+        return String::new();
+    }
+    let heads = [word_head("scenario"), word_head("what was seen"), head("images"), word_head("one of them")];
+    let mut table = Table::new(&format!("findings-{i}"), &heads);
+    let mut left_out = 0;
+    for (row, found) in measured {
+        for finding in found.findings.iter().take(FINDINGS_MAX) {
+            table.row(
+                "",
+                &[
+                    word_cell(&row.marked()),
+                    wrapped_cell(&finding.what),
+                    number_cell(&count(finding.images), finding.images as f64),
+                    wrapped_cell(&finding.example),
+                ],
+            );
+        }
+        left_out += found.findings.len().saturating_sub(FINDINGS_MAX);
+    }
+    let more =
+        if left_out > 0 { format!(" {left_out} more are in <code>report --json</code>.") } else { String::new() };
+    format!(
+        "<details open><summary>What was found</summary><p class=\"note\"><code>surefoot powercut RESULTS --replay NAME</code> shows \
+         the image of that name once more.{more}</p>{}</details>",
+        table.finish()
+    )
+}
+
+/// Under what disks it was, and what else a reader should know.
+fn notes(measured: &[(&Row, &Safety)]) -> String {
+    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    for (row, found) in measured {
+        for note in [format!("disk: {}", found.disk)].into_iter().chain(found.notes.iter().cloned()) {
+            match said.iter_mut().find(|known| known.0 == note) {
+                Some((_, names)) => names.push(row.marked()),
+                None => said.push((note, vec![row.marked()])),
+            }
+        }
+    }
+    let items = said.iter().map(|(note, names)| {
+        let whose = if names.len() == measured.len() { String::new() } else { format!("{}: ", names.join(", ")) };
+        format!("<li>{}</li>", escape(&format!("{whose}{note}")))
+    });
+    format!("<ul class=\"note\">{}</ul>", items.collect::<String>())
+}

@@ -1,0 +1,293 @@
+//! What is said of power cuts where they were measured: a cell, the answer's sentences, what machines get.
+//!
+//! What they mean for the pick is `ledger::parity`.
+
+use crate::answer::some_of;
+use crate::number::{count, percent_at_most, rounded, seconds};
+use crate::view::{Part, Row};
+use ledger::parity::is_broken;
+use observe::durability::Class;
+use observe::safety::{Grade, Safety};
+use serde_json::{Value, json};
+
+/// The class and what decided it: "A · lost nothing in 1,229 images", "C · lost 12 commits, 0.41 s".
+#[must_use]
+pub fn cell(found: &Safety) -> String {
+    let what = match found.grade {
+        Grade::A => format!("lost nothing in {}", images(found)),
+        Grade::B | Grade::C | Grade::D => {
+            format!("lost {}, {}", commits(found.worst_lost_commits), seconds(found.worst_lost_seconds))
+        }
+        Grade::E if found.damaged == 0 => {
+            format!("{} of {} unmountable", count(found.unmountable), count(found.images))
+        }
+        Grade::E => format!("{} of {} damaged", count(found.unmountable + found.damaged), count(found.images)),
+        Grade::F => format!("{} of {} wrong without a word", count(found.silent), count(found.images)),
+    };
+    format!("{} · {what}", found.grade.letter())
+}
+
+fn images(found: &Safety) -> String {
+    if found.images == 1 { "1 image".into() } else { format!("{} images", count(found.images)) }
+}
+
+fn commits(number: u64) -> String {
+    if number == 1 { "1 commit".into() } else { format!("{} commits", count(number)) }
+}
+
+/// How much of what a cut may leave was looked at.
+#[must_use]
+pub fn explored(found: &Safety) -> &'static str {
+    if found.is_complete { "all that differ for a recovery" } else { "a sample" }
+}
+
+/// "0 of 1,229 images bad, a sample: below 0.25 % at 95 %".
+fn bound(found: &Safety) -> String {
+    let (bad, images, at_most) = (count(found.bad()), images(found), percent_at_most(found.bad_share_at_most()));
+    format!("{bad} of {images} bad, {}: below {at_most} at 95 %", explored(found))
+}
+
+/// "lost nothing (class A)".
+fn took(found: &Safety) -> String {
+    let letter = found.grade.letter();
+    match found.grade {
+        Grade::A | Grade::E | Grade::F => format!("{} (class {letter})", found.grade.words()),
+        Grade::B | Grade::C | Grade::D => format!(
+            "lost up to {} acknowledged up to {} before the cut, {} on average (class {letter})",
+            commits(found.worst_lost_commits),
+            seconds(found.worst_lost_seconds),
+            rounded(found.mean_lost_commits, 2)
+        ),
+    }
+}
+
+/// What the measurement says against a scenario that is not picked; none where it says nothing.
+#[must_use]
+pub fn risk(row: &Row, part: &Part) -> Option<String> {
+    match (&row.power_cut, &part.allowed) {
+        (Some(found), _) if found.grade >= Grade::E => {
+            Some(format!("in a power cut it {}: {}", took(found), bound(found)))
+        }
+        (Some(found), _) if found.grade > Grade::A => Some(format!("in a power cut it {}", took(found))),
+        (Some(found), Some(_)) => Some(format!("the study does not allow class {}", found.grade.letter())),
+        (None, Some(_)) => Some("what a power cut takes from it was not measured".into()),
+        (_, None) => None,
+    }
+}
+
+/// Said behind a promise that no loss was seen to speak for.
+#[must_use]
+pub fn though(row: &Row) -> String {
+    let clean = row.power_cut.as_ref().filter(|found| found.grade == Grade::A);
+    clean.map_or_else(String::new, |found| format!(", though no loss was seen in {}", images(found)))
+}
+
+/// Those that the pick was the best of: "equally safe scenarios".
+#[must_use]
+pub fn competitors(part: &Part) -> &'static str {
+    match (part.durability_differs, &part.allowed) {
+        (false, _) => "scenarios",
+        (true, None) => "equally safe scenarios",
+        (true, Some(_)) => "allowed scenarios",
+    }
+}
+
+/// Why there is no pick though there are values.
+#[must_use]
+pub fn nothing_to_pick(part: &Part) -> String {
+    let all = named(part.measured().filter(|row| !row.control));
+    let chosen = part.confirmations.first().and_then(|confirmation| part.row(&confirmation.pick));
+    match (&part.allowed, chosen.filter(|_| part.safest().is_some())) {
+        (_, Some(chosen)) => {
+            let chosen = named(std::iter::once(chosen));
+            format!("Nothing to pick: what was measured once more is no choice after a power cut: {chosen}.")
+        }
+        (Some(classes), None) => {
+            let classes: Vec<&str> = classes.iter().map(|class| class.letter()).collect();
+            let allowed = classes.join(" or ");
+            format!(
+                "Nothing to pick: the study allows class {allowed} after a power cut, and no scenario has it: {all}."
+            )
+        }
+        (None, None) => {
+            format!("Nothing to pick: a power cut damaged every scenario, or left it wrong without a word: {all}.")
+        }
+    }
+}
+
+/// What power cuts took from the pick, who else was faster and is no choice, and where measurement and promise disagree.
+#[must_use]
+pub fn sentences(part: &Part) -> Vec<String> {
+    let mut lines: Vec<String> = of_pick(part).into_iter().collect();
+    lines.extend(also_faster(part));
+    lines.extend(broken(part));
+    lines.extend(unseen(part));
+    lines
+}
+
+fn of_pick(part: &Part) -> Option<String> {
+    let picks: Vec<&Row> = match &part.choice {
+        Some(choice) => choice.picks.iter().filter_map(|pick| part.row(&pick.label)).collect(),
+        None => part.pick().into_iter().collect(),
+    };
+    if let [row] = picks.as_slice() {
+        let found = row.power_cut.as_ref()?;
+        return Some(format!("After a power cut {} {}: {}.", row.marked(), took(found), bound(found)));
+    }
+    let names = named(picks.into_iter().filter(|row| row.power_cut.is_some()));
+    (!names.is_empty()).then(|| format!("After a power cut: {names}."))
+}
+
+/// Beside the fastest, of which it is said how much faster it was.
+fn also_faster(part: &Part) -> Option<String> {
+    let pick = part.pick()?;
+    let faster = part.beside(pick).take_while(|row| row.label != pick.label);
+    let names = named(faster.skip(1).filter(|row| row.is_out_beside(pick) && row.power_cut.is_some()));
+    (!names.is_empty()).then(|| format!("Faster than the pick, and no choice either: {names}."))
+}
+
+/// Settings that promise more than was kept.
+fn broken(part: &Part) -> Vec<String> {
+    let promises = [
+        (Class::KeepsAcknowledged, "every acknowledged commit is kept by the settings, but was not"),
+        (Class::LosesRecent, "no more than the last seconds may be lost by the settings, but more was"),
+    ];
+    let said = promises.iter().filter_map(|(promised, words)| {
+        let rows = part.rows.iter().filter(|row| !row.control && row.durability == *promised && breaks(row));
+        let names = named(rows);
+        (!names.is_empty()).then(|| format!("Contradiction: {words}: {names}."))
+    });
+    said.collect()
+}
+
+/// Whether a scenario was measured to keep less than its settings promise.
+#[must_use]
+pub fn breaks(row: &Row) -> bool {
+    row.power_cut.as_ref().is_some_and(|found| is_broken(row.durability, found.grade))
+}
+
+/// Settings that promise less than was kept: that is no proof that they keep it.
+fn unseen(part: &Part) -> Option<String> {
+    let is_clean = |row: &&Row| row.power_cut.as_ref().is_some_and(|found| found.grade == Grade::A);
+    let rows = part.rows.iter().filter(|row| !row.control && row.durability > Class::KeepsAcknowledged);
+    let names: Vec<String> = rows.filter(is_clean).map(Row::marked).collect();
+    let whose = if names.len() == 1 { "its" } else { "their" };
+    (!names.is_empty())
+        .then(|| format!("No loss was seen with {}, though {whose} settings do not promise that.", some_of(&names)))
+}
+
+/// "ext4 (E · 3 of 400 damaged) and xfs (C · lost 12 commits, 0.41 s)".
+fn named<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
+    let name = |row: &Row| match &row.power_cut {
+        Some(found) => format!("{} ({})", row.marked(), cell(found)),
+        None => format!("{} (not measured)", row.marked()),
+    };
+    some_of(&rows.map(name).collect::<Vec<_>>())
+}
+
+/// For machines: all that was measured, with the bound.
+#[must_use]
+pub fn of_row(row: &Row) -> Option<Value> {
+    let found = row.power_cut.as_ref()?;
+    let mut value = json!(found);
+    value["bad"] = json!(found.bad());
+    value["bad_share_at_most"] = json!(found.bad_share_at_most());
+    value["breaks_promise"] = json!(breaks(row));
+    value["may_be_picked"] = json!(row.competes_in.is_some());
+    Some(value)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+
+    /// What a class may look like.
+    pub(crate) fn found(grade: Grade) -> Safety {
+        let (lost, lost_seconds) = match grade {
+            Grade::A => (0, 0.0),
+            Grade::B => (1, 0.0123),
+            Grade::C => (12, 0.4149),
+            Grade::D | Grade::E | Grade::F => (38, 6.0),
+        };
+        let bad = |of: Grade, number| if grade == of { number } else { 0 };
+        Safety {
+            grade,
+            disk: "volatile cache, units of 4096 bytes, as fast as memory".into(),
+            tried: 40,
+            acknowledged: 38,
+            points: 37,
+            images: 1229,
+            is_complete: grade == Grade::A,
+            recoveries: 31,
+            worst_lost_commits: lost,
+            worst_lost_seconds: lost_seconds,
+            mean_lost_commits: lost as f64 / 3.0,
+            unmountable: bad(Grade::E, 2),
+            damaged: bad(Grade::E, 1),
+            silent: bad(Grade::F, 400),
+            audited: 50,
+            audited_new: 0,
+            unsteady: 0,
+            writes: 900,
+            flushes: 36,
+            findings: Vec::new(),
+            notes: Vec::new(),
+            seconds: 10.5,
+        }
+    }
+
+    fn check(words: impl Fn(&Safety) -> String, expected: Expect) {
+        let said: Vec<String> = Grade::ALL.iter().map(|grade| words(&found(*grade))).collect();
+        expected.assert_eq(&format!("{}\n", said.join("\n")));
+    }
+
+    #[test]
+    fn a_cell_has_the_class_and_what_decided_it() {
+        check(
+            cell,
+            expect![[r#"
+            A · lost nothing in 1,229 images
+            B · lost 1 commit, 0.012 s
+            C · lost 12 commits, 0.41 s
+            D · lost 38 commits, 6 s
+            E · 3 of 1,229 damaged
+            F · 400 of 1,229 wrong without a word
+        "#]],
+        );
+        let one = Safety { images: 1, ..found(Grade::A) };
+        let unmountable = Safety { damaged: 0, ..found(Grade::E) };
+        assert_eq!(cell(&one), "A · lost nothing in 1 image");
+        assert_eq!(cell(&unmountable), "E · 2 of 1,229 unmountable");
+    }
+
+    #[test]
+    fn the_share_of_bad_images_has_an_upper_bound() {
+        check(
+            bound,
+            expect![[r#"
+            0 of 1,229 images bad, all that differ for a recovery: below 0.25 % at 95 %
+            0 of 1,229 images bad, a sample: below 0.25 % at 95 %
+            0 of 1,229 images bad, a sample: below 0.25 % at 95 %
+            0 of 1,229 images bad, a sample: below 0.25 % at 95 %
+            3 of 1,229 images bad, a sample: below 0.61 % at 95 %
+            400 of 1,229 images bad, a sample: below 35 % at 95 %
+        "#]],
+        );
+    }
+
+    #[test]
+    fn what_was_lost_is_said_in_full() {
+        check(
+            took,
+            expect![[r#"
+            lost nothing (class A)
+            lost up to 1 commit acknowledged up to 0.012 s before the cut, 0.33 on average (class B)
+            lost up to 12 commits acknowledged up to 0.41 s before the cut, 4 on average (class C)
+            lost up to 38 commits acknowledged up to 6 s before the cut, 13 on average (class D)
+            was damaged (class E)
+            was wrong without a word (class F)
+        "#]],
+        );
+    }
+}
