@@ -10,12 +10,12 @@ mod script;
 
 use crate::load::{self, Load};
 use crate::random::Random;
-use crate::sql::{self, COUNTERS, Cell, Column, ColumnKind, Database, Place, Pragmas, Sqlite, same};
+use crate::sql::{self, COUNTERS, Cell, Column, ColumnKind, Database, Place, Pragmas, Sqlite, same, sqlite};
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use acknowledged::RowId;
 use keys::Distribution;
 use mix::{Mix, Mixture, RowsLike};
-use observe::durability::{Class, Durability};
+use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -122,42 +122,12 @@ const SETTINGS: &[Setting] = &[
         default: Some("immediate"),
         help: "How SQLite begins: `immediate` takes the write lock at once and waits for it; `deferred` is sysbench's plain BEGIN, whose upgrade to a write fails when another thread has written, and is then retried.",
     },
-    Setting {
-        name: "journal_mode",
-        kind: Is::Choice(&["wal", "delete", "truncate", "persist", "memory", "off"]),
-        default: Some("wal"),
-        help: "SQLite's journal.",
-    },
-    Setting {
-        name: "synchronous",
-        kind: Is::Choice(&["full", "normal", "off", "extra"]),
-        default: Some("full"),
-        help: "When SQLite flushes: `full` at every commit; `normal` in WAL mode only at checkpoints.",
-    },
-    Setting {
-        name: "page_size",
-        kind: Is::Choice(&["4KiB", "512B", "1KiB", "2KiB", "8KiB", "16KiB", "32KiB", "64KiB"]),
-        default: Some("4KiB"),
-        help: "SQLite's page.",
-    },
-    Setting {
-        name: "cache_size",
-        kind: Is::Bytes { min: 0, max: 1 << 40 },
-        default: Some("2MiB"),
-        help: "SQLite's page cache, for each connection.",
-    },
-    Setting {
-        name: "mmap_size",
-        kind: Is::Bytes { min: 0, max: 1 << 46 },
-        default: Some("0B"),
-        help: "How much of the file SQLite maps into memory.",
-    },
-    Setting {
-        name: "busy_timeout",
-        kind: Is::Seconds { min: 0.0, max: 3600.0 },
-        default: Some("5s"),
-        help: "How long a connection waits for another's lock before the transaction is tried again.",
-    },
+    sqlite::JOURNAL_MODE,
+    sqlite::SYNCHRONOUS,
+    sqlite::PAGE_SIZE,
+    sqlite::CACHE_SIZE,
+    sqlite::MMAP_SIZE,
+    sqlite::BUSY_TIMEOUT,
 ];
 
 /// Checked parameters.
@@ -174,16 +144,8 @@ pub struct Parameters {
     distribution: Distribution,
     range_size: u64,
     in_transaction: bool,
-    begin: String,
-    journal_mode: String,
-    synchronous: String,
-    page_size: String,
-    #[serde(rename = "cache_size")]
-    cache_bytes: u64,
-    #[serde(rename = "mmap_size")]
-    mmap_bytes: u64,
-    #[serde(rename = "busy_timeout")]
-    busy_timeout_seconds: f64,
+    #[serde(flatten)]
+    pragmas: Pragmas,
 }
 
 impl Parameters {
@@ -234,42 +196,12 @@ fn check(map: &Map<String, Value>) -> Vec<String> {
     problems
 }
 
-/// SQLite's documentation of `synchronous` and `journal_mode` (sqlite.org/pragma.html).
 fn durability(map: &Map<String, Value>) -> Durability {
     let parameters = Parameters::from_map(map);
     // A server's own settings decide, and its service knows them.
-    if sql::service_of(&parameters.engine).is_some() {
-        return Durability::full();
-    }
-    let (journal, synchronous) = (parameters.journal_mode.as_str(), parameters.synchronous.as_str());
-    let because = |class, reason: String| Durability { class, reasons: vec![reason] };
-    match (journal, synchronous) {
-        ("off" | "memory", _) => {
-            because(Class::MayCorrupt, format!("journal_mode = {journal}: nothing to roll back from"))
-        }
-        (_, "off") => because(Class::MayCorrupt, "synchronous = off: SQLite never flushes".into()),
-        ("wal", "normal") => {
-            because(Class::LosesRecent, "synchronous = normal with WAL: commits are flushed at checkpoints only".into())
-        }
-        (_, "normal") => because(
-            Class::MayCorrupt,
-            "synchronous = normal without WAL: a power cut at the wrong moment may corrupt".into(),
-        ),
-        _ => Durability::full(),
-    }
-}
-
-impl From<&Parameters> for Pragmas {
-    fn from(p: &Parameters) -> Pragmas {
-        Pragmas {
-            journal_mode: p.journal_mode.clone(),
-            synchronous: p.synchronous.clone(),
-            page_bytes: settings::quantity::parse_bytes(&p.page_size).expect("a choice of the table is a size"),
-            cache_bytes: p.cache_bytes,
-            mmap_bytes: p.mmap_bytes,
-            busy_timeout_seconds: p.busy_timeout_seconds,
-            begin_immediate: p.begin == "immediate",
-        }
+    match sql::service_of(&parameters.engine) {
+        Some(_) => Durability::full(),
+        None => parameters.pragmas.durability(),
     }
 }
 
@@ -343,7 +275,7 @@ struct Oltp {
 
 impl Oltp {
     fn new(parameters: Parameters) -> Oltp {
-        let database = sql::served(&parameters.engine).unwrap_or_else(|| Box::new(Sqlite(Pragmas::from(&parameters))));
+        let database = sql::served(&parameters.engine).unwrap_or_else(|| Box::new(Sqlite(parameters.pragmas.clone())));
         Oltp { parameters, database, runs: 0, rows_added: 0, rows_unknown: 0, possible: BTreeMap::new() }
     }
 
@@ -453,7 +385,7 @@ pub fn driver_cost(folder: &std::path::Path, transactions: u64) -> Result<Driver
     map.extend([("time".to_string(), 0.0.into()), ("transactions".to_string(), transactions.into())]);
     let parameters = Parameters::from_map(&map);
     let place = Place { data_folder: folder.into(), server: None };
-    let database = Sqlite(Pragmas::from(&parameters));
+    let database = Sqlite(parameters.pragmas.clone());
     fill(&database, &place, &parameters, 1)?;
     let mix = || Mix::new(&parameters, 1, 1, 0);
     let cost = |script| load::thread_cpu_seconds_per_transaction(&parameters.load, &database, &place, script);

@@ -2,7 +2,7 @@
 
 mod mariadb;
 mod postgres;
-mod sqlite;
+pub mod sqlite;
 
 pub use sqlite::{Pragmas, Sqlite};
 

@@ -1,6 +1,7 @@
 //! `oltp` on a real SQLite file in a temporary folder.
 
 use super::*;
+use observe::durability::Class;
 use serde_json::json;
 use std::sync::atomic::AtomicBool;
 
