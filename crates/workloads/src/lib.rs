@@ -7,6 +7,7 @@ pub mod workload;
 pub mod block_io;
 mod cms;
 pub mod command;
+pub mod commits;
 pub mod compile;
 pub mod crypto;
 mod find_rate;
@@ -64,10 +65,10 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name).copied()
 }
 
-/// As [`kind`], or the one that surefoot itself runs beside a study's.
+/// As [`kind`], or one that surefoot itself runs beside a study's.
 #[must_use]
 pub fn kind_of_trial(name: &str) -> Option<&'static Kind> {
-    kind(name).or(Some(&probe::KIND).filter(|kind| kind.name == name))
+    kind(name).or([&probe::KIND, &commits::KIND].into_iter().find(|kind| kind.name == name))
 }
 
 /// Runs a worker process of a workload; its orders are on standard input.

@@ -137,6 +137,11 @@ pub trait Database: Sync {
         false
     }
 
+    /// A table's name for a connection that has chosen no database.
+    fn qualified(&self, table: &str) -> String {
+        table.into()
+    }
+
     /// How a transaction begins.
     fn begin(&self) -> &'static str {
         "BEGIN"

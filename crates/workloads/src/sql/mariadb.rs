@@ -170,4 +170,8 @@ impl Database for MariaDb {
             lock_wait_seconds: ask("Innodb_row_lock_time")?.map(|milliseconds| milliseconds * 1e-3),
         })
     }
+
+    fn qualified(&self, table: &str) -> String {
+        format!("{DATABASE}.{table}")
+    }
 }

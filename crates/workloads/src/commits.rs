@@ -1,0 +1,285 @@
+//! `commits`: small transactions with a pause after each, and every acknowledgement written down outside the disk: the load
+//! that a power cut is measured with.
+//!
+//! surefoot's own and no workload of a study, so it stands in no list. A commit adds a row, puts its number in its stream's
+//! counter and in a few of the rows that were loaded before, so that pages which lie on the disk are written again. All that
+//! a row holds follows from its place (`rule.rs`): half a transaction, a torn row or a stale page can't pass for a right one,
+//! whatever ran before the cut. `stream.rs` is a connection at work, `look.rs` what a database holds afterwards.
+
+mod look;
+mod rule;
+mod stream;
+
+pub use look::{Look, look, look_at_sqlite, questions};
+
+use crate::sql::{self, Cell, Column, ColumnKind, Database, Place, Pragmas, Sqlite, same, sqlite};
+use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use observe::durability::Durability;
+use observe::metric::{Direction, Measured, Metric};
+use rule::{LOADED_ROWS, LOADED_STREAM, Rule, id};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use settings::{Kind as Is, Setting};
+use std::path::PathBuf;
+use stream::Witness;
+
+/// The row that is in no list.
+pub static KIND: Kind = Kind {
+    name: "commits",
+    summary: "small commits, each acknowledgement written down; surefoot's own, for what a power cut takes",
+    example: "",
+    settings: SETTINGS,
+    metrics: |_| METRICS.to_vec(),
+    durability,
+    estimate: |map| Estimate {
+        data_bytes: DATA_BYTES,
+        load_seconds: 0.1,
+        run_seconds: Parameters::from_map(map).time_seconds,
+    },
+    check: |_| Vec::new(),
+    services: |map| sql::service_of(map["engine"].as_str().unwrap_or_default()).into_iter().collect(),
+    data_key: |map| {
+        let parameters = Parameters::from_map(map);
+        format!(
+            "commits, {} streams, rows of {} bytes by seed {}",
+            parameters.connections, parameters.payload_bytes, parameters.seed
+        )
+    },
+    open: |map| Ok(Box::new(Commits::new(Parameters::from_map(map)))),
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "engine",
+        kind: Is::Choice(&["sqlite", "postgres", "mariadb"]),
+        default: Some("sqlite"),
+        help: "The database.",
+    },
+    Setting {
+        name: "connections",
+        kind: Is::Integer { min: 1, max: 64 },
+        default: Some("2"),
+        help: "Streams of commits, each on a connection and on rows of its own.",
+    },
+    Setting {
+        name: "time",
+        kind: Is::Seconds { min: 0.0, max: 3600.0 },
+        default: Some("3s"),
+        help: "Length of a run.",
+    },
+    Setting {
+        name: "pause",
+        kind: Is::Seconds { min: 0.0, max: 1.0 },
+        default: Some("25ms"),
+        help: "Between an acknowledgement and the stream's next commit.",
+    },
+    Setting {
+        name: "payload",
+        // MariaDB's CHAR has no more.
+        kind: Is::Bytes { min: 16, max: 255 },
+        default: Some("200B"),
+        help: "Text in a row.",
+    },
+    Setting {
+        name: "checkpoint_every",
+        kind: Is::Integer { min: 0, max: 1_000_000 },
+        default: Some("8"),
+        help: "Commits of the first stream between two checkpoints; 0: none. SQLite has them in WAL mode.",
+    },
+    Setting {
+        name: "seed",
+        kind: Is::Integer { min: 0, max: i64::MAX },
+        default: Some("1"),
+        help: "What the rows hold. Not the round's seed: the rows are judged when the run is long over.",
+    },
+    Setting {
+        name: "witness",
+        kind: Is::Text,
+        default: None,
+        help: "The file, outside the disk, that each commit's line `stream number tried acknowledged` goes to, in nanoseconds of CLOCK_MONOTONIC.",
+    },
+    sqlite::JOURNAL_MODE,
+    sqlite::SYNCHRONOUS,
+    sqlite::PAGE_SIZE,
+    sqlite::CACHE_SIZE,
+    sqlite::MMAP_SIZE,
+    sqlite::BUSY_TIMEOUT,
+];
+
+const COMMITS_PER_SECOND: Metric = Metric::new("commits_per_second", "1/s", Direction::More);
+const COMMITS: Metric = Metric::new("commits", "1", Direction::Neither);
+const CHECKPOINTS: Metric = Metric::new("checkpoints", "1", Direction::Neither);
+const METRICS: &[Metric] = &[COMMITS_PER_SECOND, COMMITS, CHECKPOINTS];
+
+/// More than the rows that are loaded and those of a minute take, with their index.
+const DATA_BYTES: u64 = 1 << 20;
+
+/// The tables.
+const ROWS: &str = "commits";
+const COUNTERS: &str = "counters";
+
+/// Bytes that make a counter's row as wide as such rows are.
+const FILLER_BYTES: u32 = 80;
+
+/// Checked parameters.
+#[derive(Debug, Clone, Deserialize)]
+struct Parameters {
+    engine: String,
+    connections: u32,
+    #[serde(rename = "time")]
+    time_seconds: f64,
+    #[serde(rename = "pause")]
+    pause_seconds: f64,
+    #[serde(rename = "payload")]
+    payload_bytes: u32,
+    checkpoint_every: u64,
+    seed: u64,
+    witness: Option<PathBuf>,
+    #[serde(flatten)]
+    pragmas: Pragmas,
+}
+
+impl Parameters {
+    fn from_map(map: &Map<String, Value>) -> Parameters {
+        serde_json::from_value(Value::Object(map.clone())).expect("the settings' checks make every field fit")
+    }
+
+    fn rule(&self) -> Rule {
+        Rule { seed: self.seed, streams: self.connections, payload_bytes: self.payload_bytes as usize }
+    }
+
+    /// Whether the database has checkpoints at all.
+    fn checkpoints(&self) -> bool {
+        sql::service_of(&self.engine).is_some() || self.pragmas.journal_mode == "wal"
+    }
+}
+
+fn durability(map: &Map<String, Value>) -> Durability {
+    let parameters = Parameters::from_map(map);
+    // A server's own settings decide, and its service knows them.
+    match sql::service_of(&parameters.engine) {
+        Some(_) => Durability::full(),
+        None => parameters.pragmas.durability(),
+    }
+}
+
+const fn column(name: &'static str, kind: ColumnKind) -> Column {
+    Column { name, kind }
+}
+
+/// The workload at work.
+struct Commits {
+    parameters: Parameters,
+    database: Box<dyn Database>,
+    /// By stream, the number of its last commit.
+    last: Vec<u64>,
+    /// Of all runs together.
+    witness: Option<Witness>,
+}
+
+impl Commits {
+    fn new(parameters: Parameters) -> Commits {
+        let database = sql::served(&parameters.engine).unwrap_or_else(|| Box::new(Sqlite(parameters.pragmas.clone())));
+        Commits { last: vec![0; parameters.connections as usize], parameters, database, witness: None }
+    }
+
+    fn fill(&self, place: &Place) -> Result<(), Error> {
+        let (database, rule) = (&*self.database, self.parameters.rule());
+        let rows = [
+            column("id", ColumnKind::Key),
+            column("stream", ColumnKind::Integer),
+            column("number", ColumnKind::Integer),
+            column("revision", ColumnKind::Integer),
+            column("payload", ColumnKind::Text(self.parameters.payload_bytes)),
+        ];
+        let counters = [
+            column("id", ColumnKind::Key),
+            column("n", ColumnKind::Integer),
+            column("filler", ColumnKind::Filler(FILLER_BYTES)),
+        ];
+        database.create(place)?;
+        let mut connection = database.connect(place)?;
+        for (table, columns) in [(ROWS, &rows[..]), (COUNTERS, &counters[..])] {
+            connection
+                .query(&database.table(table, columns))
+                .map_err(sql::failed(database.name(), "make its tables"))?;
+        }
+        let mut numbers = 1..=LOADED_ROWS;
+        database.load(place, ROWS, &rows, &mut |cells| {
+            let Some(number) = numbers.next() else { return false };
+            let id = id(LOADED_STREAM, number);
+            cells.extend([id, u64::from(LOADED_STREAM), number, 0].map(|value| Cell::Integer(value as i64)));
+            cells.push(Cell::Text(rule.payload(id)));
+            true
+        })?;
+        let mut streams = 0..rule.streams;
+        database.load(place, COUNTERS, &counters, &mut |cells| {
+            let Some(stream) = streams.next() else { return false };
+            cells.extend([Cell::Integer(i64::from(stream)), Cell::Integer(0)]);
+            cells.push(Cell::Text("-".repeat(FILLER_BYTES as usize)));
+            true
+        })?;
+        let tables = [ROWS, COUNTERS].map(String::from);
+        database.loaded(place, &tables)?;
+        // What its check needs is in the database from now on.
+        database.check(place, &tables)
+    }
+
+    /// What the database holds.
+    fn look(&self, place: &Place) -> Result<Look, Error> {
+        let mut connection = self.database.connect(place)?;
+        let answers = questions(&self.parameters.engine).into_iter().map(|question| {
+            let answer = connection.query(&question).map_err(sql::failed(self.database.name(), "say what it holds"));
+            answer.map(|answer| answer.rows)
+        });
+        Ok(look::of(&self.parameters, &answers.collect::<Result<Vec<_>, Error>>()?))
+    }
+}
+
+impl Workload for Commits {
+    fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
+        let started = std::time::Instant::now();
+        self.fill(&Place::of(context))?;
+        Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
+    }
+
+    fn ready(&mut self, context: &mut Context) -> Result<(), Error> {
+        self.database.checkpoint(&Place::of(context))
+    }
+
+    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
+        let witness = match &mut self.witness {
+            Some(witness) => &*witness,
+            none => &*none.insert(Witness::create(self.parameters.witness.as_deref())?),
+        };
+        let run = stream::drive(&self.parameters, &*self.database, context, witness, &mut self.last)?;
+        let (commits, checkpoints) = (run.commits as f64, run.checkpoints as f64);
+        Ok(Outcome {
+            seconds: run.seconds,
+            metrics: vec![
+                COMMITS_PER_SECOND.at(commits / run.seconds),
+                COMMITS.at(commits),
+                CHECKPOINTS.at(checkpoints),
+            ],
+            series: [(COMMITS_PER_SECOND.name.to_string(), run.rates)].into(),
+            commits: run.commits,
+            ..Outcome::default()
+        })
+    }
+
+    fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
+        let look = self.look(&Place::of(context))?;
+        if let Some(complaint) = look.damage.as_ref().or(look.wrong.first()) {
+            let (place, expected) = ("the tables".into(), "what was committed".into());
+            return Err(Error::WrongData { place, expected, found: complaint.clone() });
+        }
+        for (stream, numbers) in &look.streams {
+            let (committed, found) = (self.last[*stream as usize], numbers.len());
+            same(&format!("commits of stream {stream}"), &committed.to_string(), &found.to_string())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+//! Connections that commit, each in a thread of its own, and the list of what they were told.
+//!
+//! The list can't miss a commit whose effect may be on the disk: a commit's line is written when its end is known, whatever
+//! that is, before the stream goes on or gives up.
+
+use super::rule::{LOADED_STREAM, NUMBERS, Rule, id};
+use super::{COUNTERS, Parameters, ROWS};
+use crate::sql::{self, Database, Place, same};
+use crate::ticker::Ticker;
+use crate::workload::{Context, Error};
+use nix::time::{ClockId, clock_gettime};
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Barrier, RwLock};
+use std::thread::ScopedJoinHandle;
+use std::time::{Duration, Instant};
+use wire::{Conflict, Connection, Param, Statement};
+
+/// How often the threads are looked at whether they have ended.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// What a run came to.
+pub struct Run {
+    pub seconds: f64,
+    pub commits: u64,
+    pub checkpoints: u64,
+    /// Commits in each whole second.
+    pub rates: Vec<f64>,
+}
+
+/// The list of commits: a line `stream number tried acknowledged` for each, the moments in nanoseconds of `CLOCK_MONOTONIC`,
+/// `-` for an acknowledgement that never came.
+pub struct Witness(Option<(PathBuf, File)>);
+
+impl Witness {
+    /// Begins the list; without a path nothing is written down.
+    pub fn create(path: Option<&Path>) -> Result<Witness, Error> {
+        let open = |path: &Path| match File::create(path) {
+            Ok(file) => Ok((path.to_path_buf(), file)),
+            Err(source) => Err(Error::file("create", path, source)),
+        };
+        path.map(open).transpose().map(Witness)
+    }
+
+    fn write(&self, stream: u32, number: u64, tried: u64, acknowledged: Option<u64>) -> Result<(), Error> {
+        let Some((path, file)) = &self.0 else { return Ok(()) };
+        let acknowledged = acknowledged.map_or_else(|| "-".into(), |at| at.to_string());
+        // One write a line, so that the streams' lines do not mix.
+        let line = format!("{stream} {number} {tried} {acknowledged}\n");
+        (&*file).write_all(line.as_bytes()).map_err(|source| Error::file("write", path, source))
+    }
+}
+
+/// The clock of the disk's own log.
+fn nanoseconds() -> u64 {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every Unix has this clock");
+    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
+}
+
+/// What the streams of a run share.
+struct Shared<'a> {
+    parameters: &'a Parameters,
+    database: &'a dyn Database,
+    place: &'a Place,
+    rule: Rule,
+    witness: &'a Witness,
+    interrupted: &'a AtomicBool,
+    failed: AtomicBool,
+    commits: AtomicU64,
+    checkpoints: AtomicU64,
+    /// Held for reading by each commit, and for writing by a checkpoint that needs to be alone.
+    gate: RwLock<()>,
+}
+
+/// Runs the streams once, each from the number after its last.
+pub fn drive(
+    parameters: &Parameters,
+    database: &dyn Database,
+    context: &mut Context,
+    witness: &Witness,
+    last: &mut [u64],
+) -> Result<Run, Error> {
+    let place = Place::of(context);
+    let shared = Shared {
+        parameters,
+        database,
+        place: &place,
+        rule: parameters.rule(),
+        witness,
+        interrupted: context.interrupted,
+        failed: AtomicBool::new(false),
+        commits: AtomicU64::new(0),
+        checkpoints: AtomicU64::new(0),
+        gate: RwLock::new(()),
+    };
+    let progress = &mut *context.progress;
+    // Connecting and preparing is no part of the window.
+    let barrier = Barrier::new(last.len() + 1);
+    let (seconds, rates, ended) = std::thread::scope(|scope| {
+        let start = |(number, last): (usize, &u64)| {
+            let (shared, barrier, last) = (&shared, &barrier, *last);
+            scope.spawn(move || {
+                let stream = Stream::connect(shared, number as u32);
+                barrier.wait();
+                let ended = stream.and_then(|mut stream| stream.run(last));
+                shared.failed.fetch_or(ended.is_err(), Ordering::Relaxed);
+                ended
+            })
+        };
+        let running: Vec<_> = last.iter().enumerate().map(start).collect();
+        barrier.wait();
+        let started = Instant::now();
+        let have_ended = || running.iter().all(ScopedJoinHandle::is_finished);
+        let rates = Ticker::start(started).watch(LOOK, have_ended, &shared.commits, progress);
+        let seconds = started.elapsed().as_secs_f64();
+        let ended = running.into_iter().map(|thread| thread.join().expect("a stream does not panic"));
+        (seconds, rates, ended.collect::<Result<Vec<u64>, Error>>())
+    });
+    last.copy_from_slice(&ended?);
+    if shared.interrupted.load(Ordering::Relaxed) {
+        return Err(Error::Interrupted);
+    }
+    let (commits, checkpoints) = (shared.commits.into_inner(), shared.checkpoints.into_inner());
+    Ok(Run { seconds, commits, checkpoints, rates })
+}
+
+/// One connection.
+struct Stream<'a> {
+    shared: &'a Shared<'a>,
+    number: u32,
+    connection: Box<dyn Connection>,
+    add: Statement,
+    count: Statement,
+    touch: Statement,
+}
+
+impl<'a> Stream<'a> {
+    fn connect(shared: &'a Shared<'a>, number: u32) -> Result<Stream<'a>, Error> {
+        let mut connection = shared.database.connect(shared.place)?;
+        let mut prepare =
+            |sql: &str| connection.prepare(sql).map_err(sql::failed(shared.database.name(), "prepare its statements"));
+        let add = format!("INSERT INTO {ROWS} (id, stream, number, revision, payload) VALUES ($1, $2, $3, 0, $4)");
+        let (add, count, touch) = (
+            prepare(&add)?,
+            prepare(&format!("UPDATE {COUNTERS} SET n = $1 WHERE id = $2"))?,
+            prepare(&format!("UPDATE {ROWS} SET revision = $1 WHERE id = $2"))?,
+        );
+        Ok(Stream { shared, number, connection, add, count, touch })
+    }
+
+    /// Commits until the run is over; gives the number of the last commit.
+    fn run(&mut self, mut last: u64) -> Result<u64, Error> {
+        let shared = self.shared;
+        let deadline = Instant::now() + Duration::from_secs_f64(shared.parameters.time_seconds);
+        let is_over = || {
+            let ended = shared.interrupted.load(Ordering::Relaxed) || shared.failed.load(Ordering::Relaxed);
+            ended || Instant::now() >= deadline
+        };
+        while !is_over() && last + 1 < NUMBERS {
+            {
+                let _inside = shared.gate.read().expect("no stream panics");
+                let tried = nanoseconds();
+                let committed = self.commit(last + 1, &is_over);
+                let acknowledged = matches!(committed, Ok(true)).then(nanoseconds);
+                if !matches!(committed, Ok(false)) {
+                    shared.witness.write(self.number, last + 1, tried, acknowledged)?;
+                }
+                if !committed? {
+                    break;
+                }
+            }
+            last += 1;
+            shared.commits.fetch_add(1, Ordering::Relaxed);
+            self.checkpoint(last)?;
+            std::thread::sleep(Duration::from_secs_f64(shared.parameters.pause_seconds));
+        }
+        Ok(last)
+    }
+
+    /// One transaction; false: the run was over before it could begin.
+    fn commit(&mut self, number: u64, is_over: &dyn Fn() -> bool) -> Result<bool, Error> {
+        let (shared, stream) = (self.shared, i64::from(self.number));
+        let failed = |action: &'static str| sql::failed(shared.database.name(), action);
+        // Streams have rows of their own: only SQLite's one lock, taken at the beginning, makes them wait for each other.
+        while let Err(error) = self.connection.execute_text(shared.database.begin(), &mut |_| {}) {
+            if error.conflict() != Some(Conflict::LockTimeout) {
+                return Err(failed("begin a transaction")(error));
+            }
+            if is_over() {
+                return Ok(false);
+            }
+        }
+        let (own, value) = (id(self.number, number), number as i64);
+        let payload = shared.rule.payload(own);
+        let row = [Param::Integer(own as i64), Param::Integer(stream), Param::Integer(value), Param::Text(&payload)];
+        self.change(self.add, &row)?;
+        self.change(self.count, &[Param::Integer(value), Param::Integer(stream)])?;
+        for touched in shared.rule.touched(self.number, number) {
+            let loaded = id(LOADED_STREAM, touched) as i64;
+            self.change(self.touch, &[Param::Integer(value), Param::Integer(loaded)])?;
+        }
+        self.connection.execute_text("COMMIT", &mut |_| {}).map_err(failed("commit"))?;
+        Ok(true)
+    }
+
+    /// Changes one row.
+    fn change(&mut self, statement: Statement, params: &[Param]) -> Result<(), Error> {
+        let changed = self.connection.execute(statement, params, &mut |_| {});
+        let changed = changed.map_err(sql::failed(self.shared.database.name(), "change a row"))?;
+        same(&format!("rows changed by a statement with {params:?}"), "1", &changed.to_string())
+    }
+
+    /// The first stream's, after so many commits.
+    fn checkpoint(&self, number: u64) -> Result<(), Error> {
+        let (shared, every) = (self.shared, self.shared.parameters.checkpoint_every);
+        if self.number != 0 || every == 0 || !number.is_multiple_of(every) || !shared.parameters.checkpoints() {
+            return Ok(());
+        }
+        // MariaDB's ends when no page is dirty, which never comes while others commit.
+        let _alone = (shared.database.name() == "mariadb").then(|| shared.gate.write().expect("no stream panics"));
+        shared.database.checkpoint(shared.place)?;
+        shared.checkpoints.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+}
