@@ -13,6 +13,7 @@ mod php;
 mod php_fpm;
 mod postgres;
 mod process;
+mod recovered;
 pub mod service;
 pub mod template;
 mod web;

@@ -2,6 +2,7 @@
 
 use crate::effect::{self, Effects};
 use crate::process::{AtWork, Start};
+use crate::recovered::{self, Answers, SECONDS_MAX};
 use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings};
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
@@ -75,6 +76,12 @@ const FORMAT: &[&str] = &[
     "innodb_default_row_format",
     "innodb_encrypt_tables",
 ];
+
+/// Lines of one that is only asked what it recovered: little memory to set up, and a temporary file that is soon written full.
+/// What decides a recovery's result (log, doublewrite, flush method, binary log) stays as asked.
+const ASKED: &str = "innodb_buffer_pool_size = 32M\ninnodb_buffer_pool_load_at_startup = 0\ninnodb_log_buffer_size = 2M\n\
+                     innodb_temp_data_file_path = ibtmp1:3M:autoextend\nkey_buffer_size = 1M\n\
+                     loose_aria_pagecache_buffer_size = 1M\nloose_performance_schema = 0\n";
 
 /// The programs: server, and what makes a data directory (none: the server itself, as MySQL's does).
 struct Programs {
@@ -279,6 +286,25 @@ impl Service for MariaDb {
         let none = BTreeMap::new();
         let effects = effects(&mut client, if place.careless { &none } else { &self.settings })?;
         Ok(Box::new(AtWork::new(server, socket, effects, Signal::SIGTERM)))
+    }
+
+    fn ask_recovered(&self, place: &Place, questions: &[String]) -> Result<Answers, Error> {
+        let deadline = recovered::deadline();
+        let [file, log, socket] = ["recovered.cnf", "recovered.log", "mariadb.sock"].map(|name| place.run.join(name));
+        std::fs::write(&file, self.configuration(place) + ASKED).map_err(Error::file("write", &file))?;
+        recovered::remove(&log)?;
+        recovered::remove(&socket)?;
+        let start = Start {
+            program: &self.programs.server,
+            arguments: vec![format!("--defaults-file={}", file.display())],
+            user: self.user.as_ref(),
+            cpus: &place.cpus,
+            log,
+            environment: Vec::new(),
+        };
+        let mut server = start.server()?;
+        let mut client = server.wait_ready_for(SECONDS_MAX, || Client::connect(&socket, "root", ""))?;
+        recovered::ask(&mut server, "mariadb", &mut client, questions, deadline)
     }
 
     fn commands(&self, has_log_volume: bool) -> Vec<String> {

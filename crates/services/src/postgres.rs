@@ -2,8 +2,11 @@
 //!
 //! Every installed version of Debian's layout (`/usr/lib/postgresql/15/bin`) is known, and what is on the PATH besides.
 
+mod single;
+
 use crate::effect::{self, Effects};
 use crate::process::{AtWork, Start};
+use crate::recovered::{self, Answers};
 use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings};
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
@@ -244,6 +247,30 @@ impl Service for Postgres {
         let effects = effects(&mut client, if place.careless { &none } else { &self.settings })?;
         // "Fast": connections are ended, what is dirty is written out.
         Ok(Box::new(AtWork::new(server, socket, effects, Signal::SIGINT)))
+    }
+
+    fn ask_recovered(&self, place: &Place, questions: &[String]) -> Result<Answers, Error> {
+        let deadline = recovered::deadline();
+        let (file, log) = (place.run.join("recovered.conf"), place.run.join("recovered.log"));
+        // Not in the data folder: what was written there before the cut may be gone, and is no fault of the server's.
+        std::fs::write(&file, self.configuration(place)).map_err(Error::file("write", &file))?;
+        recovered::remove(&log)?;
+        // It names the process that went down; in another PID namespace that may be anyone.
+        recovered::remove(&place.data.join("postmaster.pid"))?;
+        let mut arguments = vec!["--single".into(), "-D".into(), place.data.to_string_lossy().into()];
+        let file = format!("config_file={}", file.display());
+        let settings = single::SETTINGS.iter().copied().chain([file.as_str()]);
+        arguments.extend(settings.flat_map(|setting| ["-c".to_string(), setting.to_string()]));
+        arguments.push("postgres".into());
+        let start = Start {
+            program: &self.bin.join("postgres"),
+            arguments,
+            user: self.user.as_ref(),
+            cpus: &place.cpus,
+            log,
+            environment: Vec::new(),
+        };
+        single::ask(&start, questions, deadline)
     }
 
     fn commands(&self, has_log_volume: bool) -> Vec<String> {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How much of a server's messages is kept with a failure.
@@ -78,7 +78,19 @@ impl Start<'_> {
 
     /// Starts a server.
     pub fn server(&self) -> Result<Server, Error> {
+        self.spawn(self.command()?)
+    }
+
+    /// Starts a server that is spoken to by its standard input and output; its messages still go to the log.
+    pub fn conversation(&self) -> Result<(Server, ChildStdin, ChildStdout), Error> {
         let mut command = self.command()?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut server = self.spawn(command)?;
+        let (input, output) = (server.child.stdin.take(), server.child.stdout.take());
+        Ok((server, input.expect("its input is a pipe"), output.expect("its output is a pipe")))
+    }
+
+    fn spawn(&self, mut command: Command) -> Result<Server, Error> {
         // A group of its own, so that its helpers can be ended with it.
         command.process_group(0);
         let child = command.spawn().map_err(Error::file("start", self.program))?;
@@ -106,8 +118,17 @@ pub struct Server {
 
 impl Server {
     /// Tries until it answers. A refusal of the connection only means that it is not yet there.
-    pub fn wait_ready<T>(&mut self, mut ask: impl FnMut() -> Result<T, wire::Error>) -> Result<T, Error> {
-        let deadline = Instant::now() + Duration::from_secs(READY_SECONDS_MAX);
+    pub fn wait_ready<T>(&mut self, ask: impl FnMut() -> Result<T, wire::Error>) -> Result<T, Error> {
+        self.wait_ready_for(READY_SECONDS_MAX, ask)
+    }
+
+    /// The same, for so long at most.
+    pub fn wait_ready_for<T>(
+        &mut self,
+        seconds: u64,
+        mut ask: impl FnMut() -> Result<T, wire::Error>,
+    ) -> Result<T, Error> {
+        let deadline = Instant::now() + Duration::from_secs(seconds);
         loop {
             if let Ok(answer) = ask() {
                 return Ok(answer);
@@ -116,24 +137,50 @@ impl Server {
                 return Err(ended(&self.program, status, &self.log));
             }
             if Instant::now() >= deadline {
-                let (server, log) = (name(&self.program), tail(&self.log));
-                return Err(Error::Slow { server, action: "answer", seconds: READY_SECONDS_MAX, log });
+                return Err(self.slow("answer", seconds));
             }
             std::thread::sleep(POLL);
         }
     }
 
-    /// Its last messages, and how it ended if it has. Asked when a load has failed: a process that is ending closes its
-    /// connections before it can be waited for, so it gets a moment.
-    pub fn messages(&mut self) -> String {
+    /// Its process's number.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// That it did not do something in time.
+    pub fn slow(&self, action: &'static str, seconds: u64) -> Error {
+        Error::Slow { server: name(&self.program), action, seconds, log: tail(&self.log) }
+    }
+
+    /// How it ended, which its connection or output showed.
+    pub fn died(&mut self) -> Error {
+        match self.ending() {
+            Some(status) => ended(&self.program, status, &self.log),
+            None => Error::Program {
+                program: name(&self.program),
+                status: "its connection closed".into(),
+                log: tail(&self.log),
+            },
+        }
+    }
+
+    /// How it ended, if it has: a process that is ending closes its connections before it can be waited for, so it gets a
+    /// moment.
+    fn ending(&mut self) -> Option<ExitStatus> {
         let deadline = Instant::now() + ENDING;
-        let status = loop {
+        loop {
             match self.child.try_wait() {
                 Ok(None) if Instant::now() < deadline => std::thread::sleep(POLL),
-                Ok(status) => break status,
-                Err(_) => break None,
+                Ok(status) => return status,
+                Err(_) => return None,
             }
-        };
+        }
+    }
+
+    /// Its last messages, and how it ended if it has. Asked when a load has failed.
+    pub fn messages(&mut self) -> String {
+        let status = self.ending();
         let said = tail(&self.log);
         match status {
             Some(status) => format!("{said}\n{} ended with {}", name(&self.program), words(status)),
@@ -152,10 +199,7 @@ impl Server {
             match self.child.try_wait() {
                 Ok(Some(status)) if status.success() => return Ok(()),
                 Ok(Some(status)) => return Err(ended(&self.program, status, &self.log)),
-                _ if Instant::now() >= deadline => {
-                    let (server, log) = (name(&self.program), tail(&self.log));
-                    return Err(Error::Slow { server, action: "stop", seconds: STOP_SECONDS_MAX, log });
-                }
+                _ if Instant::now() >= deadline => return Err(self.slow("stop", STOP_SECONDS_MAX)),
                 _ => std::thread::sleep(POLL),
             }
         }

@@ -89,7 +89,18 @@ pub trait Service {
     /// When it refuses a setting, dies, or does not answer in time: with its own last messages.
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error>;
 
-    /// The shell commands that do the same by hand, the data folder as `$MOUNT/data`, the log's volume as `$WAL`.
+    /// Starts it on data as a power cut left them, asks in SQL, and ends it; nothing that it writes need be kept. What
+    /// is flushed and how much memory it has may be less than asked; what decides a recovery's result is as asked. The folder
+    /// for its run is no other server's. Gives each answer's rows, each column as text; none: NULL.
+    ///
+    /// # Errors
+    /// [`Error::Program`] and [`Error::Slow`] when it does not come up or goes down while it is asked; [`Error::Asked`] when it
+    /// is up and refuses a question, as with pages that it finds damaged. [`Error::complaint`] has its words.
+    fn ask_recovered(&self, _place: &Place, _questions: &[String]) -> Result<Vec<Vec<Vec<Option<String>>>>, Error> {
+        Err(Error::NoTables)
+    }
+
+    /// The shell commands that make and start it by hand, the data folder as `$MOUNT/data`, the log's volume as `$WAL`.
     fn commands(&self, has_log_volume: bool) -> Vec<String>;
 
     /// Files of the data directory that a copy need not have (sockets, locks, messages).
@@ -189,6 +200,9 @@ pub enum Error {
         #[source]
         source: wire::Error,
     },
+    /// It holds no data that could be asked for in SQL.
+    #[error("this service holds no tables: what a power cut takes is measured with postgres and mariadb")]
+    NoTables,
     /// The system refused a file operation.
     #[error("cannot {action} {path}")]
     File {
@@ -231,7 +245,22 @@ impl Error {
             _ => "",
         }
     }
+
+    /// What the server complains of, in one line without its time: the first that it calls an error, else its last; where it
+    /// said nothing, what happened to it.
+    #[must_use]
+    pub fn complaint(&self) -> String {
+        if let Error::Asked { source: wire::Error::Refused { message, .. }, .. } = self {
+            return message.clone();
+        }
+        let error = |line: &str| ERRORS.iter().find_map(|mark| Some(line.split_once(mark)?.1.trim().to_string()));
+        let last = || self.log().lines().next_back().map(|line| line.trim().to_string());
+        self.log().lines().find_map(error).or_else(last).unwrap_or_else(|| self.to_string())
+    }
 }
+
+/// How PostgreSQL and MariaDB mark errors in their messages.
+const ERRORS: &[&str] = &["ERROR:", "FATAL:", "PANIC:", "[ERROR]"];
 
 /// The free table `settings`, with each value as a configuration file has it.
 #[must_use]
