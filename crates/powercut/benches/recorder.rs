@@ -2,11 +2,12 @@
 //! through one on a file in memory. `cargo bench -p powercut --bench recorder [-- PAIRS]`, as root on a quiet machine.
 
 use memmap2::MmapMut;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use powercut::device::{self, Disk, Options};
 use powercut::states::{Cache, Choice, Rest, Rules};
 use powercut::timing::Profile;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,6 +18,7 @@ const SECONDS: f64 = 1.0;
 const DISK_BYTES: u64 = 256 << 20;
 const SHOWS: u32 = 20_000;
 const APPENDS: u64 = 300;
+const RECOVERIES: usize = 500;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
@@ -44,6 +46,7 @@ fn main() {
     println!("plain loop on tmpfs: {:.0} writes/s", median(&mut plain));
     println!("ratio: {:.3}", median(&mut ratios));
     println!("images shown: {:.0}/s", shows_per_second());
+    println!("ext4 recovered: {:.0}/s, median of {RECOVERIES}", recoveries_per_second());
     for profile in [Profile::Scsi10k, Profile::Sata7200, Profile::ConsumerSsd, Profile::NvmePlp] {
         let (microseconds, slip) = synced_append_microseconds(profile);
         println!("{profile:?}: an append and its flush in {microseconds:.0} µs, answered {slip:.1} µs late (p99)");
@@ -89,7 +92,7 @@ fn on_memory() -> f64 {
     with_loop_device(&path, writes_per_second)
 }
 
-fn with_loop_device(file: &Path, measure: impl Fn(&Path) -> f64) -> f64 {
+fn with_loop_device(file: &Path, measure: impl FnOnce(&Path) -> f64) -> f64 {
     let made = Command::new("losetup").args(["--direct-io=on", "-f", "--show"]).arg(file).output().expect("losetup");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let path = PathBuf::from(String::from_utf8(made.stdout).expect("a path").trim());
@@ -136,12 +139,47 @@ fn synced_append_microseconds(profile: Profile) -> (f64, f64) {
     (microseconds, disk.slip_nanoseconds_p99().expect("answers were delayed") as f64 / 1e3)
 }
 
+/// An image is shown and mounted, which plays the journal, and unmounted.
+fn recoveries_per_second() -> f64 {
+    let folder = in_memory();
+    let mut disk = disk(folder.path(), Profile::None);
+    let on = folder.path().join("files");
+    std::fs::create_dir(&on).expect("a directory");
+    let file = disk.file();
+    let recover = |path: &Path| {
+        assert!(Command::new("mkfs.ext4").arg("-q").arg(path).status().expect("mkfs.ext4").success());
+        let mount_it = || mount(Some(path), &on, Some("ext4"), MsFlags::empty(), None::<&str>).expect("a filesystem");
+        let unmount_it = || umount2(&on, MntFlags::empty()).expect("nobody is in there");
+        mount_it();
+        disk.begin().expect("an open log");
+        for name in 0..20 {
+            let write = File::create(on.join(format!("{name}"))).and_then(|mut file| {
+                file.write_all(&[1; 10_000])?;
+                file.sync_all()
+            });
+            write.expect("written");
+        }
+        unmount_it();
+        disk.stop().expect("room for the log");
+        disk.explore(&folder.path().join("log"), Rules { unit_bytes: 4096, cache: Cache::Volatile }).expect("a log");
+        let recovery = |point: usize| {
+            let started = Instant::now();
+            disk.show(point % 10 + 1, &Choice { rest: Rest::Oldest, ..Choice::default() }).expect("it is there");
+            mount_it();
+            unmount_it();
+            1.0 / started.elapsed().as_secs_f64()
+        };
+        median(&mut (0..RECOVERIES).map(recovery).collect::<Vec<_>>())
+    };
+    with_loop_device(&file, recover)
+}
+
 fn shows_per_second() -> f64 {
     let folder = in_memory();
     let mut disk = disk(folder.path(), Profile::None);
     with_loop_device(&disk.file(), writes_per_second);
     disk.stop().expect("room for the log");
-    disk.explore(Rules { unit_bytes: 4096, cache: Cache::Volatile }).expect("a log");
+    disk.explore(&folder.path().join("log"), Rules { unit_bytes: 4096, cache: Cache::Volatile }).expect("a log");
     let choice = Choice { rest: Rest::Newest, units: Default::default() };
     let started = Instant::now();
     for _ in 0..SHOWS {

@@ -202,13 +202,13 @@ impl Disk {
         self.slip_nanoseconds_p99
     }
 
-    /// From now on it serves images of the log's points, without delays, and what is written is not recorded. The first image is
-    /// that of the log's end, with all that was written. Nothing may be mounted from it.
+    /// From now on it serves images of a log's points, its own or an earlier disk's of this size, without delays, and what is
+    /// written is not recorded. The first image is that of the log's end, with all that was written. Nothing may be mounted from it.
     ///
     /// # Errors
     /// When the log can't be read.
-    pub fn explore(&mut self, rules: Rules) -> Result<(), Error> {
-        self.ask(&Order::Explore(rules)).map(drop)
+    pub fn explore(&mut self, log: &Path, rules: Rules) -> Result<(), Error> {
+        self.ask(&Order::Explore { log: Cow::Borrowed(log), rules }).map(drop)
     }
 
     /// Serves this image, as if power had just come back. Nothing may be mounted from it.
@@ -229,6 +229,12 @@ impl Disk {
             Answer::Read { units } => Ok(units),
             _ => Err(Error::Ended),
         }
+    }
+
+    /// The number of its process.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.process.id()
     }
 
     /// Ends it at once: all that is under way fails with I/O errors, and nothing hangs.

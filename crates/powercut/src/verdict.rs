@@ -64,7 +64,7 @@ fn judge_content(found: &Found, attempts: &[Attempt], cut_nanoseconds: u64) -> V
     let lost_seconds = earliest.map_or(0.0, |at| (cut_nanoseconds - at) as f64 / 1e9);
     let mut faults = found.wrong.clone();
     faults.extend(holes(found, &absent));
-    if there.len() != found.streams.values().map(Vec::len).sum() {
+    if there.len() != found.streams.values().map(Vec::len).sum::<usize>() {
         faults.extend(phantoms(found, attempts));
     }
     let is_wrong = !faults.is_empty();

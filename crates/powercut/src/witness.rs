@@ -45,7 +45,11 @@ impl Attempt {
 /// At the first line that is none.
 pub fn read(text: &str) -> Result<Vec<Attempt>, Error> {
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    whole.lines().enumerate().map(|(index, line)| parse(line).ok_or_else(|| Error { line: index + 1, text: line.into() })).collect()
+    whole
+        .lines()
+        .enumerate()
+        .map(|(index, line)| parse(line).ok_or_else(|| Error { line: index + 1, text: line.into() }))
+        .collect()
 }
 
 fn parse(line: &str) -> Option<Attempt> {

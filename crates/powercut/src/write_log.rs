@@ -221,7 +221,11 @@ mod tests {
     use proptest::prelude::*;
 
     const EVENTS: [Event; 6] = [
-        Event::Submitted { request: 0, at_nanoseconds: 7, operation: Operation::Write { offset: 512, data: &[3; 1024] } },
+        Event::Submitted {
+            request: 0,
+            at_nanoseconds: 7,
+            operation: Operation::Write { offset: 512, data: &[3; 1024] },
+        },
         Event::Done { request: 0, at_nanoseconds: 8 },
         Event::Begin { at_nanoseconds: 9 },
         Event::Submitted { request: 1, at_nanoseconds: 10, operation: Operation::Flush },

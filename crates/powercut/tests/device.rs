@@ -249,16 +249,18 @@ fn a_disk_holds_what_is_written_and_its_log_and_its_images_the_same() {
         disk.stop().expect("a whole log");
         prop_assert!(replay(&desk.log()) == model);
         // Such a disk keeps nothing by its flushes: all may be lost since the beginning, or nothing.
-        disk.explore(RULES).expect("a readable log");
-        prop_assert!(device.all()[..] == model);
-        let oldest = Choice { rest: Rest::Oldest, ..Choice::default() };
-        disk.show(0, &oldest).expect("a first point");
-        prop_assert!(device.all()[..] == at_begin);
-        let mut model = at_begin.clone();
-        work(&device, &mut model, &after)?;
-        prop_assert!(device.all()[..] == model, "a recovery reads what it wrote");
-        disk.show(0, &oldest).expect("a first point");
-        prop_assert!(device.all()[..] == at_begin, "and the next one does not");
+        for unit_bytes in [512, 4096] {
+            disk.explore(&desk.options.log, Rules { unit_bytes, ..RULES }).expect("a readable log");
+            prop_assert!(device.all()[..] == model);
+            let oldest = Choice { rest: Rest::Oldest, ..Choice::default() };
+            disk.show(0, &oldest).expect("a first point");
+            prop_assert!(device.all()[..] == at_begin);
+            let mut recovered = at_begin.clone();
+            work(&device, &mut recovered, &after)?;
+            prop_assert!(device.all()[..] == recovered, "a recovery reads what it wrote");
+            disk.show(0, &oldest).expect("a first point");
+            prop_assert!(device.all()[..] == at_begin, "and the next one does not");
+        }
         Ok(())
     };
     runner.run(&(steps(), steps()), case).unwrap_or_else(|error| panic!("{error}"));
@@ -324,7 +326,7 @@ fn a_filesystem_lives_on_it_and_comes_back_after_power_was_cut() {
     unmount(&on);
     drop(mounted);
     disk.stop().expect("a whole log");
-    disk.explore(Rules { unit_bytes: 4096, cache: Cache::Volatile }).expect("a readable log");
+    disk.explore(&desk.options.log, Rules { unit_bytes: 4096, cache: Cache::Volatile }).expect("a readable log");
     let log = desk.log();
     let points = powercut::states::History::new(&log[..], RULES).expect("a log").points().len();
     assert!(points > names.len(), "each sync flushes");
@@ -357,7 +359,7 @@ fn the_units_that_are_read_are_said() {
     }
     assert!(matches!(disk.read(), Err(Error::Refused(_))), "no images yet");
     disk.stop().expect("a whole log");
-    disk.explore(RULES).expect("a readable log");
+    disk.explore(&desk.options.log, RULES).expect("a readable log");
     assert!(matches!(disk.begin(), Err(Error::Refused(_))), "no log any more");
     assert!(matches!(disk.show(0, &Choice { rest: Rest::Newest, units: [(5, 0)].into() }), Err(Error::Refused(_))));
     disk.show(0, &Choice { rest: Rest::Oldest, units: [(9, 1)].into() }).expect("it is there");

@@ -243,7 +243,7 @@ impl Connection {
         let device = File::options().read(true).write(true).open("/dev/fuse")?;
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | MsFlags::MS_NOATIME;
         let options = format!("fd={},rootmode=40000,user_id=0,group_id=0", device.as_raw_fd());
-        mount(Some("powercut"), point, Some("fuse"), flags, Some(options.as_str()))?;
+        mount(Some("surefoot-disk"), point, Some("fuse"), flags, Some(options.as_str()))?;
         Ok(Connection { device, is_blocking: true })
     }
 

@@ -27,7 +27,7 @@ const PR_SET_IO_FLUSHER: libc::c_int = 57;
 pub(super) enum Order<'a> {
     Begin,
     Stop,
-    Explore(Rules),
+    Explore { log: Cow<'a, Path>, rules: Rules },
     Show { point: usize, choice: Cow<'a, Choice> },
     Read,
 }
@@ -71,8 +71,7 @@ pub(super) fn serve(options: &Options, orders: impl BufRead, mut answers: impl W
     say(&mut answers, &Answer::Done)?;
     for line in orders.lines() {
         let line = line.map_err(Error::Pipe)?;
-        let answer =
-            serde_json::from_str(&line).map_err(Error::Order).and_then(|order| follow(order, &content, &options.log));
+        let answer = serde_json::from_str(&line).map_err(Error::Order).and_then(|order| follow(order, &content));
         say(&mut answers, &answer.unwrap_or_else(Answer::from))?;
     }
     fuse::detach(&options.mount_point);
@@ -129,7 +128,7 @@ fn answer_in_time() {
     let _ = nix::sys::prctl::set_timerslack(1);
 }
 
-fn follow(order: Order, content: &Shared, log: &Path) -> Result<Answer, Error> {
+fn follow(order: Order, content: &Shared) -> Result<Answer, Error> {
     let refused = |message: &str| Answer::Refused { message: message.into() };
     let mut held = content.lock();
     Ok(match (order, &mut *held) {
@@ -144,13 +143,13 @@ fn follow(order: Order, content: &Shared, log: &Path) -> Result<Answer, Error> {
             }
             Err(full) => full.into(),
         },
-        (Order::Explore(rules), now) => {
+        (Order::Explore { log, rules }, now) => {
             if let Content::Recording(recorder) = now {
                 // Its reader knows how far it got: from `stop`, which says so.
                 let _ = recorder.stop();
             }
             drop(held);
-            let images = Images::new(history(log, rules)?);
+            let images = Images::new(history(&log, rules)?);
             let old = std::mem::replace(&mut *content.lock(), Content::Exploring(images));
             drop(old);
             Answer::Done
@@ -169,7 +168,7 @@ fn follow(order: Order, content: &Shared, log: &Path) -> Result<Answer, Error> {
 
 fn history(log: &Path, rules: Rules) -> Result<History<Mmap>, Error> {
     let file = File::open(log).map_err(Error::file("open", log))?;
-    // SAFETY: the log is written by this process alone, which has closed it.
+    // SAFETY: the process that wrote the log has closed it, and nobody else writes to what surefoot keeps.
     let bytes = unsafe { Mmap::map(&file) }.map_err(Error::file("map", log))?;
     History::new(bytes, rules).map_err(|source| Error::Log { path: log.into(), source })
 }
