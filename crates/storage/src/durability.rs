@@ -15,7 +15,7 @@ pub fn durability(settings: &StorageSettings) -> Durability {
     match settings.device {
         Device::Tmpfs => judge("tmpfs", &[], &[]),
         Device::Dir => settings.path.as_deref().map_or_else(Durability::full, of_path),
-        Device::Loop | Device::Block => {
+        Device::Loop | Device::Block | Device::Virtual => {
             let mut found = judge(&settings.filesystem, &settings.mount_asked(), &mkfs::features(settings));
             if settings.device == Device::Loop && found.class == Class::KeepsAcknowledged {
                 found.reasons.push("loop device: flushes reach the host's filesystem, which passes them on".into());

@@ -39,6 +39,9 @@ impl Refusal {
     }
 }
 
+/// What a recording disk's mount names as its source.
+pub const VIRTUAL_SOURCE: &str = "surefoot-disk";
+
 /// A device that may be formatted. Only the guard makes it.
 #[derive(Debug)]
 pub(crate) struct Cleared {
@@ -85,6 +88,21 @@ pub(crate) fn clear_image(path: &Path, bytes: u64) -> Result<(Option<LoopDevice>
     let device = LoopDevice::attach(path)?;
     let cleared = Cleared { path: device.path.clone() };
     Ok((Some(device), cleared))
+}
+
+/// Attaches a recording disk and clears it: a file of the kind of filesystem that only surefoot's own disk process serves, in a
+/// mount of its own.
+pub(crate) fn clear_virtual(path: &Path) -> Result<(LoopDevice, Cleared), Error> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let real = folder.canonicalize().map_err(Error::file("look at", folder))?;
+    let mounts = mountinfo::read();
+    let mount = mounts.iter().rev().find(|mount| mount.mount_point == real);
+    if mount.is_none_or(|mount| (&*mount.filesystem, &*mount.source) != ("fuse", VIRTUAL_SOURCE)) {
+        return Err(Error::Refused(Refusal::not_ours(folder)));
+    }
+    let device = LoopDevice::attach(path)?;
+    let cleared = Cleared { path: device.path.clone() };
+    Ok((device, cleared))
 }
 
 /// Lays a layer over cleared devices. They are given up for it, so that nobody can format what is below; and as they are

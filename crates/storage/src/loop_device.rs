@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
+/// include/uapi/linux/fs.h
+const BLKFLSBUF: libc::c_ulong = 0x1261;
 const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
@@ -56,7 +58,7 @@ pub(crate) struct LoopDevice {
     /// `loop3`.
     pub(crate) name: String,
     /// Keeps it attached.
-    _file: File,
+    file: File,
 }
 
 impl LoopDevice {
@@ -76,12 +78,21 @@ impl LoopDevice {
             let path = Path::new("/dev").join(&name);
             let file = OpenOptions::new().read(true).write(true).open(&path).map_err(Error::file("open", &path))?;
             match configure(&file, &backing) {
-                Ok(()) => return Ok(LoopDevice { path, name, _file: file }),
+                Ok(()) => return Ok(LoopDevice { path, name, file }),
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
                 Err(error) => return Err(Error::file("attach an image to", &path)(error)),
             }
         }
         Err(Error::file("attach an image to", image)(io::Error::from_raw_os_error(libc::EBUSY)))
+    }
+
+    /// Drops what the kernel keeps of the device's content.
+    pub(crate) fn forget(&self) -> Result<(), Error> {
+        // SAFETY: takes no argument.
+        match unsafe { libc::ioctl(self.file.as_raw_fd(), BLKFLSBUF as _) } {
+            0 => Ok(()),
+            _ => Err(Error::file("drop the caches of", &self.path)(io::Error::last_os_error())),
+        }
     }
 
     /// Whether the kernel really passes I/O by the host's page cache.

@@ -19,6 +19,7 @@ use crate::program;
 use crate::readback::{self, Facts};
 use crate::settings::{Device, StorageSettings};
 use crate::settle;
+use crate::virtual_disk;
 use observe::durability::Durability;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -27,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Name of the workload's folder on a filesystem that was made for it.
-const DATA_FOLDER: &str = "data";
+pub(crate) const DATA_FOLDER: &str = "data";
 
 /// Beginning of the name of a trial's folder in an existing directory.
 const TRIAL_FOLDER: &str = "surefoot-trial-";
@@ -114,7 +115,7 @@ fn provision_by(settings: &StorageSettings, places: &Places, seed: u64, steps: &
         trial_folder: None,
     };
     // A guest kernel's images lie on the host, whose filesystem only the conductor sees.
-    if !mounted.devices.attached.is_empty() {
+    if settings.device == Device::Loop && !mounted.devices.attached.is_empty() {
         mounted.durability = mounted.durability.and(durability::under_images(places.images));
     }
     // From here on the mount alone holds the loop devices, and they go with it.
@@ -195,7 +196,7 @@ fn disk(
     places: &Places,
     steps: &mut Steps,
 ) -> Result<Cleared, Error> {
-    let image = attach(devices, what, bytes, places, steps)?;
+    let image = attach(devices, settings, what, bytes, places, steps)?;
     match Layer::delay(settings) {
         Some(delay) => lay(devices, delay, what, vec![image], steps),
         None => Ok(image),
@@ -215,7 +216,31 @@ fn lay(
     Ok(cleared)
 }
 
-fn attach(devices: &mut Devices, what: &str, bytes: u64, places: &Places, steps: &mut Steps) -> Result<Cleared, Error> {
+fn attach_virtual(
+    devices: &mut Devices,
+    settings: &StorageSettings,
+    places: &Places,
+    steps: &mut Steps,
+) -> Result<Cleared, Error> {
+    let file = virtual_disk::file(places.images);
+    let (device, cleared) = steps.run("attach device", || guard::clear_virtual(&file))?;
+    virtual_disk::describe_cache(&device, settings.write_through)?;
+    devices.facts.insert("device".into(), format!("recording disk of {} bytes", settings.size));
+    devices.attached.push((device, file));
+    Ok(cleared)
+}
+
+fn attach(
+    devices: &mut Devices,
+    settings: &StorageSettings,
+    what: &str,
+    bytes: u64,
+    places: &Places,
+    steps: &mut Steps,
+) -> Result<Cleared, Error> {
+    if settings.device == Device::Virtual {
+        return attach_virtual(devices, settings, places, steps);
+    }
     let image = image::path(places.images, what, bytes);
     let (device, cleared) = steps.run(&format!("attach {what}"), || guard::clear_image(&image, bytes))?;
     let Some(device) = device else {
@@ -237,7 +262,8 @@ fn attach(devices: &mut Devices, what: &str, bytes: u64, places: &Places, steps:
 
 /// A study about discards wants the image as they leave it.
 fn write_zeroed(settings: &StorageSettings, devices: &Devices) -> Result<(), Error> {
-    for (device, image) in devices.attached.iter().filter(|_| !settings.discard) {
+    let is_kept = settings.discard || settings.device == Device::Virtual;
+    for (device, image) in devices.attached.iter().filter(|_| !is_kept) {
         image::write_zeroed(image, &device.path)?;
     }
     Ok(())

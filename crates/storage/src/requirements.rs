@@ -89,7 +89,7 @@ pub fn missing_in_guest(settings: &StorageSettings, has: &dyn Fn(&str) -> bool) 
         Device::Block | Device::Dir => {
             vec![Missing::new("a guest kernel has disks and directories of its own only", "use device = \"loop\"")]
         }
-        Device::Tmpfs => Vec::new(),
+        Device::Tmpfs | Device::Virtual => Vec::new(),
         Device::Loop => {
             let mut all = of_programs(settings.row());
             let modules = kernel_modules(settings).into_iter().filter(|module| !has(module));

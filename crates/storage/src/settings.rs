@@ -141,6 +141,8 @@ pub enum Device {
     Dir,
     /// Memory.
     Tmpfs,
+    /// A recording disk that surefoot itself put in the folder of the images; no study names it.
+    Virtual,
 }
 
 /// `[storage]`, checked.
@@ -182,6 +184,9 @@ pub struct StorageSettings {
     pub check: bool,
     /// The device whose contents may be overwritten.
     pub wipe: Option<String>,
+    /// Whether a virtual disk says that it has no cache that a power cut empties; the kernel sends no flushes then.
+    #[serde(default)]
+    pub write_through: bool,
 }
 
 impl Default for StorageSettings {
@@ -230,7 +235,8 @@ impl StorageSettings {
     }
 
     /// Bytes of the external log, 0 when there is none.
-    pub(crate) fn external_log_bytes(&self) -> u64 {
+    #[must_use]
+    pub fn external_log_bytes(&self) -> u64 {
         match self.external_log {
             0 => self.preset_row().map_or(0, |preset| preset.external_log_bytes),
             asked => asked,
@@ -262,7 +268,7 @@ impl StorageSettings {
 
     /// Whether a filesystem is made at all.
     pub(crate) fn makes_filesystem(&self) -> bool {
-        matches!(self.device, Device::Loop | Device::Block)
+        matches!(self.device, Device::Loop | Device::Block | Device::Virtual)
     }
 }
 
