@@ -7,7 +7,7 @@ use std::time::Duration;
 
 fn study(service: &str, factors: &str, more: &str, oltp: &str, design: &str) -> String {
     format!(
-        "name = \"s\"\nquestion = \"?\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\nsize = \"1GiB\"\n{more}\n\
+        "name = \"s\"\nquestion = \"?\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\nsize = \"512MiB\"\n{more}\n\
          [workload.oltp]\nengine = \"{service}\"\ntable_size = 1000\nthreads = 2\ntime = \"300ms\"\n{oltp}\n\
          [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n{design}\n"
     )
@@ -100,7 +100,7 @@ fn tpcb_adds_up_on_both_servers() {
     let world = World::new();
     let text = "name = \"s\"\nquestion = \"?\"\n[factors]\n\"workload.tpcb.engine\" = [\"postgres\", \"mariadb\"]\n\
                 \"workload.tpcb.mix\" = [\"tpcb-like\", \"simple-update\", \"select-only\"]\n\
-                [storage]\nfilesystem = \"xfs\"\nsize = \"1GiB\"\n[workload.tpcb]\nthreads = 4\ntime = \"400ms\"\n\
+                [storage]\nfilesystem = \"xfs\"\nsize = \"512MiB\"\n[workload.tpcb]\nthreads = 4\ntime = \"400ms\"\n\
                 [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n";
     world.write("s.toml", text);
     world.surefoot(&["run", "s.toml"]).status(0);
@@ -112,7 +112,7 @@ fn tpcb_adds_up_on_both_servers() {
 
 fn integers(factors: &str, more: &str, to: u64) -> String {
     format!(
-        "name = \"s\"\nquestion = \"?\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\nsize = \"1GiB\"\n{more}\n\
+        "name = \"s\"\nquestion = \"?\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\nsize = \"512MiB\"\n{more}\n\
          [workload.three-n-plus-one]\nto = {to}\nstreams = 3\nengine = \"gtm\"\n\
          [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n"
     )
@@ -289,7 +289,7 @@ fn a_lost_connection_fails_the_trial_or_is_made_anew_as_the_study_says() {
         for reconnect in [false, true] {
             let _ = std::fs::remove_file(world.path().join("s.surefoot"));
             let text = format!(
-                "name = \"s\"\n[storage]\nsize = \"1GiB\"\n[workload.{workload}]\nengine = \"{service}\"\nthreads = 4\n\
+                "name = \"s\"\n[storage]\nsize = \"512MiB\"\n[workload.{workload}]\nengine = \"{service}\"\nthreads = 4\n\
                  reconnect = {reconnect}\ntime = \"4s\"\n\
                  [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
             );
@@ -362,7 +362,7 @@ fn lose_connections(conductor: i32, service: &str) {
 fn a_full_disk_and_too_many_connections_end_in_the_servers_words() {
     let world = World::new();
     let full = study("postgres", "\"workload.oltp.mix\" = [\"insert\"]", "", "", "")
-        .replace("1GiB", "128MiB")
+        .replace("512MiB", "128MiB")
         .replace("\"300ms\"", "\"300s\"");
     world.write("s.toml", full);
     world.surefoot(&["run", "s.toml"]).status(3);
@@ -410,7 +410,7 @@ fn without_root_a_server_runs_in_a_directory_as_its_user() {
     }
     let storage = format!("device = \"dir\"\npath = {home:?}");
     let text = study("postgres", "\"workload.oltp.threads\" = [1, 2]", "", "", "").replace("threads = 2\n", "");
-    world.write("s.toml", text.replace("filesystem = \"ext4\"\nsize = \"1GiB\"", &storage));
+    world.write("s.toml", text.replace("filesystem = \"ext4\"\nsize = \"512MiB\"", &storage));
     let binary = world.path().join("surefoot");
     std::fs::copy(env!("CARGO_BIN_EXE_surefoot"), &binary).expect("a copy");
     let mut command = std::process::Command::new("setpriv");
