@@ -4,9 +4,11 @@
 
 use crate::bench::{self, Bench, End};
 use crate::resume::{Done, Opened};
+use crate::safety::{self, Ended};
 use crate::screening;
 use crate::tune::Tune;
-use ledger::model::{Decision, Phase, Place, Screened, TrialState, Worse};
+use ledger::model::{Decision, MeasuredSafety, Phase, Place, Screened, TrialState, Worse};
+use ledger::parity::Rule;
 use observe::durability::Class;
 use observe::metric::Metric;
 use observe::record::{Failure, Record};
@@ -55,6 +57,24 @@ pub enum Event<'a> {
         /// What the stop rule says, in words.
         decision: String,
     },
+    /// Power cuts of a scenario begin.
+    SafetyStarted {
+        /// Which of the scenarios that are left, from 1.
+        number: usize,
+        /// How many are left.
+        total: usize,
+        /// Scenario.
+        scenario: &'a str,
+    },
+    /// Power cuts of a scenario ended.
+    SafetyEnded {
+        /// Scenario.
+        scenario: &'a str,
+        /// How.
+        ended: &'a Ended,
+        /// How long it took.
+        seconds: f64,
+    },
 }
 
 /// The primary figure of each trial so far.
@@ -86,6 +106,8 @@ pub enum Stop {
     OneLeft,
     /// A screened scenario has no value.
     ScreenFailed,
+    /// What a power cut takes was all that was asked for, and is known.
+    SafetyKnown,
 }
 
 impl Stop {
@@ -99,6 +121,7 @@ impl Stop {
             Stop::Interrupted => "interrupted",
             Stop::NothingLeft => "every scenario failed",
             Stop::ScreenFailed => "a screened scenario has no value, so that the screen can't tell factors apart",
+            Stop::SafetyKnown => "every scenario had its power cuts",
             Stop::OneLeft => "every other scenario is shown to be worse",
         }
     }
@@ -144,6 +167,25 @@ pub fn conduct(
             conductor.confirmation(started, stop)?
         }
     };
+    let stop = conductor.safety(stop)?;
+    let now = conductor.bench.now();
+    conductor.writer.end_session(stop.words(), now)?;
+    Ok(Summary { stop, failed: conductor.done.failed() })
+}
+
+/// Measures only what a power cut takes, of each scenario of which that is not known yet.
+///
+/// # Errors
+/// As [`conduct`].
+pub fn conduct_safety(
+    plan: &Plan,
+    opened: Opened,
+    bench: &mut dyn Bench,
+    interrupted: &AtomicBool,
+    watch: &mut dyn FnMut(Event),
+) -> Result<Summary, Error> {
+    let mut conductor = Conductor::new(plan, opened, bench, interrupted, watch);
+    let stop = conductor.safety(Stop::SafetyKnown)?;
     let now = conductor.bench.now();
     conductor.writer.end_session(stop.words(), now)?;
     Ok(Summary { stop, failed: conductor.done.failed() })
@@ -244,6 +286,40 @@ impl<'a> Conductor<'a> {
             }
         }
         Ok(Ok(rounds))
+    }
+
+    /// What a power cut takes from each scenario, once, when the study asks for it.
+    fn safety(&mut self, stop: Stop) -> Result<Stop, Error> {
+        let Some(settings) = self.plan.safety.as_ref().filter(|_| stop != Stop::Interrupted) else { return Ok(stop) };
+        let asked = serde_json::to_value(settings).expect("settings are plain data");
+        let known = self.writer.reader()?.contents_with(&[])?.safety;
+        let is_known = |label: &str| known.iter().any(|one| one.scenario == label && one.asked == asked);
+        let is_open = |scenario: &&study::PlannedScenario| !scenario.control && !is_known(&scenario.label);
+        let open: Vec<&study::PlannedScenario> = self.plan.scenarios.iter().filter(is_open).collect();
+        for (index, scenario) in open.iter().enumerate() {
+            if self.interrupted.load(Ordering::Relaxed) {
+                return Ok(Stop::Interrupted);
+            }
+            (self.watch)(Event::SafetyStarted { number: index + 1, total: open.len(), scenario: &scenario.label });
+            let watch = &mut *self.watch;
+            let begun = self.bench.now();
+            let ended = safety::measure(self.plan, scenario, settings, self.bench, self.interrupted, &mut |record| {
+                watch(Event::Record(record));
+            })?;
+            if matches!(ended, Ended::Interrupted) {
+                return Ok(Stop::Interrupted);
+            }
+            let now = self.bench.now();
+            (self.watch)(Event::SafetyEnded { scenario: &scenario.label, ended: &ended, seconds: now - begun });
+            let (safety, failure) = match ended {
+                Ended::Measured(safety) => (Some(*safety), None),
+                Ended::Not(reason) => (None, Some(reason)),
+                Ended::Interrupted => continue,
+            };
+            let (scenario, asked) = (scenario.label.clone(), asked.clone());
+            self.writer.safety(&MeasuredSafety { scenario, ended: now, asked, safety, failure })?;
+        }
+        Ok(stop)
     }
 
     /// Whether a scenario is measured in the main rounds that are left.
@@ -426,13 +502,16 @@ impl<'a> Conductor<'a> {
         self.plan.design.time_budget_seconds.is_some_and(|budget| seconds > budget)
     }
 
-    /// What a power cut may take of each scenario: by its settings, and by the flushes that its trials had so far.
+    /// What a power cut may take of each scenario: by its settings, the flushes that its trials had so far, and what was measured.
     fn classes(&self) -> Result<Vec<Class>, Error> {
         let contents = self.writer.reader()?.contents_with(ledger::flushing::METRICS)?;
         let flushing = ledger::flushing::flushing(&contents);
         let class = |scenario: &ledger::model::Scenario| {
-            let by_settings = scenario.durability.class;
-            flushing.get(&scenario.label).map_or(by_settings, |flushing| flushing.safety(by_settings))
+            let rule = Rule::of(&contents, &scenario.workload);
+            let measured = contents.safety_of(scenario).and_then(|measured| measured.safety.as_ref());
+            let class = rule.competes_in(scenario.durability.class, flushing.get(&scenario.label), measured);
+            // Who is never picked beats nobody.
+            class.unwrap_or(Class::LosesAll)
         };
         Ok(contents.scenarios.iter().map(class).collect())
     }
@@ -533,7 +612,11 @@ impl Notes {
                 self.values.extend(value.filter(|_| !run.warm_up).map(|measured| measured.value));
                 writer.run(id, run)
             }
-            Record::RunStarted { .. } | Record::Progress { .. } | Record::Failed(_) | Record::Finished => Ok(()),
+            Record::RunStarted { .. }
+            | Record::Progress { .. }
+            | Record::Safety(_)
+            | Record::Failed(_)
+            | Record::Finished => Ok(()),
         };
         // The first error is the cause of the others.
         self.error = self.error.take().or(written.err());

@@ -8,11 +8,18 @@ pub mod durability;
 pub mod isolation;
 pub mod memory_limit;
 pub mod probe;
+#[cfg(target_os = "linux")]
+pub mod recovery;
+#[cfg(target_os = "linux")]
+pub mod replay;
 pub mod resume;
+pub mod safety;
 pub mod screening;
 pub mod served;
 pub mod stage;
 pub mod trial;
 pub mod tune;
 pub mod volumes;
+#[cfg(target_os = "linux")]
+mod watchdog;
 pub mod work;

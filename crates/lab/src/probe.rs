@@ -130,6 +130,7 @@ fn spec(plan: &Plan, family: &[&PlannedScenario], seconds: f64) -> TrialSpec {
         cache: Cache::Warm,
         timeout_seconds: TIMEOUT_SECONDS,
         ineffective_options: Ineffective::Warn,
+        cut: None,
     }
 }
 

@@ -225,6 +225,21 @@ impl Up {
     }
 }
 
+/// What a database says after a power cut: started on the data as they were found, asked, and ended.
+///
+/// # Errors
+/// When it does not come up, or refuses to answer.
+pub fn ask_recovered(
+    service: &services::Wanted,
+    data: &Path,
+    work: &Work,
+    questions: &[String],
+) -> Result<Vec<Vec<Vec<Option<String>>>>, Failed> {
+    let mut stage = Stage::set(work)?;
+    let part = Part::open(service, true, (data, None), &[], &mut stage)?;
+    Ok(part.service.ask_recovered(&part.place, questions)?)
+}
+
 /// Copies the template; one that is missing is built, one that is damaged is built anew.
 fn fill(
     wanted: &Wanted,

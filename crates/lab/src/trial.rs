@@ -1,6 +1,12 @@
 //! One trial, from bare device to bare device: provision, load, run, verify, tear down.
 //!
-//! Runs in a process of its own (`surefoot trial`), the same on every bench. Knows no other trial.
+//! Or, in place of the runs, what a power cut takes (`cut.rs`). Runs in a process of its own (`surefoot trial`), the same on every bench. Knows no other trial.
+
+#[cfg(target_os = "linux")]
+mod cut;
+#[cfg(not(target_os = "linux"))]
+#[path = "trial/cut_elsewhere.rs"]
+mod cut;
 
 use crate::served::{self, Listener, Reached, Served, Wanted};
 use crate::volumes::Volumes;
@@ -70,6 +76,9 @@ fn conduct(spec: &TrialSpec, work: &Work, out: &mut Out<impl Write>) -> Result<(
         log: String::new(),
     })?;
     let cpus = Cpus::of(spec, !(kind.services)(&spec.parameters).is_empty());
+    if let Some(wanted) = &spec.cut {
+        return cut::conduct(spec, wanted, work, kind, &cpus, out);
+    }
     pin(&cpus.client);
     let started = Instant::now();
     let volumes = Volumes::provision(spec, work, &mut |name, seconds| out.step(name, seconds));

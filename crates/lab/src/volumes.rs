@@ -4,7 +4,7 @@ use crate::work::Work;
 use observe::durability::Durability;
 use std::collections::BTreeMap;
 use std::path::Path;
-use storage::{Error, Mounted, StorageSettings};
+use storage::{Device, Error, Mounted, StorageSettings};
 use study::trial_spec::TrialSpec;
 
 /// All that a trial has mounted.
@@ -22,7 +22,8 @@ impl Volumes {
     /// When a step fails; nothing is left mounted then.
     pub fn provision(spec: &TrialSpec, work: &Work, step: &mut dyn FnMut(&str, f64)) -> Result<Volumes, Error> {
         let settings = StorageSettings::from_map(&spec.storage);
-        let data = storage::provision(&settings, &work.images(), &work.mount_point(), spec.seed, step)?;
+        let images = if settings.device == Device::Virtual { work.disk() } else { work.images() };
+        let data = storage::provision(&settings, &images, &work.mount_point(), spec.seed, step)?;
         let mut volumes = Volumes { data, further: BTreeMap::new() };
         for (name, settings) in &spec.volumes {
             let settings = StorageSettings::from_map(settings);

@@ -82,6 +82,18 @@ impl Work {
         self.folder.join("images")
     }
 
+    /// Where a recording disk's file is seen.
+    #[must_use]
+    pub fn disk(&self) -> PathBuf {
+        self.folder.join("disk")
+    }
+
+    /// Logs of recording disks, and the lists of what was acknowledged.
+    #[must_use]
+    pub fn power_cuts(&self) -> PathBuf {
+        self.folder.join("powercut")
+    }
+
     /// What workloads keep from trial to trial.
     #[must_use]
     pub fn cache(&self) -> PathBuf {

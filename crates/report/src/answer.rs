@@ -44,6 +44,7 @@ pub fn answer(input: &Input) -> Vec<String> {
     if view.parts.iter().all(|part| part.measured().next().is_none()) {
         lines.truncate(0);
         lines.push(screening::under_way(view).unwrap_or_else(|| nothing(view)));
+        lines.extend(view.parts.iter().flat_map(safety::without_speed));
     }
     lines.extend(holes(view));
     lines.extend(screening::holes(view));
@@ -516,7 +517,9 @@ pub fn noise_floor(part: &Part, view: &View) -> Option<String> {
 }
 
 fn nothing(view: &View) -> String {
+    let is_cut = view.parts.iter().flat_map(|part| &part.rows).any(|row| row.power_cut.is_some());
     match view.failed_total {
+        0 if is_cut => "Only what a power cut takes was measured, no speed: `surefoot run` measures both.".into(),
         0 => "No trial has finished yet: there is no answer.".into(),
         failed => format!("No trial finished and {failed} failed: there is no answer."),
     }

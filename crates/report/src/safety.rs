@@ -125,6 +125,17 @@ pub fn sentences(part: &Part) -> Vec<String> {
     lines
 }
 
+/// What is known of scenarios whose speed nobody measured.
+#[must_use]
+pub fn without_speed(part: &Part) -> Vec<String> {
+    let known = part.rows.iter().filter(|row| !row.control);
+    let of_row = |row: &Row| {
+        let found = row.power_cut.as_ref()?;
+        Some(format!("After a power cut {} {}: {}.", row.label, took(found), bound(found)))
+    };
+    known.filter_map(of_row).chain(broken(part)).collect()
+}
+
 fn of_pick(part: &Part) -> Option<String> {
     let picks: Vec<&Row> = match &part.choice {
         Some(choice) => choice.picks.iter().filter_map(|pick| part.row(&pick.label)).collect(),

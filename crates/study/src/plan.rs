@@ -177,6 +177,7 @@ impl Plan {
             cache: self.design.cache,
             timeout_seconds: self.design.trial_timeout_seconds,
             ineffective_options: self.design.ineffective_options,
+            cut: None,
         }
     }
 

@@ -48,6 +48,24 @@ pub struct TrialSpec {
     pub timeout_seconds: f64,
     /// How the trial takes an option that did not take effect.
     pub ineffective_options: Ineffective,
+    /// Whether it measures, in place of its runs, what a power cut takes, and how.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Cut>,
+}
+
+/// How a trial measures what a power cut takes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cut {
+    /// How long recoveries may be run.
+    pub budget_seconds: f64,
+    /// What the disk writes as a whole or not at all.
+    pub unit_bytes: u32,
+    /// What the disk's cache promises: `volatile`, `write-through`, `lying`.
+    pub cache: String,
+    /// How fast the disk is: `none` is as fast as memory.
+    pub profile: String,
+    /// The log of what was written grows to this at most.
+    pub log_bytes_max: u64,
 }
 
 /// State of the caches before each run.

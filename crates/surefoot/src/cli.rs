@@ -29,6 +29,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Replay an access log against a running server: its requests in its order, each once, each answer checked
     Replay(ReplayArgs),
+    /// Measure what a power cut takes from each scenario of a study, or serve a state that was found, to look at
+    Powercut(PowercutArgs),
     /// Set two results files side by side: two machines, kernels or days
     Compare(CompareArgs),
     /// Show results of one study over time, and what changed, as after an upgrade
@@ -64,6 +66,10 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     GuestInit(GuestInitArgs),
+    /// Serve a recording disk: its options on the command line, its orders on standard input
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    Disk(DiskArgs),
     /// Run one worker process of a workload
     #[command(hide = true)]
     Worker(WorkerArgs),
@@ -127,6 +133,20 @@ pub struct RunArgs {
     /// Say nothing while it runs
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// `powercut`.
+#[derive(Args, Clone)]
+pub struct PowercutArgs {
+    /// Which study, and how
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// Serve one state that was found, mounted to look at until Enter is pressed; reports name states
+    #[arg(long, value_name = "STATE", requires = "scenario")]
+    pub replay: Option<String>,
+    /// Of which scenario
+    #[arg(long, value_name = "SCENARIO")]
+    pub scenario: Option<String>,
 }
 
 /// `plan`.
@@ -412,6 +432,14 @@ pub struct ManArgs {
 pub struct TrialArgs {
     /// The study's work folder
     pub work: PathBuf,
+}
+
+/// `disk`.
+#[cfg(target_os = "linux")]
+#[derive(Args)]
+pub struct DiskArgs {
+    /// As JSON
+    pub options: String,
 }
 
 /// `guest`.

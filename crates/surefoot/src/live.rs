@@ -3,6 +3,7 @@
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::bench::End;
 use lab::conductor::{Event, Values};
+use lab::safety::Ended;
 use ledger::model::Phase;
 use observe::record::Record;
 use settings::quantity::format_seconds;
@@ -73,6 +74,15 @@ impl Live {
     /// Shows what the conductor tells.
     pub fn show(&mut self, event: &Event) {
         match event {
+            Event::SafetyStarted { number, total, scenario } => {
+                (self.number, self.total, self.trials_here) = (*number, *total, number - 1);
+                if *number == 1 {
+                    self.started = Instant::now();
+                }
+                self.scenario = format!("power cuts · {scenario}");
+                (self.doing, self.speed) = ("recording, then recovering".into(), None);
+            }
+            Event::SafetyEnded { scenario, ended, seconds } => self.safety_ended(scenario, ended, *seconds),
             Event::TrialStarted { number, total_max, phase, round, scenario } => {
                 (self.number, self.total) = (*number, *total_max);
                 let of_phase = match phase {
@@ -129,6 +139,19 @@ impl Live {
             (Mode::Terminal(bar), End::Failed(_)) => bar.println(text),
             _ => {}
         }
+    }
+
+    fn safety_ended(&mut self, scenario: &str, ended: &Ended, seconds: f64) {
+        self.trials_here += 1;
+        let how = match ended {
+            Ended::Measured(safety) => {
+                let (grade, images) = (safety.grade, safety.images);
+                format!("{grade:?}, {} ({images} images in {})", grade.words(), format_seconds(seconds))
+            }
+            Ended::Not(failure) => format!("not measured: {}: {}", failure.step, failure.causes.join(": ")),
+            Ended::Interrupted => "interrupted".into(),
+        };
+        self.line(&format!("power cuts {}/{}: {scenario}: {how}", self.number, self.total));
     }
 
     fn line(&self, text: &str) {

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => verbs::plan::run(&args),
         Command::Report(args) => verbs::report::run(&args),
         Command::Replay(args) => verbs::replay::run(&args),
+        Command::Powercut(args) => verbs::powercut::run(&args),
         Command::Compare(args) => verbs::compare::run(&args),
         Command::History(args) => verbs::history::run(&args),
         Command::Serve(args) => verbs::serve::run(&args),
@@ -40,6 +41,8 @@ fn main() -> ExitCode {
         Command::Guest(args) => verbs::guest::run(&args),
         #[cfg(target_os = "linux")]
         Command::GuestInit(_) => verbs::guest::init(),
+        #[cfg(target_os = "linux")]
+        Command::Disk(args) => verbs::disk::run(&args),
         Command::Worker(args) => verbs::worker::run(&args),
     };
     match result {

@@ -2,6 +2,8 @@
 
 pub mod clean;
 pub mod compare;
+#[cfg(target_os = "linux")]
+pub mod disk;
 pub mod doctor;
 #[cfg(target_os = "linux")]
 pub mod guest;
@@ -9,6 +11,7 @@ pub mod history;
 pub mod init;
 pub mod list;
 pub mod plan;
+pub mod powercut;
 pub mod replay;
 pub mod report;
 pub mod run;

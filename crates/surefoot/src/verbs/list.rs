@@ -66,6 +66,9 @@ fn explain(what: &str) -> Option<String> {
     if what == "guest" {
         return Some(format!("settings of [guest], for bench = \"guest\":\n{}", table(study::GUEST)));
     }
+    if what == "safety" {
+        return Some(format!("settings of [safety], what a power cut takes:\n{}", table(study::SAFETY)));
+    }
     if let Some(kind) = workloads::kind(what) {
         let settings = table(kind.settings);
         return Some(format!(

@@ -6,19 +6,20 @@ use crate::source::{self, Loaded};
 use crate::verbs::plan::{expected_seconds, missing, space_needed};
 use crate::{interrupt, live};
 use anyhow::{Context as _, anyhow};
-use lab::bench::Bench as _;
-use lab::bench::OfThisMachine;
 use lab::bench::guest::Guest;
 use lab::bench::host::Host;
-use lab::conductor::{self, Stop, Summary};
+use lab::bench::{Bench, OfThisMachine};
+use lab::conductor::{self, Event, Stop, Summary};
 use lab::resume::{self, Opened, Session};
 use lab::work::Work;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use storage::StorageSettings;
+use study::Plan;
 
 /// Starts a study, or goes on with it.
 pub fn run(args: &RunArgs) -> Result<Status, Failure> {
-    conduct(args, source::load(&args.study)?)
+    conduct(args, source::load(&args.study)?, conductor::conduct)
 }
 
 /// Goes on with a study; there must be something to go on with.
@@ -29,10 +30,15 @@ pub fn resume(args: &RunArgs) -> Result<Status, Failure> {
         let hint = format!("`surefoot run {}` starts the study", args.study.study);
         return Err(Failure::new(Status::BadStudy, error).hint(hint));
     }
-    conduct(args, loaded)
+    conduct(args, loaded, conductor::conduct)
 }
 
-fn conduct(args: &RunArgs, mut loaded: Loaded) -> Result<Status, Failure> {
+/// How a study is conducted: with its rounds, or without.
+type Conduct =
+    fn(&Plan, Opened, &mut dyn Bench, &AtomicBool, &mut dyn FnMut(Event)) -> Result<Summary, conductor::Error>;
+
+/// From a loaded study to its answer.
+pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, conduct: Conduct) -> Result<Status, Failure> {
     interrupt::catch();
     leave_out_missing(&mut loaded, args.skip_missing)?;
     ask_guard(&loaded.plan)?;
@@ -55,7 +61,7 @@ fn conduct(args: &RunArgs, mut loaded: Loaded) -> Result<Status, Failure> {
     let mut live = live::Live::new(&loaded.plan, args.quiet || args.json);
     prepare_images(&loaded, &work, &mut live)?;
     probe(&loaded.plan, &mut opened, &mut bench, &mut live)?;
-    let summary = conductor::conduct(&loaded.plan, opened, &mut bench, &interrupt::INTERRUPTED, &mut |event| {
+    let summary = conduct(&loaded.plan, opened, &mut bench, &interrupt::INTERRUPTED, &mut |event| {
         live.show(&event);
     })?;
     live.finish();

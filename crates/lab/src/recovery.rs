@@ -1,0 +1,235 @@
+//! Real recoveries of images that a power cut may have left: the filesystem's, then the database's, then what is there.
+//!
+//! Linux's only, as recording disks are.
+
+use crate::served::{self, Failed};
+use crate::watchdog::Watchdog;
+use crate::work::Work;
+use powercut::device::Disk;
+use powercut::explore::{Recovered, Subject};
+use powercut::states::{Choice, Unit};
+use powercut::verdict::{Came, Found};
+use serde_json::{Map, Value};
+use services::service::Error;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use storage::{AfterCut, CutDisk, StorageSettings};
+use study::trial_spec::TrialSpec;
+use workloads::commits;
+
+/// How the database is asked.
+enum Database {
+    Embedded(Map<String, Value>),
+    Served { service: services::Wanted, questions: Vec<String>, parameters: Map<String, Value> },
+}
+
+impl Database {
+    fn of(spec: &TrialSpec) -> Database {
+        let parameters = spec.parameters.clone();
+        let kind = workloads::kind_of_trial(&spec.workload).expect("it ran");
+        let wanted = services::wanted(&(kind.services)(&parameters), &spec.services);
+        match wanted.into_iter().next_back() {
+            Some(service) => Database::Served {
+                service,
+                questions: commits::questions(parameters["engine"].as_str().unwrap_or_default()),
+                parameters,
+            },
+            None => Database::Embedded(parameters),
+        }
+    }
+
+    fn look(&self, data: &Path, work: &Work) -> Result<Found, Broken> {
+        let look = match self {
+            Database::Embedded(parameters) => commits::look_at_sqlite(parameters, data).map_err(Came::Down),
+            Database::Served { service, questions, parameters } => {
+                match served::ask_recovered(service, data, work, questions) {
+                    Ok(answers) => Ok(commits::look(parameters, &answers)),
+                    // It runs, and can't answer.
+                    Err(Failed::Service(error @ Error::Asked { .. })) => Err(Came::Damaged(error.complaint())),
+                    Err(Failed::Service(error)) => Err(Came::Down(error.complaint())),
+                    Err(other) => return Err(Broken::Service(other)),
+                }
+            }
+        };
+        Ok(match look {
+            Err(came) => nothing(came),
+            Ok(look) => {
+                Found { came: look.damage.map_or(Came::Up, Came::Damaged), streams: look.streams, wrong: look.wrong }
+            }
+        })
+    }
+}
+
+/// Of what did not come up, nothing can be read.
+fn nothing(came: Came) -> Found {
+    Found { came, streams: BTreeMap::new(), wrong: Vec::new() }
+}
+
+/// The whole chain of an error's causes.
+fn words(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string);
+    causes.collect::<Vec<_>>().join(": ")
+}
+
+/// A recovery that takes longer hangs: that is a fault, and the disk is taken from under it.
+const RECOVERY_SECONDS_MAX: u64 = 60;
+
+/// Brings images up again.
+pub struct Recoveries<'a> {
+    /// None after a recovery that hung.
+    served: Option<Served>,
+    serve: &'a dyn Fn() -> Result<Disk, Box<dyn std::error::Error>>,
+    settings: StorageSettings,
+    database: Database,
+    work: &'a Work,
+    /// By the hash of the folder that the filesystem's recovery left: what the database made of it, and what that read.
+    seen: HashMap<u128, (Arc<Found>, Vec<Unit>)>,
+    /// Images that were recovered: one that comes again is to be done again.
+    done: HashSet<(usize, Choice)>,
+    watchdog: Arc<Watchdog>,
+}
+
+/// A disk with what is attached to it.
+struct Served {
+    // Declared before the disk, so that it is detached first.
+    attached: CutDisk,
+    disk: Disk,
+}
+
+/// Why no image can be brought up any more.
+#[derive(Debug, thiserror::Error)]
+pub enum Broken {
+    /// The disk could not be started.
+    #[error("{0}")]
+    Start(Box<dyn std::error::Error>),
+    /// The folders that the database's user can reach.
+    #[error(transparent)]
+    Service(Failed),
+    /// The disk's process.
+    #[error(transparent)]
+    Disk(#[from] powercut::device::Error),
+    /// What is attached to it.
+    #[error(transparent)]
+    Storage(#[from] storage::Error),
+}
+
+impl<'a> Recoveries<'a> {
+    /// Of the scenario that was recorded; `serve` starts the disk that explores, once and again after each recovery that hung.
+    #[must_use]
+    pub fn new(
+        spec: &TrialSpec,
+        work: &'a Work,
+        serve: &'a dyn Fn() -> Result<Disk, Box<dyn std::error::Error>>,
+    ) -> Recoveries<'a> {
+        Recoveries {
+            served: None,
+            serve,
+            settings: StorageSettings::from_map(&spec.storage),
+            database: Database::of(spec),
+            work,
+            seen: HashMap::new(),
+            done: HashSet::new(),
+            watchdog: Arc::new(Watchdog::new(Duration::from_secs(RECOVERY_SECONDS_MAX))),
+        }
+    }
+
+    fn bring_up(&mut self, served: &mut Served, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
+        let unmountable = |words: String, read| {
+            let found = Arc::new(nothing(Came::Unmountable(words)));
+            Ok(Recovered { found, read, is_new: false })
+        };
+        let after = match served.mount(point, choice)? {
+            Ok(after) => after,
+            Err(error) => return unmountable(words(&error), served.disk.read()?),
+        };
+        let mut read = served.disk.read()?;
+        let hash = folder_hash(&after.data_folder);
+        after.unmount()?;
+        let hash = match hash {
+            Ok(hash) => hash,
+            Err(error) => return unmountable(format!("files can't be read: {error}"), served.disk.read()?),
+        };
+        let is_again = !self.done.insert((point, choice.clone()));
+        let is_new = is_again || !self.seen.contains_key(&hash);
+        if is_new {
+            // Anew, so that what the database reads is not in the cache that the hash has filled.
+            let after = match served.mount(point, choice)? {
+                Ok(after) => after,
+                Err(error) => return unmountable(words(&error), served.disk.read()?),
+            };
+            let found = self.database.look(&after.data_folder, self.work);
+            after.unmount()?;
+            let found = Arc::new(found?);
+            self.seen.insert(hash, (found, served.disk.read()?));
+        }
+        let (found, also_read) = &self.seen[&hash];
+        let more: Vec<Unit> = also_read.iter().filter(|unit| !read.contains(unit)).copied().collect();
+        read.extend(more);
+        Ok(Recovered { found: found.clone(), read, is_new })
+    }
+}
+
+impl Served {
+    /// Mounts an image as if power had just come back.
+    fn mount(&mut self, point: usize, choice: &Choice) -> Result<Result<AfterCut, storage::Error>, Broken> {
+        self.disk.show(point, choice)?;
+        self.attached.forget()?;
+        Ok(self.attached.mount())
+    }
+}
+
+impl Subject for Recoveries<'_> {
+    type Error = Broken;
+
+    fn recover(&mut self, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
+        let mut served = match self.served.take() {
+            Some(served) => served,
+            None => {
+                let disk = (self.serve)().map_err(Broken::Start)?;
+                let attached = CutDisk::attach(&self.settings, &self.work.disk(), &self.work.mount_point())?;
+                Served { attached, disk }
+            }
+        };
+        let process = served.disk.process();
+        let watchdog = self.watchdog.clone();
+        let (recovered, hung) = watchdog.over(process, || self.bring_up(&mut served, point, choice));
+        if hung {
+            let said = format!("the recovery did not end within {RECOVERY_SECONDS_MAX} s");
+            let found = Arc::new(nothing(Came::Unmountable(said)));
+            return Ok(Recovered { found, read: Vec::new(), is_new: true });
+        }
+        self.served = Some(served);
+        recovered
+    }
+}
+
+/// Of all that a folder holds: names, kinds, sizes and contents, in the order of names.
+fn folder_hash(folder: &Path) -> std::io::Result<u128> {
+    let mut hasher = twox_hash::XxHash3_128::with_seed(0);
+    add_folder(folder, &mut hasher)?;
+    Ok(hasher.finish_128())
+}
+
+fn add_folder(folder: &Path, hasher: &mut twox_hash::XxHash3_128) -> std::io::Result<()> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut entries = folder.read_dir()?.collect::<std::io::Result<Vec<_>>>()?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let kind = entry.file_type()?;
+        hasher.write(entry.file_name().as_bytes());
+        hasher.write(if kind.is_dir() { b"/" } else { b"\0" });
+        if kind.is_dir() {
+            add_folder(&entry.path(), hasher)?;
+            hasher.write(b"..");
+        } else if kind.is_symlink() {
+            hasher.write(entry.path().read_link()?.as_os_str().as_bytes());
+        } else if kind.is_file() {
+            let content = std::fs::read(entry.path())?;
+            hasher.write(&(content.len() as u64).to_le_bytes());
+            hasher.write(&content);
+        }
+    }
+    Ok(())
+}

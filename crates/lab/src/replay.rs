@@ -1,0 +1,109 @@
+//! Images of a power cut that were found bad, kept so that a person can look at one: the log of the disk, and how it was made.
+
+use crate::work::Work;
+use powercut::device::{Disk, Options};
+use powercut::states::{Image, Rules};
+use serde_json::Value;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use storage::{AfterCut, CutDisk, StorageSettings};
+use study::trial_spec::TrialSpec;
+
+/// Why an image can't be served again.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nothing was kept of the scenario.
+    #[error(
+        "nothing is kept of the power cuts of `{scenario}` in {folder}: logs are kept of scenarios that lost something"
+    )]
+    NotKept {
+        /// Its label.
+        scenario: String,
+        /// Where it would be.
+        folder: PathBuf,
+    },
+    /// A kept file can't be read or written.
+    #[error("cannot use {path}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// It was not written by this version.
+    #[error("{0} is not what surefoot keeps")]
+    Foreign(PathBuf),
+    /// The disk.
+    #[error(transparent)]
+    Disk(#[from] powercut::device::Error),
+    /// The filesystem on it.
+    #[error(transparent)]
+    Storage(#[from] storage::Error),
+}
+
+/// An image that is served, with what came up from it.
+pub struct Replayed {
+    /// The filesystem as its own recovery left it, or why it did not come up.
+    pub after: Result<AfterCut, storage::Error>,
+    /// What the filesystem's checker says of it, when it was not mounted.
+    pub checked: Option<String>,
+    // In this order, so that the mount goes before the device and that before the disk.
+    _attached: CutDisk,
+    _disk: Disk,
+}
+
+/// Keeps the log of a scenario, with what is needed to serve it again.
+///
+/// # Errors
+/// When the files can't be written.
+pub fn keep(work: &Work, spec: &TrialSpec, log: &Path) -> io::Result<()> {
+    let kept = path(work, &spec.scenario);
+    std::fs::rename(log, kept.with_extension("log"))?;
+    std::fs::write(kept.with_extension("json"), serde_json::to_vec(spec).expect("a TrialSpec is plain data"))
+}
+
+/// Serves an image of a scenario and brings its filesystem up; it goes when the result goes.
+///
+/// # Errors
+/// When nothing was kept, or the disk can't be served.
+pub fn serve(work: &Work, scenario: &str, image: &Image, program: &Path) -> Result<Replayed, Error> {
+    let kept = path(work, scenario);
+    let (log, file) = (kept.with_extension("log"), kept.with_extension("json"));
+    if !file.is_file() {
+        return Err(Error::NotKept { scenario: scenario.into(), folder: work.power_cuts() });
+    }
+    let text = std::fs::read(&file).map_err(|source| Error::File { path: file.clone(), source })?;
+    let spec: TrialSpec = serde_json::from_slice(&text).map_err(|_| Error::Foreign(file.clone()))?;
+    let cut = spec.cut.clone().ok_or_else(|| Error::Foreign(file.clone()))?;
+    let word = |text: &str| Value::String(text.into());
+    let foreign = |_| Error::Foreign(file.clone());
+    let settings = StorageSettings::from_map(&spec.storage);
+    let cache = serde_json::from_value(word(&cut.cache)).map_err(foreign)?;
+    let options = Options {
+        mount_point: work.disk(),
+        log: work.power_cuts().join("unused.log"),
+        disk_bytes: settings.size,
+        log_bytes_max: cut.log_bytes_max,
+        profile: serde_json::from_value(word("none")).map_err(foreign)?,
+        cache,
+    };
+    let mut command = Command::new(program);
+    command.arg("disk");
+    let mut disk = Disk::start(command, &options)?;
+    disk.explore(&log, Rules { unit_bytes: cut.unit_bytes, cache })?;
+    disk.show(image.point, &image.choice)?;
+    let attached = CutDisk::attach(&settings, &work.disk(), &work.mount_point())?;
+    let after = attached.mount();
+    let checked = after.is_err().then(|| attached.check().unwrap_or_else(|error| error.to_string()));
+    Ok(Replayed { after, checked, _attached: attached, _disk: disk })
+}
+
+/// A scenario's files, without their ending: its label as far as a file name can have it, and a number that tells labels apart.
+fn path(work: &Work, scenario: &str) -> PathBuf {
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() || "=.".contains(letter) { letter } else { '-' };
+    let name: String = scenario.chars().map(plain).take(80).collect();
+    let number = scenario.bytes().fold(0u32, |all, byte| all.wrapping_mul(31).wrapping_add(byte.into()));
+    work.power_cuts().join(format!("{name}-{number:08x}"))
+}

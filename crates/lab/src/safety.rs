@@ -1,0 +1,148 @@
+//! What a power cut takes from each scenario: one trial each, on a recording disk and on this machine's kernel, after the rounds.
+//!
+//! The trial has the scenario's filesystem, its options, its server and its settings; the load is `commits`, which knows what
+//! must be there afterwards.
+
+use crate::bench::{self, Bench, End};
+use observe::record::{Failure, Record};
+use observe::safety::Safety;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use storage::{Device, StorageSettings};
+use study::trial_spec::{Cache, Cut, TrialSpec};
+use study::{DiskCache, Plan, PlannedScenario};
+use workloads::commits;
+
+/// Provisioning, the load and the way back, beside what may be spent on recoveries.
+const BESIDE_SECONDS: f64 = 180.0;
+
+/// Whose data the load knows how to look at after a cut.
+const ENGINES: [&str; 3] = ["sqlite", "postgres", "mariadb"];
+
+/// Names of settings that the load of a measurement has itself; a scenario's own of these names mean another load.
+const OF_THE_LOAD: [&str; 7] = ["connections", "time", "pause", "payload", "checkpoint_every", "witness", "seed"];
+
+/// How the measurement of one scenario ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// It was measured.
+    Measured(Box<Safety>),
+    /// It could not be, for this reason.
+    Not(Failure),
+    /// The user interrupted.
+    Interrupted,
+}
+
+/// Why a scenario's safety can't be measured, if it can't.
+#[must_use]
+pub fn why_not(scenario: &PlannedScenario) -> Option<String> {
+    let storage = StorageSettings::from_map(&scenario.storage);
+    let engine = scenario.parameters.get("engine").and_then(Value::as_str).unwrap_or("none");
+    if scenario.bench != "host" {
+        return Some(format!("bench = \"{}\": recording disks are on this machine's kernel only", scenario.bench));
+    }
+    if storage.device != Device::Loop {
+        return Some("only scenarios on image files (device = \"loop\") can be moved to a recording disk".into());
+    }
+    if !scenario.volumes.is_empty() || storage.stripe > 1 || storage.external_log_bytes() > 0 {
+        return Some("it has more than one disk, and one is recorded".into());
+    }
+    if !["oltp", "tpcb"].contains(&&*scenario.workload) || !ENGINES.contains(&engine) {
+        return Some(format!("of {} on {engine} nobody knows which commits must be there", scenario.workload));
+    }
+    None
+}
+
+/// Measures one scenario.
+///
+/// # Errors
+/// When no trial could be started at all.
+pub fn measure(
+    plan: &Plan,
+    scenario: &PlannedScenario,
+    settings: &study::Safety,
+    bench: &mut dyn Bench,
+    interrupted: &AtomicBool,
+    watch: &mut dyn FnMut(&Record),
+) -> Result<Ended, bench::Error> {
+    if let Some(reason) = why_not(scenario) {
+        return Ok(Ended::Not(Failure { step: "power cut".into(), causes: vec![reason], log: String::new() }));
+    }
+    let mut safety = None;
+    let end = bench.run(&spec(plan, scenario, settings), interrupted, &mut |record| {
+        watch(&record);
+        if let Record::Safety(found) = record {
+            safety = Some(found);
+        }
+    })?;
+    Ok(match (end, safety) {
+        (End::Finished, Some(safety)) => Ended::Measured(safety),
+        (End::Finished, None) => Ended::Not(Failure {
+            step: "power cut".into(),
+            causes: vec!["the trial ended without a result".into()],
+            log: String::new(),
+        }),
+        (End::Failed(failure), _) => Ended::Not(failure),
+        (End::Interrupted, _) => Ended::Interrupted,
+    })
+}
+
+fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> TrialSpec {
+    let mut spec = TrialSpec {
+        study: plan.name.clone(),
+        scenario: scenario.label.clone(),
+        round: 0,
+        position: 0,
+        seed: plan.design.seed,
+        bench: scenario.bench.clone(),
+        guest: Map::new(),
+        storage: scenario.storage.clone(),
+        volumes: BTreeMap::new(),
+        services: scenario.services.clone(),
+        workload: commits::KIND.name.into(),
+        parameters: parameters(scenario, settings),
+        memory_bytes: None,
+        server_cpus: Vec::new(),
+        client_cpus: Vec::new(),
+        warm_up_runs: 0,
+        runs: 1,
+        cache: Cache::Warm,
+        timeout_seconds: settings.budget_seconds + settings.time_seconds + BESIDE_SECONDS,
+        ineffective_options: plan.design.ineffective_options,
+        cut: Some(Cut {
+            budget_seconds: settings.budget_seconds,
+            unit_bytes: settings.unit.bytes(),
+            cache: name_of(&settings.cache),
+            profile: name_of(&settings.profile),
+            log_bytes_max: settings.log_bytes_max,
+        }),
+    };
+    let row = storage::filesystem(spec.storage.get("filesystem").and_then(Value::as_str).unwrap_or("ext4"));
+    let size = settings.disk_bytes.max(row.map_or(0, |row| row.bytes_min));
+    let on_disk = json!({
+        "device": "virtual", "size": size, "fill": 0.0, "age": 0, "check": false, "write_through": settings.cache == DiskCache::WriteThrough,
+    });
+    spec.storage.extend(on_disk.as_object().cloned().unwrap_or_default());
+    spec
+}
+
+/// A choice by the name that study files have for it.
+fn name_of(choice: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(choice).expect("a choice is plain data");
+    value.as_str().unwrap_or_default().into()
+}
+
+/// The engine's own settings as the scenario has them, and the load's.
+fn parameters(scenario: &PlannedScenario, settings: &study::Safety) -> Map<String, Value> {
+    let mut parameters = settings::defaults(commits::KIND.settings);
+    let of_engine = parameters.keys().filter(|name| !OF_THE_LOAD.contains(&name.as_str())).cloned().collect::<Vec<_>>();
+    for name in of_engine {
+        if let Some(value) = scenario.parameters.get(&name) {
+            parameters.insert(name, value.clone());
+        }
+    }
+    parameters.insert("connections".into(), settings.connections.into());
+    parameters.insert("time".into(), settings.time_seconds.into());
+    parameters
+}
