@@ -25,7 +25,7 @@ define install
 	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 endef
 
-.PHONY: all demo demo-guest test check-freebsd bench simulations clean
+.PHONY: all demo demo-guest test check-freebsd bench powercut simulations clean
 
 all:
 	cargo build --release --locked
@@ -55,6 +55,10 @@ bench: packages-bench all
 	cargo bench --locked -p surefoot --bench cost
 	cargo bench --locked -p surefoot --bench database
 	cargo bench --locked -p surefoot --bench guest
+
+# The acceptance table of docs/safety.md, on real filesystems and databases. ROWS=word does those of that name, BUDGET=60s looks longer.
+powercut: packages-test all
+	cargo bench --locked -p surefoot --bench powercut
 
 # The tables of docs/statistics.md: by seed, without a disk, the same on every machine.
 simulations:

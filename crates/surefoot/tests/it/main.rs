@@ -7,6 +7,7 @@ mod faults;
 mod guest;
 mod harness;
 mod history;
+mod powercut;
 mod replay;
 mod serve;
 mod servers;

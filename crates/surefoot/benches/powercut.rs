@@ -1,0 +1,243 @@
+//! `make powercut`: the acceptance table of docs/safety.md, each row measured and held against what is known of it.
+//!
+//! A row is a configuration whose behaviour in a power cut is documented or was found by others; a measurement that says
+//! otherwise ends this with status 1. `make powercut ROWS=sqlite` does those whose name has the word; `BUDGET=60s` looks longer.
+
+use serde_json::Value;
+use std::process::Command;
+
+/// What must be found.
+enum Expected {
+    /// Nothing lost, nothing damaged.
+    Nothing,
+    /// At most so many commits a connection, and nothing damaged.
+    LastCommit,
+    /// Something is lost, nothing acknowledged longer ago than this, nothing damaged.
+    Recent(f64),
+    /// Something is lost, nothing is damaged.
+    Loses,
+    /// Nothing damaged, whatever is lost.
+    NoDamage,
+    /// Damage of any kind.
+    Damage,
+}
+
+struct Row {
+    name: &'static str,
+    filesystem: &'static str,
+    /// Further lines of `[storage]`.
+    storage: &'static str,
+    engine: &'static str,
+    /// Further lines of `[workload.oltp]`.
+    workload: &'static str,
+    /// Entries of the server's settings.
+    settings: &'static str,
+    /// Further lines of `[safety]`.
+    safety: &'static str,
+    expected: Expected,
+}
+
+const PLAIN: Row = Row {
+    name: "",
+    filesystem: "ext4",
+    storage: "",
+    engine: "sqlite",
+    workload: "",
+    settings: "",
+    safety: "",
+    expected: Expected::Nothing,
+};
+
+const fn sqlite(name: &'static str, workload: &'static str, expected: Expected) -> Row {
+    Row { name, workload, expected, ..PLAIN }
+}
+
+const fn server(
+    name: &'static str,
+    engine: &'static str,
+    filesystem: &'static str,
+    settings: &'static str,
+    expected: Expected,
+) -> Row {
+    Row { name, engine, filesystem, settings, expected, ..PLAIN }
+}
+
+const ROWS: &[Row] = &[
+    server("PostgreSQL", "postgres", "ext4", "", Expected::Nothing),
+    server("PostgreSQL", "postgres", "xfs", "", Expected::Nothing),
+    server("PostgreSQL", "postgres", "btrfs", "", Expected::Nothing),
+    server(
+        "PostgreSQL, synchronous_commit = off, wal_writer_delay = 200ms",
+        "postgres",
+        "ext4",
+        "synchronous_commit = \"off\", wal_writer_delay = \"200ms\"",
+        Expected::Recent(0.6),
+    ),
+    server("PostgreSQL, fsync = off", "postgres", "ext4", "fsync = \"off\"", Expected::Loses),
+    server("PostgreSQL, full_page_writes = off", "postgres", "ext4", "full_page_writes = \"off\"", Expected::Damage),
+    server("PostgreSQL, full_page_writes = off", "postgres", "xfs", "full_page_writes = \"off\"", Expected::Damage),
+    server("PostgreSQL, full_page_writes = off", "postgres", "btrfs", "full_page_writes = \"off\"", Expected::NoDamage),
+    Row {
+        storage: "mount = [\"data=journal\"]\n",
+        ..server(
+            "PostgreSQL, full_page_writes = off, data=journal",
+            "postgres",
+            "ext4",
+            "full_page_writes = \"off\"",
+            Expected::NoDamage,
+        )
+    },
+    Row {
+        storage: "preset = \"nobarrier\"\n",
+        ..server("PostgreSQL, nobarrier", "postgres", "ext4", "", Expected::Damage)
+    },
+    Row {
+        storage: "preset = \"nobarrier\"\n",
+        safety: "cache = \"write-through\"\n",
+        ..server("PostgreSQL, nobarrier on a disk without a volatile cache", "postgres", "ext4", "", Expected::Nothing)
+    },
+    sqlite("SQLite delete/extra", "journal_mode = \"delete\"\nsynchronous = \"extra\"\n", Expected::Nothing),
+    sqlite("SQLite delete/full", "journal_mode = \"delete\"\nsynchronous = \"full\"\n", Expected::LastCommit),
+    sqlite("SQLite delete/normal", "journal_mode = \"delete\"\nsynchronous = \"normal\"\n", Expected::LastCommit),
+    sqlite("SQLite truncate/full", "journal_mode = \"truncate\"\nsynchronous = \"full\"\n", Expected::Nothing),
+    sqlite("SQLite persist/full", "journal_mode = \"persist\"\nsynchronous = \"full\"\n", Expected::Nothing),
+    sqlite("SQLite wal/full", "journal_mode = \"wal\"\nsynchronous = \"full\"\n", Expected::Nothing),
+    Row { filesystem: "xfs", ..sqlite("SQLite wal/full", "", Expected::Nothing) },
+    Row { filesystem: "btrfs", ..sqlite("SQLite wal/full", "", Expected::Nothing) },
+    Row { filesystem: "ext2", ..sqlite("SQLite wal/full", "", Expected::NoDamage) },
+    Row { safety: "unit = \"512\"\n", ..sqlite("SQLite wal/full, 512-byte units", "", Expected::NoDamage) },
+    sqlite("SQLite wal/normal", "journal_mode = \"wal\"\nsynchronous = \"normal\"\n", Expected::Loses),
+    sqlite("SQLite delete/off", "journal_mode = \"delete\"\nsynchronous = \"off\"\n", Expected::Loses),
+    sqlite("SQLite memory/full", "journal_mode = \"memory\"\nsynchronous = \"full\"\n", Expected::Damage),
+    Row {
+        storage: "preset = \"nobarrier\"\n",
+        ..sqlite(
+            "SQLite delete/extra, nobarrier",
+            "journal_mode = \"delete\"\nsynchronous = \"extra\"\n",
+            Expected::Damage,
+        )
+    },
+    Row {
+        safety: "cache = \"lying\"\n",
+        ..sqlite("SQLite wal/full, a disk that ignores flushes", "", Expected::Damage)
+    },
+    server("MariaDB", "mariadb", "ext4", "", Expected::Nothing),
+    server("MariaDB", "mariadb", "xfs", "", Expected::Nothing),
+    server(
+        "MariaDB, innodb_flush_log_at_trx_commit = 2",
+        "mariadb",
+        "ext4",
+        "innodb_flush_log_at_trx_commit = 2",
+        Expected::Recent(3.0),
+    ),
+    server(
+        "MariaDB, innodb_flush_log_at_trx_commit = 0",
+        "mariadb",
+        "ext4",
+        "innodb_flush_log_at_trx_commit = 0",
+        Expected::Recent(3.0),
+    ),
+    server("MariaDB, innodb_doublewrite = off", "mariadb", "ext4", "innodb_doublewrite = \"off\"", Expected::Damage),
+    server("MariaDB, innodb_doublewrite = off", "mariadb", "btrfs", "innodb_doublewrite = \"off\"", Expected::NoDamage),
+];
+
+impl Row {
+    fn study(&self, budget: &str) -> String {
+        let (service, settings) = match self.engine {
+            "postgres" => (
+                "[service.postgres]\nwal_segment_size = \"1MiB\"\n",
+                "shared_buffers = \"16MB\", max_wal_size = \"32MB\", autovacuum = \"off\"",
+            ),
+            "mariadb" => ("[service.mariadb]\n", "innodb_log_file_size = \"4M\", innodb_buffer_pool_size = \"8M\""),
+            _ => ("", ""),
+        };
+        let all: Vec<&str> = [settings, self.settings].into_iter().filter(|some| !some.is_empty()).collect();
+        let settings = if all.is_empty() { String::new() } else { format!("settings = {{ {} }}\n", all.join(", ")) };
+        format!(
+            "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"{}\"\n{}[workload.oltp]\nengine = \"{}\"\n{}{service}{settings}\
+             [safety]\nbudget = \"{budget}\"\n{}",
+            self.filesystem, self.storage, self.engine, self.workload, self.safety
+        )
+    }
+}
+
+impl Expected {
+    fn words(&self) -> String {
+        match self {
+            Expected::Nothing => "nothing lost".into(),
+            Expected::LastCommit => "the last commit".into(),
+            Expected::Recent(seconds) => format!("some, at most {seconds} s"),
+            Expected::Loses => "loss".into(),
+            Expected::NoDamage => "no damage".into(),
+            Expected::Damage => "damage".into(),
+        }
+    }
+
+    fn holds(&self, safety: &Value) -> bool {
+        let number = |name: &str| safety[name].as_f64().unwrap_or(f64::NAN);
+        let damaged = number("unmountable") + number("damaged") + number("silent") > 0.0;
+        let (lost, seconds) = (number("worst_lost_commits"), number("worst_lost_seconds"));
+        let looked = number("images") > 0.0 && number("acknowledged") > 0.0;
+        looked
+            && match self {
+                Expected::Nothing => !damaged && lost == 0.0,
+                Expected::LastCommit => !damaged && ["A", "B"].contains(&safety["grade"].as_str().unwrap_or_default()),
+                Expected::Recent(limit) => !damaged && lost > 0.0 && seconds <= *limit,
+                Expected::Loses => lost > 0.0,
+                Expected::NoDamage => !damaged,
+                Expected::Damage => damaged,
+            }
+    }
+}
+
+/// Measures a row: the ledger's entry.
+fn measure(row: &Row, budget: &str) -> Value {
+    let folder = tempfile::Builder::new().prefix("surefoot-powercut-").tempdir_in("/var/tmp").expect("a folder");
+    std::fs::write(folder.path().join("s.toml"), row.study(budget)).expect("a study");
+    let surefoot = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_surefoot")).args(arguments).current_dir(folder.path()).output();
+        output.expect("surefoot starts")
+    };
+    let said = surefoot(&["powercut", "s.toml"]);
+    let report = surefoot(&["report", "s.surefoot", "--json"]);
+    let json: Value = serde_json::from_slice(&report.stdout).unwrap_or_default();
+    let entry = json["ledger"]["safety"][0].clone();
+    if entry.is_null() {
+        eprintln!("{}", String::from_utf8_lossy(&said.stderr));
+    }
+    entry
+}
+
+fn main() {
+    let wanted = std::env::var("ROWS").unwrap_or_default();
+    let budget = std::env::var("BUDGET").unwrap_or_else(|_| "20s".into());
+    println!(
+        "| configuration | on | expected | grade | lost at most | images | damaged | |\n|---|---|---|---|---|---|---|---|"
+    );
+    let mut wrong = 0;
+    for row in ROWS.iter().filter(|row| row.name.to_lowercase().contains(&wanted.to_lowercase())) {
+        let entry = measure(row, &budget);
+        let safety = &entry["safety"];
+        let holds = row.expected.holds(safety);
+        wrong += usize::from(!holds);
+        let text = |name: &str| safety[name].to_string().replace('"', "");
+        let number = |name: &str| safety[name].as_f64().unwrap_or(f64::NAN);
+        println!(
+            "| {} | {} | {} | {} | {} commits, {:.3} s | {}{} | {} | {} |",
+            row.name,
+            row.filesystem,
+            row.expected.words(),
+            text("grade"),
+            text("worst_lost_commits"),
+            number("worst_lost_seconds"),
+            text("images"),
+            if safety["is_complete"] == true { ", complete" } else { "" },
+            number("unmountable") + number("damaged") + number("silent"),
+            if holds { "as expected" } else { "NOT AS EXPECTED" },
+        );
+        if !holds {
+            eprintln!("{:#}", if safety.is_null() { &entry } else { safety });
+        }
+    }
+    std::process::exit(i32::from(wrong > 0));
+}

@@ -1,0 +1,123 @@
+//! What a power cut takes, by real filesystems and real recoveries: rows of the acceptance table in docs/safety.md that are
+//! quick; `make powercut` has them all.
+
+use crate::harness::{Said, World, wait_until};
+use serde_json::Value;
+use std::path::Path;
+
+const SQLITE: &str =
+    "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n[workload.oltp]\nengine = \"sqlite\"\n";
+const POSTGRES: &str =
+    "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n[workload.oltp]\nengine = \"postgres\"\n";
+
+/// Measures a study's scenarios; what was found, by label.
+fn measured(world: &World, text: &str) -> Vec<(String, Value)> {
+    world.write("s.toml", text);
+    world.surefoot(&["powercut", "s.toml"]).status(0);
+    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let all = json["ledger"]["safety"].as_array().expect("safety").clone();
+    world.assert_nothing_left();
+    all.into_iter().map(|one| (one["scenario"].as_str().expect("a label").to_string(), one)).collect()
+}
+
+#[track_caller]
+fn found<'a>(all: &'a [(String, Value)], words: &[&str]) -> &'a Value {
+    let is_it = |(label, _): &&(String, Value)| words.iter().all(|word| label.contains(word));
+    let (_, one) = all.iter().find(is_it).unwrap_or_else(|| panic!("no {words:?} in {all:#?}"));
+    assert!(one["safety"].is_object(), "{one:#}");
+    &one["safety"]
+}
+
+#[track_caller]
+fn number(safety: &Value, name: &str) -> f64 {
+    safety[name].as_f64().unwrap_or_else(|| panic!("no {name} in {safety:#}"))
+}
+
+#[test]
+fn sqlite_loses_what_its_pragmas_say() {
+    let world = World::new();
+    let text = format!(
+        "{SQLITE}[factors]\n\"workload.oltp.journal_mode\" = [\"delete\", \"wal\"]\n\
+         \"workload.oltp.synchronous\" = [\"full\", \"extra\", \"normal\"]\n\
+         [[exclude]]\n\"workload.oltp.journal_mode\" = \"wal\"\n\"workload.oltp.synchronous\" = \"extra\"\n\
+         [[exclude]]\n\"workload.oltp.journal_mode\" = \"delete\"\n\"workload.oltp.synchronous\" = \"normal\"\n\
+         [safety]\nbudget = \"4s\"\ntime = \"700ms\"\nsize = \"64MiB\"\n"
+    );
+    let all = measured(&world, &text);
+    for (words, lost_most) in [(["delete", "full"], 2.0), (["delete", "extra"], 0.0), (["wal", "full"], 0.0)] {
+        let safety = found(&all, &words);
+        assert!(number(safety, "acknowledged") >= 10.0, "{safety:#}");
+        assert!(number(safety, "images") >= 10.0, "{safety:#}");
+        assert!(number(safety, "worst_lost_commits") <= lost_most, "{words:?}: {safety:#}");
+        for fault in ["unmountable", "damaged", "silent", "audited_new"] {
+            assert_eq!(number(safety, fault), 0.0, "{words:?}: {safety:#}");
+        }
+    }
+    let normal = found(&all, &["wal", "normal"]);
+    assert!(number(normal, "worst_lost_commits") >= 5.0, "{normal:#}");
+    assert_eq!(number(normal, "silent") + number(normal, "damaged"), 0.0, "{normal:#}");
+}
+
+#[test]
+fn postgres_keeps_what_it_promises_and_loses_no_more_than_three_delays() {
+    let world = World::new();
+    let text = format!(
+        "{POSTGRES}[factors]\n\"service.postgres.settings.synchronous_commit\" = [\"on\", \"off\"]\n\
+         [service.postgres]\nwal_segment_size = \"1MiB\"\n\
+         settings = {{ wal_writer_delay = \"200ms\", shared_buffers = \"16MB\", max_wal_size = \"32MB\" }}\n\
+         [safety]\nbudget = \"6s\"\ntime = \"1500ms\"\n"
+    );
+    let all = measured(&world, &text);
+    let safe = found(&all, &["synchronous_commit=on"]);
+    assert_eq!(safe["grade"], "A", "{safe:#}");
+    assert!(number(safe, "acknowledged") >= 20.0, "{safe:#}");
+    let lazy = found(&all, &["synchronous_commit=off"]);
+    assert_eq!(number(lazy, "damaged") + number(lazy, "silent") + number(lazy, "unmountable"), 0.0, "{lazy:#}");
+    assert!(number(lazy, "worst_lost_commits") >= 1.0, "{lazy:#}");
+    // Three times the delay, as its manual has it, and what a busy machine adds.
+    assert!(number(lazy, "worst_lost_seconds") <= 3.0 * 0.2 + 0.5, "{lazy:#}");
+}
+
+#[test]
+fn a_disk_that_ignores_flushes_is_found_bad_and_its_state_can_be_looked_at() {
+    let world = World::new();
+    let text = format!("{SQLITE}[safety]\nbudget = \"4s\"\ntime = \"700ms\"\nsize = \"64MiB\"\ncache = \"lying\"\n");
+    let all = measured(&world, &text);
+    let [(label, one)] = &all[..] else { panic!("{all:#?}") };
+    let safety = &one["safety"];
+    assert!(["D", "E", "F"].contains(&safety["grade"].as_str().expect("a grade")), "{safety:#}");
+    let state = safety["findings"][0]["example"].as_str().expect("a state");
+    let said: Said = world.surefoot(&["powercut", "s.toml", "--scenario", label, "--replay", state]);
+    assert!(said.stdout.contains(label.as_str()), "{}\n{}", said.stdout, said.stderr);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn the_disks_death_fails_its_measurement_and_leaves_nothing() {
+    let world = World::new();
+    world.write("s.toml", format!("{SQLITE}[safety]\nbudget = \"60s\"\ntime = \"20s\"\nsize = \"64MiB\"\n"));
+    let mut child = world.start(&["powercut", "s.toml", "--quiet"]);
+    let mut disk = None;
+    wait_until("the disk is served", || {
+        disk = disk_of(world.path());
+        disk.is_some()
+            && world.path().join("surefoot-work/s/powercut/commits").metadata().is_ok_and(|file| file.len() > 0)
+    });
+    let pid = nix::unistd::Pid::from_raw(disk.expect("found"));
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).expect("it lives");
+    assert!(child.wait().expect("it ends").code().is_some());
+    world.assert_nothing_left();
+    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    assert!(json["ledger"]["safety"][0]["failure"].is_object(), "{:#}", json["ledger"]["safety"]);
+}
+
+/// The process that serves the disk of a test's study.
+fn disk_of(folder: &Path) -> Option<i32> {
+    let here = folder.to_string_lossy().into_owned();
+    let processes = Path::new("/proc").read_dir().expect("/proc").flatten();
+    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(|pid: &i32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        line.split('\0').nth(1) == Some("disk") && line.contains(&here)
+    })
+}
