@@ -76,6 +76,9 @@ fn words(error: &(dyn std::error::Error + 'static)) -> String {
 /// A recovery that takes longer hangs: that is a fault, and the disk is taken from under it.
 const RECOVERY_SECONDS_MAX: u64 = 60;
 
+/// Folders that are looked up before it is known whether that pays.
+const MEMO_TRIED: u32 = 16;
+
 /// Brings images up again.
 pub struct Recoveries<'a> {
     /// None after a recovery that hung.
@@ -84,8 +87,7 @@ pub struct Recoveries<'a> {
     settings: StorageSettings,
     database: Database,
     work: &'a Work,
-    /// By the hash of the folder that the filesystem's recovery left: what the database made of it, and what that read.
-    seen: HashMap<u128, (Arc<Found>, Vec<Unit>)>,
+    memo: Memo,
     /// Images that were recovered: one that comes again is to be done again.
     done: HashSet<(usize, Choice)>,
     watchdog: Arc<Watchdog>,
@@ -129,21 +131,23 @@ impl<'a> Recoveries<'a> {
             settings: StorageSettings::from_map(&spec.storage),
             database: Database::of(spec),
             work,
-            seen: HashMap::new(),
+            memo: Memo::default(),
             done: HashSet::new(),
             watchdog: Arc::new(Watchdog::new(Duration::from_secs(RECOVERY_SECONDS_MAX))),
         }
     }
 
     fn bring_up(&mut self, served: &mut Served, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
-        let unmountable = |words: String, read| {
-            let found = Arc::new(nothing(Came::Unmountable(words)));
-            Ok(Recovered { found, read, is_new: false })
-        };
         let after = match served.mount(point, choice)? {
             Ok(after) => after,
             Err(error) => return unmountable(words(&error), served.disk.read()?),
         };
+        let is_again = !self.done.insert((point, choice.clone()));
+        if is_again || !self.memo.pays() {
+            let found = self.database.look(&after.data_folder, self.work);
+            after.unmount()?;
+            return Ok(Recovered { found: Arc::new(found?), read: served.disk.read()?, is_new: true });
+        }
         let mut read = served.disk.read()?;
         let hash = folder_hash(&after.data_folder);
         after.unmount()?;
@@ -151,8 +155,7 @@ impl<'a> Recoveries<'a> {
             Ok(hash) => hash,
             Err(error) => return unmountable(format!("files can't be read: {error}"), served.disk.read()?),
         };
-        let is_again = !self.done.insert((point, choice.clone()));
-        let is_new = is_again || !self.seen.contains_key(&hash);
+        let is_new = !self.memo.knows(hash);
         if is_new {
             // Anew, so that what the database reads is not in the cache that the hash has filled.
             let after = match served.mount(point, choice)? {
@@ -161,13 +164,39 @@ impl<'a> Recoveries<'a> {
             };
             let found = self.database.look(&after.data_folder, self.work);
             after.unmount()?;
-            let found = Arc::new(found?);
-            self.seen.insert(hash, (found, served.disk.read()?));
+            self.memo.seen.insert(hash, (Arc::new(found?), served.disk.read()?));
         }
-        let (found, also_read) = &self.seen[&hash];
+        let (found, also_read) = &self.memo.seen[&hash];
         let more: Vec<Unit> = also_read.iter().filter(|unit| !read.contains(unit)).copied().collect();
         read.extend(more);
         Ok(Recovered { found: found.clone(), read, is_new })
+    }
+}
+
+fn unmountable(words: String, read: Vec<Unit>) -> Result<Recovered, Broken> {
+    Ok(Recovered { found: Arc::new(nothing(Came::Unmountable(words))), read, is_new: false })
+}
+
+/// What the database made of folders, by their hash; and whether it is worth asking.
+#[derive(Default)]
+struct Memo {
+    /// And what it read of the disk meanwhile.
+    seen: HashMap<u128, (Arc<Found>, Vec<Unit>)>,
+    asked: u32,
+    known: u32,
+}
+
+impl Memo {
+    /// Reading a whole folder costs about as much as a recovery does: it pays where every second folder is known.
+    fn pays(&self) -> bool {
+        self.asked < MEMO_TRIED || self.known * 2 >= self.asked
+    }
+
+    fn knows(&mut self, hash: u128) -> bool {
+        let is_known = self.seen.contains_key(&hash);
+        self.asked += 1;
+        self.known += u32::from(is_known);
+        is_known
     }
 }
 

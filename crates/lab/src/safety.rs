@@ -8,7 +8,7 @@ use observe::record::{Failure, Record};
 use observe::safety::Safety;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use storage::{Device, StorageSettings};
 use study::trial_spec::{Cache, Cut, TrialSpec};
 use study::{DiskCache, Plan, PlannedScenario};
@@ -76,6 +76,10 @@ pub fn measure(
             safety = Some(found);
         }
     })?;
+    // What a search that was cut short has seen is not what it was asked for.
+    if interrupted.load(Ordering::Relaxed) {
+        return Ok(Ended::Interrupted);
+    }
     Ok(match (end, safety) {
         (End::Finished, Some(safety)) => Ended::Measured(safety),
         (End::Finished, None) => Ended::Not(Failure {

@@ -53,7 +53,7 @@ pub const SAFETY: &[Setting] = &[
         name: "log",
         kind: Kind::Bytes { min: 1 << 20, max: u64::MAX },
         default: Some("1GiB"),
-        help: "At most so much is recorded; a load that writes more is stopped there, and it is said.",
+        help: "At most so much is recorded; a load that writes more fails its measurement, and it is said.",
     },
     Setting {
         name: "connections",

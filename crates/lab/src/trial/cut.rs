@@ -40,11 +40,14 @@ pub(super) fn conduct(
     let mut spec = spec.clone();
     spec.parameters.insert("witness".into(), files.witness.to_string_lossy().into());
     let disk = disk(&spec, wanted, work, &files.log).map_err(Stopped::at("recording disk"))?;
-    record(&spec, work, kind, cpus, disk, out)?;
+    let slip = record(&spec, work, kind, cpus, disk, out)?;
     let recorded = started.elapsed().as_secs_f64();
     out.step("record", recorded);
     let mut safety = recoveries(&spec, wanted, work, &files).map_err(Stopped::at("power cut"))?;
     safety.disk = describe(wanted);
+    safety.notes.extend(slip.map(|nanoseconds| {
+        format!("one in a hundred of the disk's answers came more than {:.1} ms late", nanoseconds as f64 / 1e6)
+    }));
     safety.seconds = started.elapsed().as_secs_f64();
     out.step("explore", safety.seconds - recorded);
     if safety.grade > Grade::A {
@@ -98,7 +101,7 @@ fn describe(wanted: &Cut) -> String {
     format!("{cache}, {}-byte units, {speed}", wanted.unit_bytes)
 }
 
-/// Makes the filesystem and runs the load on the recording disk; then everything on it is ended.
+/// Makes the filesystem and runs the load on the recording disk; then everything on it is ended. How late a slow disk answered.
 fn record(
     spec: &TrialSpec,
     work: &Work,
@@ -106,12 +109,13 @@ fn record(
     cpus: &Cpus,
     mut disk: Disk,
     out: &mut Out<impl Write>,
-) -> Result<(), Stopped> {
+) -> Result<Option<u64>, Stopped> {
     let volumes = Volumes::provision(spec, work, &mut |name, seconds| out.step(name, seconds));
     let volumes = volumes.map_err(|error| Stopped::at("provision")(error.into()))?;
     let result = under_load(spec, work, kind, cpus, &volumes, &mut disk, out);
     let torn = volumes.tear_down().map_err(|error| Stopped::at("tear down")(error.into()));
-    result.and(torn)
+    result.and(torn)?;
+    Ok(disk.slip_nanoseconds_p99())
 }
 
 fn under_load(
@@ -178,5 +182,10 @@ fn recoveries(
     let started = Instant::now();
     let mut clock = || started.elapsed().as_secs_f64();
     let interrupted = || super::STOP.load(Ordering::Relaxed);
-    Ok(explore(&history, &attempts, &mut bench, &budget, &mut clock, &interrupted)?)
+    let mut safety = explore(&history, &attempts, &mut bench, &budget, &mut clock, &interrupted)?;
+    let left_out = history.points_left_out();
+    if left_out > 0 {
+        safety.notes.push(format!("{left_out} more points at which power may fail were left out"));
+    }
+    Ok(safety)
 }

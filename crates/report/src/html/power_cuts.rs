@@ -146,8 +146,8 @@ fn findings(i: usize, measured: &[(&Row, &Safety)]) -> String {
     let more =
         if left_out > 0 { format!(" {left_out} more are in <code>report --json</code>.") } else { String::new() };
     format!(
-        "<details open><summary>What was found</summary><p class=\"note\"><code>surefoot powercut RESULTS --replay NAME</code> shows \
-         the image of that name once more.{more}</p>{}</details>",
+        "<details open><summary>What was found</summary><p class=\"note\"><code>surefoot powercut STUDY --scenario SCENARIO \
+         --replay NAME</code> mounts the image of that name once more, where its log is still kept.{more}</p>{}</details>",
         table.finish()
     )
 }

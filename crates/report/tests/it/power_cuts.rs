@@ -203,7 +203,7 @@ fn the_page_draws_speed_against_safety_and_names_what_was_found() {
         "50 drawn at random, nothing new",
         "mount: structure needs &lt;cleaning&gt;",
         "7:newest:31=2",
-        "surefoot powercut RESULTS --replay NAME",
+        "surefoot powercut STUDY --scenario SCENARIO --replay NAME",
         "<li>disk: volatile cache, units of 4096 bytes, as fast as memory</li>",
         "<li>jfs: the log was full after 1 GiB</li>",
         "btrfs: 600 1/s (599–602); A · lost nothing in 1,229 images; ext4 is at least as fast and as safe",

@@ -86,7 +86,22 @@ fn totals(plan: &Plan) {
     if let Some(budget) = design.time_budget_seconds {
         println!("budget:     {}", format_seconds(budget));
     }
+    print_power_cuts(plan);
     println!("disk space: {} in the work folder", format_bytes(space_needed(plan)));
+}
+
+/// What `[safety]` adds, after the rounds.
+fn print_power_cuts(plan: &Plan) {
+    let Some(safety) = &plan.safety else { return };
+    let scenarios = || plan.scenarios.iter().filter(|scenario| !scenario.control);
+    let reasons: Vec<(&str, String)> =
+        scenarios().filter_map(|one| Some((&*one.label, lab::safety::why_not(one)?))).collect();
+    let count = scenarios().count() - reasons.len();
+    let each = safety.budget_seconds + safety.time_seconds + PROVISION_SECONDS;
+    println!("power cuts: of {count} scenarios, about {}", format_seconds(each * count as f64));
+    for (label, reason) in reasons {
+        println!("            not of {label}: {reason}");
+    }
 }
 
 fn screen_trials(plan: &Plan) -> usize {

@@ -6,7 +6,6 @@ use crate::failure::{Failure, Status};
 use crate::source::{self, Loaded};
 use crate::verbs::run;
 use anyhow::anyhow;
-use lab::conductor;
 
 /// Measures each scenario of which it is not known yet, or shows a state.
 pub fn run(args: &PowercutArgs) -> Result<Status, Failure> {
@@ -15,7 +14,7 @@ pub fn run(args: &PowercutArgs) -> Result<Status, Failure> {
         return replay(&loaded, scenario, state);
     }
     loaded.plan.safety.get_or_insert_default();
-    run::conduct(&args.run, loaded, conductor::conduct_safety)
+    run::conduct(&args.run, loaded, run::Measured::PowerCuts)
 }
 
 #[cfg(target_os = "linux")]

@@ -8,18 +8,16 @@ use crate::{interrupt, live};
 use anyhow::{Context as _, anyhow};
 use lab::bench::guest::Guest;
 use lab::bench::host::Host;
-use lab::bench::{Bench, OfThisMachine};
-use lab::conductor::{self, Event, Stop, Summary};
+use lab::bench::{Bench as _, OfThisMachine};
+use lab::conductor::{self, Stop, Summary};
 use lab::resume::{self, Opened, Session};
 use lab::work::Work;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use storage::StorageSettings;
-use study::Plan;
 
 /// Starts a study, or goes on with it.
 pub fn run(args: &RunArgs) -> Result<Status, Failure> {
-    conduct(args, source::load(&args.study)?, conductor::conduct)
+    conduct(args, source::load(&args.study)?, Measured::Everything)
 }
 
 /// Goes on with a study; there must be something to go on with.
@@ -30,15 +28,20 @@ pub fn resume(args: &RunArgs) -> Result<Status, Failure> {
         let hint = format!("`surefoot run {}` starts the study", args.study.study);
         return Err(Failure::new(Status::BadStudy, error).hint(hint));
     }
-    conduct(args, loaded, conductor::conduct)
+    conduct(args, loaded, Measured::Everything)
 }
 
-/// How a study is conducted: with its rounds, or without.
-type Conduct =
-    fn(&Plan, Opened, &mut dyn Bench, &AtomicBool, &mut dyn FnMut(Event)) -> Result<Summary, conductor::Error>;
+/// What of a study is measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Measured {
+    /// Its rounds, and what a power cut takes where it asks for that.
+    Everything,
+    /// Only what a power cut takes: on disks of its own, so that no image is made and no ceiling asked for.
+    PowerCuts,
+}
 
 /// From a loaded study to its answer.
-pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, conduct: Conduct) -> Result<Status, Failure> {
+pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) -> Result<Status, Failure> {
     interrupt::catch();
     leave_out_missing(&mut loaded, args.skip_missing)?;
     ask_guard(&loaded.plan)?;
@@ -59,11 +62,14 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, conduct: Conduct) -> R
     };
     let mut opened = resume::open(&loaded.results, &loaded.plan, &session).map_err(|error| explained(error, args))?;
     let mut live = live::Live::new(&loaded.plan, args.quiet || args.json);
-    prepare_images(&loaded, &work, &mut live)?;
-    probe(&loaded.plan, &mut opened, &mut bench, &mut live)?;
-    let summary = conduct(&loaded.plan, opened, &mut bench, &interrupt::INTERRUPTED, &mut |event| {
-        live.show(&event);
-    })?;
+    let interrupted = &interrupt::INTERRUPTED;
+    let summary = if measured == Measured::PowerCuts {
+        conductor::conduct_safety(&loaded.plan, opened, &mut bench, interrupted, &mut |event| live.show(&event))?
+    } else {
+        prepare_images(&loaded, &work, &mut live)?;
+        probe(&loaded.plan, &mut opened, &mut bench, &mut live)?;
+        conductor::conduct(&loaded.plan, opened, &mut bench, interrupted, &mut |event| live.show(&event))?
+    };
     live.finish();
     tell(args, &loaded, summary)
 }
