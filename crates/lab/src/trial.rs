@@ -2,10 +2,7 @@
 //!
 //! Or, in place of the runs, what a power cut takes (`cut.rs`). Runs in a process of its own (`surefoot trial`), the same on every bench. Knows no other trial.
 
-#[cfg(target_os = "linux")]
-mod cut;
-#[cfg(not(target_os = "linux"))]
-#[path = "trial/cut_elsewhere.rs"]
+#[cfg_attr(not(target_os = "linux"), path = "trial/cut_elsewhere.rs")]
 mod cut;
 
 use crate::served::{self, Listener, Reached, Served, Wanted};
