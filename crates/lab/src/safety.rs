@@ -150,3 +150,27 @@ fn parameters(scenario: &PlannedScenario, settings: &study::Safety) -> Map<Strin
     parameters.insert("time".into(), settings.time_seconds.into());
     parameters
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use study::DiskProfile;
+
+    #[test]
+    fn what_a_study_may_choose_the_disk_knows() {
+        for cache in [DiskCache::Volatile, DiskCache::WriteThrough, DiskCache::Lying] {
+            let known: powercut::states::Cache = serde_json::from_value(name_of(&cache).into()).expect("a cache");
+            assert_eq!(format!("{known:?}"), format!("{cache:?}"));
+        }
+        for profile in [
+            DiskProfile::None,
+            DiskProfile::Scsi10k,
+            DiskProfile::Sata7200,
+            DiskProfile::ConsumerSsd,
+            DiskProfile::NvmePlp,
+        ] {
+            let known: powercut::timing::Profile = serde_json::from_value(name_of(&profile).into()).expect("a profile");
+            assert_eq!(serde_json::to_value(known).expect("plain"), Value::String(name_of(&profile)));
+        }
+    }
+}

@@ -35,9 +35,9 @@ use crate::write_log::Error;
 /// A unit of a disk by its number, counted from 0: what is written whole or not at all.
 pub type Unit = u32;
 
-/// What a disk's cache promises.
+/// What a disk's cache promises, by the names that studies have for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "kebab-case")]
 pub enum Cache {
     /// A completed write is durable after the next flush.
     Volatile,
