@@ -78,7 +78,12 @@ impl LoopDevice {
             let path = Path::new("/dev").join(&name);
             let file = OpenOptions::new().read(true).write(true).open(&path).map_err(Error::file("open", &path))?;
             match configure(&file, &backing) {
-                Ok(()) => return Ok(LoopDevice { path, name, file }),
+                Ok(()) => {
+                    // Who said of this device that it has no volatile cache said it for all that come after; without
+                    // flushes nothing would be what it is taken for. Where it can't be written nobody has.
+                    let _ = std::fs::write(format!("/sys/block/{name}/queue/write_cache"), "write back");
+                    return Ok(LoopDevice { path, name, file });
+                }
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
                 Err(error) => return Err(Error::file("attach an image to", &path)(error)),
             }

@@ -86,11 +86,14 @@ fn say(answers: &mut impl Write, answer: &Answer) -> Result<(), Error> {
 /// Mounts the disk, and serves it in a thread that nobody waits for: the process ends it.
 fn start(options: &Options) -> Result<Shared, Error> {
     let log = File::create(&options.log).map_err(Error::file("create", &options.log))?;
-    let recorder = Recorder::new(options.disk_bytes, log, options.log_bytes_max).map_err(Error::Start)?;
-    let content = Shared::new(Content::Recording(recorder));
     stay_out_of_the_way();
     let connection =
         Connection::mount(&options.mount_point).map_err(Error::file("mount a disk on", &options.mount_point))?;
+    // Before there are threads: whoever leaves a mount namespace last unmounts what is in it, and a filesystem on this disk would
+    // wait for the disk that is just ending. Its own namespace has none. Without the right to one it is as before.
+    let _ = nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS);
+    let recorder = Recorder::new(options.disk_bytes, log, options.log_bytes_max).map_err(Error::Start)?;
+    let content = Shared::new(Content::Recording(recorder));
     let model = Model::new(options.profile, options.cache, SEED);
     let server = Server::new(connection, content.clone(), options.disk_bytes, model);
     let has_times = options.profile != Profile::None;
