@@ -3,6 +3,7 @@
 //! Not on the ledger itself: SQLite locks byte ranges of it, and closing any descriptor of a file drops those.
 
 use crate::Error;
+use crate::schema::beside;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ pub struct Lock {
 impl Lock {
     /// Takes the lock of a ledger.
     pub fn take(ledger: &Path) -> Result<Lock, Error> {
-        let path = beside(ledger);
+        let path = beside(ledger, ".lock");
         let opened = |source| Error::Open { path: ledger.into(), source };
         let deadline = Instant::now() + TAKE_TIME_MAX;
         loop {
@@ -51,7 +52,8 @@ impl Drop for Lock {
 #[must_use]
 pub fn is_held(ledger: &Path) -> bool {
     // Shared, so that two who ask at once do not take each other for a writer.
-    File::open(beside(ledger)).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    File::open(beside(ledger, ".lock"))
+        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// Whether this open file is still the one at this path.
@@ -61,10 +63,4 @@ fn is_at(file: &File, path: &Path) -> bool {
         (Ok(ours), Ok(theirs)) => (ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino()),
         _ => false,
     }
-}
-
-fn beside(ledger: &Path) -> PathBuf {
-    let mut name = ledger.as_os_str().to_owned();
-    name.push(".lock");
-    name.into()
 }

@@ -20,6 +20,7 @@
 
 use crate::Error;
 use rusqlite::Connection;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// `application_id` of our files: "sfot".
@@ -69,9 +70,29 @@ CREATE TABLE safety (id INTEGER PRIMARY KEY, session INTEGER REFERENCES session,
 
 const LADDER: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
-/// Makes the tables in a new file, or climbs from an older version.
-pub fn climb(connection: &mut Connection, path: &Path, new: bool) -> Result<(), Error> {
-    let found = if new { 0 } else { check(connection, path)? };
+/// Makes a new ledger, which has its name only once it is whole: whatever a kill leaves, it is no file that nobody can read.
+pub fn create(path: &Path) -> Result<(), Error> {
+    let unfinished = beside(path, ".new");
+    let failed = |source| Error::Open { path: path.into(), source };
+    for left in [unfinished.clone(), beside(&unfinished, "-journal")] {
+        match std::fs::remove_file(left) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+    }
+    let mut connection = Connection::open(&unfinished).map_err(|error| unreadable(path, error))?;
+    climb_from(&mut connection, path, 0)?;
+    connection.close().map_err(|(_, error)| unreadable(path, error))?;
+    std::fs::rename(unfinished, path).map_err(failed)
+}
+
+/// Climbs from an older version.
+pub fn climb(connection: &mut Connection, path: &Path) -> Result<(), Error> {
+    let found = check(connection, path)?;
+    climb_from(connection, path, found)
+}
+
+fn climb_from(connection: &mut Connection, path: &Path, found: i64) -> Result<(), Error> {
     let failed = |source| Error::Sqlite { action: "write", path: path.into(), source };
     let transaction = connection.transaction().map_err(failed)?;
     for step in &LADDER[usize::try_from(found).expect("a checked version is not negative")..] {
@@ -114,9 +135,14 @@ pub fn check_whole(connection: &Connection, path: &Path) -> Result<(), Error> {
 
 /// The write-ahead log beside a ledger: what was written last lies in it until it is put into the file.
 pub fn log_of(path: &Path) -> PathBuf {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    log.into()
+    beside(path, "-wal")
+}
+
+/// The file beside a ledger whose name has this end.
+pub fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
 }
 
 /// What SQLite says of a file, told apart for people: something else, damaged, or refused.

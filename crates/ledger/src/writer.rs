@@ -30,11 +30,11 @@ impl Writer {
     pub fn create_or_open(path: &Path) -> Result<Writer, Error> {
         let lock = Lock::take(path)?;
         // An empty file is what `touch` or a full disk leaves: as good as none.
-        let new = path.metadata().map_or(true, |metadata| metadata.len() == 0);
-        if !new {
-            // Looked at read-only first, so that a stranger's file is left as it is.
-            crate::Reader::open(path)?;
+        if path.metadata().map_or(true, |metadata| metadata.len() == 0) {
+            schema::create(path)?;
         }
+        // Looked at read-only first, so that a stranger's file is left as it is.
+        crate::Reader::open(path)?;
         let mut connection = Connection::open(path).map_err(|error| schema::unreadable(path, error))?;
         let set = |name: &str, value: &str| {
             connection.pragma_update(None, name, value).map_err(|error| schema::unreadable(path, error))
@@ -42,7 +42,7 @@ impl Writer {
         set("journal_mode", "WAL")?;
         // What was said to be recorded survives a power cut: the writer only works between runs, where it is cheap.
         set("synchronous", "FULL")?;
-        schema::climb(&mut connection, path, new)?;
+        schema::climb(&mut connection, path)?;
         let mut writer = Writer { connection, path: path.into(), metrics: HashMap::new(), session: None, _lock: lock };
         writer.metrics = writer.with("read", |connection| {
             let mut statement = connection.prepare("SELECT name, id FROM metric")?;

@@ -28,6 +28,51 @@ fn writer_to_be_killed() {
     }
 }
 
+/// Set for the child that makes new ledgers until it is killed.
+const BEGINS: &str = "LEDGER_TEST_BEGINS";
+
+/// Not a test of its own: the child of the test below.
+#[test]
+fn writer_to_be_killed_at_its_beginning() {
+    let Some(folder) = std::env::var_os(BEGINS) else { return };
+    println!("begins");
+    for number in 0.. {
+        drop(Writer::create_or_open(&Path::new(&folder).join(format!("{number}.surefoot"))).expect("a new ledger"));
+    }
+}
+
+#[test]
+fn a_ledger_killed_at_its_beginning_is_begun_again() {
+    for kill in 0..KILLS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut child = child("kills::writer_to_be_killed_at_its_beginning", BEGINS, folder.path());
+        let lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
+        assert!(lines.into_iter().any(|line| line.contains("begins")));
+        std::thread::sleep(std::time::Duration::from_micros(kill as u64 * 337));
+        child.kill().expect("it runs");
+        child.wait().expect("it ends");
+        // Also the one that the kill hit before its file had a name.
+        let files = std::fs::read_dir(folder.path()).expect("readable").map(|entry| entry.expect("readable").path());
+        let begun: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "surefoot")).collect();
+        for path in begun.iter().cloned().chain([folder.path().join(format!("{}.surefoot", begun.len()))]) {
+            let writer = Writer::create_or_open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            assert_eq!(writer.study().expect("readable"), None);
+        }
+        let left = std::fs::read_dir(folder.path()).expect("readable").count();
+        assert_eq!(left, begun.len() + 1, "no side files stay");
+    }
+}
+
+fn child(test: &str, variable: &str, value: &Path) -> std::process::Child {
+    Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", test, "--nocapture"])
+        .env(variable, value)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts")
+}
+
 #[test]
 fn a_killed_writer_loses_nothing_that_it_recorded() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -35,13 +80,7 @@ fn a_killed_writer_loses_nothing_that_it_recorded() {
     drop(begun(&path));
     let mut recorded: Option<u32> = None;
     for kill in 0..KILLS {
-        let mut child = Command::new(std::env::current_exe().expect("this program"))
-            .args(["--exact", "kills::writer_to_be_killed", "--nocapture"])
-            .env(WRITES, &path)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("it starts");
+        let mut child = child("kills::writer_to_be_killed", WRITES, &path);
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines().map_while(Result::ok);
         // Killed after some rounds and a moment into the next one, both different each time.
         let mut rounds = lines.filter_map(|line| line.split("recorded ").nth(1)?.trim().parse().ok());
