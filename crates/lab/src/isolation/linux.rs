@@ -1,13 +1,17 @@
 //! Namespaces.
 
 use super::Walls;
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
-use nix::unistd::{ForkResult, fork, getgid, getuid};
+use nix::unistd::{ForkResult, fork, getgid, getuid, pipe2};
 use std::ffi::CString;
+use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
@@ -21,11 +25,20 @@ pub fn enter() -> nix::Result<Walls> {
     if !unshare_all() {
         return Ok(Walls::None);
     }
+    // Lives as long as its writing end, which is ours alone.
+    let (life, ours) = pipe2(OFlag::O_CLOEXEC)?;
     // SAFETY: this process has one thread, so the child inherits no lock that another thread holds.
     match unsafe { fork() }? {
         ForkResult::Parent { child } => wait_and_exit(child),
         ForkResult::Child => {
             die_with_parent()?;
+            drop(ours);
+            // A parent that was killed before it could be asked for sends no signal, and has no number in our namespace.
+            let mut parent = [PollFd::new(life.as_fd(), PollFlags::empty())];
+            if poll(&mut parent, PollTimeout::ZERO)? > 0 {
+                // Nobody is left who would hear of it.
+                std::process::exit(1);
+            }
             furnish()?;
             Ok(Walls::Namespaces)
         }
@@ -77,7 +90,7 @@ pub fn fence(writable: &Path) -> nix::Result<()> {
 
 /// mount_setattr(2): of a whole tree when it is to be read-only, of one mount when it is not.
 fn set_read_only(path: &Path, read_only: bool) -> nix::Result<()> {
-    let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| nix::errno::Errno::EINVAL)?;
+    let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
     let (set, clear) = if read_only { (libc::MOUNT_ATTR_RDONLY, 0) } else { (0, libc::MOUNT_ATTR_RDONLY) };
     let attributes = libc::mount_attr { attr_set: set, attr_clr: clear, propagation: 0, userns_fd: 0 };
     let flags = if read_only { libc::AT_RECURSIVE } else { 0 };
@@ -92,7 +105,7 @@ fn set_read_only(path: &Path, read_only: bool) -> nix::Result<()> {
             size_of::<libc::mount_attr>(),
         )
     };
-    nix::errno::Errno::result(result).map(drop)
+    Errno::result(result).map(drop)
 }
 
 /// Private mounts (nothing of ours reaches the host), a `/proc` of the new PID namespace, and loopback.
@@ -136,12 +149,12 @@ pub fn loopback_up() -> nix::Result<()> {
     // SAFETY: plain socket and ioctl calls on a zeroed `ifreq` whose name is NUL-terminated.
     unsafe {
         let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
-        nix::errno::Errno::result(socket)?;
+        Errno::result(socket)?;
         let mut request: libc::ifreq = std::mem::zeroed();
         request.ifr_name[0] = b'l' as libc::c_char;
         request.ifr_name[1] = b'o' as libc::c_char;
         request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
-        let result = nix::errno::Errno::result(libc::ioctl(socket, libc::SIOCSIFFLAGS, &request));
+        let result = Errno::result(libc::ioctl(socket, libc::SIOCSIFFLAGS, &request));
         libc::close(socket);
         result.map(drop)
     }
@@ -157,7 +170,7 @@ fn wait_and_exit(child: nix::unistd::Pid) -> ! {
         match waitpid(child, None) {
             Ok(WaitStatus::Exited(_, status)) => std::process::exit(status),
             Ok(WaitStatus::Signaled(_, signal, _)) => std::process::exit(128 + signal as i32),
-            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+            Ok(_) | Err(Errno::EINTR) => {}
             Err(_) => std::process::exit(1),
         }
     }

@@ -4,6 +4,7 @@ use crate::harness::{World, small_study, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
 fn finished(world: &World, results: &str) -> usize {
@@ -50,6 +51,29 @@ fn a_killed_trial_is_a_hole_and_the_rest_goes_on() {
     assert_eq!(finished(&world, "small.surefoot"), 6);
 }
 
+/// Killed as soon as it has started the process that runs the trial: that one would otherwise go on without anybody.
+#[test]
+fn a_trial_dies_with_its_outermost_process_from_the_first_moment_on() {
+    let world = World::new();
+    for _ in 0..60 {
+        let mut command = world.command(&["trial", "."]);
+        let mut outer = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
+        let children = format!("/proc/{0}/task/{0}/children", outer.id());
+        let inner = loop {
+            let inner = std::fs::read_to_string(&children).expect("it runs");
+            if let Ok(inner) = inner.trim().parse::<i32>() {
+                break Pid::from_raw(inner);
+            }
+        };
+        outer.kill().expect("it runs");
+        // Its input is still ours: without us it would wait for its orders.
+        // Dead is enough: whoever inherits it may take his time to look.
+        let command_line = format!("/proc/{inner}/cmdline");
+        wait_until("the trial is gone, too", || std::fs::read(&command_line).map_or(true, |line| line.is_empty()));
+        outer.wait().expect("it ends");
+    }
+}
+
 /// The trial's outermost process: the child of the conductor that runs the verb `trial`.
 fn trial_process(conductor: u32) -> Option<i32> {
     let children = std::fs::read_to_string(format!("/proc/{conductor}/task/{conductor}/children")).ok()?;
@@ -65,8 +89,7 @@ fn interrupted_once_it_records_tears_down_and_says_how_to_go_on() {
     let world = World::new();
     world.write("small.toml", small_study(&["ext4"], 3).replace("300ms", "2s"));
     let mut command = world.command(&["run", "small.toml"]);
-    let child =
-        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().expect("starts");
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
     wait_until("a trial runs", || trial_process(child.id()).is_some());
     std::thread::sleep(Duration::from_millis(500));
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("it runs");
