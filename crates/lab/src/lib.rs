@@ -9,6 +9,8 @@ pub mod isolation;
 pub mod memory_limit;
 pub mod probe;
 #[cfg(target_os = "linux")]
+pub mod recording_disk;
+#[cfg(target_os = "linux")]
 pub mod recovery;
 #[cfg(target_os = "linux")]
 pub mod replay;

@@ -2,9 +2,11 @@
 //!
 //! Linux's only, as recording disks are.
 
+use crate::recording_disk;
 use crate::served::{self, Failed};
 use crate::watchdog::Watchdog;
 use crate::work::Work;
+use observe::record::causes;
 use powercut::device::Disk;
 use powercut::explore::{Recovered, Subject};
 use powercut::states::{Choice, Unit};
@@ -67,12 +69,6 @@ fn nothing(came: Came) -> Found {
     Found { came, streams: BTreeMap::new(), wrong: Vec::new() }
 }
 
-/// The whole chain of an error's causes.
-fn words(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string);
-    causes.collect::<Vec<_>>().join(": ")
-}
-
 /// A recovery that takes longer hangs: that is a fault, and the disk is taken from under it.
 const RECOVERY_SECONDS_MAX: u64 = 60;
 
@@ -83,14 +79,11 @@ const MEMO_TRIED: u32 = 16;
 pub struct Recoveries<'a> {
     /// None after a recovery that hung.
     served: Option<Served>,
-    serve: &'a dyn Fn() -> Result<Disk, Box<dyn std::error::Error>>,
+    serve: &'a dyn Fn() -> Result<Disk, recording_disk::Error>,
     settings: StorageSettings,
-    database: Database,
     work: &'a Work,
-    memo: Memo,
-    /// Images that were recovered: one that comes again is to be done again.
-    done: HashSet<(usize, Choice)>,
-    watchdog: Arc<Watchdog>,
+    recovery: Recovery<'a>,
+    watchdog: Watchdog,
 }
 
 /// A disk with what is attached to it.
@@ -104,8 +97,8 @@ struct Served {
 #[derive(Debug, thiserror::Error)]
 pub enum Broken {
     /// The disk could not be started.
-    #[error("{0}")]
-    Start(Box<dyn std::error::Error>),
+    #[error(transparent)]
+    Start(#[from] recording_disk::Error),
     /// The folders that the database's user can reach.
     #[error(transparent)]
     Service(Failed),
@@ -123,58 +116,79 @@ impl<'a> Recoveries<'a> {
     pub fn new(
         spec: &TrialSpec,
         work: &'a Work,
-        serve: &'a dyn Fn() -> Result<Disk, Box<dyn std::error::Error>>,
+        serve: &'a dyn Fn() -> Result<Disk, recording_disk::Error>,
     ) -> Recoveries<'a> {
         Recoveries {
             served: None,
             serve,
             settings: StorageSettings::from_map(&spec.storage),
-            database: Database::of(spec),
             work,
-            memo: Memo::default(),
-            done: HashSet::new(),
-            watchdog: Arc::new(Watchdog::new(Duration::from_secs(RECOVERY_SECONDS_MAX))),
+            recovery: Recovery { database: Database::of(spec), work, memo: Memo::default(), done: HashSet::new() },
+            watchdog: Watchdog::new(Duration::from_secs(RECOVERY_SECONDS_MAX)),
         }
     }
 
+    fn start(&self) -> Result<Served, Broken> {
+        let disk = (self.serve)()?;
+        let attached = CutDisk::attach(&self.settings, &self.work.disk(), &self.work.mount_point())?;
+        Ok(Served { attached, disk })
+    }
+}
+
+/// How an image is brought up, and what is known of those before.
+struct Recovery<'a> {
+    database: Database,
+    work: &'a Work,
+    memo: Memo,
+    /// Images that were recovered: one that comes again is to be done again.
+    done: HashSet<(usize, Choice)>,
+}
+
+impl Recovery<'_> {
     fn bring_up(&mut self, served: &mut Served, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
-        let after = match served.mount(point, choice)? {
-            Ok(after) => after,
-            Err(error) => return unmountable(words(&error), served.disk.read()?),
-        };
         let is_again = !self.done.insert((point, choice.clone()));
         if is_again || !self.memo.pays() {
-            let found = self.database.look(&after.data_folder, self.work);
-            after.unmount()?;
-            return Ok(Recovered { found: Arc::new(found?), read: served.disk.read()?, is_new: true });
+            return self.bring_up_anew(served, point, choice);
         }
+        let hash = match served.mount(point, choice)? {
+            Err(error) => Err(causes(&error).join(": ")),
+            Ok(after) => {
+                let hash = folder_hash(&after.data_folder);
+                after.unmount()?;
+                hash.map_err(|error| format!("files can't be read: {error}"))
+            }
+        };
         let mut read = served.disk.read()?;
-        let hash = folder_hash(&after.data_folder);
-        after.unmount()?;
         let hash = match hash {
             Ok(hash) => hash,
-            Err(error) => return unmountable(format!("files can't be read: {error}"), served.disk.read()?),
+            Err(words) => return Ok(unmountable(words, read)),
         };
         let is_new = !self.memo.knows(hash);
         if is_new {
-            // Anew, so that what the database reads is not in the cache that the hash has filled.
-            let after = match served.mount(point, choice)? {
-                Ok(after) => after,
-                Err(error) => return unmountable(words(&error), served.disk.read()?),
-            };
-            let found = self.database.look(&after.data_folder, self.work);
-            after.unmount()?;
-            self.memo.seen.insert(hash, (Arc::new(found?), served.disk.read()?));
+            // So that what the database reads is not in the cache that the hash has filled.
+            let recovered = self.bring_up_anew(served, point, choice)?;
+            self.memo.seen.insert(hash, (recovered.found, recovered.read));
         }
         let (found, also_read) = &self.memo.seen[&hash];
         let more: Vec<Unit> = also_read.iter().filter(|unit| !read.contains(unit)).copied().collect();
         read.extend(more);
         Ok(Recovered { found: found.clone(), read, is_new })
     }
+
+    /// Without a look at what is known.
+    fn bring_up_anew(&self, served: &mut Served, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
+        let after = match served.mount(point, choice)? {
+            Ok(after) => after,
+            Err(error) => return Ok(unmountable(causes(&error).join(": "), served.disk.read()?)),
+        };
+        let found = self.database.look(&after.data_folder, self.work);
+        after.unmount()?;
+        Ok(Recovered { found: Arc::new(found?), read: served.disk.read()?, is_new: true })
+    }
 }
 
-fn unmountable(words: String, read: Vec<Unit>) -> Result<Recovered, Broken> {
-    Ok(Recovered { found: Arc::new(nothing(Came::Unmountable(words))), read, is_new: false })
+fn unmountable(words: String, read: Vec<Unit>) -> Recovered {
+    Recovered { found: Arc::new(nothing(Came::Unmountable(words))), read, is_new: false }
 }
 
 /// What the database made of folders, by their hash; and whether it is worth asking.
@@ -215,15 +229,10 @@ impl Subject for Recoveries<'_> {
     fn recover(&mut self, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
         let mut served = match self.served.take() {
             Some(served) => served,
-            None => {
-                let disk = (self.serve)().map_err(Broken::Start)?;
-                let attached = CutDisk::attach(&self.settings, &self.work.disk(), &self.work.mount_point())?;
-                Served { attached, disk }
-            }
+            None => self.start()?,
         };
         let process = served.disk.process();
-        let watchdog = self.watchdog.clone();
-        let (recovered, hung) = watchdog.over(process, || self.bring_up(&mut served, point, choice));
+        let (recovered, hung) = self.watchdog.over(process, || self.recovery.bring_up(&mut served, point, choice));
         if hung {
             let said = format!("the recovery did not end within {RECOVERY_SECONDS_MAX} s");
             let found = Arc::new(nothing(Came::Unmountable(said)));

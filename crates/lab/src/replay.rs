@@ -1,12 +1,11 @@
 //! Images of a power cut that were found bad, kept so that a person can look at one: the log of the disk, and how it was made.
 
+use crate::recording_disk;
 use crate::work::Work;
-use powercut::device::{Disk, Options};
-use powercut::states::{Image, Rules};
-use serde_json::Value;
+use powercut::device::Disk;
+use powercut::states::Image;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use storage::{AfterCut, CutDisk, StorageSettings};
 use study::trial_spec::TrialSpec;
 
@@ -35,6 +34,9 @@ pub enum Error {
     /// It was not written by this version.
     #[error("{0} is not what surefoot keeps")]
     Foreign(PathBuf),
+    /// The disk does not start.
+    #[error(transparent)]
+    Start(#[from] recording_disk::Error),
     /// The disk.
     #[error(transparent)]
     Disk(#[from] powercut::device::Error),
@@ -68,7 +70,7 @@ pub fn keep(work: &Work, spec: &TrialSpec, log: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// When nothing was kept, or the disk can't be served.
-pub fn serve(work: &Work, scenario: &str, image: &Image, program: &Path) -> Result<Replayed, Error> {
+pub fn serve(work: &Work, scenario: &str, image: &Image) -> Result<Replayed, Error> {
     let kept = path(work, scenario);
     let (log, file) = (kept.with_extension("log"), kept.with_extension("json"));
     if !file.is_file() {
@@ -77,24 +79,9 @@ pub fn serve(work: &Work, scenario: &str, image: &Image, program: &Path) -> Resu
     let text = std::fs::read(&file).map_err(|source| Error::File { path: file.clone(), source })?;
     let spec: TrialSpec = serde_json::from_slice(&text).map_err(|_| Error::Foreign(file.clone()))?;
     let cut = spec.cut.clone().ok_or_else(|| Error::Foreign(file.clone()))?;
-    let word = |text: &str| Value::String(text.into());
-    let foreign = |_| Error::Foreign(file.clone());
-    let settings = StorageSettings::from_map(&spec.storage);
-    let cache = serde_json::from_value(word(&cut.cache)).map_err(foreign)?;
-    let options = Options {
-        mount_point: work.disk(),
-        log: work.power_cuts().join("unused.log"),
-        disk_bytes: settings.size,
-        log_bytes_max: cut.log_bytes_max,
-        profile: serde_json::from_value(word("none")).map_err(foreign)?,
-        cache,
-    };
-    let mut command = Command::new(program);
-    command.arg("disk");
-    let mut disk = Disk::start(command, &options)?;
-    disk.explore(&log, Rules { unit_bytes: cut.unit_bytes, cache })?;
+    let mut disk = recording_disk::explore(&spec, &cut, work, &log)?;
     disk.show(image.point, &image.choice)?;
-    let attached = CutDisk::attach(&settings, &work.disk(), &work.mount_point())?;
+    let attached = CutDisk::attach(&StorageSettings::from_map(&spec.storage), &work.disk(), &work.mount_point())?;
     let after = attached.mount();
     let checked = after.is_err().then(|| attached.check().unwrap_or_else(|error| error.to_string()));
     Ok(Replayed { after, checked, _attached: attached, _disk: disk })

@@ -73,96 +73,114 @@ fn conduct(spec: &TrialSpec, work: &Work, out: &mut Out<impl Write>) -> Result<(
         log: String::new(),
     })?;
     let cpus = Cpus::of(spec, !(kind.services)(&spec.parameters).is_empty());
+    let trial = Trial { spec, work, kind, cpus };
     if let Some(wanted) = &spec.cut {
-        return cut::conduct(spec, wanted, work, kind, &cpus, out);
+        return cut::conduct(&trial, wanted, out);
     }
-    pin(&cpus.client);
+    pin(&trial.cpus.client);
     let started = Instant::now();
-    let volumes = Volumes::provision(spec, work, &mut |name, seconds| out.step(name, seconds));
-    let volumes = volumes.map_err(|error| Stopped::at("provision")(error.into()))?;
-    let result = on_storage(spec, work, kind, &volumes, &cpus, started, out);
-    let torn = Instant::now();
-    let teardown = volumes.tear_down().map_err(|error| Stopped::at("tear down")(error.into()));
-    out.step("tear down", torn.elapsed().as_secs_f64());
-    // The workload's own failure says more than the teardown that failed because of it.
-    result.and(teardown)
-}
-
-fn on_storage(
-    spec: &TrialSpec,
-    work: &Work,
-    kind: &'static Kind,
-    volumes: &Volumes,
-    cpus: &Cpus,
-    started: Instant,
-    out: &mut Out<impl Write>,
-) -> Result<(), Stopped> {
-    out.say(&Record::Provisioned(Provisioned {
-        facts: volumes.facts(),
-        // From nothing, with devices and mount point as variables: what a person can paste.
-        commands: Volumes::commands(spec),
-        durability: Some(volumes.durability().and(crate::durability::of_load(
-            &spec.workload,
-            &spec.parameters,
-            &spec.services,
-        ))),
-    }));
-    check_effects(spec.ineffective_options, &volumes.ineffective(), out)?;
-    let mut workload = (kind.open)(&spec.parameters).map_err(|error| Stopped::at("open")(error.into()))?;
-    let reached = Reached { data: volumes.data.data_folder.clone(), ..Reached::default() };
-    let mut desk = Desk { spec, work, volumes, kind, cpus, reached };
-    let served = desk.serve(out)?;
-    if let Some(served) = &served {
-        desk.reached = served.reached();
-    }
-    let explain = |mut stopped: Stopped| {
-        // What the server said is often the cause of what its client met.
-        if let Some(served) = &served {
-            stopped.log = format!("{}{}", stopped.log, served.messages());
-        }
-        stopped
-    };
-    desk.load_and_run(&mut *workload, served.as_ref(), started, out).map_err(explain)?;
-    if let Some(served) = served {
+    trial.on_storage(out, |desk, workload, served, out| {
+        desk.load_and_run(workload, served.as_ref(), started, out)?;
+        let Some(served) = served.take() else { return Ok(()) };
         let stopping = Instant::now();
         served.stop().map_err(|error| Stopped::at("stop server")(error.into()))?;
         out.step("stop server", stopping.elapsed().as_secs_f64());
+        Ok(())
+    })
+}
+
+/// What is to be done, and where.
+struct Trial<'a> {
+    spec: &'a TrialSpec,
+    work: &'a Work,
+    kind: &'static Kind,
+    cpus: Cpus,
+}
+
+impl Trial<'_> {
+    /// Makes the filesystems, starts the servers, lets `act` do with them what it will, and takes all away again. Servers that `act`
+    /// leaves are ended by force.
+    fn on_storage<W: Write>(
+        &self,
+        out: &mut Out<W>,
+        act: impl FnOnce(&mut Desk, &mut dyn Workload, &mut Option<Served>, &mut Out<W>) -> Result<(), Stopped>,
+    ) -> Result<(), Stopped> {
+        let volumes = Volumes::provision(self.spec, self.work, &mut |name, seconds| out.step(name, seconds));
+        let volumes = volumes.map_err(|error| Stopped::at("provision")(error.into()))?;
+        let reached = Reached { data: volumes.data.data_folder.clone(), ..Reached::default() };
+        let mut desk = Desk { trial: self, volumes: &volumes, reached };
+        let result = desk.set_up(out).and_then(|(mut workload, mut served)| {
+            act(&mut desk, &mut *workload, &mut served, out).map_err(|mut stopped| {
+                // What the server said is often the cause of what its client met.
+                stopped.log.push_str(&served.as_ref().map(Served::messages).unwrap_or_default());
+                stopped
+            })
+        });
+        let torn = Instant::now();
+        let teardown = volumes.tear_down().map_err(|error| Stopped::at("tear down")(error.into()));
+        out.step("tear down", torn.elapsed().as_secs_f64());
+        // The workload's own failure says more than the teardown that failed because of it.
+        result.and(teardown)
     }
-    Ok(())
 }
 
 /// What every run of a trial shares.
 struct Desk<'a> {
-    spec: &'a TrialSpec,
-    work: &'a Work,
+    trial: &'a Trial<'a>,
     volumes: &'a Volumes,
-    kind: &'static Kind,
-    cpus: &'a Cpus,
     /// Where the workload finds its data and the trial's servers.
     reached: Reached,
 }
 
 impl Desk<'_> {
+    /// Tells what the storage is, opens the workload and starts its servers.
+    fn set_up(&mut self, out: &mut Out<impl Write>) -> Result<(Box<dyn Workload>, Option<Served>), Stopped> {
+        let spec = self.trial.spec;
+        out.say(&Record::Provisioned(Provisioned {
+            facts: self.volumes.facts(),
+            // From nothing, with devices and mount point as variables: what a person can paste. Nobody can make a recording disk so.
+            commands: if spec.cut.is_some() { Vec::new() } else { Volumes::commands(spec) },
+            durability: Some(self.volumes.durability().and(crate::durability::of_load(
+                &spec.workload,
+                &spec.parameters,
+                &spec.services,
+            ))),
+        }));
+        check_effects(spec.ineffective_options, &self.volumes.ineffective(), out)?;
+        let workload = (self.trial.kind.open)(&spec.parameters).map_err(|error| Stopped::at("open")(error.into()))?;
+        let served = self.serve(out)?;
+        if let Some(served) = &served {
+            self.reached = served.reached();
+        }
+        Ok((workload, served))
+    }
+
     /// Starts the servers that the workload uses, if it uses any.
     fn serve(&self, out: &mut Out<impl Write>) -> Result<Option<Served>, Stopped> {
-        let services = services::wanted(&(self.kind.services)(&self.spec.parameters), &self.spec.services);
+        let services =
+            services::wanted(&(self.trial.kind.services)(&self.trial.spec.parameters), &self.trial.spec.services);
         if services.is_empty() {
             return Ok(None);
         }
         let wanted = Wanted {
             services: &services,
-            workload: self.kind,
-            parameters: &self.spec.parameters,
-            cpus: &self.cpus.server,
+            workload: self.trial.kind,
+            parameters: &self.trial.spec.parameters,
+            cpus: &self.trial.cpus.server,
         };
         let listener = &mut Hearing { desk: self, out };
-        let served =
-            served::serve(&wanted, &self.volumes.data.data_folder, self.volumes.log_folder(), self.work, listener);
+        let served = served::serve(
+            &wanted,
+            &self.volumes.data.data_folder,
+            self.volumes.log_folder(),
+            self.trial.work,
+            listener,
+        );
         let served =
             served.map_err(|error| Stopped { step: "start server".into(), log: error.log(), error: error.into() })?;
         let (facts, commands) = (served.facts(), served.commands.clone());
         out.say(&Record::Provisioned(Provisioned { facts, commands, durability: None }));
-        check_effects(self.spec.ineffective_options, &served.ineffective(), out)?;
+        check_effects(self.trial.spec.ineffective_options, &served.ineffective(), out)?;
         Ok(Some(served))
     }
 
@@ -189,7 +207,7 @@ impl Desk<'_> {
         self.volumes.settle().map_err(|error| Stopped::at("settle")(error.into()))?;
         out.step("settle", settling.elapsed().as_secs_f64());
         out.step("trial start to first load", started.elapsed().as_secs_f64());
-        for run in 0..self.spec.warm_up_runs + self.spec.runs {
+        for run in 0..self.trial.spec.warm_up_runs + self.trial.spec.runs {
             self.run(run, workload, &loaded, out)?;
         }
         let verifying = Instant::now();
@@ -207,9 +225,9 @@ impl Desk<'_> {
             data_folder: self.reached.data.clone(),
             server: self.reached.server.clone(),
             sockets: self.reached.sockets.clone(),
-            cache_folder: self.work.cache(),
-            seed: self.spec.seed,
-            client_cpus: self.cpus.client.clone(),
+            cache_folder: self.trial.work.cache(),
+            seed: self.trial.spec.seed,
+            client_cpus: self.trial.cpus.client.clone(),
             interrupted: &STOP,
             progress: &mut |second, value| out.say(&Record::Progress { second, value }),
         })
@@ -222,10 +240,10 @@ impl Desk<'_> {
         loaded: &[Measured],
         out: &mut Out<impl Write>,
     ) -> Result<(), Stopped> {
-        let warm_up = run < self.spec.warm_up_runs;
+        let warm_up = run < self.trial.spec.warm_up_runs;
         let ready = self.with_context(out, |context| workload.ready(context));
         ready.map_err(|error| Stopped::at("make ready")(error.into()))?;
-        if self.spec.cache == Cache::Cold {
+        if self.trial.spec.cache == Cache::Cold {
             workload.cool().map_err(|error| Stopped::at("cool")(error.into()))?;
             storage::drop_caches().map_err(|error| Stopped::at("cool")(error.into()))?;
         }
@@ -265,7 +283,7 @@ impl Desk<'_> {
 
     /// A run without its primary figure, or with one that is no number, is a failure and not a hole in a table.
     fn check_primary(&self, metrics: &[Measured]) -> Result<(), Stopped> {
-        let wanted = (self.kind.metrics)(&self.spec.parameters);
+        let wanted = (self.trial.kind.metrics)(&self.trial.spec.parameters);
         let Some(primary) = wanted.first() else { return Ok(()) };
         let found = metrics.iter().find(|measured| measured.metric.name == primary.name);
         match found {
@@ -306,14 +324,14 @@ impl<W: Write> Listener for Hearing<'_, '_, W> {
     }
 
     fn load(&mut self, reached: &Reached, seed: u64) -> Result<Vec<Measured>, workloads::workload::Error> {
-        let mut workload = (self.desk.kind.open)(&self.desk.spec.parameters)?;
+        let mut workload = (self.desk.trial.kind.open)(&self.desk.trial.spec.parameters)?;
         workload.prepare(&mut Context {
             data_folder: reached.data.clone(),
             server: reached.server.clone(),
             sockets: reached.sockets.clone(),
-            cache_folder: self.desk.work.cache(),
+            cache_folder: self.desk.trial.work.cache(),
             seed,
-            client_cpus: self.desk.cpus.client.clone(),
+            client_cpus: self.desk.trial.cpus.client.clone(),
             interrupted: &STOP,
             progress: &mut |_, _| {},
         })
@@ -324,6 +342,7 @@ impl<W: Write> Listener for Hearing<'_, '_, W> {
 const CPUS_TO_SHARE_OUT: usize = 4;
 
 /// Which CPUs the server and its load have; empty: any.
+#[derive(Clone)]
 struct Cpus {
     server: Vec<usize>,
     client: Vec<usize>,

@@ -99,7 +99,12 @@ impl Failure {
     /// Of an error with all its causes.
     #[must_use]
     pub fn of(step: &str, error: &(dyn std::error::Error + 'static), log: String) -> Failure {
-        let causes = std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect();
-        Failure { step: step.into(), causes, log }
+        Failure { step: step.into(), causes: causes(error), log }
     }
+}
+
+/// What an error says and what its causes say, the outermost first.
+#[must_use]
+pub fn causes(error: &(dyn std::error::Error + 'static)) -> Vec<String> {
+    std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect()
 }

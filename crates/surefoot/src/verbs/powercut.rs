@@ -23,7 +23,7 @@ fn replay(loaded: &Loaded, scenario: &str, state: &str) -> Result<Status, Failur
         Failure::new(Status::BadStudy, error).hint("the report names states, at its findings after a power cut")
     })?;
     let work = lab::work::Work::open(&loaded.work)?;
-    let replayed = lab::replay::serve(&work, scenario, &image, &std::env::current_exe()?)?;
+    let replayed = lab::replay::serve(&work, scenario, &image)?;
     match &replayed.after {
         Ok(after) => println!("{scenario}, as power came back: {}", after.data_folder.display()),
         Err(error) => {
