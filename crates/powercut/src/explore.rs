@@ -2,7 +2,7 @@
 //!
 //! A disk with a few hundred volatile units has more legal images than can be counted, yet a recovery reads few of these units,
 //! and images that differ in the others only are the same to it. So the disk says what a recovery read, and only that is branched
-//! on (`search`), in rounds over all points: one image of each, then the next of each. An image that was recovered at one
+//! on (`search`), at all points side by side (`agenda`). An image that was recovered at one
 //! point is not recovered again at another, unless more is undecided there and what it reads of that must be known; what it left
 //! is held against what had been acknowledged there. When nothing is left to branch on, every legal image is known to do as one
 //! that was tried.
@@ -13,6 +13,7 @@
 //!
 //! Pure but for the [`Subject`].
 
+mod agenda;
 mod search;
 mod tally;
 
@@ -24,6 +25,7 @@ use observe::safety::{Grade, Safety};
 use crate::states::{Choice, History, Image, Rest, Unit};
 use crate::verdict::{Came, Found, Verdict, judge};
 use crate::witness::Attempt;
+use agenda::Agenda;
 use search::{Purpose, Search};
 use tally::{Class, Kind, Tally};
 
@@ -142,6 +144,8 @@ struct Explorer<'a, B: AsRef<[u8]>, S> {
     founds: HashSet<Arc<Found>>,
     /// By point.
     searches: Vec<Search>,
+    /// The units that are changed in place, by point.
+    changed: Vec<BTreeSet<Unit>>,
     /// What the search found, without the control group; by point.
     classes: Vec<BTreeSet<Class>>,
     /// What the control group found, and where.
@@ -173,6 +177,7 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
             known: HashMap::new(),
             founds: HashSet::new(),
             searches: points.iter().map(|_| Search::default()).collect(),
+            changed: history.changed_in_place(),
             classes: vec![BTreeSet::new(); points.len()],
             controls: Vec::new(),
             drawable,
@@ -183,22 +188,17 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
         }
     }
 
-    /// In rounds over all points.
     fn search(&mut self) -> Result<(), S::Error> {
-        let mut points = spread(self.searches.len());
-        while !points.is_empty() {
-            let mut alive = Vec::new();
-            for point in points {
-                match self.step(point)? {
-                    Step::Tried => alive.push(point),
-                    Step::NothingLeft => {}
-                    Step::LimitsReached => return Ok(()),
-                }
-                if self.controls.len() < self.known.len() / CONTROL_SHARE {
-                    self.draw_control()?;
-                }
+        let mut agenda = Agenda::new(&self.changed.iter().map(BTreeSet::len).collect::<Vec<_>>());
+        while let Some(point) = agenda.next() {
+            match self.step(point)? {
+                Step::Tried => agenda.tried(true),
+                Step::NothingLeft => agenda.tried(false),
+                Step::LimitsReached => return Ok(()),
             }
-            points = alive;
+            if self.controls.len() < self.known.len() / CONTROL_SHARE {
+                self.draw_control()?;
+            }
         }
         while self.controls.len() < CONTROLS_MIN && self.draw_control()? {}
         Ok(())
@@ -214,7 +214,7 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
         };
         let verdict = self.judge(point, hash, &next.choice);
         self.classes[point].insert(tally::class(&verdict));
-        self.searches[point].learn(at, next, &self.known[&hash].read);
+        self.searches[point].learn(at, next, &self.known[&hash].read, &self.changed[point]);
         Ok(Step::Tried)
     }
 
@@ -423,14 +423,6 @@ struct Wanted {
     kind: Kind,
     lost_commits: u64,
     words: String,
-}
-
-/// The numbers below `count` so that the first few are spread over all of them, the last first: a search that ends in its first
-/// round has looked everywhere. Multiples of the golden ratio (Weyl's sequence), from the end.
-fn spread(count: usize) -> Vec<usize> {
-    let mut all: Vec<usize> = (0..count).collect();
-    all.sort_by_key(|index| ((count - 1 - index) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    all
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014).

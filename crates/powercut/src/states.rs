@@ -20,7 +20,7 @@
 mod contents;
 mod replay;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -127,6 +127,26 @@ impl<B: AsRef<[u8]>> History<B> {
         self.contents.bytes(self.log.as_ref(), content)
     }
 
+    /// By point, the undecided units whose newest content is mostly what is durable of them: pages of which a part was changed. Neither
+    /// what is written for the first time, nor a log that overwrites what has nothing to do with it.
+    #[must_use]
+    pub fn changed_in_place(&self) -> Vec<BTreeSet<Unit>> {
+        let mut known = HashMap::new();
+        let mut is_changed = |versions: &[Content]| {
+            let (durable, newest) = (versions[0], versions[versions.len() - 1]);
+            *known.entry((durable, newest)).or_insert_with(|| {
+                let (durable, newest) = (self.content(durable), self.content(newest));
+                let pieces = || durable.chunks(ALIKE_BYTES).zip(newest.chunks(ALIKE_BYTES));
+                let is_none = durable == newest || durable.iter().all(|byte| *byte == 0);
+                !is_none && pieces().filter(|(durable, newest)| durable == newest).count() * 2 >= pieces().count()
+            })
+        };
+        let of_point = |point: &Point| {
+            point.undecided.iter().filter(|(_, versions)| is_changed(versions)).map(|(unit, _)| *unit).collect()
+        };
+        self.points.iter().map(of_point).collect()
+    }
+
     /// The same number for the same bytes on the whole disk, whatever the point. An XOR over the units (Zobrist), so that it takes
     /// only the units which the choice names.
     ///
@@ -150,6 +170,9 @@ impl<B: AsRef<[u8]>> History<B> {
         hash
     }
 }
+
+/// A unit's contents are held against each other in pieces of so many bytes.
+const ALIKE_BYTES: usize = 64;
 
 /// A moment at which power is cut.
 #[derive(Debug, Clone)]

@@ -70,7 +70,7 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "pause",
         kind: Is::Seconds { min: 0.0, max: 1.0 },
-        default: Some("25ms"),
+        default: Some("60ms"),
         help: "Between an acknowledgement and the stream's next commit.",
     },
     Setting {

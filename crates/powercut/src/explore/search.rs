@@ -7,7 +7,7 @@
 //! image of the tree fixes the units up to its branch; the others hold their newest content. When all branches were tried, every
 //! legal image does as one of them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::states::{Choice, Point, Rest, Unit};
 
@@ -115,8 +115,8 @@ impl Search {
         None
     }
 
-    /// What the recovery of an image read, in order.
-    pub(super) fn learn(&mut self, point: &Point, tried: Next, read: &[Unit]) {
+    /// What the recovery of an image read, in order. Units that are `changed` in place are left out early, before others.
+    pub(super) fn learn(&mut self, point: &Point, tried: Next, read: &[Unit], changed: &BTreeSet<Unit>) {
         let Next { choice, purpose } = tried;
         let fixed = choice.units;
         let read: Vec<Unit> = read
@@ -131,7 +131,8 @@ impl Search {
             Purpose::Tree => {
                 if self.branches.is_empty() && fixed.is_empty() {
                     self.early.push_back(Next { choice: alone(Rest::Oldest, None), purpose: Purpose::Oldest });
-                    self.early.extend(read.iter().map(|unit| single(Rest::Newest, *unit, 0)));
+                    let (first, then): (Vec<Unit>, Vec<Unit>) = read.iter().partition(|unit| changed.contains(unit));
+                    self.early.extend(first.into_iter().chain(then).map(|unit| single(Rest::Newest, unit, 0)));
                 }
                 let left = read.len();
                 self.branches.push(Branch { fixed, read, left, version: 0 });

@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use proptest::prelude::*;
 
 use super::*;
-use crate::states::tests::{Step as Record, all_choices, history, steps, write};
+use crate::states::tests::{Step as Record, all_choices, history, page, steps, write};
 use crate::states::{Cache, Point};
 
 /// A subject that reads an image's units and says what it found.
@@ -136,6 +136,42 @@ fn a_journal_without_checksums_is_found_to_be_torn() {
     assert_eq!(worst.images, safety.silent);
     let example: Image = worst.example.parse().expect("a name");
     assert_eq!((example.choice.rest, example.choice.units.len()), (Rest::Newest, 1));
+}
+
+/// Two hundred flushes of a log that grows, and one moment at which pages are changed in place, each of two units: that is where
+/// to look.
+#[test]
+fn torn_pages_are_found_among_many_flushes_of_a_log() {
+    const LOG: Unit = 200;
+    const PAGES: std::ops::Range<Unit> = 1000..1040;
+    fn flushed(requests: &[u64]) -> Vec<Record> {
+        let flush = 1_000_000 + requests[0];
+        requests
+            .iter()
+            .map(|request| Record::Done(*request))
+            .chain([Record::Flush(flush), Record::Done(flush)])
+            .collect()
+    }
+    let pages = |version: u8| {
+        let request = |unit: Unit| u64::from(version) * 10_000 + u64::from(unit);
+        let written = PAGES.map(|unit| page(request(unit), u64::from(unit), &[version]));
+        written.chain(flushed(&PAGES.map(request).collect::<Vec<_>>())).collect::<Vec<_>>()
+    };
+    let logged = |units: std::ops::Range<Unit>| {
+        let units = units.map(u64::from);
+        units.flat_map(|unit| [vec![write(unit, unit, &[1])], flushed(&[unit])].concat()).collect::<Vec<_>>()
+    };
+    let records = [pages(1), vec![Record::Begin], logged(0..77), pages(2), logged(77..LOG)].concat();
+    let history = history(Cache::Volatile, 1 << 20, &records);
+    // The end of the log, and then pages whose first half is newer than the second.
+    let recover = |read: &mut dyn FnMut(Unit) -> u8| {
+        (0..LOG).take_while(|unit| read(*unit) == 1).count();
+        let torn = PAGES.step_by(2).any(|unit| read(unit) > read(unit + 1));
+        Found { wrong: torn.then(|| "torn".to_string()).into_iter().collect(), ..up([]) }
+    };
+    let mut toy = Toy { history: &history, recover, recovered: Vec::new() };
+    let safety = explored(&mut toy, &[], &Budget { images_max: 60, ..UNLIMITED });
+    assert_eq!(safety.grade, Grade::F, "{safety:?}");
 }
 
 /// Only when several units are missing at once something is wrong: the example must name just these.

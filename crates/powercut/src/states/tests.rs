@@ -55,6 +55,25 @@ fn may_hold(history: &History<Vec<u8>>, point: usize, unit: Unit) -> Vec<u8> {
     versions.iter().map(|content| history.content(*content)[0]).collect()
 }
 
+/// A unit of which the first bytes are `head` and the others 7.
+pub(crate) fn page(request: Request, unit: u64, head: &[u8]) -> Step {
+    let mut data = [7; 512];
+    data[..head.len()].copy_from_slice(head);
+    Step::Write(request, unit * 512, data.to_vec())
+}
+
+#[test]
+fn pages_changed_in_place_are_told_from_what_is_new() {
+    let before = [page(1, 0, &[1]), page(2, 1, &[1]), write(3, 2, &[9]), page(4, 5, &[1; 200])];
+    let durable =
+        [Step::Done(1), Step::Done(2), Step::Done(3), Step::Done(4), Step::Flush(5), Step::Done(5), Step::Begin];
+    // A changed page, one written once more with the same, other content in place of some, content where none was, and a page of
+    // which most was changed.
+    let after = [page(6, 0, &[2]), page(7, 1, &[1]), page(8, 2, &[2]), page(9, 3, &[2]), page(10, 5, &[3; 300])];
+    let history = history(Cache::Volatile, 4096, &before.into_iter().chain(durable).chain(after).collect::<Vec<_>>());
+    assert_eq!(history.changed_in_place(), [[0].into()]);
+}
+
 #[test]
 fn a_flush_covers_what_was_completed_before_it_was_submitted() {
     let steps = [
