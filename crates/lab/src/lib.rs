@@ -4,6 +4,7 @@
 
 pub mod bench;
 pub mod conductor;
+pub mod drive;
 pub mod durability;
 pub mod isolation;
 pub mod memory_limit;

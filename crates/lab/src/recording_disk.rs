@@ -1,9 +1,9 @@
 //! The disk of a scenario whose power is cut: one that records, or one that serves the images that a cut may have left.
 
+use crate::drive::Drive;
 use crate::work::Work;
 use powercut::device::{Disk, Options};
-use powercut::states::Rules;
-use serde_json::Value;
+use powercut::timing::Profile;
 use std::path::Path;
 use std::process::Command;
 use storage::StorageSettings;
@@ -28,7 +28,7 @@ pub enum Error {
 /// # Errors
 /// When its process does not start, or its log has not the room that it may take.
 pub fn record(spec: &TrialSpec, wanted: &Cut, work: &Work, log: &Path) -> Result<Disk, Error> {
-    start(spec, wanted, &wanted.profile, work, log)
+    start(spec, wanted, Drive::new(wanted)?, work, log)
 }
 
 /// Starts one that serves images from a log, as fast as it can.
@@ -36,27 +36,20 @@ pub fn record(spec: &TrialSpec, wanted: &Cut, work: &Work, log: &Path) -> Result
 /// # Errors
 /// When its process does not start, or can't read the log.
 pub fn explore(spec: &TrialSpec, wanted: &Cut, work: &Work, log: &Path) -> Result<Disk, Error> {
-    let mut disk = start(spec, wanted, "none", work, &work.power_cuts().join("unused.log"))?;
-    disk.explore(log, rules(wanted)?)?;
+    let drive = Drive { profile: Profile::None, ..Drive::new(wanted)? };
+    let mut disk = start(spec, wanted, drive, work, &work.power_cuts().join("unused.log"))?;
+    disk.explore(log, drive.rules)?;
     Ok(disk)
 }
 
-/// What the scenario's disk keeps.
-///
-/// # Errors
-/// When it names a cache that there is none of.
-pub fn rules(wanted: &Cut) -> Result<Rules, Error> {
-    Ok(Rules { unit_bytes: wanted.unit_bytes, cache: serde_json::from_value(Value::String(wanted.cache.clone()))? })
-}
-
-fn start(spec: &TrialSpec, wanted: &Cut, profile: &str, work: &Work, log: &Path) -> Result<Disk, Error> {
+fn start(spec: &TrialSpec, wanted: &Cut, drive: Drive, work: &Work, log: &Path) -> Result<Disk, Error> {
     let options = Options {
         mount_point: work.disk(),
         log: log.into(),
         disk_bytes: StorageSettings::from_map(&spec.storage).size,
         log_bytes_max: wanted.log_bytes_max,
-        profile: serde_json::from_value(Value::String(profile.into()))?,
-        cache: rules(wanted)?.cache,
+        profile: drive.profile,
+        cache: drive.rules.cache,
     };
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("disk");

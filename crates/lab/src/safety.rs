@@ -4,6 +4,7 @@
 //! must be there afterwards.
 
 use crate::bench::{self, Bench, End};
+use crate::drive::Drive;
 use observe::record::{Failure, Record};
 use observe::safety::Safety;
 use serde_json::{Map, Value, json};
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use storage::{Device, StorageSettings};
 use study::trial_spec::{Cache, Cut, TrialSpec};
-use study::{DiskCache, Plan, PlannedScenario};
+use study::{Plan, PlannedScenario};
 use workloads::commits;
 
 /// Provisioning, the load and the way back, beside what may be spent on recoveries.
@@ -93,6 +94,14 @@ pub fn measure(
 }
 
 fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> TrialSpec {
+    let cut = Cut {
+        budget_seconds: settings.budget_seconds,
+        unit_bytes: settings.unit.bytes(),
+        cache: settings.cache.clone(),
+        profile: settings.profile.clone(),
+        log_bytes_max: settings.log_bytes_max,
+    };
+    let drive = Drive::new(&cut).expect("a study's names are the disk's");
     let mut spec = TrialSpec {
         study: plan.name.clone(),
         scenario: scenario.label.clone(),
@@ -114,27 +123,15 @@ fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> Tr
         cache: Cache::Warm,
         timeout_seconds: settings.budget_seconds + settings.time_seconds + BESIDE_SECONDS,
         ineffective_options: plan.design.ineffective_options,
-        cut: Some(Cut {
-            budget_seconds: settings.budget_seconds,
-            unit_bytes: settings.unit.bytes(),
-            cache: name_of(&settings.cache),
-            profile: name_of(&settings.profile),
-            log_bytes_max: settings.log_bytes_max,
-        }),
+        cut: Some(cut),
     };
     let row = storage::filesystem(spec.storage.get("filesystem").and_then(Value::as_str).unwrap_or("ext4"));
     let size = settings.disk_bytes.max(row.map_or(0, |row| row.bytes_min));
     let on_disk = json!({
-        "device": "virtual", "size": size, "fill": 0.0, "age": 0, "check": false, "write_through": settings.cache == DiskCache::WriteThrough,
+        "device": "virtual", "size": size, "fill": 0.0, "age": 0, "check": false, "write_through": drive.rules.cache == powercut::states::Cache::WriteThrough,
     });
     spec.storage.extend(on_disk.as_object().cloned().unwrap_or_default());
     spec
-}
-
-/// A choice by the name that study files have for it.
-fn name_of(choice: &impl serde::Serialize) -> String {
-    let value = serde_json::to_value(choice).expect("a choice is plain data");
-    value.as_str().unwrap_or_default().into()
 }
 
 /// The engine's own settings as the scenario has them, and the load's.
@@ -149,28 +146,4 @@ fn parameters(scenario: &PlannedScenario, settings: &study::Safety) -> Map<Strin
     parameters.insert("connections".into(), settings.connections.into());
     parameters.insert("time".into(), settings.time_seconds.into());
     parameters
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use study::DiskProfile;
-
-    #[test]
-    fn what_a_study_may_choose_the_disk_knows() {
-        for cache in [DiskCache::Volatile, DiskCache::WriteThrough, DiskCache::Lying] {
-            let known: powercut::states::Cache = serde_json::from_value(name_of(&cache).into()).expect("a cache");
-            assert_eq!(format!("{known:?}"), format!("{cache:?}"));
-        }
-        for profile in [
-            DiskProfile::None,
-            DiskProfile::Scsi10k,
-            DiskProfile::Sata7200,
-            DiskProfile::ConsumerSsd,
-            DiskProfile::NvmePlp,
-        ] {
-            let known: powercut::timing::Profile = serde_json::from_value(name_of(&profile).into()).expect("a profile");
-            assert_eq!(serde_json::to_value(known).expect("plain"), Value::String(name_of(&profile)));
-        }
-    }
 }

@@ -84,11 +84,11 @@ pub struct Safety {
     pub disk_bytes: u64,
     /// What it writes whole or not at all.
     pub unit: AtomicUnit,
-    /// What its cache keeps.
-    pub cache: DiskCache,
-    /// Whose delays it has.
+    /// What its cache keeps: a name of the table's.
+    pub cache: String,
+    /// Whose delays it has: a name of the table's.
     #[serde(rename = "disk")]
-    pub profile: DiskProfile,
+    pub profile: String,
     /// At most so much is recorded.
     #[serde(rename = "log")]
     pub log_bytes_max: u64,
@@ -118,38 +118,6 @@ impl AtomicUnit {
             AtomicUnit::Page => 4096,
         }
     }
-}
-
-/// What a disk's cache keeps in a power cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DiskCache {
-    /// What was flushed.
-    Volatile,
-    /// What was completed.
-    WriteThrough,
-    /// Not even what was flushed.
-    Lying,
-}
-
-/// Whose delays a disk has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum DiskProfile {
-    /// Nobody's: as fast as memory.
-    #[serde(rename = "none")]
-    None,
-    /// A SCSI disk of 10,000 revolutions a minute.
-    #[serde(rename = "scsi-10k")]
-    Scsi10k,
-    /// A SATA disk of 7,200 revolutions a minute.
-    #[serde(rename = "sata-7200")]
-    Sata7200,
-    /// An SSD without power-loss protection.
-    #[serde(rename = "consumer-ssd")]
-    ConsumerSsd,
-    /// An NVMe drive with power-loss protection.
-    #[serde(rename = "nvme-plp")]
-    NvmePlp,
 }
 
 impl Default for Safety {

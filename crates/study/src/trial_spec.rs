@@ -60,9 +60,9 @@ pub struct Cut {
     pub budget_seconds: f64,
     /// What the disk writes as a whole or not at all.
     pub unit_bytes: u32,
-    /// What the disk's cache promises: `volatile`, `write-through`, `lying`.
+    /// What the disk's cache promises: a name that `safety.cache` may have.
     pub cache: String,
-    /// How fast the disk is: `none` is as fast as memory.
+    /// Whose times the disk has: a name that `safety.disk` may have.
     pub profile: String,
     /// The log of what was written grows to this at most.
     pub log_bytes_max: u64,

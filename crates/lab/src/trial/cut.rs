@@ -2,6 +2,7 @@
 //! cut may have left.
 
 use super::{Out, Stopped, Trial};
+use crate::drive::Drive;
 use crate::recording_disk;
 use crate::recovery::Recoveries;
 use crate::replay;
@@ -9,7 +10,7 @@ use crate::work::Work;
 use observe::record::Record;
 use observe::safety::{Grade, Safety};
 use powercut::explore::{Budget, explore};
-use powercut::states::History;
+use powercut::states::{Cache, History};
 use powercut::witness::{self, Attempt};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,6 @@ pub(super) fn conduct(trial: &Trial, wanted: &Cut, out: &mut Out<impl Write>) ->
     let recorded = started.elapsed().as_secs_f64();
     out.step("record", recorded);
     let mut safety = recoveries(&spec, wanted, work, &files).map_err(Stopped::at("power cut"))?;
-    safety.disk = describe(wanted);
     safety.notes.extend(slip.map(|nanoseconds| {
         format!("one in a hundred of the disk's answers came more than {:.1} ms late", nanoseconds as f64 / 1e6)
     }));
@@ -61,11 +61,11 @@ impl Files {
     }
 }
 
-fn describe(wanted: &Cut) -> String {
-    let cache = match &*wanted.cache {
-        "write-through" => "no volatile cache",
-        "lying" => "a cache whose flushes do nothing",
-        _ => "a volatile cache",
+fn describe(wanted: &Cut, cache: Cache) -> String {
+    let cache = match cache {
+        Cache::Volatile => "a volatile cache",
+        Cache::WriteThrough => "no volatile cache",
+        Cache::Lying => "a cache whose flushes do nothing",
     };
     let speed =
         if wanted.profile == "none" { "as fast as memory".into() } else { format!("timed as {}", wanted.profile) };
@@ -96,7 +96,8 @@ fn recoveries(
     work: &Work,
     files: &Files,
 ) -> Result<Safety, Box<dyn std::error::Error>> {
-    let history = History::new(std::fs::read(&files.log)?, recording_disk::rules(wanted)?)?;
+    let rules = Drive::new(wanted)?.rules;
+    let history = History::new(std::fs::read(&files.log)?, rules)?;
     let attempts: Vec<Attempt> = witness::read(&std::fs::read_to_string(&files.witness)?)?;
     let serve = || recording_disk::explore(spec, wanted, work, &files.log);
     let mut bench = Recoveries::new(spec, work, &serve);
@@ -105,6 +106,7 @@ fn recoveries(
     let mut clock = || started.elapsed().as_secs_f64();
     let interrupted = || super::STOP.load(Ordering::Relaxed);
     let mut safety = explore(&history, &attempts, &mut bench, &budget, &mut clock, &interrupted)?;
+    safety.disk = describe(wanted, rules.cache);
     let left_out = history.points_left_out();
     if left_out > 0 {
         safety.notes.push(format!("{left_out} more points at which power may fail were left out"));

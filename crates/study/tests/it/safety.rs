@@ -2,7 +2,7 @@
 
 use crate::{HEAD, Small, check, check_with, planned, right};
 use expect_test::expect;
-use study::{AtomicUnit, DiskCache, DiskProfile, Safety};
+use study::{AtomicUnit, Safety};
 
 #[test]
 fn without_the_table_nothing_is_measured_and_an_empty_one_has_defaults() {
@@ -11,7 +11,7 @@ fn without_the_table_nothing_is_measured_and_an_empty_one_has_defaults() {
     assert_eq!(safety, Safety::default());
     assert_eq!((safety.budget_seconds, safety.time_seconds, safety.connections), (10.0, 3.0, 2));
     assert_eq!((safety.disk_bytes, safety.log_bytes_max), (512 << 20, 1 << 30));
-    assert_eq!((safety.unit.bytes(), safety.cache, safety.profile), (4096, DiskCache::Volatile, DiskProfile::None));
+    assert_eq!((safety.unit.bytes(), &*safety.cache, &*safety.profile), (4096, "volatile", "none"));
     assert_eq!(safety.classes, None);
 }
 
@@ -36,8 +36,8 @@ classes = ["A", "C"]
         time_seconds: 0.5,
         disk_bytes: 1 << 30,
         unit: AtomicUnit::Sector,
-        cache: DiskCache::WriteThrough,
-        profile: DiskProfile::NvmePlp,
+        cache: "write-through".into(),
+        profile: "nvme-plp".into(),
         log_bytes_max: 64 << 20,
         connections: 7,
         classes: Some(vec!["A".into(), "C".into()]),

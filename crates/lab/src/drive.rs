@@ -1,0 +1,54 @@
+//! The disk that a study asks for, from the names that it has there to what `powercut` knows.
+
+use powercut::states::Rules;
+use powercut::timing::Profile;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use study::trial_spec::Cut;
+
+/// What a disk keeps in a power cut, and how fast it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drive {
+    /// What it keeps.
+    pub rules: Rules,
+    /// Whose times it has.
+    pub profile: Profile,
+}
+
+impl Drive {
+    /// The disk of a trial.
+    ///
+    /// # Errors
+    /// When a name is none that `powercut` knows: the trial was not written by this version.
+    pub fn new(cut: &Cut) -> Result<Drive, serde_json::Error> {
+        let rules = Rules { unit_bytes: cut.unit_bytes, cache: named(&cut.cache)? };
+        Ok(Drive { rules, profile: named(&cut.profile)? })
+    }
+}
+
+/// What has this name.
+fn named<T: DeserializeOwned>(name: &str) -> Result<T, serde_json::Error> {
+    serde_json::from_value(Value::String(name.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use powercut::states::Cache;
+
+    /// All names of a kind, as the error about a wrong one lists them.
+    fn names<T: DeserializeOwned + std::fmt::Debug>() -> String {
+        named::<T>("?").expect_err("nobody is called that").to_string()
+    }
+
+    #[test]
+    fn a_study_may_name_what_the_disk_knows_and_nothing_else() {
+        let allowed = |name: &str| {
+            let setting = study::SAFETY.iter().find(|setting| setting.name == name).expect("a setting");
+            let settings::Kind::Choice(words) = setting.kind else { panic!("{name} is no choice") };
+            format!("unknown variant `?`, expected one of `{}`", words.join("`, `"))
+        };
+        assert_eq!(allowed("cache"), names::<Cache>());
+        assert_eq!(allowed("disk"), names::<Profile>());
+    }
+}
