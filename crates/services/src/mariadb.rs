@@ -204,6 +204,12 @@ impl MariaDb {
         }
         text
     }
+
+    /// One of its programs, run as its user on the server's CPUs.
+    fn to_run<'a>(&'a self, place: &'a Place, program: &'a Path, arguments: Vec<String>, log: PathBuf) -> Start<'a> {
+        let (user, cpus) = (self.user.as_ref(), &*place.cpus);
+        Start { program, arguments, user, cpus, log, environment: Vec::new() }
+    }
 }
 
 /// Newer servers reserve 8 TiB of addresses for a buffer pool that may grow, which is more than a User-Mode Linux process
@@ -253,8 +259,7 @@ impl Service for MariaDb {
                 &self.programs.server
             }
         };
-        let log = place.run.join("create.log");
-        Start { program, arguments, user: self.user.as_ref(), cpus: &place.cpus, log, environment: Vec::new() }.run()
+        self.to_run(place, program, arguments, place.run.join("create.log")).run()
     }
 
     fn move_log(&self, place: &Place) -> Result<(), Error> {
@@ -271,17 +276,9 @@ impl Service for MariaDb {
         let file = place.run.join("mariadb.cnf");
         std::fs::write(&file, self.configuration(place)).map_err(Error::file("write", &file))?;
         let arguments = vec![format!("--defaults-file={}", file.display())];
-        let log = place.run.join("mariadb.log");
-        let start = Start {
-            program: &self.programs.server,
-            arguments,
-            user: self.user.as_ref(),
-            cpus: &place.cpus,
-            log,
-            environment: Vec::new(),
-        };
         let socket = place.run.join("mariadb.sock");
-        let mut server = start.server()?;
+        let mut server =
+            self.to_run(place, &self.programs.server, arguments, place.run.join("mariadb.log")).server()?;
         let mut client = server.wait_ready(|| Client::connect(&socket, "root", ""))?;
         let none = BTreeMap::new();
         let effects = effects(&mut client, if place.careless { &none } else { &self.settings })?;
@@ -294,15 +291,8 @@ impl Service for MariaDb {
         std::fs::write(&file, self.configuration(place) + ASKED).map_err(Error::file("write", &file))?;
         recovered::remove(&log)?;
         recovered::remove(&socket)?;
-        let start = Start {
-            program: &self.programs.server,
-            arguments: vec![format!("--defaults-file={}", file.display())],
-            user: self.user.as_ref(),
-            cpus: &place.cpus,
-            log,
-            environment: Vec::new(),
-        };
-        let mut server = start.server()?;
+        let arguments = vec![format!("--defaults-file={}", file.display())];
+        let mut server = self.to_run(place, &self.programs.server, arguments, log).server()?;
         let mut client = server.wait_ready_for(SECONDS_MAX, || Client::connect(&socket, "root", ""))?;
         recovered::ask(&mut server, "mariadb", &mut client, questions, deadline)
     }

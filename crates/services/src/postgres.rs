@@ -194,6 +194,12 @@ impl Postgres {
             .as_ref()
             .map_or(String::new(), |user| format!("setpriv --reuid={0} --regid={0} --clear-groups ", user.name))
     }
+
+    /// One of its programs, run as its user on the server's CPUs.
+    fn to_run<'a>(&'a self, place: &'a Place, program: &'a Path, arguments: Vec<String>, log: PathBuf) -> Start<'a> {
+        let (user, cpus) = (self.user.as_ref(), &*place.cpus);
+        Start { program, arguments, user, cpus, log, environment: Vec::new() }
+    }
 }
 
 impl Service for Postgres {
@@ -208,16 +214,7 @@ impl Service for Postgres {
     fn create(&self, place: &Place) -> Result<(), Error> {
         let mut arguments = self.initdb_words();
         arguments.extend(["--no-sync".into(), "--pgdata".into(), place.data.to_string_lossy().into()]);
-        let log = place.run.join("initdb.log");
-        Start {
-            program: &self.bin.join("initdb"),
-            arguments,
-            user: self.user.as_ref(),
-            cpus: &place.cpus,
-            log,
-            environment: Vec::new(),
-        }
-        .run()
+        self.to_run(place, &self.bin.join("initdb"), arguments, place.run.join("initdb.log")).run()
     }
 
     fn move_log(&self, place: &Place) -> Result<(), Error> {
@@ -231,17 +228,9 @@ impl Service for Postgres {
         let file = place.data.join("postgresql.conf");
         std::fs::write(&file, self.configuration(place)).map_err(Error::file("write", &file))?;
         let arguments = vec!["-D".into(), place.data.to_string_lossy().into()];
-        let log = place.run.join("postgres.log");
-        let start = Start {
-            program: &self.bin.join("postgres"),
-            arguments,
-            user: self.user.as_ref(),
-            cpus: &place.cpus,
-            log,
-            environment: Vec::new(),
-        };
+        let program = self.bin.join("postgres");
         let socket = place.run.join(SOCKET);
-        let mut server = start.server()?;
+        let mut server = self.to_run(place, &program, arguments, place.run.join("postgres.log")).server()?;
         let mut client = server.wait_ready(|| Client::connect(&socket, "postgres", "postgres"))?;
         let none = BTreeMap::new();
         let effects = effects(&mut client, if place.careless { &none } else { &self.settings })?;
@@ -262,15 +251,8 @@ impl Service for Postgres {
         let settings = single::SETTINGS.iter().copied().chain([file.as_str()]);
         arguments.extend(settings.flat_map(|setting| ["-c".to_string(), setting.to_string()]));
         arguments.push("postgres".into());
-        let start = Start {
-            program: &self.bin.join("postgres"),
-            arguments,
-            user: self.user.as_ref(),
-            cpus: &place.cpus,
-            log,
-            environment: Vec::new(),
-        };
-        single::ask(&start, questions, deadline)
+        let program = self.bin.join("postgres");
+        single::ask(&self.to_run(place, &program, arguments, log), questions, deadline)
     }
 
     fn commands(&self, has_log_volume: bool) -> Vec<String> {
