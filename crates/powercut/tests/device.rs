@@ -78,6 +78,14 @@ impl Desk {
     fn log(&self) -> Vec<u8> {
         std::fs::read(&self.options.log).expect("a log")
     }
+
+    /// A new filesystem on it.
+    fn ext4(&self, device: &Loop) -> Mounted {
+        run(Command::new("mkfs.ext4").arg("-q").arg(&device.path));
+        let on = self.folder.path().join("files");
+        std::fs::create_dir(&on).expect("a directory");
+        Mounted::ext4(&device.path, &on).expect("a filesystem")
+    }
 }
 
 /// A loop device, and a handle on it that passes by the page cache.
@@ -312,10 +320,8 @@ fn a_filesystem_lives_on_it_and_comes_back_after_power_was_cut() {
     let Some(desk) = Desk::new(64 << 20) else { return };
     let mut disk = desk.disk();
     let device = Loop::attach(&disk);
-    run(Command::new("mkfs.ext4").arg("-q").arg(&device.path));
-    let on = desk.folder.path().join("files");
-    std::fs::create_dir(&on).expect("a directory");
-    let mounted = Mounted::ext4(&device.path, &on).expect("a filesystem");
+    let mounted = desk.ext4(&device);
+    let on = mounted.0.clone();
     disk.begin().expect("an open log");
     let names = ["one", "two", "three", "four"];
     for name in names {
@@ -379,10 +385,8 @@ fn a_disk_that_is_killed_under_load_leaves_nothing() {
     let Some(desk) = Desk::new(256 << 20) else { return };
     let mut disk = desk.disk();
     let device = Loop::attach(&disk);
-    run(Command::new("mkfs.ext4").arg("-q").arg(&device.path));
-    let on = desk.folder.path().join("files");
-    std::fs::create_dir(&on).expect("a directory");
-    let mounted = Mounted::ext4(&device.path, &on).expect("a filesystem");
+    let mounted = desk.ext4(&device);
+    let on = mounted.0.clone();
     let path = device.path.clone();
     // It detaches when its last user goes, which is the mount.
     drop(device);
