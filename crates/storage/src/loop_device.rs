@@ -145,6 +145,7 @@ pub(crate) fn lasting_holder(image: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::virtual_disk::describe_cache;
 
     #[test]
     fn the_kernels_structures_have_their_sizes() {
@@ -163,6 +164,30 @@ mod tests {
         assert_eq!(std::fs::read(&device.path).expect("readable"), vec![7; 1 << 20]);
         drop(device);
         assert_eq!(lasting_holder(&image), None);
+    }
+
+    #[test]
+    fn a_device_has_its_volatile_cache_again_for_its_next_user() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = folder.path().join("device.img");
+        std::fs::write(&image, vec![0; 1 << 20]).expect("written");
+        let cache = |name: &str| format!("/sys/block/{name}/queue/write_cache");
+        for _ in 0..TRIES_MAX {
+            let device = LoopDevice::attach(&image).expect("attached");
+            let name = device.name.clone();
+            describe_cache(&device, true).expect("written");
+            assert_eq!(std::fs::read_to_string(cache(&name)).expect("readable"), "write through\n");
+            drop(device);
+            assert_eq!(lasting_holder(&image), None);
+            let next = LoopDevice::attach(&image).expect("attached");
+            if next.name == name {
+                assert_eq!(std::fs::read_to_string(cache(&name)).expect("readable"), "write back\n");
+                return;
+            }
+            // Somebody else has it now, who must not go without flushes.
+            std::fs::write(cache(&name), "write back").expect("written");
+        }
+        panic!("none of {TRIES_MAX} loop devices came back");
     }
 
     #[test]
