@@ -209,43 +209,18 @@ pub fn of_row(row: &Row) -> Option<Value> {
 }
 
 #[cfg(test)]
+#[path = "../tests/it/found.rs"]
+mod found;
+
+#[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use expect_test::{Expect, expect};
 
-    /// What a class may look like.
+    /// What a class may look like, with as many images in each.
     pub(crate) fn found(grade: Grade) -> Safety {
-        let (lost, lost_seconds) = match grade {
-            Grade::A => (0, 0.0),
-            Grade::B => (1, 0.0123),
-            Grade::C => (12, 0.4149),
-            Grade::D | Grade::E | Grade::F => (38, 6.0),
-        };
-        let bad = |of: Grade, number| if grade == of { number } else { 0 };
-        Safety {
-            grade,
-            disk: "volatile cache, units of 4096 bytes, as fast as memory".into(),
-            tried: 40,
-            acknowledged: 38,
-            points: 37,
-            images: 1229,
-            is_complete: grade == Grade::A,
-            recoveries: 31,
-            worst_lost_commits: lost,
-            worst_lost_seconds: lost_seconds,
-            mean_lost_commits: lost as f64 / 3.0,
-            unmountable: bad(Grade::E, 2),
-            damaged: bad(Grade::E, 1),
-            silent: bad(Grade::F, 400),
-            audited: 50,
-            audited_new: 0,
-            unsteady: 0,
-            writes: 900,
-            flushes: 36,
-            findings: Vec::new(),
-            notes: Vec::new(),
-            seconds: 10.5,
-        }
+        let found = super::found::found(grade);
+        Safety { images: 1229, silent: if grade == Grade::F { 400 } else { 0 }, ..found }
     }
 
     fn check(words: impl Fn(&Safety) -> String, expected: Expect) {

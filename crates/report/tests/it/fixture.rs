@@ -8,10 +8,12 @@ use observe::durability::{Class, Durability};
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
 use observe::record::Failure;
-use observe::safety::{Finding, Grade, Safety};
+use observe::safety::Safety;
 use report::input::{Details, Input};
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+pub use crate::found::found;
 
 /// One scenario of a table.
 pub struct Row {
@@ -220,46 +222,6 @@ pub fn confirm(contents: &mut Contents, table: &Table, label: &str, values: &[f6
     for (round, value) in values.iter().enumerate() {
         add_trial(contents, table, row, round as u32, 0, Some(*value));
         contents.trials.last_mut().expect("just added").phase = Phase::Confirmation;
-    }
-}
-
-/// What a class may look like.
-pub fn found(grade: Grade) -> Safety {
-    let (lost, lost_seconds) = match grade {
-        Grade::A | Grade::F => (0, 0.0),
-        Grade::B => (1, 0.0123),
-        Grade::C => (12, 0.4149),
-        Grade::D | Grade::E => (38, 6.0),
-    };
-    let bad = |of: Grade, number| if grade == of { number } else { 0 };
-    let finding = |what: &str, images| Finding { what: what.into(), images, example: format!("7:newest:31={images}") };
-    Safety {
-        grade,
-        disk: "volatile cache, units of 4096 bytes, as fast as memory".into(),
-        tried: 40,
-        acknowledged: 38,
-        points: 37,
-        images: if grade == Grade::A { 1229 } else { 400 },
-        is_complete: grade == Grade::A,
-        recoveries: 31,
-        worst_lost_commits: lost,
-        worst_lost_seconds: lost_seconds,
-        mean_lost_commits: lost as f64 / 3.0,
-        unmountable: bad(Grade::E, 2),
-        damaged: bad(Grade::E, 1),
-        silent: bad(Grade::F, 5),
-        audited: 50,
-        audited_new: 0,
-        unsteady: 0,
-        writes: 900,
-        flushes: 36,
-        findings: match grade {
-            Grade::E => vec![finding("mount: structure needs <cleaning>", 2), finding("index `t_k` is damaged", 1)],
-            Grade::F => vec![finding("rows of stream 0 have a hole after 17", 5)],
-            _ => Vec::new(),
-        },
-        notes: Vec::new(),
-        seconds: 10.5,
     }
 }
 

@@ -7,6 +7,7 @@ mod explore;
 mod exports;
 mod fixture;
 mod flushing;
+mod found;
 mod health;
 mod history;
 mod http_forms;
