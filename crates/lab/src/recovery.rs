@@ -69,9 +69,6 @@ fn nothing(came: Came) -> Found {
     Found { came, streams: BTreeMap::new(), wrong: Vec::new() }
 }
 
-/// A recovery that takes longer hangs: that is a fault, and the disk is taken from under it.
-const RECOVERY_SECONDS_MAX: u64 = 60;
-
 /// Folders that are looked up before it is known whether that pays.
 const MEMO_TRIED: u32 = 16;
 
@@ -83,7 +80,9 @@ pub struct Recoveries<'a> {
     settings: StorageSettings,
     work: &'a Work,
     recovery: Recovery<'a>,
+    /// Takes the disk from under a recovery that hangs.
     watchdog: Watchdog,
+    seconds_max: f64,
 }
 
 /// A disk with what is attached to it.
@@ -111,10 +110,12 @@ pub enum Broken {
 }
 
 impl<'a> Recoveries<'a> {
-    /// Of the scenario that was recorded; `serve` starts the disk that explores, once and again after each recovery that hung.
+    /// Of the scenario that was recorded; `serve` starts the disk that explores, once and again after each recovery that hung:
+    /// that took more than `seconds_max`.
     #[must_use]
     pub fn new(
         spec: &TrialSpec,
+        seconds_max: f64,
         work: &'a Work,
         serve: &'a dyn Fn() -> Result<Disk, recording_disk::Error>,
     ) -> Recoveries<'a> {
@@ -124,14 +125,23 @@ impl<'a> Recoveries<'a> {
             settings: StorageSettings::from_map(&spec.storage),
             work,
             recovery: Recovery { database: Database::of(spec), work, memo: Memo::default(), done: HashSet::new() },
-            watchdog: Watchdog::new(Duration::from_secs(RECOVERY_SECONDS_MAX)),
+            watchdog: Watchdog::new(Duration::from_secs_f64(seconds_max)),
+            seconds_max,
         }
     }
 
-    fn start(&self) -> Result<Served, Broken> {
+    /// None: it hung already when it was attached.
+    fn start(&self) -> Result<Option<Served>, Broken> {
         let disk = (self.serve)()?;
-        let attached = CutDisk::attach(&self.settings, &self.work.disk(), &self.work.mount_point())?;
-        Ok(Served { attached, disk })
+        let attach = || CutDisk::attach(&self.settings, &self.work.disk(), &self.work.mount_point());
+        let (attached, hung) = self.watchdog.over(disk.process(), attach);
+        Ok(if hung { None } else { Some(Served { attached: attached?, disk }) })
+    }
+
+    fn hung(&self) -> Recovered {
+        let said = format!("the recovery did not end within {} s", self.seconds_max);
+        let found = Arc::new(nothing(Came::Unmountable(said)));
+        Recovered { found, read: Vec::new(), is_new: true }
     }
 }
 
@@ -229,14 +239,15 @@ impl Subject for Recoveries<'_> {
     fn recover(&mut self, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
         let mut served = match self.served.take() {
             Some(served) => served,
-            None => self.start()?,
+            None => match self.start()? {
+                Some(served) => served,
+                None => return Ok(self.hung()),
+            },
         };
         let process = served.disk.process();
         let (recovered, hung) = self.watchdog.over(process, || self.recovery.bring_up(&mut served, point, choice));
         if hung {
-            let said = format!("the recovery did not end within {RECOVERY_SECONDS_MAX} s");
-            let found = Arc::new(nothing(Came::Unmountable(said)));
-            return Ok(Recovered { found, read: Vec::new(), is_new: true });
+            return Ok(self.hung());
         }
         self.served = Some(served);
         recovered

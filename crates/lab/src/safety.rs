@@ -18,6 +18,9 @@ use workloads::commits;
 /// Provisioning, the load and the way back, beside what may be spent on recoveries.
 const BESIDE_SECONDS: f64 = 180.0;
 
+/// What the load here leaves is recovered in about a second, and on a busy machine in a few.
+const RECOVERY_SECONDS_MAX: f64 = 60.0;
+
 /// Whose data the load knows how to look at after a cut.
 const ENGINES: [&str; 3] = ["sqlite", "postgres", "mariadb"];
 
@@ -100,6 +103,7 @@ fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> Tr
         cache: settings.cache.clone(),
         profile: settings.profile.clone(),
         log_bytes_max: settings.log_bytes_max,
+        recovery_seconds_max: RECOVERY_SECONDS_MAX,
     };
     let drive = Drive::new(&cut).expect("a study's names are the disk's");
     let mut spec = TrialSpec {

@@ -66,6 +66,8 @@ pub struct Cut {
     pub profile: String,
     /// The log of what was written grows to this at most.
     pub log_bytes_max: u64,
+    /// A recovery that takes longer hangs, and is a fault.
+    pub recovery_seconds_max: f64,
 }
 
 /// State of the caches before each run.

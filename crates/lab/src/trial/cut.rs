@@ -100,7 +100,7 @@ fn recoveries(
     let history = History::new(std::fs::read(&files.log)?, rules)?;
     let attempts: Vec<Attempt> = witness::read(&std::fs::read_to_string(&files.witness)?)?;
     let serve = || recording_disk::explore(spec, wanted, work, &files.log);
-    let mut bench = Recoveries::new(spec, work, &serve);
+    let mut bench = Recoveries::new(spec, wanted.recovery_seconds_max, work, &serve);
     let budget = Budget { seconds: wanted.budget_seconds, images_max: IMAGES_MAX, seed: spec.seed };
     let started = Instant::now();
     let mut clock = || started.elapsed().as_secs_f64();

@@ -3,6 +3,7 @@
 
 mod bad_studies;
 mod ceilings;
+mod cut_trials;
 mod faults;
 mod guest;
 mod harness;

@@ -112,7 +112,7 @@ fn the_disks_death_fails_its_measurement_and_leaves_nothing() {
 }
 
 /// The process that serves the disk of a test's study.
-fn disk_of(folder: &Path) -> Option<i32> {
+pub fn disk_of(folder: &Path) -> Option<i32> {
     let here = folder.to_string_lossy().into_owned();
     let processes = Path::new("/proc").read_dir().expect("/proc").flatten();
     processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(|pid: &i32| {

@@ -1,0 +1,113 @@
+//! Power cuts under orders that no study can give: a recovery that hangs. The trial is told by hand.
+
+use crate::harness::{World, wait_until};
+use crate::powercut::disk_of;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use observe::safety::{Grade, Safety};
+use serde_json::{Map, Value, json};
+use settings::defaults;
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::Stdio;
+use study::trial_spec::{Cache, Cut, Ineffective, TrialSpec};
+use workloads::commits;
+
+/// A disk that answers no more holds its recovery in the kernel, where no signal reaches it.
+#[test]
+fn a_recovery_that_hangs_is_a_fault_and_the_next_has_a_disk_again() {
+    let world = World::new();
+    let mut spec = trial(json!({ "engine": "sqlite" }));
+    let cut = spec.cut.as_mut().expect("it is one of power cuts");
+    (cut.recovery_seconds_max, cut.budget_seconds) = (2.0, 8.0);
+    let safety = measured(&world, &spec, &|record| {
+        if record["record"] == "step" && record["name"] == "record" {
+            let mut disk = None;
+            wait_until("another disk is attached that shows images", || {
+                disk = disk_of(world.path());
+                disk.is_some_and(|disk| shows_images(disk) && is_attached(world.path()))
+            });
+            kill(Pid::from_raw(disk.expect("found")), Signal::SIGSTOP).expect("it lives");
+        }
+    });
+    assert_eq!((safety.grade, safety.unmountable), (Grade::E, 1), "{safety:#?}");
+    assert!(safety.findings[0].what.ends_with("the recovery did not end within 2 s"), "{safety:#?}");
+    assert_eq!(safety.unsteady, 1, "it came up when it was tried again: {safety:#?}");
+    assert!(safety.images > 10, "{safety:#?}");
+    world.assert_nothing_left();
+}
+
+/// Whether a disk's process has the log at hand that it shows images of.
+fn shows_images(process: i32) -> bool {
+    std::fs::read_to_string(format!("/proc/{process}/maps")).is_ok_and(|maps| maps.contains("writes.log"))
+}
+
+fn is_attached(folder: &Path) -> bool {
+    let here = folder.to_string_lossy().into_owned();
+    let devices = Path::new("/sys/block").read_dir().expect("/sys").flatten();
+    devices
+        .filter_map(|device| std::fs::read_to_string(device.path().join("loop/backing_file")).ok())
+        .any(|file| file.contains(&here))
+}
+
+/// On ext4 and a disk with a volatile cache; `load` is what is not as usual.
+fn trial(load: Value) -> TrialSpec {
+    let with = |mut all: Map<String, Value>, more: Value| {
+        all.extend(more.as_object().expect("a table").clone());
+        all
+    };
+    let disk = json!({ "device": "virtual", "size": 512 << 20, "fill": 0.0, "age": 0, "check": false });
+    let load = with(with(defaults(commits::KIND.settings), json!({ "time": 1.0 })), load);
+    TrialSpec {
+        study: "s".into(),
+        scenario: "s".into(),
+        round: 0,
+        position: 0,
+        seed: 1,
+        bench: "host".into(),
+        guest: Map::new(),
+        storage: with(defaults(storage::settings()), disk),
+        volumes: BTreeMap::new(),
+        services: BTreeMap::new(),
+        workload: commits::KIND.name.into(),
+        parameters: load,
+        memory_bytes: None,
+        server_cpus: Vec::new(),
+        client_cpus: Vec::new(),
+        warm_up_runs: 0,
+        runs: 1,
+        cache: Cache::Warm,
+        timeout_seconds: 300.0,
+        ineffective_options: Ineffective::Fail,
+        cut: Some(Cut {
+            budget_seconds: 5.0,
+            unit_bytes: 4096,
+            cache: "volatile".into(),
+            profile: "none".into(),
+            log_bytes_max: 1 << 28,
+            recovery_seconds_max: 60.0,
+        }),
+    }
+}
+
+/// Runs a trial, and gives what it found of power cuts; each record is shown as it comes.
+#[track_caller]
+fn measured(world: &World, spec: &TrialSpec, watch: &dyn Fn(&Value)) -> Safety {
+    let mut command = world.command(&["trial", "."]);
+    let mut trial = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+    // Open until it has ended: a trial without anybody who listens ends at once.
+    let mut orders = trial.stdin.take().expect("asked for");
+    let line = serde_json::to_string(spec).expect("plain data");
+    writeln!(orders, "{line}").expect("it reads");
+    let mut records = Vec::new();
+    for line in BufReader::new(trial.stdout.take().expect("asked for")).lines() {
+        let record: Value = serde_json::from_str(&line.expect("text")).expect("a record");
+        watch(&record);
+        records.push(record);
+    }
+    trial.wait().expect("it ends");
+    let of_cuts = records.iter().find(|record| record["record"] == "safety");
+    let of_cuts = of_cuts.unwrap_or_else(|| panic!("nothing was measured: {records:#?}"));
+    serde_json::from_value(of_cuts.clone()).expect("what was found")
+}
