@@ -25,7 +25,8 @@ const RECOVERY_SECONDS_MAX: f64 = 60.0;
 const ENGINES: [&str; 3] = ["sqlite", "postgres", "mariadb"];
 
 /// Names of settings that the load of a measurement has itself; a scenario's own of these names mean another load.
-const OF_THE_LOAD: [&str; 7] = ["connections", "time", "pause", "payload", "checkpoint_every", "witness", "seed"];
+const OF_THE_LOAD: [&str; 8] =
+    ["connections", "time", "pause", "payload", "checkpoint_every", "witness", "seed", "acknowledge"];
 
 /// How the measurement of one scenario ended.
 #[derive(Debug)]

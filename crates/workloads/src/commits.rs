@@ -98,6 +98,12 @@ const SETTINGS: &[Setting] = &[
         default: None,
         help: "The file, outside the disk, that each commit's line `stream number tried acknowledged` goes to, in nanoseconds of CLOCK_MONOTONIC.",
     },
+    Setting {
+        name: "acknowledge",
+        kind: Is::Choice(&["after-commit", "before-commit"]),
+        default: Some("after-commit"),
+        help: "Which moment is written down as the acknowledgement's. `before-commit` is a planted bug, with which the measurement itself is tested: it must be found.",
+    },
     sqlite::JOURNAL_MODE,
     sqlite::SYNCHRONOUS,
     sqlite::PAGE_SIZE,
@@ -135,8 +141,17 @@ struct Parameters {
     checkpoint_every: u64,
     seed: u64,
     witness: Option<PathBuf>,
+    acknowledge: Acknowledge,
     #[serde(flatten)]
     pragmas: Pragmas,
+}
+
+/// The moment that counts as a commit's acknowledgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Acknowledge {
+    AfterCommit,
+    BeforeCommit,
 }
 
 impl Parameters {

@@ -1,4 +1,4 @@
-//! Power cuts under orders that no study can give: a recovery that hangs. The trial is told by hand.
+//! Power cuts under orders that no study can give: a load with a bug, and a recovery that hangs. The trial is told by hand.
 
 use crate::harness::{World, wait_until};
 use crate::powercut::disk_of;
@@ -13,6 +13,47 @@ use std::path::Path;
 use std::process::Stdio;
 use study::trial_spec::{Cache, Cut, Ineffective, TrialSpec};
 use workloads::commits;
+
+/// A bug that is there must be found within a minute, provisioning and load included.
+const FOUND_SECONDS_MAX: f64 = 60.0;
+
+#[test]
+fn a_load_on_sqlite_that_acknowledges_before_it_commits_is_found() {
+    is_found("sqlite", 5.0);
+}
+
+#[test]
+fn a_load_on_postgres_that_acknowledges_before_it_commits_is_found() {
+    // Its recoveries take long on a machine that is busy, and it takes two images a point.
+    is_found("postgres", 40.0);
+}
+
+#[track_caller]
+fn is_found(engine: &str, budget_seconds: f64) {
+    let world = World::new();
+    let measured = |acknowledge: &str, budget_seconds: f64| {
+        let mut spec = trial(json!({ "engine": engine, "time": 0.4, "acknowledge": acknowledge }));
+        if engine == "postgres" {
+            spec.services.insert(engine.into(), small_postgres());
+        }
+        spec.cut.as_mut().expect("it is one of power cuts").budget_seconds = budget_seconds;
+        measured(&world, &spec, &|_| {})
+    };
+    let honest = measured("after-commit", 5.0);
+    assert_eq!((honest.grade, honest.worst_lost_commits), (Grade::A, 0), "{honest:#?}");
+    let early = measured("before-commit", budget_seconds);
+    assert!(early.grade > Grade::A && early.worst_lost_commits > 0, "{early:#?}");
+    assert!(early.findings[0].what.starts_with("acknowledged commits are missing"), "{early:#?}");
+    assert!(early.seconds < FOUND_SECONDS_MAX, "{early:#?}");
+    world.assert_nothing_left();
+}
+
+/// One that is quick to recover.
+fn small_postgres() -> Map<String, Value> {
+    let table = json!({ "wal_segment_size": "1MiB", "settings": { "shared_buffers": "16MB", "max_wal_size": "32MB" } });
+    let kind = services::kind("postgres").expect("it is in the list");
+    settings::check_all(kind.settings, table.as_object().expect("a table")).expect("right")
+}
 
 /// A disk that answers no more holds its recovery in the kernel, where no signal reaches it.
 #[test]
@@ -33,7 +74,7 @@ fn a_recovery_that_hangs_is_a_fault_and_the_next_has_a_disk_again() {
     });
     assert_eq!((safety.grade, safety.unmountable), (Grade::E, 1), "{safety:#?}");
     assert!(safety.findings[0].what.ends_with("the recovery did not end within 2 s"), "{safety:#?}");
-    assert_eq!(safety.unsteady, 1, "it came up when it was tried again: {safety:#?}");
+    assert!(safety.unsteady >= 1, "it came up when it was tried again: {safety:#?}");
     assert!(safety.images > 10, "{safety:#?}");
     world.assert_nothing_left();
 }

@@ -4,7 +4,7 @@
 //! that is, before the stream goes on or gives up.
 
 use super::rule::{LOADED_STREAM, NUMBERS, Rule, id};
-use super::{COUNTERS, Parameters, ROWS};
+use super::{Acknowledge, COUNTERS, Parameters, ROWS};
 use crate::sql::{self, Database, Place, same};
 use crate::ticker::Ticker;
 use crate::workload::{Context, Error};
@@ -163,11 +163,11 @@ impl<'a> Stream<'a> {
                 let _inside = shared.gate.read().expect("no stream panics");
                 let tried = nanoseconds();
                 let committed = self.commit(last + 1, &is_over);
-                let acknowledged = matches!(committed, Ok(true)).then(nanoseconds);
-                if !matches!(committed, Ok(false)) {
+                if !matches!(committed, Ok(None)) {
+                    let acknowledged = committed.as_ref().ok().copied().flatten();
                     shared.witness.write(self.number, last + 1, tried, acknowledged)?;
                 }
-                if !committed? {
+                if committed?.is_none() {
                     break;
                 }
             }
@@ -179,8 +179,8 @@ impl<'a> Stream<'a> {
         Ok(last)
     }
 
-    /// One transaction; false: the run was over before it could begin.
-    fn commit(&mut self, number: u64, is_over: &dyn Fn() -> bool) -> Result<bool, Error> {
+    /// One transaction, and when it was acknowledged; none: the run was over before it could begin.
+    fn commit(&mut self, number: u64, is_over: &dyn Fn() -> bool) -> Result<Option<u64>, Error> {
         let (shared, stream) = (self.shared, i64::from(self.number));
         let failed = |action: &'static str| sql::failed(shared.database.name(), action);
         // Streams have rows of their own: only SQLite's one lock, taken at the beginning, makes them wait for each other.
@@ -189,7 +189,7 @@ impl<'a> Stream<'a> {
                 return Err(failed("begin a transaction")(error));
             }
             if is_over() {
-                return Ok(false);
+                return Ok(None);
             }
         }
         let (own, value) = (id(self.number, number), number as i64);
@@ -201,8 +201,12 @@ impl<'a> Stream<'a> {
             let loaded = id(LOADED_STREAM, touched) as i64;
             self.change(self.touch, &[Param::Integer(value), Param::Integer(loaded)])?;
         }
+        let before = nanoseconds();
         self.connection.execute_text("COMMIT", &mut |_| {}).map_err(failed("commit"))?;
-        Ok(true)
+        Ok(Some(match shared.parameters.acknowledge {
+            Acknowledge::AfterCommit => nanoseconds(),
+            Acknowledge::BeforeCommit => before,
+        }))
     }
 
     /// Changes one row.
