@@ -92,6 +92,33 @@ fn a_disk_that_ignores_flushes_is_found_bad_and_its_state_can_be_looked_at() {
     world.assert_nothing_left();
 }
 
+/// A drive's sector is less than a filesystem's block: what was one write may be torn.
+#[test]
+fn what_is_safe_is_safe_on_a_disk_that_writes_sectors() {
+    let world = World::new();
+    let text = format!("{SQLITE}[safety]\nbudget = \"4s\"\ntime = \"700ms\"\nsize = \"64MiB\"\nunit = \"512\"\n");
+    let all = measured(&world, &text);
+    let safety = found(&all, &[]);
+    assert!(safety["disk"].as_str().is_some_and(|disk| disk.contains("512-byte units")), "{safety:#}");
+    assert!(number(safety, "images") >= 10.0, "{safety:#}");
+    for fault in ["worst_lost_commits", "damaged", "silent", "audited_new"] {
+        assert_eq!(number(safety, fault), 0.0, "{safety:#}");
+    }
+}
+
+#[test]
+fn a_log_without_room_fails_its_measurement_with_what_to_do_and_leaves_nothing() {
+    for (log, reason) in [("900TiB", "give it less"), ("1MiB", "its limit of 1048576 bytes is reached")] {
+        let world = World::new();
+        world.write("s.toml", format!("{SQLITE}[safety]\ntime = \"700ms\"\nsize = \"64MiB\"\nlog = \"{log}\"\n"));
+        world.surefoot(&["powercut", "s.toml"]).says(reason);
+        world.assert_nothing_left();
+        let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+        let measured = &json["ledger"]["safety"][0];
+        assert!(measured["safety"].is_null() && measured["failure"].to_string().contains(reason), "{measured:#}");
+    }
+}
+
 #[test]
 fn the_disks_death_fails_its_measurement_and_leaves_nothing() {
     let world = World::new();
