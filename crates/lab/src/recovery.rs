@@ -47,7 +47,7 @@ impl Database {
             Database::Embedded(parameters) => commits::look_at_sqlite(parameters, data).map_err(Came::Down),
             Database::Served { service, questions, parameters } => {
                 match served::ask_recovered(service, data, work, questions) {
-                    Ok(answers) => Ok(commits::look(parameters, &answers)),
+                    Ok(recovered) => Ok(commits::look(parameters, &recovered.answers, recovered.logged.as_deref())),
                     // It runs, and can't answer.
                     Err(Failed::Service(error @ Error::Asked { .. })) => Err(Came::Damaged(error.complaint())),
                     Err(Failed::Service(error)) => Err(Came::Down(error.complaint())),
@@ -58,7 +58,8 @@ impl Database {
         Ok(match look {
             Err(came) => nothing(came),
             Ok(look) => {
-                Found { came: look.damage.map_or(Came::Up, Came::Damaged), streams: look.streams, wrong: look.wrong }
+                let came = look.damage.map_or(Came::Up, Came::Damaged);
+                Found { came, streams: look.streams, wrong: look.wrong, logged: look.logged }
             }
         })
     }
@@ -66,7 +67,7 @@ impl Database {
 
 /// Of what did not come up, nothing can be read.
 fn nothing(came: Came) -> Found {
-    Found { came, streams: BTreeMap::new(), wrong: Vec::new() }
+    Found { came, streams: BTreeMap::new(), wrong: Vec::new(), logged: None }
 }
 
 /// Folders that are looked up before it is known whether that pays.

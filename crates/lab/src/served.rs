@@ -225,6 +225,14 @@ impl Up {
     }
 }
 
+/// What is found of a database after a power cut.
+pub struct Recovered {
+    /// The rows of each answer.
+    pub answers: Vec<Vec<Vec<Option<String>>>>,
+    /// The transactions that a replica would be told of, if there is a log for replicas.
+    pub logged: Option<Vec<String>>,
+}
+
 /// What a database says after a power cut: started on the data as they were found, asked, and ended.
 ///
 /// # Errors
@@ -234,10 +242,11 @@ pub fn ask_recovered(
     data: &Path,
     work: &Work,
     questions: &[String],
-) -> Result<Vec<Vec<Vec<Option<String>>>>, Failed> {
+) -> Result<Recovered, Failed> {
     let mut stage = Stage::set(work)?;
     let part = Part::open(service, true, (data, None), &[], &mut stage)?;
-    Ok(part.service.ask_recovered(&part.place, questions)?)
+    let answers = part.service.ask_recovered(&part.place, questions)?;
+    Ok(Recovered { answers, logged: part.service.logged(&part.place)? })
 }
 
 /// Copies the template; one that is missing is built, one that is damaged is built anew.

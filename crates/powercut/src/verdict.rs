@@ -28,6 +28,8 @@ pub struct Found {
     pub streams: BTreeMap<u32, Vec<u64>>,
     /// What can't be and was not complained about: torn rows, counters that disagree.
     pub wrong: Vec<String>,
+    /// As `streams`, of the log that replicas follow. None: there is no such log.
+    pub logged: Option<BTreeMap<u32, Vec<u64>>>,
 }
 
 /// What that means.
@@ -35,7 +37,8 @@ pub struct Found {
 pub struct Verdict {
     /// The class.
     pub grade: Grade,
-    /// Acknowledged commits that are missing; 0 where nothing came up to look into.
+    /// Acknowledged commits that are missing, in the tables or in the log that replicas follow; 0 where nothing came up to look
+    /// into.
     pub lost_commits: u64,
     /// From the earliest acknowledgement of a missing commit to the cut.
     pub lost_seconds: f64,
@@ -58,10 +61,9 @@ pub fn judge(found: &Found, attempts: &[Attempt], cut_nanoseconds: u64) -> Verdi
 fn judge_content(found: &Found, attempts: &[Attempt], cut_nanoseconds: u64) -> Verdict {
     let told = |attempt: &&Attempt| attempt.acknowledged_nanoseconds.is_some_and(|at| at < cut_nanoseconds);
     // Once: this runs on each of many thousand images.
-    let (there, absent): (Vec<&Attempt>, Vec<&Attempt>) = attempts.iter().partition(|attempt| holds(found, attempt));
+    let (there, absent): (Vec<&Attempt>, Vec<&Attempt>) =
+        attempts.iter().partition(|attempt| holds(&found.streams, attempt));
     let missing: Vec<&Attempt> = absent.iter().copied().filter(told).collect();
-    let earliest = missing.iter().filter_map(|attempt| attempt.acknowledged_nanoseconds).min();
-    let lost_seconds = earliest.map_or(0.0, |at| (cut_nanoseconds - at) as f64 / 1e9);
     let mut faults = found.wrong.clone();
     faults.extend(holes(found, &absent));
     if there.len() != found.streams.values().map(Vec::len).sum::<usize>() {
@@ -69,22 +71,28 @@ fn judge_content(found: &Found, attempts: &[Attempt], cut_nanoseconds: u64) -> V
     }
     let is_wrong = !faults.is_empty();
     if !is_wrong && !missing.is_empty() {
-        let lost = missing.len();
+        let (lost, lost_seconds) = (missing.len(), oldest_seconds(&missing, cut_nanoseconds));
         faults.push(format!(
             "acknowledged commits are missing: {lost}, the first from {lost_seconds:.3} s before the cut"
         ));
     }
+    // Tables and log may differ in a commit that nobody was told of, too.
+    let of_replica = diverged(found, &there, &absent);
+    faults.extend(of_replica.iter().map(Diverged::words));
+    let only_there = of_replica.iter().filter(|diverged| diverged.in_tables).flat_map(|diverged| &diverged.commits);
+    let gone: Vec<&Attempt> = missing.iter().copied().chain(only_there.copied().filter(told)).collect();
+    let lost_seconds = oldest_seconds(&gone, cut_nanoseconds);
     let are_last = || {
         let last = attempts.iter().filter(told).fold(BTreeMap::new(), |mut last: BTreeMap<u32, u64>, attempt| {
             let number = last.entry(attempt.stream).or_default();
             *number = attempt.number.max(*number);
             last
         });
-        missing.iter().all(|attempt| last[&attempt.stream] == attempt.number)
+        gone.iter().all(|attempt| last[&attempt.stream] == attempt.number)
     };
     let grade = if is_wrong {
         Grade::F
-    } else if missing.is_empty() {
+    } else if gone.is_empty() && of_replica.is_empty() {
         Grade::A
     } else if are_last() {
         Grade::B
@@ -93,11 +101,40 @@ fn judge_content(found: &Found, attempts: &[Attempt], cut_nanoseconds: u64) -> V
     } else {
         Grade::D
     };
-    Verdict { grade, lost_commits: missing.len() as u64, lost_seconds, faults }
+    Verdict { grade, lost_commits: gone.len() as u64, lost_seconds, faults }
 }
 
-fn holds(found: &Found, attempt: &Attempt) -> bool {
-    found.streams.get(&attempt.stream).is_some_and(|numbers| numbers.binary_search(&attempt.number).is_ok())
+/// From the earliest acknowledgement of these commits to the cut.
+fn oldest_seconds(commits: &[&Attempt], cut_nanoseconds: u64) -> f64 {
+    let earliest = commits.iter().filter_map(|attempt| attempt.acknowledged_nanoseconds).min();
+    earliest.map_or(0.0, |at| (cut_nanoseconds - at) as f64 / 1e9)
+}
+
+/// Commits that only the tables have, or only the log that replicas follow.
+struct Diverged<'a> {
+    commits: Vec<&'a Attempt>,
+    in_tables: bool,
+}
+
+impl Diverged<'_> {
+    fn words(&self) -> String {
+        let (commits, (lacks, has)) =
+            (self.commits.len(), if self.in_tables { ("lack", "have") } else { ("have", "lack") });
+        format!("a replica would {lacks} commits that the tables {has}: {commits}")
+    }
+}
+
+/// Replicas are told what the log holds, and nothing else, so any difference stays.
+fn diverged<'a>(found: &Found, there: &[&'a Attempt], absent: &[&'a Attempt]) -> Vec<Diverged<'a>> {
+    let Some(logged) = &found.logged else { return Vec::new() };
+    let only_there = there.iter().copied().filter(|attempt| !holds(logged, attempt)).collect();
+    let only_logged = absent.iter().copied().filter(|attempt| holds(logged, attempt)).collect();
+    let both = [Diverged { commits: only_there, in_tables: true }, Diverged { commits: only_logged, in_tables: false }];
+    both.into_iter().filter(|diverged| !diverged.commits.is_empty()).collect()
+}
+
+fn holds(streams: &BTreeMap<u32, Vec<u64>>, attempt: &Attempt) -> bool {
+    streams.get(&attempt.stream).is_some_and(|numbers| numbers.binary_search(&attempt.number).is_ok())
 }
 
 /// The first hole of each stream: a commit that was acknowledged and is missing though a later one is there. The later one was
@@ -143,7 +180,7 @@ mod tests {
 
     fn up(streams: &[(u32, &[u64])]) -> Found {
         let streams = streams.iter().map(|(stream, numbers)| (*stream, numbers.to_vec())).collect();
-        Found { came: Came::Up, streams, wrong: Vec::new() }
+        Found { came: Came::Up, streams, wrong: Vec::new(), logged: None }
     }
 
     /// Three commits of stream 0, one of them not acknowledged, and two of stream 1; cut ten seconds after the clock's beginning.
@@ -175,6 +212,33 @@ mod tests {
         let grade = |seconds: u64| judge(&up(&[(0, &[1])]), &all, seconds * SECOND).grade;
         assert_eq!([8, 11, 12].map(grade), [Grade::C, Grade::C, Grade::D]);
         assert_eq!(judged(&up(&[])).lost_commits, 4);
+    }
+
+    /// With the commits of [`judged`], all in the tables, and these in the log.
+    fn logged(tables: &[(u32, &[u64])], log: &[(u32, &[u64])]) -> Verdict {
+        judged(&Found { logged: Some(up(log).streams), ..up(tables) })
+    }
+
+    #[test]
+    fn what_the_log_lacks_is_lost_for_a_replica() {
+        let all: &[(u32, &[u64])] = &[(0, &[1, 2]), (1, &[1, 2])];
+        assert_eq!(logged(all, all), judged(&up(all)));
+        let last = logged(all, &[(0, &[1, 2]), (1, &[1])]);
+        assert_eq!((last.grade, last.lost_commits, last.lost_seconds), (Grade::B, 1, 0.5));
+        assert_eq!(last.faults, ["a replica would lack commits that the tables have: 1"]);
+        assert_eq!(logged(all, &[]).grade, Grade::D, "one is 8.5 s old");
+        assert_eq!(logged(all, &[]).faults, ["a replica would lack commits that the tables have: 4"]);
+    }
+
+    #[test]
+    fn what_only_the_log_has_stays_with_a_replica() {
+        let all: &[(u32, &[u64])] = &[(0, &[1, 2]), (1, &[1, 2])];
+        let lost = logged(&[(0, &[1, 2]), (1, &[1])], all);
+        assert_eq!((lost.grade, lost.lost_commits), (Grade::B, 1));
+        assert_eq!(lost.faults[1], "a replica would have commits that the tables lack: 1");
+        // Nobody was told of the third, and yet the two will never agree.
+        let ahead = logged(all, &[(0, &[1, 2, 3]), (1, &[1, 2])]);
+        assert_eq!((ahead.grade, ahead.lost_commits), (Grade::B, 0));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! MariaDB, and MySQL where that is installed instead, as a service: check, configure, start, ready, stop.
 
+mod binary_log;
+
 use crate::effect::{self, Effects};
 use crate::process::{AtWork, Start};
 use crate::recovered::{self, Answers, SECONDS_MAX};
@@ -145,6 +147,13 @@ fn durability(parameters: &Map<String, Value>) -> Durability {
     {
         return because(Class::MayCorrupt, format!("innodb_flush_method = {method}: data files are not flushed"));
     }
+    if parameters.get("binary_log") == Some(&Value::Bool(true)) && value("sync_binlog") != Some("1") {
+        return because(
+            Class::LosesRecent,
+            "sync_binlog is not 1: commits wait for no flush of the binary log, which recovery and replicas go by"
+                .into(),
+        );
+    }
     if let Some(at) = value("innodb_flush_log_at_trx_commit").filter(|at| ["0", "2"].contains(at)) {
         return because(
             Class::LosesRecent,
@@ -167,6 +176,11 @@ impl MariaDb {
         self.settings.iter().filter(|(name, _)| FORMAT.contains(&plain(name).as_str()))
     }
 
+    /// The binary log's files without their numbers.
+    fn binary_log(&self, place: &Place) -> PathBuf {
+        place.log.as_ref().unwrap_or(&place.data).join("binary-log")
+    }
+
     fn configuration(&self, place: &Place) -> String {
         let mut text = format!(
             "# written by surefoot\n[mysqld]\ndatadir = {}\nsocket = {}\npid_file = {}\nskip_networking\n",
@@ -178,7 +192,6 @@ impl MariaDb {
         let mut line = |name: &str, value: &str| {
             let _ = writeln!(text, "{name} = {value}");
         };
-        let logs = place.log.as_ref().unwrap_or(&place.data);
         if let Some(log) = &place.log {
             line("innodb_log_group_home_dir", &log.to_string_lossy());
         }
@@ -199,7 +212,7 @@ impl MariaDb {
             line(name, value);
         }
         if self.binary_log {
-            line("log_bin", &logs.join("binary-log").to_string_lossy());
+            line("log_bin", &self.binary_log(place).to_string_lossy());
             line("server_id", "1");
         }
         text
@@ -297,6 +310,28 @@ impl Service for MariaDb {
         recovered::ask(&mut server, "mariadb", &mut client, questions, deadline)
     }
 
+    fn logged(&self, place: &Place) -> Result<Option<Vec<String>>, Error> {
+        if !self.binary_log {
+            return Ok(None);
+        }
+        let files = self.binary_log(place);
+        let folder = files.parent().expect("a folder of the server's");
+        let is_numbered = |path: &PathBuf| {
+            path.file_stem() == files.file_name()
+                && path.extension().is_some_and(|number| number.to_string_lossy().parse::<u32>().is_ok())
+        };
+        let entries = folder.read_dir().map_err(Error::file("read", folder))?.flatten();
+        let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_numbered).collect();
+        files.sort();
+        let mut logged = Vec::new();
+        for file in files {
+            let log = std::fs::read(&file).map_err(Error::file("read", &file))?;
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            logged.extend(binary_log::transactions(&log).into_iter().map(text));
+        }
+        Ok(Some(logged))
+    }
+
     fn commands(&self, has_log_volume: bool) -> Vec<String> {
         let user = self.user.as_ref().map_or(String::new(), |user| format!(" --user={}", user.name));
         let make = match &self.programs.install {
@@ -388,5 +423,12 @@ mod tests {
         assert_eq!(class(json!({ "innodb_flush_log_at_trx_commit": 2 })), Class::LosesRecent);
         assert_eq!(class(json!({ "innodb-doublewrite": "OFF" })), Class::MayCorrupt);
         assert_eq!(class(json!({ "innodb_flush_method": "nosync" })), Class::MayCorrupt);
+        let with_log = |settings: Value| {
+            let mut map = settings::defaults(SETTINGS);
+            map.extend([("settings".into(), settings), ("binary_log".into(), true.into())]);
+            durability(&map).class
+        };
+        assert_eq!(with_log(json!({})), Class::LosesRecent);
+        assert_eq!(with_log(json!({ "sync-binlog": 1 })), Class::KeepsAcknowledged);
     }
 }

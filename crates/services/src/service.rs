@@ -100,6 +100,15 @@ pub trait Service {
         Err(Error::NoTables)
     }
 
+    /// Each transaction that the log for its replicas holds whole, in bytes that are taken for text: what its statements said
+    /// stands in it. None: it keeps no such log.
+    ///
+    /// # Errors
+    /// When the log can't be read.
+    fn logged(&self, _place: &Place) -> Result<Option<Vec<String>>, Error> {
+        Ok(None)
+    }
+
     /// The shell commands that make and start it by hand, the data folder as `$MOUNT/data`, the log's volume as `$WAL`.
     fn commands(&self, has_log_volume: bool) -> Vec<String>;
 

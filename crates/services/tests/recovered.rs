@@ -20,10 +20,16 @@ struct Ground {
 impl Ground {
     /// A server that went down by force after commits.
     fn after_commits(engine: &'static str) -> Ground {
+        Ground::with(engine, &json!({}))
+    }
+
+    /// As [`Ground::after_commits`], of a server with these lines in its table.
+    fn with(engine: &'static str, table: &Value) -> Ground {
         assert!(nix::unistd::geteuid().is_root(), "servers run as users of their own: run these tests as root");
         let folder = tempfile::Builder::new().prefix("surefoot-test-").tempdir_in("/var/tmp").expect("a folder");
         let kind = services::kind(engine).expect("it is in the list");
-        let service = (kind.open)(&settings::defaults(kind.settings)).unwrap_or_else(|error| panic!("{error}"));
+        let table = settings::check_all(kind.settings, table.as_object().expect("a table")).expect("right");
+        let service = (kind.open)(&table).unwrap_or_else(|error| panic!("{error}"));
         let open_to = |path: &Path, mode: u32| {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
         };
@@ -88,7 +94,7 @@ impl Ground {
     fn look(&self) -> Result<Look, Error> {
         let engine = self.load["engine"].as_str().expect("text");
         let answers = self.service.ask_recovered(&self.place, &commits::questions(engine))?;
-        Ok(commits::look(&self.load, &answers))
+        Ok(commits::look(&self.load, &answers, self.service.logged(&self.place)?.as_deref()))
     }
 
     /// Overwrites a page of a file in the data folder.
@@ -150,6 +156,26 @@ fn mariadb_says_what_it_recovered_and_what_is_damaged() {
     system.set_len(1 << 20).expect("cut off");
     let error = ground.look().expect_err("it can't come up");
     assert!(matches!(error, Error::Program { .. }) && error.complaint().contains("ibdata1"), "{error:?}");
+}
+
+#[test]
+fn what_mariadb_would_tell_a_replica_is_read_from_its_binary_log() {
+    for format in ["row", "statement"] {
+        let ground = Ground::with("mariadb", &json!({ "binary_log": true, "settings": { "binlog_format": format } }));
+        let told = ground.acknowledged().streams;
+        // All is in it, also what the load wrote before the list began.
+        let look = ground.look().unwrap_or_else(|error| panic!("{}", error.log()));
+        assert_eq!(look, Look { logged: Some(told.clone()), ..ground.acknowledged() }, "{format}");
+        let log = ground.place.data.join("binary-log.000001");
+        let bytes = log.metadata().expect("there").len();
+        std::fs::File::options().write(true).open(&log).and_then(|log| log.set_len(bytes * 9 / 10)).expect("cut off");
+        let look = ground.look().unwrap_or_else(|error| panic!("{}", error.log()));
+        assert_eq!(look.streams, told, "{format}");
+        for (stream, logged) in look.logged.expect("there is a log") {
+            assert!(!logged.is_empty() && logged.len() < told[&stream].len(), "{format}: {logged:?}");
+            assert!(told[&stream].starts_with(&logged), "{format}: {logged:?}");
+        }
+    }
 }
 
 #[test]

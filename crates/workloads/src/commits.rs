@@ -124,6 +124,11 @@ const DATA_BYTES: u64 = 1 << 20;
 const ROWS: &str = "commits";
 const COUNTERS: &str = "counters";
 
+/// How the statement of a commit's new row begins, for the load and in a log of statements.
+fn adding() -> String {
+    format!("INSERT INTO {ROWS} ")
+}
+
 /// Bytes that make a counter's row as wide as such rows are.
 const FILLER_BYTES: u32 = 80;
 

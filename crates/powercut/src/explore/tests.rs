@@ -36,7 +36,12 @@ impl<F: FnMut(&mut dyn FnMut(Unit) -> u8) -> Found> Subject for Toy<'_, F> {
 }
 
 fn up(numbers: impl IntoIterator<Item = u64>) -> Found {
-    Found { came: Came::Up, streams: BTreeMap::from([(0, numbers.into_iter().collect())]), wrong: Vec::new() }
+    Found {
+        came: Came::Up,
+        streams: BTreeMap::from([(0, numbers.into_iter().collect())]),
+        wrong: Vec::new(),
+        logged: None,
+    }
 }
 
 const UNLIMITED: Budget = Budget { seconds: f64::INFINITY, images_max: u64::MAX, seed: 1 };

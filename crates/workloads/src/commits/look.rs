@@ -1,7 +1,7 @@
 //! What a database holds, asked after it has recovered: its own consistency check, then every row held against the rule.
 
 use super::rule::{LOADED_ROWS, LOADED_STREAM, NUMBERS, Rule, id};
-use super::{COUNTERS, Parameters, ROWS};
+use super::{COUNTERS, Parameters, ROWS, adding};
 use crate::sql::{self, Database as _, Place, Pragmas, Sqlite, sqlite};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -19,6 +19,8 @@ pub struct Look {
     pub wrong: Vec<String>,
     /// What the database's own check complained of.
     pub damage: Option<String>,
+    /// As `streams`, of what replicas are told by the database's log for them. None: there is no such log.
+    pub logged: Option<BTreeMap<u32, Vec<u64>>>,
 }
 
 /// What is asked of a recovered database, in SQL and in this order. A connection needs to have chosen no database.
@@ -40,10 +42,30 @@ pub fn questions(engine: &str) -> Vec<String> {
     vec![check, rows, format!("SELECT id, n FROM {counters}")]
 }
 
-/// What the answers to [`questions`] show, for a load with these parameters.
+/// What the answers to [`questions`] show, for a load with these parameters; and the text of each transaction that replicas are
+/// told of, if they are.
 #[must_use]
-pub fn look(parameters: &Map<String, Value>, answers: &[Rows]) -> Look {
-    of(&Parameters::from_map(parameters), answers)
+pub fn look(parameters: &Map<String, Value>, answers: &[Rows], logged: Option<&[String]>) -> Look {
+    let parameters = Parameters::from_map(parameters);
+    let look = of(&parameters, answers);
+    Look { logged: logged.map(|transactions| commits_in(parameters.rule(), transactions)), ..look }
+}
+
+/// The load's commits among transactions, by the row that each adds.
+fn commits_in(rule: Rule, transactions: &[String]) -> BTreeMap<u32, Vec<u64>> {
+    let mut streams: BTreeMap<u32, Vec<u64>> = (0..rule.streams).map(|stream| (stream, Vec::new())).collect();
+    let adding = adding();
+    let added = |text: &String| {
+        let (_, values) = text.split_once(&adding)?.1.split_once("VALUES (")?;
+        values.split(|letter: char| !letter.is_ascii_digit()).next()?.parse::<u64>().ok()
+    };
+    for id in transactions.iter().filter_map(added) {
+        if let Some(numbers) = u32::try_from(id / NUMBERS).ok().and_then(|stream| streams.get_mut(&stream)) {
+            numbers.push(id % NUMBERS);
+        }
+    }
+    streams.values_mut().for_each(|numbers| numbers.sort_unstable());
+    streams
 }
 
 /// As [`look`], of SQLite's file in a folder.
@@ -79,7 +101,8 @@ pub(super) fn of(parameters: &Parameters, answers: &[Rows]) -> Look {
     answer(1).iter().for_each(|row| found.row(row));
     found.loaded_rows();
     found.counters(answer(2));
-    Look { streams: found.streams(), wrong: found.wrong(), damage: complaint(&parameters.engine, answer(0)) }
+    let damage = complaint(&parameters.engine, answer(0));
+    Look { streams: found.streams(), wrong: found.wrong(), damage, logged: None }
 }
 
 /// What the database's own check complains of in its answer.
@@ -233,12 +256,12 @@ mod tests {
     }
 
     fn wrong(answers: &[Rows]) -> Vec<String> {
-        look(&parameters(), answers).wrong
+        look(&parameters(), answers, None).wrong
     }
 
     #[test]
     fn what_was_committed_is_whole() {
-        let look = look(&parameters(), &answers([3, 0]));
+        let look = look(&parameters(), &answers([3, 0]), None);
         assert_eq!(look, Look { streams: [(0, vec![1, 2, 3]), (1, vec![])].into(), ..Look::default() });
     }
 
@@ -265,6 +288,15 @@ mod tests {
         assert!(behind.contains("stream 1: it says 1, 2 rows are there, the last 2"), "{behind}");
         let null = broken(&|answers| answers[1][0][4] = None);
         assert!(null.starts_with("counters that disagree") && null.contains("that no transaction wrote: 1"), "{null}");
+    }
+
+    #[test]
+    fn a_log_for_replicas_is_read_by_the_rows_that_are_added() {
+        let add = |id: u64| format!("\u{fffd}BEGIN\0INSERT INTO commits (id, stream) VALUES ({id}, 0, 'x')\0COMMIT");
+        let other = "UPDATE counters SET n = 5 WHERE id = 1".to_string();
+        let texts = [add(id(1, 2)), other, add(id(1, 1)), add(id(0, 7)), add(id(LOADED_STREAM, 3))];
+        let logged = look(&parameters(), &answers([7, 2]), Some(&texts)).logged;
+        assert_eq!(logged, Some([(0, vec![7]), (1, vec![1, 2])].into()));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! that is, before the stream goes on or gives up.
 
 use super::rule::{LOADED_STREAM, NUMBERS, Rule, id};
-use super::{Acknowledge, COUNTERS, Parameters, ROWS};
+use super::{Acknowledge, COUNTERS, Parameters, ROWS, adding};
 use crate::sql::{self, Database, Place, same};
 use crate::ticker::Ticker;
 use crate::workload::{Context, Error};
@@ -141,7 +141,7 @@ impl<'a> Stream<'a> {
         let mut connection = shared.database.connect(shared.place)?;
         let mut prepare =
             |sql: &str| connection.prepare(sql).map_err(sql::failed(shared.database.name(), "prepare its statements"));
-        let add = format!("INSERT INTO {ROWS} (id, stream, number, revision, payload) VALUES ($1, $2, $3, 0, $4)");
+        let add = format!("{}(id, stream, number, revision, payload) VALUES ($1, $2, $3, 0, $4)", adding());
         let (add, count, touch) = (
             prepare(&add)?,
             prepare(&format!("UPDATE {COUNTERS} SET n = $1 WHERE id = $2"))?,
