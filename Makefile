@@ -25,7 +25,7 @@ define install
 	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 endef
 
-.PHONY: all demo demo-guest test check-freebsd bench powercut simulations clean
+.PHONY: all demo demo-guest test check-freebsd bench powercut powercut-safe simulations clean
 
 all:
 	cargo build --release --locked
@@ -59,6 +59,10 @@ bench: packages-bench all
 # The acceptance table of docs/safety.md, on real filesystems and databases. ROWS=word does those of that name, BUDGET=60s looks longer.
 powercut: packages-test all
 	cargo bench --locked -p surefoot --bench powercut
+
+# No safe row may be found bad, in 10,000 images.
+powercut-safe: packages-test all
+	IMAGES=$${IMAGES:-10000} cargo bench --locked -p surefoot --bench powercut
 
 # The tables of docs/statistics.md: by seed, without a disk, the same on every machine.
 simulations:
