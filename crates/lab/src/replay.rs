@@ -1,4 +1,5 @@
 //! Images of a power cut that were found bad, kept so that a person can look at one: the log of the disk, and how it was made.
+//! The log can be had in the format of another tool, too.
 
 use crate::recording_disk;
 use crate::work::Work;
@@ -37,6 +38,15 @@ pub enum Error {
     /// The disk does not start.
     #[error(transparent)]
     Start(#[from] recording_disk::Error),
+    /// The log or the file that it is exported to.
+    #[error("cannot export {path}")]
+    Export {
+        /// The log.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: powercut::log_writes::ExportError,
+    },
     /// The disk.
     #[error(transparent)]
     Disk(#[from] powercut::device::Error),
@@ -85,6 +95,20 @@ pub fn serve(work: &Work, scenario: &str, image: &Image) -> Result<Replayed, Err
     let after = attached.mount();
     let checked = after.is_err().then(|| attached.check().unwrap_or_else(|error| error.to_string()));
     Ok(Replayed { after, checked, _attached: attached, _disk: disk })
+}
+
+/// Writes a scenario's log to a file as dm-log-writes would have; gives the number of entries.
+///
+/// # Errors
+/// When nothing was kept, or the file can't be written.
+pub fn export(work: &Work, scenario: &str, file: &Path) -> Result<u64, Error> {
+    let path = path(work, scenario).with_extension("log");
+    if !path.is_file() {
+        return Err(Error::NotKept { scenario: scenario.into(), folder: work.power_cuts() });
+    }
+    let log = std::fs::read(&path).map_err(|source| Error::File { path: path.clone(), source })?;
+    let out = std::fs::File::create(file).map_err(|source| Error::File { path: file.into(), source })?;
+    powercut::log_writes::export(&log, std::io::BufWriter::new(out)).map_err(|source| Error::Export { path, source })
 }
 
 /// A scenario's files, without their ending: its label as far as a file name can have it, and a number that tells labels apart.

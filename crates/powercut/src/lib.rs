@@ -12,6 +12,7 @@
 #[cfg(target_os = "linux")]
 pub mod device;
 pub mod explore;
+pub mod log_writes;
 pub mod states;
 pub mod timing;
 pub mod verdict;

@@ -144,6 +144,10 @@ pub struct PowercutArgs {
     /// Serve one state that was found, mounted to look at until Enter is pressed; reports name states
     #[arg(long, value_name = "STATE", requires = "scenario")]
     pub replay: Option<String>,
+    /// Write the log of what the disk was told to a file, as the kernel's dm-log-writes has it; logs are kept of scenarios that
+    /// lost something
+    #[arg(long, value_name = "FILE", requires = "scenario", conflicts_with = "replay")]
+    pub export: Option<PathBuf>,
     /// Of which scenario
     #[arg(long, value_name = "SCENARIO")]
     pub scenario: Option<String>,

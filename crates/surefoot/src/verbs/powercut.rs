@@ -1,17 +1,21 @@
 //! `surefoot powercut`: what a power cut takes from each scenario, without the rounds that measure speed; and one state of
-//! those that were found, to look at.
+//! those that were found, to look at, or what its disk was told, for other tools.
 
 use crate::cli::PowercutArgs;
 use crate::failure::{Failure, Status};
 use crate::source::{self, Loaded};
 use crate::verbs::run;
 use anyhow::anyhow;
+use std::path::Path;
 
 /// Measures each scenario of which it is not known yet, or shows a state.
 pub fn run(args: &PowercutArgs) -> Result<Status, Failure> {
     let mut loaded = source::load(&args.run.study)?;
     if let (Some(state), Some(scenario)) = (&args.replay, &args.scenario) {
         return replay(&loaded, scenario, state);
+    }
+    if let (Some(file), Some(scenario)) = (&args.export, &args.scenario) {
+        return export(&loaded, scenario, file);
     }
     loaded.plan.safety.get_or_insert_default();
     run::conduct(&args.run, loaded, run::Measured::PowerCuts)
@@ -39,6 +43,18 @@ fn replay(loaded: &Loaded, scenario: &str, state: &str) -> Result<Status, Failur
         }),
         Err(_) => Ok(Status::Holes),
     }
+}
+
+#[cfg(target_os = "linux")]
+fn export(loaded: &Loaded, scenario: &str, file: &Path) -> Result<Status, Failure> {
+    let entries = lab::replay::export(&lab::work::Work::open(&loaded.work)?, scenario, file)?;
+    println!("{}: {entries} entries, as dm-log-writes has them", file.display());
+    Ok(Status::Answered)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn export(_: &Loaded, _: &str, _: &Path) -> Result<Status, Failure> {
+    Err(Failure::new(Status::Missing, anyhow!("what a disk was told is recorded on Linux only")))
 }
 
 #[cfg(not(target_os = "linux"))]

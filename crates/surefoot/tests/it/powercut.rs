@@ -89,6 +89,19 @@ fn a_disk_that_ignores_flushes_is_found_bad_and_its_state_can_be_looked_at() {
     let state = safety["findings"][0]["example"].as_str().expect("a state");
     let said: Said = world.surefoot(&["powercut", "s.toml", "--scenario", label, "--replay", state]);
     assert!(said.stdout.contains(label.as_str()), "{}\n{}", said.stdout, said.stderr);
+    let said = world.surefoot(&["powercut", "s.toml", "--scenario", label, "--export", "log"]).status(0);
+    assert!(said.stdout.contains("as dm-log-writes has them"), "{}", said.stdout);
+    let log = std::fs::read(world.path().join("log")).expect("written");
+    // The magic number of drivers/md/dm-log-writes.c.
+    assert!(
+        log.starts_with(&0x006a_7366_7773_6872_u64.to_le_bytes()) && log.len().is_multiple_of(512),
+        "{} bytes",
+        log.len()
+    );
+    world
+        .surefoot(&["powercut", "s.toml", "--scenario", "another", "--export", "log"])
+        .status(1)
+        .says("nothing is kept");
     world.assert_nothing_left();
 }
 
