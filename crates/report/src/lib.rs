@@ -61,8 +61,10 @@ pub use standing::Standing;
 pub use sysbench::{Form, sysbench};
 pub use terminal::terminal;
 
-/// Whether trials failed, so that the answer has holes.
+/// Whether trials failed, or what a power cut takes could not be measured, so that the answer has holes.
 #[must_use]
 pub fn has_holes(input: &Input) -> bool {
-    !input::Counting::of(&input.contents).failed.is_empty()
+    let contents = &input.contents;
+    let is_unmeasured = |scenario| contents.safety_of(scenario).is_some_and(|measured| measured.safety.is_none());
+    !input::Counting::of(contents).failed.is_empty() || contents.scenarios.iter().any(is_unmeasured)
 }

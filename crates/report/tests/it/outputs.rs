@@ -1,6 +1,9 @@
 //! The outputs for machines and for doing it again.
 
-use crate::fixture::{self, Row, Table};
+use crate::fixture::{self, Row, Table, found};
+use ledger::model::MeasuredSafety;
+use observe::record::Failure;
+use observe::safety::Grade;
 
 #[test]
 fn the_json_holds_the_numbers_of_the_published_data_set() {
@@ -65,6 +68,23 @@ fn a_hole_is_seen_by_the_exit_status() {
     assert!(!report::has_holes(&fixture::input(&table)));
     table.rows[0].values[3] = None;
     assert!(report::has_holes(&fixture::input(&table)));
+    let mut input = fixture::input(&fixture::filesystems_and_buffers());
+    let mut measured = |failure: Option<&str>| {
+        let failure =
+            failure.map(|cause| Failure { step: "record".into(), causes: vec![cause.into()], log: String::new() });
+        let safety = failure.is_none().then(|| found(Grade::A));
+        let scenario = input.contents.scenarios[0].label.clone();
+        input.contents.safety.push(MeasuredSafety {
+            scenario,
+            ended: 1.0,
+            asked: serde_json::Value::Null,
+            safety,
+            failure,
+        });
+        report::has_holes(&input)
+    };
+    assert!(measured(Some("the log is full")), "not measured");
+    assert!(!measured(None), "measured again");
 }
 
 #[test]
