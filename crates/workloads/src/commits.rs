@@ -13,6 +13,7 @@ mod stream;
 pub use look::{Look, look, look_at_sqlite, questions};
 
 use crate::sql::{self, Cell, Column, ColumnKind, Database, Place, Pragmas, Sqlite, same, sqlite};
+use crate::witness::Witness;
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
@@ -21,7 +22,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::path::PathBuf;
-use stream::Witness;
 
 /// The row that is in no list.
 pub static KIND: Kind = Kind {

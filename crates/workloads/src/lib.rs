@@ -18,6 +18,7 @@ pub mod io_thrash;
 mod null;
 pub mod oltp;
 pub mod probe;
+pub mod replacements;
 mod three_n_plus_one;
 pub mod tree;
 
@@ -32,6 +33,7 @@ mod sql_bench;
 mod stamp;
 mod ticker;
 mod tpcb;
+mod witness;
 
 use workload::{Error, Kind};
 
@@ -68,7 +70,7 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
 /// As [`kind`], or one that surefoot itself runs beside a study's.
 #[must_use]
 pub fn kind_of_trial(name: &str) -> Option<&'static Kind> {
-    kind(name).or([&probe::KIND, &commits::KIND].into_iter().find(|kind| kind.name == name))
+    kind(name).or([&probe::KIND, &commits::KIND, &replacements::KIND].into_iter().find(|kind| kind.name == name))
 }
 
 /// Runs a worker process of a workload; its orders are on standard input.

@@ -1,0 +1,239 @@
+//! `replacements`: small files that are replaced again and again, and every acknowledgement written down outside the disk: what a
+//! power cut takes from programs that keep their state in plain files.
+//!
+//! surefoot's own and no workload of a study, so it stands in no list. A file is a stream of commits that replace each other: which
+//! version it holds says which are there. All that a block holds follows from its place (`rule.rs`), so that a file that is torn,
+//! mixed, empty or another's can't pass for whole. `writer.rs` is the load.
+
+mod rule;
+mod writer;
+
+use crate::commits::Look;
+use crate::witness::Witness;
+use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use observe::durability::{Class, Durability};
+use observe::metric::{Direction, Measured, Metric};
+use rule::{Damage, FILE_BYTES, FILES, Rule};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use settings::{Kind as Is, Setting};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The row that is in no list.
+pub static KIND: Kind = Kind {
+    name: "replacements",
+    summary: "files that are replaced, each acknowledgement written down; surefoot's own, for what a power cut takes",
+    example: "",
+    settings: SETTINGS,
+    metrics: |_| METRICS.to_vec(),
+    durability: |map| Parameters::from_map(map).method.durability(),
+    estimate: |map| Estimate {
+        data_bytes: DATA_BYTES,
+        load_seconds: 0.1,
+        run_seconds: Parameters::from_map(map).time_seconds,
+    },
+    check: |_| Vec::new(),
+    services: |_| Vec::new(),
+    data_key: |_| String::new(),
+    open: |map| {
+        let parameters = Parameters::from_map(map);
+        Ok(Box::new(Replacements { parameters, last: [0; FILES as usize], witness: None }))
+    },
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "method",
+        kind: Is::Choice(&["rename", "rename-fsync", "rename-fsync-directory", "truncate", "overwrite-fsync"]),
+        default: Some("rename"),
+        help: "How a file is replaced.",
+    },
+    Setting {
+        name: "connections",
+        kind: Is::Integer { min: 1, max: 64 },
+        default: Some("2"),
+        help: "Writers, each on files of its own; those beyond the number of files have nothing to do.",
+    },
+    Setting {
+        name: "time",
+        kind: Is::Seconds { min: 0.0, max: 3600.0 },
+        default: Some("3s"),
+        help: "Length of a run.",
+    },
+    Setting {
+        name: "pause",
+        kind: Is::Seconds { min: 0.0, max: 1.0 },
+        default: Some("25ms"),
+        help: "Between an acknowledgement and the writer's next replacement.",
+    },
+    Setting {
+        name: "seed",
+        kind: Is::Integer { min: 0, max: i64::MAX },
+        default: Some("1"),
+        help: "What the files hold. Not the round's seed: they are judged when the run is long over.",
+    },
+    Setting {
+        name: "witness",
+        kind: Is::Text,
+        default: None,
+        help: "The file, outside the disk, that each replacement's line `file version tried acknowledged` goes to, in nanoseconds of \
+               CLOCK_MONOTONIC.",
+    },
+];
+
+const REPLACEMENTS_PER_SECOND: Metric = Metric::new("replacements_per_second", "1/s", Direction::More);
+const REPLACEMENTS: Metric = Metric::new("replacements", "1", Direction::Neither);
+const METRICS: &[Metric] = &[REPLACEMENTS_PER_SECOND, REPLACEMENTS];
+
+/// Every file, its next version, and what is not freed yet.
+const DATA_BYTES: u64 = 4 * FILES as u64 * FILE_BYTES as u64;
+
+/// How a file is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Method {
+    /// A new file, renamed over the old one.
+    Rename,
+    /// The new file flushed before.
+    RenameFsync,
+    /// And the folder flushed afterwards.
+    RenameFsyncDirectory,
+    /// Emptied and written anew.
+    Truncate,
+    /// Written over in place, and flushed.
+    OverwriteFsync,
+}
+
+impl Method {
+    /// What POSIX promises, whatever filesystems do beyond it.
+    fn durability(self) -> Durability {
+        let (class, reason) = match self {
+            Method::Rename => (Class::MayCorrupt, "a file is renamed before its content is flushed"),
+            Method::RenameFsync => (Class::LosesRecent, "the folder of a renamed file is not flushed"),
+            Method::RenameFsyncDirectory => return Durability::full(),
+            Method::Truncate => (Class::MayCorrupt, "a file is emptied before its new content is there"),
+            Method::OverwriteFsync => (Class::MayCorrupt, "a file is written over in place"),
+        };
+        Durability { class, reasons: vec![reason.into()] }
+    }
+}
+
+/// Checked parameters.
+#[derive(Debug, Clone, Deserialize)]
+struct Parameters {
+    method: Method,
+    connections: u32,
+    #[serde(rename = "time")]
+    time_seconds: f64,
+    #[serde(rename = "pause")]
+    pause_seconds: f64,
+    seed: u64,
+    witness: Option<PathBuf>,
+}
+
+impl Parameters {
+    fn from_map(map: &Map<String, Value>) -> Parameters {
+        serde_json::from_value(Value::Object(map.clone())).expect("the settings' checks make every field fit")
+    }
+}
+
+/// A file by its number.
+fn path(folder: &Path, file: u32) -> PathBuf {
+    folder.join(format!("file-{file}"))
+}
+
+/// What ran, for who reads of commits.
+#[must_use]
+pub fn describe(parameters: &Map<String, Value>) -> String {
+    let how = match Parameters::from_map(parameters).method {
+        Method::Rename => "by renaming new ones over them, without fsync",
+        Method::RenameFsync => "by fsync of new ones and renaming these over them",
+        Method::RenameFsyncDirectory => "by fsync of new ones, renaming these over them and fsync of the folder",
+        Method::Truncate => "by emptying them and writing them anew, without fsync",
+        Method::OverwriteFsync => "by writing them over in place and fsync",
+    };
+    format!("no database was at work: {FILES} files were replaced {how}; commits are replacements")
+}
+
+/// What a folder's files are, for a load with these parameters. Of a file that is no whole version, none is there.
+#[must_use]
+pub fn look(parameters: &Map<String, Value>, data_folder: &Path) -> Look {
+    let rule = Rule { seed: Parameters::from_map(parameters).seed };
+    let mut look = Look::default();
+    let mut damaged: BTreeMap<Damage, Vec<u32>> = BTreeMap::new();
+    for file in 0..FILES {
+        let found = match std::fs::read(path(data_folder, file)) {
+            Ok(bytes) => rule.version(file, &bytes),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Damage::Missing),
+            Err(error) => {
+                // Said aloud by the filesystem: the rest need not be silent about it.
+                return Look { damage: Some(format!("file-{file} can't be read: {error}")), ..Look::default() };
+            }
+        };
+        look.streams.insert(file, found.map_or_else(|_| Vec::new(), |version| (1..=version).collect()));
+        if let Err(damage) = found {
+            damaged.entry(damage).or_default().push(file);
+        }
+    }
+    let words = |(damage, files): (Damage, Vec<u32>)| {
+        format!("{}: {}, the first file-{}", damage.words(), files.len(), files[0])
+    };
+    look.wrong = damaged.into_iter().map(words).collect();
+    look
+}
+
+/// The workload at work.
+struct Replacements {
+    parameters: Parameters,
+    /// By file, its last version.
+    last: [u64; FILES as usize],
+    /// Of all runs together.
+    witness: Option<Witness>,
+}
+
+impl Workload for Replacements {
+    fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
+        let rule = Rule { seed: self.parameters.seed };
+        for file in 0..FILES {
+            let path = path(&context.data_folder, file);
+            std::fs::write(&path, rule.content(file, 0)).map_err(|source| Error::file("write", &path, source))?;
+        }
+        Ok(Vec::new())
+    }
+
+    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
+        let witness = match &mut self.witness {
+            Some(witness) => &*witness,
+            none => &*none.insert(Witness::create(self.parameters.witness.as_deref())?),
+        };
+        let run = writer::drive(&self.parameters, context, witness, &mut self.last)?;
+        let replacements = run.replacements as f64;
+        Ok(Outcome {
+            seconds: run.seconds,
+            metrics: vec![REPLACEMENTS_PER_SECOND.at(replacements / run.seconds), REPLACEMENTS.at(replacements)],
+            series: [(REPLACEMENTS_PER_SECOND.name.to_string(), run.rates)].into(),
+            bytes_written: run.replacements * FILE_BYTES as u64,
+            ..Outcome::default()
+        })
+    }
+
+    fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
+        let rule = Rule { seed: self.parameters.seed };
+        for (file, version) in (0..FILES).zip(self.last) {
+            let path = path(&context.data_folder, file);
+            let bytes = std::fs::read(&path).map_err(|source| Error::file("read", &path, source))?;
+            let found = match rule.version(file, &bytes) {
+                Ok(found) if found == version => continue,
+                Ok(found) => format!("version {found}"),
+                Err(damage) => damage.words().into(),
+            };
+            let place = path.display().to_string();
+            return Err(Error::WrongData { place, expected: format!("version {version}"), found });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! Writers that replace files, a thread each, and their neighbour: another program of the same machine.
+//!
+//! Whether a file that was not flushed is whole after a cut depends on what else made the filesystem write its journal meanwhile.
+//! Alone on a disk, a writer would wait for that for the 5 to 30 s after which the kernel writes by itself; a real machine has
+//! programs that flush all the time. So the neighbour appends to a log of its own and flushes that, and now and then has the files'
+//! data written as the kernel does with old ones: without a flush and without the journal.
+
+use super::rule::{FILES, Rule};
+use super::{Method, Parameters, path};
+use crate::ticker::Ticker;
+use crate::witness::{Witness, nanoseconds};
+use crate::workload::{Context, Error};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::ScopedJoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often the threads are looked at whether they have ended.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Between two flushes of the neighbour's.
+const NEIGHBOUR_PAUSE: Duration = Duration::from_millis(100);
+
+/// So many of them come before the files' data are written.
+const FLUSHES_BEFORE_WRITE_BACK: u32 = 4;
+
+/// The neighbour's file.
+const NEIGHBOUR_FILE: &str = "neighbour.log";
+
+/// What a run came to.
+pub struct Run {
+    pub seconds: f64,
+    pub replacements: u64,
+    /// Replacements in each whole second.
+    pub rates: Vec<f64>,
+}
+
+/// What the threads of a run share.
+struct Shared<'a> {
+    parameters: &'a Parameters,
+    folder: &'a Path,
+    witness: &'a Witness,
+    interrupted: &'a AtomicBool,
+    failed: AtomicBool,
+    replacements: AtomicU64,
+}
+
+/// Runs the writers once, each file from the version after its last.
+pub fn drive(
+    parameters: &Parameters,
+    context: &mut Context,
+    witness: &Witness,
+    last: &mut [u64],
+) -> Result<Run, Error> {
+    let shared = Shared {
+        parameters,
+        folder: &context.data_folder,
+        witness,
+        interrupted: context.interrupted,
+        failed: AtomicBool::new(false),
+        replacements: AtomicU64::new(0),
+    };
+    let progress = &mut *context.progress;
+    let have_ended = AtomicBool::new(false);
+    let started = Instant::now();
+    let (rates, ended, neighbour) = std::thread::scope(|scope| {
+        let neighbour = scope.spawn(|| neighbour(shared.folder, &have_ended));
+        let writers: Vec<_> = (0..parameters.connections.min(FILES))
+            .map(|number| {
+                let files: Vec<(u32, u64)> = (0..FILES)
+                    .zip(last.iter().copied())
+                    .skip(number as usize)
+                    .step_by(parameters.connections as usize)
+                    .collect();
+                scope.spawn(|| shared.ended(shared.write(files)))
+            })
+            .collect();
+        let all_ended = || writers.iter().all(ScopedJoinHandle::is_finished);
+        let rates = Ticker::start(started).watch(LOOK, all_ended, &shared.replacements, progress);
+        have_ended.store(true, Ordering::Relaxed);
+        let ended = writers.into_iter().map(|thread| thread.join().expect("a writer does not panic"));
+        let ended: Result<Vec<Vec<(u32, u64)>>, Error> = ended.collect();
+        (rates, ended, neighbour.join().expect("the neighbour does not panic"))
+    });
+    for (file, version) in ended?.into_iter().flatten() {
+        last[file as usize] = version;
+    }
+    neighbour?;
+    if shared.interrupted.load(Ordering::Relaxed) {
+        return Err(Error::Interrupted);
+    }
+    Ok(Run { seconds: started.elapsed().as_secs_f64(), replacements: shared.replacements.into_inner(), rates })
+}
+
+impl Shared<'_> {
+    /// Lets the others end, too, when one failed.
+    fn ended<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        self.failed.fetch_or(result.is_err(), Ordering::Relaxed);
+        result
+    }
+
+    /// Replaces its files by turns until the run is over; gives their last versions.
+    fn write(&self, mut files: Vec<(u32, u64)>) -> Result<Vec<(u32, u64)>, Error> {
+        let Parameters { method, seed, time_seconds, pause_seconds, .. } = *self.parameters;
+        let deadline = Instant::now() + Duration::from_secs_f64(time_seconds);
+        let is_over = || {
+            let ended = self.interrupted.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed);
+            ended || Instant::now() >= deadline
+        };
+        loop {
+            for (file, version) in &mut files {
+                if is_over() {
+                    return Ok(files);
+                }
+                let content = Rule { seed }.content(*file, *version + 1);
+                let tried = nanoseconds();
+                let replaced = replace(self.folder, *file, &content, method);
+                let acknowledged = replaced.is_ok().then(nanoseconds);
+                self.witness.write(*file, *version + 1, tried, acknowledged)?;
+                replaced.map_err(|source| Error::file("replace", &path(self.folder, *file), source))?;
+                *version += 1;
+                self.replacements.fetch_add(1, Ordering::Relaxed);
+                std::thread::sleep(Duration::from_secs_f64(pause_seconds));
+            }
+        }
+    }
+}
+
+/// One replacement, as programs do it.
+fn replace(folder: &Path, file: u32, content: &[u8], method: Method) -> io::Result<()> {
+    let name = path(folder, file);
+    match method {
+        Method::Rename | Method::RenameFsync | Method::RenameFsyncDirectory => {
+            let new = name.with_extension("new");
+            let mut written = File::create(&new)?;
+            written.write_all(content)?;
+            if method != Method::Rename {
+                written.sync_all()?;
+            }
+            drop(written);
+            std::fs::rename(&new, &name)?;
+            if method == Method::RenameFsyncDirectory {
+                File::open(folder)?.sync_all()?;
+            }
+            Ok(())
+        }
+        Method::Truncate => std::fs::write(&name, content),
+        Method::OverwriteFsync => {
+            let written = OpenOptions::new().write(true).open(&name)?;
+            written.write_all_at(content, 0)?;
+            written.sync_data()
+        }
+    }
+}
+
+/// Another program at work, until the writers have ended.
+fn neighbour(folder: &Path, have_ended: &AtomicBool) -> Result<(), Error> {
+    let path = folder.join(NEIGHBOUR_FILE);
+    let failed = |source| Error::file("append to", &path, source);
+    let mut log = OpenOptions::new().create(true).append(true).open(&path).map_err(failed)?;
+    let mut flushes = 0;
+    while !have_ended.load(Ordering::Relaxed) {
+        std::thread::sleep(NEIGHBOUR_PAUSE);
+        writeln!(log, "{flushes} all is well").and_then(|()| log.sync_all()).map_err(failed)?;
+        flushes += 1;
+        if flushes % FLUSHES_BEFORE_WRITE_BACK == 0 {
+            (0..FILES).for_each(|file| start_write_back(&super::path(folder, file)));
+        }
+    }
+    Ok(())
+}
+
+/// Has a file's data written without waiting for it; of a file that is just not there, nothing.
+fn start_write_back(path: &Path) {
+    let Ok(file) = File::open(path) else { return };
+    // Linux starts to write what is dirty before it drops what is clean (`generic_fadvise`), and does nothing else.
+    #[cfg(any(target_os = "linux", target_os = "freebsd"))]
+    let _ = nix::fcntl::posix_fadvise(&file, 0, 0, nix::fcntl::PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+    drop(file);
+}

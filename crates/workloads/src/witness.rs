@@ -1,0 +1,37 @@
+//! The list of what a load was told before a power cut: kept outside the disk, a line `stream number tried acknowledged` for each
+//! commit, the moments in nanoseconds of `CLOCK_MONOTONIC`, `-` for an acknowledgement that never came.
+
+use crate::workload::Error;
+use nix::time::{ClockId, clock_gettime};
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// The list, open to be added to by several threads.
+pub struct Witness(Option<(PathBuf, File)>);
+
+impl Witness {
+    /// Begins the list; without a path nothing is written down.
+    pub fn create(path: Option<&Path>) -> Result<Witness, Error> {
+        let open = |path: &Path| match File::create(path) {
+            Ok(file) => Ok((path.to_path_buf(), file)),
+            Err(source) => Err(Error::file("create", path, source)),
+        };
+        path.map(open).transpose().map(Witness)
+    }
+
+    /// Adds a line.
+    pub fn write(&self, stream: u32, number: u64, tried: u64, acknowledged: Option<u64>) -> Result<(), Error> {
+        let Some((path, file)) = &self.0 else { return Ok(()) };
+        let acknowledged = acknowledged.map_or_else(|| "-".into(), |at| at.to_string());
+        // One write a line, so that the streams' lines do not mix.
+        let line = format!("{stream} {number} {tried} {acknowledged}\n");
+        (&*file).write_all(line.as_bytes()).map_err(|source| Error::file("write", path, source))
+    }
+}
+
+/// The clock of the disk's own log.
+pub fn nanoseconds() -> u64 {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every Unix has this clock");
+    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
+}
