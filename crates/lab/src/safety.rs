@@ -1,7 +1,7 @@
 //! What a power cut takes from each scenario: one trial each, on a recording disk and on this machine's kernel, after the rounds.
 //!
-//! The trial has the scenario's filesystem, its options, its server and its settings; the load is `commits`, which knows what
-//! must be there afterwards.
+//! The trial has the scenario's filesystem and its options; the load is `commits`, with the scenario's server and its settings, or
+//! `replacements`, which needs no server. Both know what must be there afterwards.
 
 use crate::bench::{self, Bench, End};
 use crate::drive::Drive;
@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use storage::{Device, StorageSettings};
 use study::trial_spec::{Cache, Cut, TrialSpec};
-use study::{Plan, PlannedScenario};
-use workloads::commits;
+use study::{Load, Plan, PlannedScenario};
+use workloads::workload::Kind;
+use workloads::{commits, replacements};
 
 /// Provisioning, the load and the way back, beside what may be spent on recoveries.
 const BESIDE_SECONDS: f64 = 180.0;
@@ -25,8 +26,11 @@ const RECOVERY_SECONDS_MAX: f64 = 60.0;
 const ENGINES: [&str; 3] = ["sqlite", "postgres", "mariadb"];
 
 /// Names of settings that the load of a measurement has itself; a scenario's own of these names mean another load.
-const OF_THE_LOAD: [&str; 8] =
-    ["connections", "time", "pause", "payload", "checkpoint_every", "witness", "seed", "acknowledge"];
+const OF_THE_LOAD: [&str; 9] =
+    ["connections", "time", "pause", "payload", "checkpoint_every", "witness", "seed", "acknowledge", METHOD];
+
+/// The load's setting that `safety.files` is.
+const METHOD: &str = "method";
 
 /// How the measurement of one scenario ended.
 #[derive(Debug)]
@@ -41,7 +45,7 @@ pub enum Ended {
 
 /// Why a scenario's safety can't be measured, if it can't.
 #[must_use]
-pub fn why_not(scenario: &PlannedScenario) -> Option<String> {
+pub fn why_not(scenario: &PlannedScenario, settings: &study::Safety) -> Option<String> {
     let storage = StorageSettings::from_map(&scenario.storage);
     let engine = scenario.parameters.get("engine").and_then(Value::as_str).unwrap_or("none");
     if scenario.bench != "host" {
@@ -53,8 +57,12 @@ pub fn why_not(scenario: &PlannedScenario) -> Option<String> {
     if !scenario.volumes.is_empty() || storage.stripe > 1 || storage.external_log_bytes() > 0 {
         return Some("it has more than one disk, and one is recorded".into());
     }
-    if !["oltp", "tpcb"].contains(&&*scenario.workload) || !ENGINES.contains(&engine) {
-        return Some(format!("of {} on {engine} nobody knows which commits must be there", scenario.workload));
+    let commits = ["oltp", "tpcb"].contains(&&*scenario.workload) && ENGINES.contains(&engine);
+    if settings.load == Load::Commits && !commits {
+        let workload = &scenario.workload;
+        return Some(format!(
+            "of {workload} on {engine} nobody knows which commits must be there; load = \"files\" measures files that are replaced"
+        ));
     }
     None
 }
@@ -71,7 +79,7 @@ pub fn measure(
     interrupted: &AtomicBool,
     watch: &mut dyn FnMut(&Record),
 ) -> Result<Ended, bench::Error> {
-    if let Some(reason) = why_not(scenario) {
+    if let Some(reason) = why_not(scenario, settings) {
         return Ok(Ended::Not(Failure { step: "power cut".into(), causes: vec![reason], log: String::new() }));
     }
     let mut safety = None;
@@ -107,6 +115,7 @@ fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> Tr
         recovery_seconds_max: RECOVERY_SECONDS_MAX,
     };
     let drive = Drive::new(&cut).expect("a study's names are the disk's");
+    let load = load(settings);
     let mut spec = TrialSpec {
         study: plan.name.clone(),
         scenario: scenario.label.clone(),
@@ -117,9 +126,9 @@ fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> Tr
         guest: Map::new(),
         storage: scenario.storage.clone(),
         volumes: BTreeMap::new(),
-        services: scenario.services.clone(),
-        workload: commits::KIND.name.into(),
-        parameters: parameters(scenario, settings),
+        services: if settings.load == Load::Commits { scenario.services.clone() } else { BTreeMap::new() },
+        workload: load.name.into(),
+        parameters: parameters(load, scenario, settings),
         memory_bytes: None,
         server_cpus: Vec::new(),
         client_cpus: Vec::new(),
@@ -139,9 +148,17 @@ fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> Tr
     spec
 }
 
+/// What is at work when power is cut.
+fn load(settings: &study::Safety) -> &'static Kind {
+    match settings.load {
+        Load::Commits => &commits::KIND,
+        Load::Files => &replacements::KIND,
+    }
+}
+
 /// The engine's own settings as the scenario has them, and the load's.
-fn parameters(scenario: &PlannedScenario, settings: &study::Safety) -> Map<String, Value> {
-    let mut parameters = settings::defaults(commits::KIND.settings);
+fn parameters(load: &Kind, scenario: &PlannedScenario, settings: &study::Safety) -> Map<String, Value> {
+    let mut parameters = settings::defaults(load.settings);
     let of_engine = parameters.keys().filter(|name| !OF_THE_LOAD.contains(&name.as_str())).cloned().collect::<Vec<_>>();
     for name in of_engine {
         if let Some(value) = scenario.parameters.get(&name) {
@@ -150,5 +167,20 @@ fn parameters(scenario: &PlannedScenario, settings: &study::Safety) -> Map<Strin
     }
     parameters.insert("connections".into(), settings.connections.into());
     parameters.insert("time".into(), settings.time_seconds.into());
+    if let Some(method) = &settings.files {
+        parameters.insert(METHOD.into(), method.as_str().into());
+    }
     parameters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_study_may_choose_the_load_knows() {
+        let of_study = study::SAFETY.iter().find(|setting| setting.name == "files").expect("a setting");
+        let of_load = replacements::KIND.settings.iter().find(|setting| setting.name == METHOD).expect("a setting");
+        assert_eq!(of_study.kind, of_load.kind);
+    }
 }

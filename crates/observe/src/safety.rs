@@ -1,5 +1,6 @@
 //! What a power cut was measured to take from one scenario, as trials report it and ledgers keep it.
 
+use crate::durability::Class;
 use serde::{Deserialize, Serialize};
 
 /// Classes by what was seen in any image that a cut may leave, best first; the order is the order of `Ord`.
@@ -77,7 +78,10 @@ pub struct Safety {
     pub grade: Grade,
     /// The disk under it, in words: "volatile cache, units of 4096 bytes, as fast as memory".
     pub disk: String,
-    /// Commits that were tried while it recorded.
+    /// What the load itself asked for, whatever is below it: nobody promised more.
+    #[serde(default = "all")]
+    pub promise: Class,
+    /// Commits that were tried while it recorded; of files, replacements.
     pub tried: u64,
     /// Of these, acknowledged.
     pub acknowledged: u64,
@@ -119,6 +123,11 @@ pub struct Safety {
     pub seconds: f64,
 }
 
+/// What results had asked for that do not say it.
+fn all() -> Class {
+    Class::KeepsAcknowledged
+}
+
 impl Safety {
     /// Images with any fault beyond a loss.
     #[must_use]
@@ -154,6 +163,7 @@ pub(crate) mod tests {
         Safety {
             grade: Grade::A,
             disk: "volatile cache".into(),
+            promise: Class::KeepsAcknowledged,
             tried: 10,
             acknowledged: 10,
             points: 5,

@@ -77,7 +77,7 @@ const SMALLER_RECOVERIES_MAX: u32 = 40;
 const SMALLER_SECONDS_SHARE: f64 = 1.1;
 
 /// Searches until nothing is left, the budget is spent, or `stop` says so (asked before each image). The disk's description, the
-/// notes and the seconds are left to the caller.
+/// load's promise, the notes and the seconds are left to the caller.
 ///
 /// `attempts` are those of the recorded part; the last point, the log's end, is taken to be after all of them. So if the log
 /// was closed while the load still ran, what was tried or acknowledged after it must not be among them.
@@ -393,6 +393,7 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
         Safety {
             grade: self.tally.grade,
             disk: String::new(),
+            promise: observe::durability::Class::KeepsAcknowledged,
             tried: self.attempts.len() as u64,
             acknowledged: self.attempts.iter().filter(|attempt| attempt.acknowledged_nanoseconds.is_some()).count()
                 as u64,

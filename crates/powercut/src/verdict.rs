@@ -13,7 +13,7 @@ pub enum Came {
     Unmountable(String),
     /// The database did not come up; with what was said.
     Down(String),
-    /// The database's own check found damage; with what was said.
+    /// The database's own check found damage, or a file can't be read; with what was said.
     Damaged(String),
     /// All came up, and nothing complained.
     Up,
@@ -52,7 +52,7 @@ pub fn judge(found: &Found, attempts: &[Attempt], cut_nanoseconds: u64) -> Verdi
     let (what, why) = match &found.came {
         Came::Unmountable(why) => ("the filesystem does not mount", why),
         Came::Down(why) => ("the database does not come up", why),
-        Came::Damaged(why) => ("the database finds itself damaged", why),
+        Came::Damaged(why) => ("what is on it is found damaged", why),
         Came::Up => return judge_content(found, attempts, cut_nanoseconds),
     };
     Verdict { grade: Grade::E, lost_commits: 0, lost_seconds: 0.0, faults: vec![format!("{what}: {why}")] }

@@ -163,8 +163,9 @@ fn broken(part: &Part) -> Vec<String> {
         (Class::KeepsAcknowledged, "every acknowledged commit is kept by the settings, but was not"),
         (Class::LosesRecent, "no more than the last seconds may be lost by the settings, but more was"),
     ];
-    let said = promises.iter().filter_map(|(promised, words)| {
-        let rows = part.rows.iter().filter(|row| !row.control && row.durability == *promised && breaks(row));
+    let said = promises.iter().filter_map(|(class, words)| {
+        let is_it = |row: &&Row| row.power_cut.as_ref().is_some_and(|found| promised(row, found) == *class);
+        let rows = part.rows.iter().filter(|row| !row.control && breaks(row)).filter(is_it);
         let names = named(rows);
         (!names.is_empty()).then(|| format!("Contradiction: {words}: {names}."))
     });
@@ -174,7 +175,12 @@ fn broken(part: &Part) -> Vec<String> {
 /// Whether a scenario was measured to keep less than its settings promise.
 #[must_use]
 pub fn breaks(row: &Row) -> bool {
-    row.power_cut.as_ref().is_some_and(|found| is_broken(row.durability, found.grade))
+    row.power_cut.as_ref().is_some_and(|found| is_broken(promised(row, found), found.grade))
+}
+
+/// What the settings promise a load that asks for no more than the measured one did.
+fn promised(row: &Row, found: &Safety) -> Class {
+    row.durability.max(found.promise)
 }
 
 /// Settings that promise less than was kept: that is no proof that they keep it.

@@ -395,8 +395,8 @@ impl Checker<'_> {
         let node = self.root.get("safety")?;
         let before = self.problems.len();
         let table = self.table("safety", Some(node), SAFETY);
-        if let Some((message, label)) = safety::problem(&table) {
-            let span = node.get("classes").and_then(|node| node.span.clone());
+        for (name, message, label) in safety::problems(&table) {
+            let span = node.get(name).and_then(|node| node.span.clone());
             self.problems.push(Problem::new(message, span, label));
         }
         (self.problems.len() == before).then(|| Safety::from_map(&table))

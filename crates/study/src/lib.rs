@@ -46,7 +46,7 @@ pub use matrix::SCENARIOS_MAX;
 pub use own_settings::{Design, GUEST, Mode, Parity, Screening, VOLUMES};
 pub use plan::{Plan, PlannedScenario, plan};
 pub use problem::{Problem, position};
-pub use safety::{AtomicUnit, SAFETY, Safety};
+pub use safety::{AtomicUnit, Load, SAFETY, Safety};
 pub use schema::schema;
 pub use table::{Published, Table};
 

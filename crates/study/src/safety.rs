@@ -12,6 +12,21 @@ pub const CLASSES: &[&str] = &["A", "B", "C", "D", "E", "F"];
 /// The table's settings.
 pub const SAFETY: &[Setting] = &[
     Setting {
+        name: "load",
+        kind: Kind::Choice(&["commits", "files"]),
+        default: Some("commits"),
+        help: "What is at work when power is cut: `commits`, small transactions on the workload's own database; `files`, small files \
+               that are replaced, as programs do it that keep their state in files. The latter is for any workload.",
+    },
+    Setting {
+        name: "files",
+        kind: Kind::Choice(&["rename", "rename-fsync", "rename-fsync-directory", "truncate", "overwrite-fsync"]),
+        default: None,
+        help: "How load = \"files\" replaces one: `rename`, the default, a new file is renamed over it; `rename-fsync`, flushed before; \
+               `rename-fsync-directory`, and its folder flushed after; `truncate`, emptied and written anew; `overwrite-fsync`, \
+               written over in place and flushed.",
+    },
+    Setting {
         name: "budget",
         kind: Kind::Seconds { min: 0.1, max: 86_400.0 },
         default: Some("10s"),
@@ -22,7 +37,7 @@ pub const SAFETY: &[Setting] = &[
         name: "time",
         kind: Kind::Seconds { min: 0.1, max: 600.0 },
         default: Some("3s"),
-        help: "How long a load that commits is recorded, write by write.",
+        help: "How long the load is recorded, write by write.",
     },
     Setting {
         name: "size",
@@ -59,7 +74,7 @@ pub const SAFETY: &[Setting] = &[
         name: "connections",
         kind: Kind::Integer { min: 1, max: 64 },
         default: Some("2"),
-        help: "Connections that commit.",
+        help: "Connections that commit, or writers of files.",
     },
     Setting {
         name: "classes",
@@ -73,6 +88,10 @@ pub const SAFETY: &[Setting] = &[
 /// How safety is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Safety {
+    /// What is at work when power is cut.
+    pub load: Load,
+    /// How files are replaced; none: by renaming new ones over them.
+    pub files: Option<String>,
     /// For exploring, a scenario.
     #[serde(rename = "budget")]
     pub budget_seconds: f64,
@@ -92,10 +111,20 @@ pub struct Safety {
     /// At most so much is recorded.
     #[serde(rename = "log")]
     pub log_bytes_max: u64,
-    /// Connections that commit.
+    /// Connections that commit, or writers of files.
     pub connections: u32,
     /// Letters of the classes that a recommendation may have; none: what the promises say, without E and F.
     pub classes: Option<Vec<String>>,
+}
+
+/// What is at work when power is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Load {
+    /// Transactions on a database.
+    Commits,
+    /// Files that are replaced.
+    Files,
 }
 
 /// What a disk writes whole or not at all.
@@ -133,8 +162,18 @@ impl Safety {
     }
 }
 
-/// What is wrong with the classes of a table: message and what is allowed.
-pub(crate) fn problem(map: &Map<String, Value>) -> Option<(String, String)> {
+/// What is wrong with settings of a table that are each of the right kind: whose, message and what is allowed.
+pub(crate) fn problems(map: &Map<String, Value>) -> impl Iterator<Item = (&'static str, String, String)> {
+    let of_classes = classes_problem(map).map(|(message, label)| ("classes", message, label));
+    let has_no_effect = !map["files"].is_null() && map["load"] != "files";
+    let of_files = has_no_effect.then(|| {
+        let message = format!("`safety.files` has no effect with load = {}", map["load"]);
+        ("files", message, "only files are replaced: load = \"files\"".to_string())
+    });
+    of_files.into_iter().chain(of_classes)
+}
+
+fn classes_problem(map: &Map<String, Value>) -> Option<(String, String)> {
     let classes = map["classes"].as_array()?;
     let allowed = CLASSES.join(", ");
     if classes.is_empty() {

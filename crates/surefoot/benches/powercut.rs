@@ -25,6 +25,10 @@ enum Expected {
     Damage,
     /// Tables and the log for replicas disagree, nothing is damaged.
     Divergence,
+    /// Damage of files, all of it of these kinds.
+    DamageOf(&'static [&'static str]),
+    /// As before, if any: a race that is not lost every time.
+    NoDamageBut(&'static [&'static str]),
 }
 
 struct Row {
@@ -32,6 +36,7 @@ struct Row {
     filesystem: &'static str,
     /// Further lines of `[storage]`.
     storage: &'static str,
+    /// The database; "files": none.
     engine: &'static str,
     /// Further lines of `[workload.oltp]`.
     workload: &'static str,
@@ -69,6 +74,35 @@ const fn server(
 ) -> Row {
     Row { name, engine, filesystem, settings, expected, ..PLAIN }
 }
+
+/// Files that are replaced.
+const fn files(
+    name: &'static str,
+    filesystem: &'static str,
+    storage: &'static str,
+    safety: &'static str,
+    expected: Expected,
+) -> Row {
+    Row { name, filesystem, storage, safety, expected, engine: "files", ..PLAIN }
+}
+
+const RENAME: &str = "load = \"files\"\nfiles = \"rename\"\n";
+const RENAME_ON_SLOW_DISK: &str = "load = \"files\"\nfiles = \"rename\"\ndisk = \"scsi-10k\"\ntime = \"10s\"\n";
+const RENAME_FSYNC: &str = "load = \"files\"\nfiles = \"rename-fsync\"\n";
+const RENAME_FSYNC_DIRECTORY: &str = "load = \"files\"\nfiles = \"rename-fsync-directory\"\n";
+const TRUNCATE: &str = "load = \"files\"\nfiles = \"truncate\"\n";
+const OVERWRITE_FSYNC: &str = "load = \"files\"\nfiles = \"overwrite-fsync\"\n";
+const NO_HEURISTICS: &str = "mount = [\"noauto_da_alloc\"]\n";
+const BLOCKS_FIRST: &str = "mount = [\"data=writeback\", \"nodelalloc\"]\n";
+const NO_UNWRITTEN_EXTENTS: &str = "mount = [\"nodioread_nolock\"]\n";
+/// Nothing but a commit every 30 s writes a rename on btrfs.
+const COMMIT_OFTEN: &str = "mount = [\"commit=1\"]\n";
+const COMMIT_DATA_OFTEN: &str = "mount = [\"commit=1\", \"flushoncommit\"]\n";
+const EMPTY: Expected = Expected::DamageOf(&["length zero"]);
+const EMPTY_AT_MOST: Expected = Expected::NoDamageBut(&["length zero"]);
+const ZEROS_AT_MOST: Expected = Expected::NoDamageBut(&["zeros"]);
+const MIXED: Expected = Expected::DamageOf(&["mix versions"]);
+const OLD_BLOCKS: Expected = Expected::DamageOf(&["zeros", "mix versions", "another file's", "never written"]);
 
 const ROWS: &[Row] = &[
     server("PostgreSQL", "postgres", "ext4", "", Expected::Nothing),
@@ -155,6 +189,39 @@ const ROWS: &[Row] = &[
         service: "binary_log = true\n",
         ..server("MariaDB, binary log, sync_binlog = 0", "mariadb", "ext4", "sync_binlog = 0", Expected::Divergence)
     },
+    files("files: rename", "ext4", "", RENAME, ZEROS_AT_MOST),
+    files("files: rename, 10 s, timed as scsi-10k", "ext4", "", RENAME_ON_SLOW_DISK, ZEROS_AT_MOST),
+    files(
+        "files: rename, nodioread_nolock, 10 s, timed as scsi-10k",
+        "ext4",
+        NO_UNWRITTEN_EXTENTS,
+        RENAME_ON_SLOW_DISK,
+        Expected::NoDamage,
+    ),
+    files("files: rename, noauto_da_alloc", "ext4", NO_HEURISTICS, RENAME, EMPTY),
+    files("files: rename, data=writeback, nodelalloc", "ext4", BLOCKS_FIRST, RENAME, OLD_BLOCKS),
+    files("files: rename", "xfs", "", RENAME, EMPTY),
+    files("files: rename, commit=1", "btrfs", COMMIT_OFTEN, RENAME, EMPTY_AT_MOST),
+    files(
+        "files: rename, commit=1, flushoncommit, 10 s, timed as scsi-10k",
+        "btrfs",
+        COMMIT_DATA_OFTEN,
+        RENAME_ON_SLOW_DISK,
+        Expected::NoDamage,
+    ),
+    files("files: rename-fsync", "ext4", "", RENAME_FSYNC, Expected::LastCommit),
+    files("files: rename-fsync-directory", "ext4", "", RENAME_FSYNC_DIRECTORY, Expected::Nothing),
+    files("files: rename-fsync-directory", "xfs", "", RENAME_FSYNC_DIRECTORY, Expected::Nothing),
+    files("files: truncate, noauto_da_alloc", "ext4", NO_HEURISTICS, TRUNCATE, EMPTY),
+    files("files: overwrite-fsync", "ext4", "", OVERWRITE_FSYNC, MIXED),
+    files(
+        "files: overwrite-fsync, data=journal",
+        "ext4",
+        "mount = [\"data=journal\"]\n",
+        OVERWRITE_FSYNC,
+        Expected::NoDamageBut(&["mix versions"]),
+    ),
+    files("files: overwrite-fsync", "btrfs", "", OVERWRITE_FSYNC, Expected::NoDamage),
 ];
 
 impl Row {
@@ -169,10 +236,14 @@ impl Row {
         };
         let all: Vec<&str> = [settings, self.settings].into_iter().filter(|some| !some.is_empty()).collect();
         let settings = if all.is_empty() { String::new() } else { format!("settings = {{ {} }}\n", all.join(", ")) };
+        let workload = match self.engine {
+            "files" => "[workload.tree]\n".into(),
+            engine => format!("[workload.oltp]\nengine = \"{engine}\"\n{}", self.workload),
+        };
         format!(
-            "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"{}\"\n{}[workload.oltp]\nengine = \"{}\"\n{}{service}{}{settings}\
+            "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"{}\"\n{}{workload}{service}{}{settings}\
              [safety]\nbudget = \"{budget}\"\n{}",
-            self.filesystem, self.storage, self.engine, self.workload, self.service, self.safety
+            self.filesystem, self.storage, self.service, self.safety
         )
     }
 }
@@ -187,6 +258,8 @@ impl Expected {
             Expected::NoDamage => "no damage".into(),
             Expected::Damage => "damage".into(),
             Expected::Divergence => "replicas that lack commits".into(),
+            Expected::DamageOf(kinds) => format!("damage: {}", kinds.join(" or ")),
+            Expected::NoDamageBut(kinds) => format!("no damage but {}", kinds.join(" or ")),
         }
     }
 
@@ -207,8 +280,17 @@ impl Expected {
                 Expected::NoDamage => !damaged,
                 Expected::Damage => damaged,
                 Expected::Divergence => !damaged && diverged,
+                Expected::DamageOf(kinds) => damaged && are_of(kinds, safety),
+                Expected::NoDamageBut(kinds) => are_of(kinds, safety),
             }
     }
+}
+
+/// Whether all damage that was found is of these kinds.
+fn are_of(kinds: &[&str], safety: &Value) -> bool {
+    let is_one = |what: &str| what.starts_with("acknowledged commits") || kinds.iter().any(|kind| what.contains(kind));
+    let findings = safety["findings"].as_array().map_or(&[][..], Vec::as_slice);
+    findings.iter().all(|finding| finding["what"].as_str().is_some_and(is_one))
 }
 
 /// Measures a row: the ledger's entry.

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use study::trial_spec::{Cut, TrialSpec};
+use workloads::replacements;
 
 /// Recoveries beyond this tell nothing new, however quick they are.
 const IMAGES_MAX: u64 = 1_000_000;
@@ -33,9 +34,13 @@ pub(super) fn conduct(trial: &Trial, wanted: &Cut, out: &mut Out<impl Write>) ->
     let recorded = started.elapsed().as_secs_f64();
     out.step("record", recorded);
     let mut safety = recoveries(&spec, wanted, work, &files).map_err(Stopped::at("power cut"))?;
+    safety.promise = (trial.kind.durability)(&spec.parameters).class;
     safety.notes.extend(slip.map(|nanoseconds| {
         format!("one in a hundred of the disk's answers came more than {:.1} ms late", nanoseconds as f64 / 1e6)
     }));
+    if spec.workload == replacements::KIND.name {
+        safety.notes.push(replacements::describe(&spec.parameters));
+    }
     safety.seconds = started.elapsed().as_secs_f64();
     out.step("explore", safety.seconds - recorded);
     if safety.grade > Grade::A {

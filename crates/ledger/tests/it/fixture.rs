@@ -2,7 +2,7 @@
 
 use ledger::Writer;
 use ledger::model::{AnalysisSettings, MeasuredSafety, Mode, Place, Scenario, StudyRecord, TrialState};
-use observe::durability::Durability;
+use observe::durability::{Class, Durability};
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
 use observe::record::Run;
@@ -61,6 +61,7 @@ pub fn safety(scenario: &str) -> MeasuredSafety {
     let found = Safety {
         grade: Grade::E,
         disk: "volatile cache, units of 4096 bytes".into(),
+        promise: Class::KeepsAcknowledged,
         tried: 40,
         acknowledged: 38,
         points: 12,

@@ -12,9 +12,9 @@ use std::fmt::Write;
 /// Findings shown of a scenario, the worst first.
 const FINDINGS_MAX: usize = 8;
 
-const ABOUT: &str = "A load that commits was recorded on a disk of its own, write by write. Then the power was cut, by showing that disk \
-    as a cut may leave it at each of its moments to the real recovery of filesystem and database; what had been acknowledged had to \
-    be there. Moments are those just before each completed flush, and the end.";
+const ABOUT: &str = "A load that commits, or one that replaces files, was recorded on a disk of its own, write by write. Then the power \
+    was cut, by showing that disk as a cut may leave it at each of its moments to the real recovery of filesystem and database; what \
+    had been acknowledged had to be there. Moments are those just before each completed flush, and the end.";
 
 /// The section; empty where nothing of the kind was measured.
 #[must_use]

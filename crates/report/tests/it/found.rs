@@ -1,5 +1,6 @@
 //! What a power cut may take, made by hand; the crate's own tests have it, too.
 
+use observe::durability::Class;
 use observe::safety::{Finding, Grade, Safety};
 
 /// What a class may look like.
@@ -15,6 +16,7 @@ pub fn found(grade: Grade) -> Safety {
     Safety {
         grade,
         disk: "volatile cache, units of 4096 bytes, as fast as memory".into(),
+        promise: Class::KeepsAcknowledged,
         tried: 40,
         acknowledged: 38,
         points: 37,

@@ -88,6 +88,18 @@ fn damage_is_never_picked_and_the_rest_by_promise() {
 }
 
 #[test]
+fn who_asks_for_less_than_the_settings_promise_finds_no_contradiction() {
+    let contradicts = |grade: Grade, promise: Class| {
+        let input = input(&[], |contents| fixture::cut(contents, "ext4", Safety { promise, ..fixture::found(grade) }));
+        report::terminal(&input, 150, false).contains("Contradiction")
+    };
+    assert!(contradicts(Grade::C, Class::KeepsAcknowledged));
+    assert!(!contradicts(Grade::C, Class::LosesRecent), "nobody flushed the folder");
+    assert!(contradicts(Grade::F, Class::LosesRecent));
+    assert!(!contradicts(Grade::F, Class::MayCorrupt), "nobody flushed the file");
+}
+
+#[test]
 fn a_study_may_allow_classes() {
     assert_eq!(pick(&input(&ALL, allow(&[Grade::A]))), "ext4");
     assert_eq!(pick(&input(&ALL, allow(&[Grade::A, Grade::C]))), "xfs");

@@ -2,7 +2,7 @@
 
 use crate::{HEAD, Small, check, check_with, planned, right};
 use expect_test::expect;
-use study::{AtomicUnit, Safety};
+use study::{AtomicUnit, Load, Safety};
 
 #[test]
 fn without_the_table_nothing_is_measured_and_an_empty_one_has_defaults() {
@@ -12,7 +12,7 @@ fn without_the_table_nothing_is_measured_and_an_empty_one_has_defaults() {
     assert_eq!((safety.budget_seconds, safety.time_seconds, safety.connections), (10.0, 3.0, 2));
     assert_eq!((safety.disk_bytes, safety.log_bytes_max), (512 << 20, 1 << 30));
     assert_eq!((safety.unit.bytes(), &*safety.cache, &*safety.profile), (4096, "volatile", "none"));
-    assert_eq!(safety.classes, None);
+    assert_eq!((safety.load, safety.files, safety.classes), (Load::Commits, None, None));
 }
 
 #[test]
@@ -20,6 +20,8 @@ fn every_setting_arrives() {
     let text = r#"
 [workload.oltp]
 [safety]
+load = "files"
+files = "rename-fsync"
 budget = "1min"
 time = "500ms"
 size = "1GiB"
@@ -32,6 +34,8 @@ classes = ["A", "C"]
 "#;
     let safety = right(text).safety.expect("asked for");
     let expected = Safety {
+        load: Load::Files,
+        files: Some("rename-fsync".into()),
         budget_seconds: 60.0,
         time_seconds: 0.5,
         disk_bytes: 1 << 30,
@@ -54,7 +58,10 @@ fn every_word_of_a_choice_is_known() {
     for setting in study::SAFETY {
         let settings::Kind::Choice(words) = setting.kind else { continue };
         for word in words {
-            let safety = right(&format!("[workload.oltp]\n[safety]\n{} = \"{word}\"\n", setting.name)).safety;
+            // With the other load it would have no effect.
+            let load = if setting.name == "files" { "load = \"files\"\n" } else { "" };
+            let text = format!("[workload.oltp]\n[safety]\n{load}{} = \"{word}\"\n", setting.name);
+            let safety = right(&text).safety;
             let plain = serde_json::to_value(safety).expect("plain data");
             assert_eq!(plain[setting.name], *word);
         }
@@ -78,7 +85,7 @@ fn what_is_wrong_is_said() {
     check(
         "[workload.oltp]\n[safety]\nbuget = \"1s\"\nunit = 512\ncache = \"lyin\"\nclasses = [\"A\", \"G\"]\n",
         &expect![[r#"
-            5:1 `buget` is not a setting of `safety` | settings of `safety`: budget, time, size, unit, cache, disk, log, connections, classes (did you mean `budget`?)
+            5:1 `buget` is not a setting of `safety` | settings of `safety`: load, files, budget, time, size, unit, cache, disk, log, connections, classes (did you mean `budget`?)
             6:8 `safety.unit` can't be 512 | expected one of 512, 4096
             7:9 `safety.cache` can't be "lyin" | expected one of volatile, write-through, lying (did you mean `lying`?)
             8:11 `safety.classes` can't have "G" | expected some of A, B, C, D, E, F
@@ -101,8 +108,19 @@ fn what_is_wrong_is_said() {
         &[("safety.time", "3"), ("safety.clases", "[]")],
         &expect![[r#"
         - `safety.time` can't be 3 | expected a time from 100ms to 10min, like "30s" or "5min"
-        - `clases` is not a setting of `safety` | settings of `safety`: budget, time, size, unit, cache, disk, log, connections, classes (did you mean `classes`?)
+        - `clases` is not a setting of `safety` | settings of `safety`: load, files, budget, time, size, unit, cache, disk, log, connections, classes (did you mean `classes`?)
     "#]],
+    );
+}
+
+#[test]
+fn a_way_to_replace_files_needs_files() {
+    check(
+        "[workload.oltp]\n[safety]\nfiles = \"rename\"\nclasses = []\n",
+        &expect![[r#"
+            5:9 `safety.files` has no effect with load = "commits" | only files are replaced: load = "files"
+            6:11 `safety.classes` names no class | at least one of A, B, C, D, E, F
+        "#]],
     );
 }
 
@@ -120,6 +138,8 @@ fn it_is_no_factor() {
 fn editors_know_it() {
     let safety = &study::schema(&Small)["properties"]["safety"];
     assert_eq!(safety["additionalProperties"], false);
+    assert_eq!(safety["properties"]["load"]["default"], "commits");
+    assert_eq!(safety["properties"]["files"]["enum"][0], "rename");
     assert_eq!(safety["properties"]["unit"]["enum"][1], "4096");
     assert_eq!(safety["properties"]["budget"]["default"], "10s");
     assert_eq!(safety["properties"]["classes"]["items"]["enum"][5], "F");

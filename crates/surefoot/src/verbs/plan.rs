@@ -95,7 +95,7 @@ fn print_power_cuts(plan: &Plan) {
     let Some(safety) = &plan.safety else { return };
     let scenarios = || plan.scenarios.iter().filter(|scenario| !scenario.control);
     let reasons: Vec<(&str, String)> =
-        scenarios().filter_map(|one| Some((&*one.label, lab::safety::why_not(one)?))).collect();
+        scenarios().filter_map(|one| Some((&*one.label, lab::safety::why_not(one, safety)?))).collect();
     let count = scenarios().count() - reasons.len();
     let each = safety.budget_seconds + safety.time_seconds + PROVISION_SECONDS;
     println!("power cuts: of {count} scenarios, about {}", format_seconds(each * count as f64));

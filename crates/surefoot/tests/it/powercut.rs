@@ -10,6 +10,8 @@ const SQLITE: &str =
 const POSTGRES: &str =
     "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n[workload.oltp]\nengine = \"postgres\"\n";
 
+const FILES: &str = "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n";
+
 /// Measures a study's scenarios; what was found, by label.
 fn measured(world: &World, text: &str) -> Vec<(String, Value)> {
     world.write("s.toml", text);
@@ -76,6 +78,33 @@ fn postgres_keeps_what_it_promises_and_loses_no_more_than_three_delays() {
     assert!(number(lazy, "worst_lost_commits") >= 1.0, "{lazy:#}");
     // Three times the delay, as its manual has it, and what a busy machine adds.
     assert!(number(lazy, "worst_lost_seconds") <= 3.0 * 0.2 + 0.5, "{lazy:#}");
+}
+
+#[test]
+fn files_are_empty_where_nobody_flushed_them_and_whole_where_a_program_did() {
+    let measured_by = |method: &str| {
+        let world = World::new();
+        let text = format!(
+            "{FILES}mount = [\"noauto_da_alloc\"]\n[workload.tree]\n\
+             [safety]\nload = \"files\"\nfiles = \"{method}\"\nbudget = \"3s\"\ntime = \"700ms\"\nsize = \"64MiB\"\n"
+        );
+        let all = measured(&world, &text);
+        let safety = all[0].1["safety"].clone();
+        assert!(number(&safety, "acknowledged") >= 10.0 && number(&safety, "images") >= 10.0, "{safety:#}");
+        safety
+    };
+    let empty = measured_by("rename");
+    assert_eq!(empty["grade"], "F", "{empty:#}");
+    let findings = empty["findings"].as_array().expect("findings");
+    let says = |word: &str| findings.iter().any(|one| one["what"].as_str().is_some_and(|what| what.contains(word)));
+    assert!(says("files of length zero") && !says("with zeros") && !says("mix versions"), "{findings:#?}");
+    let whole = measured_by("rename-fsync-directory");
+    assert_eq!(whole["grade"], "A", "{whole:#}");
+    assert_eq!((&empty["promise"], &whole["promise"]), (&"may_corrupt".into(), &"keeps_acknowledged".into()));
+    let world = World::new();
+    world.write("s.toml", format!("{FILES}[workload.tree]\n[safety]\n"));
+    let said = world.surefoot(&["plan", "s.toml"]).status(0);
+    assert!(said.stdout.contains("load = \"files\" measures files that are replaced"), "{}", said.stdout);
 }
 
 #[test]
