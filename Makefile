@@ -58,7 +58,6 @@ bench: packages-bench all
 
 # The acceptance table of docs/safety.md, on real filesystems and databases. ROWS=word does those of that name, BUDGET=60s looks longer.
 powercut: packages-test all
-	cargo test --locked -p surefoot --test it -- --ignored cut_trials
 	cargo bench --locked -p surefoot --bench powercut
 
 # No safe row may be found bad, in 10,000 images.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
+use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 
 /// What a guest says first, to show that the line works and that it is there.
@@ -23,8 +24,8 @@ const VIRTIO_BLOCK: u32 = 2;
 pub struct Boot {
     /// The study's work folder, the only one of the host's that may be written.
     pub work: PathBuf,
-    /// The disk for what is kept from trial to trial is number 0; these image files, by their paths in the folder of images,
-    /// are number 1 and so on.
+    /// The disk for what is kept from trial to trial is number 0; these image files, by their paths in the work folder, are
+    /// number 1 and so on.
     pub images: Vec<PathBuf>,
     /// Kernel modules to load: `f2fs`, `dm_mod`.
     pub modules: Vec<String>,
@@ -68,6 +69,12 @@ pub fn disk_socket(scratch: &Path, number: usize) -> PathBuf {
 #[must_use]
 pub fn disk_serial(number: usize) -> String {
     format!("surefoot-{number}")
+}
+
+/// The word that makes two open files the guest's second serial line, on which a recording disk outside is given orders.
+#[must_use]
+pub fn disk_line(answers: RawFd, orders: RawFd) -> String {
+    format!("ssl1=fd:{answers},fd:{orders}")
 }
 
 /// The kernel's command line. Its standard input and output become the first serial line, which carries the specification

@@ -8,6 +8,7 @@ use crate::modules;
 use nix::mount::{MsFlags, mount, umount};
 use nix::sys::reboot::{RebootMode, reboot};
 use nix::sys::termios::{self, SetArg};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
@@ -15,6 +16,9 @@ use std::path::{Path, PathBuf};
 
 /// The first serial line: the conductor.
 const LINE: &str = "/dev/ttyS0";
+
+/// The second one: a recording disk outside.
+const DISK_LINE: &str = "/dev/ttyS1";
 
 /// Folders on memory. The host's content of them is its own.
 const SCRATCH: &[&str] = &["/tmp", "/var/tmp", "/run", "/dev/shm"];
@@ -36,10 +40,7 @@ impl Line {
     /// # Errors
     /// When there is no such line.
     pub fn open() -> io::Result<Line> {
-        let mut output = File::options().read(true).write(true).open(LINE)?;
-        let mut settings = termios::tcgetattr(&output)?;
-        termios::cfmakeraw(&mut settings);
-        termios::tcsetattr(&output, SetArg::TCSANOW, &settings)?;
+        let mut output = open_raw(LINE)?;
         let input = BufReader::new(output.try_clone()?);
         output.write_all(format!("{READY}\n").as_bytes())?;
         Ok(Line { input, output })
@@ -54,6 +55,23 @@ impl Line {
         self.input.read_line(&mut line)?;
         serde_json::from_str(&line).map_err(io::Error::other)
     }
+}
+
+/// The line to a recording disk that is served outside. Only one who has it open may give orders.
+///
+/// # Errors
+/// When there is no such line.
+pub fn disk_line() -> io::Result<File> {
+    open_raw(DISK_LINE)
+}
+
+/// A serial line on which bytes are just bytes.
+fn open_raw(path: &str) -> io::Result<File> {
+    let line = File::options().read(true).write(true).open(path)?;
+    let mut settings = termios::tcgetattr(&line)?;
+    termios::cfmakeraw(&mut settings);
+    termios::tcsetattr(&line, SetArg::TCSANOW, &settings)?;
+    Ok(line)
 }
 
 /// Furnishes the guest: file systems of the kernel's own, memory where programs write, the work folder with the disk for
@@ -109,8 +127,11 @@ fn disks(boot: &Boot) -> io::Result<()> {
         let remedy = "remove guest/cache.img in the work folder, it is made again";
         io::Error::other(format!("cannot mount the disk for what trials keep ({error}); {remedy}"))
     })?;
-    // In the place of the image files themselves come links to the disks on them.
-    mounted("tmpfs", boot.work.join("images"), MsFlags::MS_NOSUID, None)
+    // In the place of the image files themselves come links to the disks on them. Each lies in a folder of the work folder's, or
+    // in one in there.
+    let first = |image: &PathBuf| image.iter().next().map(PathBuf::from);
+    let folders: BTreeSet<PathBuf> = boot.images.iter().filter_map(first).collect();
+    folders.iter().try_for_each(|folder| mounted("tmpfs", boot.work.join(folder), MsFlags::MS_NOSUID, None))
 }
 
 /// The device of a disk, found by what it answers.

@@ -615,6 +615,7 @@ impl Notes {
             Record::RunStarted { .. }
             | Record::Progress { .. }
             | Record::Safety(_)
+            | Record::Recovering { .. }
             | Record::Failed(_)
             | Record::Finished => Ok(()),
         };

@@ -9,6 +9,7 @@ pub mod durability;
 pub mod isolation;
 pub mod memory_limit;
 pub mod probe;
+pub mod recording;
 #[cfg(target_os = "linux")]
 pub mod recording_disk;
 #[cfg(target_os = "linux")]

@@ -145,7 +145,7 @@ impl<'a> Recoveries<'a> {
     fn start(&self) -> Result<Option<Served>, Broken> {
         let disk = (self.serve)()?;
         let attach = || CutDisk::attach(&self.settings, &self.work.disk(), &self.work.mount_point());
-        let (attached, hung) = self.watchdog.over(disk.process(), attach);
+        let (attached, hung) = self.watchdog.over(disk.breaker()?, attach);
         Ok(if hung { None } else { Some(Served { attached: attached?, disk }) })
     }
 
@@ -257,8 +257,8 @@ impl Subject for Recoveries<'_> {
                 None => return Ok(self.hung()),
             },
         };
-        let process = served.disk.process();
-        let (recovered, hung) = self.watchdog.over(process, || self.recovery.bring_up(&mut served, point, choice));
+        let breaker = served.disk.breaker()?;
+        let (recovered, hung) = self.watchdog.over(breaker, || self.recovery.bring_up(&mut served, point, choice));
         if hung {
             return Ok(self.hung());
         }

@@ -1,7 +1,7 @@
 //! Images of a power cut that were found bad, kept so that a person can look at one: the log of the disk, and how it was made.
 //! The log can be had in the format of another tool, too.
 
-use crate::recording_disk;
+use crate::recording_disk::{self, Disks};
 use crate::work::Work;
 use powercut::device::Disk;
 use powercut::states::Image;
@@ -35,6 +35,12 @@ pub enum Error {
     /// It was not written by this version.
     #[error("{0} is not what surefoot keeps")]
     Foreign(PathBuf),
+    /// Its filesystem is another kernel's.
+    #[error(
+        "`{0}` was measured in a guest kernel, and states are shown on this machine's own; the study with bench = \"host\" can \
+         show them where this kernel has the filesystem"
+    )]
+    InGuest(String),
     /// The disk does not start.
     #[error(transparent)]
     Start(#[from] recording_disk::Error),
@@ -89,7 +95,10 @@ pub fn serve(work: &Work, scenario: &str, image: &Image) -> Result<Replayed, Err
     let text = std::fs::read(&file).map_err(|source| Error::File { path: file.clone(), source })?;
     let spec: TrialSpec = serde_json::from_slice(&text).map_err(|_| Error::Foreign(file.clone()))?;
     let cut = spec.cut.clone().ok_or_else(|| Error::Foreign(file.clone()))?;
-    let mut disk = recording_disk::explore(&spec, &cut, work, &log)?;
+    if spec.bench == "guest" {
+        return Err(Error::InGuest(scenario.into()));
+    }
+    let mut disk = Disks::of(&spec, &cut)?.explore(work, &log)?;
     disk.show(image.point, &image.choice)?;
     let attached = CutDisk::attach(&StorageSettings::from_map(&spec.storage), &work.disk(), &work.mount_point())?;
     let after = attached.mount();

@@ -1,12 +1,12 @@
-//! What a power cut takes from each scenario: one trial each, on a recording disk and on this machine's kernel, after the rounds.
+//! What a power cut takes from each scenario: one trial each, on a recording disk and on the scenario's own bench, after the rounds.
 //!
 //! The trial has the scenario's filesystem and its options; the load is `commits`, with the scenario's server and its settings, or
 //! `replacements`, which needs no server. Both know what must be there afterwards.
 
-use crate::bench::{self, Bench, End};
+use crate::bench::{self, Bench, End, guest};
 use crate::drive::Drive;
 use observe::record::{Failure, Record};
-use observe::safety::Safety;
+use observe::safety::{Finding, Grade, Safety};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,8 +48,8 @@ pub enum Ended {
 pub fn why_not(scenario: &PlannedScenario, settings: &study::Safety) -> Option<String> {
     let storage = StorageSettings::from_map(&scenario.storage);
     let engine = scenario.parameters.get("engine").and_then(Value::as_str).unwrap_or("none");
-    if scenario.bench != "host" {
-        return Some(format!("bench = \"{}\": recording disks are on this machine's kernel only", scenario.bench));
+    if !["host", "guest"].contains(&&*scenario.bench) {
+        return Some(format!("bench = \"{}\" has no disks that could lose power", scenario.bench));
     }
     if storage.device != Device::Loop {
         return Some("only scenarios on image files (device = \"loop\") can be moved to a recording disk".into());
@@ -63,6 +63,9 @@ pub fn why_not(scenario: &PlannedScenario, settings: &study::Safety) -> Option<S
         return Some(format!(
             "of {workload} on {engine} nobody knows which commits must be there; load = \"files\" measures files that are replaced"
         ));
+    }
+    if settings.load == Load::Commits && scenario.bench == "guest" && engine != "sqlite" {
+        return Some(format!("in a guest kernel sqlite is measured, and {engine} on bench = \"host\" only"));
     }
     None
 }
@@ -82,11 +85,13 @@ pub fn measure(
     if let Some(reason) = why_not(scenario, settings) {
         return Ok(Ended::Not(Failure { step: "power cut".into(), causes: vec![reason], log: String::new() }));
     }
-    let mut safety = None;
+    let (mut safety, mut under_way) = (None, None);
     let end = bench.run(&spec(plan, scenario, settings), interrupted, &mut |record| {
         watch(&record);
-        if let Record::Safety(found) = record {
-            safety = Some(found);
+        match record {
+            Record::Safety(found) => safety = Some(found),
+            Record::Recovering { image } => under_way = Some(image),
+            _ => {}
         }
     })?;
     // What a search that was cut short has seen is not what it was asked for.
@@ -100,9 +105,29 @@ pub fn measure(
             causes: vec!["the trial ended without a result".into()],
             log: String::new(),
         }),
-        (End::Failed(failure), _) => Ended::Not(failure),
+        (End::Failed(failure), safety) => match died(&failure, safety, under_way) {
+            Some(safety) => Ended::Measured(safety),
+            None => Ended::Not(failure),
+        },
         (End::Interrupted, _) => Ended::Interrupted,
     })
+}
+
+/// What was found until a recovery killed the kernel that it ran in, which is a fault like one that keeps a filesystem from coming
+/// up. None when it ended otherwise.
+fn died(failure: &Failure, safety: Option<Box<Safety>>, under_way: Option<String>) -> Option<Box<Safety>> {
+    let (why, mut safety, example) = (guest::panic_of(failure)?, safety?, under_way?);
+    let finding = Finding { what: format!("the kernel itself dies of the recovery: {why}"), images: 1, example };
+    // The worst come first.
+    let place = if safety.grade > Grade::E { safety.findings.len() } else { 0 };
+    safety.findings.insert(place, finding);
+    safety.grade = safety.grade.max(Grade::E);
+    safety.images += 1;
+    safety.unmountable += 1;
+    safety.is_complete = false;
+    let note = "the search ended with that kernel; what it found in its last tenth of a second is not counted";
+    safety.notes.push(note.into());
+    Some(safety)
 }
 
 fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> TrialSpec {
@@ -123,7 +148,7 @@ fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> Tr
         position: 0,
         seed: plan.design.seed,
         bench: scenario.bench.clone(),
-        guest: Map::new(),
+        guest: scenario.guest.clone(),
         storage: scenario.storage.clone(),
         volumes: BTreeMap::new(),
         services: if settings.load == Load::Commits { scenario.services.clone() } else { BTreeMap::new() },
@@ -174,6 +199,10 @@ fn parameters(load: &Kind, scenario: &PlannedScenario, settings: &study::Safety)
 }
 
 #[cfg(test)]
+#[path = "../../report/tests/it/found.rs"]
+mod found;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -182,5 +211,21 @@ mod tests {
         let of_study = study::SAFETY.iter().find(|setting| setting.name == "files").expect("a setting");
         let of_load = replacements::KIND.settings.iter().find(|setting| setting.name == METHOD).expect("a setting");
         assert_eq!(of_study.kind, of_load.kind);
+    }
+
+    #[test]
+    fn a_kernel_that_a_recovery_killed_is_a_finding_and_one_without_memory_is_none() {
+        let so_far = || Some(Box::new(Safety { images: 4, is_complete: true, ..found::found(Grade::A) }));
+        let failure = |cause: &str| Failure { step: "trial".into(), causes: vec![cause.into()], log: String::new() };
+        let panicked = failure("the guest kernel panicked: Kernel mode signal 8");
+        let safety = died(&panicked, so_far(), Some("0:oldest".into())).expect("a finding");
+        assert_eq!((safety.grade, safety.images, safety.unmountable, safety.is_complete), (Grade::E, 5, 1, false));
+        let finding = &safety.findings[0];
+        assert_eq!(finding.example, "0:oldest");
+        assert!(finding.what.ends_with("Kernel mode signal 8"), "{finding:?}");
+        assert!(died(&panicked, so_far(), None).is_none(), "it died before the first recovery");
+        for other in ["the guest kernel panicked: Out of memory", "the trial's process was ended by signal 9"] {
+            assert!(died(&failure(other), so_far(), Some("0:oldest".into())).is_none(), "{other}");
+        }
     }
 }

@@ -1,13 +1,12 @@
-//! Ends a process when what depends on it takes too long. A recovery can hang in the kernel, where no signal reaches it; its disk
-//! is a process, and when that is killed all I/O on the disk fails and the recovery ends.
+//! Ends a disk when what depends on it takes too long. A recovery can hang in the kernel, where no signal reaches it; its disk
+//! is a process, and when that is killed or told to fail, all I/O on the disk fails and the recovery ends.
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use powercut::device::Breaker;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Watches one process at a time.
+/// Watches one disk at a time.
 #[derive(Debug)]
 pub struct Watchdog {
     shared: Arc<Shared>,
@@ -23,8 +22,8 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Which process, and until when.
-    watched: Option<(Pid, Instant)>,
+    /// Which disk, and until when.
+    watched: Option<(Breaker, Instant)>,
     has_bitten: bool,
     is_over: bool,
 }
@@ -39,12 +38,10 @@ impl Watchdog {
         Watchdog { shared, thread: Some(thread), limit }
     }
 
-    /// Does something that hangs on a child process of ours, which must not have been waited for. True when it took too long and the
-    /// process was ended.
-    pub fn over<T>(&self, process: u32, act: impl FnOnce() -> T) -> (T, bool) {
-        let process = Pid::from_raw(process.cast_signed());
+    /// Does something that hangs on a disk. True when it took too long and the disk was ended.
+    pub fn over<T>(&self, disk: Breaker, act: impl FnOnce() -> T) -> (T, bool) {
         self.shared.set(|state| {
-            state.watched = Some((process, Instant::now() + self.limit));
+            state.watched = Some((disk, Instant::now() + self.limit));
             state.has_bitten = false;
         });
         let done = act();
@@ -70,14 +67,13 @@ impl Shared {
     fn watch(&self) {
         let mut state = self.lock();
         while !state.is_over {
-            let Some((process, until)) = state.watched else {
+            let Some((disk, until)) = &state.watched else {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                // Not yet waited for, so the number is still its own.
-                let _ = kill(process, Signal::SIGKILL);
+                disk.end();
                 (state.watched, state.has_bitten) = (None, true);
                 continue;
             }
@@ -105,7 +101,7 @@ mod tests {
     fn what_hangs_on_a_process_ends_with_it() {
         let watchdog = Watchdog::new(Duration::from_millis(50));
         let mut hangs = Command::new("sleep").arg("60").spawn().expect("sleep starts");
-        let (status, bitten) = watchdog.over(hangs.id(), || hangs.wait().expect("it ends"));
+        let (status, bitten) = watchdog.over(Breaker::Process(hangs.id()), || hangs.wait().expect("it ends"));
         assert!(bitten);
         assert_eq!(status.signal(), Some(9));
     }
@@ -115,7 +111,7 @@ mod tests {
         let watchdog = Watchdog::new(Duration::from_secs(60));
         let mut lives = Command::new("sleep").arg("60").spawn().expect("sleep starts");
         for _ in 0..100 {
-            assert_eq!(watchdog.over(lives.id(), || 7), (7, false));
+            assert_eq!(watchdog.over(Breaker::Process(lives.id()), || 7), (7, false));
         }
         assert!(lives.try_wait().expect("asked").is_none());
         lives.kill().expect("it lives");

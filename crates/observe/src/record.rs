@@ -36,8 +36,13 @@ pub enum Record {
     },
     /// A run ended well.
     Run(Run),
-    /// What a power cut takes was measured, in place of runs.
+    /// What a power cut takes was measured, in place of runs; where the kernel may die of it, also what is known so far.
     Safety(Box<Safety>),
+    /// A recovery begins of which the kernel under it may die.
+    Recovering {
+        /// The image's name.
+        image: String,
+    },
     /// Something that a reader of the result should know.
     Warning {
         /// In words.

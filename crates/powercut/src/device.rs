@@ -7,28 +7,39 @@
 //! A process of its own, because a thread that waits in the kernel would keep the served file's connection open while its
 //! process dies, and everything would hang. When the process that serves is killed, all I/O on the disk fails and ends. Its file
 //! reaches the kernel by FUSE, spoken raw; it must not touch the filesystem that lies on its disk.
-//! By hand: `surefoot disk OPTIONS`, with orders as JSON lines on standard input.
+//! By hand: `surefoot disk OPTIONS`, with orders as JSON lines on standard input; a piece of a long answer ends with `+`, and an
+//! input line of `+` asks for the next. Where the load runs in a guest kernel, orders and
+//! answers are a serial line of that kernel's, and its disk is the same file (`line.rs`).
 
 mod fuse;
 mod images;
+mod line;
 mod orders;
 mod recorder;
 mod server;
 mod spool;
 
+use crate::clock::Ahead;
 use crate::states::{Cache, Choice, Rules, Unit};
 use crate::timing::Profile;
+pub use line::Breaker;
+use line::Line;
 use nix::sys::signal::Signal;
 use orders::{Answer, Order};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::io::{self, BufRead, BufReader, Write};
+use std::fs::File;
+use std::io::{self, BufRead, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// A disk's size is a multiple of this.
 const PAGE_BYTES: u64 = 4096;
+
+/// Questions to another clock, of which the one that was answered soonest counts.
+const CLOCK_LOOKS: u32 = 32;
 
 /// What a disk is to be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,12 +145,21 @@ pub fn main(options: &Options, orders: impl BufRead, answers: impl Write) -> Res
 /// A disk, by the process that serves it. The process ends when this is dropped, or with the thread that started it.
 #[derive(Debug)]
 pub struct Disk {
-    options: Options,
-    process: Child,
-    orders: ChildStdin,
-    answers: BufReader<ChildStdout>,
-    is_mounted: bool,
+    log: PathBuf,
+    line: Line,
+    /// None where another kernel's process serves it.
+    served: Option<Served>,
     slip_nanoseconds_p99: Option<u64>,
+    /// Of the disk's clock, when it is not ours: at the begin, and at the begin and the end.
+    ahead: Option<Ahead>,
+}
+
+/// The process, and where its file is seen. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Served {
+    process: Child,
+    mount_point: PathBuf,
+    is_mounted: bool,
 }
 
 impl Disk {
@@ -156,24 +176,59 @@ impl Disk {
         // SAFETY: between fork and exec only one system call is made.
         unsafe { program.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?)) };
         let mut process = program.spawn().map_err(Error::Start)?;
-        let orders = process.stdin.take().expect("it was asked for");
-        let answers = BufReader::new(process.stdout.take().expect("it was asked for"));
-        let options = options.clone();
-        let mut disk = Disk { options, process, orders, answers, is_mounted: true, slip_nanoseconds_p99: None };
+        let orders = OwnedFd::from(process.stdin.take().expect("it was asked for"));
+        let answers = OwnedFd::from(process.stdout.take().expect("it was asked for"));
+        let line = Line::new(orders.into(), answers.into());
+        let served = Served { process, mount_point: options.mount_point.clone(), is_mounted: true };
+        let log = options.log.clone();
+        let mut disk = Disk { log, line, served: Some(served), slip_nanoseconds_p99: None, ahead: None };
         match disk.answer() {
             Ok(_) => Ok(disk),
             Err(error) => {
-                // It says no only before it mounts.
-                disk.is_mounted = !matches!(error, Error::Refused(_));
+                if let Some(served) = &mut disk.served {
+                    // It says no only before it mounts.
+                    served.is_mounted = !matches!(error, Error::Refused(_));
+                }
                 Err(error)
             }
         }
     }
 
-    /// The file that a loop device with direct I/O is put on.
+    /// A disk that was started outside the kernel that we run in, and handed over to this line.
+    ///
+    /// # Errors
+    /// When the line has only one handle.
+    pub fn beyond(line: &File, log: &Path) -> Result<Disk, Error> {
+        let line = Line::new(line.try_clone().map_err(Error::Pipe)?, line.try_clone().map_err(Error::Pipe)?);
+        Ok(Disk { log: log.into(), line, served: None, slip_nanoseconds_p99: None, ahead: None })
+    }
+
+    /// Lets another kernel give the orders: the process, which is to be kept, where orders go, and where answers come from.
+    ///
+    /// # Panics
+    /// When the process is not ours.
+    #[must_use]
+    pub fn hand_over(self) -> (Served, OwnedFd, OwnedFd) {
+        let (orders, answers) = self.line.into_ends();
+        (self.served.expect("it was started here"), orders, answers)
+    }
+
+    /// As [`Served::file`], of a disk that was started here.
+    ///
+    /// # Panics
+    /// When it was not.
     #[must_use]
     pub fn file(&self) -> PathBuf {
-        self.options.mount_point.join(fuse::FILE)
+        self.served.as_ref().expect("it was started here").file()
+    }
+
+    /// The number of its process, when it was started here.
+    ///
+    /// # Panics
+    /// When it was not.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.served.as_ref().expect("it was started here").process.id()
     }
 
     /// The measured part begins.
@@ -181,6 +236,7 @@ impl Disk {
     /// # Errors
     /// When the log is closed already.
     pub fn begin(&mut self) -> Result<(), Error> {
+        self.ahead = self.compare_clocks()?;
         self.ask(&Order::Begin).map(drop)
     }
 
@@ -192,7 +248,16 @@ impl Disk {
         if let Answer::Stopped { slip_nanoseconds_p99 } = self.ask(&Order::Stop)? {
             self.slip_nanoseconds_p99 = slip_nanoseconds_p99;
         }
+        if let (Some(before), Some(after)) = (self.ahead, self.compare_clocks()?) {
+            self.ahead = Some(before.and_later(&after));
+        }
         Ok(())
+    }
+
+    /// How far the disk's clock was ahead of ours between [`Disk::begin`] and [`Disk::stop`]; none: it is the same clock.
+    #[must_use]
+    pub fn ahead(&self) -> Option<Ahead> {
+        self.ahead
     }
 
     /// How much later than its profile says it answered, at the 99th percentile of the requests until it was stopped; none when
@@ -231,41 +296,70 @@ impl Disk {
         }
     }
 
-    /// The number of its process.
-    #[must_use]
-    pub fn process(&self) -> u32 {
-        self.process.id()
+    /// What can end it from another thread.
+    ///
+    /// # Errors
+    /// When its line has only one handle.
+    pub fn breaker(&self) -> Result<Breaker, Error> {
+        match &self.served {
+            Some(served) => Ok(Breaker::Process(served.process.id())),
+            None => self.line.breaker(),
+        }
     }
 
     /// Ends it at once: all that is under way fails with I/O errors, and nothing hangs.
     pub fn kill(&mut self) {
-        // It may have ended before.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        if std::mem::take(&mut self.is_mounted) {
-            fuse::detach(&self.options.mount_point);
+        if let Some(served) = &mut self.served {
+            served.kill();
         }
     }
 
+    /// The narrowest of several looks; none where the disk's clock is ours.
+    fn compare_clocks(&mut self) -> Result<Option<Ahead>, Error> {
+        if self.served.is_some() {
+            return Ok(None);
+        }
+        let mut looks = Vec::new();
+        for _ in 0..CLOCK_LOOKS {
+            let asked = now_nanoseconds();
+            let Answer::Now { at_nanoseconds } = self.ask(&Order::Now)? else { return Err(Error::Ended) };
+            looks.push(Ahead::of(asked, at_nanoseconds, now_nanoseconds()));
+        }
+        Ok(looks.into_iter().min_by_key(Ahead::width_nanoseconds))
+    }
+
     fn ask(&mut self, order: &Order) -> Result<Answer, Error> {
-        let mut line = serde_json::to_vec(order).expect("numbers and names");
-        line.push(b'\n');
-        self.orders.write_all(&line).map_err(|_| Error::Ended)?;
+        self.line.give(order)?;
         self.answer()
     }
 
     fn answer(&mut self) -> Result<Answer, Error> {
-        let mut line = String::new();
-        self.answers.read_line(&mut line).map_err(Error::Pipe)?;
-        match serde_json::from_str(&line).map_err(|_| Error::Ended)? {
-            Answer::Full { reason } => Err(Error::Full { log: self.options.log.clone(), reason }),
+        match self.line.hear()? {
+            Answer::Full { reason } => Err(Error::Full { log: self.log.clone(), reason }),
             Answer::Refused { message } => Err(Error::Refused(message)),
             answer => Ok(answer),
         }
     }
 }
 
-impl Drop for Disk {
+impl Served {
+    /// The file that a loop device with direct I/O is put on, or another kernel's disk.
+    #[must_use]
+    pub fn file(&self) -> PathBuf {
+        self.mount_point.join(fuse::FILE)
+    }
+
+    fn kill(&mut self) {
+        // It may have ended before.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        if std::mem::take(&mut self.is_mounted) {
+            fuse::detach(&self.mount_point);
+        }
+    }
+}
+
+impl Drop for Served {
     fn drop(&mut self) {
         self.kill();
     }

@@ -50,6 +50,14 @@ pub trait Subject {
     /// # Errors
     /// When that could not be tried.
     fn recover(&mut self, point: usize, choice: &Choice) -> Result<Recovered, Self::Error>;
+
+    /// Whether it wants to know, before the next recovery, what was found so far.
+    fn wants_tally(&self) -> bool {
+        false
+    }
+
+    /// Hears it.
+    fn tally(&mut self, _so_far: Safety) {}
 }
 
 /// How long to search, and from which seed random images are drawn.
@@ -290,6 +298,9 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
     }
 
     fn recover(&mut self, point: usize, choice: &Choice) -> Result<Recovered, S::Error> {
+        if self.subject.wants_tally() {
+            self.subject.tally(self.safety());
+        }
         let mut recovered = self.subject.recover(point, choice)?;
         self.recoveries += u64::from(recovered.is_new);
         match self.founds.get(&recovered.found) {
@@ -379,7 +390,7 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
         Ok(place.is_some())
     }
 
-    fn safety(self) -> Safety {
+    fn safety(&self) -> Safety {
         let is_new = |(point, class): &&(usize, Class)| {
             self.searches[*point].is_complete() && !self.classes[*point].contains(class)
         };

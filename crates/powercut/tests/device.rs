@@ -12,14 +12,16 @@ use nix::unistd::Pid;
 use powercut::device::{self, Disk, Error, Options};
 use powercut::states::{Cache, Choice, Rest, Rules};
 use powercut::timing::Profile;
+use powercut::witness::Attempt;
 use powercut::write_log::{Event, Operation, Reader};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io;
-use std::os::fd::AsRawFd as _;
+use std::io::{self, Read, Write as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -413,6 +415,68 @@ fn a_disk_that_is_killed_under_load_leaves_nothing() {
     wait_until("the loop device detaches", || !Loop::is_attached(&path, desk.folder.path()));
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").expect("mounts");
     assert!(!mounts.contains(&*desk.folder.path().to_string_lossy()), "no mount is left");
+}
+
+/// Both ends of a line on which orders and answers pass, as a guest kernel has one, with the disk's process at the other end.
+fn line_to(disk: Disk) -> (device::Served, File) {
+    let (served, orders, answers) = disk.hand_over();
+    let (ours, theirs) = UnixStream::pair().expect("a line");
+    let from_us = theirs.try_clone().expect("a second handle");
+    pass_on(from_us, orders.into());
+    pass_on(File::from(answers), OwnedFd::from(theirs).into());
+    (served, File::from(OwnedFd::from(ours)))
+}
+
+/// Each piece as it comes, in a thread, until there are no more. `io::copy` would keep pieces back to move many at once.
+fn pass_on(mut from: impl Read + Send + 'static, mut to: File) {
+    std::thread::spawn(move || {
+        let mut buffer = [0; 65536];
+        while let Ok(bytes @ 1..) = from.read(&mut buffer)
+            && to.write_all(&buffer[..bytes]).is_ok()
+        {}
+    });
+}
+
+fn now_nanoseconds() -> u64 {
+    let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).expect("every Linux has it");
+    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
+}
+
+#[test]
+fn a_disk_beyond_a_line_says_how_far_its_clock_is_ahead_and_can_be_made_to_fail() {
+    let Some(desk) = Desk::new(DISK_BYTES) else { return };
+    let (served, line) = line_to(desk.disk());
+    let file = File::options().read(true).write(true).custom_flags(libc::O_DIRECT).open(served.file()).expect("opens");
+    let mut page = MmapMut::map_anon(4096).expect("memory");
+    page.fill(1);
+    let mut disk = Disk::beyond(&line, &desk.options.log).expect("a disk");
+    disk.begin().expect("it records");
+    let before = now_nanoseconds();
+    // Every second page, so that there are many units to be named.
+    (0..DISK_BYTES / 8192).for_each(|at| file.write_all_at(&page, at as u64 * 8192).expect("written"));
+    let after = now_nanoseconds();
+    disk.stop().expect("whole");
+    // It is the same clock here, so dates may only widen, and by what it takes to ask.
+    let ahead = disk.ahead().expect("it was asked");
+    let attempt = Attempt { stream: 0, number: 1, tried_nanoseconds: before, acknowledged_nanoseconds: Some(after) };
+    let dated = ahead.date(&attempt);
+    assert!(dated.tried_nanoseconds <= before && dated.acknowledged_nanoseconds >= Some(after), "{ahead:?}");
+
+    let breaker = disk.breaker().expect("a second handle");
+    disk.explore(&desk.options.log, RULES).expect("a log");
+    let mut read = MmapMut::map_anon(DISK_BYTES).expect("memory");
+    file.read_exact_at(&mut read, 0).expect("readable");
+    let expected: Vec<u32> = (0..DISK_BYTES as u32 / 8192).map(|at| at * 2).collect();
+    assert_eq!(disk.read().expect("units"), expected, "an answer of several pieces");
+    let units = expected.iter().map(|unit| (*unit, 0)).collect();
+    disk.show(0, &Choice { rest: Rest::Newest, units }).expect("an order of several pieces");
+    breaker.end();
+    wait_until("I/O fails", || file.read_exact_at(&mut read, 0).is_err());
+    assert!(matches!(disk.read(), Err(Error::Refused(_))));
+    drop(disk);
+    let mut disk = Disk::beyond(&line, &desk.options.log).expect("a disk");
+    disk.explore(&desk.options.log, RULES).expect("a log");
+    file.read_exact_at(&mut read, 0).expect("it is back");
 }
 
 #[test]

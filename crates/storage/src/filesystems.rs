@@ -25,6 +25,9 @@ pub struct Filesystem {
     pub check: &'static str,
     /// Its read-only flags.
     pub check_flags: &'static [&'static str],
+    /// The checker's flags with which a boot runs it before the mount, where a mount alone does not recover from a crash; of ext
+    /// only where there is no journal.
+    pub repair_flags: &'static [&'static str],
     /// The program that tells its facts, unless the checker or the kernel does.
     pub facts: Option<&'static str>,
     /// The smallest device that mkfs accepts, in bytes.
@@ -144,6 +147,7 @@ const EXT: Filesystem = Filesystem {
     mount_nodiscard: &[],
     check: "e2fsck",
     check_flags: &["-f", "-n"],
+    repair_flags: &["-f", "-y"],
     facts: Some("dumpe2fs"),
     bytes_min: 2 * MIB,
     // Journals have 1024 blocks or more (JBD2_MIN_JOURNAL_BLOCKS), here of 4 KiB.
@@ -168,6 +172,7 @@ const OTHER: Filesystem = Filesystem {
     external_log_bytes_min: None,
     mkfs_nodiscard: &[],
     mount_nodiscard: &[],
+    repair_flags: &[],
     facts: None,
     usual_options: &["noatime"],
     own_presets: &[],
@@ -284,6 +289,8 @@ static FILESYSTEMS: &[Filesystem] = &[
         mount_type: "jfs",
         check: "fsck.jfs",
         check_flags: &["-n"],
+        // The kernel mounts no JFS for writing whose log has not been replayed, and replays none itself.
+        repair_flags: &["-p"],
         bytes_min: 16 * MIB,
         ..OTHER
     },

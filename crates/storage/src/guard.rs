@@ -11,6 +11,7 @@ use crate::layer::{Layer, SECTOR_BYTES};
 use crate::linux;
 use crate::loop_device::{self, LoopDevice};
 use crate::settings::{Device, StorageSettings};
+use crate::virtual_disk::Attached;
 use crate::{guest_disk, image, mountinfo, program, signatures};
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom};
@@ -91,9 +92,13 @@ pub(crate) fn clear_image(path: &Path, bytes: u64) -> Result<(Option<LoopDevice>
 }
 
 /// Attaches a recording disk and clears it: a file of the kind of filesystem that only surefoot's own disk process serves, in a
-/// mount of its own.
-pub(crate) fn clear_virtual(path: &Path) -> Result<(LoopDevice, Cleared), Error> {
+/// mount of its own; in a guest kernel, the disk that stands in its place in a folder of ours.
+pub(crate) fn clear_virtual(path: &Path, bytes: u64) -> Result<(Attached, Cleared), Error> {
     let folder = path.parent().unwrap_or(Path::new("/"));
+    if let Some(disk) = guest_disk::of_image(path).filter(|_| image::is_ours(folder)) {
+        guest_disk::verify(path, &disk, bytes)?;
+        return Ok((Attached::Disk(disk.clone()), Cleared { path: disk }));
+    }
     let real = folder.canonicalize().map_err(Error::file("look at", folder))?;
     let mounts = mountinfo::read();
     let mount = mounts.iter().rev().find(|mount| mount.mount_point == real);
@@ -102,7 +107,7 @@ pub(crate) fn clear_virtual(path: &Path) -> Result<(LoopDevice, Cleared), Error>
     }
     let device = LoopDevice::attach(path)?;
     let cleared = Cleared { path: device.path.clone() };
-    Ok((device, cleared))
+    Ok((Attached::Loop(device), cleared))
 }
 
 /// Lays a layer over cleared devices. They are given up for it, so that nobody can format what is below; and as they are

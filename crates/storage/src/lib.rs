@@ -46,4 +46,4 @@ pub use provision::{Mounted, provision};
 pub use requirements::{Missing, kernel_modules, missing, missing_in_guest};
 pub use settings::{Device, StorageSettings, settings};
 pub use settle::{drop_caches, may_drop_caches};
-pub use virtual_disk::{AfterCut, CutDisk};
+pub use virtual_disk::{AfterCut, CutDisk, recording_disk};

@@ -93,17 +93,22 @@ impl LoopDevice {
 
     /// Drops what the kernel keeps of the device's content.
     pub(crate) fn forget(&self) -> Result<(), Error> {
-        // SAFETY: takes no argument.
-        match unsafe { libc::ioctl(self.file.as_raw_fd(), BLKFLSBUF as _) } {
-            0 => Ok(()),
-            _ => Err(Error::file("drop the caches of", &self.path)(io::Error::last_os_error())),
-        }
+        forget(&self.file, &self.path)
     }
 
     /// Whether the kernel really passes I/O by the host's page cache.
     pub(crate) fn direct_io(&self) -> bool {
         let file = format!("/sys/block/{}/loop/dio", self.name);
         std::fs::read_to_string(file).is_ok_and(|text| text.trim() == "1")
+    }
+}
+
+/// Drops what the kernel keeps of a block device's content.
+pub(crate) fn forget(device: &File, path: &Path) -> Result<(), Error> {
+    // SAFETY: takes no argument.
+    match unsafe { libc::ioctl(device.as_raw_fd(), BLKFLSBUF as _) } {
+        0 => Ok(()),
+        _ => Err(Error::file("drop the caches of", path)(io::Error::last_os_error())),
     }
 }
 
@@ -175,7 +180,7 @@ mod tests {
         for _ in 0..TRIES_MAX {
             let device = LoopDevice::attach(&image).expect("attached");
             let name = device.name.clone();
-            describe_cache(&device, true).expect("written");
+            describe_cache(&device.path, true).expect("written");
             assert_eq!(std::fs::read_to_string(cache(&name)).expect("readable"), "write through\n");
             drop(device);
             assert_eq!(lasting_holder(&image), None);

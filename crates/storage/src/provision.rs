@@ -19,7 +19,7 @@ use crate::program;
 use crate::readback::{self, Facts};
 use crate::settings::{Device, StorageSettings};
 use crate::settle;
-use crate::virtual_disk;
+use crate::virtual_disk::{self, Attached};
 use observe::durability::Durability;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -222,11 +222,13 @@ fn attach_virtual(
     places: &Places,
     steps: &mut Steps,
 ) -> Result<Cleared, Error> {
-    let file = virtual_disk::file(places.images);
-    let (device, cleared) = steps.run("attach device", || guard::clear_virtual(&file))?;
-    virtual_disk::describe_cache(&device, settings.write_through)?;
+    let file = virtual_disk::recording_disk(places.images);
+    let (device, cleared) = steps.run("attach device", || guard::clear_virtual(&file, settings.size))?;
+    virtual_disk::describe_cache(device.path(), settings.write_through)?;
     devices.facts.insert("device".into(), format!("recording disk of {} bytes", settings.size));
-    devices.attached.push((device, file));
+    if let Attached::Loop(device) = device {
+        devices.attached.push((device, file));
+    }
     Ok(cleared)
 }
 

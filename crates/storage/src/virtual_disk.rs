@@ -1,33 +1,68 @@
 //! A disk that is surefoot's own process: the filesystem under test is made on it, and found again as a power cut left it.
 
 use crate::error::Error;
-use crate::loop_device::LoopDevice;
+use crate::guest_disk;
+use crate::loop_device::{self, LoopDevice};
 use crate::mkfs;
 use crate::mount::{self, Mounting};
 use crate::program;
 use crate::provision::DATA_FOLDER;
 use crate::settings::StorageSettings;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// The disk's file in its folder.
-pub(crate) fn file(folder: &Path) -> PathBuf {
+/// The disk's file in its folder; in a guest kernel a link to a disk of its own stands there.
+#[must_use]
+pub fn recording_disk(folder: &Path) -> PathBuf {
     folder.join("disk.img")
 }
 
+/// The block device that the disk is for this kernel.
+#[derive(Debug)]
+pub(crate) enum Attached {
+    Loop(LoopDevice),
+    /// A guest kernel's own disk.
+    Disk(PathBuf),
+}
+
+impl Attached {
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Attached::Loop(device) => &device.path,
+            Attached::Disk(path) => path,
+        }
+    }
+
+    fn attach(file: &Path) -> Result<Attached, Error> {
+        match guest_disk::of_image(file) {
+            Some(disk) => Ok(Attached::Disk(disk)),
+            None => LoopDevice::attach(file).map(Attached::Loop),
+        }
+    }
+
+    fn forget(&self) -> Result<(), Error> {
+        match self {
+            Attached::Loop(device) => device.forget(),
+            Attached::Disk(path) => loop_device::forget(&File::open(path).map_err(Error::file("open", path))?, path),
+        }
+    }
+}
+
 /// Tells the kernel whether the disk has a volatile cache (Documentation/ABI/stable/sysfs-block, `write_cache`): a loop device
-/// over a file always says that it has.
-pub(crate) fn describe_cache(device: &LoopDevice, write_through: bool) -> Result<(), Error> {
+/// over a file and a guest's disk always say that they have.
+pub(crate) fn describe_cache(device: &Path, write_through: bool) -> Result<(), Error> {
     if !write_through {
         return Ok(());
     }
-    let path = PathBuf::from(format!("/sys/block/{}/queue/write_cache", device.name));
+    let name = device.file_name().unwrap_or_default();
+    let path = Path::new("/sys/block").join(name).join("queue/write_cache");
     std::fs::write(&path, "write through").map_err(Error::file("write", path))
 }
 
 /// The disk of a filesystem whose power was cut. It is attached as long as this lives.
 #[derive(Debug)]
 pub struct CutDisk {
-    device: LoopDevice,
+    device: Attached,
     settings: StorageSettings,
     mount_point: PathBuf,
     options: Vec<String>,
@@ -47,8 +82,8 @@ impl CutDisk {
     /// # Errors
     /// When it can't be attached.
     pub fn attach(settings: &StorageSettings, folder: &Path, mount_point: &Path) -> Result<CutDisk, Error> {
-        let device = LoopDevice::attach(&file(folder))?;
-        describe_cache(&device, settings.write_through)?;
+        let device = Attached::attach(&recording_disk(folder))?;
+        describe_cache(device.path(), settings.write_through)?;
         let options = mount::options(settings, None);
         Ok(CutDisk { device, settings: settings.clone(), mount_point: mount_point.into(), options })
     }
@@ -61,15 +96,16 @@ impl CutDisk {
         self.device.forget()
     }
 
-    /// Brings the filesystem up as a boot would: one without a journal is repaired first, one that then can't be mounted is not.
+    /// Brings the filesystem up as a boot would: one that its mount does not recover is repaired first, one that then can't be
+    /// mounted is not.
     ///
     /// # Errors
     /// When it can't be repaired or mounted.
     pub fn mount(&self) -> Result<AfterCut, Error> {
-        if self.needs_repair() {
-            self.repair()?;
+        if let Some(flags) = self.repair_flags() {
+            self.repair(flags)?;
         }
-        let source = self.device.path.to_string_lossy();
+        let source = self.device.path().to_string_lossy();
         let mounting = Mounting::new(&source, self.settings.mount_type(), &self.options, &self.mount_point)?;
         Ok(AfterCut { data_folder: self.mount_point.join(DATA_FOLDER), mounting })
     }
@@ -81,19 +117,24 @@ impl CutDisk {
     pub fn check(&self) -> Result<String, Error> {
         let row = self.settings.row();
         let mut words: Vec<String> = row.check_flags.iter().map(|word| (*word).to_string()).collect();
-        words.push(self.device.path.to_string_lossy().into());
+        words.push(self.device.path().to_string_lossy().into());
         program::run(row.check, &words, row.package)?.success()
     }
 
-    fn needs_repair(&self) -> bool {
+    /// Of the checker, where a mount is not enough: of ext without a journal, and where the checker is what replays the log.
+    fn repair_flags(&self) -> Option<&'static [&'static str]> {
+        let row = self.settings.row();
         let has_journal = self.settings.filesystem != "ext2" && mkfs::has_journal(&mkfs::features(&self.settings));
-        self.settings.row().is_ext() && !has_journal
+        let is_needed = !row.is_ext() || !has_journal;
+        (is_needed && !row.repair_flags.is_empty()).then_some(row.repair_flags)
     }
 
-    /// As `fsck -y` does after a crash (e2fsck(8): 1 means that all errors were corrected).
-    fn repair(&self) -> Result<(), Error> {
+    /// As a boot does after a crash (fsck(8): 1 means that all errors were corrected).
+    fn repair(&self, flags: &[&str]) -> Result<(), Error> {
         let row = self.settings.row();
-        let output = program::run(row.check, &["-f", "-y", &self.device.path.to_string_lossy()], row.package)?;
+        let device = self.device.path().to_string_lossy();
+        let words: Vec<&str> = flags.iter().copied().chain([&*device]).collect();
+        let output = program::run(row.check, &words, row.package)?;
         if matches!(output.status, Some(0 | 1)) { Ok(()) } else { Err(output.failure()) }
     }
 }

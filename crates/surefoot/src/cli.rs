@@ -457,6 +457,9 @@ pub struct GuestArgs {
     /// An image file, from the work folder
     #[arg(long)]
     pub disk: Vec<PathBuf>,
+    /// A recording disk, as the last: what it is to be
+    #[arg(long)]
+    pub recording: Option<String>,
     /// The kernel's file
     pub kernel: PathBuf,
     /// The kernel's command line

@@ -8,10 +8,11 @@
 mod enclosure;
 
 #[cfg(target_os = "linux")]
-pub use enclosure::enclose;
+pub use enclosure::{Enclosed, enclose};
 
 use super::conversation::{self, Heard, Talk};
 use super::{End, Error};
+use crate::recording::RecordingDisk;
 use crate::work::Work;
 use guest::boot::{self, Boot, Machine};
 use guest::kernel::Kernel;
@@ -106,9 +107,9 @@ impl Guest {
         })
     }
 
-    /// Makes the image files alike, and gives their paths in the folder of images.
+    /// Makes the image files alike, and gives their paths in the work folder.
     fn prepare(&self, spec: &TrialSpec) -> Result<Vec<PathBuf>, storage::Error> {
-        let folder = self.work.images();
+        let (folder, work) = (self.work.images(), self.work.folder());
         let mut all = Vec::new();
         let volumes = spec.volumes.iter().map(|(name, settings)| (Some(name), settings));
         for (volume, settings) in std::iter::once((None, &spec.storage)).chain(volumes) {
@@ -118,7 +119,7 @@ impl Guest {
             for name in storage::images(&settings).into_keys() {
                 let image = of_volume.join(name);
                 storage::settle_image(&image)?;
-                all.push(image.strip_prefix(&folder).expect("it lies in there").to_path_buf());
+                all.push(image.strip_prefix(work).expect("it lies in there").to_path_buf());
             }
         }
         storage::prepare_cache(&self.work.guest().join(CACHE_DISK))?;
@@ -128,25 +129,32 @@ impl Guest {
     fn start(&self, kernel: &Kernel, spec: &TrialSpec, images: &[PathBuf]) -> Result<Child, Error> {
         let started = |source| Error::Start { program: kernel.program.display().to_string(), source };
         let inside = |path: &Path| path.strip_prefix(self.work.folder()).expect("a folder of it").to_path_buf();
-        let (images_folder, cache) = (inside(&self.work.images()), inside(&self.work.guest()).join(CACHE_DISK));
-        let disks: Vec<PathBuf> =
-            std::iter::once(cache).chain(images.iter().map(|image| images_folder.join(image))).collect();
+        let cache = inside(&self.work.guest()).join(CACHE_DISK);
+        let disks: Vec<&Path> = std::iter::once(&*cache).chain(images.iter().map(PathBuf::as_path)).collect();
+        let recording = spec.cut.as_ref().map(|cut| RecordingDisk::of(spec, cut));
         let machine = Machine {
             memory_bytes: memory_bytes(&spec.guest),
-            disks: disks.len(),
+            disks: disks.len() + usize::from(recording.is_some()),
             init: &self.program,
             word: INIT_WORD,
             scratch: &inside(&scratch(&self.work)),
         };
         let mut command = Command::new(&self.program);
         command.arg("guest").args(disks.iter().flat_map(|disk| [OsStr::new("--disk"), disk.as_os_str()]));
+        if let Some(disk) = recording {
+            command.arg("--recording").arg(serde_json::to_string(&disk).expect("plain data"));
+        }
         command.arg(self.work.folder()).arg(machine.memory_bytes.to_string());
         command.arg(&kernel.program).args(boot::arguments(&machine)?);
         conversation::start(command, &self.work.trial_log()).map_err(started)
     }
 
     /// What the guest is told, and then the trial.
-    fn opening(&self, spec: &TrialSpec, images: Vec<PathBuf>) -> String {
+    fn opening(&self, spec: &TrialSpec, mut images: Vec<PathBuf>) -> String {
+        if spec.cut.is_some() {
+            let disk = storage::recording_disk(&self.work.disk());
+            images.push(disk.strip_prefix(self.work.folder()).expect("it lies in there").to_path_buf());
+        }
         let all = std::iter::once(&spec.storage).chain(spec.volumes.values());
         let modules = all.flat_map(|settings| storage::kernel_modules(&StorageSettings::from_map(settings)));
         let modules = std::iter::once(DISK_MODULE).chain(modules).map(str::to_string).collect();
@@ -161,9 +169,14 @@ impl Guest {
     fn explained(&self, mut provisioned: Provisioned, kernel: &Kernel, spec: &TrialSpec) -> Provisioned {
         let facts = &mut provisioned.facts;
         facts.insert("guest_kernel".into(), format!("Linux {} (User-Mode Linux)", kernel.release));
-        facts.insert("guest_disks".into(), storage::below_images(&self.work.images()));
+        if spec.cut.is_none() {
+            facts.insert("guest_disks".into(), storage::below_images(&self.work.images()));
+        }
         facts.insert("guest_memory".into(), settings::quantity::format_bytes(memory_bytes(&spec.guest)));
-        if let Some(durability) = provisioned.durability.take() {
+        // A recording disk is as good as it is told to be, whatever lies below.
+        if spec.cut.is_none()
+            && let Some(durability) = provisioned.durability.take()
+        {
             let host: Durability = storage::durability_under_images(&self.work.images());
             provisioned.durability = Some(durability.and(host));
         }
@@ -171,12 +184,22 @@ impl Guest {
     }
 }
 
+/// How the failure of a trial whose kernel panicked begins; why follows.
+const PANICKED: &str = "the guest kernel panicked: ";
+
+/// Why a trial's kernel panicked, if it did, and not for want of memory, which is no fault of what it ran.
+#[must_use]
+pub fn panic_of(failure: &Failure) -> Option<&str> {
+    let why = failure.causes.first()?.strip_prefix(PANICKED)?;
+    (!why.to_lowercase().contains("memory")).then_some(why)
+}
+
 /// A trial whose kernel panicked says so first.
 fn with_panic(mut failure: Failure) -> Failure {
     let panic = failure.log.lines().find_map(|line| line.split_once("Kernel panic - not syncing: "));
     // The end of its first process is the trial's, and that is told.
     if let Some((_, why)) = panic.filter(|(_, why)| !why.starts_with("Attempted to kill init")) {
-        failure.causes.insert(0, format!("the guest kernel panicked: {why}"));
+        failure.causes.insert(0, format!("{PANICKED}{why}"));
     }
     failure
 }

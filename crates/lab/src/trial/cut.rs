@@ -3,24 +3,29 @@
 
 use super::{Out, Stopped, Trial};
 use crate::drive::Drive;
-use crate::recording_disk;
-use crate::recovery::Recoveries;
+use crate::recording;
+use crate::recording_disk::Disks;
+use crate::recovery::{Broken, Recoveries};
 use crate::replay;
 use crate::work::Work;
 use observe::record::Record;
 use observe::safety::{Grade, Safety};
-use powercut::explore::{Budget, explore};
-use powercut::states::{Cache, History};
+use powercut::clock::Ahead;
+use powercut::explore::{Budget, Recovered, Subject, explore};
+use powercut::states::{Cache, Choice, History, Image};
 use powercut::witness::{self, Attempt};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
-use study::trial_spec::{Cut, TrialSpec};
+use std::time::{Duration, Instant};
+use study::trial_spec::Cut;
 use workloads::replacements;
 
 /// Recoveries beyond this tell nothing new, however quick they are.
 const IMAGES_MAX: u64 = 1_000_000;
+
+/// How often what was found so far is told, where the kernel may die.
+const TALLY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Records, then explores.
 pub(super) fn conduct(trial: &Trial, wanted: &Cut, out: &mut Out<impl Write>) -> Result<(), Stopped> {
@@ -30,19 +35,22 @@ pub(super) fn conduct(trial: &Trial, wanted: &Cut, out: &mut Out<impl Write>) ->
     let mut spec = trial.spec.clone();
     spec.parameters.insert("witness".into(), files.witness.to_string_lossy().into());
     let trial = Trial { spec: &spec, cpus: trial.cpus.clone(), ..*trial };
-    let slip = record(&trial, wanted, &files.log, out)?;
-    let recorded = started.elapsed().as_secs_f64();
-    out.step("record", recorded);
-    let mut safety = recoveries(&spec, wanted, work, &files).map_err(Stopped::at("power cut"))?;
+    let disks = Disks::of(&spec, wanted).map_err(|error| Stopped::at("recording disk")(error.into()))?;
+    let recorded = record(&trial, &disks, out)?;
+    let record_seconds = started.elapsed().as_secs_f64();
+    out.step("record", record_seconds);
+    let attempts = files.attempts(recorded.ahead).map_err(Stopped::at("power cut"))?;
+    let mut safety = search(&trial, wanted, &disks, &attempts, out).map_err(Stopped::at("power cut"))?;
     safety.promise = (trial.kind.durability)(&spec.parameters).class;
-    safety.notes.extend(slip.map(|nanoseconds| {
-        format!("one in a hundred of the disk's answers came more than {:.1} ms late", nanoseconds as f64 / 1e6)
-    }));
+    safety.notes.extend(recorded.notes());
     if spec.workload == replacements::KIND.name {
         safety.notes.push(replacements::describe(&spec.parameters));
     }
+    if safety.flushes == 0 && wanted.cache == "volatile" {
+        safety.notes.push("the disk was not asked for a single flush while these commits were acknowledged".into());
+    }
     safety.seconds = started.elapsed().as_secs_f64();
-    out.step("explore", safety.seconds - recorded);
+    out.step("explore", safety.seconds - record_seconds);
     if safety.grade > Grade::A {
         replay::keep(work, &spec, &files.log).map_err(|error| Stopped::at("power cut")(error.into()))?;
     }
@@ -60,9 +68,16 @@ impl Files {
     fn new(work: &Work) -> std::io::Result<Files> {
         let folder = work.power_cuts();
         std::fs::create_dir_all(&folder)?;
-        std::fs::create_dir_all(work.disk())?;
-        let file = |name: &str| folder.join(name);
-        Ok(Files { log: file("writes.log"), witness: file("commits") })
+        Ok(Files { log: recording::log(work), witness: folder.join("commits") })
+    }
+
+    /// What the load was told, by the disk's clock.
+    fn attempts(&self, ahead: Option<Ahead>) -> Result<Vec<Attempt>, Box<dyn std::error::Error>> {
+        let all = witness::read(&std::fs::read_to_string(&self.witness)?)?;
+        Ok(match ahead {
+            Some(ahead) => all.iter().map(|attempt| ahead.date(attempt)).collect(),
+            None => all,
+        })
     }
 }
 
@@ -77,10 +92,9 @@ fn describe(wanted: &Cut, cache: Cache) -> String {
     format!("{cache}, {}-byte units, {speed}", wanted.unit_bytes)
 }
 
-/// Makes the filesystem and runs the load on a recording disk; then everything on it is ended. How late a slow disk answered.
-fn record(trial: &Trial, wanted: &Cut, log: &Path, out: &mut Out<impl Write>) -> Result<Option<u64>, Stopped> {
-    let disk = recording_disk::record(trial.spec, wanted, trial.work, log);
-    let mut disk = disk.map_err(|error| Stopped::at("recording disk")(error.into()))?;
+/// Makes the filesystem and runs the load on a recording disk; then everything on it is ended, and the disk, too, where it is ours.
+fn record(trial: &Trial, disks: &Disks, out: &mut Out<impl Write>) -> Result<Recorded, Stopped> {
+    let mut disk = disks.record(trial.work).map_err(|error| Stopped::at("recording disk")(error.into()))?;
     trial.on_storage(out, |desk, workload, served, out| {
         if served.is_none() {
             desk.with_context(out, |context| workload.prepare(context)).map_err(|e| Stopped::at("load")(e.into()))?;
@@ -91,30 +105,87 @@ fn record(trial: &Trial, wanted: &Cut, log: &Path, out: &mut Out<impl Write>) ->
         // The server is left to be ended by force: what it would still write is not part of the log.
         disk.stop().map_err(|error| Stopped::at("recording disk")(error.into()))
     })?;
-    Ok(disk.slip_nanoseconds_p99())
+    Ok(Recorded { ahead: disk.ahead(), slip_nanoseconds_p99: disk.slip_nanoseconds_p99() })
+}
+
+/// What the disk knew of its recording.
+struct Recorded {
+    /// Where its clock is not the load's.
+    ahead: Option<Ahead>,
+    /// How late a slow disk answered.
+    slip_nanoseconds_p99: Option<u64>,
+}
+
+impl Recorded {
+    fn notes(&self) -> impl Iterator<Item = String> {
+        let clock = self.ahead.map(|ahead| {
+            let microseconds = ahead.width_nanoseconds() as f64 / 1e3;
+            format!("the guest's clock is known to {microseconds:.0} µs of the disk's; a loss that less would decide is not counted")
+        });
+        let late = self.slip_nanoseconds_p99.map(|nanoseconds| {
+            format!("one in a hundred of the disk's answers came more than {:.1} ms late", nanoseconds as f64 / 1e6)
+        });
+        clock.into_iter().chain(late)
+    }
 }
 
 /// Runs recoveries on the images that a cut may have left.
-fn recoveries(
-    spec: &TrialSpec,
+fn search(
+    trial: &Trial,
     wanted: &Cut,
-    work: &Work,
-    files: &Files,
+    disks: &Disks,
+    attempts: &[Attempt],
+    out: &mut Out<impl Write>,
 ) -> Result<Safety, Box<dyn std::error::Error>> {
+    let log = recording::log(trial.work);
     let rules = Drive::new(wanted)?.rules;
-    let history = History::new(std::fs::read(&files.log)?, rules)?;
-    let attempts: Vec<Attempt> = witness::read(&std::fs::read_to_string(&files.witness)?)?;
-    let serve = || recording_disk::explore(spec, wanted, work, &files.log);
-    let mut bench = Recoveries::new(spec, wanted.recovery_seconds_max, work, &serve);
-    let budget = Budget { seconds: wanted.budget_seconds, images_max: IMAGES_MAX, seed: spec.seed };
+    let history = History::new(std::fs::read(&log)?, rules)?;
+    let serve = || disks.explore(trial.work, &log);
+    let recoveries = Recoveries::new(trial.spec, wanted.recovery_seconds_max, trial.work, &serve);
+    let disk = describe(wanted, rules.cache);
+    let is_wanted = trial.spec.bench == "guest";
+    let mut told = Told { recoveries, out, is_wanted, disk: disk.clone(), last: None };
+    let budget = Budget { seconds: wanted.budget_seconds, images_max: IMAGES_MAX, seed: trial.spec.seed };
     let started = Instant::now();
     let mut clock = || started.elapsed().as_secs_f64();
     let interrupted = || super::STOP.load(Ordering::Relaxed);
-    let mut safety = explore(&history, &attempts, &mut bench, &budget, &mut clock, &interrupted)?;
-    safety.disk = describe(wanted, rules.cache);
+    let mut safety = explore(&history, attempts, &mut told, &budget, &mut clock, &interrupted)?;
+    safety.disk = disk;
     let left_out = history.points_left_out();
     if left_out > 0 {
         safety.notes.push(format!("{left_out} more points at which power may fail were left out"));
     }
     Ok(safety)
+}
+
+/// Recoveries of which somebody outside hears before they begin: a guest's kernel may die of one, and all that it knew with it.
+struct Told<'a, 'b, W: Write> {
+    recoveries: Recoveries<'a>,
+    out: &'b mut Out<W>,
+    is_wanted: bool,
+    /// In words.
+    disk: String,
+    /// When the tally was told.
+    last: Option<Instant>,
+}
+
+impl<W: Write> Subject for Told<'_, '_, W> {
+    type Error = Broken;
+
+    fn recover(&mut self, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
+        if self.is_wanted {
+            let image = Image { point, choice: choice.clone() }.to_string();
+            self.out.say(&Record::Recovering { image });
+        }
+        self.recoveries.recover(point, choice)
+    }
+
+    fn wants_tally(&self) -> bool {
+        self.is_wanted && self.last.is_none_or(|last| last.elapsed() >= TALLY_INTERVAL)
+    }
+
+    fn tally(&mut self, so_far: Safety) {
+        self.last = Some(Instant::now());
+        self.out.say(&Record::Safety(Box::new(Safety { disk: self.disk.clone(), ..so_far })));
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::fuse::{self, Connection};
 use super::images::Images;
+use super::line;
 use super::recorder::{Full, Recorder};
 use super::server::{Content, Server, Shared};
 use super::{Error, Options, now_nanoseconds};
@@ -27,9 +28,19 @@ const PR_SET_IO_FLUSHER: libc::c_int = 57;
 pub(super) enum Order<'a> {
     Begin,
     Stop,
-    Explore { log: Cow<'a, Path>, rules: Rules },
-    Show { point: usize, choice: Cow<'a, Choice> },
+    Explore {
+        log: Cow<'a, Path>,
+        rules: Rules,
+    },
+    Show {
+        point: usize,
+        choice: Cow<'a, Choice>,
+    },
     Read,
+    /// What the disk's clock says.
+    Now,
+    /// All I/O fails from now on, until images are explored anew. Not answered: who says it has no time to wait.
+    Fail,
 }
 
 /// What came of it.
@@ -39,6 +50,7 @@ pub(super) enum Answer {
     Done,
     Stopped { slip_nanoseconds_p99: Option<u64> },
     Read { units: Vec<Unit> },
+    Now { at_nanoseconds: u64 },
     Full { reason: String },
     Refused { message: String },
 }
@@ -63,24 +75,28 @@ impl From<Error> for Answer {
 }
 
 /// Serves a disk until there are no more orders.
-pub(super) fn serve(options: &Options, orders: impl BufRead, mut answers: impl Write) -> Result<(), Error> {
+pub(super) fn serve(options: &Options, mut orders: impl BufRead, mut answers: impl Write) -> Result<(), Error> {
     let content = match start(options) {
         Ok(content) => content,
-        Err(error) => return say(&mut answers, &error.into()),
+        Err(error) => return say(&error.into(), &mut orders, &mut answers),
     };
-    say(&mut answers, &Answer::Done)?;
-    for line in orders.lines() {
-        let line = line.map_err(Error::Pipe)?;
-        let answer = serde_json::from_str(&line).map_err(Error::Order).and_then(|order| follow(order, &content));
-        say(&mut answers, &answer.unwrap_or_else(Answer::from))?;
+    say(&Answer::Done, &mut orders, &mut answers)?;
+    while let Some(line) = line::receive(&mut orders, &mut answers).map_err(Error::Pipe)? {
+        let order = serde_json::from_slice(&line).map_err(Error::Order);
+        if matches!(order, Ok(Order::Fail)) {
+            *content.lock() = Content::Failing;
+            continue;
+        }
+        let answer = order.and_then(|order| follow(order, &content)).unwrap_or_else(Answer::from);
+        say(&answer, &mut orders, &mut answers)?;
     }
     fuse::detach(&options.mount_point);
     Ok(())
 }
 
-fn say(answers: &mut impl Write, answer: &Answer) -> Result<(), Error> {
-    let text = serde_json::to_string(answer).expect("numbers and text");
-    writeln!(answers, "{text}").and_then(|()| answers.flush()).map_err(Error::Pipe)
+fn say(answer: &Answer, orders: &mut impl BufRead, answers: &mut impl Write) -> Result<(), Error> {
+    let text = serde_json::to_vec(answer).expect("numbers and text");
+    line::send(&text, answers, orders).map_err(Error::Pipe)
 }
 
 /// Mounts the disk, and serves it in a thread that nobody waits for: the process ends it.
@@ -132,11 +148,13 @@ fn answer_in_time() {
 }
 
 fn follow(order: Order, content: &Shared) -> Result<Answer, Error> {
+    // Before it waits for anybody.
+    let at_nanoseconds = now_nanoseconds();
     let refused = |message: &str| Answer::Refused { message: message.into() };
     let mut held = content.lock();
     Ok(match (order, &mut *held) {
         (Order::Begin, Content::Recording(recorder)) => {
-            recorder.begin(now_nanoseconds()).map_or_else(Answer::from, |()| Answer::Done)
+            recorder.begin(at_nanoseconds).map_or_else(Answer::from, |()| Answer::Done)
         }
         (Order::Stop, Content::Recording(recorder)) => match recorder.stop() {
             Ok(()) => {
@@ -146,6 +164,7 @@ fn follow(order: Order, content: &Shared) -> Result<Answer, Error> {
             }
             Err(full) => full.into(),
         },
+        (Order::Now, _) => Answer::Now { at_nanoseconds },
         (Order::Explore { log, rules }, now) => {
             if let Content::Recording(recorder) = now {
                 // Its reader knows how far it got: from `stop`, which says so.
@@ -166,6 +185,8 @@ fn follow(order: Order, content: &Shared) -> Result<Answer, Error> {
             refused("the disk shows no images yet: `explore` comes before")
         }
         (Order::Begin | Order::Stop, Content::Exploring(_)) => refused("the disk records no more: it shows images"),
+        (_, Content::Failing) => refused("the disk was made to fail, and `explore` alone brings it back"),
+        (Order::Fail, _) => unreachable!("it is done without an answer"),
     })
 }
 

@@ -23,6 +23,8 @@ pub(super) enum Content {
     Recording(Recorder),
     /// It shows what a power cut may have left.
     Exploring(Images<Mmap>),
+    /// All I/O fails.
+    Failing,
 }
 
 /// The content, shared with whoever gives orders.
@@ -188,6 +190,7 @@ impl Server {
                 }
                 None
             }
+            Content::Failing => None,
         };
         let pending = Pending { unique, request, reply };
         match &mut self.delays {
@@ -223,6 +226,9 @@ fn finish(connection: &Connection, content: &mut Content, pending: Pending, scra
     if let (Content::Recording(recorder), Some(request)) = (&mut *content, pending.request) {
         recorder.done(now_nanoseconds(), request);
     }
+    if matches!(content, Content::Failing) {
+        return connection.refuse(pending.unique, Errno::EIO);
+    }
     match pending.reply {
         Reply::Read { offset, bytes } => match content {
             Content::Recording(recorder) => connection.answer(pending.unique, recorder.read(offset, bytes)),
@@ -230,6 +236,7 @@ fn finish(connection: &Connection, content: &mut Content, pending: Pending, scra
                 images.read(offset, &mut scratch[..bytes]);
                 connection.answer(pending.unique, &scratch[..bytes]);
             }
+            Content::Failing => unreachable!("it was refused"),
         },
         Reply::Written(bytes) => connection.answer(pending.unique, &fuse::written(bytes)),
         Reply::Done => connection.answer(pending.unique, &[]),

@@ -12,7 +12,9 @@ use std::time::Instant;
 /// On the host: walls, and the kernel in them.
 pub fn run(args: &GuestArgs) -> Result<Status, Failure> {
     let work = Work::open(&args.work)?;
-    let status = lab::bench::guest::enclose(&work, args.memory_bytes, &args.disk, &args.kernel, &args.arguments)?;
+    let recording = args.recording.as_deref().map(serde_json::from_str).transpose()?;
+    let machine = lab::bench::guest::Enclosed { memory_bytes: args.memory_bytes, disks: &args.disk, recording };
+    let status = lab::bench::guest::enclose(&work, &machine, &args.kernel, &args.arguments)?;
     std::process::exit(status)
 }
 
@@ -46,7 +48,7 @@ fn furnish(boot: &Boot) -> Result<Work, Box<dyn std::error::Error>> {
     unsafe { std::env::set_var("PATH", &boot.path) };
     let work = Work::open(&boot.work)?;
     for (index, image) in boot.images.iter().enumerate() {
-        storage::put_disk(&work.images().join(image), &init::disk_device(index + 1)?)?;
+        storage::put_disk(&work.folder().join(image), &init::disk_device(index + 1)?)?;
     }
     Ok(work)
 }

@@ -12,6 +12,9 @@ const POSTGRES: &str =
 
 const FILES: &str = "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n";
 
+/// In a guest kernel, which has filesystems that this machine's may lack.
+const IN_GUEST: &str = "name = \"s\"\nquestion = \"?\"\nbench = \"guest\"\n[workload.oltp]\nengine = \"sqlite\"\n";
+
 /// Measures a study's scenarios; what was found, by label.
 fn measured(world: &World, text: &str) -> Vec<(String, Value)> {
     world.write("s.toml", text);
@@ -159,6 +162,26 @@ fn a_log_without_room_fails_its_measurement_with_what_to_do_and_leaves_nothing()
         let measured = &json["ledger"]["safety"][0];
         assert!(measured["safety"].is_null() && measured["failure"].to_string().contains(reason), "{measured:#}");
     }
+}
+
+#[test]
+fn in_a_guest_kernel_jfs_loses_acknowledged_commits_for_want_of_flushes_and_ext4_does_not() {
+    let world = World::new();
+    let text = format!(
+        "{IN_GUEST}[factors]\n\"storage.filesystem\" = [\"jfs\", \"ext4\"]\n\
+         [safety]\nbudget = \"8s\"\ntime = \"700ms\"\nsize = \"64MiB\"\n"
+    );
+    let all = measured(&world, &text);
+    let (jfs, ext4) = (found(&all, &["jfs"]), found(&all, &["ext4"]));
+    for safety in [jfs, ext4] {
+        assert!(number(safety, "acknowledged") >= 10.0, "{safety:#}");
+    }
+    assert_eq!(number(jfs, "flushes"), 0.0, "{jfs:#}");
+    // Not one of them had reached more than the disk's cache.
+    assert_eq!(jfs["worst_lost_commits"], jfs["acknowledged"], "{jfs:#}");
+    assert_eq!(ext4["grade"], "A", "{ext4:#}");
+    assert!(number(ext4, "flushes") >= number(ext4, "acknowledged"), "{ext4:#}");
+    assert!(number(ext4, "images") >= 10.0, "{ext4:#}");
 }
 
 #[test]

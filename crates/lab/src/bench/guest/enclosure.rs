@@ -2,12 +2,17 @@
 
 use super::scratch;
 use crate::isolation::{self, Walls};
+use crate::recording::RecordingDisk;
+use crate::recording_disk::Disks;
 use crate::work::Work;
 use guest::boot;
+use nix::fcntl::{FcntlArg, FdFlag};
 use nix::sched::CpuSet;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
+use powercut::device::Served;
 use std::ffi::OsString;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,18 +31,23 @@ fn one_cpu() -> nix::Result<CpuSet> {
     Ok(one)
 }
 
+/// What a guest is given beside its kernel.
+#[derive(Debug)]
+pub struct Enclosed<'a> {
+    /// Its memory.
+    pub memory_bytes: u64,
+    /// Image files, from the work folder.
+    pub disks: &'a [PathBuf],
+    /// A recording disk, which comes after them.
+    pub recording: Option<RecordingDisk>,
+}
+
 /// The life of a `surefoot guest` process: walls on the host, in which nothing but the work folder can be written, and the
 /// kernel in them. Returns its exit status, when it has ended.
 ///
 /// # Errors
 /// When there are no namespaces to be had, or the walls can't be built.
-pub fn enclose(
-    work: &Work,
-    memory_bytes: u64,
-    disks: &[PathBuf],
-    program: &Path,
-    arguments: &[OsString],
-) -> std::io::Result<i32> {
+pub fn enclose(work: &Work, machine: &Enclosed, program: &Path, arguments: &[OsString]) -> std::io::Result<i32> {
     if isolation::enter()? == Walls::None {
         return Err(std::io::Error::other(
             "the kernel refuses namespaces, without which a killed guest leaves processes",
@@ -49,16 +59,19 @@ pub fn enclose(
         let what = "cannot make all but the work folder read-only for the guest, which needs Linux 5.12 or newer";
         std::io::Error::other(format!("{what}: {error}"))
     })?;
-    let size = format!("size={},mode=700", memory_bytes + SCRATCH_BYTES);
+    let size = format!("size={},mode=700", machine.memory_bytes + SCRATCH_BYTES);
     isolation::lay_tmpfs(&scratch, &size)?;
     // Sockets have short paths only, and a kernel's command line no quotes: all of ours are from here.
     std::env::set_current_dir(work.folder())?;
     let inside = scratch.strip_prefix(work.folder()).expect("a folder of it");
-    for (number, image) in disks.iter().enumerate() {
+    let recorded = machine.recording.as_ref().map(|disk| start_recording(disk, work)).transpose()?;
+    let recording_file = recorded.as_ref().map(|recorded| recorded.served.file());
+    for (number, image) in machine.disks.iter().chain(&recording_file).enumerate() {
         guest::disk::serve(image, &boot::disk_socket(inside, number), &boot::disk_serial(number))?;
     }
     let mut command = Command::new(program);
-    command.args(arguments).env("TMPDIR", &scratch).env("HOME", &scratch);
+    // Before what is said to the guest's first process.
+    command.args(recorded.as_ref().map(Recorded::word)).args(arguments).env("TMPDIR", &scratch).env("HOME", &scratch);
     let cpu = one_cpu()?;
     // SAFETY: between fork and exec only two system calls are made.
     unsafe {
@@ -68,6 +81,31 @@ pub fn enclose(
         });
     }
     let status = command.status()?;
+    drop(recorded);
     // The kernel's helpers go with this process, the first one of the namespace.
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()))
+}
+
+/// A recording disk whose orders come from the guest.
+struct Recorded {
+    served: Served,
+    orders: OwnedFd,
+    answers: OwnedFd,
+}
+
+impl Recorded {
+    /// For the kernel's command line.
+    fn word(&self) -> String {
+        boot::disk_line(self.answers.as_raw_fd(), self.orders.as_raw_fd())
+    }
+}
+
+fn start_recording(disk: &RecordingDisk, work: &Work) -> std::io::Result<Recorded> {
+    let disk = Disks::Ours(disk.clone()).record(work).map_err(std::io::Error::other)?;
+    let (served, orders, answers) = disk.hand_over();
+    for end in [&orders, &answers] {
+        // The kernel's process has them by their numbers.
+        nix::fcntl::fcntl(end, FcntlArg::F_SETFD(FdFlag::empty()))?;
+    }
+    Ok(Recorded { served, orders, answers })
 }

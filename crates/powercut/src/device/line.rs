@@ -1,0 +1,150 @@
+//! The line between a disk's process and who gives it orders: two pipes, or the serial line of a guest kernel.
+//!
+//! What is said is a line of JSON. A long one goes in pieces, each of which the other side asks for: User-Mode Linux stops to read a
+//! serial line for ever once more waits there than its 4,096 bytes hold (seen with Linux 6.1).
+
+use super::Error;
+use super::orders::{Answer, Order};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
+
+/// Bytes of a piece, at most.
+const PIECE_BYTES: usize = 2048;
+
+/// What a piece ends with that others follow; no JSON text ends so.
+const MORE: u8 = b'+';
+
+/// The end of who gives orders.
+#[derive(Debug)]
+pub(super) struct Line {
+    orders: File,
+    answers: BufReader<File>,
+}
+
+/// Ends a disk from another thread: what waits for it gets I/O errors.
+#[derive(Debug)]
+pub enum Breaker {
+    /// By its process, a child that was not waited for.
+    Process(u32),
+    /// By an order.
+    Line(File),
+}
+
+impl Breaker {
+    /// Ends it.
+    pub fn end(&self) {
+        match self {
+            // Not yet waited for, so the number is still its own.
+            Breaker::Process(process) => drop(kill(Pid::from_raw(process.cast_signed()), Signal::SIGKILL)),
+            // Where the line is gone, so is the disk.
+            Breaker::Line(orders) => drop((&*orders).write_all(&[text(&Order::Fail), b"\n".into()].concat())),
+        }
+    }
+}
+
+impl Line {
+    pub(super) fn new(orders: File, answers: File) -> Line {
+        Line { orders, answers: BufReader::new(answers) }
+    }
+
+    /// Where orders go, and where answers come from.
+    pub(super) fn into_ends(self) -> (OwnedFd, OwnedFd) {
+        (self.orders.into(), self.answers.into_inner().into())
+    }
+
+    pub(super) fn breaker(&self) -> Result<Breaker, Error> {
+        self.orders.try_clone().map(Breaker::Line).map_err(Error::Pipe)
+    }
+
+    pub(super) fn give(&mut self, order: &Order) -> Result<(), Error> {
+        send(&text(order), &mut self.orders, &mut self.answers).map_err(|_| Error::Ended)
+    }
+
+    pub(super) fn hear(&mut self) -> Result<Answer, Error> {
+        let line = receive(&mut self.answers, &mut self.orders).map_err(Error::Pipe)?.ok_or(Error::Ended)?;
+        serde_json::from_slice(&line).map_err(|_| Error::Ended)
+    }
+}
+
+/// Says a line, without its end.
+pub(super) fn send(line: &[u8], to: &mut impl Write, from: &mut impl BufRead) -> io::Result<()> {
+    let mut pieces = line.chunks(PIECE_BYTES).peekable();
+    while let Some(piece) = pieces.next() {
+        let has_more = pieces.peek().is_some();
+        let end: &[u8] = if has_more { &[MORE, b'\n'] } else { b"\n" };
+        // One write a piece, so that a breaker's order stands between two.
+        to.write_all(&[piece, end].concat())?;
+        to.flush()?;
+        if has_more && from.read_until(b'\n', &mut Vec::new())? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    Ok(())
+}
+
+/// Hears a line, without its end; none when there are no more.
+pub(super) fn receive(from: &mut impl BufRead, to: &mut impl Write) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    while from.read_until(b'\n', &mut line)? > 0 {
+        line.pop_if(|byte| *byte == b'\n');
+        if line.last() != Some(&MORE) {
+            return Ok(Some(line));
+        }
+        line.pop();
+        to.write_all(&[MORE, b'\n'])?;
+        to.flush()?;
+    }
+    Ok(None)
+}
+
+fn text(order: &Order) -> Vec<u8> {
+    serde_json::to_vec(order).expect("numbers and names")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::pipe;
+
+    #[test]
+    fn lines_of_any_length_arrive_and_no_piece_is_too_long_for_a_serial_line() {
+        for bytes in [0, 1, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 100 * PIECE_BYTES + 7] {
+            let line = vec![b'a'; bytes.max(1)];
+            let ((from_here, mut here), (from_there, mut there)) = (pipe().expect("a pipe"), pipe().expect("a pipe"));
+            let sent = line.clone();
+            let sender = std::thread::spawn(move || send(&sent, &mut here, &mut BufReader::new(from_there)));
+            let mut longest = Longest { inner: BufReader::new(from_here), bytes: 0 };
+            assert_eq!(receive(&mut longest, &mut there).expect("a line"), Some(line));
+            assert!(longest.bytes <= PIECE_BYTES + 2, "{}", longest.bytes);
+            sender.join().expect("no panic").expect("sent");
+            assert_eq!(receive(&mut longest, &mut there).expect("the end"), None);
+        }
+    }
+
+    /// How much was waiting at most.
+    struct Longest<R> {
+        inner: R,
+        bytes: usize,
+    }
+
+    impl<R: BufRead> io::Read for Longest<R> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            self.inner.read(out)
+        }
+    }
+
+    impl<R: BufRead> BufRead for Longest<R> {
+        fn fill_buf(&mut self) -> io::Result<&[u8]> {
+            let waiting = self.inner.fill_buf()?;
+            self.bytes = self.bytes.max(waiting.len());
+            Ok(waiting)
+        }
+
+        fn consume(&mut self, bytes: usize) {
+            self.inner.consume(bytes);
+        }
+    }
+}
