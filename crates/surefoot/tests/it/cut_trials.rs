@@ -38,7 +38,8 @@ fn a_recovery_that_hangs_is_a_fault_and_the_next_has_a_disk_again() {
     let world = World::new();
     let mut spec = trial(json!({ "engine": "sqlite" }));
     let cut = spec.cut.as_mut().expect("it is one of power cuts");
-    (cut.recovery_seconds_max, cut.budget_seconds) = (2.0, 8.0);
+    // Far longer than a recovery takes on a busy machine.
+    (cut.recovery_seconds_max, cut.budget_seconds) = (6.0, 12.0);
     let safety = measured(&world, &spec, &|record| {
         if record["record"] == "step" && record["name"] == "record" {
             let mut disk = None;
@@ -50,9 +51,9 @@ fn a_recovery_that_hangs_is_a_fault_and_the_next_has_a_disk_again() {
         }
     });
     assert_eq!((safety.grade, safety.unmountable), (Grade::E, 1), "{safety:#?}");
-    assert!(safety.findings[0].what.ends_with("the recovery did not end within 2 s"), "{safety:#?}");
+    assert!(safety.findings[0].what.ends_with("the recovery did not end within 6 s"), "{safety:#?}");
     assert!(safety.unsteady >= 1, "it came up when it was tried again: {safety:#?}");
-    assert!(safety.images > 10, "{safety:#?}");
+    assert!(safety.images > 1, "{safety:#?}");
     world.assert_nothing_left();
 }
 
