@@ -6,9 +6,6 @@ use memmap2::MmapMut;
 use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, fallocate};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use nix::sched::{CloneFlags, unshare};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::Pid;
 use powercut::device::{self, Disk, Error, Options};
 use powercut::states::{Cache, Choice, Rest, Rules};
 use powercut::timing::Profile;
@@ -494,28 +491,6 @@ fn a_disk_ends_with_whoever_started_it() {
     });
     wait_until("reading fails", || file.read_exact_at(&mut [1; 512], 0).is_err());
     umount2(&desk.options.mount_point, MntFlags::MNT_DETACH).expect("it was mounted");
-}
-
-#[test]
-fn a_disk_that_outlives_a_killed_trial_does_not_wait_for_itself() {
-    let Some(desk) = Desk::new(64 << 20) else { return };
-    // A trial has a mount namespace of its own. As when it is killed, nothing is unmounted before it ends, and whoever leaves the
-    // namespace last has to: the disk gets its signal only when the thread that started it has left.
-    let trial = || {
-        unshare(CloneFlags::CLONE_NEWNS).expect("a mount namespace");
-        let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
-        mount(None::<&str>, "/", None::<&str>, private, None::<&str>).expect("no mount leaves it");
-        let disk = desk.disk();
-        let device = Loop::attach(&disk);
-        let mounted = desk.ext4(&device);
-        std::fs::write(mounted.0.join("file"), "not written out yet").expect("room");
-        let left = (Pid::from_raw(disk.process().cast_signed()), device.path.clone());
-        std::mem::forget((mounted, disk));
-        left
-    };
-    let (process, path) = std::thread::scope(|scope| scope.spawn(trial).join().expect("no panic"));
-    wait_until("the disk ends", || waitpid(process, Some(WaitPidFlag::WNOHANG)) != Ok(WaitStatus::StillAlive));
-    wait_until("the loop device detaches", || !Loop::is_attached(&path, desk.folder.path()));
 }
 
 #[test]

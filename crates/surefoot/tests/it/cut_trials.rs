@@ -1,16 +1,22 @@
-//! Power cuts under orders that no study can give: a load with a bug, and a recovery that hangs. The trial is told by hand.
+//! Power cuts under orders that no study can give: a load with a bug, a recovery that hangs, a trial that is killed. What does the
+//! work is told by hand.
 
 use crate::harness::{World, wait_until};
 use crate::powercut::disk_of;
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use observe::safety::{Grade, Safety};
+use powercut::device::{Disk, Options};
+use powercut::timing::Profile;
 use serde_json::{Map, Value, json};
 use settings::defaults;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use study::trial_spec::{Cache, Cut, Ineffective, TrialSpec};
 use workloads::commits;
 
@@ -55,6 +61,50 @@ fn a_recovery_that_hangs_is_a_fault_and_the_next_has_a_disk_again() {
     assert!(safety.unsteady >= 1, "it came up when it was tried again: {safety:#?}");
     assert!(safety.images > 1, "{safety:#?}");
     world.assert_nothing_left();
+}
+
+/// A trial has a mount namespace of its own. When it is killed nothing is unmounted before, and whoever leaves the namespace last has
+/// to; the disk gets its signal only when the trial has left.
+#[test]
+fn a_disk_that_outlives_a_killed_trial_does_not_wait_for_itself() {
+    let world = World::new();
+    let (disk_at, mounted_at) = (world.path().join("disk"), world.path().join("mounted"));
+    for folder in [&disk_at, &mounted_at] {
+        std::fs::create_dir(folder).expect("a folder");
+    }
+    let options = Options {
+        mount_point: disk_at,
+        log: world.path().join("log"),
+        disk_bytes: 64 << 20,
+        log_bytes_max: 1 << 28,
+        profile: Profile::None,
+        cache: powercut::states::Cache::Volatile,
+    };
+    let trial = || {
+        unshare(CloneFlags::CLONE_NEWNS).expect("a mount namespace");
+        let nothing = None::<&str>;
+        mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing).expect("no mount leaves it");
+        let disk = Disk::start(world.command(&["disk"]), &options).expect("a disk");
+        let device = said("losetup", &["--find", "--show", "--direct-io=on", &disk.file().to_string_lossy()]);
+        said("mkfs.ext4", &["-q", &device]);
+        mount(Some(&*device), &mounted_at, Some("ext4"), MsFlags::empty(), nothing).expect("a filesystem");
+        std::fs::write(mounted_at.join("file"), "not written out yet").expect("room");
+        // It goes with its last user.
+        said("losetup", &["--detach", &device]);
+        let process = Pid::from_raw(disk.process().cast_signed());
+        std::mem::forget(disk);
+        process
+    };
+    let process = std::thread::scope(|scope| scope.spawn(trial).join().expect("no panic"));
+    wait_until("the disk ends", || waitpid(process, Some(WaitPidFlag::WNOHANG)) != Ok(WaitStatus::StillAlive));
+    wait_until("nothing is attached any more", || !is_attached(world.path()));
+    world.assert_nothing_left();
+}
+
+fn said(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().expect("it starts");
+    assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().into()
 }
 
 /// Whether a disk's process has the log at hand that it shows images of.
