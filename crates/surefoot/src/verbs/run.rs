@@ -108,7 +108,8 @@ fn tell(args: &RunArgs, loaded: &Loaded, summary: Summary) -> Result<Status, Fai
     if !args.json {
         println!("stopped:  {}", summary.stop.words());
     }
-    Ok(if summary.failed > 0 || summary.stop == Stop::ScreenFailed { Status::Holes } else { Status::Answered })
+    let has_holes = summary.failed > 0 || report::has_holes(&input) || summary.stop == Stop::ScreenFailed;
+    Ok(if has_holes { Status::Holes } else { Status::Answered })
 }
 
 /// Beside the results file, unless it was named.
