@@ -10,7 +10,7 @@ use observe::record::Record;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use study::trial_spec::{Cache, Ineffective, TrialSpec};
+use study::trial_spec::{Ineffective, TrialSpec};
 use study::{Plan, PlannedScenario};
 use workloads::probe::{KIND, Settings};
 
@@ -110,27 +110,12 @@ fn spec(plan: &Plan, family: &[&PlannedScenario], seconds: f64) -> TrialSpec {
     let settings = serde_json::to_value(Settings { seconds, block_sizes }).expect("settings are plain data");
     let Value::Object(parameters) = settings else { unreachable!("a struct becomes an object") };
     TrialSpec {
-        study: plan.name.clone(),
-        scenario: KIND.name.into(),
-        round: 0,
-        position: 0,
-        seed: plan.design.seed,
-        bench: first.bench.clone(),
         guest: first.guest.clone(),
         storage: plain(&first.storage),
-        volumes: BTreeMap::new(),
-        services: BTreeMap::new(),
-        workload: KIND.name.into(),
         parameters,
-        memory_bytes: None,
-        server_cpus: Vec::new(),
-        client_cpus: Vec::new(),
-        warm_up_runs: 0,
-        runs: 1,
-        cache: Cache::Warm,
         timeout_seconds: TIMEOUT_SECONDS,
         ineffective_options: Ineffective::Warn,
-        cut: None,
+        ..TrialSpec::single(&plan.name, KIND.name, KIND.name, &first.bench, plan.design.seed)
     }
 }
 

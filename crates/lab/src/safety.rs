@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use storage::{Device, StorageSettings};
-use study::trial_spec::{Cache, Cut, TrialSpec};
+use study::trial_spec::{Cut, TrialSpec};
 use study::{Load, Plan, PlannedScenario};
 use workloads::workload::Kind;
 use workloads::{commits, replacements};
@@ -142,27 +142,14 @@ fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> Tr
     let drive = Drive::new(&cut).expect("a study's names are the disk's");
     let load = load(settings);
     let mut spec = TrialSpec {
-        study: plan.name.clone(),
-        scenario: scenario.label.clone(),
-        round: 0,
-        position: 0,
-        seed: plan.design.seed,
-        bench: scenario.bench.clone(),
         guest: scenario.guest.clone(),
         storage: scenario.storage.clone(),
-        volumes: BTreeMap::new(),
         services: if settings.load == Load::Commits { scenario.services.clone() } else { BTreeMap::new() },
-        workload: load.name.into(),
         parameters: parameters(load, scenario, settings),
-        memory_bytes: None,
-        server_cpus: Vec::new(),
-        client_cpus: Vec::new(),
-        warm_up_runs: 0,
-        runs: 1,
-        cache: Cache::Warm,
         timeout_seconds: settings.budget_seconds + settings.time_seconds + BESIDE_SECONDS,
         ineffective_options: plan.design.ineffective_options,
         cut: Some(cut),
+        ..TrialSpec::single(&plan.name, &scenario.label, load.name, &scenario.bench, plan.design.seed)
     };
     let row = storage::filesystem(spec.storage.get("filesystem").and_then(Value::as_str).unwrap_or("ext4"));
     let size = settings.disk_bytes.max(row.map_or(0, |row| row.bytes_min));

@@ -53,6 +53,36 @@ pub struct TrialSpec {
     pub cut: Option<Cut>,
 }
 
+impl TrialSpec {
+    /// A trial beside the rounds: one warm run of a workload, on settings that are still to be said, in five minutes at most.
+    #[must_use]
+    pub fn single(study: &str, scenario: &str, workload: &str, bench: &str, seed: u64) -> TrialSpec {
+        TrialSpec {
+            study: study.into(),
+            scenario: scenario.into(),
+            round: 0,
+            position: 0,
+            seed,
+            bench: bench.into(),
+            guest: Map::new(),
+            storage: Map::new(),
+            volumes: BTreeMap::new(),
+            services: BTreeMap::new(),
+            workload: workload.into(),
+            parameters: Map::new(),
+            memory_bytes: None,
+            server_cpus: Vec::new(),
+            client_cpus: Vec::new(),
+            warm_up_runs: 0,
+            runs: 1,
+            cache: Cache::Warm,
+            timeout_seconds: 300.0,
+            ineffective_options: Ineffective::Fail,
+            cut: None,
+        }
+    }
+}
+
 /// How a trial measures what a power cut takes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cut {

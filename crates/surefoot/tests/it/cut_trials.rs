@@ -13,11 +13,10 @@ use powercut::device::{Disk, Options};
 use powercut::timing::Profile;
 use serde_json::{Map, Value, json};
 use settings::defaults;
-use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use study::trial_spec::{Cache, Cut, Ineffective, TrialSpec};
+use study::trial_spec::{Cut, TrialSpec};
 use workloads::commits;
 
 // A bug that is there must be found within a minute: the budget sees to that, so that no busy machine can fail it.
@@ -129,26 +128,8 @@ fn trial(load: Value) -> TrialSpec {
     let disk = json!({ "device": "virtual", "size": 512 << 20, "fill": 0.0, "age": 0, "check": false });
     let load = with(with(defaults(commits::KIND.settings), json!({ "time": 1.0 })), load);
     TrialSpec {
-        study: "s".into(),
-        scenario: "s".into(),
-        round: 0,
-        position: 0,
-        seed: 1,
-        bench: "host".into(),
-        guest: Map::new(),
         storage: with(defaults(storage::settings()), disk),
-        volumes: BTreeMap::new(),
-        services: BTreeMap::new(),
-        workload: commits::KIND.name.into(),
         parameters: load,
-        memory_bytes: None,
-        server_cpus: Vec::new(),
-        client_cpus: Vec::new(),
-        warm_up_runs: 0,
-        runs: 1,
-        cache: Cache::Warm,
-        timeout_seconds: 300.0,
-        ineffective_options: Ineffective::Fail,
         cut: Some(Cut {
             budget_seconds: 5.0,
             unit_bytes: 4096,
@@ -157,6 +138,7 @@ fn trial(load: Value) -> TrialSpec {
             log_bytes_max: 1 << 28,
             recovery_seconds_max: 60.0,
         }),
+        ..TrialSpec::single("s", "s", commits::KIND.name, "host", 1)
     }
 }
 
