@@ -13,7 +13,7 @@ mod stream;
 pub use look::{Look, look, look_at_sqlite, questions};
 
 use crate::sql::{self, Cell, Column, ColumnKind, Database, Place, Pragmas, Sqlite, same, sqlite};
-use crate::witness::Witness;
+use crate::witness::{self, Witness};
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
@@ -268,10 +268,7 @@ impl Workload for Commits {
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
-        let witness = match &mut self.witness {
-            Some(witness) => &*witness,
-            none => &*none.insert(Witness::create(self.parameters.witness.as_deref())?),
-        };
+        let witness = witness::of_all_runs(&mut self.witness, self.parameters.witness.as_deref())?;
         let run = stream::drive(&self.parameters, &*self.database, context, witness, &mut self.last)?;
         let (commits, checkpoints) = (run.commits as f64, run.checkpoints as f64);
         Ok(Outcome {

@@ -34,6 +34,8 @@ mod stamp;
 mod ticker;
 mod tpcb;
 mod witness;
+#[cfg(test)]
+mod workload_tests;
 
 use workload::{Error, Kind};
 

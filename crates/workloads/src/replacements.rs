@@ -9,7 +9,7 @@ mod rule;
 mod writer;
 
 use crate::commits::Look;
-use crate::witness::Witness;
+use crate::witness::{self, Witness};
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
@@ -203,10 +203,7 @@ impl Workload for Replacements {
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
-        let witness = match &mut self.witness {
-            Some(witness) => &*witness,
-            none => &*none.insert(Witness::create(self.parameters.witness.as_deref())?),
-        };
+        let witness = witness::of_all_runs(&mut self.witness, self.parameters.witness.as_deref())?;
         let run = writer::drive(&self.parameters, context, witness, &mut self.last)?;
         let replacements = run.replacements as f64;
         Ok(Outcome {

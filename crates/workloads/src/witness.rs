@@ -7,12 +7,20 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+/// The list of a load's runs together, begun with the first of them.
+pub fn of_all_runs<'a>(kept: &'a mut Option<Witness>, path: Option<&Path>) -> Result<&'a Witness, Error> {
+    Ok(match kept {
+        Some(witness) => witness,
+        none => none.insert(Witness::create(path)?),
+    })
+}
+
 /// The list, open to be added to by several threads.
 pub struct Witness(Option<(PathBuf, File)>);
 
 impl Witness {
     /// Begins the list; without a path nothing is written down.
-    pub fn create(path: Option<&Path>) -> Result<Witness, Error> {
+    fn create(path: Option<&Path>) -> Result<Witness, Error> {
         let open = |path: &Path| match File::create(path) {
             Ok(file) => Ok((path.to_path_buf(), file)),
             Err(source) => Err(Error::file("create", path, source)),
@@ -34,4 +42,22 @@ impl Witness {
 pub fn nanoseconds() -> u64 {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every Unix has this clock");
     now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
+}
+
+#[cfg(test)]
+pub mod tests {
+    use std::path::Path;
+
+    /// The lines of the list `witness` in a folder: stream, number, tried, acknowledged.
+    pub fn witnessed(folder: &Path) -> Vec<(u32, u64, u64, Option<u64>)> {
+        let text = std::fs::read_to_string(folder.join("witness")).expect("written");
+        let line = |line: &str| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let [stream, number, tried, acknowledged] = words[..] else { panic!("four words: {line}") };
+            let number_of = |word: &str| word.parse::<u64>().expect("a number");
+            let acknowledged = (acknowledged != "-").then(|| number_of(acknowledged));
+            (number_of(stream) as u32, number_of(number), number_of(tried), acknowledged)
+        };
+        text.lines().map(line).collect()
+    }
 }

@@ -1,6 +1,8 @@
 //! `commits` on a real SQLite file in a temporary folder.
 
 use super::*;
+use crate::witness::tests::witnessed;
+use crate::workload_tests::with_context;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,34 +16,6 @@ fn parameters(folder: &Path, changes: Value) -> Map<String, Value> {
         table.entry(name).or_insert(value.clone());
     }
     settings::check_all(SETTINGS, &table).expect("right")
-}
-
-fn with_context<T>(folder: &Path, act: impl FnOnce(&mut Context) -> T) -> T {
-    let interrupted = AtomicBool::new(false);
-    act(&mut Context {
-        data_folder: folder.into(),
-        server: None,
-        sockets: BTreeMap::new(),
-        cache_folder: folder.into(),
-        // Another than the rows': they must not depend on it.
-        seed: 7,
-        client_cpus: Vec::new(),
-        interrupted: &interrupted,
-        progress: &mut |_, _| {},
-    })
-}
-
-/// The witness's lines: stream, number, tried, acknowledged.
-fn witnessed(folder: &Path) -> Vec<(u32, u64, u64, Option<u64>)> {
-    let text = std::fs::read_to_string(folder.join("witness")).expect("written");
-    let line = |line: &str| {
-        let words: Vec<&str> = line.split(' ').collect();
-        let [stream, number, tried, acknowledged] = words[..] else { panic!("four words: {line}") };
-        let number_of = |word: &str| word.parse::<u64>().expect("a number");
-        let acknowledged = (acknowledged != "-").then(|| number_of(acknowledged));
-        (number_of(stream) as u32, number_of(number), number_of(tried), acknowledged)
-    };
-    text.lines().map(line).collect()
 }
 
 /// Prepares and runs it; the parameters for a look.

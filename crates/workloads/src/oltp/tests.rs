@@ -1,26 +1,13 @@
 //! `oltp` on a real SQLite file in a temporary folder.
 
 use super::*;
+use crate::workload_tests::with_context;
 use observe::durability::Class;
 use serde_json::json;
 use std::sync::atomic::AtomicBool;
 
 fn parameters(changes: Value) -> Map<String, Value> {
     settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right")
-}
-
-fn with_context<T>(folder: &std::path::Path, act: impl FnOnce(&mut Context) -> T) -> T {
-    let interrupted = AtomicBool::new(false);
-    act(&mut Context {
-        data_folder: folder.into(),
-        server: None,
-        sockets: std::collections::BTreeMap::new(),
-        cache_folder: folder.into(),
-        seed: 7,
-        client_cpus: Vec::new(),
-        interrupted: &interrupted,
-        progress: &mut |_, _| {},
-    })
 }
 
 fn run(changes: Value) -> Outcome {

@@ -1,6 +1,8 @@
 //! `replacements` in a temporary folder.
 
 use super::*;
+use crate::witness::tests::witnessed;
+use crate::workload_tests::with_context;
 use serde_json::json;
 use std::sync::atomic::AtomicBool;
 
@@ -12,33 +14,6 @@ fn parameters(folder: &Path, changes: &Value) -> Map<String, Value> {
     table.entry("time").or_insert("150ms".into());
     table.entry("pause").or_insert("2ms".into());
     settings::check_all(SETTINGS, &table).expect("right")
-}
-
-fn with_context<T>(folder: &Path, act: impl FnOnce(&mut Context) -> T) -> T {
-    let interrupted = AtomicBool::new(false);
-    act(&mut Context {
-        data_folder: folder.into(),
-        server: None,
-        sockets: BTreeMap::new(),
-        cache_folder: folder.into(),
-        // Another than the files': they must not depend on it.
-        seed: 7,
-        client_cpus: Vec::new(),
-        interrupted: &interrupted,
-        progress: &mut |_, _| {},
-    })
-}
-
-/// The witness's lines: file, version, tried, acknowledged.
-fn witnessed(folder: &Path) -> Vec<(u32, u64, u64, Option<u64>)> {
-    let text = std::fs::read_to_string(folder.join("witness")).expect("written");
-    let line = |line: &str| {
-        let words: Vec<&str> = line.split(' ').collect();
-        let [file, version, tried, acknowledged] = words[..] else { panic!("four words: {line}") };
-        let number = |word: &str| word.parse::<u64>().expect("a number");
-        (number(file) as u32, number(version), number(tried), (acknowledged != "-").then(|| number(acknowledged)))
-    };
-    text.lines().map(line).collect()
 }
 
 #[test]
