@@ -9,9 +9,9 @@ use super::{Error, Options, now_nanoseconds};
 use crate::states::{Choice, History, Rules, Unit};
 use crate::timing::{Model, Profile};
 use memmap2::Mmap;
+use observe::record::causes;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::error::Error as _;
 use std::fs::File;
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -64,13 +64,7 @@ impl From<Full> for Answer {
 impl From<Error> for Answer {
     /// With all its causes.
     fn from(error: Error) -> Answer {
-        let mut message = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            message = format!("{message}: {error}");
-            cause = error.source();
-        }
-        Answer::Refused { message }
+        Answer::Refused { message: causes(&error).join(": ") }
     }
 }
 
