@@ -13,6 +13,7 @@ pub mod clock;
 #[cfg(target_os = "linux")]
 pub mod device;
 pub mod explore;
+pub mod fua;
 pub mod log_writes;
 pub mod states;
 pub mod timing;

@@ -1,7 +1,7 @@
 //! The log of a recording disk: every request with its payload, when it came and when its completion was given.
 //!
 //! Little-endian. The file begins with [`MAGIC`] and the disk's size in bytes (u64). A record is a head of five u64 — kind,
-//! request, nanoseconds of `CLOCK_MONOTONIC`, offset, length — and, of a write, its `length` bytes. Records stand in the order in
+//! request, nanoseconds of `CLOCK_MONOTONIC` (of [`Event::Only`], the write), offset, length — and, of a write, its `length` bytes. Records stand in the order in
 //! which the disk did them: a write's bytes are readable from its own record on, and only its [`Event::Done`] promises that the
 //! host was told. A log that ends within a record was cut there, and what stands before holds.
 
@@ -68,6 +68,14 @@ pub enum Event<'a> {
         /// When.
         at_nanoseconds: u64,
     },
+    /// A flush anywhere in the log was asked for only to make this write durable (FUA): it promises nothing of others. Several such
+    /// lines of a flush add up. Known only when all is over.
+    Only {
+        /// The flush.
+        flush: Request,
+        /// The write.
+        write: Request,
+    },
 }
 
 const WRITE: u64 = 1;
@@ -76,6 +84,7 @@ const ZERO: u64 = 3;
 const DISCARD: u64 = 4;
 const DONE: u64 = 5;
 const BEGIN: u64 = 6;
+const ONLY: u64 = 7;
 
 /// Writes a log.
 #[derive(Debug)]
@@ -108,6 +117,7 @@ impl<W: Write> Writer<W> {
             },
             Event::Done { request, at_nanoseconds: at } => ([DONE, request, at, 0, 0], &[]),
             Event::Begin { at_nanoseconds: at } => ([BEGIN, 0, at, 0, 0], &[]),
+            Event::Only { flush, write } => ([ONLY, flush, write, 0, 0], &[]),
         };
         let mut bytes = [0; HEAD_BYTES];
         for (place, number) in bytes.chunks_exact_mut(8).zip(head) {
@@ -196,6 +206,7 @@ impl<'a> Reader<'a> {
             DISCARD => submitted(Operation::Discard { offset, length }),
             DONE => Event::Done { request, at_nanoseconds },
             BEGIN => Event::Begin { at_nanoseconds },
+            ONLY => Event::Only { flush: request, write: at_nanoseconds },
             other => return Err(Error::Kind(self.rest.len(), other)),
         };
         self.rest = rest;
@@ -220,7 +231,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const EVENTS: [Event; 6] = [
+    const EVENTS: [Event; 7] = [
         Event::Submitted {
             request: 0,
             at_nanoseconds: 7,
@@ -231,6 +242,7 @@ mod tests {
         Event::Submitted { request: 1, at_nanoseconds: 10, operation: Operation::Flush },
         Event::Submitted { request: 2, at_nanoseconds: 11, operation: Operation::Zero { offset: 0, length: 4096 } },
         Event::Submitted { request: 3, at_nanoseconds: 12, operation: Operation::Discard { offset: 0, length: 512 } },
+        Event::Only { flush: 1, write: 0 },
     ];
 
     fn written() -> Vec<u8> {

@@ -24,6 +24,7 @@ pub(super) fn replay(log: &[u8], rules: Rules) -> Result<Replayed, Error> {
     if disk_bytes.div_ceil(u64::from(rules.unit_bytes)) > u64::from(Unit::MAX) {
         return Err(Error::Large { disk_bytes, unit_bytes: rules.unit_bytes });
     }
+    let only = only(log)?;
     let mut replay = Replay {
         log,
         rules,
@@ -39,6 +40,8 @@ pub(super) fn replay(log: &[u8], rules: Rules) -> Result<Replayed, Error> {
         record: 0,
         is_measured: false,
         points: Points::new(rules.cache),
+        named: only.values().flatten().map(|write| (*write, Change::MAX)).collect(),
+        only,
         writes: 0,
         flushes: 0,
     };
@@ -57,11 +60,23 @@ pub(super) fn replay(log: &[u8], rules: Rules) -> Result<Replayed, Error> {
     Ok(Replayed { disk_bytes, contents, points: points.all, points_left_out, writes, flushes })
 }
 
+/// The flushes that were asked for by single writes alone, with these.
+fn only(log: &[u8]) -> Result<HashMap<Request, Vec<Request>>, Error> {
+    let mut only: HashMap<Request, Vec<Request>> = HashMap::new();
+    for event in Reader::new(log)? {
+        if let Event::Only { flush, write } = event? {
+            only.entry(flush).or_default().push(write);
+        }
+    }
+    Ok(only)
+}
+
 fn at_nanoseconds(event: &Event) -> u64 {
     match *event {
         Event::Submitted { at_nanoseconds, .. }
         | Event::Done { at_nanoseconds, .. }
         | Event::Begin { at_nanoseconds } => at_nanoseconds,
+        Event::Only { .. } => 0,
     }
 }
 
@@ -80,6 +95,8 @@ enum UnderWay {
     Change(Change),
     /// Covers the first so many of the completed changes.
     Flush(usize),
+    /// Covers these.
+    FlushOnly(Vec<Change>),
 }
 
 /// What a change made of a unit.
@@ -140,6 +157,9 @@ struct Replay<'a> {
     record: u64,
     is_measured: bool,
     points: Points,
+    only: HashMap<Request, Vec<Request>>,
+    /// The changes of the writes in there.
+    named: HashMap<Request, Change>,
     writes: u64,
     flushes: u64,
 }
@@ -155,7 +175,11 @@ impl<'a> Replay<'a> {
             }
             Event::Submitted { request, operation: Operation::Flush, .. } => {
                 self.flushes += 1;
-                self.under_way.insert(request, UnderWay::Flush(self.completed.len()));
+                let covers = match self.only.get(&request) {
+                    Some(writes) => UnderWay::FlushOnly(writes.iter().map(|write| self.named[write]).collect()),
+                    None => UnderWay::Flush(self.completed.len()),
+                };
+                self.under_way.insert(request, covers);
             }
             Event::Submitted { request, operation, .. } => {
                 self.writes += 1;
@@ -166,6 +190,7 @@ impl<'a> Replay<'a> {
                     self.done(&under_way, at_nanoseconds);
                 }
             }
+            Event::Only { .. } => {}
         }
     }
 
@@ -173,7 +198,7 @@ impl<'a> Replay<'a> {
         let cache = self.rules.cache;
         let is_point = match under_way {
             UnderWay::Change(_) => cache == Cache::WriteThrough,
-            UnderWay::Flush(_) => cache != Cache::WriteThrough,
+            UnderWay::Flush(_) | UnderWay::FlushOnly(_) => cache != Cache::WriteThrough,
         };
         if self.is_measured && is_point && self.points.is_due() {
             let point = self.cut(at_nanoseconds);
@@ -189,7 +214,10 @@ impl<'a> Replay<'a> {
                 }
             }
             UnderWay::Flush(covers) if cache == Cache::Volatile => self.make_durable(covers),
-            UnderWay::Flush(_) => {}
+            UnderWay::FlushOnly(ref changes) if cache == Cache::Volatile => {
+                changes.iter().for_each(|change| self.make_change_durable(*change));
+            }
+            UnderWay::Flush(_) | UnderWay::FlushOnly(_) => {}
         }
     }
 
@@ -223,6 +251,9 @@ impl<'a> Replay<'a> {
                 }
                 self.zeros_under_way.push(change);
             }
+        }
+        if let Some(named) = self.named.get_mut(&request) {
+            *named = change;
         }
         self.under_way.insert(request, UnderWay::Change(change));
     }
@@ -275,10 +306,16 @@ impl<'a> Replay<'a> {
         while self.durable_completed < completed {
             let change = self.completed[self.durable_completed];
             self.durable_completed += 1;
-            let units: Vec<Unit> = self.open.range(self.changes[change].units.clone()).map(|(unit, _)| *unit).collect();
-            for unit in units {
-                self.make_version_durable(unit, change);
-            }
+            self.make_change_durable(change);
+        }
+    }
+
+    fn make_change_durable(&mut self, change: Change) {
+        // A log that was damaged may name a write that never came.
+        let Some(span) = self.changes.get(change) else { return };
+        let units: Vec<Unit> = self.open.range(span.units.clone()).map(|(unit, _)| *unit).collect();
+        for unit in units {
+            self.make_version_durable(unit, change);
         }
     }
 

@@ -16,6 +16,7 @@ pub(crate) enum Step {
     Flush(Request),
     Done(Request),
     Begin,
+    Only(Request, Request),
 }
 
 /// A log of these records.
@@ -32,6 +33,7 @@ pub(crate) fn log(disk_bytes: u64, steps: &[Step]) -> Vec<u8> {
             Step::Flush(request) => submitted(*request, Operation::Flush),
             Step::Done(request) => Event::Done { request: *request, at_nanoseconds },
             Step::Begin => Event::Begin { at_nanoseconds },
+            Step::Only(flush, write) => Event::Only { flush: *flush, write: *write },
         };
         writer.add(&event).expect("memory");
     }
@@ -53,6 +55,29 @@ fn may_hold(history: &History<Vec<u8>>, point: usize, unit: Unit) -> Vec<u8> {
     let point = &history.points()[point];
     let versions = point.undecided.get(&unit).cloned().unwrap_or_else(|| vec![point.durable(unit)]);
     versions.iter().map(|content| history.content(*content)[0]).collect()
+}
+
+#[test]
+fn a_flush_for_one_write_alone_promises_nothing_of_others() {
+    let steps = |only: &[Step]| {
+        let all = [Step::Begin, write(1, 0, &[1]), write(2, 1, &[2]), Step::Done(1), Step::Done(2)];
+        let flushes = [Step::Flush(3), Step::Done(3), Step::Flush(4), Step::Done(4)];
+        history(Cache::Volatile, 4096, &all.into_iter().chain(flushes).chain(only.iter().cloned()).collect::<Vec<_>>())
+    };
+    let of_all = steps(&[]);
+    assert_eq!((may_hold(&of_all, 1, 0), may_hold(&of_all, 1, 1)), (vec![1], vec![2]));
+    let of_second = steps(&[Step::Only(3, 2)]);
+    assert_eq!((may_hold(&of_second, 0, 0), may_hold(&of_second, 0, 1)), (vec![0, 1], vec![0, 2]));
+    assert_eq!(
+        (may_hold(&of_second, 1, 0), may_hold(&of_second, 1, 1)),
+        (vec![0, 1], vec![2]),
+        "before the second flush"
+    );
+    assert_eq!((may_hold(&of_second, 2, 0), may_hold(&of_second, 2, 1)), (vec![1], vec![2]), "after it");
+    let of_both = steps(&[Step::Only(3, 2), Step::Only(3, 1)]);
+    assert_eq!((may_hold(&of_both, 1, 0), may_hold(&of_both, 1, 1)), (vec![1], vec![2]));
+    let of_none = steps(&[Step::Only(3, 77)]);
+    assert_eq!((of_none.points().len(), may_hold(&of_none, 0, 1)), (2, vec![0, 2]), "a write that never came");
 }
 
 /// A unit of which the first bytes are `head` and the others 7.
@@ -293,7 +318,7 @@ impl Plain {
                     flushes.push((submitted, done(*request, submitted)));
                     continue;
                 }
-                Step::Done(_) | Step::Begin => continue,
+                Step::Done(_) | Step::Begin | Step::Only(..) => continue,
             };
             let sectors = offset as usize / 512..offset as usize / 512 + length / 512;
             disk[sectors.clone()].fill(fill);
