@@ -3,6 +3,8 @@
 //! Start at `conductor.rs`; a trial's own flow is in `trial.rs`, and runs in a process of its own behind `bench.rs`.
 
 pub mod bench;
+#[cfg(target_os = "linux")]
+mod block_trace;
 pub mod conductor;
 pub mod drive;
 pub mod durability;

@@ -6,7 +6,7 @@
 //! served FUA writes alone is written down as one of these writes. In doubt it stays a flush of everything. Pure.
 //!
 //! A flush is in doubt while anything that wants to be preceded by a flush, or is nothing but one, is on its way: from its
-//! `block_bio_queue` to the issue of its own write, or of the second flush after it (the first may have been on its way before).
+//! `block_bio_queue` to the issue of its own write, or to its end.
 
 use crate::write_log::{Error, Event, Operation, Reader, Request};
 use std::collections::{HashMap, HashSet};
@@ -23,6 +23,9 @@ const SECTOR_BYTES: u64 = 512;
 /// A range of sectors: the first, and how many.
 type Sectors = (u64, u64);
 
+/// Of what is nothing but a flush.
+const EMPTY: Sectors = (0, 0);
+
 /// A line of a trace that matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seen {
@@ -33,6 +36,7 @@ enum Seen {
         is_fua: bool,
     },
     WriteIssued(Sectors),
+    /// Of no sectors: what was nothing but a flush.
     WriteDone(Sectors),
     FlushIssued {
         at_nanoseconds: u64,
@@ -96,17 +100,14 @@ fn is_of(flush: &Flush, at_nanoseconds: u64) -> bool {
 /// What each flush was for.
 fn flushes(trace: impl Iterator<Item = Seen>) -> Vec<Flush> {
     let mut all: Vec<Flush> = Vec::new();
-    // What wants a flush before it and was not issued; and flushes that are nothing else, with how many were issued since.
+    // What wants a flush before it and was not issued, or is nothing else and not done.
     let mut before: Vec<Sectors> = Vec::new();
-    let mut empty: Vec<u32> = Vec::new();
     // FUA writes on their way, and those that are done and wait for their flush.
     let (mut fua, mut waiting): (Vec<Sectors>, Vec<Sectors>) = (Vec::new(), Vec::new());
     for seen in trace {
         match seen {
             Seen::Queued { sectors, is_preflush, is_fua } => {
-                if is_preflush && sectors.1 == 0 {
-                    empty.push(0);
-                } else if is_preflush {
+                if is_preflush {
                     before.push(sectors);
                 }
                 if is_fua {
@@ -114,13 +115,11 @@ fn flushes(trace: impl Iterator<Item = Seen>) -> Vec<Flush> {
                 }
             }
             Seen::WriteIssued(sectors) => remove(&mut before, sectors).map_or((), drop),
+            Seen::WriteDone(EMPTY) => remove(&mut before, EMPTY).map_or((), drop),
             Seen::WriteDone(sectors) => waiting.extend(remove(&mut fua, sectors)),
             Seen::FlushIssued { at_nanoseconds } => {
                 let only = std::mem::take(&mut waiting);
-                let is_certain = before.is_empty() && empty.is_empty();
-                all.push(Flush { at_nanoseconds, only: if is_certain { only } else { Vec::new() } });
-                empty.iter_mut().for_each(|flushes| *flushes += 1);
-                empty.retain(|flushes| *flushes < 2);
+                all.push(Flush { at_nanoseconds, only: if before.is_empty() { only } else { Vec::new() } });
             }
         }
     }
@@ -151,7 +150,7 @@ fn seen(line: &str) -> Option<Seen> {
         ("block_bio_queue", b'W') => {
             Some(Seen::Queued { sectors, is_preflush, is_fua: operation.as_bytes().get(1) == Some(&b'F') })
         }
-        ("block_bio_queue", b'F') => Some(Seen::Queued { sectors: (0, 0), is_preflush: true, is_fua: false }),
+        ("block_bio_queue", b'F') => Some(Seen::Queued { sectors: EMPTY, is_preflush: true, is_fua: false }),
         ("block_rq_issue", b'F') => Some(Seen::FlushIssued { at_nanoseconds }),
         ("block_rq_issue", b'W') => Some(Seen::WriteIssued(sectors)),
         ("block_rq_complete", b'W') => Some(Seen::WriteDone(sectors)),
@@ -190,6 +189,7 @@ mod tests {
       opt cgu.05-11619   [001] ..... 64804.025330: block_bio_queue: 7,0 FWS 0 + 0 [opt cgu.05]
     kworker/1:0H-21467   [001] ..... 64804.025338: block_rq_issue: 7,0 FF 0 () 0 + 0 none,0,0 [kworker/1:0H]
      ksoftirqd/1-22      [001] ..s.. 64804.028071: block_rq_complete: 7,0 FF () 18446744073709551615 + 0 none,0,0 [0]
+     ksoftirqd/1-22      [001] d.s1. 64804.028072: block_rq_complete: 7,0 WS () 0 + 0 be,0,4 [0]
 ";
 
     /// What the disk had of it: requests by their numbers, at these microseconds after 64804 seconds.
@@ -255,9 +255,9 @@ mod tests {
             "another wants one before it"
         );
         assert_eq!(
-            only(&[preflush((0, 0)), fua(8), done(8), flush, flush]),
-            [vec![], vec![]],
-            "an empty one is on its way"
+            only(&[preflush(EMPTY), fua(8), done(8), flush, Seen::WriteDone(EMPTY), fua(8), done(8), flush]),
+            [vec![], vec![(8, 2)]],
+            "an empty one is on its way, and then is done"
         );
         assert_eq!(only(&[flush]), [vec![]], "nobody knows what for");
         let again = [preflush((20, 2)), flush, issued(20), fua(8), done(8), flush];

@@ -78,6 +78,14 @@ pub enum Event<'a> {
     },
 }
 
+impl Event<'_> {
+    /// The flush, of [`Event::Only`].
+    #[must_use]
+    pub fn only_of(&self) -> Option<Request> {
+        if let Event::Only { flush, .. } = self { Some(*flush) } else { None }
+    }
+}
+
 const WRITE: u64 = 1;
 const FLUSH: u64 = 2;
 const ZERO: u64 = 3;
@@ -101,6 +109,12 @@ impl<W: Write> Writer<W> {
         out.write_all(&MAGIC)?;
         out.write_all(&disk_bytes.to_le_bytes())?;
         Ok(Writer { out })
+    }
+
+    /// Goes on with a log, at whose end `out` is.
+    #[must_use]
+    pub fn at_end(out: W) -> Writer<W> {
+        Writer { out }
     }
 
     /// Adds a line.

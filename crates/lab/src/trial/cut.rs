@@ -2,6 +2,7 @@
 //! cut may have left.
 
 use super::{Out, Stopped, Trial};
+use crate::block_trace::BlockTrace;
 use crate::drive::Drive;
 use crate::recording;
 use crate::recording_disk::Disks;
@@ -12,10 +13,14 @@ use observe::record::Record;
 use observe::safety::{Grade, Safety};
 use powercut::clock::Ahead;
 use powercut::explore::{Budget, Recovered, Subject, explore};
+use powercut::fua;
 use powercut::states::{Cache, Choice, History, Image};
 use powercut::witness::{self, Attempt};
-use std::io::Write;
-use std::path::PathBuf;
+use powercut::write_log::{Event, Request, Writer};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use study::trial_spec::Cut;
@@ -95,17 +100,40 @@ fn describe(wanted: &Cut, cache: Cache) -> String {
 /// Makes the filesystem and runs the load on a recording disk; then everything on it is ended, and the disk, too, where it is ours.
 fn record(trial: &Trial, disks: &Disks, out: &mut Out<impl Write>) -> Result<Recorded, Stopped> {
     let mut disk = disks.record(trial.work).map_err(|error| Stopped::at("recording disk")(error.into()))?;
+    let mut traced = Ok(None);
     trial.on_storage(out, |desk, workload, served, out| {
         if served.is_none() {
             desk.with_context(out, |context| workload.prepare(context)).map_err(|e| Stopped::at("load")(e.into()))?;
         }
         desk.volumes.settle().map_err(|error| Stopped::at("settle")(error.into()))?;
+        let device = desk.volumes.data.device_name.as_deref().unwrap_or_default();
+        let trace = BlockTrace::start(device, &trial.work.power_cuts().join("trace"));
         disk.begin().map_err(|error| Stopped::at("recording disk")(error.into()))?;
         desk.with_context(out, |context| workload.run(context)).map_err(|e| Stopped::at("run")(e.into()))?;
         // The server is left to be ended by force: what it would still write is not part of the log.
-        disk.stop().map_err(|error| Stopped::at("recording disk")(error.into()))
+        disk.stop().map_err(|error| Stopped::at("recording disk")(error.into()))?;
+        traced = trace.and_then(|trace| trace.text());
+        Ok(())
     })?;
-    Ok(Recorded { ahead: disk.ahead(), slip_nanoseconds_p99: disk.slip_nanoseconds_p99() })
+    let fua = repair(&recording::log(trial.work), traced).map_err(Stopped::at("power cut"))?;
+    Ok(Recorded { ahead: disk.ahead(), slip_nanoseconds_p99: disk.slip_nanoseconds_p99(), fua })
+}
+
+/// Writes into the log which flushes were for single writes, and says what came of it.
+fn repair(log: &Path, traced: io::Result<Option<String>>) -> Result<String, Box<dyn std::error::Error>> {
+    let unknown = |why: &str| format!("a flush for a single write (FUA) counts as one of everything: {why}");
+    let trace = match traced {
+        Ok(Some(trace)) => trace,
+        Ok(None) => return Ok(unknown("the kernel's tracer had no room for all requests")),
+        Err(error) => return Ok(unknown(&format!("the kernel's tracer can't be used: {error}"))),
+    };
+    let Some(found) = fua::find(&std::fs::read(log)?, &trace)? else {
+        return Ok(unknown("the kernel's tracer saw other flushes than the disk"));
+    };
+    let mut writer = Writer::at_end(File::options().append(true).open(log)?);
+    found.iter().try_for_each(|event| writer.add(event))?;
+    let flushes: BTreeSet<Request> = found.iter().filter_map(Event::only_of).collect();
+    Ok(format!("flushes that were for single writes (FUA), by the kernel's tracer: {}", flushes.len()))
 }
 
 /// What the disk knew of its recording.
@@ -114,6 +142,8 @@ struct Recorded {
     ahead: Option<Ahead>,
     /// How late a slow disk answered.
     slip_nanoseconds_p99: Option<u64>,
+    /// What is known of flushes for single writes.
+    fua: String,
 }
 
 impl Recorded {
@@ -125,7 +155,7 @@ impl Recorded {
         let late = self.slip_nanoseconds_p99.map(|nanoseconds| {
             format!("one in a hundred of the disk's answers came more than {:.1} ms late", nanoseconds as f64 / 1e6)
         });
-        clock.into_iter().chain(late)
+        clock.into_iter().chain(late).chain([self.fua.clone()])
     }
 }
 

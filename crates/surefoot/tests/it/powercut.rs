@@ -61,6 +61,14 @@ fn sqlite_loses_what_its_pragmas_say() {
     let normal = found(&all, &["wal", "normal"]);
     assert!(number(normal, "worst_lost_commits") > 0.0, "{normal:#}");
     assert_eq!(number(normal, "silent") + number(normal, "damaged"), 0.0, "{normal:#}");
+    let notes = normal["notes"].as_array().expect("notes");
+    let mut counted =
+        notes.iter().filter_map(|note| note.as_str()?.strip_prefix("flushes that were for single writes"));
+    // The folder is there where the kernel has a tracer. Each commit of ext4's journal is such a write.
+    if Path::new("/sys/kernel/tracing").exists() {
+        let flushes = counted.next().and_then(|note| note.rsplit(' ').next()?.parse::<u64>().ok());
+        assert!(flushes.is_some_and(|flushes| flushes > 0), "{notes:#?}");
+    }
 }
 
 #[test]
