@@ -616,6 +616,7 @@ impl Notes {
             | Record::Progress { .. }
             | Record::Safety(_)
             | Record::Recovering { .. }
+            | Record::CopiedOut(_)
             | Record::Failed(_)
             | Record::Finished => Ok(()),
         };

@@ -1,5 +1,10 @@
 //! Images of a power cut that were found bad, kept so that a person can look at one: the log of the disk, and how it was made.
 //! The log can be had in the format of another tool, too.
+//!
+//! This machine's kernel shows an image mounted ([`Kept::serve`]). What was measured in a guest kernel is brought up by that one, which
+//! copies what it sees (`in_guest.rs`).
+
+pub mod in_guest;
 
 use crate::recording_disk::{self, Disks};
 use crate::work::Work;
@@ -8,7 +13,7 @@ use powercut::states::Image;
 use std::io;
 use std::path::{Path, PathBuf};
 use storage::{AfterCut, CutDisk, StorageSettings};
-use study::trial_spec::TrialSpec;
+use study::trial_spec::{Cut, TrialSpec};
 
 /// Why an image can't be served again.
 #[derive(Debug, thiserror::Error)]
@@ -35,12 +40,6 @@ pub enum Error {
     /// It was not written by this version.
     #[error("{0} is not what surefoot keeps")]
     Foreign(PathBuf),
-    /// Its filesystem is another kernel's.
-    #[error(
-        "`{0}` was measured in a guest kernel, and states are shown on this machine's own; the study with bench = \"host\" can \
-         show them where this kernel has the filesystem"
-    )]
-    InGuest(String),
     /// The disk does not start.
     #[error(transparent)]
     Start(#[from] recording_disk::Error),
@@ -77,33 +76,53 @@ pub struct Replayed {
 /// # Errors
 /// When the files can't be written.
 pub fn keep(work: &Work, spec: &TrialSpec, log: &Path) -> io::Result<()> {
-    let kept = path(work, &spec.scenario);
-    std::fs::rename(log, kept.with_extension("log"))?;
-    std::fs::write(kept.with_extension("json"), serde_json::to_vec(spec).expect("a TrialSpec is plain data"))
+    let (kept, file) = (path(work, &spec.scenario, ".log"), path(work, &spec.scenario, ".json"));
+    std::fs::rename(log, kept)?;
+    std::fs::write(file, serde_json::to_vec(spec).expect("a TrialSpec is plain data"))
 }
 
-/// Serves an image of a scenario and brings its filesystem up; it goes when the result goes.
-///
-/// # Errors
-/// When nothing was kept, or the disk can't be served.
-pub fn serve(work: &Work, scenario: &str, image: &Image) -> Result<Replayed, Error> {
-    let kept = path(work, scenario);
-    let (log, file) = (kept.with_extension("log"), kept.with_extension("json"));
-    if !file.is_file() {
-        return Err(Error::NotKept { scenario: scenario.into(), folder: work.power_cuts() });
+/// What is kept of a scenario.
+pub struct Kept {
+    spec: TrialSpec,
+    cut: Cut,
+    log: PathBuf,
+}
+
+impl Kept {
+    /// By the scenario's label.
+    ///
+    /// # Errors
+    /// When nothing was kept.
+    pub fn find(work: &Work, scenario: &str) -> Result<Kept, Error> {
+        let (log, file) = (path(work, scenario, ".log"), path(work, scenario, ".json"));
+        if !file.is_file() {
+            return Err(Error::NotKept { scenario: scenario.into(), folder: work.power_cuts() });
+        }
+        let text = std::fs::read(&file).map_err(|source| Error::File { path: file.clone(), source })?;
+        let spec: TrialSpec = serde_json::from_slice(&text).map_err(|_| Error::Foreign(file.clone()))?;
+        let cut = spec.cut.clone().ok_or(Error::Foreign(file))?;
+        Ok(Kept { spec, cut, log })
     }
-    let text = std::fs::read(&file).map_err(|source| Error::File { path: file.clone(), source })?;
-    let spec: TrialSpec = serde_json::from_slice(&text).map_err(|_| Error::Foreign(file.clone()))?;
-    let cut = spec.cut.clone().ok_or_else(|| Error::Foreign(file.clone()))?;
-    if spec.bench == "guest" {
-        return Err(Error::InGuest(scenario.into()));
+
+    /// Whether it was measured in a guest kernel.
+    #[must_use]
+    pub fn is_of_guest(&self) -> bool {
+        self.spec.bench == "guest"
     }
-    let mut disk = Disks::of(&spec, &cut)?.explore(work, &log)?;
-    disk.show(image.point, &image.choice)?;
-    let attached = CutDisk::attach(&StorageSettings::from_map(&spec.storage), &work.disk(), &work.mount_point())?;
-    let after = attached.mount();
-    let checked = after.is_err().then(|| attached.check().unwrap_or_else(|error| error.to_string()));
-    Ok(Replayed { after, checked, _attached: attached, _disk: disk })
+
+    /// Serves an image and brings its filesystem up, in the kernel that this runs in; it goes when the result goes.
+    ///
+    /// # Errors
+    /// When the disk can't be served.
+    pub fn serve(&self, work: &Work, image: &Image) -> Result<Replayed, Error> {
+        let mut disk = Disks::of(&self.spec, &self.cut)?.explore(work, &self.log)?;
+        disk.show(image.point, &image.choice)?;
+        let settings = StorageSettings::from_map(&self.spec.storage);
+        let attached = CutDisk::attach(&settings, &work.disk(), &work.mount_point())?;
+        let after = attached.mount();
+        let checked = after.is_err().then(|| attached.check().unwrap_or_else(|error| said(&error)));
+        Ok(Replayed { after, checked, _attached: attached, _disk: disk })
+    }
 }
 
 /// Writes a scenario's log to a file as dm-log-writes would have; gives the number of entries.
@@ -111,7 +130,7 @@ pub fn serve(work: &Work, scenario: &str, image: &Image) -> Result<Replayed, Err
 /// # Errors
 /// When nothing was kept, or the file can't be written.
 pub fn export(work: &Work, scenario: &str, file: &Path) -> Result<u64, Error> {
-    let path = path(work, scenario).with_extension("log");
+    let path = path(work, scenario, ".log");
     if !path.is_file() {
         return Err(Error::NotKept { scenario: scenario.into(), folder: work.power_cuts() });
     }
@@ -120,10 +139,29 @@ pub fn export(work: &Work, scenario: &str, file: &Path) -> Result<u64, Error> {
     powercut::log_writes::export(&log, std::io::BufWriter::new(out)).map_err(|source| Error::Export { path, source })
 }
 
-/// A scenario's files, without their ending: its label as far as a file name can have it, and a number that tells labels apart.
-fn path(work: &Work, scenario: &str) -> PathBuf {
+/// Of a checker that found damage, what it found.
+fn said(error: &storage::Error) -> String {
+    format!("{error}\n{}", error.log().unwrap_or_default())
+}
+
+/// A scenario's file: its label as far as a file name can have it, and a number that tells labels apart.
+fn path(work: &Work, scenario: &str, ending: &str) -> PathBuf {
     let plain = |letter: char| if letter.is_ascii_alphanumeric() || "=.".contains(letter) { letter } else { '-' };
     let name: String = scenario.chars().map(plain).take(80).collect();
     let number = scenario.bytes().fold(0u32, |all, byte| all.wrapping_mul(31).wrapping_add(byte.into()));
-    work.power_cuts().join(format!("{name}-{number:08x}"))
+    work.power_cuts().join(format!("{name}-{number:08x}{ending}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_that_differ_behind_a_dot_have_files_of_their_own() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let work = Work::open(folder.path()).expect("ours");
+        let [one, other] = ["delay=1.5s", "delay=1.7s"].map(|label| path(&work, label, ".log"));
+        assert_ne!(one, other);
+        assert!(one.to_string_lossy().ends_with(".log"), "{}", one.display());
+    }
 }

@@ -138,6 +138,7 @@ fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> Tr
         profile: settings.profile.clone(),
         log_bytes_max: settings.log_bytes_max,
         recovery_seconds_max: RECOVERY_SECONDS_MAX,
+        copy_out: None,
     };
     let drive = Drive::new(&cut).expect("a study's names are the disk's");
     let load = load(settings);

@@ -43,6 +43,8 @@ pub enum Record {
         /// The image's name.
         image: String,
     },
+    /// What a power cut left was brought up, and copied to where a person can look at it.
+    CopiedOut(CopiedOut),
     /// Something that a reader of the result should know.
     Warning {
         /// In words.
@@ -87,6 +89,17 @@ pub struct Run {
     pub latencies: BTreeMap<String, Latency>,
     /// Values once a second from the start of the window, by name: `transactions_per_second`, `dirty_bytes` …
     pub series: BTreeMap<String, Vec<f64>>,
+}
+
+/// What was said while an image of a power cut was brought up and copied out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopiedOut {
+    /// By the filesystem's checker, which a boot runs first; none where a mount is enough.
+    pub checker: Option<String>,
+    /// By the kernel at the mount.
+    pub kernel: String,
+    /// By the program that copied, of what the copy lacks; empty when it is whole.
+    pub lacking: String,
 }
 
 /// Why a trial failed.

@@ -39,6 +39,7 @@ pub(crate) fn options(settings: &StorageSettings, log: Option<&str>) -> Vec<Stri
 pub(crate) struct Mounting {
     point: PathBuf,
     mounted: bool,
+    kernel: KernelLog,
 }
 
 impl Mounting {
@@ -48,7 +49,7 @@ impl Mounting {
         let mut kernel = KernelLog::open();
         let split = options::split(options);
         match linux::mount(source, point, filesystem, split.flags, &split.data) {
-            Ok(()) => Ok(Mounting { point: point.into(), mounted: true }),
+            Ok(()) => Ok(Mounting { point: point.into(), mounted: true, kernel }),
             Err(error) => Err(Error::Mount {
                 device: source.into(),
                 filesystem: filesystem.into(),
@@ -57,6 +58,11 @@ impl Mounting {
                 log: kernel.since_opened(),
             }),
         }
+    }
+
+    /// What the kernel said since the mount began, of anything.
+    pub(crate) fn kernel_said(&mut self) -> String {
+        self.kernel.since_opened()
     }
 
     /// Unmounts, waiting a little for the last user.
@@ -90,6 +96,7 @@ impl Drop for Mounting {
 }
 
 /// The kernel's log from a moment on, where it may be read.
+#[derive(Debug)]
 struct KernelLog(Option<File>);
 
 impl KernelLog {

@@ -37,7 +37,7 @@ pub(crate) struct Output {
     /// How it ended, in words.
     ended: String,
     /// Both outputs, the end of them.
-    log: String,
+    pub(crate) log: String,
     command: String,
 }
 

@@ -73,6 +73,8 @@ pub struct CutDisk {
 pub struct AfterCut {
     /// The workload's folder on it.
     pub data_folder: PathBuf,
+    /// What the filesystem's checker said before the mount, where a boot runs it first.
+    pub checker_said: Option<String>,
     mounting: Mounting,
 }
 
@@ -102,12 +104,10 @@ impl CutDisk {
     /// # Errors
     /// When it can't be repaired or mounted.
     pub fn mount(&self) -> Result<AfterCut, Error> {
-        if let Some(flags) = self.repair_flags() {
-            self.repair(flags)?;
-        }
+        let checker_said = self.repair_flags().map(|flags| self.repair(flags)).transpose()?;
         let source = self.device.path().to_string_lossy();
         let mounting = Mounting::new(&source, self.settings.mount_type(), &self.options, &self.mount_point)?;
-        Ok(AfterCut { data_folder: self.mount_point.join(DATA_FOLDER), mounting })
+        Ok(AfterCut { data_folder: self.mount_point.join(DATA_FOLDER), checker_said, mounting })
     }
 
     /// What the filesystem's own checker says, without writing. An error carries what it found.
@@ -130,16 +130,21 @@ impl CutDisk {
     }
 
     /// As a boot does after a crash (fsck(8): 1 means that all errors were corrected).
-    fn repair(&self, flags: &[&str]) -> Result<(), Error> {
+    fn repair(&self, flags: &[&str]) -> Result<String, Error> {
         let row = self.settings.row();
         let device = self.device.path().to_string_lossy();
         let words: Vec<&str> = flags.iter().copied().chain([&*device]).collect();
         let output = program::run(row.check, &words, row.package)?;
-        if matches!(output.status, Some(0 | 1)) { Ok(()) } else { Err(output.failure()) }
+        if matches!(output.status, Some(0 | 1)) { Ok(output.log) } else { Err(output.failure()) }
     }
 }
 
 impl AfterCut {
+    /// What the kernel said since the mount began.
+    pub fn kernel_said(&mut self) -> String {
+        self.mounting.kernel_said()
+    }
+
     /// Unmounts it.
     ///
     /// # Errors

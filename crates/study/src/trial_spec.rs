@@ -98,6 +98,9 @@ pub struct Cut {
     pub log_bytes_max: u64,
     /// A recovery that takes longer hangs, and is a fault.
     pub recovery_seconds_max: f64,
+    /// In the place of a measurement: the name of one image of a measured scenario, which is brought up and copied out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_out: Option<String>,
 }
 
 /// State of the caches before each run.

@@ -141,7 +141,8 @@ pub struct PowercutArgs {
     /// Which study, and how
     #[command(flatten)]
     pub run: RunArgs,
-    /// Serve one state that was found, mounted to look at until Enter is pressed; reports name states
+    /// Serve one state that was found, mounted to look at until Enter is pressed; of a guest kernel's, make a copy to look at; reports
+    /// name states
     #[arg(long, value_name = "STATE", requires = "scenario")]
     pub replay: Option<String>,
     /// Write the log of what the disk was told to a file, as the kernel's dm-log-writes has it; logs are kept of scenarios that

@@ -18,6 +18,7 @@ use guest::boot::{self, Boot, Machine};
 use guest::kernel::Kernel;
 use observe::durability::Durability;
 use observe::record::{Failure, Provisioned, Record};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::OsStr;
@@ -26,7 +27,6 @@ use std::process::{Child, Command};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use storage::StorageSettings;
-use study::Plan;
 use study::trial_spec::TrialSpec;
 
 /// The guest's first process is this binary with this word.
@@ -44,15 +44,19 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// For a plan, in a work folder; `program` is what to start, this same binary.
+    /// For the `[guest]` of each scenario, in a work folder; `program` is what to start, this same binary.
     ///
     /// # Errors
-    /// When a kernel that the plan names is not there or can't be read.
-    pub fn new(program: PathBuf, work: Work, plan: &Plan) -> Result<Guest, Error> {
+    /// When a kernel that they name is not there or can't be read.
+    pub fn new<'a>(
+        program: PathBuf,
+        work: Work,
+        guests: impl IntoIterator<Item = &'a Map<String, Value>>,
+    ) -> Result<Guest, Error> {
         let mut kernels = BTreeMap::new();
-        for scenario in plan.scenarios.iter().filter(|scenario| !scenario.guest.is_empty()) {
-            if let Entry::Vacant(place) = kernels.entry(kernel_name(&scenario.guest)) {
-                let kernel = kernel(&scenario.guest)?;
+        for settings in guests.into_iter().filter(|settings| !settings.is_empty()) {
+            if let Entry::Vacant(place) = kernels.entry(kernel_name(settings)) {
+                let kernel = kernel(settings)?;
                 let digest = kernel.digest()?;
                 place.insert((kernel, digest));
             }
@@ -211,17 +215,17 @@ const CACHE_DISK: &str = "cache.img";
 ///
 /// # Errors
 /// When there is no such kernel.
-pub fn kernel(settings: &serde_json::Map<String, serde_json::Value>) -> Result<Kernel, guest::kernel::Error> {
+pub fn kernel(settings: &Map<String, Value>) -> Result<Kernel, guest::kernel::Error> {
     Kernel::find(&kernel_name(settings), &storage::search_path())
 }
 
-fn kernel_name(settings: &serde_json::Map<String, serde_json::Value>) -> String {
+fn kernel_name(settings: &Map<String, Value>) -> String {
     settings["kernel"].as_str().unwrap_or_default().to_string()
 }
 
 /// The guest's memory.
 #[must_use]
-pub fn memory_bytes(settings: &serde_json::Map<String, serde_json::Value>) -> u64 {
+pub fn memory_bytes(settings: &Map<String, Value>) -> u64 {
     settings["memory"].as_u64().unwrap_or_default()
 }
 

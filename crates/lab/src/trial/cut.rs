@@ -1,6 +1,8 @@
 //! A trial that measures what a power cut takes: the load runs on a recording disk, and then real recoveries on images that a
 //! cut may have left.
 
+mod copy_out;
+
 use super::{Out, Stopped, Trial};
 use crate::block_trace::BlockTrace;
 use crate::drive::Drive;
@@ -34,6 +36,9 @@ const TALLY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Records, then explores.
 pub(super) fn conduct(trial: &Trial, wanted: &Cut, out: &mut Out<impl Write>) -> Result<(), Stopped> {
+    if let Some(image) = &wanted.copy_out {
+        return copy_out::conduct(trial, image, out);
+    }
     let started = Instant::now();
     let work = trial.work;
     let files = Files::new(work).map_err(|error| Stopped::at("power cut")(error.into()))?;

@@ -50,7 +50,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     let program = std::env::current_exe()?;
     let mut bench = OfThisMachine {
         host: Host { program: program.clone(), work: work.clone() },
-        guest: Guest::new(program, work.clone(), &loaded.plan)?,
+        guest: Guest::new(program, work.clone(), loaded.plan.scenarios.iter().map(|scenario| &scenario.guest))?,
     };
     let session = Session {
         text: &loaded.text,

@@ -137,6 +137,7 @@ fn trial(load: Value) -> TrialSpec {
             profile: "none".into(),
             log_bytes_max: 1 << 28,
             recovery_seconds_max: 60.0,
+            copy_out: None,
         }),
         ..TrialSpec::single("s", "s", commits::KIND.name, "host", 1)
     }

@@ -3,7 +3,8 @@
 
 use crate::harness::{Said, World, wait_until};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 const SQLITE: &str =
     "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n[workload.oltp]\nengine = \"sqlite\"\n";
@@ -190,6 +191,29 @@ fn in_a_guest_kernel_jfs_loses_acknowledged_commits_for_want_of_flushes_and_ext4
     assert_eq!(ext4["grade"], "A", "{ext4:#}");
     assert!(number(ext4, "flushes") >= number(ext4, "acknowledged"), "{ext4:#}");
     assert!(number(ext4, "images") > 0.0, "{ext4:#}");
+    // A state can be looked at outside, as that kernel sees it.
+    let findings = jfs["findings"].as_array().expect("findings");
+    let lost =
+        |one: &&Value| one["what"].as_str().is_some_and(|what| what.starts_with("acknowledged commits are missing"));
+    let state = findings.iter().find(lost).and_then(|one| one["example"].as_str()).expect("a state that lost commits");
+    let (label, _) = all.iter().find(|(label, _)| label.contains("jfs")).expect("its label");
+    let before = SystemTime::now();
+    let replay = ["powercut", "s.toml", "--scenario", label, "--replay", state];
+    let said = world.surefoot(&replay).status(0).says("It is a copy").says("fsck.jfs version").says("logredo");
+    world.assert_nothing_left();
+    let copy = copied(&said.stdout);
+    let database = copy.join("data/oltp.sqlite");
+    assert!(std::fs::read(&database).expect("copied").starts_with(b"SQLite format 3\0"));
+    assert!(database.metadata().expect("there").modified().expect("a time") < before, "its time is the copy's");
+    // Again, and nothing of the earlier copy stays.
+    world.write(&copy.join("of-before").to_string_lossy(), "");
+    world.surefoot(&replay).status(0);
+    assert!(database.exists() && !copy.join("of-before").exists());
+}
+
+/// Where a state was copied to.
+fn copied(said: &str) -> PathBuf {
+    said.lines().next().and_then(|line| line.split_once("power came back: ")).expect("it is said").1.into()
 }
 
 #[test]

@@ -1,0 +1,88 @@
+//! What is kept of a scenario that lost something: one state of those that were found, to look at, or what its disk was told, for
+//! other tools.
+
+use crate::failure::{Failure, Status};
+use crate::interrupt;
+use anyhow::anyhow;
+use lab::replay::in_guest::{self, Ended};
+use lab::replay::{self, Kept};
+use lab::work::Work;
+use observe::record::causes;
+use powercut::states::Image;
+use std::path::Path;
+
+/// Brings a state up in the kernel that it was measured in.
+pub fn replay(work: &Work, scenario: &str, state: &str) -> Result<Status, Failure> {
+    let image = state.parse::<Image>().map_err(|error| {
+        Failure::new(Status::BadStudy, error).hint("the report names states, at its findings after a power cut")
+    })?;
+    let kept = Kept::find(work, scenario)?;
+    if kept.is_of_guest() {
+        copy_from_guest(&kept, work, scenario, &image)
+    } else {
+        show(&kept, work, scenario, &image)
+    }
+}
+
+/// Writes the log of a scenario's disk for other tools.
+pub fn export(work: &Work, scenario: &str, file: &Path) -> Result<Status, Failure> {
+    let entries = replay::export(work, scenario, file)?;
+    println!("{}: {entries} entries, as dm-log-writes has them", file.display());
+    Ok(Status::Answered)
+}
+
+/// Mounted by this machine's kernel.
+fn show(kept: &Kept, work: &Work, scenario: &str, image: &Image) -> Result<Status, Failure> {
+    let replayed = kept.serve(work, image)?;
+    match &replayed.after {
+        Ok(after) => {
+            println!("{scenario}, as power came back: {}", after.data_folder.display());
+            quote("the checker, before the mount", after.checker_said.as_deref().unwrap_or_default());
+        }
+        Err(error) => {
+            println!("{scenario} did not come up: {}", causes(error).join(": "));
+            quote("what was said", error.log().unwrap_or_default());
+            quote("the checker, without a mount", replayed.checked.as_deref().unwrap_or_default());
+        }
+    }
+    println!("What you change there is thrown away. Press Enter to let it go.");
+    std::io::stdin().read_line(&mut String::new())?;
+    match replayed.after {
+        Ok(after) => after.unmount().map(|()| Status::Answered).map_err(|error| {
+            Failure::new(Status::Fault, anyhow!(error)).hint("leave the folder in all shells, and unmount it by hand")
+        }),
+        Err(_) => Ok(Status::Holes),
+    }
+}
+
+/// Nobody can walk about in a guest.
+fn copy_from_guest(kept: &Kept, work: &Work, scenario: &str, image: &Image) -> Result<Status, Failure> {
+    interrupt::catch();
+    match in_guest::copy_out(kept, work, image, std::env::current_exe()?, &interrupt::INTERRUPTED)? {
+        Ended::Copied { folder, said } => {
+            println!("{scenario}, as power came back: {}", folder.display());
+            println!(
+                "It is a copy of all that the guest's kernel saw after its recovery (times to the second, no extended attributes). It stays until \
+                 the state is replayed again, or `surefoot clean`."
+            );
+            quote("the checker, before the mount", said.checker.as_deref().unwrap_or_default());
+            quote("the guest's kernel, at the mount", &said.kernel);
+            quote("what could not be copied", &said.lacking);
+            Ok(if said.lacking.is_empty() { Status::Answered } else { Status::Holes })
+        }
+        Ended::Down(failure) => {
+            println!("{scenario} did not come up: {}", failure.causes.join(": "));
+            quote("what was said in the guest", &failure.log);
+            Ok(Status::Holes)
+        }
+        Ended::Interrupted => Ok(Status::Interrupted),
+    }
+}
+
+/// What somebody else said, if anything.
+fn quote(who: &str, words: &str) {
+    if !words.trim().is_empty() {
+        println!("{who}:");
+        words.trim().lines().for_each(|line| println!("    {line}"));
+    }
+}
