@@ -71,14 +71,23 @@ pub struct Replayed {
     _disk: Disk,
 }
 
-/// Keeps the log of a scenario, with what is needed to serve it again.
+/// Keeps the log of a scenario, with what is needed to serve it again, and gives its new place.
 ///
 /// # Errors
 /// When the files can't be written.
-pub fn keep(work: &Work, spec: &TrialSpec, log: &Path) -> io::Result<()> {
+pub fn keep(work: &Work, spec: &TrialSpec, log: &Path) -> io::Result<PathBuf> {
     let (kept, file) = (path(work, &spec.scenario, ".log"), path(work, &spec.scenario, ".json"));
-    std::fs::rename(log, kept)?;
-    std::fs::write(file, serde_json::to_vec(spec).expect("a TrialSpec is plain data"))
+    std::fs::rename(log, &kept)?;
+    std::fs::write(file, serde_json::to_vec(spec).expect("a TrialSpec is plain data"))?;
+    Ok(kept)
+}
+
+/// Removes what was kept of a scenario.
+///
+/// # Errors
+/// When it can't be removed.
+pub fn forget(work: &Work, scenario: &str) -> io::Result<()> {
+    [".log", ".json"].into_iter().try_for_each(|ending| std::fs::remove_file(path(work, scenario, ending)))
 }
 
 /// What is kept of a scenario.

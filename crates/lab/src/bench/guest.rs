@@ -106,7 +106,10 @@ impl Guest {
             sink(Record::Step { name: "stop guest".into(), seconds: last_heard.elapsed().as_secs_f64() });
         }
         Ok(match end {
-            End::Failed(failure) => End::Failed(with_panic(failure)),
+            End::Failed(failure) => {
+                let said = std::fs::read(&log).unwrap_or_default();
+                End::Failed(with_panic(failure, &String::from_utf8_lossy(&said)))
+            }
             other => other,
         })
     }
@@ -198,9 +201,9 @@ pub fn panic_of(failure: &Failure) -> Option<&str> {
     (!why.to_lowercase().contains("memory")).then_some(why)
 }
 
-/// A trial whose kernel panicked says so first.
-fn with_panic(mut failure: Failure) -> Failure {
-    let panic = failure.log.lines().find_map(|line| line.split_once("Kernel panic - not syncing: "));
+/// A trial whose kernel panicked says so first. `said` is all that the kernel said: what comes after those words may be long.
+fn with_panic(mut failure: Failure, said: &str) -> Failure {
+    let panic = said.lines().find_map(|line| line.split_once("Kernel panic - not syncing: "));
     // The end of its first process is the trial's, and that is told.
     if let Some((_, why)) = panic.filter(|(_, why)| !why.starts_with("Attempted to kill init")) {
         failure.causes.insert(0, format!("{PANICKED}{why}"));
@@ -232,4 +235,21 @@ pub fn memory_bytes(settings: &Map<String, Value>) -> u64 {
 /// The folder for the kernel's own files while it lives: its memory is one of them.
 fn scratch(work: &Work) -> PathBuf {
     work.guest().join("memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_told_however_much_the_kernel_said_after_it() {
+        let said =
+            format!("Kernel panic - not syncing: EXT4-fs: panic forced\n{}", " [<60182822>] ? a()\n".repeat(400));
+        let tail = said[said.len() - 4096..].to_string();
+        let failure = |log| Failure { step: "trial".into(), causes: vec!["it ended by signal 6".into()], log };
+        assert_eq!(panic_of(&with_panic(failure(tail.clone()), &said)), Some("EXT4-fs: panic forced"));
+        assert_eq!(panic_of(&with_panic(failure(tail.clone()), &tail)), None);
+        let init = "Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000100\n";
+        assert_eq!(panic_of(&with_panic(failure(tail), init)), None);
+    }
 }

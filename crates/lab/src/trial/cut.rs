@@ -11,6 +11,7 @@ use crate::recording_disk::Disks;
 use crate::recovery::{Broken, Recoveries};
 use crate::replay;
 use crate::work::Work;
+use observe::durability::Class;
 use observe::record::Record;
 use observe::safety::{Grade, Safety};
 use powercut::clock::Ahead;
@@ -50,19 +51,19 @@ pub(super) fn conduct(trial: &Trial, wanted: &Cut, out: &mut Out<impl Write>) ->
     let record_seconds = started.elapsed().as_secs_f64();
     out.step("record", record_seconds);
     let attempts = files.attempts(recorded.ahead).map_err(Stopped::at("power cut"))?;
-    let mut safety = search(&trial, wanted, &disks, &attempts, out).map_err(Stopped::at("power cut"))?;
-    safety.promise = (trial.kind.durability)(&spec.parameters).class;
-    safety.notes.extend(recorded.notes());
+    // Before the search, because a recovery may kill the kernel that this runs in.
+    let log = replay::keep(work, &spec, &files.log).map_err(|error| Stopped::at("power cut")(error.into()))?;
+    let mut notes: Vec<String> = recorded.notes().collect();
     if spec.workload == replacements::KIND.name {
-        safety.notes.push(replacements::describe(&spec.parameters));
+        notes.push(replacements::describe(&spec.parameters));
     }
-    if safety.flushes == 0 && wanted.cache == "volatile" {
-        safety.notes.push("the disk was not asked for a single flush while these commits were acknowledged".into());
-    }
-    safety.seconds = started.elapsed().as_secs_f64();
+    let promise = (trial.kind.durability)(&spec.parameters).class;
+    let searched = search(&trial, wanted, Recording { disks, log, attempts, notes, promise, started }, out);
+    let searched = searched.inspect_err(|_| drop(replay::forget(work, &spec.scenario)));
+    let safety = searched.map_err(Stopped::at("power cut"))?;
     out.step("explore", safety.seconds - record_seconds);
-    if safety.grade > Grade::A {
-        replay::keep(work, &spec, &files.log).map_err(|error| Stopped::at("power cut")(error.into()))?;
+    if safety.grade == Grade::A {
+        replay::forget(work, &spec.scenario).map_err(|error| Stopped::at("power cut")(error.into()))?;
     }
     out.say(&Record::Safety(Box::new(safety)));
     Ok(())
@@ -164,33 +165,64 @@ impl Recorded {
     }
 }
 
+/// A load that was recorded.
+struct Recording {
+    /// That served it, and serve images of it.
+    disks: Disks,
+    log: PathBuf,
+    attempts: Vec<Attempt>,
+    /// What a reader should know of it.
+    notes: Vec<String>,
+    /// What the load asked for.
+    promise: Class,
+    /// When it was begun.
+    started: Instant,
+}
+
 /// Runs recoveries on the images that a cut may have left.
 fn search(
     trial: &Trial,
     wanted: &Cut,
-    disks: &Disks,
-    attempts: &[Attempt],
+    recording: Recording,
     out: &mut Out<impl Write>,
 ) -> Result<Safety, Box<dyn std::error::Error>> {
-    let log = recording::log(trial.work);
     let rules = Drive::new(wanted)?.rules;
-    let history = History::new(std::fs::read(&log)?, rules)?;
+    let history = History::new(std::fs::read(&recording.log)?, rules)?;
+    let Recording { disks, log, attempts, mut notes, promise, started } = recording;
+    if history.points_left_out() > 0 {
+        notes.push(format!("{} more points at which power may fail were left out", history.points_left_out()));
+    }
+    let about = About { disk: describe(wanted, rules.cache), cache: rules.cache, notes, promise, started };
     let serve = || disks.explore(trial.work, &log);
     let recoveries = Recoveries::new(trial.spec, wanted.recovery_seconds_max, trial.work, &serve);
-    let disk = describe(wanted, rules.cache);
     let is_wanted = trial.spec.bench == "guest";
-    let mut told = Told { recoveries, out, is_wanted, disk: disk.clone(), last: None };
+    let mut told = Told { recoveries, out, is_wanted, about: &about, last: None };
     let budget = Budget { seconds: wanted.budget_seconds, images_max: IMAGES_MAX, seed: trial.spec.seed };
     let started = Instant::now();
     let mut clock = || started.elapsed().as_secs_f64();
     let interrupted = || super::STOP.load(Ordering::Relaxed);
-    let mut safety = explore(&history, attempts, &mut told, &budget, &mut clock, &interrupted)?;
-    safety.disk = disk;
-    let left_out = history.points_left_out();
-    if left_out > 0 {
-        safety.notes.push(format!("{left_out} more points at which power may fail were left out"));
+    Ok(about.complete(explore(&history, &attempts, &mut told, &budget, &mut clock, &interrupted)?))
+}
+
+/// What is to be said with all that is found.
+struct About {
+    /// The disk, in words.
+    disk: String,
+    cache: Cache,
+    notes: Vec<String>,
+    promise: Class,
+    started: Instant,
+}
+
+impl About {
+    fn complete(&self, found: Safety) -> Safety {
+        let mut notes = [&found.notes[..], &self.notes].concat();
+        if found.flushes == 0 && self.cache == Cache::Volatile {
+            notes.push("the disk was not asked for a single flush while these commits were acknowledged".into());
+        }
+        let seconds = self.started.elapsed().as_secs_f64();
+        Safety { disk: self.disk.clone(), promise: self.promise, notes, seconds, ..found }
     }
-    Ok(safety)
 }
 
 /// Recoveries of which somebody outside hears before they begin: a guest's kernel may die of one, and all that it knew with it.
@@ -198,8 +230,7 @@ struct Told<'a, 'b, W: Write> {
     recoveries: Recoveries<'a>,
     out: &'b mut Out<W>,
     is_wanted: bool,
-    /// In words.
-    disk: String,
+    about: &'a About,
     /// When the tally was told.
     last: Option<Instant>,
 }
@@ -221,6 +252,6 @@ impl<W: Write> Subject for Told<'_, '_, W> {
 
     fn tally(&mut self, so_far: Safety) {
         self.last = Some(Instant::now());
-        self.out.say(&Record::Safety(Box::new(Safety { disk: self.disk.clone(), ..so_far })));
+        self.out.say(&Record::Safety(Box::new(self.about.complete(so_far))));
     }
 }

@@ -108,7 +108,7 @@ fn said(program: &str, arguments: &[&str]) -> String {
 
 /// Whether a disk's process has the log at hand that it shows images of.
 fn shows_images(process: i32) -> bool {
-    std::fs::read_to_string(format!("/proc/{process}/maps")).is_ok_and(|maps| maps.contains("writes.log"))
+    std::fs::read_to_string(format!("/proc/{process}/maps")).is_ok_and(|maps| maps.contains("powercut/s-"))
 }
 
 fn is_attached(folder: &Path) -> bool {

@@ -216,6 +216,42 @@ fn copied(said: &str) -> PathBuf {
     said.lines().next().and_then(|line| line.split_once("power came back: ")).expect("it is said").1.into()
 }
 
+/// Without barriers and checksums a recovery finds metadata that don't fit each other, and was told to panic then. In a guest that
+/// is nobody else's end.
+#[test]
+fn a_recovery_that_kills_the_guests_kernel_is_a_finding_whose_state_is_kept() {
+    let world = World::new();
+    let text = format!(
+        "{IN_GUEST}[storage]\nfilesystem = \"ext4\"\nmkfs = [\"-O\", \"^metadata_csum\"]\n\
+         mount = [\"nobarrier\", \"errors=panic\"]\n[safety]\nbudget = \"30s\"\ntime = \"700ms\"\nsize = \"64MiB\"\n"
+    );
+    let all = measured(&world, &text);
+    let safety = found(&all, &[]);
+    assert!(["E", "F"].contains(&safety["grade"].as_str().expect("a grade")), "{safety:#}");
+    assert!(number(safety, "unmountable") >= 1.0 && safety["is_complete"] == false, "{safety:#}");
+    // What is known without a search is there, too.
+    for words in ["the search ended with that kernel", "the guest's clock is known to", "not asked for a single flush"]
+    {
+        assert!(safety["notes"].to_string().contains(words), "{words}: {safety:#}");
+    }
+    assert!(number(safety, "seconds") > 0.0, "{safety:#}");
+    let died = |one: &&Value| one["what"].as_str().is_some_and(|what| what.starts_with("the kernel itself dies"));
+    let findings = safety["findings"].as_array().expect("findings");
+    let finding = findings.iter().find(died).unwrap_or_else(|| panic!("{safety:#}"));
+    assert!(finding["what"].as_str().is_some_and(|what| what.ends_with("panic forced after error")), "{finding}");
+    let page = std::fs::read_to_string(world.path().join("s.html")).expect("a report");
+    for words in ["the kernel itself dies of the recovery", "the search ended with that kernel"] {
+        assert!(page.contains(words), "the report does not say: {words}");
+    }
+    // It dies of it again, and the disk's log is there for other tools.
+    let (label, state) = (&all[0].0, finding["example"].as_str().expect("a state"));
+    let said = world.surefoot(&["powercut", "s.toml", "--scenario", label, "--replay", state]).status(3);
+    said.says("did not come up: the guest kernel panicked: EXT4-fs").says("EXT4-fs error");
+    let said = world.surefoot(&["powercut", "s.toml", "--scenario", label, "--export", "log"]).status(0);
+    said.says("as dm-log-writes has them");
+    world.assert_nothing_left();
+}
+
 #[test]
 fn the_disks_death_fails_its_measurement_and_leaves_nothing() {
     let world = World::new();
