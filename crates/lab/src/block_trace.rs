@@ -2,8 +2,9 @@
 //! Documentation/trace/ftrace.rst), so that nobody else's tracing is touched.
 
 use nix::mount::{MsFlags, mount};
-use powercut::fua::EVENTS;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// Kept on each CPU until it is read, in KiB: some 40,000 lines.
@@ -17,44 +18,54 @@ const PREFIX: &str = "surefoot-";
 pub struct BlockTrace {
     tracefs: PathBuf,
     instance: PathBuf,
+    /// Where what is read once is read.
+    pipe: Option<File>,
 }
 
 impl BlockTrace {
-    /// Of a block device; `tracefs` is a folder to mount the tracer on.
+    /// Of these events of a block device; `tracefs` is a folder to mount the tracer on.
     ///
     /// # Errors
     /// When the kernel has no tracer, or does not grant it.
-    pub fn start(device: &str, tracefs: &Path) -> io::Result<BlockTrace> {
+    pub fn start(device: &str, events: &[&str], tracefs: &Path) -> io::Result<BlockTrace> {
         std::fs::create_dir_all(tracefs)?;
         mount(Some("tracefs"), tracefs, Some("tracefs"), MsFlags::empty(), None::<&str>)?;
         let instance = tracefs.join("instances").join(format!("{PREFIX}{device}"));
-        let trace = BlockTrace { tracefs: tracefs.into(), instance };
+        let mut trace = BlockTrace { tracefs: tracefs.into(), instance, pipe: None };
         sweep(&tracefs.join("instances"), device)?;
         std::fs::create_dir(&trace.instance)?;
         let set = |file: &str, value: &str| std::fs::write(trace.instance.join(file), value);
         set("trace_clock", "mono")?;
         set("buffer_size_kb", BUFFER_KIB)?;
         let number = kernel_number(device)?;
-        for event in EVENTS {
+        for event in events {
             set(&format!("events/block/{event}/filter"), &format!("dev == {number}"))?;
             set(&format!("events/block/{event}/enable"), "1")?;
         }
+        let pipe = trace.instance.join("trace_pipe");
+        trace.pipe = Some(File::options().read(true).custom_flags(libc::O_NONBLOCK).open(pipe)?);
         Ok(trace)
     }
 
-    /// All that was said. None: there was more than was kept.
+    /// What was said since this was asked last. None: some of it was not kept.
     ///
     /// # Errors
     /// When it can't be read.
-    pub fn text(&self) -> io::Result<Option<String>> {
-        std::fs::write(self.instance.join("tracing_on"), "0")?;
-        let text = std::fs::read_to_string(self.instance.join("trace"))?;
-        Ok(is_whole(&text).then_some(text))
+    pub fn take(&mut self) -> io::Result<Option<String>> {
+        let mut said = Vec::new();
+        match self.pipe.as_mut().expect("it was opened").read_to_end(&mut said) {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+            _ => {}
+        }
+        let said = String::from_utf8_lossy(&said).into_owned();
+        Ok(is_whole(&said).then_some(said))
     }
 }
 
 impl Drop for BlockTrace {
     fn drop(&mut self) {
+        // An instance that is open can't be ended.
+        self.pipe = None;
         let _ = std::fs::remove_dir(&self.instance);
         let _ = crate::isolation::detach(&self.tracefs);
     }
@@ -66,18 +77,16 @@ fn sweep(instances: &Path, device: &str) -> io::Result<()> {
         let name = entry?.file_name();
         let Some(traced) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else { continue };
         if traced == device || !Path::new("/sys/class/block").join(traced).join("loop").exists() {
-            std::fs::remove_dir(instances.join(&name))?;
+            // One that somebody reads is in use all the same.
+            let _ = std::fs::remove_dir(instances.join(&name));
         }
     }
     Ok(())
 }
 
-/// Its head says `entries-in-buffer/entries-written: 293/293`.
-fn is_whole(text: &str) -> bool {
-    let counts = text.lines().find_map(|line| line.split_once("entries-written: ")).map(|(_, counts)| counts);
-    counts
-        .and_then(|counts| counts.split_whitespace().next()?.split_once('/'))
-        .is_some_and(|(kept, written)| kept == written)
+/// What was overwritten before it was read is counted in a line of its own.
+fn is_whole(said: &str) -> bool {
+    !said.contains("[LOST ")
 }
 
 /// As the kernel has it inside (`MKDEV` of include/linux/kdev_t.h): the major number above 20 bits of the minor one.
@@ -101,14 +110,16 @@ mod tests {
         let block =
             std::fs::read_dir("/sys/class/block").expect("a kernel").next().expect("a block device").expect("a name");
         let device = block.file_name().into_string().expect("a name");
-        let trace = BlockTrace::start(&device, folder.path()).expect("a tracer, for root");
+        let mut trace = BlockTrace::start(&device, powercut::fua::EVENTS, folder.path()).expect("a tracer, for root");
         let left = folder.path().join("instances").join(format!("{PREFIX}loop4711"));
         std::fs::create_dir(&left).expect("an instance");
+        trace.pipe = None;
         std::mem::forget(trace);
         crate::isolation::detach(folder.path()).expect("mounted above");
-        let trace = BlockTrace::start(&device, folder.path()).expect("the first one of this device is ended");
+        let mut trace =
+            BlockTrace::start(&device, powercut::fua::EVENTS, folder.path()).expect("the first one is ended");
         assert!(!left.exists());
-        assert_eq!(trace.text().expect("readable").map(|text| text.contains("block_bio_queue")), Some(false));
+        assert_eq!(trace.take().expect("readable").map(|text| text.contains("block_bio_queue")), Some(false));
         let instance = trace.instance.clone();
         drop(trace);
         assert!(!instance.exists() && !folder.path().join("instances").exists(), "nothing is left");
@@ -116,10 +127,8 @@ mod tests {
 
     #[test]
     fn a_trace_that_lost_lines_is_told() {
-        let head =
-            |counts: &str| format!("# tracer: nop\n#\n# entries-in-buffer/entries-written: {counts}   #P:2\n#\n");
-        assert!(is_whole(&head("293/293")));
-        assert!(!is_whole(&head("293/40293")));
-        assert!(!is_whole(""));
+        let line = "  <idle>-0  [000] d.s1. 64804.010004: block_bio_queue: 7,0 R 32820 + 2 [x]\n";
+        assert!(is_whole("") && is_whole(line));
+        assert!(!is_whole(&format!("CPU:1 [LOST 12 EVENTS]\n{line}")));
     }
 }

@@ -22,6 +22,8 @@ pub mod resume;
 pub mod safety;
 pub mod screening;
 pub mod served;
+#[cfg(target_os = "linux")]
+mod shown;
 pub mod stage;
 pub mod trial;
 pub mod tune;

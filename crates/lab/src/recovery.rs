@@ -2,12 +2,11 @@
 //!
 //! Linux's only, as recording disks are.
 
-use crate::recording_disk;
 use crate::served::{self, Failed};
+use crate::shown::{self, Images, Shown};
 use crate::watchdog::Watchdog;
 use crate::work::Work;
 use observe::record::causes;
-use powercut::device::Disk;
 use powercut::explore::{Recovered, Subject};
 use powercut::states::{Choice, Unit};
 use powercut::verdict::{Came, Found};
@@ -17,7 +16,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use storage::{AfterCut, CutDisk, StorageSettings};
+use storage::StorageSettings;
 use study::trial_spec::TrialSpec;
 use workloads::{commits, replacements};
 
@@ -85,68 +84,44 @@ const MEMO_TRIED: u32 = 16;
 
 /// Brings images up again.
 pub struct Recoveries<'a> {
+    images: Images<'a>,
     /// None after a recovery that hung.
-    served: Option<Served>,
-    serve: &'a dyn Fn() -> Result<Disk, recording_disk::Error>,
+    shown: Option<Shown<'a>>,
     settings: StorageSettings,
-    work: &'a Work,
     recovery: Recovery<'a>,
     /// Takes the disk from under a recovery that hangs.
     watchdog: Watchdog,
     seconds_max: f64,
 }
 
-/// A disk with what is attached to it.
-struct Served {
-    // Declared before the disk, so that it is detached first.
-    attached: CutDisk,
-    disk: Disk,
-}
-
 /// Why no image can be brought up any more.
 #[derive(Debug, thiserror::Error)]
 pub enum Broken {
-    /// The disk could not be started.
-    #[error(transparent)]
-    Start(#[from] recording_disk::Error),
     /// The folders that the database's user can reach.
     #[error(transparent)]
     Service(Failed),
-    /// The disk's process.
+    /// The disk.
     #[error(transparent)]
-    Disk(#[from] powercut::device::Error),
-    /// What is attached to it.
+    Disk(#[from] shown::Error),
+    /// What is mounted from it.
     #[error(transparent)]
     Storage(#[from] storage::Error),
 }
 
 impl<'a> Recoveries<'a> {
-    /// Of the scenario that was recorded; `serve` starts the disk that explores, once and again after each recovery that hung:
-    /// that took more than `seconds_max`.
+    /// Of the scenario that was recorded. A disk is started once, and again after each recovery that hung: that took more than
+    /// `seconds_max`.
     #[must_use]
-    pub fn new(
-        spec: &TrialSpec,
-        seconds_max: f64,
-        work: &'a Work,
-        serve: &'a dyn Fn() -> Result<Disk, recording_disk::Error>,
-    ) -> Recoveries<'a> {
+    pub fn new(spec: &TrialSpec, seconds_max: f64, images: Images<'a>) -> Recoveries<'a> {
+        let work = images.work;
         Recoveries {
-            served: None,
-            serve,
+            images,
+            shown: None,
             settings: StorageSettings::from_map(&spec.storage),
-            work,
             recovery: Recovery { database: Database::of(spec), work, memo: Memo::default(), done: HashSet::new() },
             watchdog: Watchdog::new(Duration::from_secs_f64(seconds_max)),
             seconds_max,
         }
-    }
-
-    /// None: it hung already when it was attached.
-    fn start(&self) -> Result<Option<Served>, Broken> {
-        let disk = (self.serve)()?;
-        let attach = || CutDisk::attach(&self.settings, &self.work.disk(), &self.work.mount_point());
-        let (attached, hung) = self.watchdog.over(disk.breaker()?, attach);
-        Ok(if hung { None } else { Some(Served { attached: attached?, disk }) })
     }
 
     fn hung(&self) -> Recovered {
@@ -166,14 +141,14 @@ struct Recovery<'a> {
 }
 
 impl Recovery<'_> {
-    fn bring_up(&mut self, served: &mut Served, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
+    fn bring_up(&mut self, shown: &mut Shown, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
         let is_again = !self.done.insert((point, choice.clone()));
         // To read files is all that their hash would take.
         let is_read_only = matches!(self.database, Database::Files(_));
         if is_again || is_read_only || !self.memo.pays() {
-            return self.bring_up_anew(served, point, choice);
+            return self.bring_up_anew(shown, point, choice);
         }
-        let hash = match served.mount(point, choice)? {
+        let hash = match shown.mount(point, choice)? {
             Err(error) => Err(causes(&error).join(": ")),
             Ok(after) => {
                 let hash = folder_hash(&after.data_folder);
@@ -181,7 +156,7 @@ impl Recovery<'_> {
                 hash.map_err(|error| format!("files can't be read: {error}"))
             }
         };
-        let mut read = served.disk.read()?;
+        let mut read = shown.units_read()?;
         let hash = match hash {
             Ok(hash) => hash,
             Err(words) => return Ok(unmountable(words, read)),
@@ -189,7 +164,7 @@ impl Recovery<'_> {
         let is_new = !self.memo.knows(hash);
         if is_new {
             // So that what the database reads is not in the cache that the hash has filled.
-            let recovered = self.bring_up_anew(served, point, choice)?;
+            let recovered = self.bring_up_anew(shown, point, choice)?;
             self.memo.seen.insert(hash, (recovered.found, recovered.read));
         }
         let (found, also_read) = &self.memo.seen[&hash];
@@ -199,14 +174,14 @@ impl Recovery<'_> {
     }
 
     /// Without a look at what is known.
-    fn bring_up_anew(&self, served: &mut Served, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
-        let after = match served.mount(point, choice)? {
+    fn bring_up_anew(&self, shown: &mut Shown, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
+        let after = match shown.mount(point, choice)? {
             Ok(after) => after,
-            Err(error) => return Ok(unmountable(causes(&error).join(": "), served.disk.read()?)),
+            Err(error) => return Ok(unmountable(causes(&error).join(": "), shown.units_read()?)),
         };
         let found = self.database.look(&after.data_folder, self.work);
         after.unmount()?;
-        Ok(Recovered { found: Arc::new(found?), read: served.disk.read()?, is_new: true })
+        Ok(Recovered { found: Arc::new(found?), read: shown.units_read()?, is_new: true })
     }
 }
 
@@ -237,32 +212,23 @@ impl Memo {
     }
 }
 
-impl Served {
-    /// Mounts an image as if power had just come back.
-    fn mount(&mut self, point: usize, choice: &Choice) -> Result<Result<AfterCut, storage::Error>, Broken> {
-        self.disk.show(point, choice)?;
-        self.attached.forget()?;
-        Ok(self.attached.mount())
-    }
-}
-
 impl Subject for Recoveries<'_> {
     type Error = Broken;
 
     fn recover(&mut self, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
-        let mut served = match self.served.take() {
-            Some(served) => served,
-            None => match self.start()? {
-                Some(served) => served,
+        let mut shown = match self.shown.take() {
+            Some(shown) => shown,
+            None => match self.images.show(&self.settings, &self.watchdog)? {
+                Some(shown) => shown,
                 None => return Ok(self.hung()),
             },
         };
-        let breaker = served.disk.breaker()?;
-        let (recovered, hung) = self.watchdog.over(breaker, || self.recovery.bring_up(&mut served, point, choice));
+        let breaker = shown.breaker()?;
+        let (recovered, hung) = self.watchdog.over(breaker, || self.recovery.bring_up(&mut shown, point, choice));
         if hung {
             return Ok(self.hung());
         }
-        self.served = Some(served);
+        self.shown = Some(shown);
         recovered
     }
 }

@@ -127,7 +127,7 @@ impl Kept {
         let mut disk = Disks::of(&self.spec, &self.cut)?.explore(work, &self.log)?;
         disk.show(image.point, &image.choice)?;
         let settings = StorageSettings::from_map(&self.spec.storage);
-        let attached = CutDisk::attach(&settings, &work.disk(), &work.mount_point())?;
+        let attached = CutDisk::attach(&settings, &storage::recording_disk(&work.disk()), &work.mount_point())?;
         let after = attached.mount();
         let checked = after.is_err().then(|| attached.check().unwrap_or_else(|error| said(&error)));
         Ok(Replayed { after, checked, _attached: attached, _disk: disk })

@@ -14,6 +14,7 @@
 mod fuse;
 mod images;
 mod line;
+pub mod memory;
 mod orders;
 mod recorder;
 mod server;

@@ -8,20 +8,16 @@
 //! A flush is in doubt while anything that wants to be preceded by a flush, or is nothing but one, is on its way: from its
 //! `block_bio_queue` to the issue of its own write, or to its end.
 
+use crate::block_trace::{COMPLETED, ISSUED, QUEUED, SECTOR_BYTES, Sectors, parse};
 use crate::write_log::{Error, Event, Operation, Reader, Request};
 use std::collections::{HashMap, HashSet};
 
-/// The events of the block layer to be recorded, by their names in tracefs.
-pub const EVENTS: [&str; 3] = ["block_bio_queue", "block_rq_issue", "block_rq_complete"];
+/// The events of the block layer to be recorded.
+pub const EVENTS: &[&str] = &[QUEUED, ISSUED, COMPLETED];
 
 /// A trace dates by microseconds, cut off, and a flush comes to the disk after it was issued; never a second after.
 const BEFORE_NANOSECONDS_MAX: u64 = 1_000_000_000;
 const AFTER_NANOSECONDS_MAX: u64 = 1_000;
-
-const SECTOR_BYTES: u64 = 512;
-
-/// A range of sectors: the first, and how many.
-type Sectors = (u64, u64);
 
 /// Of what is nothing but a flush.
 const EMPTY: Sectors = (0, 0);
@@ -131,37 +127,17 @@ fn remove(of: &mut Vec<Sectors>, sectors: Sectors) -> Option<Sectors> {
     Some(of.swap_remove(place))
 }
 
-/// A line of tracefs' `trace`: `comm-pid [cpu] flags seconds.microseconds: event: major,minor rwbs … sector + sectors …`.
 fn seen(line: &str) -> Option<Seen> {
-    let event = EVENTS.into_iter().find(|event| line.contains(&format!(": {event}: ")))?;
-    let (head, rest) = line.split_once(&format!(": {event}: "))?;
-    let at_nanoseconds = nanoseconds(head.rsplit(' ').next()?)?;
-    let mut words = rest.split(' ');
-    let flags = words.nth(1)?;
-    let words: Vec<&str> = words.collect();
-    let plus = words.iter().position(|word| *word == "+")?;
-    let sectors = (words.get(plus.checked_sub(1)?)?.parse().ok()?, words.get(plus + 1)?.parse().ok()?);
-    // Include/trace/events/block.h and blk_fill_rwbs: F for a flush before, the operation, F for FUA.
-    let (is_preflush, operation) = match flags.strip_prefix('F') {
-        Some(rest) => (true, rest),
-        None => (false, flags),
-    };
-    match (event, operation.as_bytes().first()?) {
-        ("block_bio_queue", b'W') => {
-            Some(Seen::Queued { sectors, is_preflush, is_fua: operation.as_bytes().get(1) == Some(&b'F') })
-        }
-        ("block_bio_queue", b'F') => Some(Seen::Queued { sectors: EMPTY, is_preflush: true, is_fua: false }),
-        ("block_rq_issue", b'F') => Some(Seen::FlushIssued { at_nanoseconds }),
-        ("block_rq_issue", b'W') => Some(Seen::WriteIssued(sectors)),
-        ("block_rq_complete", b'W') => Some(Seen::WriteDone(sectors)),
+    let line = parse(line)?;
+    let (sectors, at_nanoseconds) = (line.sectors, line.at_nanoseconds);
+    match (line.event, line.operation) {
+        (QUEUED, b'W') => Some(Seen::Queued { sectors, is_preflush: line.is_preflush, is_fua: line.is_fua }),
+        (ISSUED, b'W') => Some(Seen::WriteIssued(sectors)),
+        (COMPLETED, b'W') => Some(Seen::WriteDone(sectors)),
+        // The block layer's own; one of a filesystem's is a write of nothing that a flush is to come before.
+        (ISSUED, b'F') => Some(Seen::FlushIssued { at_nanoseconds }),
         _ => None,
     }
-}
-
-/// `1234.567890`
-fn nanoseconds(text: &str) -> Option<u64> {
-    let (seconds, micro) = text.split_once('.')?;
-    Some(seconds.parse::<u64>().ok()? * 1_000_000_000 + micro.parse::<u64>().ok()? * 1_000)
 }
 
 #[cfg(test)]

@@ -194,6 +194,17 @@ impl Point {
         self.durable.get(unit)
     }
 
+    /// The units that do not hold zeros if nothing volatile is there, in order.
+    pub fn written(&self) -> impl Iterator<Item = Unit> + '_ {
+        self.durable.written(0..Unit::MAX)
+    }
+
+    /// The units that hold something else at another point if nothing volatile is there.
+    #[must_use]
+    pub fn differing(&self, other: &Point) -> Vec<Unit> {
+        self.durable.differing(&other.durable)
+    }
+
     /// What the unit holds in an image.
     #[must_use]
     pub fn held(&self, unit: Unit, choice: &Choice) -> Content {
@@ -259,6 +270,18 @@ impl Durable {
             let part = self.parts.entry(unit / PART_UNITS).or_insert_with(zeros);
             Arc::make_mut(part)[(unit % PART_UNITS) as usize] = content;
         }
+    }
+
+    /// The units that hold something else in the other.
+    fn differing(&self, other: &Durable) -> Vec<Unit> {
+        let numbers: BTreeSet<u32> = self.parts.keys().chain(other.parts.keys()).copied().collect();
+        let is_same = |number: &u32| match (self.parts.get(number), other.parts.get(number)) {
+            (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
+            _ => false,
+        };
+        let units = |number| (0..PART_UNITS).map(move |place| number * PART_UNITS + place);
+        let parts = numbers.into_iter().filter(|number| !is_same(number));
+        parts.flat_map(units).filter(|unit| self.get(*unit) != other.get(*unit)).collect()
     }
 
     /// The units of a range that do not hold zeros, in order.

@@ -79,15 +79,21 @@ pub struct AfterCut {
 }
 
 impl CutDisk {
-    /// Attaches the disk in a folder, with the settings that its filesystem was made by.
+    /// Attaches a disk's file, with the settings that its filesystem was made by.
     ///
     /// # Errors
     /// When it can't be attached.
-    pub fn attach(settings: &StorageSettings, folder: &Path, mount_point: &Path) -> Result<CutDisk, Error> {
-        let device = Attached::attach(&recording_disk(folder))?;
+    pub fn attach(settings: &StorageSettings, file: &Path, mount_point: &Path) -> Result<CutDisk, Error> {
+        let device = Attached::attach(file)?;
         describe_cache(device.path(), settings.write_through)?;
         let options = mount::options(settings, None);
         Ok(CutDisk { device, settings: settings.clone(), mount_point: mount_point.into(), options })
+    }
+
+    /// The block device: `loop3`.
+    #[must_use]
+    pub fn device_name(&self) -> &str {
+        self.device.path().file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default()
     }
 
     /// Lets the kernel forget what it has read: the disk holds another image now.

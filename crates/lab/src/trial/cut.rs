@@ -10,6 +10,7 @@ use crate::recording;
 use crate::recording_disk::Disks;
 use crate::recovery::{Broken, Recoveries};
 use crate::replay;
+use crate::shown::Images;
 use crate::work::Work;
 use observe::durability::Class;
 use observe::record::Record;
@@ -113,12 +114,12 @@ fn record(trial: &Trial, disks: &Disks, out: &mut Out<impl Write>) -> Result<Rec
         }
         desk.volumes.settle().map_err(|error| Stopped::at("settle")(error.into()))?;
         let device = desk.volumes.data.device_name.as_deref().unwrap_or_default();
-        let trace = BlockTrace::start(device, &trial.work.power_cuts().join("trace"));
+        let trace = BlockTrace::start(device, fua::EVENTS, &trial.work.power_cuts().join("trace"));
         disk.begin().map_err(|error| Stopped::at("recording disk")(error.into()))?;
         desk.with_context(out, |context| workload.run(context)).map_err(|e| Stopped::at("run")(e.into()))?;
         // The server is left to be ended by force: what it would still write is not part of the log.
         disk.stop().map_err(|error| Stopped::at("recording disk")(error.into()))?;
-        traced = trace.and_then(|trace| trace.text());
+        traced = trace.and_then(|mut trace| trace.take());
         Ok(())
     })?;
     let fua = repair(&recording::log(trial.work), traced).map_err(Stopped::at("power cut"))?;
@@ -193,8 +194,8 @@ fn search(
         notes.push(format!("{} more points at which power may fail were left out", history.points_left_out()));
     }
     let about = About { disk: describe(wanted, rules.cache), cache: rules.cache, notes, promise, started };
-    let serve = || disks.explore(trial.work, &log);
-    let recoveries = Recoveries::new(trial.spec, wanted.recovery_seconds_max, trial.work, &serve);
+    let images = Images { history: &history, log: &log, disks: &disks, work: trial.work };
+    let recoveries = Recoveries::new(trial.spec, wanted.recovery_seconds_max, images);
     let is_wanted = trial.spec.bench == "guest";
     let mut told = Told { recoveries, out, is_wanted, about: &about, last: None };
     let budget = Budget { seconds: wanted.budget_seconds, images_max: IMAGES_MAX, seed: trial.spec.seed };

@@ -31,6 +31,8 @@ pub enum Breaker {
     Process(u32),
     /// By an order.
     Line(File),
+    /// By taking the memory that it is in ([`super::memory`]): it reads as zeros then, and writing fails.
+    Memory(File),
 }
 
 impl Breaker {
@@ -41,6 +43,8 @@ impl Breaker {
             Breaker::Process(process) => drop(kill(Pid::from_raw(process.cast_signed()), Signal::SIGKILL)),
             // Where the line is gone, so is the disk.
             Breaker::Line(orders) => drop((&*orders).write_all(&[text(&Order::Fail), b"\n".into()].concat())),
+            // It is open for writing, and sealed by nobody else.
+            Breaker::Memory(file) => drop(super::memory::end(file)),
         }
     }
 }

@@ -37,10 +37,14 @@ fn a_load_that_acknowledges_before_it_commits_is_found() {
     world.assert_nothing_left();
 }
 
-/// A disk that answers no more holds its recovery in the kernel, where no signal reaches it.
+/// A disk that answers no more holds its recovery in the kernel, where no signal reaches it. Without the kernel's tracer it is a
+/// process that shows images.
 #[test]
 fn a_recovery_that_hangs_is_a_fault_and_the_next_has_a_disk_again() {
     let world = World::new();
+    world.write(".surefoot-work", "the trial may write here");
+    std::fs::create_dir(world.path().join("powercut")).expect("a folder");
+    world.write("powercut/trace", "no folder, so the tracer can't be mounted");
     let mut spec = trial(json!({ "engine": "sqlite" }));
     let cut = spec.cut.as_mut().expect("it is one of power cuts");
     // Far longer than a recovery takes on a busy machine.
@@ -59,6 +63,21 @@ fn a_recovery_that_hangs_is_a_fault_and_the_next_has_a_disk_again() {
     assert!(safety.findings[0].what.ends_with("the recovery did not end within 6 s"), "{safety:#?}");
     assert!(safety.unsteady >= 1, "it came up when it was tried again: {safety:#?}");
     assert!(safety.images > 1, "{safety:#?}");
+    world.assert_nothing_left();
+}
+
+/// No recovery ends as soon as that, wherever it is shown.
+#[test]
+fn recoveries_that_take_too_long_end_with_a_disk_in_memory() {
+    let world = World::new();
+    let mut spec = trial(json!({ "engine": "sqlite", "time": 0.2 }));
+    spec.cut.as_mut().expect("it is one of power cuts").recovery_seconds_max = 1e-5;
+    let safety = measured(&world, &spec, &|_| {});
+    assert_eq!((safety.grade, safety.unmountable), (Grade::E, safety.images), "{safety:#?}");
+    assert!(
+        safety.images > 0 && safety.findings[0].what.ends_with("the recovery did not end within 0.00001 s"),
+        "{safety:#?}"
+    );
     world.assert_nothing_left();
 }
 

@@ -1,0 +1,128 @@
+//! The disk that shows images to recoveries, with its block device: in memory where the kernel's tracer tells what a recovery does
+//! to it, else the disk's process.
+
+use crate::block_trace::BlockTrace;
+use crate::recording_disk::{self, Disks};
+use crate::watchdog::Watchdog;
+use crate::work::Work;
+use powercut::device::memory::{self, MemoryDisk};
+use powercut::device::{Breaker, Disk};
+use powercut::states::{Choice, History, Unit};
+use std::io;
+use std::path::Path;
+use storage::{AfterCut, CutDisk, StorageSettings};
+
+/// A disk that shows images.
+pub struct Shown<'a> {
+    // Declared before the disk, so that it is detached first.
+    attached: CutDisk,
+    disk: Showing<'a>,
+}
+
+enum Showing<'a> {
+    Memory(MemoryDisk<'a, Vec<u8>>, BlockTrace),
+    Process(Disk),
+}
+
+/// Where images come from.
+pub struct Images<'a> {
+    /// What they are made of.
+    pub history: &'a History<Vec<u8>>,
+    /// The same, for the disk's process.
+    pub log: &'a Path,
+    /// Where that is.
+    pub disks: &'a Disks,
+    /// The trial's folders.
+    pub work: &'a Work,
+}
+
+/// Why there is none, or no more.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The disk's process could not be started.
+    #[error(transparent)]
+    Start(#[from] recording_disk::Error),
+    /// The disk's process.
+    #[error(transparent)]
+    Disk(#[from] powercut::device::Error),
+    /// The disk in memory, or what is told of it.
+    #[error("the disk in memory can't be used")]
+    Memory(#[source] io::Error),
+    /// The block device.
+    #[error(transparent)]
+    Storage(#[from] storage::Error),
+}
+
+impl<'a> Images<'a> {
+    /// Attaches a disk by the settings that its filesystem was made by. None: that hung.
+    ///
+    /// # Errors
+    /// When there is none, or it can't be attached.
+    pub fn show(&self, settings: &StorageSettings, watchdog: &Watchdog) -> Result<Option<Shown<'a>>, Error> {
+        // In a guest kernel there is no loop device.
+        if matches!(self.disks, Disks::Ours(_))
+            && let Some(shown) = self.in_memory(settings)?
+        {
+            return Ok(Some(shown));
+        }
+        let disk = self.disks.explore(self.work, self.log)?;
+        let attach =
+            || CutDisk::attach(settings, &storage::recording_disk(&self.work.disk()), &self.work.mount_point());
+        let (attached, hung) = watchdog.over(disk.breaker()?, attach);
+        Ok(if hung { None } else { Some(Shown { attached: attached?, disk: Showing::Process(disk) }) })
+    }
+
+    /// None: without a tracer.
+    fn in_memory(&self, settings: &StorageSettings) -> Result<Option<Shown<'a>>, Error> {
+        let disk = MemoryDisk::new(self.history).map_err(Error::Memory)?;
+        let attached = CutDisk::attach(settings, &disk.path(), &self.work.mount_point())?;
+        let trace = BlockTrace::start(attached.device_name(), memory::EVENTS, &self.work.power_cuts().join("trace"));
+        Ok(trace.ok().map(|trace| Shown { attached, disk: Showing::Memory(disk, trace) }))
+    }
+}
+
+impl Shown<'_> {
+    /// Mounts an image as if power had just come back.
+    ///
+    /// # Errors
+    /// When it can't be shown.
+    pub fn mount(&mut self, point: usize, choice: &Choice) -> Result<Result<AfterCut, storage::Error>, Error> {
+        // Forgetting writes out what a mount that failed may have left, so it comes before the image; who looks at new devices may
+        // have read of the one before, so it comes after, too.
+        self.attached.forget()?;
+        match &mut self.disk {
+            Showing::Memory(disk, trace) => {
+                disk.follow(trace.take().map_err(Error::Memory)?.as_deref());
+                disk.show(point, choice).map_err(Error::Memory)?;
+            }
+            Showing::Process(disk) => disk.show(point, choice)?,
+        }
+        self.attached.forget()?;
+        Ok(self.attached.mount())
+    }
+
+    /// The undecided units that were read since an image was mounted, before they were written; in order.
+    ///
+    /// # Errors
+    /// When that can't be told.
+    pub fn units_read(&mut self) -> Result<Vec<Unit>, Error> {
+        match &mut self.disk {
+            Showing::Memory(disk, trace) => {
+                disk.follow(trace.take().map_err(Error::Memory)?.as_deref());
+                Ok(disk.units_read())
+            }
+            Showing::Process(disk) => Ok(disk.read()?),
+        }
+    }
+
+    /// What takes the disk from under a recovery that hangs.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn breaker(&self) -> Result<Breaker, Error> {
+        match &self.disk {
+            Showing::Memory(disk, _) => disk.breaker().map_err(Error::Memory),
+            Showing::Process(disk) => Ok(disk.breaker()?),
+        }
+    }
+}
