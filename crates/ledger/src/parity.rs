@@ -74,7 +74,7 @@ mod tests {
     fn measured(grade: Grade) -> Safety {
         let plain = serde_json::json!({
             "grade": grade, "disk": "", "tried": 9, "acknowledged": 9, "points": 3, "images": 40, "is_complete": true,
-            "recoveries": 4, "worst_lost_commits": 0, "worst_lost_seconds": 0.0, "mean_lost_commits": 0.0, "unmountable": 0,
+            "recoveries": 4, "worst_lost_commits": 0, "worst_lost_seconds": 0.0, "unmountable": 0,
             "damaged": 0, "silent": 0, "audited": 0, "audited_new": 0, "unsteady": 0, "writes": 9, "flushes": 3,
             "findings": [], "notes": [], "seconds": 1.0,
         });

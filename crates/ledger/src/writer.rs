@@ -137,7 +137,10 @@ impl Writer {
     /// When a figure is no number: it would not be read again.
     pub fn safety(&mut self, measured: &MeasuredSafety) -> Result<(), Error> {
         let found = measured.safety.iter();
-        let figures = found.flat_map(|found| [found.worst_lost_seconds, found.mean_lost_commits, found.seconds]);
+        let figures = found.flat_map(|found| {
+            let expected = [found.expected_lost_commits, found.expected_lost_seconds];
+            [found.worst_lost_seconds, found.seconds].into_iter().chain(expected.into_iter().flatten())
+        });
         assert!(figures.chain([measured.ended]).all(f64::is_finite), "figures of safety are numbers: {measured:?}");
         let json = serde_json::to_string(measured).expect("measured safety is plain data");
         let session = self.session;

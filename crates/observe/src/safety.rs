@@ -97,8 +97,19 @@ pub struct Safety {
     pub worst_lost_commits: u64,
     /// Longest time from the acknowledgement of a missing commit to the cut, in any image.
     pub worst_lost_seconds: f64,
-    /// Mean over the points of the mean over each point's images, of acknowledged commits missing.
-    pub mean_lost_commits: f64,
+    /// Acknowledged commits missing after a cut at a random moment: mean over those random cuts that came up. None: none did, or
+    /// none was tried, as in results of older versions.
+    #[serde(default)]
+    pub expected_lost_commits: Option<f64>,
+    /// Time from the acknowledgement of the first missing commit to the cut, 0 where none is missing: mean over the same.
+    #[serde(default)]
+    pub expected_lost_seconds: Option<f64>,
+    /// Cuts at random moments that were tried, each with what the disk's drive had on its medium then.
+    #[serde(default)]
+    pub random_cuts: u64,
+    /// Of these, with any fault beyond a loss.
+    #[serde(default)]
+    pub random_cuts_bad: u64,
     /// Images whose filesystem could not be mounted, or only after a repair that lost files.
     pub unmountable: u64,
     /// Images whose database did not come up or was found damaged by its own check.
@@ -129,76 +140,68 @@ fn all() -> Class {
 }
 
 impl Safety {
-    /// Images with any fault beyond a loss.
+    /// Images with any fault beyond a loss. They were searched for: their share says nothing of how likely one is.
     #[must_use]
     pub fn bad(&self) -> u64 {
         self.unmountable + self.damaged + self.silent
     }
 
-    /// Upper end of a 95 % interval for the share of images with a fault, when they are taken as a random sample: exact for
-    /// none seen (the "rule of three": 1 − 0.05^(1/n)), Wilson's otherwise.
+    /// Upper end of a 95 % interval for the share of cuts that leave a fault beyond a loss, from the random ones: exact for
+    /// none seen (the "rule of three": 1 − 0.05^(1/n)), Wilson's otherwise. None where none was tried.
     #[must_use]
-    pub fn bad_share_at_most(&self) -> f64 {
-        let n = self.images as f64;
+    pub fn bad_share_at_most(&self) -> Option<f64> {
+        let n = self.random_cuts as f64;
         if n == 0.0 {
-            return 1.0;
+            return None;
         }
-        if self.bad() == 0 {
-            return 1.0 - 0.05f64.powf(1.0 / n);
+        if self.random_cuts_bad == 0 {
+            return Some(1.0 - 0.05f64.powf(1.0 / n));
         }
         // One-sided 95 %.
         const Z: f64 = 1.644_853_626_951_472_2;
-        let share = self.bad() as f64 / n;
+        let share = self.random_cuts_bad as f64 / n;
         let middle = share + Z * Z / (2.0 * n);
         let half = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
-        ((middle + half) / (1.0 + Z * Z / n)).min(1.0)
+        Some(((middle + half) / (1.0 + Z * Z / n)).min(1.0))
     }
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
 
-    pub(crate) fn clean(images: u64) -> Safety {
-        Safety {
-            grade: Grade::A,
-            disk: "volatile cache".into(),
-            promise: Class::KeepsAcknowledged,
-            tried: 10,
-            acknowledged: 10,
-            points: 5,
-            images,
-            is_complete: true,
-            recoveries: 3,
-            worst_lost_commits: 0,
-            worst_lost_seconds: 0.0,
-            mean_lost_commits: 0.0,
-            unmountable: 0,
-            damaged: 0,
-            silent: 0,
-            audited: 0,
-            audited_new: 0,
-            unsteady: 0,
-            writes: 9,
-            flushes: 4,
-            findings: Vec::new(),
-            notes: Vec::new(),
-            seconds: 1.0,
-        }
+    /// As a version wrote it that knew no random cuts.
+    fn older() -> Safety {
+        let written = serde_json::json!({
+            "grade": "A", "disk": "", "tried": 9, "acknowledged": 9, "points": 3, "images": 40, "is_complete": true,
+            "recoveries": 4, "worst_lost_commits": 0, "worst_lost_seconds": 0.0, "mean_lost_commits": 0.25, "unmountable": 0,
+            "damaged": 0, "silent": 0, "audited": 0, "audited_new": 0, "unsteady": 0, "writes": 9, "flushes": 3,
+            "findings": [], "notes": [], "seconds": 1.0,
+        });
+        serde_json::from_value(written).expect("it is read")
+    }
+
+    #[test]
+    fn results_of_older_versions_are_read_and_say_nothing_of_random_cuts() {
+        let older = older();
+        assert_eq!((older.random_cuts, older.expected_lost_commits, older.expected_lost_seconds), (0, None, None));
+        assert_eq!(older.bad_share_at_most(), None);
+        assert_eq!(older.promise, Class::KeepsAcknowledged);
     }
 
     #[test]
     fn none_of_1229_is_below_a_quarter_percent() {
-        let safety = clean(1229);
-        assert!((safety.bad_share_at_most() - 0.002_434_6).abs() < 1e-6, "{}", safety.bad_share_at_most());
-        assert_eq!(clean(0).bad_share_at_most(), 1.0);
+        let share = Safety { random_cuts: 1229, ..older() }.bad_share_at_most().expect("some were tried");
+        assert!((share - 0.002_434_6).abs() < 1e-6, "{share}");
     }
 
     /// Wilson's one-sided upper limit for 5 of 100, as R's `prop.test(5, 100, alternative = "less", correct = FALSE)` has it.
     #[test]
     fn five_of_a_hundred() {
-        let safety = Safety { damaged: 3, silent: 2, ..clean(100) };
-        assert!((safety.bad_share_at_most() - 0.099_161_1).abs() < 1e-6, "{}", safety.bad_share_at_most());
+        let of_all = Safety { images: 5000, silent: 4000, ..older() };
+        let share =
+            Safety { random_cuts: 100, random_cuts_bad: 5, ..of_all }.bad_share_at_most().expect("some were tried");
+        assert!((share - 0.099_161_1).abs() < 1e-6, "{share}");
     }
 
     #[test]

@@ -11,21 +11,27 @@
 //! pruning, must show nothing new where the search was complete; bad images and one in a hundred others are recovered twice, and
 //! where the second read other units, both are branched on.
 //!
+//! What is searched for is the worst. How much a cut takes on average, and how often it does harm, say cuts at random moments
+//! (`drawn`), on which a part of the budget goes.
+//!
 //! Pure but for the [`Subject`].
 
 mod agenda;
+mod drawn;
 mod search;
 mod tally;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use observe::safety::{Grade, Safety};
 
-use crate::states::{Choice, History, Image, Rest, Unit};
+use crate::chance::Chance;
+use crate::states::{Choice, History, Image, RandomCut, Rest, Unit};
 use crate::verdict::{Came, Found, Verdict, judge};
 use crate::witness::Attempt;
 use agenda::Agenda;
+use drawn::RandomCuts;
 use search::{Purpose, Search};
 use tally::{Class, Kind, Tally};
 
@@ -71,10 +77,6 @@ pub struct Budget {
     pub seed: u64,
 }
 
-/// One of so many images is drawn at random, without pruning …
-const CONTROL_SHARE: usize = 20;
-/// … and at least so many, if there is time.
-const CONTROLS_MIN: usize = 8;
 /// Bad images to recover twice.
 const REPEATED_MAX: u64 = 100;
 /// One of so many other images is recovered twice.
@@ -143,7 +145,7 @@ struct Explorer<'a, B: AsRef<[u8]>, S> {
     attempts: &'a [Attempt],
     subject: &'a mut S,
     limits: Limits<'a>,
-    random: Random,
+    random: Chance,
     /// When power is cut, by point.
     cuts: Vec<u64>,
     /// By the image's hash.
@@ -160,6 +162,10 @@ struct Explorer<'a, B: AsRef<[u8]>, S> {
     controls: Vec<(usize, Class)>,
     /// Points at which there is anything to draw.
     drawable: Vec<usize>,
+    /// Random cuts that are still to be tried, the next one last.
+    to_cut: Vec<RandomCut>,
+    /// What came of the others.
+    random_cuts: RandomCuts,
     tally: Tally,
     recoveries: u64,
     repeated: u64,
@@ -179,7 +185,7 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
             history,
             attempts,
             subject,
-            random: Random(limits.budget.seed),
+            random: Chance(limits.budget.seed),
             limits,
             cuts,
             known: HashMap::new(),
@@ -189,7 +195,9 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
             classes: vec![BTreeSet::new(); points.len()],
             controls: Vec::new(),
             drawable,
-            tally: Tally::new(points.len()),
+            to_cut: history.random_cuts().into_iter().rev().collect(),
+            random_cuts: RandomCuts::default(),
+            tally: Tally::new(),
             recoveries: 0,
             repeated: 0,
             unsteady: 0,
@@ -204,12 +212,9 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
                 Step::NothingLeft => agenda.tried(false),
                 Step::LimitsReached => return Ok(()),
             }
-            if self.controls.len() < self.known.len() / CONTROL_SHARE {
-                self.draw_control()?;
-            }
+            self.draw_between()?;
         }
-        while self.controls.len() < CONTROLS_MIN && self.draw_control()? {}
-        Ok(())
+        self.draw_at_the_end()
     }
 
     fn step(&mut self, point: usize) -> Result<Step, S::Error> {
@@ -224,27 +229,6 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
         self.classes[point].insert(tally::class(&verdict));
         self.searches[point].learn(at, next, &self.known[&hash].read, &self.changed[point]);
         Ok(Step::Tried)
-    }
-
-    /// Draws an image at random; whether there was one, and time for it.
-    fn draw_control(&mut self) -> Result<bool, S::Error> {
-        if self.drawable.is_empty() {
-            return Ok(false);
-        }
-        let point = self.drawable[self.random.below(self.drawable.len())];
-        let history = self.history;
-        let mut units = BTreeMap::new();
-        for (unit, versions) in &history.points()[point].undecided {
-            let version = self.random.below(versions.len());
-            if version + 1 < versions.len() {
-                units.insert(*unit, version as u32);
-            }
-        }
-        let choice = Choice { rest: Rest::Newest, units };
-        let Some(hash) = self.visit(point, &choice, Purpose::Single)? else { return Ok(false) };
-        let verdict = self.judge(point, hash, &choice);
-        self.controls.push((point, tally::class(&verdict)));
-        Ok(true)
     }
 
     /// Sees to it that an image is known, and gives its hash; nothing when a limit is reached before.
@@ -414,7 +398,10 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
             recoveries: self.recoveries,
             worst_lost_commits: self.tally.worst_lost_commits,
             worst_lost_seconds: self.tally.worst_lost_seconds,
-            mean_lost_commits: self.tally.mean_lost_commits(),
+            expected_lost_commits: self.random_cuts.expected_lost_commits(),
+            expected_lost_seconds: self.random_cuts.expected_lost_seconds(),
+            random_cuts: self.random_cuts.all,
+            random_cuts_bad: self.random_cuts.bad,
             unmountable: came(|came| matches!(came, Came::Unmountable(_))),
             damaged: came(|came| matches!(came, Came::Down(_) | Came::Damaged(_))),
             silent: self.tally.silent.len() as u64,
@@ -435,19 +422,6 @@ struct Wanted {
     kind: Kind,
     lost_commits: u64,
     words: String,
-}
-
-/// SplitMix64 (Steele, Lea, Flood 2014).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % bound as u64) as usize
-    }
 }
 
 #[cfg(test)]

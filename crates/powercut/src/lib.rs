@@ -10,6 +10,7 @@
 //! Knows no filesystem, no engine and no study: who mounts and asks is the caller of `explore`.
 
 pub mod block_trace;
+mod chance;
 pub mod clock;
 #[cfg(target_os = "linux")]
 pub mod device;

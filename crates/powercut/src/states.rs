@@ -15,9 +15,12 @@
 //! be there and what was acknowledged only grow, so that the moment before the next completion has every image of the moments
 //! since the last, and the most promises to hold it against.
 //!
+//! These are what may be. What is likely are cuts at random moments (`moments`), which are some of the same images.
+//!
 //! Pure: reads no file and starts nothing.
 
 mod contents;
+mod moments;
 mod replay;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -29,6 +32,7 @@ use serde::{Deserialize, Serialize};
 
 pub use contents::Content;
 use contents::Contents;
+pub use moments::{Draw, RandomCut};
 
 use crate::write_log::Error;
 
@@ -78,9 +82,25 @@ impl<B: AsRef<[u8]>> History<B> {
     /// # Panics
     /// When the rules' unit is not a power of two from 512 on.
     pub fn new(log: B, rules: Rules) -> Result<History<B>, Error> {
+        History::with(log, rules, None)
+    }
+
+    /// The same, with cuts at random moments.
+    ///
+    /// # Errors
+    /// As [`History::new`].
+    ///
+    /// # Panics
+    /// As [`History::new`].
+    pub fn with_random_cuts(log: B, rules: Rules, draw: &Draw) -> Result<History<B>, Error> {
+        let moments = moments::Moments::new(log.as_ref(), rules, draw)?;
+        History::with(log, rules, Some(moments))
+    }
+
+    fn with(log: B, rules: Rules, moments: Option<moments::Moments>) -> Result<History<B>, Error> {
         assert!(rules.unit_bytes >= 512 && rules.unit_bytes.is_power_of_two(), "units of {} bytes", rules.unit_bytes);
         let replay::Replayed { disk_bytes, contents, points, points_left_out, writes, flushes } =
-            replay::replay(log.as_ref(), rules)?;
+            replay::replay(log.as_ref(), rules, moments)?;
         Ok(History { log, rules, disk_bytes, contents, points, points_left_out, writes, flushes })
     }
 
@@ -119,6 +139,13 @@ impl<B: AsRef<[u8]>> History<B> {
     #[must_use]
     pub fn points_left_out(&self) -> u64 {
         self.points_left_out
+    }
+
+    /// The random cuts that were asked for, in the order in which they were drawn. Moments before points that were left out are
+    /// not among them, whatever they left.
+    #[must_use]
+    pub fn random_cuts(&self) -> Vec<RandomCut> {
+        moments::all(&self.points)
     }
 
     /// A unit's bytes.
@@ -185,6 +212,8 @@ pub struct Point {
     durable: Durable,
     oldest_hash: u128,
     newest_hash: u128,
+    /// Since the point before.
+    drawn: Vec<moments::Drawn>,
 }
 
 impl Point {

@@ -4,18 +4,25 @@
 //! due. A drive with a volatile cache acknowledges writes from there, and a flush takes as long as writing out all that is dirty.
 //!
 //! A virtual disk is the first part of a drive, from its outermost track on, and not a whole drive made small: its seeks are
-//! as short as those of a partition of that size. What a drive writes out while it has nothing else to do, and where a
+//! as short as those of a partition of that size. Run once more over a recording's log, the model says what was on the medium
+//! when (`medium`). What a drive writes out while it has nothing else to do, and where a
 //! consumer SSD slows down after tens of gigabytes, is left out.
 
 mod flash;
+pub(crate) mod medium;
 mod spindle;
 
 use crate::states::Cache;
+use crate::write_log::Operation;
 use flash::Flash;
+use medium::Written;
 use serde::{Deserialize, Serialize};
 use spindle::Spindle;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+
+/// Of every drive: a recording's can be run once more.
+pub const SEED: u64 = 1;
 
 /// Whose times a disk has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -61,6 +68,18 @@ pub enum Work {
     Command,
 }
 
+impl Work {
+    /// What a request for a write or a flush means to a drive. Zeros and discards are commands without data.
+    #[must_use]
+    pub fn of(operation: &Operation) -> Work {
+        match *operation {
+            Operation::Write { offset, data } => Work::Write { offset, bytes: data.len() as u64 },
+            Operation::Flush => Work::Flush,
+            Operation::Zero { .. } | Operation::Discard { .. } => Work::Command,
+        }
+    }
+}
+
 /// A drive at work.
 #[derive(Debug)]
 pub struct Model {
@@ -74,18 +93,29 @@ enum Drive {
     Flash(Flash),
 }
 
-/// Requests whose end is known: when, and which.
+/// Requests whose end is known, and what they brought onto the medium.
 #[derive(Debug, Default)]
-struct Done(BinaryHeap<Reverse<(u64, usize)>>);
+struct Done {
+    /// When, and which.
+    due: BinaryHeap<Reverse<(u64, usize)>>,
+    /// None: nobody wants to know.
+    written: Option<Vec<Written>>,
+}
 
 impl Done {
     fn push(&mut self, at_nanoseconds: u64, ticket: usize) {
-        self.0.push(Reverse((at_nanoseconds, ticket)));
+        self.due.push(Reverse((at_nanoseconds, ticket)));
+    }
+
+    fn wrote(&mut self, written: Written) {
+        if let Some(all) = &mut self.written {
+            all.push(written);
+        }
     }
 }
 
 impl Model {
-    /// A drive of this profile; none where nothing is delayed. A cache that lies takes the time of one that does not.
+    /// A drive of this profile, whose times are the same for the same seed; none where nothing is delayed. A cache that lies takes the time of one that does not.
     #[must_use]
     pub fn new(profile: Profile, cache: Cache, seed: u64) -> Option<Model> {
         let is_volatile = cache != Cache::WriteThrough;
@@ -103,7 +133,7 @@ impl Model {
     pub fn submit(&mut self, now_nanoseconds: u64, ticket: usize, work: Work) {
         match &mut self.drive {
             Drive::Spindle(spindle) => spindle.submit(now_nanoseconds, ticket, work, &mut self.done),
-            Drive::Flash(flash) => self.done.push(flash.done_at(now_nanoseconds, work), ticket),
+            Drive::Flash(flash) => flash.submit(now_nanoseconds, ticket, work, &mut self.done),
         }
     }
 
@@ -112,37 +142,20 @@ impl Model {
         if let Drive::Spindle(spindle) = &mut self.drive {
             spindle.advance(now_nanoseconds, &mut self.done);
         }
-        self.done.0.peek().map(|Reverse((at, _))| *at)
+        self.done.due.peek().map(|Reverse((at, _))| *at)
     }
 
     /// The first request that is done by now, which is then forgotten.
     pub fn take_done(&mut self, now_nanoseconds: u64) -> Option<usize> {
         self.next_due(now_nanoseconds).filter(|due| *due <= now_nanoseconds)?;
-        self.done.0.pop().map(|Reverse((_, ticket))| ticket)
-    }
-}
-
-/// Chance that can be had again (splitmix64: Steele, Lea and Flood, OOPSLA 2014).
-#[derive(Debug)]
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    /// Evenly from the first to the second.
-    fn between(&mut self, (least, most): (f64, f64)) -> f64 {
-        least + (most - least) * (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+        self.done.due.pop().map(|Reverse((_, ticket))| ticket)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chance::Chance;
     use proptest::prelude::*;
 
     const MILLISECOND: f64 = 1e6;

@@ -41,10 +41,31 @@ pub fn explored(found: &Safety) -> &'static str {
     if found.is_complete { "all that differ for a recovery" } else { "a sample" }
 }
 
-/// "0 of 1,229 images bad, a sample: below 0.25 % at 95 %".
+/// "0 of 61 random cuts bad: below 4.8 % at 95 %; of the images searched for the worst 0 of 1,229, a sample".
 fn bound(found: &Safety) -> String {
-    let (bad, images, at_most) = (count(found.bad()), images(found), percent_at_most(found.bad_share_at_most()));
-    format!("{bad} of {images} bad, {}: below {at_most} at 95 %", explored(found))
+    let (bad, explored) = (count(found.bad()), explored(found));
+    match found.bad_share_at_most() {
+        Some(share) => format!(
+            "{} of {} bad: below {} at 95 %; of the images searched for the worst {bad} of {}, {explored}",
+            count(found.random_cuts_bad),
+            random_cuts(found),
+            percent_at_most(share),
+            count(found.images)
+        ),
+        None => format!("{bad} of {} bad, {explored}", images(found)),
+    }
+}
+
+fn random_cuts(found: &Safety) -> String {
+    if found.random_cuts == 1 { "1 random cut".into() } else { format!("{} random cuts", count(found.random_cuts)) }
+}
+
+/// Behind the worst: ", 4 commits and 0.14 s on average over 61 random cuts".
+fn expected(found: &Safety) -> String {
+    let (Some(commits), Some(time)) = (found.expected_lost_commits, found.expected_lost_seconds) else {
+        return String::new();
+    };
+    format!(", {} commits and {} on average over {}", rounded(commits, 2), seconds(time), random_cuts(found))
 }
 
 /// "lost nothing (class A)".
@@ -53,10 +74,10 @@ fn took(found: &Safety) -> String {
     match found.grade {
         Grade::A | Grade::E | Grade::F => format!("{} (class {letter})", found.grade.words()),
         Grade::B | Grade::C | Grade::D => format!(
-            "lost up to {} acknowledged up to {} before the cut, {} on average (class {letter})",
+            "lost up to {} acknowledged up to {} before the cut{} (class {letter})",
             commits(found.worst_lost_commits),
             seconds(found.worst_lost_seconds),
-            rounded(found.mean_lost_commits, 2)
+            expected(found)
         ),
     }
 }
@@ -254,18 +275,32 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_share_of_bad_images_has_an_upper_bound() {
+    fn the_share_of_bad_cuts_has_an_upper_bound() {
         check(
             bound,
             expect![[r#"
-            0 of 1,229 images bad, all that differ for a recovery: below 0.25 % at 95 %
-            0 of 1,229 images bad, a sample: below 0.25 % at 95 %
-            0 of 1,229 images bad, a sample: below 0.25 % at 95 %
-            0 of 1,229 images bad, a sample: below 0.25 % at 95 %
-            3 of 1,229 images bad, a sample: below 0.61 % at 95 %
-            400 of 1,229 images bad, a sample: below 35 % at 95 %
-        "#]],
+                0 of 61 random cuts bad: below 4.8 % at 95 %; of the images searched for the worst 0 of 1,229, all that differ for a recovery
+                0 of 61 random cuts bad: below 4.8 % at 95 %; of the images searched for the worst 0 of 1,229, a sample
+                0 of 61 random cuts bad: below 4.8 % at 95 %; of the images searched for the worst 0 of 1,229, a sample
+                0 of 61 random cuts bad: below 4.8 % at 95 %; of the images searched for the worst 0 of 1,229, a sample
+                3 of 61 random cuts bad: below 12 % at 95 %; of the images searched for the worst 3 of 1,229, a sample
+                3 of 61 random cuts bad: below 12 % at 95 %; of the images searched for the worst 400 of 1,229, a sample
+            "#]],
         );
+    }
+
+    #[test]
+    fn results_without_random_cuts_say_nothing_of_what_is_to_be_expected() {
+        let older = |grade: Grade| Safety {
+            random_cuts: 0,
+            random_cuts_bad: 0,
+            expected_lost_commits: None,
+            expected_lost_seconds: None,
+            ..found(grade)
+        };
+        assert_eq!(bound(&older(Grade::A)), "0 of 1,229 images bad, all that differ for a recovery");
+        let words = "lost up to 12 commits acknowledged up to 0.41 s before the cut (class C)";
+        assert_eq!(took(&older(Grade::C)), words);
     }
 
     #[test]
@@ -273,13 +308,13 @@ pub(crate) mod tests {
         check(
             took,
             expect![[r#"
-            lost nothing (class A)
-            lost up to 1 commit acknowledged up to 0.012 s before the cut, 0.33 on average (class B)
-            lost up to 12 commits acknowledged up to 0.41 s before the cut, 4 on average (class C)
-            lost up to 38 commits acknowledged up to 6 s before the cut, 13 on average (class D)
-            was damaged (class E)
-            was wrong without a word (class F)
-        "#]],
+                lost nothing (class A)
+                lost up to 1 commit acknowledged up to 0.012 s before the cut, 0.33 commits and 0.0041 s on average over 61 random cuts (class B)
+                lost up to 12 commits acknowledged up to 0.41 s before the cut, 4 commits and 0.14 s on average over 61 random cuts (class C)
+                lost up to 38 commits acknowledged up to 6 s before the cut, 13 commits and 2 s on average over 61 random cuts (class D)
+                was damaged (class E)
+                was wrong without a word (class F)
+            "#]],
         );
     }
 }

@@ -18,7 +18,7 @@ use observe::safety::{Grade, Safety};
 use powercut::clock::Ahead;
 use powercut::explore::{Budget, Recovered, Subject, explore};
 use powercut::fua;
-use powercut::states::{Cache, Choice, History, Image};
+use powercut::states::{Cache, Choice, Draw, History, Image};
 use powercut::witness::{self, Attempt};
 use powercut::write_log::{Event, Request, Writer};
 use std::collections::BTreeSet;
@@ -187,9 +187,11 @@ fn search(
     recording: Recording,
     out: &mut Out<impl Write>,
 ) -> Result<Safety, Box<dyn std::error::Error>> {
-    let rules = Drive::new(wanted)?.rules;
-    let history = History::new(std::fs::read(&recording.log)?, rules)?;
     let Recording { disks, log, attempts, mut notes, promise, started } = recording;
+    let Drive { rules, profile } = Drive::new(wanted)?;
+    let until_nanoseconds = attempts.iter().filter_map(|attempt| attempt.acknowledged_nanoseconds).max().unwrap_or(0);
+    let draw = Draw { seed: trial.spec.seed, profile, until_nanoseconds };
+    let history = History::with_random_cuts(std::fs::read(&log)?, rules, &draw)?;
     if history.points_left_out() > 0 {
         notes.push(format!("{} more points at which power may fail were left out", history.points_left_out()));
     }

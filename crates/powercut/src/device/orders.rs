@@ -7,7 +7,7 @@ use super::recorder::{Full, Recorder};
 use super::server::{Content, Server, Shared};
 use super::{Error, Options, now_nanoseconds};
 use crate::states::{Choice, History, Rules, Unit};
-use crate::timing::{Model, Profile};
+use crate::timing::{Model, Profile, SEED};
 use memmap2::Mmap;
 use observe::record::causes;
 use serde::{Deserialize, Serialize};
@@ -15,9 +15,6 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, Write};
 use std::path::Path;
-
-/// The same times in every run.
-const SEED: u64 = 1;
 
 /// Of include/uapi/linux/prctl.h.
 const PR_SET_IO_FLUSHER: libc::c_int = 57;

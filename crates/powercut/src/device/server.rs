@@ -194,7 +194,7 @@ impl Server {
         };
         let pending = Pending { unique, request, reply };
         match &mut self.delays {
-            Some(delays) if request.is_some() => delays.add(at, pending, work(operation)),
+            Some(delays) if request.is_some() => delays.add(at, pending, Work::of(&operation)),
             _ => finish(&self.connection, &mut content, pending, &mut self.scratch),
         }
     }
@@ -209,15 +209,6 @@ impl Delays {
             self.waiting[ticket] = pending;
         }
         self.model.submit(now_nanoseconds, ticket, work);
-    }
-}
-
-/// What a drive is told to do. Zeros and discards are commands without data.
-fn work(operation: Operation) -> Work {
-    match operation {
-        Operation::Write { offset, data } => Work::Write { offset, bytes: data.len() as u64 },
-        Operation::Flush => Work::Flush,
-        Operation::Zero { .. } | Operation::Discard { .. } => Work::Command,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Counts what was judged: the worst, the mean, and the kinds of fault with an example of each.
+//! Counts what was judged: the worst, and the kinds of fault with an example of each.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -52,14 +52,6 @@ pub(super) struct Example {
     images: HashSet<u128>,
 }
 
-/// What was counted at a point.
-#[derive(Debug, Default, Clone)]
-struct AtPoint {
-    judged: HashSet<u128>,
-    came_up: u64,
-    lost_commits: u64,
-}
-
 /// What was counted.
 #[derive(Debug)]
 pub(super) struct Tally {
@@ -68,32 +60,24 @@ pub(super) struct Tally {
     pub(super) worst_lost_seconds: f64,
     /// Images with wrong content that nothing complained about.
     pub(super) silent: HashSet<u128>,
-    points: Vec<AtPoint>,
     kinds: BTreeMap<Kind, Example>,
 }
 
 impl Tally {
-    pub(super) fn new(points: usize) -> Tally {
+    pub(super) fn new() -> Tally {
         Tally {
             grade: Grade::A,
             worst_lost_commits: 0,
             worst_lost_seconds: 0.0,
             silent: HashSet::new(),
-            points: vec![AtPoint::default(); points],
             kinds: BTreeMap::new(),
         }
     }
 
-    /// Counts an image once at each point.
+    /// Counts an image at a point.
     pub(super) fn count(&mut self, point: usize, at: &Point, hash: u128, choice: &Choice, verdict: &Verdict) {
-        let here = &mut self.points[point];
-        if !here.judged.insert(hash) {
-            return;
-        }
         self.grade = self.grade.max(verdict.grade);
         if verdict.grade != Grade::E {
-            here.came_up += 1;
-            here.lost_commits += verdict.lost_commits;
             self.worst_lost_commits = self.worst_lost_commits.max(verdict.lost_commits);
             self.worst_lost_seconds = self.worst_lost_seconds.max(verdict.lost_seconds);
         }
@@ -121,13 +105,6 @@ impl Tally {
                 (example.lost_commits, example.missing) = (lost_commits, missing);
             }
         }
-    }
-
-    /// Mean over the points of the mean over each point's images, of acknowledged commits missing; of images that came up.
-    pub(super) fn mean_lost_commits(&self) -> f64 {
-        let means = self.points.iter().filter(|point| point.came_up > 0);
-        let means: Vec<f64> = means.map(|point| point.lost_commits as f64 / point.came_up as f64).collect();
-        if means.is_empty() { 0.0 } else { means.iter().sum::<f64>() / means.len() as f64 }
     }
 
     /// The worst kind of fault, and of equals that of most images.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use super::contents::{Content, Contents};
+use super::moments::Moments;
 use super::{Cache, Durable, Point, Rules, Unit};
 use crate::write_log::{Error, Event, Operation, Reader, Request};
 
@@ -17,8 +18,8 @@ pub(super) struct Replayed {
     pub(super) flushes: u64,
 }
 
-/// Goes through a log.
-pub(super) fn replay(log: &[u8], rules: Rules) -> Result<Replayed, Error> {
+/// Goes through a log, and cuts power at these moments, too.
+pub(super) fn replay(log: &[u8], rules: Rules, moments: Option<Moments>) -> Result<Replayed, Error> {
     let reader = Reader::new(log)?;
     let disk_bytes = reader.disk_bytes;
     if disk_bytes.div_ceil(u64::from(rules.unit_bytes)) > u64::from(Unit::MAX) {
@@ -40,6 +41,7 @@ pub(super) fn replay(log: &[u8], rules: Rules) -> Result<Replayed, Error> {
         record: 0,
         is_measured: false,
         points: Points::new(rules.cache),
+        moments,
         named: only.values().flatten().map(|write| (*write, Change::MAX)).collect(),
         only,
         writes: 0,
@@ -48,11 +50,15 @@ pub(super) fn replay(log: &[u8], rules: Rules) -> Result<Replayed, Error> {
     let mut end = 0;
     for event in reader {
         let event = event?;
-        end = end.max(at_nanoseconds(&event));
+        let at_nanoseconds = at_nanoseconds(&event);
+        end = end.max(at_nanoseconds);
+        replay.cut_at_moments_before(at_nanoseconds);
         replay.event(&event);
         replay.record += 1;
     }
-    let last = replay.cut(end);
+    replay.cut_at_moments_before(u64::MAX);
+    let mut last = replay.cut(end);
+    replay.pass(Some(&mut last), true);
     replay.points.keep(last);
     let Replay { contents, points, writes, flushes, .. } = replay;
     // On a disk that makes nothing durable every earlier image is one of the end's too.
@@ -81,13 +87,13 @@ fn at_nanoseconds(event: &Event) -> u64 {
 }
 
 /// A write (or zeros, or a discard) by its place in the order of submission.
-type Change = usize;
+pub(super) type Change = usize;
 
 /// When a change was submitted and completed, as numbers of records, and which units it touches.
-struct Span {
+pub(super) struct Span {
     units: Range<Unit>,
-    submitted: u64,
-    done: Option<u64>,
+    pub(super) submitted: u64,
+    pub(super) done: Option<u64>,
 }
 
 /// A request that is not completed.
@@ -107,7 +113,7 @@ struct Version {
 
 /// A unit of which something is volatile.
 #[derive(Default)]
-struct Open {
+pub(super) struct Open {
     /// Which change made the durable content, if that was since the unit was opened.
     durable: Option<Change>,
     /// The volatile versions, in order of submission: those that are not older than the durable one.
@@ -117,7 +123,12 @@ struct Open {
 impl Open {
     /// What a read returns: the version that came last.
     fn newest(&self, durable: Content) -> Content {
-        match self.versions.last() {
+        self.newest_of(durable, |_| true)
+    }
+
+    /// The same if of the changes only those are there.
+    pub(super) fn newest_of(&self, durable: Content, is_there: impl Fn(Change) -> bool) -> Content {
+        match self.versions.iter().rfind(|version| is_there(version.change)) {
             Some(last) if self.durable.is_none_or(|change| change < last.change) => last.content,
             _ => durable,
         }
@@ -157,6 +168,7 @@ struct Replay<'a> {
     record: u64,
     is_measured: bool,
     points: Points,
+    moments: Option<Moments>,
     only: HashMap<Request, Vec<Request>>,
     /// The changes of the writes in there.
     named: HashMap<Request, Change>,
@@ -171,6 +183,7 @@ impl<'a> Replay<'a> {
                 self.make_durable(self.completed.len());
                 self.is_measured = true;
                 self.points = Points::new(self.rules.cache);
+                self.moments.iter_mut().for_each(Moments::begin);
                 (self.writes, self.flushes) = (0, 0);
             }
             Event::Submitted { request, operation: Operation::Flush, .. } => {
@@ -200,9 +213,10 @@ impl<'a> Replay<'a> {
             UnderWay::Change(_) => cache == Cache::WriteThrough,
             UnderWay::Flush(_) | UnderWay::FlushOnly(_) => cache != Cache::WriteThrough,
         };
-        if self.is_measured && is_point && self.points.is_due() {
-            let point = self.cut(at_nanoseconds);
-            self.points.keep(point);
+        if self.is_measured && is_point {
+            let mut point = self.points.is_due().then(|| self.cut(at_nanoseconds));
+            self.pass(point.as_mut(), false);
+            point.into_iter().for_each(|point| self.points.keep(point));
         }
         match *under_way {
             UnderWay::Change(change) => {
@@ -351,7 +365,23 @@ impl<'a> Replay<'a> {
             }
         }
         let (durable, oldest_hash) = (self.durable.clone(), self.durable_hash);
-        Point { at_nanoseconds, undecided, durable, oldest_hash, newest_hash }
+        Point { at_nanoseconds, undecided, durable, oldest_hash, newest_hash, drawn: Vec::new() }
+    }
+
+    /// Cuts power at the random moments that come before this.
+    fn cut_at_moments_before(&mut self, at_nanoseconds: u64) {
+        let Some(moments) = &mut self.moments else { return };
+        while let Some(moment) = moments.next_before(at_nanoseconds) {
+            let open = self.open.iter().map(|(&unit, open)| (unit, open, self.durable.get(unit)));
+            moments.cut(moment, open, &self.changes);
+        }
+    }
+
+    /// Tells the random cuts of the point that follows them, unless it was left out.
+    fn pass(&mut self, point: Option<&mut Point>, is_end: bool) {
+        if let Some(moments) = &mut self.moments {
+            moments.pass(point, is_end);
+        }
     }
 }
 
@@ -385,11 +415,14 @@ impl Points {
         is_due
     }
 
-    fn keep(&mut self, point: Point) {
-        let is_equal = |last: &Point| last.oldest_hash == point.oldest_hash && last.undecided == point.undecided;
-        if self.all.last().is_some_and(is_equal) {
+    fn keep(&mut self, mut point: Point) {
+        let is_equal =
+            |last: &Point, point: &Point| last.oldest_hash == point.oldest_hash && last.undecided == point.undecided;
+        if self.all.last().is_some_and(|last| is_equal(last, &point))
+            && let Some(mut last) = self.all.pop()
+        {
             // The same images, but more may have been acknowledged.
-            self.all.pop();
+            point.drawn.append(&mut last.drawn);
         }
         self.all.push(point);
         if self.all.len() > self.most {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::write_log::{Event, MAGIC, Operation, Request, Writer};
 
-/// A record of a log to be made up; it happens at the nanosecond of its number.
+/// A record of a log to be made up.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Step {
     Write(Request, u64, Vec<u8>),
@@ -19,12 +19,17 @@ pub(crate) enum Step {
     Only(Request, Request),
 }
 
-/// A log of these records.
+/// A log of these records, one each nanosecond.
 pub(crate) fn log(disk_bytes: u64, steps: &[Step]) -> Vec<u8> {
+    log_of(disk_bytes, steps, 1)
+}
+
+/// A log of these records, one each so many nanoseconds.
+pub(crate) fn log_of(disk_bytes: u64, steps: &[Step], step_nanoseconds: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes, disk_bytes).expect("memory");
     for (number, step) in steps.iter().enumerate() {
-        let at_nanoseconds = number as u64;
+        let at_nanoseconds = number as u64 * step_nanoseconds;
         let submitted = |request, operation| Event::Submitted { request, at_nanoseconds, operation };
         let event = match step {
             Step::Write(request, offset, data) => submitted(*request, Operation::Write { offset: *offset, data }),
@@ -252,7 +257,7 @@ fn names_that_are_none_are_refused() {
 }
 
 /// The disks of the histories below: so many sectors of 512 bytes.
-const SECTORS: usize = 6;
+pub(super) const SECTORS: usize = 6;
 
 /// A random history: writes, zeros, discards and flushes that overlap, on few sectors, with few contents.
 pub(crate) fn steps(sectors: usize, records: usize) -> impl Strategy<Value = Vec<Step>> {
@@ -294,14 +299,14 @@ struct Change {
 }
 
 /// The rules as they stand in words.
-struct Plain {
+pub(super) struct Plain {
     changes: Vec<Change>,
     flushes: Vec<(usize, Option<usize>)>,
     begin: usize,
 }
 
 impl Plain {
-    fn new(steps: &[Step]) -> Plain {
+    pub(super) fn new(steps: &[Step]) -> Plain {
         let done = |request: Request, after: usize| {
             let is_done = |step: &Step| *step == Step::Done(request);
             steps.iter().skip(after).position(is_done).map(|place| place + after)
@@ -352,7 +357,7 @@ impl Plain {
     }
 
     /// What a range of sectors may hold at a cut: the durable content, the newest, and all.
-    fn legal(
+    pub(super) fn legal(
         &self,
         sectors: &std::ops::Range<usize>,
         cache: Cache,
@@ -379,7 +384,7 @@ fn sectors_of(bytes: &[u8]) -> Vec<u8> {
     bytes.chunks(512).map(|sector| sector[0]).collect()
 }
 
-fn caches() -> impl Strategy<Value = Cache> {
+pub(super) fn caches() -> impl Strategy<Value = Cache> {
     prop_oneof![Just(Cache::Volatile), Just(Cache::WriteThrough), Just(Cache::Lying)]
 }
 

@@ -1,6 +1,9 @@
 //! A drive of flash memory: a latency a request, and a rate that many requests at once can't exceed.
 
-use super::{Chance, Work};
+use super::medium::Written;
+use super::{Done, Work};
+use crate::chance::Chance;
+use std::collections::VecDeque;
 
 /// What tells one drive from another.
 #[derive(Debug)]
@@ -61,21 +64,44 @@ pub(super) struct Flash {
     reads_free_at: u64,
     writes_free_at: u64,
     last_write_end: u64,
+    /// In the order in which they came; as many as the cache holds.
+    dirty: VecDeque<Dirty>,
     dirty_bytes: u64,
+}
+
+/// A write that is only in the cache.
+#[derive(Debug)]
+struct Dirty {
+    ticket: usize,
+    offset: u64,
+    bytes: u64,
+}
+
+impl Dirty {
+    fn written(&self, begin: u64, end: u64) -> Written {
+        Written { bytes: self.offset..self.offset + self.bytes, begin, end, before: self.ticket + 1 }
+    }
 }
 
 impl Flash {
     pub(super) fn new(parameters: &'static Parameters, is_volatile: bool, seed: u64) -> Flash {
         let is_volatile = is_volatile && parameters.flush_microseconds.is_some();
-        let (reads_free_at, writes_free_at) = (0, 0);
-        let chance = Chance(seed);
-        Flash { parameters, is_volatile, chance, reads_free_at, writes_free_at, last_write_end: 0, dirty_bytes: 0 }
+        Flash {
+            parameters,
+            is_volatile,
+            chance: Chance(seed),
+            reads_free_at: 0,
+            writes_free_at: 0,
+            last_write_end: 0,
+            dirty: VecDeque::new(),
+            dirty_bytes: 0,
+        }
     }
 
-    /// When a request that comes now is done.
-    pub(super) fn done_at(&mut self, now: u64, work: Work) -> u64 {
+    /// Takes a request.
+    pub(super) fn submit(&mut self, now: u64, ticket: usize, work: Work, done: &mut Done) {
         let parameters = self.parameters;
-        match work {
+        let end = match work {
             Work::Read { bytes, .. } => {
                 let transfer = bytes as f64 / parameters.read_bytes_per_second;
                 let start = now.max(self.reads_free_at);
@@ -86,7 +112,6 @@ impl Flash {
             Work::Write { offset, bytes } => {
                 let goes_on = offset == self.last_write_end;
                 self.last_write_end = offset + bytes;
-                self.dirty_bytes = (self.dirty_bytes + bytes).min(parameters.cache_bytes);
                 let transfer = bytes as f64 / parameters.write_bytes_per_second;
                 let (microseconds, turn) = match goes_on {
                     true => (parameters.write_on_microseconds, transfer),
@@ -94,19 +119,45 @@ impl Flash {
                 };
                 let start = now.max(self.writes_free_at);
                 self.writes_free_at = start + nanoseconds(turn);
-                start + nanoseconds(microseconds / 1e6 + beyond_a_page(bytes, parameters.write_bytes_per_second))
+                let took = microseconds / 1e6 + beyond_a_page(bytes, parameters.write_bytes_per_second);
+                let end = start + nanoseconds(took);
+                self.keep(Dirty { ticket, offset, bytes }, start, end, done);
+                end
             }
-            Work::Flush => self.flushed_at(now),
+            Work::Flush => self.flush(now, done),
             Work::Command => now + nanoseconds(parameters.write_on_microseconds / 1e6),
+        };
+        done.push(end, ticket);
+    }
+
+    /// In the cache, from which the oldest go when it is full; without one at once on the medium.
+    fn keep(&mut self, write: Dirty, start: u64, end: u64, done: &mut Done) {
+        if !self.is_volatile {
+            return done.wrote(write.written(start, end));
+        }
+        self.dirty_bytes += write.bytes;
+        self.dirty.push_back(write);
+        while self.dirty_bytes > self.parameters.cache_bytes
+            && let Some(oldest) = self.dirty.pop_front()
+        {
+            self.dirty_bytes -= oldest.bytes;
+            done.wrote(oldest.written(start, end));
         }
     }
 
-    fn flushed_at(&mut self, now: u64) -> u64 {
+    /// Writes out the cache in the order in which it was filled; when that is done.
+    fn flush(&mut self, now: u64, done: &mut Done) -> u64 {
         let Some(least_and_most) = self.parameters.flush_microseconds.filter(|_| self.is_volatile) else { return now };
-        let dirty = self.dirty_bytes as f64 / self.parameters.write_bytes_per_second;
-        let took = self.chance.between(least_and_most) / 1e6 + dirty;
+        let bytes_per_second = self.parameters.write_bytes_per_second;
+        let begin = now.max(self.writes_free_at) + nanoseconds(self.chance.between(least_and_most) / 1e6);
+        let mut before = 0;
+        for dirty in self.dirty.drain(..) {
+            let at = |bytes: u64| begin + nanoseconds(bytes as f64 / bytes_per_second);
+            done.wrote(dirty.written(at(before), at(before + dirty.bytes)));
+            before += dirty.bytes;
+        }
         self.dirty_bytes = 0;
-        self.writes_free_at = now.max(self.writes_free_at) + nanoseconds(took);
+        self.writes_free_at = begin + nanoseconds(before as f64 / bytes_per_second);
         self.writes_free_at
     }
 }

@@ -4,8 +4,11 @@
 //! `dm_mech_g1`. Tracks are skewed by the head switch, so that reading on loses no revolution. Of the requests that the drive
 //! knows at once it does next the one that it reaches first.
 
-use super::{Chance, Done, Work};
+use super::medium::Written;
+use super::{Done, Work};
+use crate::chance::Chance;
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 /// What tells one drive from another.
 #[derive(Debug)]
@@ -157,6 +160,8 @@ pub(super) struct Spindle {
     dirty_bytes: u64,
     /// Where the last read ended: the drive has read on.
     read_end: Option<u64>,
+    /// Requests that came have tickets below this.
+    before: usize,
 }
 
 impl Spindle {
@@ -172,12 +177,14 @@ impl Spindle {
             dirty: BTreeMap::new(),
             dirty_bytes: 0,
             read_end: None,
+            before: 0,
         }
     }
 
     /// Takes a request.
     pub(super) fn submit(&mut self, now: u64, ticket: usize, work: Work, done: &mut Done) {
         self.advance(now, done);
+        self.before = ticket + 1;
         let overhead = self.mechanics.overhead_nanoseconds();
         let over_the_bus =
             |bytes: u64| now + overhead + (bytes as f64 / self.mechanics.bus_bytes_per_second * 1e9) as u64;
@@ -204,12 +211,12 @@ impl Spindle {
             let job = self.waiting.remove(chosen).expect("it was chosen from there");
             self.free_at = match job.work {
                 Work::Read { offset, bytes } => {
-                    let end = self.move_and_transfer(start, offset, bytes, false);
+                    let (_, end) = self.move_and_transfer(start, offset, bytes, false);
                     self.read_end = Some(offset + bytes);
                     end
                 }
-                Work::Write { offset, bytes } => self.move_and_transfer(start, offset, bytes, true),
-                Work::Flush => self.write_out(start),
+                Work::Write { offset, bytes } => self.write(start, offset..offset + bytes, job.ticket + 1, done),
+                Work::Flush => self.write_out(start, done),
                 Work::Command => start,
             };
             done.push(self.free_at, job.ticket);
@@ -246,22 +253,30 @@ impl Spindle {
         moved + ((mechanics.angle(offset) - angle).rem_euclid(1.0) * revolution) as u64
     }
 
-    /// When it is done.
-    fn move_and_transfer(&mut self, start: u64, offset: u64, bytes: u64, is_write: bool) -> u64 {
-        let transfer = self.mechanics.transfer_nanoseconds(offset, bytes) as u64;
-        let end = start + self.positioning(start, offset, is_write) + transfer;
+    /// When the bytes begin to pass under the head, and when it is done.
+    fn move_and_transfer(&mut self, start: u64, offset: u64, bytes: u64, is_write: bool) -> (u64, u64) {
+        let begin = start + self.positioning(start, offset, is_write);
+        let end = begin + self.mechanics.transfer_nanoseconds(offset, bytes) as u64;
         self.track = (offset + bytes) / self.mechanics.track_bytes;
         self.read_end = None;
+        (begin, end)
+    }
+
+    /// Onto the platter: what requests with tickets below `before` made of these bytes. When it is done.
+    fn write(&mut self, start: u64, bytes: Range<u64>, before: usize, done: &mut Done) -> u64 {
+        let (begin, end) = self.move_and_transfer(start, bytes.start, bytes.end - bytes.start, true);
+        done.wrote(Written { bytes, begin, end, before });
         end
     }
 
     /// Writes out the cache, from where the head is to the innermost track and then from the outermost on.
-    fn write_out(&mut self, start: u64) -> u64 {
+    fn write_out(&mut self, start: u64, done: &mut Done) -> u64 {
         let mut before = std::mem::take(&mut self.dirty);
         self.dirty_bytes = 0;
         let onwards = before.split_off(&(self.track * self.mechanics.track_bytes));
         let ranges = onwards.into_iter().chain(before);
-        ranges.fold(start, |at, (from, to)| self.move_and_transfer(at, from, to - from, true))
+        let newest = self.before;
+        ranges.fold(start, |at, (from, to)| self.write(at, from..to, newest, done))
     }
 
     fn has_room(&self, bytes: u64) -> bool {
@@ -320,7 +335,7 @@ mod tests {
         for mechanics in [&ATLAS_10K_V, &SATA_7200] {
             let mut spindle = Spindle::new(mechanics, false, 1);
             let (offset, bytes) = (3 * 4096, 5 << 20);
-            let end = spindle.move_and_transfer(1_000_000, offset, bytes, true);
+            let (_, end) = spindle.move_and_transfer(1_000_000, offset, bytes, true);
             assert!(spindle.positioning(end - 1000, offset + bytes, true) < 10_000, "skew and transfer agree");
         }
     }

@@ -1,0 +1,109 @@
+//! Images that are drawn at random: the control group, which guards the search, and cuts at random moments, which alone say what
+//! is to be expected.
+
+use super::search::Purpose;
+use super::{Explorer, Subject, tally};
+use crate::states::{Choice, Rest};
+use crate::verdict::{Verdict, judge};
+use observe::safety::Grade;
+use std::collections::BTreeMap;
+
+/// One of so many images is of the control group, drawn from all that are legal, without pruning …
+const CONTROL_SHARE: usize = 20;
+/// … and at least so many, if there is time.
+pub(super) const CONTROLS_MIN: usize = 8;
+/// At most one of so many images is recovered for random cuts alone; most of these leave an image that is known …
+const RANDOM_CUT_SHARE: usize = 4;
+/// … and at least so many random cuts, if there is time: none bad of these is below 4.6 % at 95 %.
+const RANDOM_CUTS_MIN: u64 = 64;
+
+/// What random cuts came to.
+#[derive(Debug, Default)]
+pub(super) struct RandomCuts {
+    pub(super) all: u64,
+    /// With a fault beyond a loss.
+    pub(super) bad: u64,
+    /// Filesystem and database came up, and could be asked what is there.
+    came_up: u64,
+    lost_commits: u64,
+    lost_seconds: f64,
+    /// Images that had not been tried before.
+    recovered: usize,
+}
+
+impl RandomCuts {
+    fn count(&mut self, verdict: &Verdict) {
+        self.all += 1;
+        self.bad += u64::from(verdict.grade >= Grade::E);
+        if verdict.grade != Grade::E {
+            self.came_up += 1;
+            self.lost_commits += verdict.lost_commits;
+            self.lost_seconds += verdict.lost_seconds;
+        }
+    }
+
+    /// Mean over those that came up.
+    pub(super) fn expected_lost_commits(&self) -> Option<f64> {
+        (self.came_up > 0).then(|| self.lost_commits as f64 / self.came_up as f64)
+    }
+
+    /// Mean over those that came up.
+    pub(super) fn expected_lost_seconds(&self) -> Option<f64> {
+        (self.came_up > 0).then(|| self.lost_seconds / self.came_up as f64)
+    }
+}
+
+impl<B: AsRef<[u8]>, S: Subject> Explorer<'_, B, S> {
+    /// While the search goes on.
+    pub(super) fn draw_between(&mut self) -> Result<(), S::Error> {
+        if self.controls.len() < self.known.len() / CONTROL_SHARE {
+            self.draw_control()?;
+        }
+        // Whether there is a next one does not depend on what that will be: that would change the mean.
+        if self.random_cuts.recovered < self.known.len() / RANDOM_CUT_SHARE {
+            self.cut_at_random()?;
+        }
+        Ok(())
+    }
+
+    /// When nothing is left to search.
+    pub(super) fn draw_at_the_end(&mut self) -> Result<(), S::Error> {
+        while self.controls.len() < CONTROLS_MIN && self.draw_control()? {}
+        while self.random_cuts.all < RANDOM_CUTS_MIN && self.cut_at_random()? {}
+        Ok(())
+    }
+
+    /// Draws an image for the control group; whether there was one, and time for it.
+    fn draw_control(&mut self) -> Result<bool, S::Error> {
+        if self.drawable.is_empty() {
+            return Ok(false);
+        }
+        let point = self.drawable[self.random.below(self.drawable.len())];
+        let history = self.history;
+        let mut units = BTreeMap::new();
+        for (unit, versions) in &history.points()[point].undecided {
+            let version = self.random.below(versions.len());
+            if version + 1 < versions.len() {
+                units.insert(*unit, version as u32);
+            }
+        }
+        let choice = Choice { rest: Rest::Newest, units };
+        let Some(hash) = self.visit(point, &choice, Purpose::Single)? else { return Ok(false) };
+        let verdict = self.judge(point, hash, &choice);
+        self.controls.push((point, tally::class(&verdict)));
+        Ok(true)
+    }
+
+    /// Tries what the next random cut left; whether there was one, and time for it. What was promised until then counts for the
+    /// mean; as one of its point's images it is held against what was promised until that.
+    fn cut_at_random(&mut self) -> Result<bool, S::Error> {
+        let Some(cut) = self.to_cut.pop() else { return Ok(false) };
+        let (point, choice) = (cut.image.point, &cut.image.choice);
+        let is_new = !self.known.contains_key(&self.history.image_hash(point, choice));
+        let Some(hash) = self.visit(point, choice, Purpose::Single)? else { return Ok(false) };
+        self.random_cuts.recovered += usize::from(is_new);
+        self.judge(point, hash, choice);
+        self.random_cuts.count(&judge(&self.known[&hash].found, self.attempts, cut.at_nanoseconds));
+        Ok(true)
+    }
+}
