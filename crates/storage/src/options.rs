@@ -218,6 +218,7 @@ fn canonical(kind: &str, option: &str) -> String {
         (name, "barrier=0" | "barrier=none") if is_ext(name) => "nobarrier",
         (name, "auto_da_alloc=0") if is_ext(name) => "noauto_da_alloc",
         (name, "auto_da_alloc=1") if is_ext(name) => "auto_da_alloc",
+        (name, "dioread_lock") if is_ext(name) => "nodioread_nolock",
         ("btrfs", "compress") => "compress=zlib",
         ("btrfs", "compress-force") => "compress-force=zlib",
         ("btrfs", "discard=sync") => "discard",
@@ -295,6 +296,14 @@ mod tests {
         check("ext4", "barrier=0", "rw", "rw,nobarrier", &[]);
         check("btrfs", "compress=zstd,barrier,commit=30", "rw", "rw,compress=zstd:3", &[]);
         check("xfs", "logbsize=262144,nodiscard", "rw", "rw,logbsize=256k", &[]);
+        check("ext4", "dioread_lock", "rw", "rw,nodioread_nolock", &[]);
+        check(
+            "ext4",
+            "dioread_lock",
+            "rw",
+            "rw,dioread_nolock",
+            &["mount option `dioread_lock` did not take effect: the kernel shows `dioread_nolock`"],
+        );
     }
 
     #[test]
@@ -338,6 +347,8 @@ mod tests {
         assert_eq!(conflicts("ext4", "barrier=1,nobarrier"), 1);
         assert_eq!(conflicts("ext4", "barrier=0,nobarrier"), 0);
         assert_eq!(conflicts("ext4", "data=journal,delalloc"), 1);
+        assert_eq!(conflicts("ext4", "dioread_lock,dioread_nolock"), 1);
+        assert_eq!(conflicts("ext4", "dioread_lock,nodioread_nolock"), 0);
         assert_eq!(conflicts("btrfs", "nodatacow,compress=zstd"), 1);
     }
 
