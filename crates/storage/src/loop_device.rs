@@ -81,7 +81,7 @@ impl LoopDevice {
                 Ok(()) => {
                     // Who said of this device that it has no volatile cache said it for all that come after; without
                     // flushes nothing would be what it is taken for. Where it can't be written nobody has.
-                    let _ = std::fs::write(format!("/sys/block/{name}/queue/write_cache"), "write back");
+                    let _ = describe_cache(&path, VOLATILE_CACHE);
                     return Ok(LoopDevice { path, name, file });
                 }
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
@@ -101,6 +101,22 @@ impl LoopDevice {
         let file = format!("/sys/block/{}/loop/dio", self.name);
         std::fs::read_to_string(file).is_ok_and(|text| text.trim() == "1")
     }
+}
+
+/// In the kernel's words: a flush makes durable what was written.
+pub(crate) const VOLATILE_CACHE: &str = "write back";
+/// In the kernel's words: what was written is durable, and no flushes are sent.
+pub(crate) const NO_VOLATILE_CACHE: &str = "write through";
+
+/// Tells the kernel what cache a device has; a loop device over a file and a guest's disk are taken to have a volatile one.
+pub(crate) fn describe_cache(device: &Path, words: &str) -> Result<(), Error> {
+    let path = cache_description(device);
+    std::fs::write(&path, words).map_err(Error::file("write", path))
+}
+
+/// Where the kernel has that (Documentation/ABI/stable/sysfs-block, `write_cache`).
+fn cache_description(device: &Path) -> PathBuf {
+    Path::new("/sys/block").join(device.file_name().unwrap_or_default()).join("queue/write_cache")
 }
 
 /// Drops what the kernel keeps of a block device's content.
@@ -150,7 +166,6 @@ pub(crate) fn lasting_holder(image: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::virtual_disk::describe_cache;
 
     #[test]
     fn the_kernels_structures_have_their_sizes() {
@@ -176,21 +191,21 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let image = folder.path().join("device.img");
         std::fs::write(&image, vec![0; 1 << 20]).expect("written");
-        let cache = |name: &str| format!("/sys/block/{name}/queue/write_cache");
+        let cache = |device: &LoopDevice| std::fs::read_to_string(cache_description(&device.path)).expect("readable");
         for _ in 0..TRIES_MAX {
             let device = LoopDevice::attach(&image).expect("attached");
             let name = device.name.clone();
-            describe_cache(&device.path, true).expect("written");
-            assert_eq!(std::fs::read_to_string(cache(&name)).expect("readable"), "write through\n");
+            describe_cache(&device.path, NO_VOLATILE_CACHE).expect("written");
+            assert_eq!(cache(&device), "write through\n");
             drop(device);
             assert_eq!(lasting_holder(&image), None);
             let next = LoopDevice::attach(&image).expect("attached");
             if next.name == name {
-                assert_eq!(std::fs::read_to_string(cache(&name)).expect("readable"), "write back\n");
+                assert_eq!(cache(&next), "write back\n");
                 return;
             }
             // Somebody else has it now, who must not go without flushes.
-            std::fs::write(cache(&name), "write back").expect("written");
+            describe_cache(&Path::new("/dev").join(name), VOLATILE_CACHE).expect("written");
         }
         panic!("none of {TRIES_MAX} loop devices came back");
     }

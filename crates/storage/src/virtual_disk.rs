@@ -48,15 +48,12 @@ impl Attached {
     }
 }
 
-/// Tells the kernel whether the disk has a volatile cache (Documentation/ABI/stable/sysfs-block, `write_cache`): a loop device
-/// over a file and a guest's disk always say that they have.
+/// Tells the kernel of the disk's cache, where that is not what it takes for granted.
 pub(crate) fn describe_cache(device: &Path, write_through: bool) -> Result<(), Error> {
     if !write_through {
         return Ok(());
     }
-    let name = device.file_name().unwrap_or_default();
-    let path = Path::new("/sys/block").join(name).join("queue/write_cache");
-    std::fs::write(&path, "write through").map_err(Error::file("write", path))
+    loop_device::describe_cache(device, loop_device::NO_VOLATILE_CACHE)
 }
 
 /// The disk of a filesystem whose power was cut. It is attached as long as this lives.
