@@ -1,7 +1,10 @@
 //! A cgroup around a trial that limits its memory, page cache included: v2 where the memory controller is there, else v1.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// All our groups carry this prefix, so that `clean` finds what a killed run left.
 const PREFIX: &str = "surefoot-";
@@ -52,10 +55,14 @@ impl MemoryLimit {
         Ok(limit)
     }
 
-    /// The file a process writes its id to, to live in the group.
-    #[must_use]
-    pub fn procs_file(&self) -> PathBuf {
-        self.folder.join("cgroup.procs")
+    /// Lets a process live in the group from its start on.
+    ///
+    /// # Errors
+    /// When the group takes none.
+    pub fn start_inside(&self, command: &mut Command) -> io::Result<()> {
+        let procs = File::options().write(true).open(self.folder.join("cgroup.procs"))?;
+        enter(command, procs);
+        Ok(())
     }
 
     fn write(&self, file: &str, value: u64) -> Result<(), Error> {
@@ -74,6 +81,24 @@ impl Drop for MemoryLimit {
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
     }
+}
+
+/// Lets a process start outside of the limit that its parent lives in.
+///
+/// # Errors
+/// Without a memory controller, or without the right to use it.
+pub fn start_outside(command: &mut Command) -> Result<(), Error> {
+    let (root, _) = controller().ok_or(Error::NoController)?;
+    let path = root.join("cgroup.procs");
+    let procs = File::options().write(true).open(&path).map_err(|source| Error::Write { path, source })?;
+    enter(command, procs);
+    Ok(())
+}
+
+/// Moves the process that is started into the group whose file this is.
+fn enter(command: &mut Command, procs: File) {
+    // SAFETY: between fork and exec only `write` is called.
+    unsafe { command.pre_exec(move || (&procs).write_all(b"0")) };
 }
 
 /// Whether a limit could be set here.

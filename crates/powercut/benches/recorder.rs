@@ -3,7 +3,7 @@
 
 use memmap2::MmapMut;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use powercut::device::{self, Disk, Options};
+use powercut::device::{self, Disk, LogFile, Options};
 use powercut::states::{Cache, Choice, Rest, Rules};
 use powercut::timing::Profile;
 use std::fs::File;
@@ -70,11 +70,11 @@ fn median(all: &mut [f64]) -> f64 {
 fn disk(folder: &Path, profile: Profile) -> Disk {
     let options = Options {
         mount_point: folder.join("disk"),
-        log: folder.join("log"),
+        log: Some(LogFile { path: folder.join("log"), bytes_max: 4 << 30 }),
         disk_bytes: DISK_BYTES,
-        log_bytes_max: 4 << 30,
         profile,
         cache: Cache::Volatile,
+        seed: 1,
     };
     std::fs::create_dir(&options.mount_point).expect("a directory");
     let mut program = Command::new(std::env::current_exe().expect("this program"));
@@ -145,7 +145,7 @@ fn synced_append_microseconds(profile: Profile) -> (f64, f64) {
     };
     let microseconds = with_loop_device(&disk.file(), append);
     disk.stop().expect("room for the log");
-    (microseconds, disk.slip_nanoseconds_p99().expect("answers were delayed") as f64 / 1e3)
+    (microseconds, disk.punctuality().expect("answers were delayed").late_nanoseconds_p99 as f64 / 1e3)
 }
 
 /// An image is shown and mounted, which plays the journal, and unmounted.

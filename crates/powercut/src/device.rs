@@ -2,7 +2,8 @@
 //!
 //! While it records it keeps what is written in memory and writes every request down, with when it came and when the host was
 //! told that it is done ([`crate::write_log`]). Afterwards it serves the images that a power cut may have left
-//! ([`crate::states`]), and says which undecided units a recovery read.
+//! ([`crate::states`]), and says which undecided units a recovery read. Without a log it is a disk as slow as a drive, and says
+//! whether it kept to that ([`crate::punctuality`]).
 //!
 //! A process of its own, because a thread that waits in the kernel would keep the served file's connection open while its
 //! process dies, and everything would hang. When the process that serves is killed, all I/O on the disk fails and ends. Its file
@@ -21,6 +22,7 @@ mod server;
 mod spool;
 
 use crate::clock::Ahead;
+use crate::punctuality::Punctuality;
 use crate::states::{Cache, Choice, Rules, Unit};
 use crate::timing::Profile;
 pub use line::Breaker;
@@ -47,16 +49,25 @@ const CLOCK_LOOKS: u32 = 32;
 pub struct Options {
     /// An empty directory, in which the disk's file appears.
     pub mount_point: PathBuf,
-    /// Where the write log goes; not on the disk itself.
-    pub log: PathBuf,
+    /// Where it is written down what is done to it; none: nowhere.
+    pub log: Option<LogFile>,
     /// Size of the disk: whole pages of 4096 bytes.
     pub disk_bytes: u64,
-    /// The log is closed before it is larger.
-    pub log_bytes_max: u64,
     /// Whose times it has.
     pub profile: Profile,
     /// What its cache promises.
     pub cache: Cache,
+    /// Of its chance: the same requests take as long again.
+    pub seed: u64,
+}
+
+/// The file of a write log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogFile {
+    /// Where it is; not on the disk itself.
+    pub path: PathBuf,
+    /// It is closed before it is larger.
+    pub bytes_max: u64,
 }
 
 /// Why there is no disk, or no log of it.
@@ -146,11 +157,12 @@ pub fn main(options: &Options, orders: impl BufRead, answers: impl Write) -> Res
 /// A disk, by the process that serves it. The process ends when this is dropped, or with the thread that started it.
 #[derive(Debug)]
 pub struct Disk {
-    log: PathBuf,
+    /// None: it keeps none.
+    log: Option<PathBuf>,
     line: Line,
     /// None where another kernel's process serves it.
     served: Option<Served>,
-    slip_nanoseconds_p99: Option<u64>,
+    punctuality: Option<Punctuality>,
     /// Of the disk's clock, when it is not ours: at the begin, and at the begin and the end.
     ahead: Option<Ahead>,
 }
@@ -181,8 +193,8 @@ impl Disk {
         let answers = OwnedFd::from(process.stdout.take().expect("it was asked for"));
         let line = Line::new(orders.into(), answers.into());
         let served = Served { process, mount_point: options.mount_point.clone(), is_mounted: true };
-        let log = options.log.clone();
-        let mut disk = Disk { log, line, served: Some(served), slip_nanoseconds_p99: None, ahead: None };
+        let log = options.log.as_ref().map(|log| log.path.clone());
+        let mut disk = Disk { log, line, served: Some(served), punctuality: None, ahead: None };
         match disk.answer() {
             Ok(_) => Ok(disk),
             Err(error) => {
@@ -201,7 +213,7 @@ impl Disk {
     /// When the line has only one handle.
     pub fn beyond(line: &File, log: &Path) -> Result<Disk, Error> {
         let line = Line::new(line.try_clone().map_err(Error::Pipe)?, line.try_clone().map_err(Error::Pipe)?);
-        Ok(Disk { log: log.into(), line, served: None, slip_nanoseconds_p99: None, ahead: None })
+        Ok(Disk { log: Some(log.into()), line, served: None, punctuality: None, ahead: None })
     }
 
     /// Lets another kernel give the orders: the process, which is to be kept, where orders go, and where answers come from.
@@ -232,22 +244,22 @@ impl Disk {
         self.served.as_ref().expect("it was started here").process.id()
     }
 
-    /// The measured part begins.
+    /// The measured part begins: what came before does not count for [`Disk::punctuality`].
     ///
     /// # Errors
-    /// When the log is closed already.
+    /// When the log had to be closed before.
     pub fn begin(&mut self) -> Result<(), Error> {
         self.ahead = self.compare_clocks()?;
         self.ask(&Order::Begin).map(drop)
     }
 
-    /// No more is recorded from here on; requests are served as before.
+    /// The measured part ends, and no more is recorded from here on; requests are served as before.
     ///
     /// # Errors
     /// [`Error::Full`] when the log had to be closed before, and holds not all.
     pub fn stop(&mut self) -> Result<(), Error> {
-        if let Answer::Stopped { slip_nanoseconds_p99 } = self.ask(&Order::Stop)? {
-            self.slip_nanoseconds_p99 = slip_nanoseconds_p99;
+        if let Answer::Stopped { punctuality } = self.ask(&Order::Stop)? {
+            self.punctuality = punctuality;
         }
         if let (Some(before), Some(after)) = (self.ahead, self.compare_clocks()?) {
             self.ahead = Some(before.and_later(&after));
@@ -261,11 +273,10 @@ impl Disk {
         self.ahead
     }
 
-    /// How much later than its profile says it answered, at the 99th percentile of the requests until it was stopped; none when
-    /// nothing was delayed.
+    /// How far it kept to its profile between [`Disk::begin`] and [`Disk::stop`]; none when nothing was delayed.
     #[must_use]
-    pub fn slip_nanoseconds_p99(&self) -> Option<u64> {
-        self.slip_nanoseconds_p99
+    pub fn punctuality(&self) -> Option<Punctuality> {
+        self.punctuality
     }
 
     /// From now on it serves images of a log's points, its own or an earlier disk's of this size, without delays, and what is
@@ -336,7 +347,7 @@ impl Disk {
 
     fn answer(&mut self) -> Result<Answer, Error> {
         match self.line.hear()? {
-            Answer::Full { reason } => Err(Error::Full { log: self.log.clone(), reason }),
+            Answer::Full { reason } => Err(Error::Full { log: self.log.clone().unwrap_or_default(), reason }),
             Answer::Refused { message } => Err(Error::Refused(message)),
             answer => Ok(answer),
         }
@@ -368,15 +379,19 @@ impl Drop for Served {
 
 /// What can be known before.
 fn check(options: &Options) -> Result<(), Error> {
-    let Options { log, disk_bytes, log_bytes_max, .. } = options;
+    let Options { log, disk_bytes, .. } = options;
     if *disk_bytes == 0 || !disk_bytes.is_multiple_of(PAGE_BYTES) {
         return Err(Error::Size(*disk_bytes));
     }
+    log.as_ref().map_or(Ok(()), check_room)
+}
+
+fn check_room(LogFile { path: log, bytes_max }: &LogFile) -> Result<(), Error> {
     let folder = log.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let room = nix::sys::statvfs::statvfs(folder).map_err(io::Error::from).map_err(Error::file("look at", folder))?;
     let free_bytes = room.blocks_available() * room.fragment_size();
-    if free_bytes < *log_bytes_max {
-        return Err(Error::Room { log: log.clone(), free_bytes, log_bytes_max: *log_bytes_max });
+    if free_bytes < *bytes_max {
+        return Err(Error::Room { log: log.clone(), free_bytes, log_bytes_max: *bytes_max });
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ pub mod device;
 pub mod explore;
 pub mod fua;
 pub mod log_writes;
+pub mod punctuality;
 pub mod states;
 pub mod timing;
 pub mod verdict;

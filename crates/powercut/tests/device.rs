@@ -6,7 +6,7 @@ use memmap2::MmapMut;
 use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, fallocate};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use powercut::device::{self, Disk, Error, Options};
+use powercut::device::{self, Disk, Error, LogFile, Options};
 use powercut::states::{Cache, Choice, Rest, Rules};
 use powercut::timing::Profile;
 use powercut::witness::Attempt;
@@ -63,11 +63,11 @@ impl Desk {
         let folder = tempfile::tempdir().expect("a folder");
         let options = Options {
             mount_point: folder.path().join("disk"),
-            log: folder.path().join("log"),
+            log: Some(LogFile { path: folder.path().join("log"), bytes_max: 1 << 30 }),
             disk_bytes: disk_bytes as u64,
-            log_bytes_max: 1 << 30,
             profile: Profile::None,
             cache: Cache::Volatile,
+            seed: 1,
         };
         std::fs::create_dir(&options.mount_point).expect("a directory");
         Some(Desk { folder, options })
@@ -77,8 +77,12 @@ impl Desk {
         Disk::start(program(), &self.options).expect("a disk")
     }
 
+    fn log_path(&self) -> &Path {
+        &self.options.log.as_ref().expect("it has one").path
+    }
+
     fn log(&self) -> Vec<u8> {
-        std::fs::read(&self.options.log).expect("a log")
+        std::fs::read(self.log_path()).expect("a log")
     }
 
     /// A new filesystem on it.
@@ -260,7 +264,7 @@ fn a_disk_holds_what_is_written_and_its_log_and_its_images_the_same() {
         prop_assert!(replay(&desk.log()) == model);
         // Such a disk keeps nothing by its flushes: all may be lost since the beginning, or nothing.
         for unit_bytes in [512, 4096] {
-            disk.explore(&desk.options.log, Rules { unit_bytes, ..RULES }).expect("a readable log");
+            disk.explore(desk.log_path(), Rules { unit_bytes, ..RULES }).expect("a readable log");
             prop_assert!(device.all()[..] == model);
             let oldest = Choice { rest: Rest::Oldest, ..Choice::default() };
             disk.show(0, &oldest).expect("a first point");
@@ -337,7 +341,7 @@ fn a_filesystem_lives_on_it_and_comes_back_after_power_was_cut() {
     unmount(&on);
     drop(mounted);
     disk.stop().expect("a whole log");
-    disk.explore(&desk.options.log, Rules { unit_bytes: 4096, cache: Cache::Volatile }).expect("a readable log");
+    disk.explore(desk.log_path(), Rules { unit_bytes: 4096, cache: Cache::Volatile }).expect("a readable log");
     let log = desk.log();
     let points = powercut::states::History::new(&log[..], RULES).expect("a log").points().len();
     assert!(points > names.len(), "each sync flushes");
@@ -370,7 +374,7 @@ fn the_units_that_are_read_are_said() {
     }
     assert!(matches!(disk.read(), Err(Error::Refused(_))), "no images yet");
     disk.stop().expect("a whole log");
-    disk.explore(&desk.options.log, RULES).expect("a readable log");
+    disk.explore(desk.log_path(), RULES).expect("a readable log");
     assert!(matches!(disk.begin(), Err(Error::Refused(_))), "no log any more");
     assert!(matches!(disk.show(0, &Choice { rest: Rest::Newest, units: [(5, 0)].into() }), Err(Error::Refused(_))));
     disk.show(0, &Choice { rest: Rest::Oldest, units: [(9, 1)].into() }).expect("it is there");
@@ -449,7 +453,7 @@ fn a_disk_beyond_a_line_says_how_far_its_clock_is_ahead_and_can_be_made_to_fail(
     let file = File::options().read(true).write(true).custom_flags(libc::O_DIRECT).open(served.file()).expect("opens");
     let mut page = MmapMut::map_anon(4096).expect("memory");
     page.fill(1);
-    let mut disk = Disk::beyond(&line, &desk.options.log).expect("a disk");
+    let mut disk = Disk::beyond(&line, desk.log_path()).expect("a disk");
     disk.begin().expect("it records");
     let before = now_nanoseconds();
     // Every second page, so that there are many units to be named.
@@ -463,7 +467,7 @@ fn a_disk_beyond_a_line_says_how_far_its_clock_is_ahead_and_can_be_made_to_fail(
     assert!(dated.tried_nanoseconds <= before && dated.acknowledged_nanoseconds >= Some(after), "{ahead:?}");
 
     let breaker = disk.breaker().expect("a second handle");
-    disk.explore(&desk.options.log, RULES).expect("a log");
+    disk.explore(desk.log_path(), RULES).expect("a log");
     let mut read = MmapMut::map_anon(DISK_BYTES).expect("memory");
     file.read_exact_at(&mut read, 0).expect("readable");
     let expected: Vec<u32> = (0..DISK_BYTES as u32 / 8192).map(|at| at * 2).collect();
@@ -474,8 +478,8 @@ fn a_disk_beyond_a_line_says_how_far_its_clock_is_ahead_and_can_be_made_to_fail(
     wait_until("I/O fails", || file.read_exact_at(&mut read, 0).is_err());
     assert!(matches!(disk.read(), Err(Error::Refused(_))));
     drop(disk);
-    let mut disk = Disk::beyond(&line, &desk.options.log).expect("a disk");
-    disk.explore(&desk.options.log, RULES).expect("a log");
+    let mut disk = Disk::beyond(&line, desk.log_path()).expect("a disk");
+    disk.explore(desk.log_path(), RULES).expect("a log");
     file.read_exact_at(&mut read, 0).expect("it is back");
 }
 
@@ -499,7 +503,7 @@ fn a_disk_ends_with_whoever_started_it() {
 #[test]
 fn a_log_at_its_limit_ends_and_the_disk_goes_on() {
     let Some(mut desk) = Desk::new(DISK_BYTES) else { return };
-    desk.options.log_bytes_max = 1 << 20;
+    desk.options.log.as_mut().expect("it has one").bytes_max = 1 << 20;
     let mut disk = desk.disk();
     let device = Loop::attach(&disk);
     for block in 0..512 {
@@ -521,10 +525,10 @@ fn a_log_on_a_full_filesystem_ends_and_the_disk_goes_on() {
     let nothing = MsFlags::empty();
     mount(Some("tmpfs"), &small, Some("tmpfs"), nothing, Some("size=4m")).expect("a small filesystem");
     let _small = Mounted(small.clone());
-    desk.options.log = small.join("log");
+    desk.options.log.as_mut().expect("it has one").path = small.join("log");
     let refused = Disk::start(program(), &desk.options).expect_err("a log of 1 GiB has no room");
     assert!(matches!(refused, Error::Room { free_bytes, .. } if free_bytes <= 4 << 20), "{refused}");
-    desk.options.log_bytes_max = 3 << 20;
+    desk.options.log.as_mut().expect("it has one").bytes_max = 3 << 20;
     let mut disk = desk.disk();
     let device = Loop::attach(&disk);
     std::fs::write(small.join("other"), vec![0; 3 << 20]).expect("room for another");
@@ -563,7 +567,7 @@ fn a_drives_flushes_take_their_time() {
     assert!(started.elapsed() > 20 * Duration::from_micros(620));
     assert!(device.all()[..20 * 4096].iter().all(|byte| *byte == 1));
     disk.stop().expect("a whole log");
-    assert!(disk.slip_nanoseconds_p99().is_some());
+    assert!(disk.punctuality().is_some());
     let log = desk.log();
     let mut flushes = std::collections::BTreeMap::new();
     for event in Reader::new(&log).expect("a log") {
@@ -579,4 +583,28 @@ fn a_drives_flushes_take_their_time() {
         }
     }
     assert!(flushes.is_empty(), "each was done");
+}
+
+#[test]
+fn a_disk_without_a_log_says_of_each_measured_part_how_late_it_was() {
+    let Some(mut desk) = Desk::new(DISK_BYTES) else { return };
+    let log = desk.options.log.take().expect("it had one");
+    desk.options.profile = Profile::ConsumerSsd;
+    let mut disk = desk.disk();
+    let device = Loop::attach(&disk);
+    device.write(0, &[1; 4096]).expect("written");
+    for commits in [3, 5] {
+        disk.begin().expect("it has no log that could be full");
+        for block in 0..commits {
+            device.write(block * 4096, &[2; 4096]).expect("written");
+            device.file.sync_all().expect("flushed");
+        }
+        disk.stop().expect("it has no log that could be full");
+        let found = disk.punctuality().expect("answers were delayed");
+        assert_eq!(found.requests, 2 * commits as u64, "those before do not count");
+        // By the profile, a write takes 20 µs and a flush 600 µs at least.
+        assert!(found.request_nanoseconds_mean > 310e3 && found.late_nanoseconds_p99 > 0, "{found:?}");
+    }
+    assert!(device.all()[..5 * 4096].iter().all(|byte| *byte == 2));
+    assert!(!log.path.exists());
 }

@@ -9,9 +9,6 @@ use crate::memory_limit::MemoryLimit;
 use crate::work::Work;
 use observe::record::Record;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Write;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::sync::atomic::AtomicBool;
@@ -59,9 +56,7 @@ impl Host {
         let mut command = Command::new(&self.program);
         command.arg("trial").arg(self.work.folder());
         if let Some(limit) = limit {
-            let procs = File::options().write(true).open(limit.procs_file()).map_err(started)?;
-            // SAFETY: between fork and exec only `write` is called.
-            unsafe { command.pre_exec(move || (&procs).write_all(b"0")) };
+            limit.start_inside(&mut command).map_err(started)?;
         }
         conversation::start(command, &self.work.trial_log()).map_err(started)
     }

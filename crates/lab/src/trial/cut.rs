@@ -18,6 +18,7 @@ use observe::safety::{Grade, Safety};
 use powercut::clock::Ahead;
 use powercut::explore::{Budget, Recovered, Subject, explore};
 use powercut::fua;
+use powercut::punctuality::Punctuality;
 use powercut::states::{Cache, Choice, Draw, History, Image};
 use powercut::witness::{self, Attempt};
 use powercut::write_log::{Event, Request, Writer};
@@ -123,7 +124,7 @@ fn record(trial: &Trial, disks: &Disks, out: &mut Out<impl Write>) -> Result<Rec
         Ok(())
     })?;
     let fua = repair(&recording::log(trial.work), traced).map_err(Stopped::at("power cut"))?;
-    Ok(Recorded { ahead: disk.ahead(), slip_nanoseconds_p99: disk.slip_nanoseconds_p99(), fua })
+    Ok(Recorded { ahead: disk.ahead(), punctuality: disk.punctuality(), fua })
 }
 
 /// Writes into the log which flushes were for single writes, and says what came of it.
@@ -148,7 +149,7 @@ struct Recorded {
     /// Where its clock is not the load's.
     ahead: Option<Ahead>,
     /// How late a slow disk answered.
-    slip_nanoseconds_p99: Option<u64>,
+    punctuality: Option<Punctuality>,
     /// What is known of flushes for single writes.
     fua: String,
 }
@@ -159,8 +160,9 @@ impl Recorded {
             let microseconds = ahead.width_nanoseconds() as f64 / 1e3;
             format!("the guest's clock is known to {microseconds:.0} µs of the disk's; a loss that less would decide is not counted")
         });
-        let late = self.slip_nanoseconds_p99.map(|nanoseconds| {
-            format!("one in a hundred of the disk's answers came more than {:.1} ms late", nanoseconds as f64 / 1e6)
+        let late = self.punctuality.map(|found| {
+            let milliseconds = found.late_nanoseconds_p99 as f64 / 1e6;
+            format!("one in a hundred of the disk's answers came more than {milliseconds:.1} ms late")
         });
         clock.into_iter().chain(late).chain([self.fua.clone()])
     }

@@ -6,6 +6,7 @@ use super::line;
 use super::recorder::{Full, Recorder};
 use super::server::{Content, Server, Shared};
 use super::{Error, Options, now_nanoseconds};
+use crate::punctuality::{Punctuality, Tally};
 use crate::states::{Choice, History, Rules, Unit};
 use crate::timing::{Model, Profile, SEED};
 use memmap2::Mmap;
@@ -45,7 +46,7 @@ pub(super) enum Order<'a> {
 #[serde(rename_all = "snake_case")]
 pub(super) enum Answer {
     Done,
-    Stopped { slip_nanoseconds_p99: Option<u64> },
+    Stopped { punctuality: Option<Punctuality> },
     Read { units: Vec<Unit> },
     Now { at_nanoseconds: u64 },
     Full { reason: String },
@@ -92,16 +93,20 @@ fn say(answer: &Answer, orders: &mut impl BufRead, answers: &mut impl Write) -> 
 
 /// Mounts the disk, and serves it in a thread that nobody waits for: the process ends it.
 fn start(options: &Options) -> Result<Shared, Error> {
-    let log = File::create(&options.log).map_err(Error::file("create", &options.log))?;
+    let log = options.log.as_ref().map(|log| {
+        let file = File::create(&log.path).map_err(Error::file("create", &log.path))?;
+        Ok((file, log.bytes_max))
+    });
+    let log = log.transpose()?;
     stay_out_of_the_way();
     let connection =
         Connection::mount(&options.mount_point).map_err(Error::file("mount a disk on", &options.mount_point))?;
     // Before there are threads: whoever leaves a mount namespace last unmounts what is in it, and a filesystem on this disk would
     // wait for the disk that is just ending. Its own namespace has none. Without the right to one it is as before.
     let _ = nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS);
-    let recorder = Recorder::new(options.disk_bytes, log, options.log_bytes_max).map_err(Error::Start)?;
+    let recorder = Recorder::new(options.disk_bytes, log).map_err(Error::Start)?;
     let content = Shared::new(Content::Recording(recorder));
-    let model = Model::new(options.profile, options.cache, SEED);
+    let model = Model::new(options.profile, options.cache, options.seed);
     let server = Server::new(connection, content.clone(), options.disk_bytes, model);
     let has_times = options.profile != Profile::None;
     let serve = move || {
@@ -145,14 +150,11 @@ fn follow(order: Order, content: &Shared) -> Result<Answer, Error> {
     let mut held = content.lock();
     Ok(match (order, &mut *held) {
         (Order::Begin, Content::Recording(recorder)) => {
+            recorder.punctuality = Tally::default();
             recorder.begin(at_nanoseconds).map_or_else(Answer::from, |()| Answer::Done)
         }
         (Order::Stop, Content::Recording(recorder)) => match recorder.stop() {
-            Ok(()) => {
-                let slip = &recorder.slip;
-                let p99 = (slip.count() > 0).then(|| slip.histogram().value_at_quantile(0.99));
-                Answer::Stopped { slip_nanoseconds_p99: p99 }
-            }
+            Ok(()) => Answer::Stopped { punctuality: recorder.punctuality.punctuality() },
             Err(full) => full.into(),
         },
         (Order::Now, _) => Answer::Now { at_nanoseconds },

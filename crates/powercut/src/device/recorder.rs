@@ -1,11 +1,11 @@
-//! The disk while it is written to: its content in memory, and all that is done to it in the log.
+//! The disk while it is written to: its content in memory, and all that is done to it in the log, if it has one.
 //!
 //! A log that can't go on, by its limit or because its filesystem is full, is closed and the disk goes on without.
 
 use super::spool::Spool;
+use crate::punctuality::Tally;
 use crate::write_log::{Event, Operation, Request, Writer};
 use memmap2::{MmapMut, MmapOptions, UncheckedAdvice};
-use observe::latency::Latency;
 use std::fs::File;
 use std::io;
 
@@ -18,13 +18,14 @@ pub(super) struct Recorder {
     /// Number of the next request.
     next: Request,
     /// How much later than due requests were answered.
-    pub(super) slip: Latency,
+    pub(super) punctuality: Tally,
 }
 
 enum Log {
     Open(Writer<Spool>),
     /// Closed before it was told to, and why.
     Early(String),
+    /// There is none, or no more is written down.
     Closed,
 }
 
@@ -32,12 +33,15 @@ enum Log {
 pub(super) struct Full(pub(super) String);
 
 impl Recorder {
-    /// A disk of zeros. The memory is taken when it is written to.
-    pub(super) fn new(disk_bytes: u64, log: File, log_bytes_max: u64) -> io::Result<Recorder> {
+    /// A disk of zeros, with a log of so many bytes at most. The memory is taken when it is written to.
+    pub(super) fn new(disk_bytes: u64, log: Option<(File, u64)>) -> io::Result<Recorder> {
         let length = usize::try_from(disk_bytes).map_err(io::Error::other)?;
         let content = MmapOptions::new().len(length).no_reserve_swap().map_anon()?;
-        let log = Log::Open(Writer::new(Spool::new(log, log_bytes_max)?, disk_bytes)?);
-        Ok(Recorder { content, log, next: 0, slip: Latency::default() })
+        let log = match log {
+            Some((file, bytes_max)) => Log::Open(Writer::new(Spool::new(file, bytes_max)?, disk_bytes)?),
+            None => Log::Closed,
+        };
+        Ok(Recorder { content, log, next: 0, punctuality: Tally::default() })
     }
 
     /// The bytes there now.
@@ -119,7 +123,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn recorder(disk_bytes: u64, log_bytes_max: u64) -> Recorder {
-        Recorder::new(disk_bytes, tempfile::tempfile().expect("a file"), log_bytes_max).expect("memory")
+        Recorder::new(disk_bytes, Some((tempfile::tempfile().expect("a file"), log_bytes_max))).expect("memory")
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::fuse::{self, Ask, Buffer, Connection, Received};
 use super::images::Images;
 use super::now_nanoseconds;
 use super::recorder::Recorder;
+use crate::punctuality::Moments;
 use crate::timing::{Model, Work};
 use crate::write_log::{Operation, Request};
 use memmap2::Mmap;
@@ -46,6 +47,8 @@ impl Shared {
 #[derive(Clone, Copy)]
 struct Pending {
     unique: u64,
+    /// When it came.
+    at_nanoseconds: u64,
     /// Its number in the log; none: it is not in there.
     request: Option<Request>,
     reply: Reply,
@@ -117,9 +120,11 @@ impl Server {
             let Some(ticket) = delays.model.take_done(now) else { return Some(due) };
             delays.free.push(ticket);
             let mut content = self.content.lock();
-            finish(&self.connection, &mut content, delays.waiting[ticket], &mut self.scratch);
+            let pending = delays.waiting[ticket];
+            finish(&self.connection, &mut content, pending, &mut self.scratch);
             if let Content::Recording(recorder) = &mut *content {
-                recorder.slip.record(Duration::from_nanos(now_nanoseconds() - due));
+                let moments = Moments { came: pending.at_nanoseconds, due, answered: now_nanoseconds() };
+                recorder.punctuality.add(moments);
             }
         }
     }
@@ -160,11 +165,12 @@ impl Server {
     }
 
     fn read(&mut self, unique: u64, offset: u64, bytes: usize) {
-        let pending = Pending { unique, request: None, reply: Reply::Read { offset, bytes } };
+        let at_nanoseconds = now_nanoseconds();
+        let pending = Pending { unique, at_nanoseconds, request: None, reply: Reply::Read { offset, bytes } };
         let mut content = self.content.lock();
         match (&mut self.delays, &*content) {
             (Some(delays), Content::Recording(_)) => {
-                delays.add(now_nanoseconds(), pending, Work::Read { offset, bytes: bytes as u64 });
+                delays.add(pending, Work::Read { offset, bytes: bytes as u64 });
             }
             _ => finish(&self.connection, &mut content, pending, &mut self.scratch),
         }
@@ -192,23 +198,23 @@ impl Server {
             }
             Content::Failing => None,
         };
-        let pending = Pending { unique, request, reply };
+        let pending = Pending { unique, at_nanoseconds: at, request, reply };
         match &mut self.delays {
-            Some(delays) if request.is_some() => delays.add(at, pending, Work::of(&operation)),
+            Some(delays) if request.is_some() => delays.add(pending, Work::of(&operation)),
             _ => finish(&self.connection, &mut content, pending, &mut self.scratch),
         }
     }
 }
 
 impl Delays {
-    fn add(&mut self, now_nanoseconds: u64, pending: Pending, work: Work) {
+    fn add(&mut self, pending: Pending, work: Work) {
         let ticket = self.free.pop().unwrap_or(self.waiting.len());
         if ticket == self.waiting.len() {
             self.waiting.push(pending);
         } else {
             self.waiting[ticket] = pending;
         }
-        self.model.submit(now_nanoseconds, ticket, work);
+        self.model.submit(pending.at_nanoseconds, ticket, work);
     }
 }
 

@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use observe::safety::{Grade, Safety};
-use powercut::device::{Disk, Options};
+use powercut::device::{Disk, LogFile, Options};
 use powercut::timing::Profile;
 use serde_json::{Map, Value, json};
 use settings::defaults;
@@ -92,11 +92,11 @@ fn a_disk_that_outlives_a_killed_trial_does_not_wait_for_itself() {
     }
     let options = Options {
         mount_point: disk_at,
-        log: world.path().join("log"),
+        log: Some(LogFile { path: world.path().join("log"), bytes_max: 1 << 28 }),
         disk_bytes: 64 << 20,
-        log_bytes_max: 1 << 28,
         profile: Profile::None,
         cache: powercut::states::Cache::Volatile,
+        seed: 1,
     };
     let trial = || {
         unshare(CloneFlags::CLONE_NEWNS).expect("a mount namespace");
