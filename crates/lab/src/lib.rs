@@ -27,6 +27,8 @@ mod shown;
 pub mod stage;
 pub mod trial;
 pub mod tune;
+#[cfg_attr(not(target_os = "linux"), path = "virtual_disks_elsewhere.rs")]
+mod virtual_disks;
 pub mod volumes;
 #[cfg(target_os = "linux")]
 mod watchdog;

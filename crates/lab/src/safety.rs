@@ -4,7 +4,6 @@
 //! `replacements`, which needs no server. Both know what must be there afterwards.
 
 use crate::bench::{self, Bench, End, guest};
-use crate::drive::Drive;
 use observe::record::{Failure, Record};
 use observe::safety::{Finding, Grade, Safety};
 use serde_json::{Map, Value, json};
@@ -51,8 +50,11 @@ pub fn why_not(scenario: &PlannedScenario, settings: &study::Safety) -> Option<S
     if !["host", "guest"].contains(&&*scenario.bench) {
         return Some(format!("bench = \"{}\" has no disks that could lose power", scenario.bench));
     }
-    if storage.device != Device::Loop {
-        return Some("only scenarios on image files (device = \"loop\") can be moved to a recording disk".into());
+    if !matches!(storage.device, Device::Loop | Device::Virtual) {
+        let moved = "device = \"loop\" or \"virtual\"";
+        return Some(format!(
+            "only scenarios on image files or virtual disks ({moved}) can be moved to a recording disk"
+        ));
     }
     if !scenario.volumes.is_empty() || storage.stripe > 1 || storage.external_log_bytes() > 0 {
         return Some("it has more than one disk, and one is recorded".into());
@@ -140,7 +142,6 @@ fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> Tr
         recovery_seconds_max: RECOVERY_SECONDS_MAX,
         copy_out: None,
     };
-    let drive = Drive::new(&cut).expect("a study's names are the disk's");
     let load = load(settings);
     let mut spec = TrialSpec {
         guest: scenario.guest.clone(),
@@ -155,7 +156,7 @@ fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> Tr
     let row = storage::filesystem(spec.storage.get("filesystem").and_then(Value::as_str).unwrap_or("ext4"));
     let size = settings.disk_bytes.max(row.map_or(0, |row| row.bytes_min));
     let on_disk = json!({
-        "device": "virtual", "size": size, "fill": 0.0, "age": 0, "check": false, "write_through": drive.rules.cache == powercut::states::Cache::WriteThrough,
+        "device": "virtual", "size": size, "disk": settings.profile, "cache": settings.cache, "fill": 0.0, "age": 0, "check": false,
     });
     spec.storage.extend(on_disk.as_object().cloned().unwrap_or_default());
     spec

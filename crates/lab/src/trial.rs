@@ -6,6 +6,7 @@
 mod cut;
 
 use crate::served::{self, Listener, Reached, Served, Wanted};
+use crate::virtual_disks::VirtualDisks;
 use crate::volumes::Volumes;
 use crate::work::Work;
 use observe::metric::Measured;
@@ -77,9 +78,11 @@ fn conduct(spec: &TrialSpec, work: &Work, out: &mut Out<impl Write>) -> Result<(
     if let Some(wanted) = &spec.cut {
         return cut::conduct(&trial, wanted, out);
     }
-    pin(&trial.cpus.client);
     let started = Instant::now();
-    trial.on_storage(out, |desk, workload, served, out| {
+    // Before the load has its CPUs: a disk is at home on none of them.
+    let disks = VirtualDisks::start(spec, work).map_err(|error| Stopped::at("virtual disk")(error.into()))?;
+    pin(&trial.cpus.client);
+    trial.on_storage(disks, out, |desk, workload, served, out| {
         desk.load_and_run(workload, served.as_ref(), started, out)?;
         let Some(served) = served.take() else { return Ok(()) };
         let stopping = Instant::now();
@@ -99,16 +102,17 @@ struct Trial<'a> {
 
 impl Trial<'_> {
     /// Makes the filesystems, starts the servers, lets `act` do with them what it will, and takes all away again. Servers that `act`
-    /// leaves are ended by force.
+    /// leaves are ended by force. The disks are those that filesystems are made on, and end last.
     fn on_storage<W: Write>(
         &self,
+        disks: VirtualDisks,
         out: &mut Out<W>,
         act: impl FnOnce(&mut Desk, &mut dyn Workload, &mut Option<Served>, &mut Out<W>) -> Result<(), Stopped>,
     ) -> Result<(), Stopped> {
         let volumes = Volumes::provision(self.spec, self.work, &mut |name, seconds| out.step(name, seconds));
         let volumes = volumes.map_err(|error| Stopped::at("provision")(error.into()))?;
         let reached = Reached { data: volumes.data.data_folder.clone(), ..Reached::default() };
-        let mut desk = Desk { trial: self, volumes: &volumes, reached };
+        let mut desk = Desk { trial: self, volumes: &volumes, reached, disks };
         let result = desk.set_up(out).and_then(|(mut workload, mut served)| {
             act(&mut desk, &mut *workload, &mut served, out).map_err(|mut stopped| {
                 // What the server said is often the cause of what its client met.
@@ -130,6 +134,7 @@ struct Desk<'a> {
     volumes: &'a Volumes,
     /// Where the workload finds its data and the trial's servers.
     reached: Reached,
+    disks: VirtualDisks,
 }
 
 impl Desk<'_> {
@@ -254,15 +259,19 @@ impl Desk<'_> {
             self.volumes.log_device(),
             Some(&self.volumes.data.data_folder),
         );
+        self.disks.begin().map_err(|error| Stopped::at("virtual disk")(error.into()))?;
         let outcome = self.with_context(out, |context| workload.run(context));
         let telemetry = sampler.stop();
         let mut outcome = outcome.map_err(|error| Stopped::at("run")(error.into()))?;
+        self.disks.stop().map_err(|error| Stopped::at("virtual disk")(error.into()))?;
         let mut metrics = std::mem::take(&mut outcome.metrics);
+        metrics.extend(self.disks.metrics());
         metrics.extend(observe::sampler::derived(&telemetry, outcome.bytes_written, outcome.commits));
         metrics.extend(telemetry.metrics);
         metrics.extend(loaded.iter().cloned());
         outcome.series.extend(telemetry.series);
         if !warm_up {
+            self.disks.check().map_err(|error| Stopped::at("run")(error.into()))?;
             self.check_primary(&metrics)?;
         }
         let record = Run {

@@ -27,7 +27,9 @@ impl Volumes {
         let mut volumes = Volumes { data, further: BTreeMap::new() };
         for (name, settings) in &spec.volumes {
             let settings = StorageSettings::from_map(settings);
-            let (images, mount_point) = (work.volume_images(name), work.volume_mount_point(name));
+            let is_virtual = settings.device == Device::Virtual;
+            let images = if is_virtual { work.volume_disk(name) } else { work.volume_images(name) };
+            let mount_point = work.volume_mount_point(name);
             let step = &mut |what: &str, seconds: f64| step(&format!("{name}: {what}"), seconds);
             volumes
                 .further

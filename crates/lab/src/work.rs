@@ -82,10 +82,16 @@ impl Work {
         self.folder.join("images")
     }
 
-    /// Where a recording disk's file is seen.
+    /// Where the file of a recording or virtual disk is seen.
     #[must_use]
     pub fn disk(&self) -> PathBuf {
         self.folder.join("disk")
+    }
+
+    /// Where the file of a further volume's virtual disk is seen.
+    #[must_use]
+    pub fn volume_disk(&self, volume: &str) -> PathBuf {
+        self.folder.join(format!("disk-{volume}"))
     }
 
     /// Logs of recording disks, and the lists of what was acknowledged.

@@ -127,6 +127,7 @@ fn counters_tell(scenario: &Scenario, facts: &[&BTreeMap<String, String>]) -> bo
             let log_apart = fact("log").is_some() || volume["external_log"].as_u64().is_some_and(|bytes| bytes > 0);
             match volume["device"].as_str() {
                 Some("loop") => !log_apart,
+                Some("virtual") => volume["cache"] != "write-through",
                 Some("block") => !log_apart && fact("device_fua") == Some("0"),
                 // A folder lies on a disk that others flush, too, and memory has nothing to flush.
                 _ => false,

@@ -12,6 +12,9 @@ use settings::quantity::format_bytes;
 /// A tmpfs below this has no room for any load.
 const TMPFS_BYTES_MIN: u64 = 16 << 20;
 
+/// Of which a virtual disk has a whole number.
+const PAGE_BYTES: u64 = 4096;
+
 /// Options with which mkfs makes nothing: dry runs (mke2fs, mkfs.nilfs2 `-n`; mkfs.xfs `-N`) and versions.
 const DRY_RUNS: &[(&str, &[&str])] =
     &[("ext", &["-n", "-V", "-S"]), ("xfs", &["-N", "-V"]), ("nilfs2", &["-n", "-V"]), ("btrfs", &["-V"])];
@@ -52,7 +55,7 @@ impl Problems {
                     format!("{} is not absolute: a trial has a working folder of its own", path.display()),
                 );
             }
-            (Device::Loop | Device::Tmpfs, Some(_)) => {
+            (Device::Loop | Device::Tmpfs | Device::Virtual, Some(_)) => {
                 self.add("path", "has no effect here: only device = \"block\" and \"dir\" take a path");
             }
             _ => {}
@@ -63,6 +66,7 @@ impl Problems {
         if settings.device == Device::Tmpfs && settings.size < TMPFS_BYTES_MIN {
             self.add("size", format!("a tmpfs needs {} or more", format_bytes(TMPFS_BYTES_MIN)));
         }
+        self.virtual_disk(settings);
         match &settings.wipe {
             Some(_) if settings.device != Device::Block => {
                 self.add("wipe", "has no effect here: it is for device = \"block\"")
@@ -74,13 +78,41 @@ impl Problems {
         }
     }
 
+    fn virtual_disk(&mut self, settings: &StorageSettings) {
+        if settings.device != Device::Virtual {
+            let defaults = StorageSettings::default();
+            let idle = [
+                ("disk", settings.disk != defaults.disk),
+                ("cache", settings.cache != defaults.cache),
+                ("unit", settings.unit != defaults.unit),
+            ];
+            for (name, _) in idle.iter().filter(|(_, set)| *set) {
+                self.add(name, "has no effect here: only device = \"virtual\" is a drive that can be chosen");
+            }
+            return;
+        }
+        if !settings.size.is_multiple_of(PAGE_BYTES) {
+            let next = settings.size.next_multiple_of(PAGE_BYTES);
+            self.add(
+                "size",
+                format!("a virtual disk has whole pages of {PAGE_BYTES} bytes: the next size that has is \"{next}B\""),
+            );
+        }
+        if settings.external_log_bytes() > 0 {
+            self.add(
+                "external_log",
+                "device = \"virtual\" is one disk: only image files and block devices have a log beside them",
+            );
+        }
+    }
+
     fn filesystem(&mut self, settings: &StorageSettings) {
         let row = settings.row();
         if let Some(why) = row.not_this_way {
             self.add("filesystem", why);
             return;
         }
-        if settings.device == Device::Loop && settings.size < row.bytes_min {
+        if matches!(settings.device, Device::Loop | Device::Virtual) && settings.size < row.bytes_min {
             self.add("size", format!("{} needs {} or more", row.name, format_bytes(row.bytes_min)));
         }
         self.preset(settings);
@@ -235,6 +267,31 @@ mod tests {
             expect![[r#"wipe: "/dev/sda" is not the device that `path` names"#]],
         );
         check(json!({ "device": "block", "path": "/dev/sdb", "wipe": "/dev/sdb" }), expect![[""]]);
+    }
+
+    #[test]
+    fn virtual_disks() {
+        check(json!({ "device": "virtual", "disk": "sata-7200", "cache": "lying", "unit": "4096" }), expect![[""]]);
+        check(
+            json!({ "disk": "sata-7200", "cache": "write-through", "unit": "4096" }),
+            expect![[r#"
+                disk: has no effect here: only device = "virtual" is a drive that can be chosen
+                cache: has no effect here: only device = "virtual" is a drive that can be chosen
+                unit: has no effect here: only device = "virtual" is a drive that can be chosen"#]],
+        );
+        check(
+            json!({ "device": "virtual", "path": "/dev/sdb", "size": (1 << 30) + 512, "filesystem": "xfs", "preset": "external-log",
+                    "delay_read": 0.01 }),
+            expect![[r#"
+                path: has no effect here: only device = "block" and "dir" take a path
+                size: a virtual disk has whole pages of 4096 bytes: the next size that has is "1073745920B"
+                external_log: device = "virtual" is one disk: only image files and block devices have a log beside them
+                delay_read: has no effect here: only image files, device = "loop", are striped and delayed"#]],
+        );
+        check(
+            json!({ "device": "virtual", "filesystem": "xfs", "size": 200 << 20 }),
+            expect!["size: xfs needs 300MiB or more"],
+        );
     }
 
     #[test]

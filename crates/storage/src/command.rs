@@ -6,6 +6,7 @@ use crate::mkfs;
 use crate::mount;
 use crate::program::{command_line, quoted};
 use crate::settings::{Device, StorageSettings};
+use crate::virtual_disk;
 use settings::quantity::format_bytes;
 
 /// The commands, with `$DEVICE`, `$LOG` and `$MOUNT` standing for the devices and the mount point.
@@ -33,6 +34,8 @@ pub fn commands(settings: &StorageSettings) -> Vec<String> {
     match (settings.device, &settings.path) {
         (Device::Dir, Some(path)) => return vec![format!("cd {}", quoted(&path.to_string_lossy()))],
         (Device::Block, Some(path)) => lines.push(format!("DEVICE={}", quoted(&path.to_string_lossy()))),
+        // No standard program is such a disk, so it is said, not commanded.
+        (Device::Virtual, _) => lines.push(format!("# DEVICE is a {}", virtual_disk::describe(settings))),
         _ => {}
     }
     let log = (log > 0).then_some("$LOG");
@@ -136,6 +139,14 @@ mod tests {
             mkfs.ext4 -q -F -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 -b 4096 -J device=$LOG $DEVICE
             mount -t ext4 -o nosuid,nodev $DEVICE $MOUNT"#]]
         .assert_eq(&commands(&settings).join("\n"));
+    }
+
+    #[test]
+    fn a_virtual_disk_is_said() {
+        let settings =
+            StorageSettings { device: Device::Virtual, disk: "sata-7200".into(), ..StorageSettings::default() };
+        let said = "# DEVICE is a virtual disk of 4294967296 bytes, a volatile cache, timed as sata-7200";
+        assert_eq!(commands(&settings)[1], said);
     }
 
     #[test]

@@ -5,9 +5,12 @@
 
 use crate::mkfs;
 use crate::mountinfo::{self, Mount};
-use crate::settings::{Device, StorageSettings};
+use crate::settings::{Device, DiskCache, StorageSettings};
 use observe::durability::{Class, Durability};
 use std::path::Path;
+
+/// Mount options by which a filesystem sends no flushes.
+const NO_BARRIER: &[&str] = &["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier"];
 
 /// The durability class of a scenario's storage, with its reasons.
 #[must_use]
@@ -15,7 +18,8 @@ pub fn durability(settings: &StorageSettings) -> Durability {
     match settings.device {
         Device::Tmpfs => judge("tmpfs", &[], &[]),
         Device::Dir => settings.path.as_deref().map_or_else(Durability::full, of_path),
-        Device::Loop | Device::Block | Device::Virtual => {
+        Device::Virtual => of_virtual(settings),
+        Device::Loop | Device::Block => {
             let mut found = judge(&settings.filesystem, &settings.mount_asked(), &mkfs::features(settings));
             if settings.device == Device::Loop && found.class == Class::KeepsAcknowledged {
                 found.reasons.push("loop device: flushes reach the host's filesystem, which passes them on".into());
@@ -23,6 +27,28 @@ pub fn durability(settings: &StorageSettings) -> Durability {
             found
         }
     }
+}
+
+/// Of the drive that is imitated.
+fn of_virtual(settings: &StorageSettings) -> Durability {
+    let (mut options, features) = (settings.mount_asked(), mkfs::features(settings));
+    let on_disk = match settings.cache {
+        DiskCache::Volatile => "virtual disk with a volatile cache: flushes make its content durable",
+        DiskCache::WriteThrough => {
+            // Who sends no flushes to a disk that needs none loses nothing by it.
+            options.retain(|option| !NO_BARRIER.contains(&&**option));
+            "virtual disk without a volatile cache: what was written is durable, and no flushes are sent"
+        }
+        DiskCache::Lying => {
+            let why = "virtual disk with cache = \"lying\": it acknowledges flushes and loses and reorders what fsync promised";
+            return class(Class::MayCorrupt, why);
+        }
+    };
+    let mut found = judge(&settings.filesystem, &options, &features);
+    if found.class == Class::KeepsAcknowledged {
+        found.reasons.push(on_disk.into());
+    }
+    found
 }
 
 /// The durability of what a path lies on, as it is mounted now.
@@ -51,7 +77,7 @@ fn of_mount(mount: &Mount) -> Durability {
 
 fn judge(filesystem: &str, options: &[String], features: &[String]) -> Durability {
     let has = |wanted: &[&str]| options.iter().find(|option| wanted.contains(&&***option)).cloned();
-    if let Some(option) = has(&["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier"]) {
+    if let Some(option) = has(NO_BARRIER) {
         return class(
             Class::MayCorrupt,
             format!("`{option}`: no flushes, so a volatile write cache loses and reorders what fsync promised"),
@@ -169,6 +195,18 @@ mod tests {
         check("jfs", None, &[], MayCorrupt, "no flushes");
         check("f2fs", None, &[], KeepsAcknowledged, "posix");
         check("bcachefs", None, &["journal_flush_disabled"], LosesRecent, "does not flush");
+    }
+
+    #[test]
+    fn a_virtual_disk_is_as_its_cache() {
+        let found = |cache, mount: &str| {
+            let mount = vec![mount.into()];
+            durability(&StorageSettings { device: Device::Virtual, cache, mount, ..StorageSettings::default() }).class
+        };
+        assert_eq!(found(DiskCache::Volatile, "noatime"), Class::KeepsAcknowledged);
+        assert_eq!(found(DiskCache::Volatile, "nobarrier"), Class::MayCorrupt);
+        assert_eq!(found(DiskCache::WriteThrough, "nobarrier"), Class::KeepsAcknowledged);
+        assert_eq!(found(DiskCache::Lying, "noatime"), Class::MayCorrupt);
     }
 
     #[test]

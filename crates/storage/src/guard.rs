@@ -40,7 +40,7 @@ impl Refusal {
     }
 }
 
-/// What a recording disk's mount names as its source.
+/// What a virtual disk's mount names as its source.
 pub const VIRTUAL_SOURCE: &str = "surefoot-disk";
 
 /// A device that may be formatted. Only the guard makes it.
@@ -86,17 +86,17 @@ pub(crate) fn clear_image(path: &Path, bytes: u64) -> Result<(Option<LoopDevice>
     }
     image::verify(path, bytes)?;
     refuse_used(path)?;
-    let device = LoopDevice::attach(path)?;
+    let device = LoopDevice::attach(path, None)?;
     let cleared = Cleared { path: device.path.clone() };
     Ok((Some(device), cleared))
 }
 
-/// Attaches a recording disk and clears it: a file of the kind of filesystem that only surefoot's own disk process serves, in a
+/// Attaches a virtual disk and clears it: a file of the kind of filesystem that only surefoot's own disk process serves, in a
 /// mount of its own; in a guest kernel, the disk that stands in its place in a folder of ours.
-pub(crate) fn clear_virtual(path: &Path, bytes: u64) -> Result<(Attached, Cleared), Error> {
+pub(crate) fn clear_virtual(path: &Path, settings: &StorageSettings) -> Result<(Attached, Cleared), Error> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     if let Some(disk) = guest_disk::of_image(path).filter(|_| image::is_ours(folder)) {
-        guest_disk::verify(path, &disk, bytes)?;
+        guest_disk::verify(path, &disk, settings.size)?;
         return Ok((Attached::Disk(disk.clone()), Cleared { path: disk }));
     }
     let real = folder.canonicalize().map_err(Error::file("look at", folder))?;
@@ -105,7 +105,7 @@ pub(crate) fn clear_virtual(path: &Path, bytes: u64) -> Result<(Attached, Cleare
     if mount.is_none_or(|mount| (&*mount.filesystem, &*mount.source) != ("fuse", VIRTUAL_SOURCE)) {
         return Err(Error::Refused(Refusal::not_ours(folder)));
     }
-    let device = LoopDevice::attach(path)?;
+    let device = LoopDevice::attach(path, Some(settings.unit.bytes()))?;
     let cleared = Cleared { path: device.path.clone() };
     Ok((Attached::Loop(device), cleared))
 }

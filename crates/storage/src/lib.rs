@@ -44,6 +44,6 @@ pub use mountinfo::{Mount, parse_mountinfo};
 pub use program::search_path;
 pub use provision::{Mounted, provision};
 pub use requirements::{Missing, kernel_modules, missing, missing_in_guest};
-pub use settings::{Device, StorageSettings, settings};
+pub use settings::{Device, DiskCache, Sector, StorageSettings, settings};
 pub use settle::{drop_caches, may_drop_caches};
 pub use virtual_disk::{AfterCut, CutDisk, recording_disk};

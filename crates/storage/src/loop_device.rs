@@ -62,8 +62,8 @@ pub(crate) struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Attaches an image to a free device, with direct I/O.
-    pub(crate) fn attach(image: &Path) -> Result<LoopDevice, Error> {
+    /// Attaches an image to a free device, with direct I/O and sectors of so many bytes; none: as the kernel finds best.
+    pub(crate) fn attach(image: &Path, sector_bytes: Option<u32>) -> Result<LoopDevice, Error> {
         let backing = OpenOptions::new().read(true).write(true).open(image).map_err(Error::file("open", image))?;
         let control_path = Path::new("/dev/loop-control");
         let control = File::options().read(true).write(true).open(control_path);
@@ -77,7 +77,7 @@ impl LoopDevice {
             let name = format!("loop{number}");
             let path = Path::new("/dev").join(&name);
             let file = OpenOptions::new().read(true).write(true).open(&path).map_err(Error::file("open", &path))?;
-            match configure(&file, &backing) {
+            match configure(&file, &backing, sector_bytes) {
                 Ok(()) => {
                     // Who said of this device that it has no volatile cache said it for all that come after; without
                     // flushes nothing would be what it is taken for. Where it can't be written nobody has.
@@ -94,6 +94,12 @@ impl LoopDevice {
     /// Drops what the kernel keeps of the device's content.
     pub(crate) fn forget(&self) -> Result<(), Error> {
         forget(&self.file, &self.path)
+    }
+
+    /// The sectors that the kernel takes it to have.
+    pub(crate) fn sector_bytes(&self) -> Option<u32> {
+        let file = format!("/sys/block/{}/queue/logical_block_size", self.name);
+        std::fs::read_to_string(file).ok()?.trim().parse().ok()
     }
 
     /// Whether the kernel really passes I/O by the host's page cache.
@@ -128,10 +134,11 @@ pub(crate) fn forget(device: &File, path: &Path) -> Result<(), Error> {
     }
 }
 
-fn configure(device: &File, backing: &File) -> io::Result<()> {
+fn configure(device: &File, backing: &File, sector_bytes: Option<u32>) -> io::Result<()> {
     // SAFETY: plain integers and bytes, for which all zeros is "not said".
     let mut config: LoopConfig = unsafe { std::mem::zeroed() };
     config.fd = backing.as_raw_fd().cast_unsigned();
+    config.block_size = sector_bytes.unwrap_or_default();
     config.info.flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
     // SAFETY: LOOP_CONFIGURE reads one `loop_config`, laid out as the kernel's.
     match unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE as _, &config) } {
@@ -179,7 +186,7 @@ mod tests {
         let image = folder.path().join("device.img");
         std::fs::write(&image, vec![7; 1 << 20]).expect("written");
         assert_eq!(holder(&image), None);
-        let device = LoopDevice::attach(&image).expect("attached");
+        let device = LoopDevice::attach(&image, None).expect("attached");
         assert_eq!(holder(&image), Some(device.name.clone()));
         assert_eq!(std::fs::read(&device.path).expect("readable"), vec![7; 1 << 20]);
         drop(device);
@@ -193,13 +200,13 @@ mod tests {
         std::fs::write(&image, vec![0; 1 << 20]).expect("written");
         let cache = |device: &LoopDevice| std::fs::read_to_string(cache_description(&device.path)).expect("readable");
         for _ in 0..TRIES_MAX {
-            let device = LoopDevice::attach(&image).expect("attached");
+            let device = LoopDevice::attach(&image, None).expect("attached");
             let name = device.name.clone();
             describe_cache(&device.path, NO_VOLATILE_CACHE).expect("written");
             assert_eq!(cache(&device), "write through\n");
             drop(device);
             assert_eq!(lasting_holder(&image), None);
-            let next = LoopDevice::attach(&image).expect("attached");
+            let next = LoopDevice::attach(&image, None).expect("attached");
             if next.name == name {
                 assert_eq!(cache(&next), "write back\n");
                 return;
@@ -211,12 +218,25 @@ mod tests {
     }
 
     #[test]
+    fn a_device_has_the_sectors_that_it_is_given() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = folder.path().join("device.img");
+        std::fs::write(&image, vec![0; 1 << 20]).expect("written");
+        for bytes in [4096, 512] {
+            let device = LoopDevice::attach(&image, Some(bytes)).expect("attached");
+            assert_eq!(device.sector_bytes(), Some(bytes));
+            drop(device);
+            assert_eq!(lasting_holder(&image), None);
+        }
+    }
+
+    #[test]
     fn many_at_once_get_one_each() {
         let folder = tempfile::tempdir().expect("a folder");
         let attach = |index: usize| {
             let image = folder.path().join(format!("{index}.img"));
             std::fs::write(&image, vec![0; 1 << 20]).expect("written");
-            LoopDevice::attach(&image).expect("attached")
+            LoopDevice::attach(&image, None).expect("attached")
         };
         let devices: Vec<LoopDevice> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..8).map(|index| scope.spawn(move || attach(index))).collect();

@@ -223,10 +223,11 @@ fn attach_virtual(
     steps: &mut Steps,
 ) -> Result<Cleared, Error> {
     let file = virtual_disk::recording_disk(places.images);
-    let (device, cleared) = steps.run("attach device", || guard::clear_virtual(&file, settings.size))?;
-    virtual_disk::describe_cache(device.path(), settings.write_through)?;
-    devices.facts.insert("device".into(), format!("recording disk of {} bytes", settings.size));
+    let (device, cleared) = steps.run("attach device", || guard::clear_virtual(&file, settings))?;
+    virtual_disk::describe_cache(device.path(), settings.cache)?;
+    devices.facts.insert("device".into(), virtual_disk::describe(settings));
     if let Attached::Loop(device) = device {
+        devices.facts.extend(device.sector_bytes().map(|bytes| ("device_sector_bytes".into(), bytes.to_string())));
         devices.attached.push((device, file));
     }
     Ok(cleared)

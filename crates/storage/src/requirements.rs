@@ -36,7 +36,11 @@ pub fn missing(settings: &StorageSettings) -> Vec<Missing> {
         all.extend(settings.row().missing());
     }
     all.extend(of_device_mapper(settings));
-    let needs_loop = settings.device == Device::Loop || settings.external_log_bytes() > 0;
+    let is_virtual = settings.device == Device::Virtual;
+    if is_virtual && !Path::new("/dev/fuse").exists() {
+        all.push(Missing::new("there is no /dev/fuse", "load the kernel module: modprobe fuse"));
+    }
+    let needs_loop = is_virtual || settings.device == Device::Loop || settings.external_log_bytes() > 0;
     if needs_loop && !Path::new("/dev/loop-control").exists() {
         all.push(Missing::new("there are no loop devices", "load the kernel module: modprobe loop"));
     }
@@ -89,7 +93,14 @@ pub fn missing_in_guest(settings: &StorageSettings, has: &dyn Fn(&str) -> bool) 
         Device::Block | Device::Dir => {
             vec![Missing::new("a guest kernel has disks and directories of its own only", "use device = \"loop\"")]
         }
-        Device::Tmpfs | Device::Virtual => Vec::new(),
+        Device::Virtual => {
+            let what = "a guest kernel has no virtual disk: the clock by which that is slow is the host's";
+            vec![Missing::new(
+                what,
+                "use bench = \"host\", or device = \"loop\" with delay_read, delay_write and delay_flush",
+            )]
+        }
+        Device::Tmpfs => Vec::new(),
         Device::Loop => {
             let mut all = of_programs(settings.row());
             let modules = kernel_modules(settings).into_iter().filter(|module| !has(module));
@@ -196,6 +207,13 @@ mod tests {
         ] {
             assert!(missing(&asked).iter().any(|missing| missing.remedy == "bench = \"guest\""));
         }
+    }
+
+    #[test]
+    fn a_virtual_disk_is_the_hosts() {
+        let asked = StorageSettings { device: Device::Virtual, ..StorageSettings::default() };
+        let missing = missing_in_guest(&asked, &|_| true);
+        assert!(missing.len() == 1 && missing[0].remedy.starts_with("use bench = \"host\""), "{missing:?}");
     }
 
     #[test]

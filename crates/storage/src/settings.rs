@@ -9,10 +9,11 @@ use std::path::PathBuf;
 const SETTINGS: &[Setting] = &[
     Setting {
         name: "device",
-        kind: Kind::Choice(&["loop", "block", "dir", "tmpfs"]),
+        kind: Kind::Choice(&["loop", "block", "dir", "tmpfs", "virtual"]),
         default: Some("loop"),
         help: "What the filesystem stands on: `loop`, an image file behind a loop device with direct I/O; `block`, a real \
-               device; `dir`, an existing directory as it is (no root needed); `tmpfs`, memory.",
+               device; `dir`, an existing directory as it is (no root needed); `tmpfs`, memory; `virtual`, a disk in memory with \
+               the times of the drive that `disk` names.",
     },
     Setting {
         name: "path",
@@ -24,7 +25,27 @@ const SETTINGS: &[Setting] = &[
         name: "size",
         kind: Kind::Bytes { min: 1 << 20, max: u64::MAX },
         default: Some("4GiB"),
-        help: "Size of the image file, or the limit of the tmpfs. A larger filesystem spreads its data further.",
+        help: "Size of the image file or virtual disk, or the limit of the tmpfs. A larger filesystem spreads its data further.",
+    },
+    Setting {
+        name: "disk",
+        kind: Kind::Choice(&["none", "scsi-10k", "sata-7200", "consumer-ssd", "nvme-plp"]),
+        default: Some("none"),
+        help: "Which drive's delays device = \"virtual\" has: 10,000 rpm SCSI, 7200 rpm SATA, an NVMe SSD without power-loss \
+               protection, or one with it; `none`: as fast as memory. A run in which this machine was too late for them fails.",
+    },
+    Setting {
+        name: "cache",
+        kind: Kind::Choice(&["volatile", "write-through", "lying"]),
+        default: Some("volatile"),
+        help: "What the cache of device = \"virtual\" keeps in a power cut: `volatile`, only what was flushed; `write-through`, all \
+               that was completed, as with power-loss protection, and no flush is sent; `lying`, not even what was flushed.",
+    },
+    Setting {
+        name: "unit",
+        kind: Kind::Choice(&["512", "4096"]),
+        default: Some("512"),
+        help: "Bytes of a sector of device = \"virtual\", as the filesystem sees it. Drives that write 4096 and say 512 are `512` here.",
     },
     Setting {
         name: "filesystem",
@@ -141,8 +162,42 @@ pub enum Device {
     Dir,
     /// Memory.
     Tmpfs,
-    /// A recording disk that surefoot itself put in the folder of the images; no study names it.
+    /// A disk that is a process of surefoot's, whose file lies in the folder of the images.
     Virtual,
+}
+
+/// What a virtual disk's cache keeps in a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiskCache {
+    /// Only what was flushed.
+    Volatile,
+    /// All that was completed; the kernel sends no flushes.
+    WriteThrough,
+    /// Not even what was flushed.
+    Lying,
+}
+
+/// What a virtual disk writes whole or not at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Sector {
+    /// As most drives say.
+    #[serde(rename = "512")]
+    Small,
+    /// Of drives that have no smaller ones.
+    #[serde(rename = "4096")]
+    Page,
+}
+
+impl Sector {
+    /// Its size.
+    #[must_use]
+    pub fn bytes(self) -> u32 {
+        match self {
+            Sector::Small => 512,
+            Sector::Page => 4096,
+        }
+    }
 }
 
 /// `[storage]`, checked.
@@ -152,8 +207,14 @@ pub struct StorageSettings {
     pub device: Device,
     /// The block device or directory.
     pub path: Option<PathBuf>,
-    /// Size of the image file or tmpfs, in bytes.
+    /// Size of the image file, virtual disk or tmpfs, in bytes.
     pub size: u64,
+    /// The drive whose times a virtual disk has: a name of the table's.
+    pub disk: String,
+    /// What a virtual disk's cache keeps.
+    pub cache: DiskCache,
+    /// A virtual disk's sectors.
+    pub unit: Sector,
     /// Name of the filesystem, a row of [`filesystems()`](crate::filesystems()).
     pub filesystem: String,
     /// Name of a preset of the filesystem.
@@ -184,9 +245,6 @@ pub struct StorageSettings {
     pub check: bool,
     /// The device whose contents may be overwritten.
     pub wipe: Option<String>,
-    /// Whether a virtual disk says that it has no cache that a power cut empties; the kernel sends no flushes then.
-    #[serde(default)]
-    pub write_through: bool,
 }
 
 impl Default for StorageSettings {

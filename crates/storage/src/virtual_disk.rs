@@ -1,4 +1,5 @@
-//! A disk that is surefoot's own process: the filesystem under test is made on it, and found again as a power cut left it.
+//! A disk that is surefoot's own process: the filesystem under test is made on it, and where it records found again as a power cut
+//! left it.
 
 use crate::error::Error;
 use crate::guest_disk;
@@ -7,7 +8,7 @@ use crate::mkfs;
 use crate::mount::{self, Mounting};
 use crate::program;
 use crate::provision::DATA_FOLDER;
-use crate::settings::StorageSettings;
+use crate::settings::{DiskCache, StorageSettings};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -33,10 +34,10 @@ impl Attached {
         }
     }
 
-    fn attach(file: &Path) -> Result<Attached, Error> {
+    fn attach(file: &Path, settings: &StorageSettings) -> Result<Attached, Error> {
         match guest_disk::of_image(file) {
             Some(disk) => Ok(Attached::Disk(disk)),
-            None => LoopDevice::attach(file).map(Attached::Loop),
+            None => LoopDevice::attach(file, Some(settings.unit.bytes())).map(Attached::Loop),
         }
     }
 
@@ -49,11 +50,25 @@ impl Attached {
 }
 
 /// Tells the kernel of the disk's cache, where that is not what it takes for granted.
-pub(crate) fn describe_cache(device: &Path, write_through: bool) -> Result<(), Error> {
-    if !write_through {
-        return Ok(());
+pub(crate) fn describe_cache(device: &Path, cache: DiskCache) -> Result<(), Error> {
+    match cache {
+        DiskCache::Volatile | DiskCache::Lying => Ok(()),
+        DiskCache::WriteThrough => loop_device::describe_cache(device, loop_device::NO_VOLATILE_CACHE),
     }
-    loop_device::describe_cache(device, loop_device::NO_VOLATILE_CACHE)
+}
+
+/// The disk in words.
+pub(crate) fn describe(settings: &StorageSettings) -> String {
+    let cache = match settings.cache {
+        DiskCache::Volatile => "a volatile cache",
+        DiskCache::WriteThrough => "no volatile cache",
+        DiskCache::Lying => "a cache whose flushes do nothing",
+    };
+    let speed = match &*settings.disk {
+        "none" => "as fast as memory".into(),
+        drive => format!("timed as {drive}"),
+    };
+    format!("virtual disk of {} bytes, {cache}, {speed}", settings.size)
 }
 
 /// The disk of a filesystem whose power was cut. It is attached as long as this lives.
@@ -81,8 +96,8 @@ impl CutDisk {
     /// # Errors
     /// When it can't be attached.
     pub fn attach(settings: &StorageSettings, file: &Path, mount_point: &Path) -> Result<CutDisk, Error> {
-        let device = Attached::attach(file)?;
-        describe_cache(device.path(), settings.write_through)?;
+        let device = Attached::attach(file, settings)?;
+        describe_cache(device.path(), settings.cache)?;
         let options = mount::options(settings, None);
         Ok(CutDisk { device, settings: settings.clone(), mount_point: mount_point.into(), options })
     }

@@ -11,6 +11,7 @@ use crate::recording_disk::Disks;
 use crate::recovery::{Broken, Recoveries};
 use crate::replay;
 use crate::shown::Images;
+use crate::virtual_disks::VirtualDisks;
 use crate::work::Work;
 use observe::durability::Class;
 use observe::record::Record;
@@ -109,7 +110,7 @@ fn describe(wanted: &Cut, cache: Cache) -> String {
 fn record(trial: &Trial, disks: &Disks, out: &mut Out<impl Write>) -> Result<Recorded, Stopped> {
     let mut disk = disks.record(trial.work).map_err(|error| Stopped::at("recording disk")(error.into()))?;
     let mut traced = Ok(None);
-    trial.on_storage(out, |desk, workload, served, out| {
+    trial.on_storage(VirtualDisks::default(), out, |desk, workload, served, out| {
         if served.is_none() {
             desk.with_context(out, |context| workload.prepare(context)).map_err(|e| Stopped::at("load")(e.into()))?;
         }

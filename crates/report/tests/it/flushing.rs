@@ -171,6 +171,14 @@ fn what_the_counters_can_not_tell_is_not_said() {
     for unjudged in ["dir", "tmpfs", "block"] {
         assert_eq!(is_marked(0.0, device(unjudged)), Some(false), "{unjudged}");
     }
+    let on_virtual = |cache: &'static str| {
+        move |contents: &mut Contents| {
+            device("virtual")(contents);
+            settings(contents)["storage"]["cache"] = json!(cache);
+        }
+    };
+    assert_eq!(is_marked(0.0, on_virtual("write-through")), Some(false), "the kernel sends it none");
+    assert_eq!(is_marked(0.0, on_virtual("volatile")), Some(true));
     let fact = |name: &'static str, value: &'static str| {
         move |contents: &mut Contents| {
             device("block")(contents);

@@ -10,6 +10,7 @@ pub fn run(args: &DoctorArgs) -> Result<Status, Failure> {
     let mut checks = observe::quiet::checks(&args.work);
     checks.push(namespaces());
     checks.push(memory_limit());
+    checks.push(virtual_disk());
     checks.push(guest_kernel());
     checks.extend(storage::filesystems().iter().map(filesystem));
     checks.extend(services::kinds().iter().map(|kind| service(kind)));
@@ -49,6 +50,18 @@ fn memory_limit() -> Check {
         found: if granted { "a cgroup memory controller may be used" } else { "no cgroup memory controller" }.into(),
         remedy: (!granted)
             .then(|| "run as root on a kernel with the memory controller; only `memory = …` needs it".into()),
+    }
+}
+
+fn virtual_disk() -> Check {
+    let settings = StorageSettings { device: storage::Device::Virtual, ..StorageSettings::default() };
+    let missing = storage::missing(&settings).into_iter().next();
+    let granted = "device = \"virtual\" may be used";
+    Check {
+        name: "virtual disk".into(),
+        status: if missing.is_none() { CheckStatus::Ok } else { CheckStatus::Missing },
+        found: missing.as_ref().map_or_else(|| granted.into(), |missing| missing.what.clone()),
+        remedy: missing.map(|missing| missing.remedy),
     }
 }
 

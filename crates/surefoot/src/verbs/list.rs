@@ -54,6 +54,7 @@ const DEVICES: &[(&str, &str)] = &[
     ("block", "a real block device, behind the guard: it must hold nothing, or be named by storage.wipe"),
     ("dir", "an existing directory as it is; needs no root"),
     ("tmpfs", "memory: the ceiling, not a candidate"),
+    ("virtual", "a disk in memory with the times of a drive, and its cache: storage.disk = \"sata-7200\" and others"),
 ];
 
 fn explain(what: &str) -> Option<String> {

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Status};
 use crate::source;
 use settings::quantity::{format_bytes, format_seconds};
 use std::collections::{BTreeMap, BTreeSet};
-use storage::StorageSettings;
+use storage::{Device, StorageSettings};
 use study::screen::{KEPT_MAX, Screen};
 use study::trial_spec::Cache;
 use study::{Mode, Plan, PlannedScenario};
@@ -88,6 +88,10 @@ fn totals(plan: &Plan) {
     }
     print_power_cuts(plan);
     println!("disk space: {} in the work folder", format_bytes(space_needed(plan)));
+    let in_memory = plan.scenarios.iter().map(virtual_bytes).max().unwrap_or_default();
+    if in_memory > 0 {
+        println!("memory:     up to {} for virtual disks", format_bytes(in_memory));
+    }
 }
 
 /// What `[safety]` adds, after the rounds.
@@ -213,11 +217,21 @@ fn volumes(scenario: &PlannedScenario) -> impl Iterator<Item = StorageSettings> 
     std::iter::once(&scenario.storage).chain(scenario.volumes.values()).map(StorageSettings::from_map)
 }
 
+/// What its virtual disks take of the memory when all of them is written to.
+fn virtual_bytes(scenario: &PlannedScenario) -> u64 {
+    volumes(scenario).filter(|settings| settings.device == Device::Virtual).map(|settings| settings.size).sum()
+}
+
 fn missing_on_host(plan: &Plan, scenario: &PlannedScenario) -> Vec<String> {
     let mut all: Vec<String> = volumes(scenario)
         .flat_map(|settings| storage::missing(&settings))
         .map(|missing| format!("{}; {}", missing.what, missing.remedy))
         .collect();
+    let (wanted, available) = (virtual_bytes(scenario), observe::machine::available_bytes());
+    if wanted > available {
+        let (wanted, available) = (format_bytes(wanted), format_bytes(available));
+        all.push(format!("virtual disks lie in memory: they have {wanted}, and this machine has {available} to give; smaller: storage.size"));
+    }
     if scenario.memory_bytes.is_some() && !lab::memory_limit::available() {
         all.push("`memory` needs a cgroup memory controller that may be written".into());
     }

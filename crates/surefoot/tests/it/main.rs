@@ -15,4 +15,5 @@ mod servers;
 mod sql_bench;
 mod studies;
 mod verbs;
+mod virtual_disk;
 mod web;
