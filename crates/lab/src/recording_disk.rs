@@ -8,14 +8,11 @@ use crate::recording::{self, RecordingDisk};
 use crate::work::Work;
 use powercut::device::{Disk, LogFile, Options};
 use powercut::states::Rules;
-use powercut::timing::Profile;
+use powercut::timing::{Profile, SEED};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use study::trial_spec::{Cut, TrialSpec};
-
-/// The same times in every recording.
-const SEED: u64 = 1;
 
 /// Why there is no disk.
 #[derive(Debug, thiserror::Error)]

@@ -8,7 +8,7 @@ use super::server::{Content, Server, Shared};
 use super::{Error, Options, now_nanoseconds};
 use crate::punctuality::{Punctuality, Tally};
 use crate::states::{Choice, History, Rules, Unit};
-use crate::timing::{Model, Profile, SEED};
+use crate::timing::{Model, Profile};
 use memmap2::Mmap;
 use observe::record::causes;
 use serde::{Deserialize, Serialize};
