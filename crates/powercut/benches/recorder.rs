@@ -3,7 +3,7 @@
 
 use memmap2::MmapMut;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use powercut::device::{self, Disk, LogFile, Options};
+use powercut::device::{self, Disk, LogFile, Options, keep_awake};
 use powercut::states::{Cache, Choice, Rest, Rules};
 use powercut::timing::Profile;
 use std::fs::File;
@@ -28,6 +28,7 @@ fn main() {
         let options: Options = serde_json::from_str(options).expect("options");
         return device::main(&options, io::stdin().lock(), io::stdout()).expect("a disk");
     }
+    // Rates would say how often a CPU was woken, and differ by a factor of three from one run to the next.
     let _awake = keep_awake();
     let pairs = arguments.first().map_or(PAIRS, |count| count.parse().expect("a number of pairs"));
     let (mut recorded, mut plain, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
@@ -52,14 +53,6 @@ fn main() {
         let (microseconds, slip) = synced_append_microseconds(profile);
         println!("{profile:?}: an append and its flush in {microseconds:.0} µs, answered {slip:.1} µs late (p99)");
     }
-}
-
-/// Lets no CPU sleep while the file is open (Documentation/power/pm_qos_interface.rst): where that is dear, as on a virtual machine,
-/// rates would say how often a CPU was woken, and differ by a factor of three from one run to the next.
-fn keep_awake() -> io::Result<File> {
-    let mut file = File::options().write(true).open("/dev/cpu_dma_latency")?;
-    file.write_all(&0_i32.to_ne_bytes())?;
-    Ok(file)
 }
 
 fn median(all: &mut [f64]) -> f64 {

@@ -12,6 +12,7 @@
 //! input line of `+` asks for the next. Where the load runs in a guest kernel, orders and
 //! answers are a serial line of that kernel's, and its disk is the same file (`line.rs`).
 
+mod awake;
 mod fuse;
 mod images;
 mod line;
@@ -25,6 +26,7 @@ use crate::clock::Ahead;
 use crate::punctuality::Punctuality;
 use crate::states::{Cache, Choice, Rules, Unit};
 use crate::timing::Profile;
+pub use awake::keep_awake;
 pub use line::Breaker;
 use line::Line;
 use nix::sys::signal::Signal;

@@ -21,7 +21,7 @@ use spindle::Spindle;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Of every drive: a recording's can be run once more.
+/// Of the drives of recordings, which can then be run once more.
 pub const SEED: u64 = 1;
 
 /// Whose times a disk has.

@@ -17,6 +17,7 @@ use observe::durability::Class;
 use observe::record::Record;
 use observe::safety::{Grade, Safety};
 use powercut::clock::Ahead;
+use powercut::device::keep_awake;
 use powercut::explore::{Budget, Recovered, Subject, explore};
 use powercut::fua;
 use powercut::punctuality::Punctuality;
@@ -203,6 +204,8 @@ fn search(
     let recoveries = Recoveries::new(trial.spec, wanted.recovery_seconds_max, images);
     let is_wanted = trial.spec.bench == "guest";
     let mut told = Told { recoveries, out, is_wanted, about: &about, last: None };
+    // No figure of speed comes of it.
+    let _awake = keep_awake();
     let budget = Budget { seconds: wanted.budget_seconds, images_max: IMAGES_MAX, seed: trial.spec.seed };
     let started = Instant::now();
     let mut clock = || started.elapsed().as_secs_f64();
