@@ -109,6 +109,10 @@ fn flushes(trace: impl Iterator<Item = Seen>) -> Vec<Flush> {
                 if is_fua {
                     fua.push(sectors);
                 }
+                // The last line of one that writes the first sectors looks as that of an empty one: it has none left there.
+                if (is_preflush || is_fua) && sectors.0 == EMPTY.0 && sectors != EMPTY {
+                    before.push(EMPTY);
+                }
             }
             Seen::WriteIssued(sectors) => remove(&mut before, sectors).map_or((), drop),
             Seen::WriteDone(EMPTY) => remove(&mut before, EMPTY).map_or((), drop),
@@ -236,6 +240,14 @@ mod tests {
             "an empty one is on its way, and then is done"
         );
         assert_eq!(only(&[flush]), [vec![]], "nobody knows what for");
+        let of_first = Seen::Queued { sectors: (0, 8), is_preflush: false, is_fua: true };
+        let written =
+            [of_first, preflush(EMPTY), Seen::WriteDone((0, 8)), flush, Seen::WriteDone(EMPTY), fua(8), done(8), flush];
+        assert_eq!(
+            only(&written),
+            [vec![], vec![]],
+            "the end of what wrote the first sectors looks like the empty one's"
+        );
         let again = [preflush((20, 2)), flush, issued(20), fua(8), done(8), flush];
         assert_eq!(only(&again), [vec![], vec![(8, 2)]], "the other one had its own");
     }
