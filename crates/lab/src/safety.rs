@@ -59,6 +59,11 @@ pub fn why_not(scenario: &PlannedScenario, settings: &study::Safety) -> Option<S
     if !scenario.volumes.is_empty() || storage.stripe > 1 || storage.external_log_bytes() > 0 {
         return Some("it has more than one disk, and one is recorded".into());
     }
+    // As ext4's `errors=panic`: what a cut leaves may be damaged, and is mounted.
+    let may_panic = storage.mount.iter().chain(&storage.mkfs).any(|option| option.contains("panic"));
+    if may_panic && scenario.bench != "guest" {
+        return Some("its options let damage end this machine; with bench = \"guest\" it ends a guest kernel".into());
+    }
     let commits = ["oltp", "tpcb"].contains(&&*scenario.workload) && ENGINES.contains(&engine);
     if settings.load == Load::Commits && !commits {
         let workload = &scenario.workload;

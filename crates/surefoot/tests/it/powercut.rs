@@ -143,6 +143,9 @@ fn files_are_empty_where_nobody_flushed_them_and_whole_where_a_program_did() {
     world.write("s.toml", format!("{FILES}[workload.tree]\n[safety]\n"));
     let said = world.surefoot(&["plan", "s.toml"]).status(0);
     assert!(said.stdout.contains("load = \"files\" measures files that are replaced"), "{}", said.stdout);
+    world.write("s.toml", format!("{FILES}mount = [\"errors=panic\"]\n[workload.tree]\n[safety]\nload = \"files\"\n"));
+    let said = world.surefoot(&["plan", "s.toml"]).status(0);
+    assert!(said.stdout.contains("its options let damage end this machine"), "{}", said.stdout);
 }
 
 #[test]
