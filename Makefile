@@ -55,6 +55,8 @@ bench: packages-bench all
 	cargo bench --locked -p surefoot --bench cost
 	cargo bench --locked -p surefoot --bench database
 	cargo bench --locked -p surefoot --bench guest
+	cargo bench --locked -p powercut --bench recorder
+	cargo bench --locked -p lab --bench recoveries
 
 # The acceptance table of docs/safety.md, on real filesystems and databases. ROWS=word does those of that name, BUDGET=60s looks longer.
 powercut: packages-test all

@@ -23,7 +23,7 @@ pub mod safety;
 pub mod screening;
 pub mod served;
 #[cfg(target_os = "linux")]
-mod shown;
+pub mod shown;
 pub mod stage;
 pub mod trial;
 pub mod tune;

@@ -59,25 +59,50 @@ impl<'a> Images<'a> {
     /// # Errors
     /// When there is none, or it can't be attached.
     pub fn show(&self, settings: &StorageSettings, watchdog: &Watchdog) -> Result<Option<Shown<'a>>, Error> {
+        let (mount_point, tracefs) = (self.work.mount_point(), self.work.power_cuts().join("trace"));
         // In a guest kernel there is no loop device.
         if matches!(self.disks, Disks::Ours(_))
-            && let Some(shown) = self.in_memory(settings)?
+            && let Some(shown) = Shown::in_memory(self.history, settings, &mount_point, &tracefs)?
         {
             return Ok(Some(shown));
         }
         let disk = self.disks.explore(self.work, self.log)?;
-        let attach =
-            || CutDisk::attach(settings, &storage::recording_disk(&self.work.disk()), &self.work.mount_point());
-        let (attached, hung) = watchdog.over(disk.breaker()?, attach);
-        Ok(if hung { None } else { Some(Shown { attached: attached?, disk: Showing::Process(disk) }) })
+        let file = storage::recording_disk(&self.work.disk());
+        let (shown, hung) = watchdog.over(disk.breaker()?, || Shown::by_process(disk, &file, settings, &mount_point));
+        Ok(if hung { None } else { Some(shown?) })
+    }
+}
+
+impl<'a> Shown<'a> {
+    /// One in memory, attached by the settings that its filesystem was made by; `tracefs` is a folder to mount the tracer on. None:
+    /// there is no tracer.
+    ///
+    /// # Errors
+    /// When it can't be attached.
+    pub fn in_memory(
+        history: &'a History<Vec<u8>>,
+        settings: &StorageSettings,
+        mount_point: &Path,
+        tracefs: &Path,
+    ) -> Result<Option<Shown<'a>>, Error> {
+        let disk = MemoryDisk::new(history).map_err(Error::Memory)?;
+        let attached = CutDisk::attach(settings, &disk.path(), mount_point)?;
+        let trace = BlockTrace::start(attached.device_name(), memory::EVENTS, tracefs);
+        Ok(trace.ok().map(|trace| Shown { attached, disk: Showing::Memory(disk, trace) }))
     }
 
-    /// None: without a tracer.
-    fn in_memory(&self, settings: &StorageSettings) -> Result<Option<Shown<'a>>, Error> {
-        let disk = MemoryDisk::new(self.history).map_err(Error::Memory)?;
-        let attached = CutDisk::attach(settings, &disk.path(), &self.work.mount_point())?;
-        let trace = BlockTrace::start(attached.device_name(), memory::EVENTS, &self.work.power_cuts().join("trace"));
-        Ok(trace.ok().map(|trace| Shown { attached, disk: Showing::Memory(disk, trace) }))
+    /// One that a process serves as this file.
+    ///
+    /// # Errors
+    /// When it can't be attached.
+    pub fn by_process(
+        disk: Disk,
+        file: &Path,
+        settings: &StorageSettings,
+        mount_point: &Path,
+    ) -> Result<Shown<'a>, Error> {
+        let attached = CutDisk::attach(settings, file, mount_point)?;
+        Ok(Shown { attached, disk: Showing::Process(disk) })
     }
 }
 

@@ -18,7 +18,6 @@ const SECONDS: f64 = 1.0;
 const DISK_BYTES: u64 = 256 << 20;
 const SHOWS: u32 = 20_000;
 const APPENDS: u64 = 300;
-const RECOVERIES: usize = 500;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
@@ -48,7 +47,6 @@ fn main() {
     println!("plain loop on tmpfs: {:.0} writes/s", median(&mut plain));
     println!("ratio: {:.3}", median(&mut ratios));
     println!("images shown: {:.0}/s", shows_per_second());
-    println!("ext4 recovered: {:.0}/s, median of {RECOVERIES}", recoveries_per_second());
     for profile in [Profile::Scsi10k, Profile::Sata7200, Profile::ConsumerSsd, Profile::NvmePlp] {
         let (microseconds, slip) = synced_append_microseconds(profile);
         println!("{profile:?}: an append and its flush in {microseconds:.0} µs, answered {slip:.1} µs late (p99)");
@@ -139,41 +137,6 @@ fn synced_append_microseconds(profile: Profile) -> (f64, f64) {
     let microseconds = with_loop_device(&disk.file(), append);
     disk.stop().expect("room for the log");
     (microseconds, disk.punctuality().expect("answers were delayed").late_nanoseconds_p99 as f64 / 1e3)
-}
-
-/// An image is shown and mounted, which plays the journal, and unmounted.
-fn recoveries_per_second() -> f64 {
-    let folder = in_memory();
-    let mut disk = disk(folder.path(), Profile::None);
-    let on = folder.path().join("files");
-    std::fs::create_dir(&on).expect("a directory");
-    let file = disk.file();
-    let recover = |path: &Path| {
-        assert!(Command::new("mkfs.ext4").arg("-q").arg(path).status().expect("mkfs.ext4").success());
-        let mount_it = || mount(Some(path), &on, Some("ext4"), MsFlags::empty(), None::<&str>).expect("a filesystem");
-        let unmount_it = || umount2(&on, MntFlags::empty()).expect("nobody is in there");
-        mount_it();
-        disk.begin().expect("an open log");
-        for name in 0..20 {
-            let write = File::create(on.join(format!("{name}"))).and_then(|mut file| {
-                file.write_all(&[1; 10_000])?;
-                file.sync_all()
-            });
-            write.expect("written");
-        }
-        unmount_it();
-        disk.stop().expect("room for the log");
-        disk.explore(&folder.path().join("log"), Rules { unit_bytes: 4096, cache: Cache::Volatile }).expect("a log");
-        let recovery = |point: usize| {
-            let started = Instant::now();
-            disk.show(point % 10 + 1, &Choice { rest: Rest::Oldest, ..Choice::default() }).expect("it is there");
-            mount_it();
-            unmount_it();
-            1.0 / started.elapsed().as_secs_f64()
-        };
-        median(&mut (0..RECOVERIES).map(recovery).collect::<Vec<_>>())
-    };
-    with_loop_device(&file, recover)
 }
 
 fn shows_per_second() -> f64 {

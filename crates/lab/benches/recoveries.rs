@@ -1,0 +1,148 @@
+//! What a filesystem's own recovery takes, without a database: an image is shown, mounted, unmounted, and what was read of it is told; with
+//! images in memory and with images that the disk's process serves, by turns. Eight commits, each an append to a log and a page of a
+//! file, flushed. `cargo bench -p lab --bench recoveries [-- PAIRS]`, as root on a quiet machine.
+
+use lab::shown::Shown;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use powercut::device::{self, Disk, LogFile, Options, keep_awake};
+use powercut::states::{Cache, Choice, History, Rest, Rules};
+use powercut::timing::{Profile, SEED};
+use serde_json::json;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+use storage::StorageSettings;
+
+const PAIRS: usize = 9;
+const RECOVERIES: usize = 200;
+const COMMITS: u64 = 8;
+const DISK_BYTES: u64 = 512 << 20;
+const PAGE: [u8; 4096] = [7; 4096];
+const RULES: Rules = Rules { unit_bytes: 4096, cache: Cache::Volatile };
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    if let [what, options] = &arguments[..]
+        && what == "disk"
+    {
+        let options: Options = serde_json::from_str(options).expect("options");
+        return device::main(&options, io::stdin().lock(), io::stdout()).expect("a disk");
+    }
+    // As while a study's images are recovered.
+    let _awake = keep_awake();
+    let pairs = arguments.first().map_or(PAIRS, |count| count.parse().expect("a number of pairs"));
+    for filesystem in ["ext4", "xfs", "btrfs"] {
+        let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
+        let place = Place::new(folder.path(), filesystem);
+        let disk = place.record();
+        let history = History::new(std::fs::read(&place.log).expect("a log"), RULES).expect("a log");
+        let mut by_process = place.shown_by(disk);
+        let mut all = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..pairs {
+            let mut in_memory =
+                Shown::in_memory(&history, &place.settings, &place.mount_point, &folder.path().join("trace"))
+                    .expect("a disk")
+                    .expect("a tracer");
+            let (ours, theirs) = (rate(&history, &mut in_memory), rate(&history, &mut by_process));
+            all.0.push(ours);
+            all.1.push(theirs);
+            all.2.push(ours / theirs);
+        }
+        println!(
+            "{filesystem}: {:.0} recoveries/s in memory, {:.0}/s by the disk's process, ratio {:.2}, medians of {pairs}",
+            median(&mut all.0),
+            median(&mut all.1),
+            median(&mut all.2)
+        );
+    }
+}
+
+struct Place {
+    settings: StorageSettings,
+    filesystem: String,
+    disk_folder: PathBuf,
+    mount_point: PathBuf,
+    log: PathBuf,
+}
+
+impl Place {
+    fn new(folder: &Path, filesystem: &str) -> Place {
+        let mut settings = settings::defaults(storage::settings());
+        settings.insert("filesystem".into(), json!(filesystem));
+        let place = Place {
+            settings: StorageSettings::from_map(&settings),
+            filesystem: filesystem.into(),
+            disk_folder: folder.join("disk"),
+            mount_point: folder.join("mounted"),
+            log: folder.join("log"),
+        };
+        for folder in [&place.disk_folder, &place.mount_point] {
+            std::fs::create_dir(folder).expect("a folder");
+        }
+        place
+    }
+
+    fn record(&self) -> Disk {
+        let options = Options {
+            mount_point: self.disk_folder.clone(),
+            log: Some(LogFile { path: self.log.clone(), bytes_max: 1 << 30 }),
+            disk_bytes: DISK_BYTES,
+            profile: Profile::None,
+            cache: Cache::Volatile,
+            seed: SEED,
+        };
+        let mut program = Command::new(std::env::current_exe().expect("this program"));
+        program.arg("disk");
+        let mut disk = Disk::start(program, &options).expect("a disk");
+        let device = said(Command::new("losetup").args(["--direct-io=on", "-f", "--show"]).arg(disk.file()));
+        said(Command::new(format!("mkfs.{}", self.filesystem)).arg(device.trim()));
+        let (kind, nothing) = (Some(self.filesystem.as_str()), None::<&str>);
+        mount(Some(device.trim()), &self.mount_point, kind, MsFlags::empty(), nothing).expect("a filesystem");
+        let create = |name: &str| File::create(self.mount_point.join(name)).expect("a file");
+        let (log, pages) = (create("log"), create("pages"));
+        pages.write_all_at(&[1; 1 << 16], 0).and_then(|()| pages.sync_all()).expect("written");
+        disk.begin().expect("an open log");
+        for commit in 0..COMMITS {
+            log.write_all_at(&PAGE, commit * 4096).and_then(|()| log.sync_all()).expect("written");
+            pages.write_all_at(&PAGE, commit * 4096).and_then(|()| pages.sync_all()).expect("written");
+        }
+        disk.stop().expect("room for the log");
+        drop((log, pages));
+        umount2(&self.mount_point, MntFlags::empty()).expect("nobody is in there");
+        said(Command::new("losetup").arg("-d").arg(device.trim()));
+        disk
+    }
+
+    fn shown_by(&self, mut disk: Disk) -> Shown<'static> {
+        disk.explore(&self.log, RULES).expect("a log");
+        let file = disk.file();
+        Shown::by_process(disk, &file, &self.settings, &self.mount_point).expect("attached")
+    }
+}
+
+fn said(command: &mut Command) -> String {
+    let output = command.output().expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// Recoveries a second, at all points by turns.
+fn rate(history: &History<Vec<u8>>, shown: &mut Shown) -> f64 {
+    let started = Instant::now();
+    for number in 0..RECOVERIES {
+        let rest = if number % 2 == 0 { Rest::Newest } else { Rest::Oldest };
+        let choice = Choice { rest, ..Choice::default() };
+        let after = shown.mount(number % history.points().len(), &choice).expect("it is shown").expect("it is legal");
+        after.unmount().expect("nobody is in there");
+        shown.units_read().expect("it is told");
+    }
+    RECOVERIES as f64 / started.elapsed().as_secs_f64()
+}
+
+fn median(all: &mut [f64]) -> f64 {
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
+}
