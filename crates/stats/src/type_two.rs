@@ -161,7 +161,7 @@ impl<'a> Fit<'a> {
     }
 
     fn add_column(&mut self, mut column: Vec<f64>) {
-        let whole = dot(&column, &self.without_rounds(&column));
+        let whole = self.square(&column);
         for _ in 0..2 {
             for (direction, reduced) in &self.basis {
                 let along = dot(&column, reduced);
@@ -170,13 +170,22 @@ impl<'a> Fit<'a> {
         }
         let reduced = self.without_rounds(&column);
         let square = dot(&column, &reduced);
-        if square <= DEPENDENT * whole.max(f64::MIN_POSITIVE) {
+        if square <= DEPENDENT * whole {
             return;
         }
         let unit = |values: Vec<f64>| values.into_iter().map(|value| value / square.sqrt()).collect::<Vec<f64>>();
         let (direction, reduced) = (unit(column), unit(reduced));
         self.explained += dot(&direction, &self.sums).powi(2);
         self.basis.push((direction, reduced));
+    }
+
+    /// Sum of squares of an effect of cells over all that was measured. With the rounds taken out of it, it could be nothing but
+    /// rounding errors.
+    fn square(&self, column: &[f64]) -> f64 {
+        let of_row = |row: &Vec<Option<f64>>| {
+            row.iter().zip(column).filter(|(value, _)| value.is_some()).map(|(_, effect)| effect * effect).sum::<f64>()
+        };
+        self.table.rounds.iter().map(of_row).sum()
     }
 
     /// An effect of cells over all that was measured, less each round's mean of it, summed up by cells.

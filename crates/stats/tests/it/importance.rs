@@ -83,6 +83,17 @@ fn holed(cells: usize) -> impl Strategy<Value = Vec<Vec<Option<f64>>>> {
     prop::collection::vec(prop::collection::vec(value, cells), 2..6)
 }
 
+/// Of factor `a` one level is left: once rounds are out there is nothing of it but rounding errors.
+#[test]
+fn a_factor_of_which_one_level_is_left_has_no_freedom() {
+    let levels: [&[usize]; 6] = [&[0, 0, 0], &[0, 1, 0], &[1, 0, 0], &[1, 1, 0], &[1, 0, 1], &[1, 1, 1]];
+    let value = Some(500.0);
+    check_by_models(&observations(
+        &levels,
+        vec![vec![None, None, value, value, value, None], vec![None, None, value, value, value, value]],
+    ));
+}
+
 proptest! {
     #[test]
     fn sums_with_holes_are_those_of_the_models(rounds in holed(6)) {
