@@ -4,7 +4,7 @@
 
 use lab::shown::Shown;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use powercut::device::{self, Disk, LogFile, Options, keep_awake};
+use powercut::device::{self, Disk, Log, LogFile, Options, keep_awake, map};
 use powercut::states::{Cache, Choice, History, Rest, Rules};
 use powercut::timing::{Profile, SEED};
 use serde_json::json;
@@ -38,7 +38,7 @@ fn main() {
         let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
         let place = Place::new(folder.path(), filesystem);
         let disk = place.record();
-        let history = History::new(std::fs::read(&place.log).expect("a log"), RULES).expect("a log");
+        let history = History::new(map(&place.log).expect("a log"), RULES).expect("a log");
         let mut by_process = place.shown_by(disk);
         let mut all = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..pairs {
@@ -130,7 +130,7 @@ fn said(command: &mut Command) -> String {
 }
 
 /// Recoveries a second, at all points by turns.
-fn rate(history: &History<Vec<u8>>, shown: &mut Shown) -> f64 {
+fn rate(history: &History<Log>, shown: &mut Shown) -> f64 {
     let started = Instant::now();
     for number in 0..RECOVERIES {
         let rest = if number % 2 == 0 { Rest::Newest } else { Rest::Oldest };

@@ -6,7 +6,7 @@ use crate::recording_disk::{self, Disks};
 use crate::watchdog::Watchdog;
 use crate::work::Work;
 use powercut::device::memory::{self, MemoryDisk};
-use powercut::device::{Breaker, Disk};
+use powercut::device::{Breaker, Disk, Log};
 use powercut::states::{Choice, History, Unit};
 use std::io;
 use std::path::Path;
@@ -20,14 +20,14 @@ pub struct Shown<'a> {
 }
 
 enum Showing<'a> {
-    Memory(MemoryDisk<'a, Vec<u8>>, BlockTrace),
+    Memory(MemoryDisk<'a, Log>, BlockTrace),
     Process(Disk),
 }
 
 /// Where images come from.
 pub struct Images<'a> {
     /// What they are made of.
-    pub history: &'a History<Vec<u8>>,
+    pub history: &'a History<Log>,
     /// The same, for the disk's process.
     pub log: &'a Path,
     /// Where that is.
@@ -80,7 +80,7 @@ impl<'a> Shown<'a> {
     /// # Errors
     /// When it can't be attached.
     pub fn in_memory(
-        history: &'a History<Vec<u8>>,
+        history: &'a History<Log>,
         settings: &StorageSettings,
         mount_point: &Path,
         tracefs: &Path,

@@ -2,12 +2,11 @@
 //! through one on a file in memory. `cargo bench -p powercut --bench recorder [-- PAIRS]`, as root on a quiet machine.
 
 use memmap2::MmapMut;
-use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use powercut::device::{self, Disk, LogFile, Options, keep_awake};
 use powercut::states::{Cache, Choice, Rest, Rules};
 use powercut::timing::Profile;
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;

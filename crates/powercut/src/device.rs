@@ -29,6 +29,7 @@ use crate::timing::Profile;
 pub use awake::keep_awake;
 pub use line::Breaker;
 use line::Line;
+use memmap2::Mmap;
 use nix::sys::signal::Signal;
 use orders::{Answer, Order};
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,19 @@ const PAGE_BYTES: u64 = 4096;
 
 /// Questions to another clock, of which the one that was answered soonest counts.
 const CLOCK_LOOKS: u32 = 32;
+
+/// A log's bytes, in the page cache: a process that starts others needs not copy what maps them.
+pub type Log = Mmap;
+
+/// A log that is closed.
+///
+/// # Errors
+/// When it can't be read.
+pub fn map(log: &Path) -> Result<Log, Error> {
+    let file = File::open(log).map_err(Error::file("open", log))?;
+    // SAFETY: the process that wrote the log has closed it, and nobody else writes to what surefoot keeps.
+    unsafe { Mmap::map(&file) }.map_err(Error::file("map", log))
+}
 
 /// What a disk is to be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

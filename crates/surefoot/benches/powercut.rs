@@ -347,7 +347,8 @@ fn main() {
 /// Measures each row once; how many are not as expected.
 fn table(rows: &[&Row], budget: &str) -> usize {
     println!(
-        "| configuration | on | expected | grade | lost at most | images | damaged | |\n|---|---|---|---|---|---|---|---|"
+        "| configuration | on | expected | grade | lost at most | on average | images | damaged | bad random cuts | |\n\
+         |---|---|---|---|---|---|---|---|---|---|"
     );
     let mut wrong = 0;
     for row in rows {
@@ -358,16 +359,20 @@ fn table(rows: &[&Row], budget: &str) -> usize {
         let text = |name: &str| safety[name].to_string().replace('"', "");
         let number = |name: &str| safety[name].as_f64().unwrap_or(f64::NAN);
         println!(
-            "| {} | {} | {} | {} | {} commits, {:.3} s | {}{} | {} | {} |",
+            "| {} | {} | {} | {} | {} commits, {:.3} s | {:.1} commits, {:.3} s | {}{} | {} | {} of {} | {} |",
             row.name,
             row.filesystem,
             row.expected.words(),
             text("grade"),
             text("worst_lost_commits"),
             number("worst_lost_seconds"),
+            number("expected_lost_commits"),
+            number("expected_lost_seconds"),
             text("images"),
             if safety["is_complete"] == true { ", complete" } else { "" },
             number("unmountable") + number("damaged") + number("silent"),
+            text("random_cuts_bad"),
+            text("random_cuts"),
             if holds { "as expected" } else { "NOT AS EXPECTED" },
         );
         if !holds {

@@ -17,7 +17,7 @@ use observe::durability::Class;
 use observe::record::Record;
 use observe::safety::{Grade, Safety};
 use powercut::clock::Ahead;
-use powercut::device::keep_awake;
+use powercut::device::{self, keep_awake};
 use powercut::explore::{Budget, Recovered, Subject, explore};
 use powercut::fua;
 use powercut::punctuality::Punctuality;
@@ -137,7 +137,7 @@ fn repair(log: &Path, traced: io::Result<Option<String>>) -> Result<String, Box<
         Ok(None) => return Ok(unknown("the kernel's tracer had no room for all requests")),
         Err(error) => return Ok(unknown(&format!("the kernel's tracer can't be used: {error}"))),
     };
-    let Some(found) = fua::find(&std::fs::read(log)?, &trace)? else {
+    let Some(found) = fua::find(&device::map(log)?, &trace)? else {
         return Ok(unknown("the kernel's tracer saw other flushes than the disk"));
     };
     let mut writer = Writer::at_end(File::options().append(true).open(log)?);
@@ -195,7 +195,7 @@ fn search(
     let Drive { rules, profile } = Drive::new(wanted)?;
     let until_nanoseconds = attempts.iter().filter_map(|attempt| attempt.acknowledged_nanoseconds).max().unwrap_or(0);
     let draw = Draw { seed: trial.spec.seed, profile, until_nanoseconds };
-    let history = History::with_random_cuts(std::fs::read(&log)?, rules, &draw)?;
+    let history = History::with_random_cuts(device::map(&log)?, rules, &draw)?;
     if history.points_left_out() > 0 {
         notes.push(format!("{} more points at which power may fail were left out", history.points_left_out()));
     }

@@ -5,11 +5,10 @@ use super::images::Images;
 use super::line;
 use super::recorder::{Full, Recorder};
 use super::server::{Content, Server, Shared};
-use super::{Error, Options, now_nanoseconds};
+use super::{Error, Log, Options, map, now_nanoseconds};
 use crate::punctuality::{Punctuality, Tally};
 use crate::states::{Choice, History, Rules, Unit};
 use crate::timing::{Model, Profile};
-use memmap2::Mmap;
 use observe::record::causes;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -183,9 +182,6 @@ fn follow(order: Order, content: &Shared) -> Result<Answer, Error> {
     })
 }
 
-fn history(log: &Path, rules: Rules) -> Result<History<Mmap>, Error> {
-    let file = File::open(log).map_err(Error::file("open", log))?;
-    // SAFETY: the process that wrote the log has closed it, and nobody else writes to what surefoot keeps.
-    let bytes = unsafe { Mmap::map(&file) }.map_err(Error::file("map", log))?;
-    History::new(bytes, rules).map_err(|source| Error::Log { path: log.into(), source })
+fn history(log: &Path, rules: Rules) -> Result<History<Log>, Error> {
+    History::new(map(log)?, rules).map_err(|source| Error::Log { path: log.into(), source })
 }

@@ -4,12 +4,11 @@
 
 use super::fuse::{self, Ask, Buffer, Connection, Received};
 use super::images::Images;
-use super::now_nanoseconds;
 use super::recorder::Recorder;
+use super::{Log, now_nanoseconds};
 use crate::punctuality::Moments;
 use crate::timing::{Model, Work};
 use crate::write_log::{Operation, Request};
-use memmap2::Mmap;
 use nix::errno::Errno;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +22,7 @@ pub(super) enum Content {
     /// It is written to, and that is written down.
     Recording(Recorder),
     /// It shows what a power cut may have left.
-    Exploring(Images<Mmap>),
+    Exploring(Images<Log>),
     /// All I/O fails.
     Failing,
 }
