@@ -1,5 +1,5 @@
 //! `postgres --single`: one process that recovers, takes statements from its standard input and has neither socket nor
-//! helpers: some 25 ms of one CPU until it has answered, where a whole start takes many times that.
+//! helpers: some 35 ms of one CPU until it has answered, where a whole start takes many times that.
 
 use crate::process::{Server, Start};
 use crate::recovered::{Answers, SECONDS_MAX};
@@ -25,7 +25,7 @@ pub const SETTINGS: &[&str] = &[
     "exit_on_error=on",
     "log_line_prefix=",
     "fsync=off",
-    "shared_buffers=8MB",
+    "shared_buffers=1MB",
     "huge_pages=off",
     "max_connections=10",
 ];
