@@ -109,6 +109,16 @@ impl LoopDevice {
     }
 }
 
+impl Drop for LoopDevice {
+    /// Others may get the device next, who would go without flushes and not know it.
+    fn drop(&mut self) {
+        if std::fs::read_to_string(cache_description(&self.path)).is_ok_and(|words| words.trim() == NO_VOLATILE_CACHE) {
+            // It was granted before.
+            let _ = describe_cache(&self.path, VOLATILE_CACHE);
+        }
+    }
+}
+
 /// In the kernel's words: a flush makes durable what was written.
 pub(crate) const VOLATILE_CACHE: &str = "write back";
 /// In the kernel's words: what was written is durable, and no flushes are sent.
@@ -205,7 +215,11 @@ mod tests {
             describe_cache(&device.path, NO_VOLATILE_CACHE).expect("written");
             assert_eq!(cache(&device), "write through\n");
             drop(device);
+            let left = std::fs::read_to_string(cache_description(Path::new(&name))).expect("readable");
+            assert_eq!(left, "write back\n", "whoever attaches it");
             assert_eq!(lasting_holder(&image), None);
+            // As of a trial that was killed.
+            describe_cache(Path::new(&name), NO_VOLATILE_CACHE).expect("written");
             let next = LoopDevice::attach(&image, None).expect("attached");
             if next.name == name {
                 assert_eq!(cache(&next), "write back\n");
