@@ -359,15 +359,18 @@ fn table(rows: &[&Row], budget: &str) -> usize {
         let text = |name: &str| safety[name].to_string().replace('"', "");
         let number = |name: &str| safety[name].as_f64().unwrap_or(f64::NAN);
         println!(
-            "| {} | {} | {} | {} | {} commits, {:.3} s | {:.1} commits, {:.3} s | {}{} | {} | {} of {} | {} |",
+            "| {} | {} | {} | {} | {} commits, {:.3} s | {} | {}{} | {} | {} of {} | {} |",
             row.name,
             row.filesystem,
             row.expected.words(),
             text("grade"),
             text("worst_lost_commits"),
             number("worst_lost_seconds"),
-            number("expected_lost_commits"),
-            number("expected_lost_seconds"),
+            if safety["expected_lost_commits"].is_null() {
+                "none came up".into()
+            } else {
+                format!("{:.1} commits, {:.3} s", number("expected_lost_commits"), number("expected_lost_seconds"))
+            },
             text("images"),
             if safety["is_complete"] == true { ", complete" } else { "" },
             number("unmountable") + number("damaged") + number("silent"),
