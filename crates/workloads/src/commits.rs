@@ -5,19 +5,24 @@
 //! counter and in a few of the rows that were loaded before, so that pages which lie on the disk are written again. All that
 //! a row holds follows from its place (`rule.rs`): half a transaction, a torn row or a stale page can't pass for a right one,
 //! whatever ran before the cut. `stream.rs` is a connection at work, `look.rs` what a database holds afterwards.
+//! What differs between databases is behind `ground.rs`.
 
+mod ground;
+mod gtm;
 mod look;
 mod rule;
 mod stream;
+mod tables;
 
 pub use look::{Look, look, look_at_sqlite, questions};
 
-use crate::sql::{self, Cell, Column, ColumnKind, Database, Place, Pragmas, Sqlite, same, sqlite};
+use crate::sql::{self, Place, Pragmas, Sqlite, same, sqlite};
 use crate::witness::{self, Witness};
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use ground::{Committed, Ground};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
-use rule::{LOADED_ROWS, LOADED_STREAM, Rule, id};
+use rule::Rule;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
@@ -37,7 +42,7 @@ pub static KIND: Kind = Kind {
         run_seconds: Parameters::from_map(map).time_seconds,
     },
     check: |_| Vec::new(),
-    services: |map| sql::service_of(map["engine"].as_str().unwrap_or_default()).into_iter().collect(),
+    services: |map| service_of(map["engine"].as_str().unwrap_or_default()).into_iter().collect(),
     data_key: |map| {
         let parameters = Parameters::from_map(map);
         format!(
@@ -51,7 +56,7 @@ pub static KIND: Kind = Kind {
 const SETTINGS: &[Setting] = &[
     Setting {
         name: "engine",
-        kind: Is::Choice(&["sqlite", "postgres", "mariadb"]),
+        kind: Is::Choice(&["sqlite", "postgres", "mariadb", "gtm"]),
         default: Some("sqlite"),
         help: "The database.",
     },
@@ -129,9 +134,6 @@ fn adding() -> String {
     format!("INSERT INTO {ROWS} ")
 }
 
-/// Bytes that make a counter's row as wide as such rows are.
-const FILLER_BYTES: u32 = 80;
-
 /// Checked parameters.
 #[derive(Debug, Clone, Deserialize)]
 struct Parameters {
@@ -159,6 +161,20 @@ enum Acknowledge {
     BeforeCommit,
 }
 
+impl Acknowledge {
+    fn of(self, committed: &Committed) -> u64 {
+        match self {
+            Acknowledge::AfterCommit => committed.acknowledged,
+            Acknowledge::BeforeCommit => committed.asked,
+        }
+    }
+}
+
+/// The service that an engine's name stands for; none: it is embedded.
+fn service_of(engine: &str) -> Option<&'static str> {
+    if engine == gtm::ENGINE { Some(gtm::ENGINE) } else { sql::service_of(engine) }
+}
+
 impl Parameters {
     fn from_map(map: &Map<String, Value>) -> Parameters {
         serde_json::from_value(Value::Object(map.clone())).expect("the settings' checks make every field fit")
@@ -170,27 +186,23 @@ impl Parameters {
 
     /// Whether the database has checkpoints at all.
     fn checkpoints(&self) -> bool {
-        sql::service_of(&self.engine).is_some() || self.pragmas.journal_mode == "wal"
+        service_of(&self.engine).is_some() || self.pragmas.journal_mode == "wal"
     }
 }
 
 fn durability(map: &Map<String, Value>) -> Durability {
     let parameters = Parameters::from_map(map);
     // A server's own settings decide, and its service knows them.
-    match sql::service_of(&parameters.engine) {
+    match service_of(&parameters.engine) {
         Some(_) => Durability::full(),
         None => parameters.pragmas.durability(),
     }
 }
 
-const fn column(name: &'static str, kind: ColumnKind) -> Column {
-    Column { name, kind }
-}
-
 /// The workload at work.
 struct Commits {
     parameters: Parameters,
-    database: Box<dyn Database>,
+    ground: Box<dyn Ground>,
     /// By stream, the number of its last commit.
     last: Vec<u64>,
     /// Of all runs together.
@@ -199,77 +211,29 @@ struct Commits {
 
 impl Commits {
     fn new(parameters: Parameters) -> Commits {
-        let database = sql::served(&parameters.engine).unwrap_or_else(|| Box::new(Sqlite(parameters.pragmas.clone())));
-        Commits { last: vec![0; parameters.connections as usize], parameters, database, witness: None }
-    }
-
-    fn fill(&self, place: &Place) -> Result<(), Error> {
-        let (database, rule) = (&*self.database, self.parameters.rule());
-        let rows = [
-            column("id", ColumnKind::Key),
-            column("stream", ColumnKind::Integer),
-            column("number", ColumnKind::Integer),
-            column("revision", ColumnKind::Integer),
-            column("payload", ColumnKind::Text(self.parameters.payload_bytes)),
-        ];
-        let counters = [
-            column("id", ColumnKind::Key),
-            column("n", ColumnKind::Integer),
-            column("filler", ColumnKind::Filler(FILLER_BYTES)),
-        ];
-        database.create(place)?;
-        let mut connection = database.connect(place)?;
-        for (table, columns) in [(ROWS, &rows[..]), (COUNTERS, &counters[..])] {
-            connection
-                .query(&database.table(table, columns))
-                .map_err(sql::failed(database.name(), "make its tables"))?;
+        let last = vec![0; parameters.connections as usize];
+        if parameters.engine == gtm::ENGINE {
+            return Commits { last, parameters, ground: Box::new(gtm::Gtm::default()), witness: None };
         }
-        let mut numbers = 1..=LOADED_ROWS;
-        database.load(place, ROWS, &rows, &mut |cells| {
-            let Some(number) = numbers.next() else { return false };
-            let id = id(LOADED_STREAM, number);
-            cells.extend([id, u64::from(LOADED_STREAM), number, 0].map(|value| Cell::Integer(value as i64)));
-            cells.push(Cell::Text(rule.payload(id)));
-            true
-        })?;
-        let mut streams = 0..rule.streams;
-        database.load(place, COUNTERS, &counters, &mut |cells| {
-            let Some(stream) = streams.next() else { return false };
-            cells.extend([Cell::Integer(i64::from(stream)), Cell::Integer(0)]);
-            cells.push(Cell::Text("-".repeat(FILLER_BYTES as usize)));
-            true
-        })?;
-        let tables = [ROWS, COUNTERS].map(String::from);
-        database.loaded(place, &tables)?;
-        // What its check needs is in the database from now on.
-        database.check(place, &tables)
-    }
-
-    /// What the database holds.
-    fn look(&self, place: &Place) -> Result<Look, Error> {
-        let mut connection = self.database.connect(place)?;
-        let answers = questions(&self.parameters.engine).into_iter().map(|question| {
-            let answer = connection.query(&question).map_err(sql::failed(self.database.name(), "say what it holds"));
-            answer.map(|answer| answer.rows)
-        });
-        Ok(look::of(&self.parameters, &answers.collect::<Result<Vec<_>, Error>>()?))
+        let database = sql::served(&parameters.engine).unwrap_or_else(|| Box::new(Sqlite(parameters.pragmas.clone())));
+        Commits { last, parameters, ground: Box::new(tables::Tables(database)), witness: None }
     }
 }
 
 impl Workload for Commits {
     fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
         let started = std::time::Instant::now();
-        self.fill(&Place::of(context))?;
+        self.ground.fill(&Place::of(context), self.parameters.rule())?;
         Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
     }
 
     fn ready(&mut self, context: &mut Context) -> Result<(), Error> {
-        self.database.checkpoint(&Place::of(context))
+        self.ground.checkpoint(&Place::of(context))
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
         let witness = witness::of_all_runs(&mut self.witness, self.parameters.witness.as_deref())?;
-        let run = stream::drive(&self.parameters, &*self.database, context, witness, &mut self.last)?;
+        let run = stream::drive(&self.parameters, &*self.ground, context, witness, &mut self.last)?;
         let (commits, checkpoints) = (run.commits as f64, run.checkpoints as f64);
         Ok(Outcome {
             seconds: run.seconds,
@@ -285,7 +249,7 @@ impl Workload for Commits {
     }
 
     fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
-        let look = self.look(&Place::of(context))?;
+        let look = look::of(&self.parameters, &self.ground.ask(&Place::of(context))?);
         if let Some(complaint) = look.damage.as_ref().or(look.wrong.first()) {
             let (place, expected) = ("the tables".into(), "what was committed".into());
             return Err(Error::WrongData { place, expected, found: complaint.clone() });

@@ -23,6 +23,7 @@ mod three_n_plus_one;
 pub mod tree;
 
 mod flush;
+mod gtm;
 mod load;
 mod noise;
 mod random;

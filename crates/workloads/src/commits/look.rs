@@ -1,14 +1,14 @@
 //! What a database holds, asked after it has recovered: its own consistency check, then every row held against the rule.
 
 use super::rule::{LOADED_ROWS, LOADED_STREAM, NUMBERS, Rule, id};
-use super::{COUNTERS, Parameters, ROWS, adding};
+use super::{COUNTERS, Parameters, ROWS, adding, gtm};
 use crate::sql::{self, Database as _, Place, Pragmas, Sqlite, sqlite};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The rows of one answer; none: NULL.
-type Rows = Vec<Vec<Option<String>>>;
+pub type Rows = Vec<Vec<Option<String>>>;
 
 /// What a database holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,9 +23,13 @@ pub struct Look {
     pub logged: Option<BTreeMap<u32, Vec<u64>>>,
 }
 
-/// What is asked of a recovered database, in SQL and in this order. A connection needs to have chosen no database.
+/// What is asked of a recovered database, in this order: in SQL, by a connection that needs to have chosen no database; of GT.M, by
+/// one of its programs with its arguments, each on a line of its own.
 #[must_use]
 pub fn questions(engine: &str) -> Vec<String> {
+    if engine == gtm::ENGINE {
+        return OF_GTM.map(String::from).to_vec();
+    }
     let database = sql::served(engine);
     let name = |table: &str| database.as_ref().map_or_else(|| table.into(), |database| database.qualified(table));
     let (rows, counters) = (name(ROWS), name(COUNTERS));
@@ -40,6 +44,22 @@ pub fn questions(engine: &str) -> Vec<String> {
     };
     let rows = format!("SELECT id, stream, number, revision, payload FROM {rows}");
     vec![check, rows, format!("SELECT id, n FROM {counters}")]
+}
+
+/// `integ` reads every block. Where a global or a subscript is gone, so are its rows.
+const OF_GTM: [&str; 3] = [
+    "mupip\ninteg\n-full\n-region\nDEFAULT",
+    "mumps\n-run\n%XCMD\nset id=\"\" for  set id=$order(^commits(id)) quit:id=\"\"  \
+     write id,$char(9),$translate(^commits(id),\" \",$char(9)),!",
+    "mumps\n-run\n%XCMD\nset id=\"\" for  set id=$order(^counters(id)) quit:id=\"\"  write id,$char(9),^counters(id),!",
+];
+
+/// What `mupip integ` says of a database that is whole.
+const WHOLE: &str = "No errors detected by integ.";
+
+/// What a program said as an answer's rows: a line each, with tabs between columns.
+pub(super) fn rows_of_lines(said: &str) -> Rows {
+    said.lines().map(|line| line.split('\t').map(|cell| Some(cell.to_string())).collect()).collect()
 }
 
 /// What the answers to [`questions`] show, for a load with these parameters; and the text of each transaction that replicas are
@@ -109,6 +129,8 @@ pub(super) fn of(parameters: &Parameters, answers: &[Rows]) -> Look {
 fn complaint(engine: &str, rows: &[Vec<Option<String>>]) -> Option<String> {
     let is_well = |row: &[Option<String>]| match engine {
         "postgres" => true,
+        // One line of many says it.
+        gtm::ENGINE => rows.iter().flatten().flatten().any(|line| line.trim() == WHOLE),
         _ => row.last().is_some_and(|said| said.as_deref().is_some_and(|said| said.eq_ignore_ascii_case("ok"))),
     };
     if rows.is_empty() {
@@ -300,6 +322,12 @@ mod tests {
     }
 
     #[test]
+    fn what_gtm_prints_are_rows() {
+        let cell = |text: &str| Some(text.to_string());
+        assert_eq!(rows_of_lines("1\t2\n\nx\n"), [vec![cell("1"), cell("2")], vec![cell("")], vec![cell("x")]]);
+    }
+
+    #[test]
     fn a_check_that_complains_is_damage() {
         let said = |engine: &str, rows: &[&[&str]]| {
             let rows: Rows =
@@ -314,6 +342,8 @@ mod tests {
         let complaint = said("mariadb", &[whole, &["sbtest.counters", "check", "error", "Corrupt"]]);
         assert_eq!(complaint.as_deref(), Some("sbtest.counters check error Corrupt"));
         assert!(said("mariadb", &[]).is_some());
+        assert_eq!(said("gtm", &[&["", "Integ of region DEFAULT"], &["No errors detected by integ."]]), None);
+        assert_eq!(said("gtm", &[&["Integ of region DEFAULT"]]).as_deref(), Some("Integ of region DEFAULT"));
     }
 
     proptest! {

@@ -3,9 +3,10 @@
 //! The list can't miss a commit whose effect may be on the disk: a commit's line is written when its end is known, whatever
 //! that is, before the stream goes on or gives up.
 
-use super::rule::{LOADED_STREAM, NUMBERS, Rule, id};
-use super::{Acknowledge, COUNTERS, Parameters, ROWS, adding};
-use crate::sql::{self, Database, Place, same};
+use super::Parameters;
+use super::ground::{Client, Ground};
+use super::rule::NUMBERS;
+use crate::sql::Place;
 use crate::ticker::Ticker;
 use crate::witness::{Witness, nanoseconds};
 use crate::workload::{Context, Error};
@@ -13,7 +14,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, RwLock};
 use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
-use wire::{Conflict, Connection, Param, Statement};
 
 /// How often the threads are looked at whether they have ended.
 const LOOK: Duration = Duration::from_millis(10);
@@ -30,9 +30,8 @@ pub struct Run {
 /// What the streams of a run share.
 struct Shared<'a> {
     parameters: &'a Parameters,
-    database: &'a dyn Database,
+    ground: &'a dyn Ground,
     place: &'a Place,
-    rule: Rule,
     witness: &'a Witness,
     interrupted: &'a AtomicBool,
     failed: AtomicBool,
@@ -45,7 +44,7 @@ struct Shared<'a> {
 /// Runs the streams once, each from the number after its last.
 pub fn drive(
     parameters: &Parameters,
-    database: &dyn Database,
+    ground: &dyn Ground,
     context: &mut Context,
     witness: &Witness,
     last: &mut [u64],
@@ -53,9 +52,8 @@ pub fn drive(
     let place = Place::of(context);
     let shared = Shared {
         parameters,
-        database,
+        ground,
         place: &place,
-        rule: parameters.rule(),
         witness,
         interrupted: context.interrupted,
         failed: AtomicBool::new(false),
@@ -98,24 +96,13 @@ pub fn drive(
 struct Stream<'a> {
     shared: &'a Shared<'a>,
     number: u32,
-    connection: Box<dyn Connection>,
-    add: Statement,
-    count: Statement,
-    touch: Statement,
+    client: Box<dyn Client + 'a>,
 }
 
 impl<'a> Stream<'a> {
     fn connect(shared: &'a Shared<'a>, number: u32) -> Result<Stream<'a>, Error> {
-        let mut connection = shared.database.connect(shared.place)?;
-        let mut prepare =
-            |sql: &str| connection.prepare(sql).map_err(sql::failed(shared.database.name(), "prepare its statements"));
-        let add = format!("{}(id, stream, number, revision, payload) VALUES ($1, $2, $3, 0, $4)", adding());
-        let (add, count, touch) = (
-            prepare(&add)?,
-            prepare(&format!("UPDATE {COUNTERS} SET n = $1 WHERE id = $2"))?,
-            prepare(&format!("UPDATE {ROWS} SET revision = $1 WHERE id = $2"))?,
-        );
-        Ok(Stream { shared, number, connection, add, count, touch })
+        let client = shared.ground.connect(shared.place, shared.parameters.rule(), number)?;
+        Ok(Stream { shared, number, client })
     }
 
     /// Commits until the run is over; gives the number of the last commit.
@@ -130,9 +117,10 @@ impl<'a> Stream<'a> {
             {
                 let _inside = shared.gate.read().expect("no stream panics");
                 let tried = nanoseconds();
-                let committed = self.commit(last + 1, &is_over);
+                let committed = self.client.commit(last + 1, &is_over);
                 if !matches!(committed, Ok(None)) {
-                    let acknowledged = committed.as_ref().ok().copied().flatten();
+                    let committed = committed.as_ref().ok().and_then(Option::as_ref);
+                    let acknowledged = committed.map(|committed| shared.parameters.acknowledge.of(committed));
                     shared.witness.write(self.number, last + 1, tried, acknowledged)?;
                 }
                 if committed?.is_none() {
@@ -147,52 +135,14 @@ impl<'a> Stream<'a> {
         Ok(last)
     }
 
-    /// One transaction, and when it was acknowledged; none: the run was over before it could begin.
-    fn commit(&mut self, number: u64, is_over: &dyn Fn() -> bool) -> Result<Option<u64>, Error> {
-        let (shared, stream) = (self.shared, i64::from(self.number));
-        let failed = |action: &'static str| sql::failed(shared.database.name(), action);
-        // Streams have rows of their own: only SQLite's one lock, taken at the beginning, makes them wait for each other.
-        while let Err(error) = self.connection.execute_text(shared.database.begin(), &mut |_| {}) {
-            if error.conflict() != Some(Conflict::LockTimeout) {
-                return Err(failed("begin a transaction")(error));
-            }
-            if is_over() {
-                return Ok(None);
-            }
-        }
-        let (own, value) = (id(self.number, number), number as i64);
-        let payload = shared.rule.payload(own);
-        let row = [Param::Integer(own as i64), Param::Integer(stream), Param::Integer(value), Param::Text(&payload)];
-        self.change(self.add, &row)?;
-        self.change(self.count, &[Param::Integer(value), Param::Integer(stream)])?;
-        for touched in shared.rule.touched(self.number, number) {
-            let loaded = id(LOADED_STREAM, touched) as i64;
-            self.change(self.touch, &[Param::Integer(value), Param::Integer(loaded)])?;
-        }
-        let before = nanoseconds();
-        self.connection.execute_text("COMMIT", &mut |_| {}).map_err(failed("commit"))?;
-        Ok(Some(match shared.parameters.acknowledge {
-            Acknowledge::AfterCommit => nanoseconds(),
-            Acknowledge::BeforeCommit => before,
-        }))
-    }
-
-    /// Changes one row.
-    fn change(&mut self, statement: Statement, params: &[Param]) -> Result<(), Error> {
-        let changed = self.connection.execute(statement, params, &mut |_| {});
-        let changed = changed.map_err(sql::failed(self.shared.database.name(), "change a row"))?;
-        same(&format!("rows changed by a statement with {params:?}"), "1", &changed.to_string())
-    }
-
     /// The first stream's, after so many commits.
     fn checkpoint(&self, number: u64) -> Result<(), Error> {
         let (shared, every) = (self.shared, self.shared.parameters.checkpoint_every);
         if self.number != 0 || every == 0 || !number.is_multiple_of(every) || !shared.parameters.checkpoints() {
             return Ok(());
         }
-        // MariaDB's ends when no page is dirty, which never comes while others commit.
-        let _alone = (shared.database.name() == "mariadb").then(|| shared.gate.write().expect("no stream panics"));
-        shared.database.checkpoint(shared.place)?;
+        let _alone = shared.ground.checkpoints_alone().then(|| shared.gate.write().expect("no stream panics"));
+        shared.ground.checkpoint(shared.place)?;
         shared.checkpoints.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }

@@ -2,12 +2,11 @@
 
 use super::Parameters;
 use super::store::{Store, Totals};
+use crate::gtm;
 use crate::sql::{Counters, Place};
 use crate::workload::Error;
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// The routine; its entries read orders a line each.
 const ROUTINE: &str = include_str!("surefoot.m");
@@ -15,52 +14,26 @@ const ROUTINE: &str = include_str!("surefoot.m");
 /// M's numbers have 18 digits. Below this integer no sequence goes above 10^18 (the first that does is that of 319,804,831).
 pub const TO_MAX: u64 = 319_804_830;
 
-/// The database that the trial's service made.
+/// The trial's database.
 pub struct Gtm {
-    enter: PathBuf,
+    database: gtm::Gtm,
     words: bool,
 }
 
 impl Gtm {
     /// Opens it, and gives it the routine.
     pub fn open(place: &Place, parameters: &Parameters) -> Result<Gtm, Error> {
-        let enter = place.server.clone().ok_or_else(|| Error::Parameter {
-            setting: "engine",
-            problem: "the trial opened no GT.M database".into(),
-        })?;
-        let path = enter.with_file_name("r").join("surefoot.m");
-        // Writing it anew would make every worker compile it.
-        if !path.exists() {
-            std::fs::write(&path, ROUTINE).map_err(|source| Error::file("write", &path, source))?;
-        }
-        Ok(Gtm { enter, words: parameters.words })
+        Ok(Gtm { database: gtm::Gtm::open(place, "surefoot", ROUTINE)?, words: parameters.words })
     }
 
     /// The command of a worker, and its orders.
     pub fn worker(&self) -> (Command, Vec<u8>) {
-        let mut command = Command::new(&self.enter);
-        command.args(["mumps", "-run", "work^surefoot"]);
+        let command = self.database.command(&["mumps", "-run", "work^surefoot"]);
         (command, format!("{}\n", u8::from(self.words)).into())
     }
 
-    fn run(&self, words: &[&str], input: &str) -> Result<String, Error> {
-        let mut command = Command::new(&self.enter);
-        command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let file = |source| Error::file("start", &self.enter, source);
-        let mut child = command.spawn().map_err(file)?;
-        // It may end before it has read all; what it says then is the reason.
-        let _ = child.stdin.take().expect("standard input was piped").write_all(input.as_bytes());
-        let output = child.wait_with_output().map_err(file)?;
-        let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
-        said.push_str(&String::from_utf8_lossy(&output.stderr));
-        if output.status.success() {
-            return Ok(said);
-        }
-        Err(Error::Program { program: words.join(" "), status: output.status.to_string(), log: said })
-    }
-
     fn call(&self, entry: &str, input: &str) -> Result<String, Error> {
-        self.run(&["mumps", "-run", &format!("{entry}^surefoot")], input)
+        self.database.run(&["mumps", "-run", &format!("{entry}^surefoot")], input)
     }
 
     fn numbers_of<T: std::str::FromStr>(&self, entry: &str, input: &str) -> Result<Vec<T>, Error> {
@@ -118,7 +91,7 @@ impl Store for Gtm {
 
     /// The file header has them when no process is in the database.
     fn counters(&mut self) -> Result<Counters, Error> {
-        let header = self.run(&["mupip", "dumpfhead", "-region", "DEFAULT"], "")?;
+        let header = self.database.run(&["mupip", "dumpfhead", "-region", "DEFAULT"], "")?;
         let field = |name: &str| {
             let start = format!("record(\"sgmnt_data.gvstats_rec.{name}\")=");
             let text = header.lines().find_map(|line| line.strip_prefix(start.as_str()))?;
@@ -131,7 +104,7 @@ impl Store for Gtm {
 
     /// `mupip integ` reads every block.
     fn check(&mut self) -> Result<(), Error> {
-        let said = self.run(&["mupip", "integ", "-region", "DEFAULT"], "")?;
+        let said = self.database.run(&["mupip", "integ", "-region", "DEFAULT"], "")?;
         if said.contains("No errors detected by integ") {
             return Ok(());
         }

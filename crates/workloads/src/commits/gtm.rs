@@ -1,0 +1,126 @@
+//! Commits on GT.M: each stream is a process of GT.M's own, which runs the routine `commits.m`.
+//!
+//! The process is told each transaction on a pipe, and answers on another when `TCOMMIT` has returned. Both moments are taken on
+//! this side of the pipes: before the order is written, so that a try is never dated late, and after the answer was read, so
+//! that an acknowledgement is never dated early; the answer's way makes it some microseconds late, as it would any client's.
+
+use super::ground::{Client, Committed, Ground};
+use super::look::{Rows, questions, rows_of_lines};
+use super::rule::{LOADED_ROWS, LOADED_STREAM, Rule, id};
+use crate::gtm;
+use crate::sql::Place;
+use crate::witness::nanoseconds;
+use crate::workload::Error;
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::Mutex;
+
+/// The name of the engine, and of its service.
+pub const ENGINE: &str = "gtm";
+
+/// The routine.
+const ROUTINE: &str = include_str!("commits.m");
+
+/// An epoch: what is dirty is written and flushed, and before-images begin anew. Only of a database that the process has open.
+const CHECKPOINT: &str = "if $data(^counters) view \"EPOCH\"";
+
+/// The trial's database.
+#[derive(Default)]
+pub struct Gtm {
+    /// Held while the routine is put there.
+    opening: Mutex<()>,
+}
+
+impl Gtm {
+    fn open(&self, place: &Place) -> Result<gtm::Gtm, Error> {
+        let _alone = self.opening.lock().expect("no stream panics");
+        gtm::Gtm::open(place, "commits", ROUTINE)
+    }
+}
+
+impl Ground for Gtm {
+    fn fill(&self, place: &Place, rule: Rule) -> Result<(), Error> {
+        let mut orders = String::new();
+        for stream in 0..rule.streams {
+            let _ = writeln!(orders, "counter {stream}");
+        }
+        for number in 1..=LOADED_ROWS {
+            let id = id(LOADED_STREAM, number);
+            let _ = writeln!(orders, "row {id} {LOADED_STREAM} {number} {}", rule.payload(id));
+        }
+        orders.push('\n');
+        self.open(place)?.run(&["mumps", "-run", "load^commits"], &orders).map(drop)
+    }
+
+    fn checkpoint(&self, place: &Place) -> Result<(), Error> {
+        self.open(place)?.run(&["mumps", "-run", "%XCMD", CHECKPOINT], "").map(drop)
+    }
+
+    fn ask(&self, place: &Place) -> Result<Vec<Rows>, Error> {
+        let database = self.open(place)?;
+        let answer = |question: &String| database.run(&question.split('\n').collect::<Vec<_>>(), "");
+        questions(ENGINE).iter().map(|question| Ok(rows_of_lines(&answer(question)?))).collect()
+    }
+
+    fn connect<'a>(&'a self, place: &Place, rule: Rule, stream: u32) -> Result<Box<dyn Client + 'a>, Error> {
+        let mut command = self.open(place)?.command(&["mumps", "-run", "work^commits"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child =
+            command.spawn().map_err(|source| Error::file("start", command.get_program().as_ref(), source))?;
+        let orders = child.stdin.take().expect("standard input was piped");
+        let answers = BufReader::new(child.stdout.take().expect("standard output was piped"));
+        let mut process = Process { rule, stream, child, orders, answers };
+        process.expect("ready")?;
+        Ok(Box::new(process))
+    }
+}
+
+/// A stream's process; it ends when this goes.
+struct Process {
+    rule: Rule,
+    stream: u32,
+    child: Child,
+    orders: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Process {
+    /// Reads one line. Another than this one is the beginning of why it ends.
+    fn expect(&mut self, expected: &str) -> Result<(), Error> {
+        let mut said = String::new();
+        let is_read = self.answers.read_line(&mut said).is_ok();
+        if is_read && said.trim_end() == expected {
+            return Ok(());
+        }
+        // Should it still wait for orders.
+        let _ = self.orders.write_all(b"\n");
+        let _ = self.answers.read_to_string(&mut said);
+        let _ = self.child.stderr.take().map(|mut errors| errors.read_to_string(&mut said));
+        let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+        Err(Error::Program { program: "mumps -run work^commits".into(), status, log: said })
+    }
+}
+
+impl Client for Process {
+    fn commit(&mut self, number: u64, _is_over: &dyn Fn() -> bool) -> Result<Option<Committed>, Error> {
+        let (stream, own) = (self.stream, id(self.stream, number));
+        let mut order = format!("{stream} {number} {own} {}", self.rule.payload(own));
+        for touched in self.rule.touched(stream, number) {
+            let _ = write!(order, " {}", id(LOADED_STREAM, touched));
+        }
+        order.push('\n');
+        let asked = nanoseconds();
+        // When it can't be written the process is ending, which reading shows.
+        let _ = self.orders.write_all(order.as_bytes());
+        self.expect(&number.to_string())?;
+        Ok(Some(Committed { asked, acknowledged: nanoseconds() }))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.orders.write_all(b"\n");
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,143 @@
+//! Commits in SQL: to tables of SQLite, PostgreSQL or MariaDB.
+
+use super::ground::{Client, Committed, Ground};
+use super::look::{Rows, questions};
+use super::rule::{LOADED_ROWS, LOADED_STREAM, Rule, id};
+use super::{COUNTERS, ROWS, adding};
+use crate::sql::{self, Cell, Column, ColumnKind, Database, Place, same};
+use crate::witness::nanoseconds;
+use crate::workload::Error;
+use wire::{Conflict, Connection, Param, Statement};
+
+/// Bytes that make a counter's row as wide as such rows are.
+const FILLER_BYTES: u32 = 80;
+
+/// A database with tables.
+pub struct Tables(pub Box<dyn Database>);
+
+const fn column(name: &'static str, kind: ColumnKind) -> Column {
+    Column { name, kind }
+}
+
+impl Ground for Tables {
+    fn fill(&self, place: &Place, rule: Rule) -> Result<(), Error> {
+        let database = &*self.0;
+        let rows = [
+            column("id", ColumnKind::Key),
+            column("stream", ColumnKind::Integer),
+            column("number", ColumnKind::Integer),
+            column("revision", ColumnKind::Integer),
+            column("payload", ColumnKind::Text(rule.payload_bytes as u32)),
+        ];
+        let counters = [
+            column("id", ColumnKind::Key),
+            column("n", ColumnKind::Integer),
+            column("filler", ColumnKind::Filler(FILLER_BYTES)),
+        ];
+        database.create(place)?;
+        let mut connection = database.connect(place)?;
+        for (table, columns) in [(ROWS, &rows[..]), (COUNTERS, &counters[..])] {
+            connection
+                .query(&database.table(table, columns))
+                .map_err(sql::failed(database.name(), "make its tables"))?;
+        }
+        let mut numbers = 1..=LOADED_ROWS;
+        database.load(place, ROWS, &rows, &mut |cells| {
+            let Some(number) = numbers.next() else { return false };
+            let id = id(LOADED_STREAM, number);
+            cells.extend([id, u64::from(LOADED_STREAM), number, 0].map(|value| Cell::Integer(value as i64)));
+            cells.push(Cell::Text(rule.payload(id)));
+            true
+        })?;
+        let mut streams = 0..rule.streams;
+        database.load(place, COUNTERS, &counters, &mut |cells| {
+            let Some(stream) = streams.next() else { return false };
+            cells.extend([Cell::Integer(i64::from(stream)), Cell::Integer(0)]);
+            cells.push(Cell::Text("-".repeat(FILLER_BYTES as usize)));
+            true
+        })?;
+        let tables = [ROWS, COUNTERS].map(String::from);
+        database.loaded(place, &tables)?;
+        // What its check needs is in the database from now on.
+        database.check(place, &tables)
+    }
+
+    fn checkpoint(&self, place: &Place) -> Result<(), Error> {
+        self.0.checkpoint(place)
+    }
+
+    /// MariaDB's ends when no page is dirty.
+    fn checkpoints_alone(&self) -> bool {
+        self.0.name() == "mariadb"
+    }
+
+    fn ask(&self, place: &Place) -> Result<Vec<Rows>, Error> {
+        let mut connection = self.0.connect(place)?;
+        let answers = questions(self.0.name()).into_iter().map(|question| {
+            let answer = connection.query(&question).map_err(sql::failed(self.0.name(), "say what it holds"));
+            answer.map(|answer| answer.rows)
+        });
+        answers.collect()
+    }
+
+    fn connect<'a>(&'a self, place: &Place, rule: Rule, stream: u32) -> Result<Box<dyn Client + 'a>, Error> {
+        let database = &*self.0;
+        let mut connection = database.connect(place)?;
+        let mut prepare =
+            |sql: &str| connection.prepare(sql).map_err(sql::failed(database.name(), "prepare its statements"));
+        let add = format!("{}(id, stream, number, revision, payload) VALUES ($1, $2, $3, 0, $4)", adding());
+        let (add, count, touch) = (
+            prepare(&add)?,
+            prepare(&format!("UPDATE {COUNTERS} SET n = $1 WHERE id = $2"))?,
+            prepare(&format!("UPDATE {ROWS} SET revision = $1 WHERE id = $2"))?,
+        );
+        Ok(Box::new(Session { database, connection, rule, stream, add, count, touch }))
+    }
+}
+
+/// A stream's connection.
+struct Session<'a> {
+    database: &'a dyn Database,
+    connection: Box<dyn Connection>,
+    rule: Rule,
+    stream: u32,
+    add: Statement,
+    count: Statement,
+    touch: Statement,
+}
+
+impl Client for Session<'_> {
+    fn commit(&mut self, number: u64, is_over: &dyn Fn() -> bool) -> Result<Option<Committed>, Error> {
+        let failed = |action: &'static str| sql::failed(self.database.name(), action);
+        // Streams have rows of their own: only SQLite's one lock, taken at the beginning, makes them wait for each other.
+        while let Err(error) = self.connection.execute_text(self.database.begin(), &mut |_| {}) {
+            if error.conflict() != Some(Conflict::LockTimeout) {
+                return Err(failed("begin a transaction")(error));
+            }
+            if is_over() {
+                return Ok(None);
+            }
+        }
+        let (own, value, stream) = (id(self.stream, number), number as i64, i64::from(self.stream));
+        let payload = self.rule.payload(own);
+        let row = [Param::Integer(own as i64), Param::Integer(stream), Param::Integer(value), Param::Text(&payload)];
+        self.change(self.add, &row)?;
+        self.change(self.count, &[Param::Integer(value), Param::Integer(stream)])?;
+        for touched in self.rule.touched(self.stream, number) {
+            let loaded = id(LOADED_STREAM, touched) as i64;
+            self.change(self.touch, &[Param::Integer(value), Param::Integer(loaded)])?;
+        }
+        let asked = nanoseconds();
+        self.connection.execute_text("COMMIT", &mut |_| {}).map_err(sql::failed(self.database.name(), "commit"))?;
+        Ok(Some(Committed { asked, acknowledged: nanoseconds() }))
+    }
+}
+
+impl Session<'_> {
+    /// Changes one row.
+    fn change(&mut self, statement: Statement, params: &[Param]) -> Result<(), Error> {
+        let changed = self.connection.execute(statement, params, &mut |_| {});
+        let changed = changed.map_err(sql::failed(self.database.name(), "change a row"))?;
+        same(&format!("rows changed by a statement with {params:?}"), "1", &changed.to_string())
+    }
+}
