@@ -3,7 +3,10 @@
 //! What a load is given instead of a socket is a program that enters it: it sets GT.M's environment, becomes the service's
 //! user, and runs one of GT.M's programs (`gtm mumps -run X`, `gtm mupip integ …`). A load puts its routines into `r` beside it.
 
+mod recovered;
+
 use crate::effect::{self, Effects};
+use crate::recovered::{Answers, deadline};
 use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings, free_settings_over};
 use observe::durability::{Class, Durability};
 use serde_json::{Map, Value};
@@ -13,7 +16,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// The row in the list of services.
 pub static KIND: Kind = Kind {
@@ -115,6 +118,8 @@ const IN_HEADER: &[(&str, &str, f64)] = &[
 
 const ENTER: &str = "gtm";
 
+const JOURNAL_FILE: &str = "surefoot.mjl";
+
 fn version(parameters: &Map<String, Value>) -> Option<&str> {
     parameters.get("version").and_then(Value::as_str)
 }
@@ -202,7 +207,7 @@ impl Gtm {
         if self.journal == "none" {
             return None;
         }
-        let mut text = format!("-journal=enable,on,{},file={folder}/surefoot.mjl", self.journal);
+        let mut text = format!("-journal=enable,on,{},file={folder}/{JOURNAL_FILE}", self.journal);
         for (name, value) in &self.settings {
             if let Some(name) = name.strip_prefix("journal_") {
                 text.push_str(&qualifier(name, value, ","));
@@ -269,13 +274,16 @@ fn run(enter: &Path, words: &[&str], input: &str) -> Result<String, Error> {
     // It may end before it has read all; what it says then is the reason.
     let _ = child.stdin.take().expect("standard input was piped").write_all(input.as_bytes());
     let output = child.wait_with_output().map_err(failed)?;
-    let mut log = String::from_utf8_lossy(&output.stdout).into_owned();
-    log.push_str(&String::from_utf8_lossy(&output.stderr));
+    let log = said(&output);
     if output.status.success() && !log.contains("-E-") && !log.contains("-F-") {
         return Ok(log);
     }
     let status = if output.status.success() { "a refusal".into() } else { output.status.to_string() };
     Err(Error::Program { program: words.join(" "), status, log: log.trim().into() })
+}
+
+fn said(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|said| String::from_utf8_lossy(said)).concat()
 }
 
 impl Service for Gtm {
@@ -305,6 +313,14 @@ impl Service for Gtm {
         let header = run(&enter, &["mupip", "dumpfhead", "-region", "DEFAULT"], "")?;
         let effects = if place.careless { Effects::default() } else { self.effects(&header) };
         Ok(Box::new(Open { enter, effects, log }))
+    }
+
+    /// What is asked are programs of GT.M's, see [`recovered::ask`].
+    fn ask_recovered(&self, place: &Place, questions: &[String]) -> Result<Answers, Error> {
+        let (enter, deadline) = (self.write_enter(place)?, deadline());
+        let journal = place.data.join(JOURNAL_FILE);
+        recovered::repair(&enter, Some(&*journal).filter(|_| self.journal != "none"), deadline)?;
+        recovered::ask(&enter, questions, deadline)
     }
 
     fn commands(&self, has_log_volume: bool) -> Vec<String> {

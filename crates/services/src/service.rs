@@ -89,8 +89,8 @@ pub trait Service {
     /// When it refuses a setting, dies, or does not answer in time: with its own last messages.
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error>;
 
-    /// Starts it on data as a power cut left them, asks in SQL, and ends it; nothing that it writes need be kept. What
-    /// is flushed and how much memory it has may be less than asked; what decides a recovery's result is as asked. The folder
+    /// Starts it on data as a power cut left them, asks in SQL or in what it has instead, and ends it; nothing that it writes need be
+    /// kept. What is flushed and how much memory it has may be less than asked; what decides a recovery's result is as asked. The folder
     /// for its run is no other server's. Gives each answer's rows, each column as text; none: NULL.
     ///
     /// # Errors
@@ -209,8 +209,8 @@ pub enum Error {
         #[source]
         source: wire::Error,
     },
-    /// It holds no data that could be asked for in SQL.
-    #[error("this service holds no tables: what a power cut takes is measured with postgres and mariadb")]
+    /// It holds no data that could be asked for.
+    #[error("this service holds no tables: what a power cut takes is measured with postgres, mariadb and gtm")]
     NoTables,
     /// The system refused a file operation.
     #[error("cannot {action} {path}")]
@@ -268,8 +268,8 @@ impl Error {
     }
 }
 
-/// How PostgreSQL and MariaDB mark errors in their messages.
-const ERRORS: &[&str] = &["ERROR:", "FATAL:", "PANIC:", "[ERROR]"];
+/// How PostgreSQL, MariaDB and GT.M mark errors in their messages.
+const ERRORS: &[&str] = &["ERROR:", "FATAL:", "PANIC:", "[ERROR]", "%GTM-E-", "%GTM-F-"];
 
 /// The free table `settings`, with each value as a configuration file has it.
 #[must_use]

@@ -1,10 +1,12 @@
-//! Real servers that go down by force and are asked what they recovered. Needs root, PostgreSQL and MariaDB.
+//! Real servers that go down by force and are asked what they recovered. Needs root, PostgreSQL, MariaDB and GT.M.
 
 use serde_json::{Map, Value, json};
 use services::service::{Error, Place, Service};
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use workloads::commits::{self, Look};
 use workloads::workload::Context;
@@ -156,6 +158,39 @@ fn mariadb_says_what_it_recovered_and_what_is_damaged() {
     system.set_len(1 << 20).expect("cut off");
     let error = ground.look().expect_err("it can't come up");
     assert!(matches!(error, Error::Program { .. }) && error.complaint().contains("ibdata1"), "{error:?}");
+}
+
+#[test]
+fn gtm_rolls_back_what_was_under_way_and_says_what_is_damaged() {
+    let ground = Ground::after_commits("gtm");
+    let whole = ground.acknowledged();
+    assert_eq!(ground.look().unwrap_or_else(|error| panic!("{}", error.log())), whole);
+    // A process goes down, and its memory with it.
+    let code = "tstart ():serial  set ^late=7 tcommit  write \"committed\",! tstart ():serial  set ^never=1 hang 60";
+    let mut command = Command::new("unshare");
+    command.arg("--ipc").arg(ground.place.run.join("gtm")).args(["mumps", "-run", "%XCMD", code]);
+    let mut process = command.stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut said = String::new();
+    BufReader::new(process.stdout.take().expect("piped")).read_line(&mut said).expect("it says that it committed");
+    process.kill().and_then(|()| process.wait()).expect("it was there");
+    assert_eq!(said, "committed\n");
+    let question = "mumps\n-run\n%XCMD\nwrite ^late,$char(9),$data(^never),!";
+    let found = ground.service.ask_recovered(&ground.place, &[question.into()]);
+    let cell = |text: &str| Some(text.to_string());
+    assert_eq!(found.unwrap_or_else(|error| panic!("{}", error.log())), [[[cell("7"), cell("0")]]]);
+    assert_eq!(ground.look().unwrap_or_else(|error| panic!("{}", error.log())), whole);
+
+    let refused = ground.service.ask_recovered(&ground.place, &["mumps\n-run\n%XCMD\nwrite ^nothing".into()]);
+    let refused = refused.expect_err("there is no such global");
+    assert!(matches!(refused, Error::Asked { .. }) && refused.complaint().starts_with("GVUNDEF"), "{refused:?}");
+    // The blocks begin at 4 MiB; this one is of the rows.
+    ground.spoil("surefoot.dat", 4096, 1024 + 8);
+    let error = ground.look().expect_err("a block is damaged");
+    assert!(matches!(error, Error::Asked { .. }) && error.complaint().starts_with("DB"), "{error:?}");
+
+    std::fs::remove_file(ground.place.data.join("surefoot.mjl")).expect("there");
+    let error = ground.look().expect_err("nothing can be rolled back");
+    assert!(matches!(error, Error::Program { .. }) && error.complaint().contains("surefoot.mjl"), "{error:?}");
 }
 
 #[test]

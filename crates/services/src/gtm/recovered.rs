@@ -1,0 +1,57 @@
+//! What an administrator does to GT.M's database when power has come back, and what is asked of it then.
+//!
+//! Each program runs in an IPC namespace of its own, because shared memory and semaphores die with the power: those of the
+//! processes that were at work would tell what was never on the disk.
+
+use super::said;
+use crate::recovered::{Answers, SECONDS_MAX};
+use crate::service::Error;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// With images of blocks before a change, all that was not committed is undone; the journal has what was (GT.M Administration
+/// Guide, "Recovery from a Journal File"). Without a journal the file is only made fit to be opened.
+pub fn repair(enter: &Path, journal: Option<&Path>, deadline: Instant) -> Result<(), Error> {
+    let journal = journal.map(Path::to_string_lossy);
+    let words = match &journal {
+        Some(file) => vec!["mupip", "journal", "-recover", "-backward", file],
+        None => vec!["mupip", "rundown", "-region", "DEFAULT"],
+    };
+    run(enter, &words, "recover", deadline).map(drop)
+}
+
+/// Asks, of each question's lines the first a program and the others its arguments. A row of an answer is a line, its columns
+/// stand between tabs.
+pub fn ask(enter: &Path, questions: &[String], deadline: Instant) -> Result<Answers, Error> {
+    let row = |line: &str| line.split('\t').map(|cell| Some(cell.to_string())).collect();
+    let answer = |question: &String| {
+        let words: Vec<&str> = question.split('\n').collect();
+        let said = run(enter, &words, "answer", deadline).map_err(|error| asked(error, &words))?;
+        Ok(said.lines().map(row).collect())
+    };
+    questions.iter().map(answer).collect()
+}
+
+/// Once it is repaired, what a program can't do is the data's fault. Its status says nothing: it is eight bits of a message's number.
+fn asked(error: Error, words: &[&str]) -> Error {
+    let Error::Program { .. } = &error else { return error };
+    let source = wire::Error::Refused { code: "ERROR".into(), message: error.complaint() };
+    Error::Asked { server: "gtm", action: format!("answer `{}`", words.join(" ")), source }
+}
+
+/// Runs one of GT.M's programs; gives all that it said.
+fn run(enter: &Path, words: &[&str], action: &'static str, deadline: Instant) -> Result<String, Error> {
+    let left = deadline.saturating_duration_since(Instant::now()).as_secs() + 1;
+    let mut command = Command::new("timeout");
+    command.arg("--kill-after=1").arg(left.to_string()).args(["unshare", "--ipc"]).arg(enter).args(words);
+    let output = command.stdin(Stdio::null()).output().map_err(Error::file("start", enter))?;
+    let log = said(&output);
+    if output.status.success() {
+        return Ok(log);
+    }
+    if Instant::now() >= deadline {
+        return Err(Error::Slow { server: "gtm".into(), action, seconds: SECONDS_MAX, log });
+    }
+    Err(Error::Program { program: words.join(" "), status: output.status.to_string(), log: log.trim().into() })
+}
