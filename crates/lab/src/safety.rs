@@ -21,8 +21,12 @@ const BESIDE_SECONDS: f64 = 180.0;
 /// What the load here leaves is recovered in about a second, and on a busy machine in a few.
 const RECOVERY_SECONDS_MAX: f64 = 60.0;
 
-/// Whose data the load knows how to look at after a cut.
-const ENGINES: [&str; 3] = ["sqlite", "postgres", "mariadb"];
+/// Workloads whose database the load knows how to look at after a cut, with their engines.
+const MEASURED: [(&str, &[&str]); 3] = [
+    ("oltp", &["sqlite", "postgres", "mariadb"]),
+    ("tpcb", &["sqlite", "postgres", "mariadb"]),
+    ("three-n-plus-one", &["gtm"]),
+];
 
 /// Names of settings that the load of a measurement has itself; a scenario's own of these names mean another load.
 const OF_THE_LOAD: [&str; 9] =
@@ -64,7 +68,8 @@ pub fn why_not(scenario: &PlannedScenario, settings: &study::Safety) -> Option<S
     if may_panic && scenario.bench != "guest" {
         return Some("its options let damage end this machine; with bench = \"guest\" it ends a guest kernel".into());
     }
-    let commits = ["oltp", "tpcb"].contains(&&*scenario.workload) && ENGINES.contains(&engine);
+    let commits =
+        MEASURED.iter().any(|(workload, engines)| *workload == scenario.workload && engines.contains(&engine));
     if settings.load == Load::Commits && !commits {
         let workload = &scenario.workload;
         return Some(format!(
@@ -73,6 +78,12 @@ pub fn why_not(scenario: &PlannedScenario, settings: &study::Safety) -> Option<S
     }
     if settings.load == Load::Commits && scenario.bench == "guest" && engine != "sqlite" {
         return Some(format!("in a guest kernel sqlite is measured, and {engine} on bench = \"host\" only"));
+    }
+    let journal = scenario.services.get("gtm").and_then(|settings| settings.get("journal"));
+    if settings.load == Load::Commits && journal.is_some_and(|journal| journal == "nobefore") {
+        return Some(
+            "GT.M's journal without before-images is rolled forward from a backup, which is not imitated".into(),
+        );
     }
     None
 }

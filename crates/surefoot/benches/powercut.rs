@@ -40,7 +40,7 @@ struct Row {
     storage: &'static str,
     /// The database; "files": none.
     engine: &'static str,
-    /// Further lines of `[workload.oltp]`.
+    /// Further lines of the workload's table.
     workload: &'static str,
     /// Further lines of the server's table.
     service: &'static str,
@@ -78,6 +78,10 @@ const fn server(
     Row { name, engine, filesystem, settings, expected, ..PLAIN }
 }
 
+const fn gtm(name: &'static str, filesystem: &'static str, service: &'static str, expected: Expected) -> Row {
+    Row { name, engine: "gtm", filesystem, service, expected, ..PLAIN }
+}
+
 /// Files that are replaced.
 const fn files(
     name: &'static str,
@@ -89,6 +93,8 @@ const fn files(
     Row { name, filesystem, storage, safety, expected, engine: "files", ..PLAIN }
 }
 
+const BEFORE_IMAGES: &str = "journal = \"before\"\n";
+const NO_JOURNAL: &str = "journal = \"none\"\n";
 const RENAME: &str = "load = \"files\"\nfiles = \"rename\"\n";
 const RENAME_ON_SLOW_DISK: &str = "load = \"files\"\nfiles = \"rename\"\ndisk = \"scsi-10k\"\ntime = \"10s\"\n";
 const RENAME_FSYNC: &str = "load = \"files\"\nfiles = \"rename-fsync\"\n";
@@ -197,6 +203,10 @@ const ROWS: &[Row] = &[
         service: "binary_log = true\n",
         ..server("MariaDB, binary log, sync_binlog = 0", "mariadb", "ext4", "sync_binlog = 0", Expected::Divergence)
     },
+    gtm("GT.M", "ext4", BEFORE_IMAGES, Expected::Nothing),
+    gtm("GT.M", "xfs", BEFORE_IMAGES, Expected::Nothing),
+    gtm("GT.M, no journal", "ext4", NO_JOURNAL, Expected::Loses),
+    Row { storage: "preset = \"nobarrier\"\n", ..gtm("GT.M, nobarrier", "ext4", BEFORE_IMAGES, Expected::Damage) },
     files("files: rename", "ext4", "", RENAME, ZEROS_AT_MOST),
     files("files: rename, 10 s, timed as scsi-10k", "ext4", "", RENAME_ON_SLOW_DISK, ZEROS_AT_MOST),
     files(
@@ -253,6 +263,7 @@ impl Row {
                 "[service.postgres]\nwal_segment_size = \"1MiB\"\n",
                 "shared_buffers = \"16MB\", max_wal_size = \"32MB\", autovacuum = \"off\"",
             ),
+            "gtm" => ("[service.gtm]\n", ""),
             "mariadb" => ("[service.mariadb]\n", "innodb_log_file_size = \"4M\", innodb_buffer_pool_size = \"8M\""),
             _ => ("", ""),
         };
@@ -260,6 +271,7 @@ impl Row {
         let settings = if all.is_empty() { String::new() } else { format!("settings = {{ {} }}\n", all.join(", ")) };
         let workload = match self.engine {
             "files" => "[workload.tree]\n".into(),
+            "gtm" => "[workload.three-n-plus-one]\nengine = \"gtm\"\n".into(),
             engine => format!("[workload.oltp]\nengine = \"{engine}\"\n{}", self.workload),
         };
         format!(

@@ -11,6 +11,9 @@ const SQLITE: &str =
 const POSTGRES: &str =
     "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n[workload.oltp]\nengine = \"postgres\"\n";
 
+const GTM: &str =
+    "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n[workload.three-n-plus-one]\nengine = \"gtm\"\n";
+
 const FILES: &str = "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n";
 
 /// In a guest kernel, which has filesystems that this machine's may lack.
@@ -116,6 +119,27 @@ fn postgres_keeps_what_it_promises_and_loses_no_more_than_three_delays() {
     assert!(number(lazy, "worst_lost_commits") >= 1.0, "{lazy:#}");
     // Three times the delay, as its manual has it, and what a busy machine adds.
     assert!(number(lazy, "worst_lost_seconds") <= 3.0 * 0.2 + 0.5, "{lazy:#}");
+}
+
+#[test]
+fn gtm_keeps_what_its_journal_has_and_loses_without_one() {
+    let world = World::new();
+    let text = format!(
+        "{GTM}[factors]\n\"service.gtm.journal\" = [\"before\", \"none\"]\n\
+         [safety]\nbudget = \"6s\"\ntime = \"700ms\"\nsize = \"64MiB\"\n"
+    );
+    let all = measured(&world, &text);
+    let (journal, none) = (found(&all, &["before"]), found(&all, &["none"]));
+    for safety in [journal, none] {
+        assert!(number(safety, "acknowledged") > 0.0 && number(safety, "images") > 0.0, "{safety:#}");
+    }
+    assert_eq!(journal["grade"], "A", "{journal:#}");
+    // A flush serves one commit of each of two processes at most.
+    assert!(number(journal, "flushes") >= number(journal, "acknowledged") / 2.0, "{journal:#}");
+    assert!(number(none, "worst_lost_commits") > 0.0, "{none:#}");
+    world.write("s.toml", format!("{GTM}[service.gtm]\njournal = \"nobefore\"\n[safety]\n"));
+    let said = world.surefoot(&["plan", "s.toml"]).status(0);
+    assert!(said.stdout.contains("is rolled forward from a backup"), "{}", said.stdout);
 }
 
 #[test]
