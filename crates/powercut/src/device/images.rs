@@ -139,7 +139,7 @@ impl<B: AsRef<[u8]>> Images<B> {
 }
 
 /// A range cut at the borders of units: which unit, where in it, how many bytes.
-fn pieces(offset: u64, length: u64, unit_bytes: usize) -> impl Iterator<Item = (Unit, usize, usize)> {
+pub(super) fn pieces(offset: u64, length: u64, unit_bytes: usize) -> impl Iterator<Item = (Unit, usize, usize)> {
     let (end, unit_bytes) = (offset + length, unit_bytes as u64);
     let mut at = offset;
     std::iter::from_fn(move || {

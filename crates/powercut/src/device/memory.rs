@@ -4,6 +4,7 @@
 //! the time of a question to another process. In return somebody has to tell what a recovery did to it: the block layer's trace.
 
 use super::Breaker;
+use super::images::pieces;
 use crate::block_trace::{Line, QUEUED, SECTOR_BYTES, Sectors, parse};
 use crate::states::{Choice, Content, History, Unit};
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
@@ -117,10 +118,10 @@ impl<'a, B: AsRef<[u8]>> MemoryDisk<'a, B> {
     }
 
     fn was_read(&mut self, sectors: Sectors) {
-        let unit_sectors = self.unit_sectors();
+        let unit_bytes = self.history.rules().unit_bytes;
         let Some(done) = &mut self.done else { return };
         let undecided = &self.history.points()[self.point].undecided;
-        for (unit, bits) in units(sectors, unit_sectors) {
+        for (unit, bits) in units(sectors, unit_bytes) {
             let is_old = bits & !done.written.get(&unit).copied().unwrap_or(0) != 0;
             if is_old && undecided.contains_key(&unit) && done.was_read.insert(unit) {
                 done.read.push(unit);
@@ -129,15 +130,11 @@ impl<'a, B: AsRef<[u8]>> MemoryDisk<'a, B> {
     }
 
     fn was_written(&mut self, sectors: Sectors) {
-        let unit_sectors = self.unit_sectors();
+        let unit_bytes = self.history.rules().unit_bytes;
         let Some(done) = &mut self.done else { return };
-        for (unit, bits) in units(sectors, unit_sectors) {
+        for (unit, bits) in units(sectors, unit_bytes) {
             *done.written.entry(unit).or_default() |= bits;
         }
-    }
-
-    fn unit_sectors(&self) -> u64 {
-        u64::from(self.history.rules().unit_bytes) / SECTOR_BYTES
     }
 
     /// What takes it from under a recovery that hangs.
@@ -157,13 +154,11 @@ pub(super) fn end(file: &File) -> io::Result<()> {
 }
 
 /// The units of a range of sectors, each with a bit for each sector of it in the range.
-fn units((first, count): Sectors, unit_sectors: u64) -> impl Iterator<Item = (Unit, u64)> {
-    let end = first + count;
-    let last = if count == 0 { first / unit_sectors } else { (end - 1) / unit_sectors + 1 };
-    (first / unit_sectors..last).map(move |unit| {
-        let (start, over) = (unit * unit_sectors, (unit + 1) * unit_sectors);
-        let bits = (first.max(start)..end.min(over)).fold(0, |bits, sector| bits | 1 << (sector - start));
-        (unit as Unit, bits)
+fn units((first, count): Sectors, unit_bytes: u32) -> impl Iterator<Item = (Unit, u64)> {
+    let sectors = |bytes: usize| bytes as u64 / SECTOR_BYTES;
+    pieces(first * SECTOR_BYTES, count * SECTOR_BYTES, unit_bytes as usize).map(move |(unit, start, length)| {
+        let (start, end) = (sectors(start), sectors(start + length));
+        (unit, (start..end).fold(0, |bits, sector| bits | 1 << sector))
     })
 }
 
