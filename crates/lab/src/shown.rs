@@ -59,7 +59,7 @@ impl<'a> Images<'a> {
     /// # Errors
     /// When there is none, or it can't be attached.
     pub fn show(&self, settings: &StorageSettings, watchdog: &Watchdog) -> Result<Option<Shown<'a>>, Error> {
-        let (mount_point, tracefs) = (self.work.mount_point(), self.work.power_cuts().join("trace"));
+        let (mount_point, tracefs) = (self.work.mount_point(), self.work.tracefs());
         // In a guest kernel there is no loop device.
         if matches!(self.disks, Disks::Ours(_))
             && let Some(shown) = Shown::in_memory(self.history, settings, &mount_point, &tracefs)?

@@ -100,6 +100,12 @@ impl Work {
         self.folder.join("powercut")
     }
 
+    /// Where the kernel's tracer is mounted while something of a power cut is traced.
+    #[must_use]
+    pub fn tracefs(&self) -> PathBuf {
+        self.power_cuts().join("trace")
+    }
+
     /// What workloads keep from trial to trial.
     #[must_use]
     pub fn cache(&self) -> PathBuf {

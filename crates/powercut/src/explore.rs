@@ -29,7 +29,7 @@ use observe::safety::{Grade, Safety};
 use crate::chance::Chance;
 use crate::states::{Choice, History, Image, RandomCut, Rest, Unit};
 use crate::verdict::{Came, Found, Verdict, judge};
-use crate::witness::Attempt;
+use crate::witness::{Attempt, last_acknowledged_nanoseconds};
 use agenda::Agenda;
 use drawn::RandomCuts;
 use search::{Purpose, Search};
@@ -176,7 +176,7 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
     fn new(history: &'a History<B>, attempts: &'a [Attempt], subject: &'a mut S, limits: Limits<'a>) -> Self {
         let points = history.points();
         let mut cuts: Vec<u64> = points.iter().map(|point| point.at_nanoseconds).collect();
-        let last_told = attempts.iter().filter_map(|attempt| attempt.acknowledged_nanoseconds).max().unwrap_or(0);
+        let last_told = last_acknowledged_nanoseconds(attempts);
         if let Some(end) = cuts.last_mut() {
             *end = last_told.saturating_add(1).max(*end);
         }

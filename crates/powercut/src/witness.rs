@@ -39,6 +39,12 @@ impl Attempt {
     }
 }
 
+/// When the last of them was acknowledged; 0: none was.
+#[must_use]
+pub fn last_acknowledged_nanoseconds(attempts: &[Attempt]) -> u64 {
+    attempts.iter().filter_map(|attempt| attempt.acknowledged_nanoseconds).max().unwrap_or(0)
+}
+
 /// Reads a whole list. A last line without its end was cut off and is left out.
 ///
 /// # Errors

@@ -117,7 +117,7 @@ fn record(trial: &Trial, disks: &Disks, out: &mut Out<impl Write>) -> Result<Rec
         }
         desk.volumes.settle().map_err(|error| Stopped::at("settle")(error.into()))?;
         let device = desk.volumes.data.device_name.as_deref().unwrap_or_default();
-        let trace = BlockTrace::start(device, fua::EVENTS, &trial.work.power_cuts().join("trace"));
+        let trace = BlockTrace::start(device, fua::EVENTS, &trial.work.tracefs());
         disk.begin().map_err(|error| Stopped::at("recording disk")(error.into()))?;
         desk.with_context(out, |context| workload.run(context)).map_err(|e| Stopped::at("run")(e.into()))?;
         // The server is left to be ended by force: what it would still write is not part of the log.
@@ -193,7 +193,7 @@ fn search(
 ) -> Result<Safety, Box<dyn std::error::Error>> {
     let Recording { disks, log, attempts, mut notes, promise, started } = recording;
     let Drive { rules, profile } = Drive::new(wanted)?;
-    let until_nanoseconds = attempts.iter().filter_map(|attempt| attempt.acknowledged_nanoseconds).max().unwrap_or(0);
+    let until_nanoseconds = witness::last_acknowledged_nanoseconds(&attempts);
     let draw = Draw { seed: trial.spec.seed, profile, until_nanoseconds };
     let history = History::with_random_cuts(device::map(&log)?, rules, &draw)?;
     if history.points_left_out() > 0 {
