@@ -11,7 +11,7 @@ mod linux;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{available, bind, detach, enter, lay_tmpfs};
 #[cfg(target_os = "linux")]
-pub use linux::{available, bind, detach, enter, fence, lay_tmpfs, loopback_up};
+pub use linux::{available, bind, detach, enter, fence, lay_tmpfs, loopback_up, own_mounts};
 
 /// How far the trial is walled off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,4 +20,16 @@ pub enum Walls {
     Namespaces,
     /// The kernel refused namespaces: processes are ended by hand and ports are the host's.
     None,
+}
+
+/// Whether this process is the first of a trial's namespaces: the first process of a PID namespace has the others, too.
+#[must_use]
+pub fn has_namespaces() -> bool {
+    std::process::id() == 1
+}
+
+/// Whether this process may mount, unseen by others.
+#[must_use]
+pub fn is_walled() -> bool {
+    nix::unistd::geteuid().is_root() && has_namespaces()
 }

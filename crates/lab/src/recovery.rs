@@ -2,7 +2,8 @@
 //!
 //! Linux's only, as recording disks are.
 
-use crate::served::{self, Failed};
+use crate::isolation;
+use crate::served::{Asked, Failed};
 use crate::shown::{self, Images, Shown};
 use crate::watchdog::Watchdog;
 use crate::work::Work;
@@ -12,9 +13,12 @@ use powercut::states::{Choice, Unit};
 use powercut::verdict::{Came, Found};
 use serde_json::{Map, Value};
 use services::service::Error;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::num::NonZero;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Scope;
 use std::time::Duration;
 use storage::StorageSettings;
 use study::trial_spec::TrialSpec;
@@ -29,6 +33,8 @@ enum Database {
         service: services::Wanted,
         questions: Vec<String>,
         parameters: Map<String, Value>,
+        /// Once it was asked.
+        asked: Option<Asked>,
     },
 }
 
@@ -45,17 +51,22 @@ impl Database {
                 service,
                 questions: commits::questions(parameters["engine"].as_str().unwrap_or_default()),
                 parameters,
+                asked: None,
             },
             None => Database::Embedded(parameters),
         }
     }
 
-    fn look(&self, data: &Path, work: &Work) -> Result<Found, Broken> {
+    fn look(&mut self, data: &Path, work: &Work) -> Result<Found, Broken> {
         let look = match self {
             Database::Files(parameters) => Ok(replacements::look(parameters, data)),
             Database::Embedded(parameters) => commits::look_at_sqlite(parameters, data).map_err(Came::Down),
-            Database::Served { service, questions, parameters } => {
-                match served::ask_recovered(service, data, work, questions) {
+            Database::Served { service, questions, parameters, asked } => {
+                let asked = match asked {
+                    Some(asked) => asked,
+                    None => asked.insert(Asked::new(service, work).map_err(Broken::Service)?),
+                };
+                match asked.ask(data, questions) {
                     Ok(recovered) => Ok(commits::look(parameters, &recovered.answers, recovered.logged.as_deref())),
                     // It runs, and can't answer.
                     Err(Failed::Service(error @ Error::Asked { .. })) => Err(Came::Damaged(error.complaint())),
@@ -79,19 +90,31 @@ fn nothing(came: Came) -> Found {
     Found { came, streams: BTreeMap::new(), wrong: Vec::new(), logged: None }
 }
 
-/// Folders that are looked up before it is known whether that pays.
-const MEMO_TRIED: u32 = 16;
+/// One of so many folders is looked up while that does not pay …
+const MEMO_SHARE: u32 = 32;
+/// … and so many before it is known whether it does.
+const MEMO_TRIED_MIN: u32 = 4;
 
-/// Brings images up again.
-pub struct Recoveries<'a> {
-    images: Images<'a>,
-    /// None after a recovery that hung.
-    shown: Option<Shown<'a>>,
-    settings: StorageSettings,
-    recovery: Recovery<'a>,
-    /// Takes the disk from under a recovery that hangs.
-    watchdog: Watchdog,
-    seconds_max: f64,
+/// At most so many side by side: each has the disk's content in memory.
+const BAYS_MAX: usize = 4;
+
+/// Brings images up again, as many side by side as there are CPUs: each in a bay of its own, which is a thread with a disk and mounts
+/// that no other sees.
+pub struct Recoveries {
+    jobs: Sender<Job>,
+    bays: usize,
+    /// Where the results of those that were begun come, in that order.
+    begun: VecDeque<Receiver<Result<Recovered, Broken>>>,
+    /// Images that were recovered: one that comes again is to be done again.
+    done: HashSet<(usize, Choice)>,
+}
+
+/// An image to bring up.
+struct Job {
+    point: usize,
+    choice: Choice,
+    is_again: bool,
+    result: Sender<Result<Recovered, Broken>>,
 }
 
 /// Why no image can be brought up any more.
@@ -106,22 +129,120 @@ pub enum Broken {
     /// What is mounted from it.
     #[error(transparent)]
     Storage(#[from] storage::Error),
+    /// Mounts of its own, so that several see theirs at the same place.
+    #[error("the kernel grants no further mount namespace")]
+    Namespace(#[source] nix::Error),
+    /// The thread panicked, and has said why.
+    #[error("a thread that brings images up has ended")]
+    Ended,
 }
 
-impl<'a> Recoveries<'a> {
-    /// Of the scenario that was recorded. A disk is started once, and again after each recovery that hung: that took more than
-    /// `seconds_max`.
+impl Recoveries {
+    /// Of the scenario that was recorded, in threads of this scope. A recovery that takes more than `seconds_max` hangs, and costs its
+    /// bay the disk: it gets another.
     #[must_use]
-    pub fn new(spec: &TrialSpec, seconds_max: f64, images: Images<'a>) -> Recoveries<'a> {
+    pub fn start<'scope>(
+        scope: &'scope Scope<'scope, '_>,
+        spec: &'scope TrialSpec,
+        seconds_max: f64,
+        images: Images<'scope>,
+    ) -> Recoveries {
+        let (jobs, to_do) = channel();
+        let to_do = Arc::new(Mutex::new(to_do));
+        let memo = Arc::new(Mutex::new(Memo::default()));
+        let settings = StorageSettings::from_map(&spec.storage);
+        let bays = bays(&images, &settings);
+        for _ in 0..bays {
+            let (to_do, memo, settings) = (to_do.clone(), memo.clone(), settings.clone());
+            scope.spawn(move || {
+                let walls = if bays > 1 { isolation::own_mounts() } else { Ok(()) };
+                let mut bay = Bay::new(spec, settings, seconds_max, images, memo);
+                let next = || to_do.lock().ok()?.recv().ok();
+                while let Some(job) = next() {
+                    let recovered = walls.map_err(Broken::Namespace).and_then(|()| bay.recover(&job));
+                    // Nobody waits for it any more where another has failed.
+                    let _ = job.result.send(recovered);
+                }
+            });
+        }
+        Recoveries { jobs, bays, begun: VecDeque::new(), done: HashSet::new() }
+    }
+}
+
+/// One where there can't be more: in a guest kernel, of a filesystem that would be taken for one with its copy.
+fn bays(images: &Images, settings: &StorageSettings) -> usize {
+    if !isolation::is_walled() || !images.can_be_several() || !settings.has_mountable_copies() {
+        return 1;
+    }
+    std::thread::available_parallelism().map_or(1, NonZero::get).min(BAYS_MAX)
+}
+
+impl Subject for Recoveries {
+    type Error = Broken;
+
+    fn side_by_side(&self) -> usize {
+        self.bays
+    }
+
+    fn begin(&mut self, point: usize, choice: &Choice) -> Result<(), Broken> {
+        let (result, comes) = channel();
+        let is_again = !self.done.insert((point, choice.clone()));
+        self.jobs.send(Job { point, choice: choice.clone(), is_again, result }).map_err(|_| Broken::Ended)?;
+        self.begun.push_back(comes);
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<Recovered, Broken> {
+        self.begun.pop_front().ok_or(Broken::Ended)?.recv().map_err(|_| Broken::Ended)?
+    }
+}
+
+/// Where one image at a time is brought up.
+struct Bay<'a> {
+    images: Images<'a>,
+    /// None after a recovery that hung.
+    shown: Option<Shown<'a>>,
+    settings: StorageSettings,
+    recovery: Recovery<'a>,
+    /// Takes the disk from under a recovery that hangs.
+    watchdog: Watchdog,
+    seconds_max: f64,
+}
+
+impl<'a> Bay<'a> {
+    fn new(
+        spec: &TrialSpec,
+        settings: StorageSettings,
+        seconds_max: f64,
+        images: Images<'a>,
+        memo: Arc<Mutex<Memo>>,
+    ) -> Bay<'a> {
         let work = images.work;
-        Recoveries {
+        Bay {
             images,
             shown: None,
-            settings: StorageSettings::from_map(&spec.storage),
-            recovery: Recovery { database: Database::of(spec), work, memo: Memo::default(), done: HashSet::new() },
+            settings,
+            recovery: Recovery { database: Database::of(spec), work, memo },
             watchdog: Watchdog::new(Duration::from_secs_f64(seconds_max)),
             seconds_max,
         }
+    }
+
+    fn recover(&mut self, job: &Job) -> Result<Recovered, Broken> {
+        let mut shown = match self.shown.take() {
+            Some(shown) => shown,
+            None => match self.images.show(&self.settings, &self.watchdog)? {
+                Some(shown) => shown,
+                None => return Ok(self.hung()),
+            },
+        };
+        let breaker = shown.breaker()?;
+        let (recovered, hung) = self.watchdog.over(breaker, || self.recovery.bring_up(&mut shown, job));
+        if hung {
+            return Ok(self.hung());
+        }
+        self.shown = Some(shown);
+        recovered
     }
 
     fn hung(&self) -> Recovered {
@@ -135,17 +256,16 @@ impl<'a> Recoveries<'a> {
 struct Recovery<'a> {
     database: Database,
     work: &'a Work,
-    memo: Memo,
-    /// Images that were recovered: one that comes again is to be done again.
-    done: HashSet<(usize, Choice)>,
+    /// Of all bays.
+    memo: Arc<Mutex<Memo>>,
 }
 
 impl Recovery<'_> {
-    fn bring_up(&mut self, shown: &mut Shown, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
-        let is_again = !self.done.insert((point, choice.clone()));
+    fn bring_up(&mut self, shown: &mut Shown, job: &Job) -> Result<Recovered, Broken> {
+        let Job { point, ref choice, is_again, .. } = *job;
         // To read files is all that their hash would take.
         let is_read_only = matches!(self.database, Database::Files(_));
-        if is_again || is_read_only || !self.memo.pays() {
+        if is_again || is_read_only || !self.memo().is_to_be_asked() {
             return self.bring_up_anew(shown, point, choice);
         }
         let hash = match shown.mount(point, choice)? {
@@ -161,20 +281,28 @@ impl Recovery<'_> {
             Ok(hash) => hash,
             Err(words) => return Ok(unmountable(words, read)),
         };
-        let is_new = !self.memo.knows(hash);
-        if is_new {
-            // So that what the database reads is not in the cache that the hash has filled.
-            let recovered = self.bring_up_anew(shown, point, choice)?;
-            self.memo.seen.insert(hash, (recovered.found, recovered.read));
-        }
-        let (found, also_read) = &self.memo.seen[&hash];
-        let more: Vec<Unit> = also_read.iter().filter(|unit| !read.contains(unit)).copied().collect();
-        read.extend(more);
-        Ok(Recovered { found: found.clone(), read, is_new })
+        let known = self.memo().ask(hash);
+        let is_new = known.is_none();
+        let (found, also_read) = match known {
+            Some(known) => known,
+            None => {
+                // So that what the database reads is not in the cache that the hash has filled.
+                let recovered = self.bring_up_anew(shown, point, choice)?;
+                let known = (recovered.found, recovered.read);
+                self.memo().seen.insert(hash, known.clone());
+                known
+            }
+        };
+        read.extend(also_read.into_iter().filter(|unit| !read.contains(unit)).collect::<Vec<_>>());
+        Ok(Recovered { found, read, is_new })
+    }
+
+    fn memo(&self) -> MutexGuard<'_, Memo> {
+        self.memo.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Without a look at what is known.
-    fn bring_up_anew(&self, shown: &mut Shown, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
+    fn bring_up_anew(&mut self, shown: &mut Shown, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
         let after = match shown.mount(point, choice)? {
             Ok(after) => after,
             Err(error) => return Ok(unmountable(causes(&error).join(": "), shown.units_read()?)),
@@ -194,42 +322,24 @@ fn unmountable(words: String, read: Vec<Unit>) -> Recovered {
 struct Memo {
     /// And what it read of the disk meanwhile.
     seen: HashMap<u128, (Arc<Found>, Vec<Unit>)>,
+    images: u32,
     asked: u32,
     known: u32,
 }
 
 impl Memo {
     /// Reading a whole folder costs about as much as a recovery does: it pays where every second folder is known.
-    fn pays(&self) -> bool {
-        self.asked < MEMO_TRIED || self.known * 2 >= self.asked
+    fn is_to_be_asked(&mut self) -> bool {
+        self.images += 1;
+        let pays = self.asked >= MEMO_TRIED_MIN && self.known * 2 >= self.asked;
+        pays || self.images % MEMO_SHARE == 1
     }
 
-    fn knows(&mut self, hash: u128) -> bool {
-        let is_known = self.seen.contains_key(&hash);
+    fn ask(&mut self, hash: u128) -> Option<(Arc<Found>, Vec<Unit>)> {
+        let known = self.seen.get(&hash).cloned();
         self.asked += 1;
-        self.known += u32::from(is_known);
-        is_known
-    }
-}
-
-impl Subject for Recoveries<'_> {
-    type Error = Broken;
-
-    fn recover(&mut self, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
-        let mut shown = match self.shown.take() {
-            Some(shown) => shown,
-            None => match self.images.show(&self.settings, &self.watchdog)? {
-                Some(shown) => shown,
-                None => return Ok(self.hung()),
-            },
-        };
-        let breaker = shown.breaker()?;
-        let (recovered, hung) = self.watchdog.over(breaker, || self.recovery.bring_up(&mut shown, point, choice));
-        if hung {
-            return Ok(self.hung());
-        }
-        self.shown = Some(shown);
-        recovered
+        self.known += u32::from(known.is_some());
+        known
     }
 }
 

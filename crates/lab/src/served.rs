@@ -168,14 +168,9 @@ impl Part {
         let service = (kind.open)(&wanted.settings)?;
         let user = service.user();
         let under = if is_alone { PathBuf::new() } else { PathBuf::from(kind.name) };
-        let mut bind = |volume: &Path, name: &str| {
-            let folder = volume.join(&under);
-            std::fs::create_dir_all(&folder)?;
-            let bound = stage.bind(&folder, &format!("{}-{name}", kind.name))?;
-            stage::give(&bound, user.as_ref())?;
-            Ok::<PathBuf, std::io::Error>(bound)
-        };
-        let (data, log) = (bind(data, "data")?, log.map(|log| bind(log, "log")).transpose()?);
+        let mut lend = |volume: &Path, name: &str| lend(stage, &volume.join(&under), name, user.as_ref());
+        let data = lend(data, &data_name(kind.name))?;
+        let log = log.map(|log| lend(log, &format!("{}-log", kind.name))).transpose()?;
         let run = stage.folder(kind.name, user.as_ref())?;
         let place = Place { data, log, run, cpus: cpus.to_vec(), sockets: BTreeMap::new(), careless: false };
         Ok(Part { kind, service, place, under })
@@ -233,20 +228,58 @@ pub struct Recovered {
     pub logged: Option<Vec<String>>,
 }
 
-/// What a database says after a power cut: started on the data as they were found, asked, and ended.
-///
-/// # Errors
-/// When it does not come up, or refuses to answer.
-pub fn ask_recovered(
-    service: &services::Wanted,
-    data: &Path,
-    work: &Work,
-    questions: &[String],
-) -> Result<Recovered, Failed> {
-    let mut stage = Stage::set(work)?;
-    let part = Part::open(service, true, (data, None), &[], &mut stage)?;
-    let answers = part.service.ask_recovered(&part.place, questions)?;
-    Ok(Recovered { answers, logged: part.service.logged(&part.place)? })
+/// A database that is asked what is there after power cuts, on the data of one after the other.
+pub struct Asked {
+    kind: &'static services::service::Kind,
+    service: Box<dyn Service>,
+    stage: Stage,
+}
+
+impl Asked {
+    /// With folders that its user can reach.
+    ///
+    /// # Errors
+    /// When there is no such database, or the folders can't be made.
+    pub fn new(wanted: &services::Wanted, work: &Work) -> Result<Asked, Failed> {
+        let service = (wanted.kind.open)(&wanted.settings)?;
+        Ok(Asked { kind: wanted.kind, service, stage: Stage::set(work)? })
+    }
+
+    /// Starts it on data as they were found, asks and ends it.
+    ///
+    /// # Errors
+    /// When it does not come up, or refuses to answer.
+    pub fn ask(&mut self, data: &Path, questions: &[String]) -> Result<Recovered, Failed> {
+        let recovered = self.ask_on_stage(data, questions);
+        self.stage.clear()?;
+        recovered
+    }
+
+    fn ask_on_stage(&mut self, data: &Path, questions: &[String]) -> Result<Recovered, Failed> {
+        // What can't be read is the data's fault, not the stage's.
+        let opened = std::fs::create_dir_all(data).and_then(|()| data.read_dir());
+        opened.map_err(Error::file("open", data))?;
+        let name = self.kind.name;
+        let user = self.service.user();
+        let data = lend(&mut self.stage, data, &data_name(name), user.as_ref())?;
+        let run = self.stage.folder(name, user.as_ref())?;
+        let place = Place { data, log: None, run, cpus: Vec::new(), sockets: BTreeMap::new(), careless: false };
+        let answers = self.service.ask_recovered(&place, questions)?;
+        Ok(Recovered { answers, logged: self.service.logged(&place)? })
+    }
+}
+
+/// The name on the stage of a service's data: the same whenever they are found there, as files may name each other.
+fn data_name(service: &str) -> String {
+    format!("{service}-data")
+}
+
+/// Puts a folder on the stage, as a user's own.
+fn lend(stage: &mut Stage, folder: &Path, name: &str, user: Option<&User>) -> std::io::Result<PathBuf> {
+    std::fs::create_dir_all(folder)?;
+    let bound = stage.bind(folder, name)?;
+    stage::give(&bound, user)?;
+    Ok(bound)
 }
 
 /// Copies the template; one that is missing is built, one that is damaged is built anew.
@@ -392,5 +425,21 @@ impl Drop for Served {
             let _ = nix::sys::signal::kill(all, nix::sys::signal::Signal::SIGKILL);
             while nix::sys::wait::waitpid(all, None).is_ok() {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_that_can_not_be_opened_are_the_databases_fault() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let work = Work::open(&folder.path().join("work")).expect("ours");
+        let data = folder.path().join("data");
+        std::fs::write(&data, "no folder").expect("a file");
+        let wanted = services::wanted(&["postgres"], &BTreeMap::new()).pop().expect("known");
+        let failed = Asked::new(&wanted, &work).expect("installed").ask(&data, &[]).err().expect("no folder");
+        assert!(matches!(failed, Failed::Service(Error::File { action: "open", .. })), "{failed}");
     }
 }

@@ -25,6 +25,7 @@ enum Showing<'a> {
 }
 
 /// Where images come from.
+#[derive(Clone, Copy)]
 pub struct Images<'a> {
     /// What they are made of.
     pub history: &'a History<Log>,
@@ -54,6 +55,12 @@ pub enum Error {
 }
 
 impl<'a> Images<'a> {
+    /// Whether several disks can show them at once; a guest kernel has one for it.
+    #[must_use]
+    pub fn can_be_several(&self) -> bool {
+        matches!(self.disks, Disks::Ours(_))
+    }
+
     /// Attaches a disk by the settings that its filesystem was made by. None: that hung.
     ///
     /// # Errors
@@ -61,7 +68,7 @@ impl<'a> Images<'a> {
     pub fn show(&self, settings: &StorageSettings, watchdog: &Watchdog) -> Result<Option<Shown<'a>>, Error> {
         let (mount_point, tracefs) = (self.work.mount_point(), self.work.tracefs());
         // In a guest kernel there is no loop device.
-        if matches!(self.disks, Disks::Ours(_))
+        if self.can_be_several()
             && let Some(shown) = Shown::in_memory(self.history, settings, &mount_point, &tracefs)?
         {
             return Ok(Some(shown));

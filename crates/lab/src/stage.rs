@@ -6,7 +6,7 @@
 use crate::isolation;
 use crate::work::Work;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// A short path, because a socket's may have 108 bytes at most.
@@ -32,9 +32,7 @@ impl Stage {
     /// # Errors
     /// When neither can be made.
     pub fn set(work: &Work) -> io::Result<Stage> {
-        // The first process of a PID namespace has a mount namespace of its own, too.
-        let has_namespaces = std::process::id() == 1;
-        let mounted = nix::unistd::geteuid().is_root() && has_namespaces;
+        let mounted = isolation::is_walled();
         let folder = if mounted { PathBuf::from(FOLDER) } else { work.folder().join("run") };
         if !mounted && folder.exists() {
             std::fs::remove_dir_all(&folder)?;
@@ -44,7 +42,7 @@ impl Stage {
             isolation::lay_tmpfs(&folder, TMPFS_OPTIONS)?;
         }
         // Shared-memory segments of a killed server go with the namespace.
-        let own_shared_memory = has_namespaces && isolation::lay_tmpfs("/dev/shm".as_ref(), "").is_ok();
+        let own_shared_memory = isolation::has_namespaces() && isolation::lay_tmpfs("/dev/shm".as_ref(), "").is_ok();
         Ok(Stage { folder, bound: Vec::new(), mounted, own_shared_memory })
     }
 
@@ -75,14 +73,30 @@ impl Stage {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o711))?;
         Ok(path)
     }
+
+    /// Takes all from it, for the next server; what was bound is seen where it was.
+    ///
+    /// # Errors
+    /// When something is still bound, or can't be removed.
+    pub fn clear(&mut self) -> io::Result<()> {
+        while let Some(path) = self.bound.pop() {
+            isolation::detach(&path)?;
+        }
+        self.folder.read_dir()?.try_for_each(|entry| std::fs::remove_dir_all(entry?.path()))
+    }
 }
 
-/// Makes a folder a user's own.
+/// Makes a folder a user's own; one that is, is not written.
 pub fn give(path: &Path, owner: Option<&services::service::User>) -> io::Result<()> {
-    if let Some(user) = owner {
+    const MODE: u32 = 0o700;
+    let found = std::fs::metadata(path)?;
+    if let Some(user) = owner.filter(|user| (user.uid, user.gid) != (found.uid(), found.gid())) {
         std::os::unix::fs::chown(path, Some(user.uid), Some(user.gid))?;
     }
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))
+    if found.mode() & 0o7777 != MODE {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(MODE))?;
+    }
+    Ok(())
 }
 
 impl Drop for Stage {

@@ -14,26 +14,31 @@
 //! What is searched for is the worst. How much a cut takes on average, and how often it does harm, say cuts at random moments
 //! (`drawn`), on which a part of the budget goes.
 //!
+//! A subject may have several recoveries under way. Images are then chosen while others are being recovered (`under_way`); what they
+//! came to is heard in the order in which they were begun, so that nothing depends on which ends first.
+//!
 //! Pure but for the [`Subject`].
 
 mod agenda;
 mod drawn;
 mod search;
 mod tally;
+mod under_way;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use observe::safety::{Grade, Safety};
 
 use crate::chance::Chance;
 use crate::states::{Choice, History, Image, RandomCut, Rest, Unit};
-use crate::verdict::{Came, Found, Verdict, judge};
+use crate::verdict::{Came, Found, judge};
 use crate::witness::{Attempt, last_acknowledged_nanoseconds};
 use agenda::Agenda;
 use drawn::RandomCuts;
-use search::{Purpose, Search};
+use search::Search;
 use tally::{Class, Kind, Tally};
+use under_way::{Reason, UnderWay};
 
 /// What a recovery of one image came to.
 #[derive(Debug, Clone)]
@@ -46,16 +51,27 @@ pub struct Recovered {
     pub is_new: bool,
 }
 
-/// What is put to the test: serves an image, and lets a filesystem and a database recover on it.
+/// What is put to the test: serves images, and lets a filesystem and a database recover on each.
 pub trait Subject {
     /// Why it could not: a failure of the test itself, never of what is tested.
     type Error;
 
-    /// Recovers one image.
+    /// Recoveries that it does side by side: one more may be begun, so that none of these waits for the next.
+    fn side_by_side(&self) -> usize {
+        1
+    }
+
+    /// Begins to recover an image.
+    ///
+    /// # Errors
+    /// When that can't be tried.
+    fn begin(&mut self, point: usize, choice: &Choice) -> Result<(), Self::Error>;
+
+    /// What came of the first of those that were begun and not ended.
     ///
     /// # Errors
     /// When that could not be tried.
-    fn recover(&mut self, point: usize, choice: &Choice) -> Result<Recovered, Self::Error>;
+    fn end(&mut self) -> Result<Recovered, Self::Error>;
 
     /// Whether it wants to know, before the next recovery, what was found so far.
     fn wants_tally(&self) -> bool {
@@ -135,7 +151,9 @@ struct Known {
 
 /// What came of a step at a point.
 enum Step {
-    Tried,
+    Wanted,
+    /// What comes next depends on images that are under way.
+    Waits,
     NothingLeft,
     LimitsReached,
 }
@@ -158,8 +176,12 @@ struct Explorer<'a, B: AsRef<[u8]>, S> {
     changed: Vec<BTreeSet<Unit>>,
     /// What the search found, without the control group; by point.
     classes: Vec<BTreeSet<Class>>,
+    /// Images that are being recovered, in the order in which that was begun.
+    under_way: VecDeque<UnderWay>,
     /// What the control group found, and where.
     controls: Vec<(usize, Class)>,
+    /// With those that are under way.
+    controls_drawn: usize,
     /// Points at which there is anything to draw.
     drawable: Vec<usize>,
     /// Random cuts that are still to be tried, the next one last.
@@ -193,7 +215,9 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
             searches: points.iter().map(|_| Search::default()).collect(),
             changed: history.changed_in_place(),
             classes: vec![BTreeSet::new(); points.len()],
+            under_way: VecDeque::new(),
             controls: Vec::new(),
+            controls_drawn: 0,
             drawable,
             to_cut: history.random_cuts().into_iter().rev().collect(),
             random_cuts: RandomCuts::default(),
@@ -208,90 +232,29 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
         let mut agenda = Agenda::new(&self.changed.iter().map(BTreeSet::len).collect::<Vec<_>>());
         while let Some(point) = agenda.next() {
             match self.step(point)? {
-                Step::Tried => agenda.tried(true),
+                Step::Wanted => agenda.tried(true),
                 Step::NothingLeft => agenda.tried(false),
-                Step::LimitsReached => return Ok(()),
+                Step::Waits => {
+                    self.hear()?;
+                    continue;
+                }
+                Step::LimitsReached => return self.hear_all(),
             }
             self.draw_between()?;
         }
-        self.draw_at_the_end()
+        self.draw_at_the_end()?;
+        self.hear_all()
     }
 
     fn step(&mut self, point: usize) -> Result<Step, S::Error> {
-        let history = self.history;
-        let at = &history.points()[point];
-        let Some(next) = self.searches[point].next(at) else { return Ok(Step::NothingLeft) };
-        let Some(hash) = self.visit(point, &next.choice, next.purpose)? else {
-            self.searches[point].is_cut = true;
-            return Ok(Step::LimitsReached);
+        let Some(next) = self.searches[point].next(&self.history.points()[point]) else {
+            return Ok(if self.is_searched(point) { Step::Waits } else { Step::NothingLeft });
         };
-        let verdict = self.judge(point, hash, &next.choice);
-        self.classes[point].insert(tally::class(&verdict));
-        self.searches[point].learn(at, next, &self.known[&hash].read, &self.changed[point]);
-        Ok(Step::Tried)
-    }
-
-    /// Sees to it that an image is known, and gives its hash; nothing when a limit is reached before.
-    fn visit(&mut self, point: usize, choice: &Choice, purpose: Purpose) -> Result<Option<u128>, S::Error> {
-        if self.limits.are_reached(1.0) {
-            return Ok(None);
+        if self.want(point, next.choice, Reason::Search(next.purpose))? {
+            return Ok(Step::Wanted);
         }
-        let hash = self.history.image_hash(point, choice);
-        let is_enough = match self.known.get(&hash) {
-            // Only the tree must have them all.
-            Some(known) => purpose != Purpose::Tree || self.reads_hold(known, point),
-            None if self.known.len() as u64 >= self.limits.budget.images_max => return Ok(None),
-            None => false,
-        };
-        if !is_enough {
-            self.learn(hash, point, choice)?;
-        }
-        Ok(Some(hash))
-    }
-
-    /// Whether the reads that are known are all that would be reported at this point.
-    fn reads_hold(&self, known: &Known, point: usize) -> bool {
-        let undecided = |point: usize| &self.history.points()[point].undecided;
-        known.point == point || undecided(point).keys().all(|unit| undecided(known.point).contains_key(unit))
-    }
-
-    fn learn(&mut self, hash: u128, point: usize, choice: &Choice) -> Result<(), S::Error> {
-        let Recovered { mut found, mut read, .. } = self.recover(point, choice)?;
-        let other = match self.known.remove(&hash) {
-            // Known from a point at which less was undecided.
-            Some(known) => Some(known.found),
-            None if self.is_to_be_repeated(&found, point) => {
-                let second = self.recover(point, choice)?;
-                read.extend(second.read.iter().filter(|unit| !read.contains(unit)).copied().collect::<Vec<_>>());
-                Some(second.found)
-            }
-            None => None,
-        };
-        if let Some(other) = other.filter(|other| *other != found) {
-            self.unsteady += 1;
-            let badness = |found: &Found| {
-                let verdict = judge(found, self.attempts, self.cuts[point]);
-                (verdict.grade, verdict.lost_commits)
-            };
-            if badness(&other) > badness(&found) {
-                found = other;
-            }
-        }
-        self.known.insert(hash, Known { found, read, point });
-        Ok(())
-    }
-
-    fn recover(&mut self, point: usize, choice: &Choice) -> Result<Recovered, S::Error> {
-        if self.subject.wants_tally() {
-            self.subject.tally(self.safety());
-        }
-        let mut recovered = self.subject.recover(point, choice)?;
-        self.recoveries += u64::from(recovered.is_new);
-        match self.founds.get(&recovered.found) {
-            Some(known) => recovered.found = Arc::clone(known),
-            None => _ = self.founds.insert(Arc::clone(&recovered.found)),
-        }
-        Ok(recovered)
+        self.searches[point].is_cut = true;
+        Ok(Step::LimitsReached)
     }
 
     fn is_to_be_repeated(&mut self, found: &Found, point: usize) -> bool {
@@ -300,13 +263,6 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
         }
         self.repeated += 1;
         self.repeated <= REPEATED_MAX
-    }
-
-    /// Judges a known image at a point, and counts it there.
-    fn judge(&mut self, point: usize, hash: u128, choice: &Choice) -> Verdict {
-        let verdict = judge(&self.known[&hash].found, self.attempts, self.cuts[point]);
-        self.tally.count(point, &self.history.points()[point], hash, choice, &verdict);
-        verdict
     }
 
     /// Lets the worst finding's example name as few units as it can: halves are put back to their newest content, then smaller
@@ -362,7 +318,8 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
             }
             None => {
                 *left -= 1;
-                self.recover(point, &choice)?.found
+                self.begin(point, &choice)?;
+                self.end()?.found
             }
         };
         let verdict = judge(&found, self.attempts, self.cuts[point]);

@@ -28,6 +28,8 @@ pub struct Filesystem {
     /// The checker's flags with which a boot runs it before the mount, where a mount alone does not recover from a crash; of ext
     /// only where there is no journal.
     pub repair_flags: &'static [&'static str],
+    /// Mount options by which copies of one can be mounted side by side; none: their kernel part would take them for one.
+    pub copy_options: Option<&'static [&'static str]>,
     /// The program that tells its facts, unless the checker or the kernel does.
     pub facts: Option<&'static str>,
     /// The smallest device that mkfs accepts, in bytes.
@@ -148,6 +150,7 @@ const EXT: Filesystem = Filesystem {
     check: "e2fsck",
     check_flags: &["-f", "-n"],
     repair_flags: &["-f", "-y"],
+    copy_options: Some(&[]),
     facts: Some("dumpe2fs"),
     bytes_min: 2 * MIB,
     // Journals have 1024 blocks or more (JBD2_MIN_JOURNAL_BLOCKS), here of 4 KiB.
@@ -173,6 +176,7 @@ const OTHER: Filesystem = Filesystem {
     mkfs_nodiscard: &[],
     mount_nodiscard: &[],
     repair_flags: &[],
+    copy_options: None,
     facts: None,
     usual_options: &["noatime"],
     own_presets: &[],
@@ -208,6 +212,7 @@ static FILESYSTEMS: &[Filesystem] = &[
         mount_type: "xfs",
         check: "xfs_repair",
         check_flags: &["-n"],
+        copy_options: Some(&["nouuid"]),
         facts: Some("xfs_info"),
         // mkfs.xfs refuses less since 5.19.
         bytes_min: 300 * MIB,

@@ -319,6 +319,12 @@ impl StorageSettings {
         self.delays().iter().any(|(_, seconds)| *seconds > 0.0)
     }
 
+    /// Whether copies of the filesystem can be mounted side by side.
+    #[must_use]
+    pub fn has_mountable_copies(&self) -> bool {
+        self.row().copy_options.is_some()
+    }
+
     /// The type that is mounted.
     pub(crate) fn mount_type(&self) -> &'static str {
         if self.device == Device::Tmpfs { "tmpfs" } else { self.row().mount_type }

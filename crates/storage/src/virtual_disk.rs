@@ -98,7 +98,8 @@ impl CutDisk {
     pub fn attach(settings: &StorageSettings, file: &Path, mount_point: &Path) -> Result<CutDisk, Error> {
         let device = Attached::attach(file, settings)?;
         describe_cache(device.path(), settings.cache)?;
-        let options = mount::options(settings, None);
+        let mut options = mount::options(settings, None);
+        options.extend(settings.row().copy_options.into_iter().flatten().map(|option| (*option).to_string()));
         Ok(CutDisk { device, settings: settings.clone(), mount_point: mount_point.into(), options })
     }
 

@@ -77,6 +77,14 @@ fn unshare_all() -> bool {
         && map("gid_map", format!("{group} {group} 1")).is_ok()
 }
 
+/// Gives the calling thread, and what it starts, mounts and shared memory that its process's other threads do not see.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn own_mounts() -> nix::Result<()> {
+    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC)
+}
+
 /// Makes all that is mounted read-only but this folder, for this namespace and whatever is started in it: a guest kernel's
 /// root could otherwise be made writable again from inside, with the rights of the user who started it.
 ///

@@ -201,16 +201,19 @@ fn search(
     }
     let about = About { disk: describe(wanted, rules.cache), cache: rules.cache, notes, promise, started };
     let images = Images { history: &history, log: &log, disks: &disks, work: trial.work };
-    let recoveries = Recoveries::new(trial.spec, wanted.recovery_seconds_max, images);
     let is_wanted = trial.spec.bench == "guest";
-    let mut told = Told { recoveries, out, is_wanted, about: &about, last: None };
     // No figure of speed comes of it.
     let _awake = keep_awake();
     let budget = Budget { seconds: wanted.budget_seconds, images_max: IMAGES_MAX, seed: trial.spec.seed };
     let started = Instant::now();
     let mut clock = || started.elapsed().as_secs_f64();
     let interrupted = || super::STOP.load(Ordering::Relaxed);
-    Ok(about.complete(explore(&history, &attempts, &mut told, &budget, &mut clock, &interrupted)?))
+    let found = std::thread::scope(|scope| {
+        let recoveries = Recoveries::start(scope, trial.spec, wanted.recovery_seconds_max, images);
+        let mut told = Told { recoveries, out, is_wanted, about: &about, last: None };
+        explore(&history, &attempts, &mut told, &budget, &mut clock, &interrupted)
+    });
+    Ok(about.complete(found?))
 }
 
 /// What is to be said with all that is found.
@@ -236,7 +239,7 @@ impl About {
 
 /// Recoveries of which somebody outside hears before they begin: a guest's kernel may die of one, and all that it knew with it.
 struct Told<'a, 'b, W: Write> {
-    recoveries: Recoveries<'a>,
+    recoveries: Recoveries,
     out: &'b mut Out<W>,
     is_wanted: bool,
     about: &'a About,
@@ -247,12 +250,20 @@ struct Told<'a, 'b, W: Write> {
 impl<W: Write> Subject for Told<'_, '_, W> {
     type Error = Broken;
 
-    fn recover(&mut self, point: usize, choice: &Choice) -> Result<Recovered, Broken> {
+    fn side_by_side(&self) -> usize {
+        self.recoveries.side_by_side()
+    }
+
+    fn begin(&mut self, point: usize, choice: &Choice) -> Result<(), Broken> {
         if self.is_wanted {
             let image = Image { point, choice: choice.clone() }.to_string();
             self.out.say(&Record::Recovering { image });
         }
-        self.recoveries.recover(point, choice)
+        self.recoveries.begin(point, choice)
+    }
+
+    fn end(&mut self) -> Result<Recovered, Broken> {
+        self.recoveries.end()
     }
 
     fn wants_tally(&self) -> bool {

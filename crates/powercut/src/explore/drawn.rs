@@ -1,10 +1,10 @@
 //! Images that are drawn at random: the control group, which guards the search, and cuts at random moments, which alone say what
 //! is to be expected.
 
-use super::search::Purpose;
-use super::{Explorer, Subject, tally};
+use super::under_way::Reason;
+use super::{Explorer, Subject};
 use crate::states::{Choice, Rest};
-use crate::verdict::{Verdict, judge};
+use crate::verdict::Verdict;
 use observe::safety::Grade;
 use std::collections::BTreeMap;
 
@@ -27,12 +27,14 @@ pub(super) struct RandomCuts {
     came_up: u64,
     lost_commits: u64,
     lost_seconds: f64,
-    /// Images that had not been tried before.
-    recovered: usize,
+    /// With those that are under way.
+    drawn: u64,
+    /// Of these, images that had not been tried before.
+    new: usize,
 }
 
 impl RandomCuts {
-    fn count(&mut self, verdict: &Verdict) {
+    pub(super) fn count(&mut self, verdict: &Verdict) {
         self.all += 1;
         self.bad += u64::from(verdict.grade >= Grade::E);
         if verdict.grade != Grade::E {
@@ -56,11 +58,11 @@ impl RandomCuts {
 impl<B: AsRef<[u8]>, S: Subject> Explorer<'_, B, S> {
     /// While the search goes on.
     pub(super) fn draw_between(&mut self) -> Result<(), S::Error> {
-        if self.controls.len() < self.known.len() / CONTROL_SHARE {
+        if self.controls_drawn < self.known.len() / CONTROL_SHARE {
             self.draw_control()?;
         }
         // Whether there is a next one does not depend on what that will be: that would change the mean.
-        if self.random_cuts.recovered < self.known.len() / RANDOM_CUT_SHARE {
+        if self.random_cuts.new < self.known.len() / RANDOM_CUT_SHARE {
             self.cut_at_random()?;
         }
         Ok(())
@@ -68,8 +70,8 @@ impl<B: AsRef<[u8]>, S: Subject> Explorer<'_, B, S> {
 
     /// When nothing is left to search.
     pub(super) fn draw_at_the_end(&mut self) -> Result<(), S::Error> {
-        while self.controls.len() < CONTROLS_MIN && self.draw_control()? {}
-        while self.random_cuts.all < RANDOM_CUTS_MIN && self.cut_at_random()? {}
+        while self.controls_drawn < CONTROLS_MIN && self.draw_control()? {}
+        while self.random_cuts.drawn < RANDOM_CUTS_MIN && self.cut_at_random()? {}
         Ok(())
     }
 
@@ -87,23 +89,22 @@ impl<B: AsRef<[u8]>, S: Subject> Explorer<'_, B, S> {
                 units.insert(*unit, version as u32);
             }
         }
-        let choice = Choice { rest: Rest::Newest, units };
-        let Some(hash) = self.visit(point, &choice, Purpose::Single)? else { return Ok(false) };
-        let verdict = self.judge(point, hash, &choice);
-        self.controls.push((point, tally::class(&verdict)));
-        Ok(true)
+        let is_wanted = self.want(point, Choice { rest: Rest::Newest, units }, Reason::Control)?;
+        self.controls_drawn += usize::from(is_wanted);
+        Ok(is_wanted)
     }
 
     /// Tries what the next random cut left; whether there was one, and time for it. What was promised until then counts for the
     /// mean; as one of its point's images it is held against what was promised until that.
     fn cut_at_random(&mut self) -> Result<bool, S::Error> {
         let Some(cut) = self.to_cut.pop() else { return Ok(false) };
-        let (point, choice) = (cut.image.point, &cut.image.choice);
-        let is_new = !self.known.contains_key(&self.history.image_hash(point, choice));
-        let Some(hash) = self.visit(point, choice, Purpose::Single)? else { return Ok(false) };
-        self.random_cuts.recovered += usize::from(is_new);
-        self.judge(point, hash, choice);
-        self.random_cuts.count(&judge(&self.known[&hash].found, self.attempts, cut.at_nanoseconds));
-        Ok(true)
+        let (point, choice) = (cut.image.point, cut.image.choice);
+        let is_new = !self.known.contains_key(&self.history.image_hash(point, &choice));
+        let is_wanted = self.want(point, choice, Reason::RandomCut { at_nanoseconds: cut.at_nanoseconds })?;
+        if is_wanted {
+            self.random_cuts.drawn += 1;
+            self.random_cuts.new += usize::from(is_new);
+        }
+        Ok(is_wanted)
     }
 }

@@ -20,12 +20,32 @@ struct Toy<'a, F> {
     recover: F,
     /// The hashes of the images that were recovered, in order.
     recovered: Vec<u128>,
+    side_by_side: usize,
+    begun: VecDeque<(usize, Choice)>,
+}
+
+impl<'a, F> Toy<'a, F> {
+    fn new(history: &'a History<Vec<u8>>, recover: F) -> Toy<'a, F> {
+        Toy { history, recover, recovered: Vec::new(), side_by_side: 1, begun: VecDeque::new() }
+    }
 }
 
 impl<F: FnMut(&mut dyn FnMut(Unit) -> u8) -> Found> Subject for Toy<'_, F> {
     type Error = Infallible;
 
-    fn recover(&mut self, point: usize, choice: &Choice) -> Result<Recovered, Infallible> {
+    fn side_by_side(&self) -> usize {
+        self.side_by_side
+    }
+
+    fn begin(&mut self, point: usize, choice: &Choice) -> Result<(), Infallible> {
+        self.begun.push_back((point, choice.clone()));
+        assert!(self.begun.len() <= self.side_by_side + usize::from(self.side_by_side > 1));
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<Recovered, Infallible> {
+        let (point, choice) = &self.begun.pop_front().expect("one was begun");
+        let point = *point;
         self.recovered.push(self.history.image_hash(point, choice));
         let (history, mut read) = (self.history, Vec::new());
         let at = &history.points()[point];
@@ -117,7 +137,7 @@ fn without_checksums(read: &mut dyn FnMut(Unit) -> u8) -> Found {
 #[test]
 fn a_journal_with_checksums_is_shown_to_be_safe_by_few_images() {
     let history = journal();
-    let mut toy = Toy { history: &history, recover: with_checksums, recovered: Vec::new() };
+    let mut toy = Toy::new(&history, with_checksums);
     let safety = explored(&mut toy, &commits(&history, true), &UNLIMITED);
     assert_eq!((safety.grade, safety.is_complete, safety.bad()), (Grade::A, true, 0));
     assert_eq!((safety.worst_lost_commits, safety.expected_lost_commits, safety.random_cuts), (0, None, 0));
@@ -135,7 +155,7 @@ fn a_journal_with_checksums_is_shown_to_be_safe_by_few_images() {
 #[test]
 fn a_journal_without_checksums_is_found_to_be_torn() {
     let history = journal();
-    let mut toy = Toy { history: &history, recover: without_checksums, recovered: Vec::new() };
+    let mut toy = Toy::new(&history, without_checksums);
     let budget = Budget { images_max: 500, ..UNLIMITED };
     let safety = explored(&mut toy, &commits(&history, true), &budget);
     assert_eq!((safety.grade, safety.is_complete), (Grade::F, false));
@@ -178,7 +198,7 @@ fn torn_pages_are_found_among_many_flushes_of_a_log() {
         let torn = PAGES.step_by(2).any(|unit| read(unit) > read(unit + 1));
         Found { wrong: torn.then(|| "torn".to_string()).into_iter().collect(), ..up([]) }
     };
-    let mut toy = Toy { history: &history, recover, recovered: Vec::new() };
+    let mut toy = Toy::new(&history, recover);
     let safety = explored(&mut toy, &[], &Budget { images_max: 60, ..UNLIMITED });
     assert_eq!(safety.grade, Grade::F, "{safety:?}");
 }
@@ -193,7 +213,7 @@ fn the_worst_example_names_what_it_must() {
         let wrong = [7, 19, 23].iter().all(|unit| missing.contains(unit)).then(|| "wrong".to_string());
         Found { wrong: wrong.into_iter().collect(), ..up([]) }
     };
-    let mut toy = Toy { history: &history, recover, recovered: Vec::new() };
+    let mut toy = Toy::new(&history, recover);
     let safety = explored(&mut toy, &[], &Budget { images_max: 60, ..UNLIMITED });
     assert_eq!(safety.findings[0].example, "0:newest:7=0,19=0,23=0");
 }
@@ -201,7 +221,7 @@ fn the_worst_example_names_what_it_must() {
 #[test]
 fn what_is_acknowledged_before_its_flush_is_found_lost() {
     let history = journal();
-    let mut toy = Toy { history: &history, recover: with_checksums, recovered: Vec::new() };
+    let mut toy = Toy::new(&history, with_checksums);
     let safety = explored(&mut toy, &commits(&history, false), &UNLIMITED);
     assert_eq!((safety.grade, safety.is_complete, safety.bad()), (Grade::B, true, 0));
     assert_eq!(safety.worst_lost_commits, 1);
@@ -236,7 +256,7 @@ fn the_expected_loss_is_the_mean_over_cuts_at_random_moments() {
         let streams = (0..10).filter(|unit| read(*unit) == 1).map(|unit| (unit, vec![1])).collect();
         Found { streams, ..up([]) }
     };
-    let mut toy = Toy { history: &history, recover: there, recovered: Vec::new() };
+    let mut toy = Toy::new(&history, there);
     let budget = Budget { images_max: 900, ..UNLIMITED };
     let safety = explored(&mut toy, &attempts, &budget);
     let cuts = history.random_cuts();
@@ -257,7 +277,7 @@ fn the_expected_loss_is_the_mean_over_cuts_at_random_moments() {
     assert_eq!((safety.worst_lost_commits, safety.random_cuts_bad), (10, 0));
     let seconds = safety.expected_lost_seconds.expect("all came up");
     assert!(seconds > 0.0 && seconds < safety.worst_lost_seconds, "{seconds}");
-    let mut again = Toy { history: &history, recover: there, recovered: Vec::new() };
+    let mut again = Toy::new(&history, there);
     assert_eq!(explored(&mut again, &attempts, &budget), safety);
 }
 
@@ -269,18 +289,14 @@ fn a_cut_that_leaves_a_ruin_is_bad_and_has_no_loss() {
         (0, 0) => up([]),
         _ => Found { wrong: vec!["half".into()], ..up([]) },
     };
-    let mut toy = Toy { history: &history, recover: needs_the_second, recovered: Vec::new() };
+    let mut toy = Toy::new(&history, needs_the_second);
     let safety = explored(&mut toy, &attempts, &UNLIMITED);
     assert!(safety.is_complete && safety.images < safety.random_cuts, "most of them leave what is known: {safety:?}");
     let share = safety.random_cuts_bad as f64 / safety.random_cuts as f64;
     assert!((0.6..0.8).contains(&share), "three in four, once both are written: {share}");
     assert!(safety.bad_share_at_most().is_some_and(|most| most > share && most < share + 0.15));
-    let ruins = Toy {
-        history: &history,
-        recover: |_: &mut dyn FnMut(Unit) -> u8| Found { came: Came::Down(String::new()), ..up([]) },
-        recovered: Vec::new(),
-    };
-    let safety = explored(&mut { ruins }, &attempts, &UNLIMITED);
+    let ruin = |_: &mut dyn FnMut(Unit) -> u8| Found { came: Came::Down(String::new()), ..up([]) };
+    let safety = explored(&mut Toy::new(&history, ruin), &attempts, &UNLIMITED);
     assert_eq!((safety.random_cuts_bad, safety.expected_lost_commits), (safety.random_cuts, None));
 }
 
@@ -289,7 +305,7 @@ fn the_end_is_after_the_last_acknowledgement() {
     let history = history(Cache::Volatile, 4096, &[Record::Begin, write(1, 0, &[1])]);
     let attempt = Attempt { stream: 0, number: 1, tried_nanoseconds: 0, acknowledged_nanoseconds: Some(7_000_000_000) };
     let recover = |read: &mut dyn FnMut(Unit) -> u8| up((read(0) == 1).then_some(1));
-    let mut toy = Toy { history: &history, recover, recovered: Vec::new() };
+    let mut toy = Toy::new(&history, recover);
     let safety = explored(&mut toy, &[attempt], &UNLIMITED);
     assert_eq!((safety.grade, safety.worst_lost_commits), (Grade::B, 1));
 }
@@ -309,7 +325,7 @@ fn a_disk_that_lies_may_lose_all() {
         })
         .collect();
     let recover = |read: &mut dyn FnMut(Unit) -> u8| up((1..=5).take_while(|unit| read(*unit as Unit) != 0));
-    let mut toy = Toy { history: &history, recover, recovered: Vec::new() };
+    let mut toy = Toy::new(&history, recover);
     let safety = explored(&mut toy, &attempts, &UNLIMITED);
     assert_eq!((safety.grade, safety.is_complete, safety.worst_lost_commits), (Grade::D, true, 5));
     assert!((safety.worst_lost_seconds - 24.0).abs() < 1e-6, "{}", safety.worst_lost_seconds);
@@ -319,10 +335,15 @@ fn a_disk_that_lies_may_lose_all() {
 fn a_budget_that_ends_leaves_the_search_incomplete() {
     let history = journal();
     let attempts = commits(&history, true);
-    let toy = || Toy { history: &history, recover: with_checksums, recovered: Vec::new() };
+    let toy = || Toy::new(&history, with_checksums);
     let all = explored(&mut toy(), &attempts, &UNLIMITED);
     let few = explored(&mut toy(), &attempts, &Budget { images_max: 20, ..UNLIMITED });
     assert_eq!((few.images, few.is_complete), (20, false));
+    let several = || Toy { side_by_side: 3, ..toy() };
+    let side_by_side = explored(&mut several(), &attempts, &Budget { images_max: 20, ..UNLIMITED });
+    assert_eq!((side_by_side.images, side_by_side.is_complete), (20, false));
+    let whole = explored(&mut several(), &attempts, &UNLIMITED);
+    assert_eq!(whole, explored(&mut several(), &attempts, &UNLIMITED), "whichever of them ends first");
     let exact = Budget { images_max: all.images, ..UNLIMITED };
     assert_eq!(explored(&mut toy(), &attempts, &exact), all, "a limit that is not passed changes nothing");
 
@@ -356,7 +377,7 @@ fn a_recovery_that_does_otherwise_the_second_time_is_counted() {
             found => Found { came: Came::Down("no answer".into()), ..found },
         }
     };
-    let mut toy = Toy { history: &history, recover, recovered: Vec::new() };
+    let mut toy = Toy::new(&history, recover);
     let safety = explored(&mut toy, &commits(&history, true), &UNLIMITED);
     assert!(safety.unsteady > 50, "{}", safety.unsteady);
     assert_eq!((safety.grade, safety.is_complete), (Grade::E, false));
@@ -375,7 +396,7 @@ fn reads_of_both_recoveries_are_branched_on() {
         read((turn % 2) as Unit);
         Found { came, ..up([]) }
     };
-    let mut toy = Toy { history: &history, recover, recovered: Vec::new() };
+    let mut toy = Toy::new(&history, recover);
     let safety = explored(&mut toy, &[], &UNLIMITED);
     assert_eq!((safety.images, safety.unsteady, safety.is_complete), (4, 0, true));
 }
@@ -383,20 +404,26 @@ fn reads_of_both_recoveries_are_branched_on() {
 /// A disk that does not say that a unit was read: the pruned search can't see what it decides, the control group can.
 #[test]
 fn the_control_group_finds_what_the_search_wrongly_passed_over() {
-    struct Silent<'a>(&'a History<Vec<u8>>);
+    struct Silent<'a>(&'a History<Vec<u8>>, VecDeque<(usize, Choice)>);
     impl Subject for Silent<'_> {
         type Error = Infallible;
 
-        fn recover(&mut self, point: usize, choice: &Choice) -> Result<Recovered, Infallible> {
+        fn begin(&mut self, point: usize, choice: &Choice) -> Result<(), Infallible> {
+            self.1.push_back((point, choice.clone()));
+            Ok(())
+        }
+
+        fn end(&mut self) -> Result<Recovered, Infallible> {
+            let (point, choice) = self.1.pop_front().expect("one was begun");
             let at = &self.0.points()[point];
-            let is_torn = at.held(2, choice) != at.held(3, choice);
+            let is_torn = at.held(2, &choice) != at.held(3, &choice);
             let wrong = if is_torn { vec!["torn".into()] } else { Vec::new() };
             Ok(Recovered { found: Arc::new(Found { wrong, ..up([]) }), read: vec![0, 1], is_new: true })
         }
     }
     let units: Vec<Record> = (0..4).map(|unit| write(unit, unit, &[1])).collect();
     let history = history(Cache::Volatile, 1 << 20, &[vec![Record::Begin], units].concat());
-    let Ok(safety) = explore(&history, &[], &mut Silent(&history), &UNLIMITED, &mut || 0.0, &|| false);
+    let Ok(safety) = explore(&history, &[], &mut Silent(&history, VecDeque::new()), &UNLIMITED, &mut || 0.0, &|| false);
     assert!(safety.audited_new > 0 && !safety.is_complete, "{} of {}", safety.audited_new, safety.audited);
     assert_eq!(safety.grade, Grade::F, "a fault is one, whoever found it");
 }
@@ -409,7 +436,7 @@ fn many_kinds_of_fault_are_listed_in_one() {
         Some(unit) => Found { came: Came::Down("x".repeat(usize::from(unit) + 1)), ..up([]) },
         None => up([]),
     };
-    let mut toy = Toy { history: &history, recover, recovered: Vec::new() };
+    let mut toy = Toy::new(&history, recover);
     let safety = explored(&mut toy, &[], &UNLIMITED);
     assert_eq!((safety.findings.len(), safety.damaged, safety.grade), (12, safety.images - 1, Grade::E));
     assert!(safety.findings[11].what.starts_with("19 other kinds of fault, such as: the database does not"));
@@ -437,10 +464,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn a_complete_search_finds_what_all_legal_images_do(steps in steps(5, 30), seed: u64, is_through: bool) {
+    fn a_complete_search_finds_what_all_legal_images_do(
+        steps in steps(5, 30),
+        seed: u64,
+        is_through: bool,
+        side_by_side in 1..5_usize,
+    ) {
         let cache = if is_through { Cache::WriteThrough } else { Cache::Volatile };
         let history = history(cache, 5 * 512, &steps);
-        let mut toy = Toy { history: &history, recover: wanderer(seed, 5), recovered: Vec::new() };
+        let mut toy = Toy { side_by_side, ..Toy::new(&history, wanderer(seed, 5)) };
         let budget = Budget { seed, ..UNLIMITED };
         let limits = Limits { budget: &budget, clock: &mut || 0.0, stop: &|| false, began: 0.0 };
         let mut explorer = Explorer::new(&history, &[], &mut toy, limits);
@@ -455,7 +487,7 @@ proptest! {
         for (point, classes) in classes.iter().enumerate() {
             let Some(choices) = all_choices(&history.points()[point], 3000) else { continue };
             let class = |choice: &Choice| {
-                let Ok(recovered) = toy.recover(point, choice);
+                let (Ok(()), Ok(recovered)) = (toy.begin(point, choice), toy.end());
                 tally::class(&judge(&recovered.found, &[], 0))
             };
             let all: BTreeSet<Class> = choices.iter().map(class).collect();

@@ -199,6 +199,24 @@ fn a_disk_that_ignores_flushes_is_found_bad_and_its_state_can_be_looked_at() {
     world.assert_nothing_left();
 }
 
+/// Images of one filesystem are copies of it: mounted side by side, a kernel may refuse one or take both for the same.
+#[test]
+fn copies_of_a_filesystem_do_not_harm_each_other() {
+    let world = World::new();
+    let text = format!(
+        "{SQLITE}journal_mode = \"wal\"\n[factors]\n\"storage.filesystem\" = [\"xfs\", \"btrfs\"]\n\
+         [safety]\nbudget = \"3s\"\ntime = \"700ms\"\nsize = \"320MiB\"\n"
+    );
+    let all = measured(&world, &text);
+    for filesystem in ["xfs", "btrfs"] {
+        let safety = found(&all, &[filesystem]);
+        assert!(number(safety, "images") > 10.0, "{safety:#}");
+        for fault in ["worst_lost_commits", "unmountable", "damaged", "silent", "unsteady"] {
+            assert_eq!(number(safety, fault), 0.0, "{safety:#}");
+        }
+    }
+}
+
 /// A drive's sector is less than a filesystem's block: what was one write may be torn.
 #[test]
 fn what_is_safe_is_safe_on_a_disk_that_writes_sectors() {
