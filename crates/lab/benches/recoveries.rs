@@ -1,6 +1,6 @@
 //! What a filesystem's own recovery takes, without a database: an image is shown, mounted, unmounted, and what was read of it is told; with
-//! images in memory and with images that the disk's process serves, by turns. Eight commits, each an append to a log and a page of a
-//! file, flushed. `cargo bench -p lab --bench recoveries [-- PAIRS]`, as root on a quiet machine.
+//! images in memory and with images that the disk's process serves, by turns; beside it what the kernel alone takes to mount and unmount one
+//! that has nothing to recover. Eight commits, each an append to a log and a page of a file, flushed. `cargo bench -p lab --bench recoveries [-- PAIRS]`, as root on a quiet machine.
 
 use lab::shown::Shown;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -40,7 +40,9 @@ fn main() {
         let disk = place.record();
         let history = History::new(map(&place.log).expect("a log"), RULES).expect("a log");
         let mut by_process = place.shown_by(disk);
+        let clean = place.clean();
         let mut all = (Vec::new(), Vec::new(), Vec::new());
+        let mut nothing = Vec::new();
         for _ in 0..pairs {
             let mut in_memory =
                 Shown::in_memory(&history, &place.settings, &place.mount_point, &folder.path().join("trace"))
@@ -50,13 +52,17 @@ fn main() {
             all.0.push(ours);
             all.1.push(theirs);
             all.2.push(ours / theirs);
+            nothing.push(place.mount_rate(&clean));
         }
         println!(
-            "{filesystem}: {:.0} recoveries/s in memory, {:.0}/s by the disk's process, ratio {:.2}, medians of {pairs}",
+            "{filesystem}: {:.0} recoveries/s in memory, {:.0}/s by the disk's process, ratio {:.2}; {:.0} mounts/s with nothing to \
+             recover; medians of {pairs}",
             median(&mut all.0),
             median(&mut all.1),
-            median(&mut all.2)
+            median(&mut all.2),
+            median(&mut nothing)
         );
+        detach(&clean);
     }
 }
 
@@ -97,10 +103,8 @@ impl Place {
         let mut program = Command::new(std::env::current_exe().expect("this program"));
         program.arg("disk");
         let mut disk = Disk::start(program, &options).expect("a disk");
-        let device = said(Command::new("losetup").args(["--direct-io=on", "-f", "--show"]).arg(disk.file()));
-        said(Command::new(format!("mkfs.{}", self.filesystem)).arg(device.trim()));
-        let (kind, nothing) = (Some(self.filesystem.as_str()), None::<&str>);
-        mount(Some(device.trim()), &self.mount_point, kind, MsFlags::empty(), nothing).expect("a filesystem");
+        let device = self.made_on(&disk.file());
+        self.mount(&device);
         let create = |name: &str| File::create(self.mount_point.join(name)).expect("a file");
         let (log, pages) = (create("log"), create("pages"));
         pages.write_all_at(&[1; 1 << 16], 0).and_then(|()| pages.sync_all()).expect("written");
@@ -111,9 +115,42 @@ impl Place {
         }
         disk.stop().expect("room for the log");
         drop((log, pages));
-        umount2(&self.mount_point, MntFlags::empty()).expect("nobody is in there");
-        said(Command::new("losetup").arg("-d").arg(device.trim()));
+        self.unmount();
+        detach(&device);
         disk
+    }
+
+    /// A loop device on a file in memory, with a filesystem as mkfs leaves it.
+    fn clean(&self) -> String {
+        let file = self.log.with_file_name("clean");
+        File::create(&file).and_then(|file| file.set_len(DISK_BYTES)).expect("a file");
+        self.made_on(&file)
+    }
+
+    fn made_on(&self, file: &Path) -> String {
+        let device = said(Command::new("losetup").args(["--direct-io=on", "-f", "--show"]).arg(file));
+        let device = device.trim().to_string();
+        said(Command::new(format!("mkfs.{}", self.filesystem)).arg(&device));
+        device
+    }
+
+    fn mount(&self, device: &str) {
+        let (kind, nothing) = (Some(self.filesystem.as_str()), None::<&str>);
+        mount(Some(device), &self.mount_point, kind, MsFlags::empty(), nothing).expect("a filesystem");
+    }
+
+    fn unmount(&self) {
+        umount2(&self.mount_point, MntFlags::empty()).expect("nobody is in there");
+    }
+
+    /// Of one that was unmounted in order: mounts a second.
+    fn mount_rate(&self, device: &str) -> f64 {
+        let started = Instant::now();
+        for _ in 0..RECOVERIES {
+            self.mount(device);
+            self.unmount();
+        }
+        RECOVERIES as f64 / started.elapsed().as_secs_f64()
     }
 
     fn shown_by(&self, mut disk: Disk) -> Shown<'static> {
@@ -121,6 +158,10 @@ impl Place {
         let file = disk.file();
         Shown::by_process(disk, &file, &self.settings, &self.mount_point).expect("attached")
     }
+}
+
+fn detach(device: &str) {
+    said(Command::new("losetup").arg("-d").arg(device));
 }
 
 fn said(command: &mut Command) -> String {

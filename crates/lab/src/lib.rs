@@ -9,11 +9,15 @@ pub mod conductor;
 pub mod drive;
 pub mod durability;
 pub mod isolation;
+#[cfg(target_os = "linux")]
+mod lacks;
 pub mod memory_limit;
 pub mod probe;
 pub mod recording;
 #[cfg(target_os = "linux")]
 pub mod recording_disk;
+#[cfg(target_os = "linux")]
+pub mod recoveries;
 #[cfg(target_os = "linux")]
 pub mod recovery;
 #[cfg(target_os = "linux")]

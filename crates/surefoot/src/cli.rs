@@ -143,14 +143,14 @@ pub struct PowercutArgs {
     pub run: RunArgs,
     /// Serve one state that was found, mounted to look at until Enter is pressed; of a guest kernel's, make a copy to look at; reports
     /// name states
-    #[arg(long, value_name = "STATE", requires = "scenario")]
+    #[arg(long, value_name = "STATE", requires = "scenario", group = "look")]
     pub replay: Option<String>,
     /// Write the log of what the disk was told to a file, as the kernel's dm-log-writes has it; logs are kept of scenarios that
     /// lost something
-    #[arg(long, value_name = "FILE", requires = "scenario", conflicts_with = "replay")]
+    #[arg(long, value_name = "FILE", requires = "scenario", group = "look")]
     pub export: Option<PathBuf>,
     /// Of which scenario
-    #[arg(long, value_name = "SCENARIO")]
+    #[arg(long, value_name = "SCENARIO", requires = "look")]
     pub scenario: Option<String>,
 }
 

@@ -6,12 +6,15 @@ mod copy_out;
 use super::{Out, Stopped, Trial};
 use crate::block_trace::BlockTrace;
 use crate::drive::Drive;
+use crate::lacks;
 use crate::recording;
 use crate::recording_disk::Disks;
-use crate::recovery::{Broken, Recoveries};
+use crate::recoveries::Recoveries;
+use crate::recovery::Broken;
 use crate::replay;
 use crate::shown::Images;
 use crate::virtual_disks::VirtualDisks;
+use crate::watchdog::Watchdog;
 use crate::work::Work;
 use observe::durability::Class;
 use observe::record::Record;
@@ -30,6 +33,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use storage::StorageSettings;
 use study::trial_spec::Cut;
 use workloads::replacements;
 
@@ -38,6 +42,9 @@ const IMAGES_MAX: u64 = 1_000_000;
 
 /// How often what was found so far is told, where the kernel may die.
 const TALLY_INTERVAL: Duration = Duration::from_millis(100);
+
+/// To see what lies where in an image that came up before.
+const LOOK_TIME: Duration = Duration::from_secs(60);
 
 /// Records, then explores.
 pub(super) fn conduct(trial: &Trial, wanted: &Cut, out: &mut Out<impl Write>) -> Result<(), Stopped> {
@@ -213,7 +220,16 @@ fn search(
         let mut told = Told { recoveries, out, is_wanted, about: &about, last: None };
         explore(&history, &attempts, &mut told, &budget, &mut clock, &interrupted)
     });
-    Ok(about.complete(found?))
+    let mut found = found?;
+    // A guest's kernel is not put at risk for it.
+    if !is_wanted && !found.findings.is_empty() {
+        let settings = StorageSettings::from_map(&trial.spec.storage);
+        let watchdog = Watchdog::new(LOOK_TIME);
+        if let Some(mut shown) = images.show(&settings, &watchdog)? {
+            lacks::name(&mut found.findings, &mut shown, &watchdog, rules.unit_bytes);
+        }
+    }
+    Ok(about.complete(found))
 }
 
 /// What is to be said with all that is found.

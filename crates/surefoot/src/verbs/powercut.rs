@@ -12,7 +12,7 @@ use crate::verbs::run;
 /// Measures each scenario of which it is not known yet, or shows what is kept of one.
 pub fn run(args: &PowercutArgs) -> Result<Status, Failure> {
     let mut loaded = source::load(&args.run.study)?;
-    if let Some(scenario) = args.scenario.as_ref().filter(|_| args.replay.is_some() || args.export.is_some()) {
+    if let Some(scenario) = &args.scenario {
         return look(args, &loaded.work, scenario);
     }
     loaded.plan.safety.get_or_insert_default();
@@ -25,7 +25,7 @@ fn look(args: &PowercutArgs, work: &std::path::Path, scenario: &str) -> Result<S
     match (&args.replay, &args.export) {
         (Some(state), _) => kept::replay(&work, scenario, state),
         (_, Some(file)) => kept::export(&work, scenario, file),
-        (None, None) => unreachable!("one of them was asked for"),
+        (None, None) => unreachable!("a scenario is named with one of them"),
     }
 }
 
