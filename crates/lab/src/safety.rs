@@ -135,7 +135,12 @@ pub fn measure(
 /// up. None when it ended otherwise.
 fn died(failure: &Failure, safety: Option<Box<Safety>>, under_way: Option<String>) -> Option<Box<Safety>> {
     let (why, mut safety, example) = (guest::panic_of(failure)?, safety?, under_way?);
-    let finding = Finding { what: format!("the kernel itself dies of the recovery: {why}"), images: 1, example };
+    let finding = Finding {
+        what: format!("the kernel itself dies of the recovery: {why}"),
+        images: 1,
+        example,
+        lacks: String::new(),
+    };
     // The worst come first.
     let place = if safety.grade > Grade::E { safety.findings.len() } else { 0 };
     safety.findings.insert(place, finding);

@@ -69,6 +69,9 @@ pub struct Finding {
     pub images: u64,
     /// The name of one that can be served again (`surefoot powercut --replay`).
     pub example: String,
+    /// What that one lacks of what was written, in words: parts of files. Empty: that can't be told.
+    #[serde(default)]
+    pub lacks: String,
 }
 
 /// The measured safety of one scenario.

@@ -1,4 +1,4 @@
-//! Which parts of an image lie on the disk unwritten or not at all, and writing them.
+//! Where the parts of a file lie; which parts of an image lie on the disk unwritten or not at all, and writing them.
 //!
 //! mkfs.ext4 and mkfs.xfs zero their journals by a request that a loop device turns into "these blocks are zero" on the
 //! host's filesystem, which then marks them unwritten. Left so, the first writes to the journal, during the measurement,
@@ -16,6 +16,8 @@ use std::path::Path;
 const FS_IOC_FIEMAP: libc::c_ulong = 0xC020_660B;
 const FIEMAP_FLAG_SYNC: u32 = 1;
 const FIEMAP_EXTENT_LAST: u32 = 1;
+/// Unknown, not yet allocated, encoded, inside metadata, or a packed tail: of these there is no place.
+const FIEMAP_EXTENT_WITHOUT_PLACE: u32 = 0x2 | 0x4 | 0x8 | 0x200 | 0x400;
 const FIEMAP_EXTENT_UNWRITTEN: u32 = 0x800;
 
 /// Extents asked for at once.
@@ -88,6 +90,24 @@ pub(crate) fn unwritten(file: &File, path: &Path) -> Result<Vec<Range>, Error> {
         found.push((at, bytes - at));
     }
     Ok(found)
+}
+
+/// Where a file's parts lie on its filesystem's device: offset in the file, offset on the device, length, in bytes.
+///
+/// # Errors
+/// When the filesystem does not tell.
+pub(crate) fn placed(file: &File) -> io::Result<Vec<(u64, u64, u64)>> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    loop {
+        let map = ask(file, at, u64::MAX - at)?;
+        let extents = &map.extents[..map.mapped as usize];
+        let placed = extents.iter().filter(|extent| extent.flags & FIEMAP_EXTENT_WITHOUT_PLACE == 0);
+        found.extend(placed.map(|extent| (extent.logical, extent.physical, extent.length)));
+        match extents.last() {
+            Some(last) if last.flags & FIEMAP_EXTENT_LAST == 0 => at = last.logical + last.length,
+            _ => return Ok(found),
+        }
+    }
 }
 
 fn ask(file: &File, start: u64, length: u64) -> io::Result<Map> {

@@ -30,6 +30,8 @@ pub struct Filesystem {
     pub repair_flags: &'static [&'static str],
     /// Mount options by which copies of one can be mounted side by side; none: their kernel part would take them for one.
     pub copy_options: Option<&'static [&'static str]>,
+    /// Whether what it tells of its files' extents (FIEMAP) are places on its device.
+    pub tells_places: bool,
     /// The program that tells its facts, unless the checker or the kernel does.
     pub facts: Option<&'static str>,
     /// The smallest device that mkfs accepts, in bytes.
@@ -151,6 +153,7 @@ const EXT: Filesystem = Filesystem {
     check_flags: &["-f", "-n"],
     repair_flags: &["-f", "-y"],
     copy_options: Some(&[]),
+    tells_places: true,
     facts: Some("dumpe2fs"),
     bytes_min: 2 * MIB,
     // Journals have 1024 blocks or more (JBD2_MIN_JOURNAL_BLOCKS), here of 4 KiB.
@@ -177,6 +180,7 @@ const OTHER: Filesystem = Filesystem {
     mount_nodiscard: &[],
     repair_flags: &[],
     copy_options: None,
+    tells_places: false,
     facts: None,
     usual_options: &["noatime"],
     own_presets: &[],
@@ -213,6 +217,7 @@ static FILESYSTEMS: &[Filesystem] = &[
         check: "xfs_repair",
         check_flags: &["-n"],
         copy_options: Some(&["nouuid"]),
+        tells_places: true,
         facts: Some("xfs_info"),
         // mkfs.xfs refuses less since 5.19.
         bytes_min: 300 * MIB,

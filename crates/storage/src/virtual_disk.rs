@@ -6,6 +6,7 @@ use crate::guest_disk;
 use crate::loop_device::{self, LoopDevice};
 use crate::mkfs;
 use crate::mount::{self, Mounting};
+use crate::places::{self, Part};
 use crate::program;
 use crate::provision::DATA_FOLDER;
 use crate::settings::{DiskCache, StorageSettings};
@@ -83,6 +84,8 @@ pub struct CutDisk {
 /// A filesystem that came up again, mounted as long as this lives.
 #[derive(Debug)]
 pub struct AfterCut {
+    root: PathBuf,
+    tells_places: bool,
     /// The workload's folder on it.
     pub data_folder: PathBuf,
     /// What the filesystem's checker said before the mount, where a boot runs it first.
@@ -126,7 +129,13 @@ impl CutDisk {
         let checker_said = self.repair_flags().map(|flags| self.repair(flags)).transpose()?;
         let source = self.device.path().to_string_lossy();
         let mounting = Mounting::new(&source, self.settings.mount_type(), &self.options, &self.mount_point)?;
-        Ok(AfterCut { data_folder: self.mount_point.join(DATA_FOLDER), checker_said, mounting })
+        Ok(AfterCut {
+            root: self.mount_point.clone(),
+            tells_places: self.settings.row().tells_places,
+            data_folder: self.mount_point.join(DATA_FOLDER),
+            checker_said,
+            mounting,
+        })
     }
 
     /// What the filesystem's own checker says, without writing. An error carries what it found.
@@ -159,6 +168,14 @@ impl CutDisk {
 }
 
 impl AfterCut {
+    /// All parts of its files in the order of its device; none: it does not tell.
+    ///
+    /// # Errors
+    /// When a folder or file can't be read.
+    pub fn parts(&self) -> std::io::Result<Option<Vec<Part>>> {
+        self.tells_places.then(|| places::parts(&self.root)).transpose()
+    }
+
     /// What the kernel said since the mount began.
     pub fn kernel_said(&mut self) -> String {
         self.mounting.kernel_said()

@@ -86,6 +86,7 @@ pub fn safety(scenario: &str) -> MeasuredSafety {
             what: "mount: \"structure needs cleaning\"".into(),
             images: 2,
             example: "7:newest:31=0".into(),
+            lacks: "data/log from byte 0 (4096 bytes)".into(),
         }],
         notes: vec!["the log was full".into()],
         seconds: 11.25,

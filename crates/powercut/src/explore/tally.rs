@@ -131,6 +131,7 @@ impl Tally {
             what: example.words.clone(),
             images: example.images.len() as u64,
             example: example.image.to_string(),
+            lacks: String::new(),
         };
         let all = self.sorted();
         if all.len() <= FINDINGS_MAX {
@@ -139,7 +140,7 @@ impl Tally {
         let (listed, others) = all.split_at(FINDINGS_MAX - 1);
         let images: HashSet<u128> = others.iter().flat_map(|(_, example)| &example.images).copied().collect();
         let what = format!("{} other kinds of fault, such as: {}", others.len(), others[0].1.words);
-        let rest = Finding { what, images: images.len() as u64, example: others[0].1.image.to_string() };
+        let rest = Finding { what, images: images.len() as u64, ..finding(&others[0]) };
         listed.iter().map(finding).chain([rest]).collect()
     }
 }

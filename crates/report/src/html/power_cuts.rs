@@ -142,7 +142,13 @@ fn findings(i: usize, measured: &[(&Row, &Safety)]) -> String {
     if measured.iter().all(|(_, found)| found.findings.is_empty()) {
         return String::new();
     }
-    let heads = [word_head("scenario"), word_head("what was seen"), head("images"), word_head("one of them")];
+    let heads = [
+        word_head("scenario"),
+        word_head("what was seen"),
+        head("images"),
+        word_head("one of them"),
+        word_head("which lacks"),
+    ];
     let mut table = Table::new(&format!("findings-{i}"), &heads);
     let mut left_out = 0;
     for (row, found) in measured {
@@ -154,6 +160,7 @@ fn findings(i: usize, measured: &[(&Row, &Safety)]) -> String {
                     wrapped_cell(&finding.what),
                     number_cell(&count(finding.images), finding.images as f64),
                     wrapped_cell(&finding.example),
+                    wrapped_cell(&finding.lacks),
                 ],
             );
         }

@@ -12,7 +12,12 @@ pub fn found(grade: Grade) -> Safety {
         Grade::D | Grade::E => (38, 6.0),
     };
     let bad = |of: Grade, number| if grade == of { number } else { 0 };
-    let finding = |what: &str, images| Finding { what: what.into(), images, example: format!("7:newest:31={images}") };
+    let finding = |what: &str, images| Finding {
+        what: what.into(),
+        images,
+        example: format!("7:newest:31={images}"),
+        lacks: "data/base/5/1259 from byte 8192 (4096 bytes)".into(),
+    };
     Safety {
         grade,
         disk: "volatile cache, units of 4096 bytes, as fast as memory".into(),

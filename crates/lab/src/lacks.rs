@@ -1,0 +1,93 @@
+//! What the images lack in which faults were found, in words: which parts of which files, by where these lie when nothing is lacking.
+
+use crate::shown::Shown;
+use crate::watchdog::Watchdog;
+use observe::safety::Finding;
+use powercut::states::{Choice, Image, Rest};
+use std::fmt::Write as _;
+use std::path::Path;
+use storage::Part;
+
+/// Stretches to name; of more the number is said.
+const NAMED_MAX: usize = 3;
+
+/// Says of each finding's example what it lacks, where its filesystem tells what lies where. What can't be told is left out: it is a help for a
+/// reader, and no result.
+pub fn name(findings: &mut [Finding], shown: &mut Shown, watchdog: &Watchdog, unit_bytes: u32) {
+    for finding in findings {
+        let Ok(image) = finding.example.parse::<Image>() else { continue };
+        let Ok(breaker) = shown.breaker() else { return };
+        if image.choice.rest == Rest::Newest
+            && let (Some(parts), false) = watchdog.over(breaker, || parts(shown, image.point))
+        {
+            finding.lacks = describe(&stretches(&image.choice, unit_bytes), &parts);
+        }
+    }
+}
+
+/// Of the files as they are when all had been written until then.
+fn parts(shown: &mut Shown, point: usize) -> Option<Vec<Part>> {
+    let after = shown.mount(point, &Choice::default()).ok()?.ok()?;
+    let parts = after.parts();
+    after.unmount().ok()?;
+    parts.ok()?
+}
+
+/// Units that follow each other, as offset on the device and length in bytes.
+fn stretches(choice: &Choice, unit_bytes: u32) -> Vec<(u64, u64)> {
+    let mut all: Vec<(u64, u64)> = Vec::new();
+    for unit in choice.units.keys() {
+        let at = u64::from(*unit) * u64::from(unit_bytes);
+        match all.last_mut() {
+            Some((start, length)) if *start + *length == at => *length += u64::from(unit_bytes),
+            _ => all.push((at, unit_bytes.into())),
+        }
+    }
+    all
+}
+
+/// "data/base/5/1259 at byte 8192 (4096 bytes), the filesystem's own (8192 bytes at 1.2 MiB of the disk)".
+fn describe(stretches: &[(u64, u64)], parts: &[Part]) -> String {
+    let mut said = String::new();
+    for (at, length) in stretches.iter().take(NAMED_MAX) {
+        let separator = if said.is_empty() { "" } else { ", " };
+        let _ = match of_file(*at, parts) {
+            Some((file, offset)) => {
+                write!(said, "{separator}{} from byte {offset} ({length} bytes)", file.display())
+            }
+            None => write!(said, "{separator}of the filesystem's own, byte {at} of the disk ({length} bytes)"),
+        };
+    }
+    match stretches.len().saturating_sub(NAMED_MAX) {
+        0 => {}
+        more => _ = write!(said, ", and {more} more"),
+    }
+    said
+}
+
+/// Which file has this byte of the device, and where.
+fn of_file(at: u64, parts: &[Part]) -> Option<(&Path, u64)> {
+    let part = &parts[parts.partition_point(|part| part.device_at <= at).checked_sub(1)?];
+    let offset = at - part.device_at;
+    (offset < part.length).then(|| (&*part.file, part.at + offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_are_named_by_files() {
+        let part = |file: &str, at, device_at, length| Part { file: file.into(), at, device_at, length };
+        let parts = [part("data/log", 0, 8192, 8192), part("data/table", 65536, 40960, 4096)];
+        let choice =
+            |units: &[u32]| Choice { rest: Rest::Newest, units: units.iter().map(|unit| (*unit, 0)).collect() };
+        let said = |units: &[u32]| describe(&stretches(&choice(units), 4096), &parts);
+        assert_eq!(said(&[3]), "data/log from byte 4096 (4096 bytes)");
+        assert_eq!(said(&[2, 3, 10]), "data/log from byte 0 (8192 bytes), data/table from byte 65536 (4096 bytes)");
+        assert_eq!(said(&[0]), "of the filesystem's own, byte 0 of the disk (4096 bytes)");
+        assert_eq!(said(&[4]), "of the filesystem's own, byte 16384 of the disk (4096 bytes)");
+        assert!(said(&[2, 5, 7, 9, 11]).ends_with(", and 2 more"));
+        assert_eq!(said(&[]), "");
+    }
+}
