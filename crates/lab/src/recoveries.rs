@@ -55,7 +55,7 @@ impl Recoveries {
         let to_do = Arc::new(Mutex::new(to_do));
         let memo = Arc::new(Mutex::new(Memo::default()));
         let settings = StorageSettings::from_map(&spec.storage);
-        let bays = bays(&images, &settings);
+        let bays = bays(spec, &images, &settings);
         for _ in 0..bays {
             let (to_do, memo, settings) = (to_do.clone(), memo.clone(), settings.clone());
             scope.spawn(move || {
@@ -73,9 +73,11 @@ impl Recoveries {
     }
 }
 
-/// One where there can't be more: in a guest kernel, of a filesystem that would be taken for one with its copy.
-fn bays(images: &Images, settings: &StorageSettings) -> usize {
-    if !isolation::is_walled() || !images.can_be_several() || !settings.has_mountable_copies() {
+/// One where there can't be more: in a guest kernel, of a filesystem that would be taken for one with its copy, and where memory is limited,
+/// which the disks' contents count against.
+fn bays(spec: &TrialSpec, images: &Images, settings: &StorageSettings) -> usize {
+    let can_be_several = images.can_be_several() && settings.has_mountable_copies() && spec.memory_bytes.is_none();
+    if !isolation::is_walled() || !can_be_several {
         return 1;
     }
     std::thread::available_parallelism().map_or(1, NonZero::get).min(BAYS_MAX)
