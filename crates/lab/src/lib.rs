@@ -8,9 +8,9 @@ mod block_trace;
 pub mod conductor;
 pub mod drive;
 pub mod durability;
-pub mod isolation;
 #[cfg(target_os = "linux")]
-mod lacks;
+mod examples;
+pub mod isolation;
 pub mod memory_limit;
 pub mod probe;
 pub mod recording;

@@ -140,6 +140,7 @@ fn died(failure: &Failure, safety: Option<Box<Safety>>, under_way: Option<String
         images: 1,
         example,
         lacks: String::new(),
+        checked: String::new(),
     };
     // The worst come first.
     let place = if safety.grade > Grade::E { safety.findings.len() } else { 0 };

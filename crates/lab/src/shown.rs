@@ -133,6 +133,12 @@ impl Shown<'_> {
         Ok(self.attached.mount())
     }
 
+    /// What the filesystem's checker says of it, as it is now and not mounted; none: the kernel does not let go of what it had read.
+    pub fn check(&mut self) -> Option<Result<String, storage::Error>> {
+        self.attached.forget().ok()?;
+        Some(self.attached.check())
+    }
+
     /// The undecided units that were read since an image was mounted, before they were written; in order.
     ///
     /// # Errors

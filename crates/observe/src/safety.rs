@@ -72,6 +72,9 @@ pub struct Finding {
     /// What that one lacks of what was written, in words: parts of files. Empty: that can't be told.
     #[serde(default)]
     pub lacks: String,
+    /// What the filesystem's checker says of it after the filesystem's own recovery. Empty: it was not asked.
+    #[serde(default)]
+    pub checked: String,
 }
 
 /// The measured safety of one scenario.

@@ -6,7 +6,7 @@ mod copy_out;
 use super::{Out, Stopped, Trial};
 use crate::block_trace::BlockTrace;
 use crate::drive::Drive;
-use crate::lacks;
+use crate::examples;
 use crate::recording;
 use crate::recording_disk::Disks;
 use crate::recoveries::Recoveries;
@@ -43,7 +43,7 @@ const IMAGES_MAX: u64 = 1_000_000;
 /// How often what was found so far is told, where the kernel may die.
 const TALLY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// To see what lies where in an image that came up before.
+/// For one look at an image that came up before.
 const LOOK_TIME: Duration = Duration::from_secs(60);
 
 /// Records, then explores.
@@ -226,7 +226,7 @@ fn search(
         let settings = StorageSettings::from_map(&trial.spec.storage);
         let watchdog = Watchdog::new(LOOK_TIME);
         if let Some(mut shown) = images.show(&settings, &watchdog)? {
-            lacks::name(&mut found.findings, &mut shown, &watchdog, rules.unit_bytes);
+            examples::describe(&mut found.findings, &mut shown, &watchdog, rules.unit_bytes);
         }
     }
     Ok(about.complete(found))

@@ -87,6 +87,7 @@ pub fn safety(scenario: &str) -> MeasuredSafety {
             images: 2,
             example: "7:newest:31=0".into(),
             lacks: "data/log from byte 0 (4096 bytes)".into(),
+            checked: "Inode 12 has an invalid extent".into(),
         }],
         notes: vec!["the log was full".into()],
         seconds: 11.25,

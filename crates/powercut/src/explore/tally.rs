@@ -132,6 +132,7 @@ impl Tally {
             images: example.images.len() as u64,
             example: example.image.to_string(),
             lacks: String::new(),
+            checked: String::new(),
         };
         let all = self.sorted();
         if all.len() <= FINDINGS_MAX {

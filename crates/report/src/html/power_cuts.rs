@@ -148,6 +148,7 @@ fn findings(i: usize, measured: &[(&Row, &Safety)]) -> String {
         head("images"),
         word_head("one of them"),
         word_head("which lacks"),
+        word_head("the filesystem's checker"),
     ];
     let mut table = Table::new(&format!("findings-{i}"), &heads);
     let mut left_out = 0;
@@ -161,6 +162,7 @@ fn findings(i: usize, measured: &[(&Row, &Safety)]) -> String {
                     number_cell(&count(finding.images), finding.images as f64),
                     wrapped_cell(&finding.example),
                     wrapped_cell(&finding.lacks),
+                    wrapped_cell(&finding.checked),
                 ],
             );
         }

@@ -17,6 +17,7 @@ pub fn found(grade: Grade) -> Safety {
         images,
         example: format!("7:newest:31={images}"),
         lacks: "data/base/5/1259 from byte 8192 (4096 bytes)".into(),
+        checked: "finds nothing".into(),
     };
     Safety {
         grade,

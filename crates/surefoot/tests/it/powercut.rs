@@ -186,6 +186,10 @@ fn a_disk_that_ignores_flushes_is_found_bad_and_its_state_can_be_looked_at() {
         finding["example"].as_str().is_some_and(|name| name.contains(":newest:") && name.contains('='))
     });
     assert!(with_units.all(lacks), "{findings:#?}");
+    assert!(
+        findings.iter().all(|finding| finding["checked"].as_str().is_some_and(|said| !said.is_empty())),
+        "{findings:#?}"
+    );
     let state = findings[0]["example"].as_str().expect("a state");
     world.surefoot(&["powercut", "s.toml", "--scenario", label]).status(2).says("--replay");
     let said: Said = world.surefoot(&["powercut", "s.toml", "--scenario", label, "--replay", state]);

@@ -1,4 +1,7 @@
-//! What the images lack in which faults were found, in words: which parts of which files, by where these lie when nothing is lacking.
+//! What is said of the images that are examples of faults: what they lack, as parts of files by where these lie when nothing is
+//! lacking, and what the filesystem's own checker finds once the filesystem has recovered.
+//!
+//! A help for a reader, and no result: what can't be told is left out.
 
 use crate::shown::Shown;
 use crate::watchdog::Watchdog;
@@ -11,18 +14,37 @@ use storage::Part;
 /// Stretches to name; of more the number is said.
 const NAMED_MAX: usize = 3;
 
-/// Says of each finding's example what it lacks, where its filesystem tells what lies where. What can't be told is left out: it is a help for a
-/// reader, and no result.
-pub fn name(findings: &mut [Finding], shown: &mut Shown, watchdog: &Watchdog, unit_bytes: u32) {
+/// Of what a checker complains, so many letters are kept.
+const COMPLAINT_LETTERS_MAX: usize = 200;
+
+/// Adds to each finding what is to be said of its example.
+pub fn describe(findings: &mut [Finding], shown: &mut Shown, watchdog: &Watchdog, unit_bytes: u32) {
     for finding in findings {
         let Ok(image) = finding.example.parse::<Image>() else { continue };
         let Ok(breaker) = shown.breaker() else { return };
-        if image.choice.rest == Rest::Newest
-            && let (Some(parts), false) = watchdog.over(breaker, || parts(shown, image.point))
-        {
-            finding.lacks = describe(&stretches(&image.choice, unit_bytes), &parts);
+        let ((parts, checked), hung) =
+            watchdog.over(breaker, || (parts(shown, image.point), checked(shown, image.point, &image.choice)));
+        if hung {
+            return;
+        }
+        finding.checked = checked.unwrap_or_default();
+        if let (Rest::Newest, Some(parts)) = (image.choice.rest, parts) {
+            finding.lacks = lacks(&stretches(&image.choice, unit_bytes), &parts);
         }
     }
+}
+
+/// What the checker says: of what was mounted, after that; of what was not, as it is.
+fn checked(shown: &mut Shown, point: usize, choice: &Choice) -> Option<String> {
+    if let Ok(after) = shown.mount(point, choice).ok()? {
+        after.unmount().ok()?;
+    }
+    let said = match shown.check()? {
+        Ok(_) => return Some("finds nothing".into()),
+        Err(error) => error.log().unwrap_or_default().to_string(),
+    };
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    Some(lines.join("; ").chars().take(COMPLAINT_LETTERS_MAX).collect())
 }
 
 /// Of the files as they are when all had been written until then.
@@ -47,7 +69,7 @@ fn stretches(choice: &Choice, unit_bytes: u32) -> Vec<(u64, u64)> {
 }
 
 /// "data/base/5/1259 at byte 8192 (4096 bytes), the filesystem's own (8192 bytes at 1.2 MiB of the disk)".
-fn describe(stretches: &[(u64, u64)], parts: &[Part]) -> String {
+fn lacks(stretches: &[(u64, u64)], parts: &[Part]) -> String {
     let mut said = String::new();
     for (at, length) in stretches.iter().take(NAMED_MAX) {
         let separator = if said.is_empty() { "" } else { ", " };
@@ -82,7 +104,7 @@ mod tests {
         let parts = [part("data/log", 0, 8192, 8192), part("data/table", 65536, 40960, 4096)];
         let choice =
             |units: &[u32]| Choice { rest: Rest::Newest, units: units.iter().map(|unit| (*unit, 0)).collect() };
-        let said = |units: &[u32]| describe(&stretches(&choice(units), 4096), &parts);
+        let said = |units: &[u32]| lacks(&stretches(&choice(units), 4096), &parts);
         assert_eq!(said(&[3]), "data/log from byte 4096 (4096 bytes)");
         assert_eq!(said(&[2, 3, 10]), "data/log from byte 0 (8192 bytes), data/table from byte 65536 (4096 bytes)");
         assert_eq!(said(&[0]), "of the filesystem's own, byte 0 of the disk (4096 bytes)");
