@@ -15,6 +15,7 @@ use crate::view::{Centre, Part, Row, View};
 use crate::why;
 use ledger::model::Mode;
 use observe::durability::Class;
+use observe::metric::Metric;
 use stats::Verdict;
 
 /// Ratios from here on read better as "1.42×" than as "42 %".
@@ -57,8 +58,14 @@ pub fn answer(input: &Input) -> Vec<String> {
 /// "oltp, transactions per second (more is better)".
 #[must_use]
 pub fn heading(part: &Part) -> String {
-    let better = if part.more_is_better { "more is better" } else { "less is better" };
-    format!("{}, {} ({better})", part.workload, words(&part.metric.name))
+    metric_heading(&part.workload, &part.metric, part.more_is_better)
+}
+
+/// As [`heading`], of any metric.
+#[must_use]
+pub fn metric_heading(workload: &str, metric: &Metric, more_is_better: bool) -> String {
+    let better = if more_is_better { "more is better" } else { "less is better" };
+    format!("{workload}, {} ({better})", words(&metric.name))
 }
 
 /// One part's sentences: the pick, what it gains, what could be as good, what mattered, the noise floor.

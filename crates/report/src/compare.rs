@@ -1,113 +1,191 @@
 //! Two results files side by side: two machines, kernels or days.
 //!
-//! Rounds of different files have nothing in common, so the comparison is unpaired (Welch on logarithms) and cannot
-//! cancel what differs between the two sittings. What differs is said first; a guest kernel is not held against another.
+//! Rounds of different files have nothing in common, so the comparison is unpaired and cannot cancel what differs between the
+//! two sittings. What differs is said first; a guest kernel is not held against another. Primary metrics are one family, as
+//! in `history.rs`; every other metric that has a direction is looked at, too, and called exploratory. Text, page and JSON are
+//! made in `compare/`.
 
-use crate::answer::{LIMITS, heading};
+mod json;
+mod page;
+mod text;
+
 use crate::bench::{Bench, note};
-use crate::chart::{comparison, escape};
 use crate::flushing::NAME_MARK;
-use crate::html::page;
 use crate::input::{Error, Input};
-use crate::number::{date, percent, ratio_precise, words};
-use crate::terminal::printable;
-use crate::view::{Part, Row, View};
+use crate::number::{Scale, date, percent, words};
+use crate::unpaired::{Change, Level, Sides, parts, primary, scenarios};
+use crate::view::{Part, Row};
+use observe::metric::{Direction, Metric};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 /// Machine facts shown before the rest is counted.
 const FACTS_MAX: usize = 20;
 
-/// The comparison in words and a table.
-///
-/// # Errors
-/// When a scenario ran on different benches: a guest's figures compare with those of the same guest only.
-pub fn compare(a: &Input, b: &Input) -> Result<String, Error> {
-    check_benches(a, b)?;
-    let mut out = String::new();
-    for line in preamble(a, b) {
-        let _ = writeln!(out, "{}", printable(&line));
-    }
-    for section in sections(a, b) {
-        let _ = writeln!(out, "\n{}", section.heading);
-        let widest = section.rows.iter().map(|row| row.label.chars().count()).max().unwrap_or(0);
-        for row in &section.rows {
-            let gap = " ".repeat(widest - row.label.chars().count());
-            let _ = writeln!(out, "{}{gap}  {} → {}  {}", printable(&row.label), row.a, row.b, row.change);
-        }
-        for line in &section.left_out {
-            let _ = writeln!(out, "{}", printable(line));
-        }
-    }
-    let _ = writeln!(out, "\n{CAUTION}");
-    Ok(out)
+/// Two results, held against each other.
+pub struct Comparison {
+    /// What differs between the two files, and what does not.
+    preamble: Vec<String>,
+    workloads: Vec<Workload>,
+    level: Level,
 }
 
-/// The comparison as a page.
-///
-/// # Errors
-/// As [`compare`].
-pub fn compare_html(a: &Input, b: &Input) -> Result<String, Error> {
-    check_benches(a, b)?;
-    let mut body =
-        String::from("<header><h1>Two results side by side</h1></header><section class=\"card decision\"><ul>");
-    for line in preamble(a, b) {
-        let _ = write!(body, "<li>{}</li>", escape(&line));
-    }
-    body.push_str("</ul></section>");
-    let sections = sections(a, b);
-    body.push_str(&chart(&sections, a.view().margin));
-    for section in sections {
-        let _ = write!(
-            body,
-            "<h2>{}</h2><div class=\"scroll\"><table class=\"sortable\"><thead><tr><th>scenario</th><th>A</th><th>B</th>\
-             <th class=\"words\">B against A</th></tr></thead><tbody>",
-            escape(&section.heading)
-        );
-        for row in &section.rows {
-            let cells = [&row.a, &row.b].map(|cell| format!("<td>{}</td>", escape(cell))).concat();
-            let _ = write!(
-                body,
-                "<tr><td>{}</td>{cells}<td class=\"words\">{}</td></tr>",
-                escape(&row.label),
-                escape(&row.change)
-            );
-        }
-        body.push_str("</tbody></table></div>");
-        for line in &section.left_out {
-            let _ = write!(body, "<p class=\"note\">{}</p>", escape(line));
-        }
-    }
-    let _ = write!(body, "<p class=\"note\">{}</p><p class=\"note\">{}</p>", escape(CAUTION), escape(LIMITS));
-    Ok(page("Two results – surefoot", &body))
+/// What both measured of a workload.
+struct Workload {
+    name: String,
+    /// The primary metric first, the others by name; in each, scenarios in the order of the first result.
+    lines: Vec<Line>,
+    /// Scenarios that only one of them measured.
+    left_out: Vec<String>,
 }
 
-/// Every scenario with its interval on one axis.
-fn chart(sections: &[Section], margin: f64) -> String {
-    let row = |section: &Section, line: &Line| {
-        let Contrast { ratio, low, high, verdict, is_shown } = line.contrast.as_ref()?;
-        let better = if section.more_is_better { (*ratio, *low, *high) } else { (1.0 / ratio, 1.0 / high, 1.0 / low) };
-        // A workload with one scenario is called as the scenario is.
-        let label = if line.label == section.workload {
-            format!("{}: {}", section.workload, section.metric)
-        } else {
-            format!("{}: {}", section.workload, line.label)
-        };
-        Some(comparison::Row { label, better, verdict: verdict.clone(), is_shown: *is_shown })
+/// One metric of one scenario in both.
+struct Line {
+    metric: Metric,
+    is_primary: bool,
+    label: String,
+    scale: Scale,
+    sides: Sides,
+    /// Whether commits were acknowledged without flushes, in each.
+    does_not_flush: [bool; 2],
+    /// None: nothing tells chance.
+    change: Option<Change>,
+}
+
+impl Comparison {
+    /// Of the second result with the first.
+    ///
+    /// # Errors
+    /// When a scenario ran on different benches: a guest's figures compare with those of the same guest only.
+    pub fn of(a: &Input, b: &Input) -> Result<Comparison, Error> {
+        check_benches(a, b)?;
+        let level = Level::of(a, b);
+        let mut workloads: Vec<Workload> = parts(a, b).into_iter().map(|pair| workload(pair, a, b)).collect();
+        let families = [(true, stats::holm as fn(&[f64]) -> Vec<f64>), (false, stats::benjamini_hochberg)];
+        for (is_primary, correct) in families {
+            let is_asked = |line: &&mut Line| line.is_primary == is_primary && line.sides.have_logarithms();
+            let asked = workloads.iter_mut().flat_map(|workload| &mut workload.lines).filter(is_asked);
+            let asked: Vec<&mut Line> = asked.collect();
+            let changes = level.changes(&asked.iter().map(|line| &line.sides).collect::<Vec<_>>(), correct);
+            asked.into_iter().zip(changes).for_each(|(line, change)| line.change = change);
+        }
+        Ok(Comparison { preamble: preamble(a, b), workloads, level })
+    }
+
+    /// What holds for all of it.
+    fn cautions(&self) -> [String; 2] {
+        let sure = percent(self.level.confidence);
+        [
+            "The two were measured at different times: whatever differed between them besides what is named above is part of the \
+             difference. Only rounds of one study cancel that out."
+                .into(),
+            format!(
+                "Better and worse: chance is ruled out over all scenarios' primary metrics together (Holm's correction), and the difference \
+                 is not shown to be smaller than {}. Other metrics are exploratory: corrected for the false discovery rate only \
+                 (Benjamini and Hochberg). Intervals ({sure}) are each one's own, not corrected.",
+                percent(self.level.margin)
+            ),
+        ]
+    }
+}
+
+impl Line {
+    /// Its means in both, marked where commits had no flushes.
+    fn means(&self) -> [String; 2] {
+        let means = [&self.sides.earlier, &self.sides.later].map(|values| self.scale.with_unit(self.mean(values)));
+        let mark = |at: usize| if self.does_not_flush[at] { NAME_MARK } else { "" };
+        [0, 1].map(|at| format!("{}{}", means[at], mark(at)))
+    }
+
+    /// Geometric; arithmetic where a value has no logarithm.
+    fn mean(&self, values: &[f64]) -> f64 {
+        let count = values.len() as f64;
+        if self.sides.have_logarithms() {
+            return (values.iter().map(|value| value.ln()).sum::<f64>() / count).exp();
+        }
+        values.iter().sum::<f64>() / count
+    }
+
+    /// Whether a difference was shown that matters.
+    fn is_shown(&self) -> bool {
+        self.change.is_some_and(|change| change.is_shown())
+    }
+
+    /// What is said of the two, or why nothing is.
+    fn verdict(&self, level: &Level) -> String {
+        match self.change {
+            Some(change) => change.words(level.margin),
+            None if !self.sides.have_logarithms() => "not judged: a value is 0".into(),
+            None if self.sides.earlier.len().min(self.sides.later.len()) < 2 => "too few trials to say".into(),
+            None => "not judged: it never varies".into(),
+        }
+    }
+
+    /// "ext4", "ext4: latency microseconds p99"; where the workload has one scenario, the metric alone.
+    fn name(&self, workload: &Workload) -> String {
+        let metric = words(&self.metric.name);
+        match (self.is_primary, self.label == workload.name) {
+            (_, true) => metric,
+            (true, false) => self.label.clone(),
+            (false, false) => format!("{}: {metric}", self.label),
+        }
+    }
+}
+
+fn workload(pair: (&Part, &Part), a: &Input, b: &Input) -> Workload {
+    let (part, other) = pair;
+    let only = |which: &str, these: &Part, others: &Part| -> Vec<String> {
+        let missing = |row: &&Row| !row.control && !others.measured().any(|other| other.label == row.label);
+        these.measured().filter(missing).map(|row| format!("Only in {which}: {}", row.label)).collect()
     };
-    let rows: Vec<comparison::Row> =
-        sections.iter().flat_map(|section| section.rows.iter().filter_map(|line| row(section, line))).collect();
-    comparison::draw("compared", &rows, margin)
-        .map_or_else(String::new, |svg| format!("<figure class=\"card\">{svg}</figure>"))
+    let rows = scenarios(part, other);
+    let of_primary = |(row, later): &(&Row, &Row)| {
+        let sides = primary((part, row, later));
+        line(&part.metric, true, (row, later), sides, Some(part.scale.clone()))
+    };
+    let mut lines: Vec<Line> = rows.iter().map(of_primary).collect();
+    let is_wanted = |metric: &&Metric| metric.direction != Direction::Neither && metric.name != part.metric.name;
+    let known = |metric: &&Metric| a.contents.metrics.contains_key(metric.name.as_ref());
+    for metric in b.contents.metrics.values().filter(is_wanted).filter(known) {
+        lines.extend(others(metric, &rows, a, b));
+    }
+    Workload { name: part.workload.clone(), lines, left_out: [only("A", part, other), only("B", other, part)].concat() }
 }
 
-const CAUTION: &str = "The two were measured at different times: whatever differed between them besides what is named above is \
-    part of the difference. Only rounds of one study cancel that out.";
+/// A metric that is not primary, of the scenarios that have it in both.
+fn others(metric: &Metric, rows: &[(&Row, &Row)], a: &Input, b: &Input) -> Vec<Line> {
+    let [of_a, of_b] = [a, b].map(|input| input.contents.values(&metric.name));
+    let column = |rounds: &[Vec<Option<f64>>], row: &Row| -> Vec<f64> {
+        rounds.iter().filter_map(|round| round[row.index]).filter(|value| value.is_finite()).collect()
+    };
+    let lines = rows.iter().filter_map(|(row, later)| {
+        let sides = Sides {
+            earlier: column(&of_a, row),
+            later: column(&of_b, later),
+            more_is_better: metric.direction == Direction::More,
+        };
+        let is_there = !sides.earlier.is_empty() && !sides.later.is_empty();
+        is_there.then(|| line(metric, false, (row, later), sides, None))
+    });
+    lines.collect()
+}
+
+fn line(metric: &Metric, is_primary: bool, rows: (&Row, &Row), sides: Sides, scale: Option<Scale>) -> Line {
+    let largest = sides.earlier.iter().chain(&sides.later).copied().fold(0.0, f64::max);
+    Line {
+        metric: metric.clone(),
+        is_primary,
+        label: rows.0.label.clone(),
+        scale: scale.unwrap_or_else(|| Scale::of(metric, largest)),
+        sides,
+        does_not_flush: [rows.0, rows.1].map(Row::does_not_flush),
+        change: None,
+    }
+}
 
 /// Scenarios that would stand in one line must have run on the same bench. Where the bench is a factor of both studies, a
 /// label names its level, so that like meets like.
 pub(crate) fn check_benches(a: &Input, b: &Input) -> Result<(), Error> {
-    for (first, second) in pairs(a, b).into_iter().flat_map(|(part, other)| shared(part, other)) {
+    for (first, second) in parts(a, b).into_iter().flat_map(|(part, other)| scenarios(part, other)) {
         let bench = |input: &Input, row: &Row| Bench::of(&input.contents, &input.contents.scenarios[row.index]);
         let (of_a, of_b) = (bench(a, first), bench(b, second));
         if !of_a.is_like(&of_b) {
@@ -155,94 +233,4 @@ fn differing_facts(a: &Input, b: &Input) -> Vec<String> {
     let shown = |value: Option<&String>| value.map_or("–".to_string(), Clone::clone);
     let differ = names.into_iter().filter(|name| first.get(*name) != second.get(*name));
     differ.map(|name| format!("{name}: {} → {}", shown(first.get(name)), shown(second.get(name)))).collect()
-}
-
-struct Section {
-    heading: String,
-    workload: String,
-    metric: String,
-    more_is_better: bool,
-    rows: Vec<Line>,
-    left_out: Vec<String>,
-}
-
-struct Line {
-    label: String,
-    a: String,
-    b: String,
-    change: String,
-    /// None: too few trials.
-    contrast: Option<Contrast>,
-}
-
-/// The second mean by the first, with its interval and what that says.
-struct Contrast {
-    ratio: f64,
-    low: f64,
-    high: f64,
-    verdict: String,
-    is_shown: bool,
-}
-
-/// Workloads that both files measured in the same metric.
-fn pairs<'a>(a: &'a Input, b: &'a Input) -> Vec<(&'a Part, &'a Part)> {
-    let same = |part: &&Part, other: &Part| part.workload == other.workload && part.metric.name == other.metric.name;
-    let of_a = a.view().parts.iter();
-    of_a.filter_map(|part| b.view().parts.iter().find(|other| same(other, part)).map(|other| (part, other))).collect()
-}
-
-/// Scenarios that both measured.
-fn shared<'a>(a: &'a Part, b: &'a Part) -> Vec<(&'a Row, &'a Row)> {
-    let other = |row: &Row| b.measured().find(|other| other.label == row.label);
-    a.measured().filter_map(|row| Some((row, other(row)?))).collect()
-}
-
-fn sections(a: &Input, b: &Input) -> Vec<Section> {
-    pairs(a, b).into_iter().map(|(part, other)| section(part, other, a.view())).collect()
-}
-
-fn section(a: &Part, b: &Part, view: &View) -> Section {
-    let rows = shared(a, b).into_iter().map(|(row, other)| line(row, other, a, view)).collect();
-    let only = |which: &str, these: &Part, others: &Part| -> Vec<String> {
-        let missing = |row: &&Row| !others.measured().any(|other| other.label == row.label);
-        these.measured().filter(missing).map(|row| format!("Only in {which}: {}", row.label)).collect()
-    };
-    Section {
-        heading: heading(a),
-        workload: a.workload.clone(),
-        metric: words(&a.metric.name),
-        more_is_better: a.more_is_better,
-        rows,
-        left_out: [only("A", a, b), only("B", b, a)].concat(),
-    }
-}
-
-fn line(first: &Row, second: &Row, part: &Part, view: &View) -> Line {
-    let mean = |row: &Row| {
-        let mark = if row.does_not_flush() { NAME_MARK } else { "" };
-        row.centre.map_or_else(String::new, |centre| format!("{}{mark}", part.scale.with_unit(centre.mean)))
-    };
-    let contrast = contrast(first, second, part, view);
-    let change = contrast.as_ref().map_or_else(
-        || "too few trials to say".into(),
-        |Contrast { ratio, low, high, verdict, .. }| {
-            format!("{} [{}, {}]  {verdict}", ratio_precise(*ratio), ratio_precise(*low), ratio_precise(*high))
-        },
-    );
-    Line { label: first.label.clone(), a: mean(first), b: mean(second), change, contrast }
-}
-
-fn contrast(first: &Row, second: &Row, part: &Part, view: &View) -> Option<Contrast> {
-    let logarithms = |row: &Row| row.values.iter().flatten().map(|value| value.ln()).collect::<Vec<f64>>();
-    let contrast = stats::welch(&logarithms(second), &logarithms(first), view.confidence)?;
-    let (ratio, low, high) = (contrast.difference.exp(), contrast.low.exp(), contrast.high.exp());
-    let inside = low > 1.0 / (1.0 + view.margin) && high < 1.0 + view.margin;
-    let better = (ratio > 1.0) == part.more_is_better;
-    let is_shown = (low > 1.0 || high < 1.0) && !inside;
-    let verdict = match (is_shown, inside) {
-        (_, true) => format!("the same within {}", percent(view.margin)),
-        (true, false) => if better { "better" } else { "worse" }.into(),
-        (false, false) => "can't tell".into(),
-    };
-    Some(Contrast { ratio, low, high, verdict, is_shown })
 }

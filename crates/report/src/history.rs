@@ -1,8 +1,7 @@
 //! Results of one study over time on one machine, and what changed between them.
 //!
-//! Results of different days have no round in common: each is held against the one before and the first by Welch's test on
-//! logarithms, corrected over the scenarios (Holm). A study's own statistics know nothing of this. Text, JSON and page are
-//! made in `history/`.
+//! Results of different days have no round in common: each is held against the one before and the first as `unpaired.rs` does,
+//! corrected over the scenarios (Holm). A study's own statistics know nothing of this. Text, JSON and page are made in `history/`.
 
 mod json;
 mod page;
@@ -11,13 +10,14 @@ mod text;
 use crate::answer::heading;
 use crate::compare::check_benches;
 use crate::input::Input;
-use crate::number::{date, percent, percent_number_signed, ratio, ratio_number, ratio_precise};
+use crate::judge::ROUNDS_FOR_CLAIMS;
+use crate::number::{date, percent, percent_number_signed, ratio, ratio_number};
+use crate::unpaired::{Change, Level, Sides, is_same_figure, parts, primary, scenarios};
 use crate::view::{Part, Row};
 use ledger::model::TrialState;
+use stats::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Fewer rounds a side show no change.
-const ROUNDS_MIN: usize = 4;
 /// Changes told in one sentence, and facts that changed meanwhile; more are counted.
 const TOLD_MAX: usize = 8;
 /// A fact whose value is longer is named without it.
@@ -27,7 +27,8 @@ const STORAGE_FACTS: &[&str] = &["features", "filesystem_options", "mount_option
 
 /// What holds for every history.
 const LIMITS: &str = "Days differ in more than what is recorded: a change shows that something changed, not what did it. A change is \
-    marked when each side has at least 4 rounds, it is larger than the margin, and chance is ruled out over all scenarios.";
+    marked when each side has at least 4 rounds, chance is ruled out over all scenarios (Holm's correction), and it is not shown to be \
+    smaller than the margin: as the claims of one study, and by `surefoot compare`. Intervals are each one's own, not corrected.";
 
 /// Histories of studies, each on one machine.
 pub struct History {
@@ -39,17 +40,6 @@ struct Series {
     results: Vec<(String, Input)>,
     /// Files of the same study from elsewhere.
     elsewhere: Vec<String>,
-}
-
-/// A scenario's mean in a later result by that in an earlier one.
-struct Change {
-    ratio: f64,
-    low: f64,
-    high: f64,
-    /// Whether each side has rounds enough to show a change.
-    is_enough: bool,
-    is_flagged: bool,
-    is_better: bool,
 }
 
 /// By workload and scenario.
@@ -123,11 +113,11 @@ impl Series {
         let changes = changes(before, now);
         let told: Vec<String> = changes
             .iter()
-            .filter(|(_, change)| change.is_flagged)
+            .filter(|(_, change)| change.is_shown())
             .map(|((workload, label), change)| self.told(workload, label, change))
             .collect();
-        let what = if !changes.values().any(|change| change.is_enough) {
-            format!("no change could be shown, as no scenario has {ROUNDS_MIN} rounds in both")
+        let what = if !changes.values().any(|change| change.verdict.is_some()) {
+            format!("no change could be shown, as no scenario has {ROUNDS_FOR_CLAIMS} rounds in both")
         } else if told.is_empty() {
             format!("no change larger than {} could be shown", percent(now.view().margin))
         } else {
@@ -147,12 +137,12 @@ impl Series {
         }
         let seen: BTreeSet<(String, String)> = (1..=last)
             .flat_map(|at| changes(&self.results[at - 1].1, &self.results[at].1))
-            .filter(|(_, change)| change.is_flagged)
+            .filter(|(_, change)| change.is_shown())
             .map(|(scenario, _)| scenario)
             .collect();
         let told: Vec<String> = changes(&self.results[0].1, &self.results[last].1)
             .iter()
-            .filter(|(scenario, change)| change.is_flagged && !seen.contains(scenario))
+            .filter(|(scenario, change)| change.is_shown() && !seen.contains(scenario))
             .map(|((workload, label), change)| self.told(workload, label, change))
             .collect();
         let span = format!("From {} to {}", self.when(0), self.when(last));
@@ -166,11 +156,11 @@ impl Series {
         let metric = parts.iter().find(|part| part.workload == workload).map(|part| &part.metric);
         let unit = metric.map_or("", |metric| metric.unit.as_ref());
         let of = if parts.len() > 1 { format!("{workload}: ") } else { String::new() };
-        let (sure, ends) = (percent(self.results[0].1.view().confidence), change.ends());
+        let (sure, ends) = (percent(self.results[0].1.view().confidence), ends(change));
         let size = percent((change.ratio - 1.0).abs());
         let word = |up: &str, down: &str| if change.ratio > 1.0 { up.to_string() } else { down.to_string() };
         let what = match unit {
-            _ if change.is_large() => format!("came to {} of what it was", ratio(change.ratio)),
+            _ if is_large(change) => format!("came to {} of what it was", ratio(change.ratio)),
             "s" | "µs" => format!("came to take {size} {} time", word("more", "less")),
             unit if unit.ends_with("/s") => format!("became {size} {}", word("faster", "slower")),
             _ => format!("became {size} {}", word("higher", "lower")),
@@ -218,30 +208,28 @@ impl Workload<'_> {
     }
 }
 
-impl Change {
-    fn is_large(&self) -> bool {
-        !(0.8..1.25).contains(&self.ratio)
-    }
+fn is_large(change: &Change) -> bool {
+    !(0.8..1.25).contains(&change.ratio)
+}
 
-    /// The interval as it follows the change in words: without signs where those are in the words.
-    fn ends(&self) -> String {
-        if self.is_large() {
-            return format!("{}–{}", ratio_number(self.low), ratio_number(self.high));
-        }
-        let unsigned = |end: f64| percent_number_signed((end - 1.0).abs()).trim_start_matches('+').to_string();
-        let (near, far) = if self.ratio > 1.0 { (self.low, self.high) } else { (self.high, self.low) };
-        format!("{}–{} %", unsigned(near), unsigned(far))
+/// The interval as it follows the change in words: without signs where those are in the words.
+fn ends(change: &Change) -> String {
+    if is_large(change) {
+        return format!("{}–{}", ratio_number(change.low), ratio_number(change.high));
     }
+    let unsigned = |end: f64| percent_number_signed((end - 1.0).abs()).trim_start_matches('+').to_string();
+    let (near, far) = if change.ratio > 1.0 { (change.low, change.high) } else { (change.high, change.low) };
+    format!("{}–{} %", unsigned(near), unsigned(far))
+}
 
-    /// For a table's cell.
-    fn words(&self) -> String {
-        let mark = match (self.is_flagged, self.is_better) {
-            (false, _) => "",
-            (true, true) => " better",
-            (true, false) => " worse",
-        };
-        format!("{} [{}, {}]{mark}", ratio_precise(self.ratio), ratio_precise(self.low), ratio_precise(self.high))
-    }
+/// For a table's cell.
+fn words(change: &Change) -> String {
+    let mark = match change.verdict {
+        Some(Verdict::Faster) => " better",
+        Some(Verdict::Slower) => " worse",
+        _ => "",
+    };
+    format!("{}{mark}", change.figures())
 }
 
 fn row_of<'a>(input: &'a Input, part: &Part, label: &str) -> Option<&'a Row> {
@@ -249,35 +237,16 @@ fn row_of<'a>(input: &'a Input, part: &Part, label: &str) -> Option<&'a Row> {
     part.row(label).filter(|row| row.centre.is_some())
 }
 
-fn is_same_figure(a: &Part, b: &Part) -> bool {
-    a.workload == b.workload && a.metric.name == b.metric.name
-}
-
-/// All scenarios that both results measured, the later by the earlier.
+/// All scenarios that both results measured, the later by the earlier: one family.
 fn changes(before: &Input, now: &Input) -> Changes {
-    let view = now.view();
-    let logarithms = |row: &Row| row.values.iter().flatten().map(|value| value.ln()).collect::<Vec<f64>>();
-    let mut found = Vec::new();
-    for part in &view.parts {
-        for row in part.measured().filter(|row| !row.control) {
-            let Some(earlier) = row_of(before, part, &row.label) else { continue };
-            let (a, b) = (logarithms(row), logarithms(earlier));
-            if let Some(test) = stats::welch(&a, &b, view.confidence) {
-                let is_enough = a.len().min(b.len()) >= ROUNDS_MIN;
-                let is_better = (test.difference > 0.0) == part.more_is_better;
-                found.push(((part.workload.clone(), row.label.clone()), test, is_enough, is_better));
-            }
-        }
-    }
-    let adjusted = stats::holm(&found.iter().filter(|one| one.2).map(|one| one.1.p).collect::<Vec<f64>>());
-    let mut adjusted = adjusted.into_iter();
-    let change = |(scenario, test, is_enough, is_better): ((String, String), stats::compare::Unpaired, bool, bool)| {
-        let p = if is_enough { adjusted.next().unwrap_or(1.0) } else { 1.0 };
-        let is_flagged = p < 1.0 - view.confidence && test.difference.abs() > view.margin.ln_1p();
-        let (ratio, low, high) = (test.difference.exp(), test.low.exp(), test.high.exp());
-        (scenario, Change { ratio, low, high, is_enough, is_flagged, is_better })
-    };
-    found.into_iter().map(change).collect()
+    let asked: Vec<((String, String), Sides)> = parts(before, now)
+        .into_iter()
+        .flat_map(|(part, other)| scenarios(part, other).into_iter().map(move |(row, later)| (part, row, later)))
+        .map(|(part, row, later)| ((part.workload.clone(), row.label.clone()), primary((part, row, later))))
+        .collect();
+    let (keys, sides): (Vec<_>, Vec<Sides>) = asked.into_iter().unzip();
+    let found = Level::of(before, now).changes(&sides.iter().collect::<Vec<_>>(), stats::holm);
+    keys.into_iter().zip(found).filter_map(|(key, change)| Some((key, change?))).collect()
 }
 
 fn machine(input: &Input) -> BTreeMap<String, String> {

@@ -179,13 +179,7 @@ pub fn judge(
         rounds: rounds.iter().map(|round| alive.iter().map(|i| round[*i]).collect()).collect(),
         more_is_better,
     };
-    let rules = Rules {
-        confidence: settings.confidence,
-        margin: settings.margin,
-        precision: settings.precision,
-        rounds_min: settings.rounds_min,
-        rounds_max: settings.rounds_max,
-    };
+    let rules = rules(settings);
     let factor_paths: Vec<String> = observations.factors().into_iter().map(|(factor, _)| factor).collect();
     let observations = if is_tune { without_factors(observations) } else { observations };
     let analysis = stats::analyse(&observations, &rules);
@@ -217,6 +211,18 @@ pub fn judge(
         rounds_needed: analysis.rounds_needed,
         claims,
         cells: observations.cells,
+    }
+}
+
+/// What a study's comparisons are held to.
+#[must_use]
+pub fn rules(settings: &AnalysisSettings) -> Rules {
+    Rules {
+        confidence: settings.confidence,
+        margin: settings.margin,
+        precision: settings.precision,
+        rounds_min: settings.rounds_min,
+        rounds_max: settings.rounds_max,
     }
 }
 

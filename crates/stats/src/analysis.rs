@@ -10,13 +10,6 @@ use crate::nonparametric::{hodges_lehmann, sign_flip_p};
 use crate::observations::{Observations, Rules};
 use crate::outliers::{MODIFIED_Z_MAX, modified_z};
 
-/// The level at which a claim is held when the stop rule chose the number of rounds: 0.05 nominal becomes this.
-///
-/// Looking at widths lets a study end sooner when its spread happens to look small, so that the nominal 95 % interval
-/// covers less (92.5 to 94.8 % in simulations). At 0.7 of the nominal level two equal scenarios were still called different in
-/// up to 6.0 % of 2,000 studies; `tests/it/simulations.rs` measures it.
-const ADAPTIVE_ALPHA_SHARE: f64 = 0.5;
-
 /// What one metric says.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Analysis {
@@ -108,7 +101,7 @@ pub struct Claim {
 #[must_use]
 pub fn analyse(observations: &Observations, rules: &Rules) -> Analysis {
     let positive = observations.is_positive();
-    let alpha = alpha(rules);
+    let alpha = rules.alpha();
     let claims = if positive { claims(observations, rules, alpha) } else { Vec::new() };
     let candidates = observations.candidates();
     let best = if positive { best(observations, &candidates, rules) } else { None };
@@ -138,12 +131,6 @@ pub fn analyse(observations: &Observations, rules: &Rules) -> Analysis {
         best,
         alpha,
     }
-}
-
-/// The level of a claim: the nominal one when the number of rounds was fixed beforehand.
-fn alpha(rules: &Rules) -> f64 {
-    let nominal = 1.0 - rules.confidence;
-    if rules.rounds_min == rules.rounds_max { nominal } else { nominal * ADAPTIVE_ALPHA_SHARE }
 }
 
 fn claims(observations: &Observations, rules: &Rules, alpha: f64) -> Vec<Claim> {

@@ -43,11 +43,15 @@ impl Verdict {
 /// one-sided tests: the interval at 1 − 2·alpha lies inside the margin (a fraction, 0.03).
 #[must_use]
 pub fn verdict(contrast: &Contrast, p: f64, alpha: f64, margin: f64, more_is_better: bool) -> Verdict {
-    let (low, high) = contrast.interval(1.0 - 2.0 * alpha);
+    let is_better = (contrast.mean > 0.0) == more_is_better;
+    decide(contrast.interval(1.0 - 2.0 * alpha), p < alpha, margin, is_better)
+}
+
+/// From the interval of the equivalence test, and whether chance is ruled out.
+fn decide((low, high): (f64, f64), is_real: bool, margin: f64, better: bool) -> Verdict {
     let limit = margin.ln_1p();
     let same = low > -limit && high < limit;
-    let better = (contrast.mean > 0.0) == more_is_better;
-    match (p < alpha, same) {
+    match (is_real, same) {
         (true, true) => Verdict::Negligible,
         (false, true) => Verdict::Equivalent,
         (true, false) if better => Verdict::Faster,
@@ -97,10 +101,22 @@ pub struct Unpaired {
     pub high: f64,
     /// Two-sided p.
     pub p: f64,
+    /// Standard error of the difference.
+    pub standard_error: f64,
     /// t value.
     pub t: f64,
     /// Satterthwaite's degrees of freedom.
     pub degrees_of_freedom: f64,
+}
+
+impl Unpaired {
+    /// As [`verdict`], of this difference.
+    #[must_use]
+    pub fn verdict(&self, p: f64, alpha: f64, margin: f64, more_is_better: bool) -> Verdict {
+        let half = student(self.degrees_of_freedom).inverse_cdf(1.0 - alpha) * self.standard_error;
+        let is_better = (self.difference > 0.0) == more_is_better;
+        decide((self.difference - half, self.difference + half), p < alpha, margin, is_better)
+    }
 }
 
 /// Welch's test. None below two values a side, or when neither side varies.
@@ -111,16 +127,17 @@ pub fn welch(a: &[f64], b: &[f64], confidence: f64) -> Option<Unpaired> {
     }
     let share = |values: &[f64]| standard_deviation(values).powi(2) / values.len() as f64;
     let (share_a, share_b) = (share(a), share(b));
-    let error = (share_a + share_b).sqrt();
-    if error == 0.0 {
+    let standard_error = (share_a + share_b).sqrt();
+    if standard_error == 0.0 {
         return None;
     }
     let degrees_of_freedom = (share_a + share_b).powi(2)
         / (share_a.powi(2) / (a.len() as f64 - 1.0) + share_b.powi(2) / (b.len() as f64 - 1.0));
     let student = student(degrees_of_freedom);
     let difference = mean(a) - mean(b);
-    let half = student.inverse_cdf(0.5 + confidence / 2.0) * error;
-    let t = difference / error;
+    let half = student.inverse_cdf(0.5 + confidence / 2.0) * standard_error;
+    let t = difference / standard_error;
     let p = 2.0 * student.cdf(-t.abs());
-    Some(Unpaired { difference, low: difference - half, high: difference + half, p, t, degrees_of_freedom })
+    let (low, high) = (difference - half, difference + half);
+    Some(Unpaired { difference, low, high, p, standard_error, t, degrees_of_freedom })
 }

@@ -326,6 +326,9 @@ pub struct CompareArgs {
     /// Write a page with a chart of all intervals to this file, `-` for standard output, instead of text
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Print it as JSON
+    #[arg(long, conflicts_with = "html")]
+    pub json: bool,
 }
 
 /// `history`.

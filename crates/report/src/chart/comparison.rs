@@ -1,4 +1,4 @@
-//! Two results side by side: for every scenario how many times better the second is, with its interval.
+//! Two results side by side: for every figure of a scenario how many times better the second is, with its interval.
 //!
 //! Times better and not the metric's own ratio, so that rates and times stand on one axis and better is always to the right.
 
@@ -6,8 +6,8 @@ use super::{Anchor, Axis, Svg, TEXT, WIDTH, fitted, tick_label};
 
 const ROW: f64 = 46.0;
 const TOP: f64 = 8.0;
-/// More rows than this make no picture; the tables below have them all.
-const ROWS_MAX: usize = 60;
+/// More rows than this make no picture.
+pub const ROWS_MAX: usize = 60;
 
 /// One scenario in both results.
 pub struct Row {
@@ -49,8 +49,7 @@ pub fn draw(id: &str, rows: &[Row], margin: f64) -> Option<String> {
         draw_row(&mut svg, row, &axis, TOP + ROW * i as f64);
     }
     svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, "times better in B, log · B better →");
-    let description =
-        "Each line is a scenario that both measured: the mark is the ratio of the means, the line its interval.";
+    let description = "Each line is a figure of a scenario that both measured: the mark is the ratio of the means, the line its interval.";
     Some(svg.finish(WIDTH, bottom + 42.0, "How many times better B is than A", description))
 }
 

@@ -1,6 +1,7 @@
 //! A history for machines.
 
-use super::{Change, History, Series, Workload, changes, meanwhile};
+use super::{History, Series, Workload, changes, meanwhile};
+use crate::unpaired::Change;
 use serde_json::{Value, json};
 
 impl History {
@@ -40,7 +41,7 @@ fn of_workload(series: &Series, workload: &Workload) -> Value {
             let centre = row?.centre?;
             let to = |earlier: Option<usize>| {
                 let changes = changes(&series.results[earlier?].1, &series.results[at].1);
-                changes.get(&workload.key(label)).map(of_change)
+                changes.get(&workload.key(label)).map(Change::json)
             };
             Some(json!({
                 "result": at, "mean": centre.mean, "low": centre.low, "high": centre.high, "rounds": centre.count,
@@ -54,9 +55,4 @@ fn of_workload(series: &Series, workload: &Workload) -> Value {
         "more_is_better": workload.part.more_is_better,
         "scenarios": workload.labels.iter().map(scenario).collect::<Vec<_>>(),
     })
-}
-
-fn of_change(change: &Change) -> Value {
-    let Change { ratio, low, high, is_flagged, is_better, .. } = change;
-    json!({ "ratio": ratio, "low": low, "high": high, "flagged": is_flagged, "better": is_better })
 }

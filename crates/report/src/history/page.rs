@@ -1,11 +1,12 @@
 //! A history as a page: sentences, a line chart a workload, tables.
 
-use super::{History, LIMITS, Series, Workload, changes};
+use super::{History, LIMITS, Series, Workload, changes, words as change_words};
 use crate::chart::{escape, history};
 use crate::flushing::NAME_MARK;
 use crate::html::page;
 use crate::html::tables::{Table, head, number_cell, word_cell, word_head};
 use crate::number::words;
+use stats::Verdict;
 use std::fmt::Write;
 
 impl History {
@@ -66,12 +67,12 @@ fn table(id: &str, series: &Series, workload: &Workload) -> String {
             let scale = &workload.part.scale;
             let to = |earlier: Option<usize>| {
                 let change = earlier.and_then(|at| changes(&series.results[at].1, input).remove(&workload.key(label)));
-                let class = match change.as_ref().map(|change| (change.is_flagged, change.is_better)) {
-                    Some((true, true)) => " faster",
-                    Some((true, false)) => " slower",
+                let class = match change.as_ref().and_then(|change| change.verdict) {
+                    Some(Verdict::Faster) => " faster",
+                    Some(Verdict::Slower) => " slower",
                     _ => "",
                 };
-                let words = change.map_or_else(String::new, |change| change.words());
+                let words = change.map_or_else(String::new, |change| change_words(&change));
                 format!("<td class=\"words{class}\">{}</td>", escape(&words))
             };
             table.row(

@@ -1,6 +1,6 @@
 //! A history for a terminal.
 
-use super::{History, LIMITS, Series, changes};
+use super::{History, LIMITS, Series, changes, words};
 use crate::flushing::NAME_MARK;
 use crate::terminal::printable;
 use std::fmt::Write;
@@ -33,7 +33,7 @@ fn table(out: &mut String, series: &Series) {
                 let (name, input) = &series.results[at];
                 let to = |earlier: usize| {
                     let change = changes(&series.results[earlier].1, input).remove(&workload.key(label));
-                    change.map_or_else(String::new, |change| format!("  {}", change.words()))
+                    change.map_or_else(String::new, |change| format!("  {}", words(&change)))
                 };
                 let scale = &workload.part.scale;
                 let change = if at == 0 { String::new() } else { to(at - 1) };

@@ -2,9 +2,9 @@
 
 use crate::fixture::{self, Row, Table};
 use ledger::model::Contents;
-use report::Standing;
 use report::input::Input;
 use report::served::{self, Served, Source};
+use report::{Comparison, Standing};
 use serde_json::json;
 
 const KERNEL: &str = "Linux 6.1.176 (User-Mode Linux)";
@@ -68,7 +68,7 @@ fn where_the_bench_is_a_factor_both_are_said() {
     // A study against itself: each label on its own bench.
     let mut other = host();
     enter(&mut other.contents, 1, KERNEL, 3 * GIB / 2);
-    assert!(report::compare(&input, &other).is_ok());
+    assert!(Comparison::of(&input, &other).is_ok());
 }
 
 #[test]
@@ -81,12 +81,12 @@ fn a_file_from_before_there_were_guests_ran_on_the_host() {
         scenario.settings["bench"] = json!("host");
         scenario.settings["guest"] = json!({});
     }
-    assert!(report::compare(&input, &named).is_ok());
+    assert!(Comparison::of(&input, &named).is_ok());
 }
 
 #[test]
 fn only_the_same_guest_is_compared() {
-    let refused = |a: &Input, b: &Input| report::compare(a, b).expect_err("they differ").to_string();
+    let refused = |a: &Input, b: &Input| Comparison::of(a, b).err().expect("they differ").to_string();
     assert_eq!(
         refused(&host(), &guest(KERNEL, GIB)),
         "figures of different benches are not compared: of `xfs`, A ran on the host's kernel; B ran in a guest kernel: \
@@ -96,7 +96,7 @@ fn only_the_same_guest_is_compared() {
     assert!(message.contains("1 GiB of memory; B") && message.ends_with("2 GiB of memory"), "{message}");
     let message = refused(&guest(KERNEL, GIB), &guest("Linux 6.12.9 (User-Mode Linux)", GIB));
     assert!(message.contains("6.1.176") && message.contains("6.12.9"), "{message}");
-    let text = report::compare(&guest(KERNEL, GIB), &guest(KERNEL, GIB)).expect("they are alike");
+    let text = Comparison::of(&guest(KERNEL, GIB), &guest(KERNEL, GIB)).expect("they are alike").text();
     assert!(text.contains("A: Trials ran in a guest kernel") && text.contains("xfs "), "{text}");
     let mut rebuilt = [guest(KERNEL, GIB), guest(KERNEL, GIB)];
     for (input, digest) in rebuilt.iter_mut().zip(["aa", "bb"]) {
@@ -104,7 +104,7 @@ fn only_the_same_guest_is_compared() {
             trial.facts.insert("guest_kernel_file_sha256".into(), digest.into());
         }
     }
-    assert!(report::compare(&rebuilt[0], &rebuilt[1]).is_err(), "one version, two files");
+    assert!(Comparison::of(&rebuilt[0], &rebuilt[1]).is_err(), "one version, two files");
 }
 
 #[test]

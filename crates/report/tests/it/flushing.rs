@@ -129,7 +129,7 @@ fn machines_are_told_and_get_the_same_pick() {
 
 #[test]
 fn two_results_mark_it_on_the_side_that_has_it() {
-    let text = report::compare(&counted(3.0), &counted(10_000.0)).expect("both ran on the host");
+    let text = report::Comparison::of(&counted(3.0), &counted(10_000.0)).expect("both ran on the host").text();
     assert!(text.contains("3,000 1/s (does not flush) → 3,000 1/s "), "{text}");
 }
 

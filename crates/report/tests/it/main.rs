@@ -3,6 +3,7 @@
 mod answers;
 mod benches;
 mod ceilings;
+mod compared;
 mod explore;
 mod exports;
 mod fixture;

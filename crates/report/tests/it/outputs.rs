@@ -1,6 +1,6 @@
 //! The outputs for machines and for doing it again.
 
-use crate::fixture::{self, Row, Table, found};
+use crate::fixture::{self, found};
 use ledger::model::MeasuredSafety;
 use observe::record::Failure;
 use observe::safety::Grade;
@@ -38,28 +38,6 @@ fn commands_of_a_scenario_are_a_script() {
     );
     let error = report::reproduce(&input, "zfs").unwrap_err().to_string();
     assert!(error.starts_with("there is no scenario `zfs`; scenarios are: ext4 · 128M, "), "{error}");
-}
-
-#[test]
-fn two_results_are_compared_scenario_by_scenario() {
-    let table = |factor: f64, names: [&str; 2]| Table {
-        rows: names.map(|name| Row::new(name, &[1000.0, 1010.0, 995.0, 1005.0].map(|value| value * factor))).into(),
-        ..fixture::filesystems_and_buffers()
-    };
-    let a = fixture::input(&table(1.0, ["ext4", "xfs"]));
-    let mut b = fixture::input(&table(1.2, ["ext4", "btrfs"]));
-    b.contents.sessions[0].machine.insert("kernel".into(), "6.13.0".into());
-    b.contents.study.hash = "0".into();
-    let text = report::compare(&a, &b).expect("both ran on the host");
-    for expected in
-        ["kernel: 6.12.9 → 6.13.0", "The studies differ", "1.200 [1.", "better", "Only in A: xfs", "Only in B: btrfs"]
-    {
-        assert!(text.contains(expected), "{expected} in {text}");
-    }
-    let page = report::compare_html(&a, &b).expect("both ran on the host");
-    assert!(page.contains("Only in B: btrfs"));
-    // One row of the chart, and its words for the pointer.
-    assert!(page.contains("<title>oltp: ext4: 1.200 [1.1"), "{page}");
 }
 
 #[test]

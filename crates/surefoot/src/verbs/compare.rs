@@ -8,16 +8,18 @@ use crate::verbs::report::{unreadable, write_to};
 pub fn run(args: &CompareArgs) -> Result<Status, Failure> {
     let a = report::load(&args.a).map_err(|error| unreadable(error.into()))?;
     let b = report::load(&args.b).map_err(|error| unreadable(error.into()))?;
-    let shape = if args.html.is_some() { report::compare_html } else { report::compare };
-    let comparison = shape(&a, &b).map_err(|error| {
+    let comparison = report::Comparison::of(&a, &b).map_err(|error| {
         Failure::new(Status::BadStudy, error).hint(
             "run both on the same bench, with the same guest kernel and memory; or make what differs, such as `bench` or \
              `guest.memory`, a factor of one study",
         )
     })?;
-    if let Some(target) = &args.html {
-        return write_to(target, |out| Ok(out.write_all(comparison.as_bytes())?));
+    if args.json {
+        println!("{:#}", comparison.json());
+    } else if let Some(target) = &args.html {
+        return write_to(target, |out| Ok(out.write_all(comparison.html().as_bytes())?));
+    } else {
+        print!("{}", comparison.text());
     }
-    print!("{comparison}");
     Ok(Status::Answered)
 }

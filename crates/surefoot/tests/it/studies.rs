@@ -87,7 +87,13 @@ fn two_results_compare() {
     for results in ["a.surefoot", "b.surefoot"] {
         world.surefoot(&["run", "small.toml", "--results", results, "--set", "design.control=false"]).status(0);
     }
-    world.surefoot(&["compare", "a.surefoot", "b.surefoot"]).status(0).says("ext4");
+    world
+        .surefoot(&["compare", "a.surefoot", "b.surefoot"])
+        .status(0)
+        .says("ext4")
+        .says("more figures of other metrics");
+    let json = world.surefoot(&["compare", "a.surefoot", "b.surefoot", "--json"]).status(0).json();
+    assert!(json["workloads"][0]["figures"].as_array().expect("a list").len() > 3, "{json}");
     // As if the second had been measured in a guest kernel.
     let ledger = rusqlite::Connection::open(world.path().join("b.surefoot")).expect("a results file");
     let settings = r#"json_set(json, '$.settings.bench', 'guest', '$.settings.guest', json('{"memory":1073741824}'))"#;

@@ -1,0 +1,169 @@
+//! Two results held against each other: every metric with a direction, and no more is said than `history` says of the same two.
+
+use crate::fixture::{self, Row, Table};
+use observe::metric::{Direction, Metric};
+use report::{Comparison, History, Input};
+use serde_json::Value;
+
+#[path = "../../../stats/tests/it/noise.rs"]
+mod noise;
+
+use noise::Noise;
+
+const LATENCY: &str = "latency_microseconds_p99";
+
+fn compared(a: &Input, b: &Input) -> Comparison {
+    Comparison::of(a, b).expect("both ran on the host")
+}
+
+/// Each figure of the only workload.
+fn figures(comparison: &Comparison) -> Vec<Value> {
+    comparison.json()["workloads"][0]["figures"].as_array().expect("a list").clone()
+}
+
+#[test]
+fn two_results_are_compared_scenario_by_scenario() {
+    let table = |factor: f64, names: [&str; 2]| Table {
+        rows: names.map(|name| Row::new(name, &[1000.0, 1010.0, 995.0, 1005.0].map(|value| value * factor))).into(),
+        ..fixture::filesystems_and_buffers()
+    };
+    let a = fixture::input(&table(1.0, ["ext4", "xfs"]));
+    let mut b = fixture::input(&table(1.2, ["ext4", "btrfs"]));
+    b.contents.sessions[0].machine.insert("kernel".into(), "6.13.0".into());
+    b.contents.study.hash = "0".into();
+    let comparison = compared(&a, &b);
+    let text = comparison.text();
+    for expected in
+        ["kernel: 6.12.9 → 6.13.0", "The studies differ", "1.200 [1.", "better", "Only in A: xfs", "Only in B: btrfs"]
+    {
+        assert!(text.contains(expected), "{expected} in {text}");
+    }
+    let page = comparison.html();
+    assert!(page.contains("Only in B: btrfs"));
+    // One row of the chart, and its words for the pointer.
+    assert!(page.contains("<title>ext4: 1.200 [1.1"), "{page}");
+}
+
+#[test]
+fn every_metric_with_a_direction_is_compared_and_the_terminal_names_what_differs() {
+    let table = |factor: f64| Table {
+        rows: ["ext4", "xfs"]
+            .map(|name| Row::new(name, &[1000.0, 1010.0, 995.0, 1005.0].map(|value| value * factor)))
+            .into(),
+        ..fixture::filesystems_and_buffers()
+    };
+    let (mut a, mut b) = (fixture::contents(&table(1.0)), fixture::contents(&table(1.2)));
+    let errors = Metric::new("errors", "1", Direction::Less);
+    for (contents, count) in [(&mut a, 0.0), (&mut b, 3.0)] {
+        contents.metrics.insert("errors".into(), errors.clone());
+        for run in &mut contents.runs {
+            run.metrics.insert("errors".into(), count);
+        }
+    }
+    let comparison = compared(&fixture::input_of(a, &table(1.0)), &fixture::input_of(b, &table(1.2)));
+    let text = comparison.text();
+    for expected in [
+        "Other metrics that differ (exploratory), the largest difference first:\next4: errors ",
+        "0 → 3.00  not judged: a value is 0",
+        "ext4: latency microseconds p99  23.9 ms → 20.0 ms  0.833 [",
+        "]  better\n2 more figures of other metrics: `--html FILE` or `--json` has all.",
+    ] {
+        assert!(text.contains(expected), "{expected} in {text}");
+    }
+    assert!(!text.contains("cpu user") && !text.contains("write amplification"), "{text}");
+    let all = figures(&comparison);
+    let of = |name: &str| all.iter().filter(|figure| figure["metric"] == name).count();
+    assert_eq!((all.len(), of(LATENCY), of("write_amplification"), of("errors")), (8, 2, 2, 2));
+    assert!(all.iter().all(|figure| figure["exploratory"] == (figure["metric"] != "transactions_per_second")));
+    let page = comparison.html();
+    assert_eq!(page.matches("id=\"compared-0\"").count(), 1, "one chart");
+    assert!(page.contains("<title>ext4: latency microseconds p99: 1.200 [1.1"), "times better, whatever the direction");
+    assert!(page.contains("write amplification, less is better") && page.contains("not judged: it never varies"));
+}
+
+#[test]
+fn too_few_rounds_give_no_verdict() {
+    let table = |factor: f64| Table {
+        rows: vec![Row::new("ext4", &[1000.0, 1010.0, 995.0].map(|value| value * factor))],
+        ..fixture::filesystems_and_buffers()
+    };
+    let text = compared(&fixture::input(&table(1.0)), &fixture::input(&table(2.0))).text();
+    assert!(text.contains("2.000 [") && text.contains("fewer than 4 rounds") && !text.contains("  better"), "{text}");
+}
+
+/// Six scenarios that are all alike, in six rounds, with a latency of its own noise.
+fn alike(noise: &mut Noise, rounds_max: u32) -> Input {
+    let mut table = fixture::filesystems_and_buffers();
+    table.rows.truncate(6);
+    for row in &mut table.rows {
+        row.values.iter_mut().for_each(|value| *value = Some(1000.0 * (0.05 * noise.normal()).exp()));
+    }
+    let mut contents = fixture::contents(&table);
+    contents.study.analysis.rounds_max = rounds_max;
+    for run in &mut contents.runs {
+        run.metrics.insert(LATENCY.into(), 2000.0 * (0.05 * noise.normal()).exp());
+    }
+    Input::new(contents, report::input::Details::default())
+}
+
+#[test]
+fn equals_are_seldom_called_different_and_history_says_the_same() {
+    const PAIRS: u64 = 400;
+    let (mut primary, mut exploratory, mut uncorrected) = (0, 0, 0);
+    for seed in 0..PAIRS {
+        let mut noise = Noise(seed);
+        // The number of rounds was fixed: claims are held at the nominal level.
+        let (a, b) = (alike(&mut noise, 6), alike(&mut noise, 6));
+        let found = figures(&compared(&a, &b));
+        let any = |is_it: &dyn Fn(&Value) -> bool| u32::from(found.iter().any(is_it));
+        let is_flagged = |figure: &Value| figure["change"]["flagged"] == true;
+        primary += any(&|figure| figure["exploratory"] == false && is_flagged(figure));
+        exploratory += any(&|figure| figure["exploratory"] == true && is_flagged(figure));
+        uncorrected += any(&|figure| {
+            let end = |name: &str| figure["change"][name].as_f64().unwrap_or(1.0);
+            figure["exploratory"] == false && (end("low") > 1.0 || end("high") < 1.0)
+        });
+        let history = History::of(vec![("a".into(), a), ("b".into(), b)]).json();
+        for scenario in history[0]["workloads"][0]["scenarios"].as_array().expect("a list") {
+            let is_it = |figure: &&Value| figure["exploratory"] == false && figure["scenario"] == scenario["scenario"];
+            let ours = found.iter().find(is_it).expect("both have it");
+            assert_eq!(ours["change"], scenario["figures"][1]["to_previous"], "seed {seed}");
+        }
+    }
+    println!("of {PAIRS} equal pairs: primary {primary}, exploratory {exploratory}, by intervals alone {uncorrected}");
+    assert!(uncorrected > PAIRS as u32 / 10, "without a correction many would be: {uncorrected}");
+    for (what, found) in [("primary", primary), ("exploratory", exploratory)] {
+        assert!(found <= PAIRS as u32 / 20, "{what}: {found} of {PAIRS} equal pairs are called different");
+    }
+}
+
+#[test]
+fn a_studys_own_level_holds_between_two_of_them() {
+    // Rounds chosen by the stop rule: half the nominal level, as for the study's own claims.
+    let mut noise = Noise(1);
+    let pair = |noise: &mut Noise, factor: f64, rounds_max| {
+        let mut input = alike(noise, rounds_max);
+        input.contents.runs.iter_mut().flat_map(|run| run.metrics.values_mut()).for_each(|value| *value *= factor);
+        Input::new(input.contents, report::input::Details::default())
+    };
+    for _ in 0..60 {
+        let start = noise.0;
+        let [fixed, adaptive] = [6, 20].map(|rounds_max| {
+            let mut noise = Noise(start);
+            let (a, b) = (pair(&mut noise, 1.0, rounds_max), pair(&mut noise, 1.09, rounds_max));
+            figures(&compared(&a, &b))
+        });
+        noise.uniform();
+        for (fixed, adaptive) in fixed.iter().zip(&adaptive) {
+            let p = fixed["change"]["p_corrected"].as_f64();
+            assert_eq!(adaptive["change"]["p_corrected"].as_f64(), p);
+            let Some(p) = p else { continue };
+            let is_flagged = |figure: &Value| figure["change"]["flagged"] == true;
+            if is_flagged(fixed) != is_flagged(adaptive) {
+                assert!((0.025..0.05).contains(&p) && is_flagged(fixed), "{p}");
+                return;
+            }
+        }
+    }
+    panic!("no difference lies between the two levels");
+}
