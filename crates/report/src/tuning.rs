@@ -6,6 +6,7 @@ use crate::judge::{Claim, Subject};
 use crate::number::percent;
 use crate::safety::competitors;
 use crate::view::{Part, Row, View};
+use crate::why;
 use stats::Verdict;
 
 /// Dropped scenarios that are named; the rest are counted, and the table has all.
@@ -52,7 +53,8 @@ pub fn confirmed(part: &Part, view: &View) -> Vec<String> {
             let Subject::Scenario { against, .. } = &claim.subject else { continue };
             let is_baseline = part.row(against).is_some_and(|row| row.baseline);
             let default = if is_baseline { cost_of_default(claim, part, view.confidence) } else { None };
-            lines.push(default.unwrap_or_else(|| claim_sentence(claim, part, view.margin, view.confidence)));
+            let said = default.unwrap_or_else(|| claim_sentence(claim, part, view.margin, view.confidence));
+            lines.push([Some(said), why::sentence(claim)].into_iter().flatten().collect::<Vec<_>>().join(" "));
         }
         let is_against = |claim: &&Claim| claim.verdict == Some(Verdict::Slower);
         if let Some(better) = confirmation.claims.iter().find(is_against) {

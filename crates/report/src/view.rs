@@ -372,7 +372,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
     let confidence = contents.study.analysis.confidence;
     let plain: Vec<&Scenario> = scenarios.iter().map(|(_, scenario)| *scenario).collect();
     let baseline = baseline(contents, &plain);
-    let confirmations = confirmations(contents, workload, primary, more_is_better);
+    let mut confirmations = confirmations(contents, workload, primary, more_is_better);
     let mut rows: Vec<Row> = scenarios
         .iter()
         .enumerate()
@@ -388,7 +388,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
     let dropped: Vec<bool> = rows.iter().map(|row| row.dropped_after().is_some()).collect();
     let judged = Scenarios { all: &plain, classes: &classes, baseline: baseline.as_deref(), dropped: &dropped };
     let mut judgement = judge(&contents.study.analysis, &judged, &rounds, more_is_better);
-    why::explain(contents, &Work::of(&metric), &mut judgement);
+    why::explain(contents, &Work::of(&metric), &mut judgement, &mut confirmations);
     let without = mark_disturbed(&mut rows, &judgement, &rounds, more_is_better)
         .map(|rounds| judge(&contents.study.analysis, &judged, &rounds, more_is_better));
     rank(&mut rows, more_is_better);

@@ -3,10 +3,11 @@
 //! Pure. Each figure is one contrast a round, held as the claims are: Holm's correction over the figures that were looked at.
 //! What goes with a difference need not be its cause, and is never called so.
 
+use crate::confirmation::Confirmation;
 use crate::judge::{Claim, Judgement, Subject};
 use crate::number::{percent, ratio};
 use crate::telemetry::{FIGURES, Figure, Work};
-use ledger::model::{AnalysisSettings, Contents};
+use ledger::model::{AnalysisSettings, Contents, Phase};
 use stats::observations::Declared;
 use stats::{Cell, Contrast, Observations, Verdict};
 
@@ -75,28 +76,35 @@ impl Went {
 }
 
 /// Adds to each real difference what changed with it.
-pub fn explain(contents: &Contents, work: &Work, judgement: &mut Judgement) {
+pub fn explain(contents: &Contents, work: &Work, judgement: &mut Judgement, confirmations: &mut [Confirmation]) {
     let Judgement { cells, claims, versus, .. } = judgement;
-    let is_real = |claim: &Claim| matches!(claim.verdict, Some(Verdict::Faster | Verdict::Slower));
-    if !claims.iter().chain(versus.iter()).any(is_real) {
-        return;
+    let confirmed = confirmations.iter_mut().flat_map(|confirmation| &mut confirmation.claims);
+    // New rounds are explained by what the machine did in them.
+    let of_phases: [(Phase, Vec<&mut Claim>); 2] =
+        [(Phase::Main, claims.iter_mut().chain(versus).collect()), (Phase::Confirmation, confirmed.collect())];
+    for (phase, claims) in of_phases {
+        let mut real = claims.into_iter().filter(|claim| is_real(claim)).peekable();
+        if real.peek().is_none() {
+            continue;
+        }
+        let Some(figures) = watched(contents, work, cells, phase) else { continue };
+        real.for_each(|claim| claim.with = changes(&claim.subject, &figures, work, &contents.study.analysis));
     }
-    let Some(figures) = watched(contents, work, cells) else { return };
-    let settings = &contents.study.analysis;
-    for claim in claims.iter_mut().chain(versus.iter_mut()).filter(|claim| is_real(claim)) {
-        claim.with = changes(&claim.subject, &figures, work, settings);
-    }
+}
+
+fn is_real(claim: &Claim) -> bool {
+    matches!(claim.verdict, Some(Verdict::Faster | Verdict::Slower))
 }
 
 /// A figure and its values, one a trial.
 type Watched = (&'static Figure, Observations);
 
-/// The figures that were recorded; none where a scenario is unknown.
-fn watched(contents: &Contents, work: &Work, cells: &[Cell]) -> Option<Vec<Watched>> {
+/// The figures that were recorded in these rounds; none where a scenario is unknown.
+fn watched(contents: &Contents, work: &Work, cells: &[Cell], phase: Phase) -> Option<Vec<Watched>> {
     let column = |cell: &Cell| contents.scenarios.iter().position(|scenario| scenario.label == cell.label);
     let columns: Vec<usize> = cells.iter().map(column).collect::<Option<_>>()?;
     let of_figure = |figure: &'static Figure| {
-        let all = contents.values_of(&|run| figure.of(run, work).filter(|value| value.is_finite()));
+        let all = contents.values_in(phase, &|run| figure.of(run, work).filter(|value| value.is_finite()));
         let rounds: Vec<Vec<Option<f64>>> =
             all.iter().map(|round| columns.iter().map(|column| round[*column]).collect()).collect();
         let is_there = rounds.iter().flatten().any(Option::is_some);

@@ -11,8 +11,10 @@ use observe::metric::{Direction, Metric};
 /// The machine's figures on the two sides of each real difference.
 #[must_use]
 pub fn what_changed(i: usize, part: &Part, view: &View) -> String {
-    let claims = || part.judgement.claims.iter().chain(&part.judgement.versus).filter(|claim| !claim.with.is_empty());
-    if claims().next().is_none() {
+    let confirmed = part.confirmations.iter().flat_map(|confirmation| &confirmation.claims).map(|claim| (true, claim));
+    let main = part.judgement.claims.iter().chain(&part.judgement.versus).map(|claim| (false, claim));
+    let mut claims = confirmed.chain(main).filter(|(_, claim)| !claim.with.is_empty()).peekable();
+    if claims.peek().is_none() {
         return String::new();
     }
     let heads = [
@@ -27,20 +29,21 @@ pub fn what_changed(i: usize, part: &Part, view: &View) -> String {
     ];
     let mut table = Table::new(&format!("why-{i}"), &heads);
     let mut seen = Vec::new();
-    for claim in claims() {
+    for (is_new, claim) in claims {
         let (a, b) = claim.names();
         // The comparisons with the baseline are in the family, too, where that is one of pairs.
-        if seen.contains(&(a, b)) {
+        if seen.contains(&(is_new, a, b)) {
             continue;
         }
-        seen.push((a, b));
+        seen.push((is_new, a, b));
+        let rounds = if is_new { " in the new rounds" } else { "" };
         for change in &claim.with {
             let [first, second] = change.values();
             let none = || "<td>–</td>".to_string();
             table.row(
                 "",
                 &[
-                    word_cell(&format!("{a} vs {b}")),
+                    word_cell(&format!("{a} vs {b}{rounds}")),
                     word_cell(&change.words),
                     number_cell(&first, change.first),
                     number_cell(&second, change.second),

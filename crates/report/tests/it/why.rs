@@ -2,6 +2,7 @@
 
 use crate::fixture::{self, Row, Table};
 use expect_test::expect;
+use ledger::model::{Decision, Finalists, Phase};
 use report::input::Input;
 use serde_json::{Value, json};
 
@@ -28,6 +29,56 @@ fn study(counted: Counted) -> Input {
         }
     }
     input
+}
+
+/// As [`study`], with four new rounds of both: xfs was picked, and is 1.5 times as fast in them.
+fn confirmed(counted: Counted) -> Input {
+    let rows = vec![Row::new("ext4", &[1000.0; 6]), Row::new("xfs", &[1300.0; 6])];
+    let table = Table { rows, ..fixture::filesystems_and_buffers() };
+    let mut contents = study(counted).contents;
+    contents.decisions.push(Decision::Confirm(Finalists {
+        round: 5,
+        workload: "oltp".into(),
+        pick: "xfs".into(),
+        runner_up: None,
+        baseline: Some("ext4".into()),
+    }));
+    for (label, level) in [("ext4", 1000.0), ("xfs", 1500.0)] {
+        fixture::confirm(&mut contents, &table, label, &NOISE.map(|noise| level * noise));
+    }
+    let is_new = |id: i64| contents.trials.iter().any(|trial| trial.id == id && trial.phase == Phase::Confirmation);
+    for trial in contents.trials.clone().iter().filter(|trial| is_new(trial.id)) {
+        for run in contents.runs.iter_mut().filter(|run| run.trial == trial.id) {
+            run.seconds = 10.0;
+            run.metrics.retain(|name, _| &**name == "transactions_per_second");
+            let figures = counted(&trial.scenario, run.metrics["transactions_per_second"] * 10.0);
+            let noise = NOISE[(trial.round as usize * 5) % NOISE.len()];
+            run.metrics.extend(figures.into_iter().map(|(name, value)| (name.into(), value * noise)));
+        }
+    }
+    Input::new(contents, report::input::Details::default())
+}
+
+#[test]
+fn a_difference_in_new_rounds_is_explained_by_those_rounds() {
+    // In the new rounds XFS flushes less often still.
+    let input = confirmed(|scenario, transactions| {
+        let flushes = match (scenario, transactions > 14_000.0) {
+            ("xfs", false) => 1.0,
+            ("xfs", true) => 0.5,
+            _ => 2.1,
+        };
+        vec![("flushes_per_commit", flushes), ("device_flushes", flushes * transactions)]
+    });
+    let json = report::answer_json(&input);
+    let claim = &json["workloads"][0]["confirmations"][0]["claims"][0];
+    assert_eq!((&claim["of"], &claim["verdict"]), (&json!("xfs"), &json!("faster")));
+    let changed = claim["went_with"].as_array().expect("a list");
+    let flushes = changed.iter().find(|change| change["figure"] == "flushes_per_commit").expect("it changed");
+    assert!((flushes["of"].as_f64().expect("a figure") / 0.5 - 1.0).abs() < 0.01, "{flushes}");
+    assert_eq!(flushes["changed"], true);
+    assert!(why(&input).iter().any(|line| line.contains("0.24× the flushes per commit")), "{:?}", why(&input));
+    assert!(report::html(&input).contains("xfs vs ext4 in the new rounds"));
 }
 
 /// Flushes and bytes for each commit differ, CPU time does not.
