@@ -30,7 +30,12 @@ pub fn what_mattered(part: &Part, view: &View) -> Option<String> {
         Ok(shares) => {
             let own: f64 = factors.iter().filter_map(|factor| factor.share).sum();
             let interplay = percent_whole((1.0 - own - shares.noise_share).max(0.0));
-            sentences.push(format!("Interplay of factors {interplay}, noise {}.", percent_whole(shares.noise_share)));
+            sentences.push(format!(
+                "Interplay of factors {interplay}, noise {}; apart from these 100 %, drift between rounds {}.",
+                percent_whole(shares.noise_share),
+                percent_whole(shares.drift_share)
+            ));
+            sentences.extend(ranges(&factors));
             if shares.approximate {
                 sentences.push(APPROXIMATE.into());
             }
@@ -38,6 +43,18 @@ pub fn what_mattered(part: &Part, view: &View) -> Option<String> {
         Err(why) => sentences.push(no_shares(why)?),
     }
     Some(sentences.join(" "))
+}
+
+/// Between what a share lies when each round is left out once: one that hangs on one round is seen. None where all stay as they are.
+fn ranges(factors: &[Factor]) -> Option<String> {
+    let of_factor = |factor: &Factor| {
+        // Of next to nothing the share itself says all.
+        let (low, high) = factor.range.filter(|range| range.1 >= 0.015)?;
+        let [low, high] = [low, high].map(percent_whole);
+        (low != high).then(|| format!("{} {}–{high}", factor.name, low.trim_end_matches(" %")))
+    };
+    let said: Vec<String> = factors.iter().filter_map(of_factor).collect();
+    (!said.is_empty()).then(|| format!("Without any one round: {}.", said.join(", ")))
 }
 
 /// Said where shares come from unbalanced data.
@@ -64,6 +81,8 @@ pub fn no_shares(why: &NoShares) -> Option<String> {
 struct Factor<'a> {
     name: String,
     share: Option<f64>,
+    /// Without any one round.
+    range: Option<(f64, f64)>,
     swing: Option<&'a Swing>,
     /// Its effect turns round with another factor's level.
     is_crossed: bool,
@@ -78,6 +97,7 @@ impl Factor<'_> {
         Factor {
             name: short_factor(path),
             share: of_factor.map(|term| term.share),
+            range: of_factor.map(|term| term.share_range),
             swing: part.judgement.swings.iter().find(|swing| swing.factor == path),
             is_condition: is_condition(path, part),
             is_crossed: part.judgement.interactions.iter().any(|found| turns_round(found, path)),

@@ -52,7 +52,12 @@ fn part_json(part: &Part, input: &Input) -> Value {
         .judgement
         .importance()
         .iter()
-        .map(|share| json!({ "name": share.name, "share": share.share, "swing": share.swing }))
+        .map(|share| {
+            json!({
+                "name": share.name, "share": share.share, "share_low": share.range.map(|range| range.0),
+                "share_high": share.range.map(|range| range.1), "swing": share.swing,
+            })
+        })
         .collect();
     let shares = part.judgement.shares.as_ref().ok();
     let is_empty = part.choice.as_ref().is_some_and(|choice| choice.is_empty);
@@ -74,6 +79,7 @@ fn part_json(part: &Part, input: &Input) -> Value {
         "importance_approximate": shares.map(|shares| shares.approximate),
         "importance_missing": part.judgement.shares.as_ref().err().and_then(factors::no_shares),
         "noise_share": shares.map(|shares| shares.noise_share),
+        "drift_share": shares.map(|shares| shares.drift_share),
         "swings": part.judgement.swings.iter().map(swing_json).collect::<Vec<_>>(),
         "interactions": part.judgement.interactions.iter().map(interaction_json).collect::<Vec<_>>(),
         "drift_over_study": part.judgement.drift,

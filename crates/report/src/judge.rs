@@ -117,6 +117,8 @@ pub struct Share {
     pub name: String,
     /// Share of 1.
     pub share: f64,
+    /// The smallest and the largest without any one round; none where several terms are one.
+    pub range: Option<(f64, f64)>,
     /// Best level over worst, less 1; none for an interaction.
     pub swing: Option<f64>,
 }
@@ -393,6 +395,7 @@ impl Judgement {
         let terms = importance.terms.iter().map(|term| Share {
             name: term.factors.iter().map(|factor| short_factor(factor)).collect::<Vec<_>>().join(" × "),
             share: term.share,
+            range: Some(term.share_range),
             swing: swing(&term.factors),
         });
         let mut shares: Vec<Share> = terms.collect();
@@ -401,7 +404,7 @@ impl Judgement {
         let more = shares.len() > TERMS_MAX;
         shares.truncate(TERMS_MAX);
         if more {
-            shares.push(Share { name: "the rest".into(), share: small, swing: None });
+            shares.push(Share { name: "the rest".into(), share: small, range: None, swing: None });
         }
         shares
     }

@@ -22,6 +22,8 @@ pub struct Importance {
     pub trial_deviation: f64,
     /// Standard deviation between rounds (drift), log scale.
     pub round_deviation: f64,
+    /// Variance between rounds by that of all terms and the noise: apart from their 100 %.
+    pub drift_share: f64,
     /// From unbalanced data by sums of squares of type II: where factors overlap, a share is not one factor's alone.
     pub approximate: bool,
 }
@@ -128,6 +130,7 @@ fn named(observations: &Observations, whole: &Shares, without: &[Shares], approx
         noise_share: whole.noise,
         trial_deviation: whole.mean_square_error.sqrt(),
         round_deviation: whole.round_variance.max(0.0).sqrt(),
+        drift_share: whole.drift,
         approximate,
     }
 }
@@ -150,6 +153,7 @@ struct Shares {
     noise: f64,
     mean_square_error: f64,
     round_variance: f64,
+    drift: f64,
 }
 
 impl Shares {
@@ -168,6 +172,7 @@ impl Shares {
             noise: mean_square_error / everything,
             mean_square_error,
             round_variance: sums.round_variance,
+            drift: sums.round_variance.max(0.0) / everything,
         })
     }
 }

@@ -3,12 +3,15 @@
 use crate::chart::{self, escape, forest, heat_map, latency, ranking, shares, throughput, trust};
 use crate::factors;
 use crate::flushing::DAGGER_NOTE;
+use crate::html::tables::{Table, head, number_cell, word_cell, word_head};
 use crate::input::{Counting, Input};
+use crate::judge::Share;
 use crate::levels::{self, Grid};
 use crate::number::{Scale, percent, words};
 use crate::pivot::Pivot;
 use crate::view::{Part, Row, View};
 use observe::metric::{Direction, Metric};
+use stats::Importance;
 use std::fmt::Write;
 
 /// Said under the chart of importance.
@@ -144,7 +147,23 @@ pub fn importance(i: usize, part: &Part) -> Option<String> {
     let title = "Share of the variation that each factor explains";
     let picture = shares::draw(&format!("importance-{i}"), (title, "One stacked bar."), &names, &[bar])?;
     let note = if shares.approximate { factors::APPROXIMATE } else { "" };
-    Some(format!("<figure>{picture}<figcaption>{IMPORTANCE_NOTE} {note}</figcaption></figure>"))
+    let table = shares_table(i, &terms, shares);
+    Some(format!("<figure>{picture}<figcaption>{IMPORTANCE_NOTE} {note}</figcaption></figure>{table}"))
+}
+
+/// The shares with what they are without any one round; drift is apart from the 100 %.
+fn shares_table(i: usize, terms: &[Share], shares: &Importance) -> String {
+    let heads = [word_head("of the variation"), head("share"), head("without any one round")];
+    let mut table = Table::new(&format!("shares-{i}"), &heads);
+    let mut row = |name: &str, share: f64, range: Option<(f64, f64)>| {
+        let ends = range.map(|(low, high)| (low, format!("{} – {}", percent(low), percent(high))));
+        let range = ends.map_or("<td>–</td>".into(), |(low, ends)| number_cell(&ends, low));
+        table.row("", &[word_cell(name), number_cell(&percent(share), share), range]);
+    };
+    terms.iter().for_each(|term| row(&term.name, term.share, term.range));
+    row("noise", shares.noise_share, None);
+    row("drift between rounds, apart from these 100 %", shares.drift_share, None);
+    table.finish()
 }
 
 /// Latency, throughput and CPU: why the speeds are what they are.

@@ -34,7 +34,7 @@ fn the_published_data_set() {
             btrfs is 14.6 % slower than ext4 (95 % interval −15.5 to −13.6 %), averaged over cache size.
             xfs is 20.8 % faster than btrfs (95 % interval +18.4 to +23.3 %), averaged over cache size.
             cache size 2G is 1.25× 128M (95 % interval 1.23–1.27), averaged over filesystem.
-            Cache size explains 63 % of the differences and swings transactions per second by 25.0 % (95 % interval 23.0–27.1 %; best 2G, worst 128M). Filesystem explains 35 % and swings it by 20.8 % (17.5–24.2 %; best xfs, worst btrfs). Interplay of factors 1 %, noise under 1 %.
+            Cache size explains 63 % of the differences and swings transactions per second by 25.0 % (95 % interval 23.0–27.1 %; best 2G, worst 128M). Filesystem explains 35 % and swings it by 20.8 % (17.5–24.2 %; best xfs, worst btrfs). Interplay of factors 1 %, noise under 1 %; apart from these 100 %, drift between rounds 2 %. Without any one round: cache size 62–65 %, filesystem 33–36 %.
             Filesystem and cache size interact: btrfs is 0.83× ext4 with cache size 2G, but 0.88× with cache size 128M; the one ratio is 0.93× the other (95 % interval 0.92–0.95).
             Noise floor: the same scenario measured twice under two names differed by 0.1 % (95 % interval −0.7 to +1.0 %).
             Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
@@ -268,7 +268,7 @@ fn a_combination_that_is_left_out_makes_shares_approximate() {
             btrfs is 11.6 % slower than ext4 (95 % interval −13.1 to −10.1 %), where cache size is 128M.
             xfs is 17.3 % faster than btrfs (95 % interval +14.3 to +20.4 %), where cache size is 128M.
             cache size 2G is 1.28× 128M (95 % interval 1.25–1.30), averaged over filesystem.
-            Cache size explains 80 % of the differences and swings transactions per second by 27.5 % (95 % interval 25.2–29.9 %; best 2G, worst 128M). Filesystem explains 19 % and swings it by 17.3 % (13.1–21.8 %; best xfs, worst btrfs). Interplay of factors 0 %, noise under 1 %. Shares are approximate: not every combination was measured in every round.
+            Cache size explains 80 % of the differences and swings transactions per second by 27.5 % (95 % interval 25.2–29.9 %; best 2G, worst 128M). Filesystem explains 19 % and swings it by 17.3 % (13.1–21.8 %; best xfs, worst btrfs). Interplay of factors 0 %, noise under 1 %; apart from these 100 %, drift between rounds 2 %. Without any one round: cache size 79–82 %, filesystem 17–20 %. Shares are approximate: not every combination was measured in every round.
             Noise floor: the same scenario measured twice under two names differed by 0.1 % (95 % interval −0.7 to +1.0 %).
             Hole: 1 of 6 trials of xfs · 128M failed (load: No space left on device); it is compared by the rounds it finished.
             Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
@@ -310,7 +310,7 @@ fn levels_that_cross_are_picked_together() {
             The baseline, ext4 · 1G, measured 13.0 % less than xfs · 2G (95 % interval 11.9–14.2 %).
             buffer pool 2G is 13.0 % faster than 1G (95 % interval +12.2 to +13.8 %), averaged over filesystem.
             xfs is 1.7 % faster than ext4 (95 % interval +0.8 to +2.7 %), averaged over buffer pool: real, but smaller than the 3 % that matters.
-            Buffer pool explains 49 % of the differences and swings transactions per second by 13.0 % (95 % interval 12.2–13.8 %; best 2G, worst 1G). Filesystem explains under 1 % and swings it by 1.7 % (0.8–2.7 %). Interplay of factors 49 %, noise 1 %.
+            Buffer pool explains 49 % of the differences and swings transactions per second by 13.0 % (95 % interval 12.2–13.8 %; best 2G, worst 1G). Filesystem explains under 1 % and swings it by 1.7 % (0.8–2.7 %). Interplay of factors 49 %, noise 1 %; apart from these 100 %, drift between rounds 0 %. Without any one round: buffer pool 48–50 %.
             Buffer pool and filesystem cross: xfs is 1.15× ext4 with buffer pool 2G, but 0.90× with buffer pool 1G; the one ratio is 1.28× the other (95 % interval 1.26–1.30): pick a combination, not each level by itself.
             Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
         "#]],
@@ -329,7 +329,7 @@ fn a_factor_that_does_nothing_is_bounded() {
             buffer pool 2G and 1G can't be told apart within 3 %, averaged over filesystem: no difference found, and the data rule out more than ±0.8 %.
             xfs is 1.50× ext4 (95 % interval 1.48–1.51), averaged over buffer pool.
             Not ruled out as the best: xfs · 2G.
-            Filesystem explains 100 % of the differences and swings transactions per second by 49.7 % (95 % interval 48.3–51.1 %; best xfs, worst ext4). Buffer pool explains 0 % and no swing is shown, at most 0.8 %. Interplay of factors 0 %, noise under 1 %.
+            Filesystem explains 100 % of the differences and swings transactions per second by 49.7 % (95 % interval 48.3–51.1 %; best xfs, worst ext4). Buffer pool explains 0 % and no swing is shown, at most 0.8 %. Interplay of factors 0 %, noise under 1 %; apart from these 100 %, drift between rounds 0 %.
             Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
         "#]],
     );
@@ -358,7 +358,7 @@ fn a_rate_is_not_picked() {
             The baseline, http-load · ext4 · rate=200, measured 10.0 % more than http-load · xfs · rate=200 (95 % interval 8.7–11.3 %).
             xfs takes 9.1 % less time than ext4 (95 % interval −9.9 to −8.2 %), averaged over rate.
             rate=300 takes 2.00× the time of rate=200 (95 % interval 1.99–2.01), averaged over filesystem.
-            Rate explains 98 % of the differences and swings request mean by a factor of 2.00 (95 % interval 1.99–2.01; from rate=200 to rate=300). Filesystem explains 2 % and swings it by 10.0 % (9.0–11.0 %; best xfs, worst ext4). Interplay of factors 0 %, noise under 1 %.
+            Rate explains 98 % of the differences and swings request mean by a factor of 2.00 (95 % interval 1.99–2.01; from rate=200 to rate=300). Filesystem explains 2 % and swings it by 10.0 % (9.0–11.0 %; best xfs, worst ext4). Interplay of factors 0 %, noise under 1 %; apart from these 100 %, drift between rounds 0 %.
             Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
         "#]],
     );
@@ -380,7 +380,7 @@ fn what_is_best_at_one_rate_need_not_be_at_another() {
             The baseline, http-load · ext4 · rate=200, measured 10.0 % more than http-load · xfs · rate=200 (95 % interval 8.7–11.3 %).
             xfs takes 10.1 % more time than ext4 (95 % interval +9.1 to +11.1 %), averaged over rate.
             rate=300 takes 1.65× the time of rate=200 (95 % interval 1.64–1.66), averaged over filesystem.
-            Rate explains 84 % of the differences and swings request mean by 65.1 % (95 % interval 64.0–66.3 %; from rate=200 to rate=300). Filesystem explains 3 % and swings it by 10.1 % (9.1–11.1 %). Interplay of factors 12 %, noise under 1 %.
+            Rate explains 84 % of the differences and swings request mean by 65.1 % (95 % interval 64.0–66.3 %; from rate=200 to rate=300). Filesystem explains 3 % and swings it by 10.1 % (9.1–11.1 %). Interplay of factors 12 %, noise under 1 %; apart from these 100 %, drift between rounds 0 %. Without any one round: rate 84–85 %.
             Filesystem and rate cross: xfs is 1.33× ext4 with rate=300, but 0.91× with rate=200; the one ratio is 1.47× the other (95 % interval 1.45–1.49): pick by rate.
             Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
         "#]],
@@ -400,7 +400,7 @@ fn what_only_a_power_cut_rules_out_is_held_against_the_same_rate() {
             http-load · memory · rate=200 measured 0.91× what http-load · disk · rate=200 did, but is no choice: after a power cut, everything is lost.
             memory takes 14.3 % less time than disk (95 % interval −15.1 to −13.5 %), averaged over rate.
             rate=300 takes 11.4 % more time than rate=200 (95 % interval +10.6 to +12.2 %), averaged over filesystem.
-            Filesystem explains 61 % of the differences and swings request mean by 16.7 % (95 % interval 15.6–17.8 %; from memory to disk). Rate explains 30 % and swings it by 11.4 % (10.6–12.2 %; from rate=200 to rate=300). Interplay of factors 9 %, noise under 1 %.
+            Filesystem explains 61 % of the differences and swings request mean by 16.7 % (95 % interval 15.6–17.8 %; from memory to disk). Rate explains 30 % and swings it by 11.4 % (10.6–12.2 %; from rate=200 to rate=300). Interplay of factors 9 %, noise under 1 %; apart from these 100 %, drift between rounds 0 %. Without any one round: filesystem 60–62 %, rate 29–31 %.
             Filesystem and rate interact: memory is 0.81× disk with rate=300, but 0.91× with rate=200; the one ratio is 0.89× the other (95 % interval 0.88–0.90).
             http-load · memory · rate=200 and http-load · memory · rate=300: after a power cut, everything is lost; their speed is not comparable with scenarios that are safe.
             Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.

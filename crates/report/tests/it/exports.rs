@@ -29,7 +29,7 @@ fn markdown_is_the_answer_with_its_warnings_and_tables() {
         - btrfs is 14.6 % slower than ext4 (95 % interval −15.5 to −13.6 %), averaged over cache size.
         - xfs is 20.8 % faster than btrfs (95 % interval +18.4 to +23.3 %), averaged over cache size.
         - cache size 2G is 1.25× 128M (95 % interval 1.23–1.27), averaged over filesystem.
-        - Cache size explains 63 % of the differences and swings transactions per second by 25.0 % (95 % interval 23.0–27.1 %; best 2G, worst 128M). Filesystem explains 35 % and swings it by 20.8 % (17.5–24.2 %; best xfs, worst btrfs). Interplay of factors 1 %, noise under 1 %.
+        - Cache size explains 63 % of the differences and swings transactions per second by 25.0 % (95 % interval 23.0–27.1 %; best 2G, worst 128M). Filesystem explains 35 % and swings it by 20.8 % (17.5–24.2 %; best xfs, worst btrfs). Interplay of factors 1 %, noise under 1 %; apart from these 100 %, drift between rounds 2 %. Without any one round: cache size 62–65 %, filesystem 33–36 %.
         - Filesystem and cache size interact: btrfs is 0.83× ext4 with cache size 2G, but 0.88× with cache size 128M; the one ratio is 0.93× the other (95 % interval 0.92–0.95).
         - Noise floor: the same scenario measured twice under two names differed by 0.1 % (95 % interval −0.7 to +1.0 %).
         - Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.

@@ -21,6 +21,13 @@ fn the_json_holds_the_numbers_of_the_published_data_set() {
     for (field, known) in [("ratio", 1.031_887_805), ("low", 1.018_340_041), ("high", 1.045_615_806)] {
         assert!((claim[field].as_f64().unwrap() / known - 1.0).abs() < 1e-9, "{field}: {claim}");
     }
+    let filesystem = oltp["importance"].as_array().unwrap().iter().find(|share| share["name"] == "filesystem").unwrap();
+    for (field, known) in [("share_low", 0.331), ("share", 0.346), ("share_high", 0.361)] {
+        assert!((filesystem[field].as_f64().unwrap() - known).abs() < 1e-3, "{field}: {filesystem}");
+    }
+    assert!(oltp["drift_share"].as_f64().unwrap() > 0.0);
+    let page = report::html(&fixture::input(&fixture::filesystems_and_buffers())).replace('\u{a0}', " ");
+    assert!(page.contains("drift between rounds, apart from these 100 %") && page.contains("33.1 % – 36.1 %"));
     let best = &oltp["scenarios"][0];
     assert_eq!(best["behind_best_at_most"], 0.0);
     assert!((best["geometric_mean"].as_f64().unwrap() / 3_885.924_204 - 1.0).abs() < 1e-9);

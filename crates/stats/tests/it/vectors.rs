@@ -154,6 +154,8 @@ fn a1_importance() {
     near(found.noise_share, &shares["noise"]);
     near(found.trial_deviation, &out["sigma_run"]);
     near(found.round_deviation, &out["sigma_block"]);
+    let by_noise = found.noise_share * (found.round_deviation / found.trial_deviation).powi(2);
+    assert!((found.drift_share - by_noise).abs() < 1e-12, "{} {by_noise}", found.drift_share);
     for (name, high, low) in [("buf", "2G", "128M"), ("fs", "xfs", "btrfs")] {
         let swing = analysis.swings.iter().find(|swing| swing.factor == name).expect("a swing");
         assert_eq!((&*swing.high, &*swing.low), (high, low));
