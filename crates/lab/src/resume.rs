@@ -1,6 +1,6 @@
 //! Going on where a study stopped: what is done, and whether it is still the same study on the same machine.
 
-use ledger::model::{AnalysisSettings, Decision, Mode, Phase, Scenario, StudyRecord, TableRecord, TrialState};
+use ledger::model::{AnalysisSettings, Asked, Decision, Mode, Phase, Scenario, StudyRecord, TableRecord, TrialState};
 use observe::safety::Grade;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -68,8 +68,10 @@ impl Done {
 pub struct Session<'a> {
     /// The study file's text.
     pub text: &'a str,
-    /// `path=value` changes from the command line.
-    pub overrides: Vec<String>,
+    /// What the command line asks for.
+    pub asked: Asked,
+    /// surefoot's version.
+    pub version: &'a str,
     /// The machine's facts now.
     pub machine: BTreeMap<String, String>,
     /// Go on although the machine has changed.
@@ -131,7 +133,7 @@ fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Sessio
             return Err(Error::OtherMachine { changes });
         }
     }
-    writer.set_analysis(&analysis(plan))?;
+    writer.go_on(&analysis(plan), &session.asked)?;
     let mut done = Done { trials: HashMap::new(), decisions: contents.decisions.clone() };
     // One column a primary metric; a scenario's own is looked up by its name.
     let mut values: HashMap<(&str, Phase), Vec<Vec<Option<f64>>>> = HashMap::new();
@@ -166,10 +168,12 @@ fn study_record(plan: &Plan, session: &Session) -> StudyRecord {
         name: plan.name.clone(),
         question: plan.question.clone(),
         text: session.text.to_string(),
-        overrides: session.overrides.clone(),
+        overrides: session.asked.overrides.clone(),
+        asked: vec![session.asked.clone()],
+        named: Some(plan.named.clone()),
         hash: plan.hash.clone(),
         seed: plan.design.seed,
-        surefoot_version: env!("CARGO_PKG_VERSION").to_string(),
+        surefoot_version: session.version.to_string(),
         created: session.now,
         baseline: plan.scenarios[plan.baseline].label.clone(),
         analysis: analysis(plan),

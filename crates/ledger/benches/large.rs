@@ -124,6 +124,8 @@ fn study(baseline: &str) -> StudyRecord {
         question: String::new(),
         text: String::new(),
         overrides: Vec::new(),
+        asked: Vec::new(),
+        named: None,
         hash: String::new(),
         seed: 1,
         surefoot_version: String::new(),

@@ -18,13 +18,19 @@ pub struct StudyRecord {
     pub question: String,
     /// The study file's text, with `--set` changes listed in `overrides`.
     pub text: String,
-    /// `path=value` changes from the command line.
+    /// `path=value` changes from the command line, of the first session.
     pub overrides: Vec<String>,
+    /// What the sessions asked for, each that differs from all before it. Empty in older files.
+    #[serde(default)]
+    pub asked: Vec<Asked>,
+    /// Paths of the settings that the file or the command line names; the others are defaults. Absent in older files.
+    #[serde(default)]
+    pub named: Option<Vec<String>>,
     /// SHA-256 of what decides the results (text and overrides), hexadecimal.
     pub hash: String,
     /// Seed of order and data.
     pub seed: u64,
-    /// surefoot's version.
+    /// surefoot's version, and the commit where its build knew it.
     pub surefoot_version: String,
     /// Unix time, seconds.
     pub created: f64,
@@ -35,6 +41,32 @@ pub struct StudyRecord {
     /// Tables that the report is asked for. Absent in older files.
     #[serde(default)]
     pub tables: Vec<TableRecord>,
+}
+
+impl StudyRecord {
+    /// What the sessions asked for, in order; of an older file, what is known of the first.
+    #[must_use]
+    pub fn all_asked(&self) -> Vec<Asked> {
+        if !self.asked.is_empty() {
+            return self.asked.clone();
+        }
+        vec![Asked { verb: "run".into(), overrides: self.overrides.clone(), ..Asked::default() }]
+    }
+}
+
+/// What of a session's command line decides what is measured.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// `run` or `powercut`.
+    pub verb: String,
+    /// The built-in study's name; none: the study is a file.
+    pub built_in: Option<String>,
+    /// `path=value` changes: `--set`, and the options that stand for one.
+    pub overrides: Vec<String>,
+    /// Words of `--only`.
+    pub only: Vec<String>,
+    /// Scenarios that `--skip-missing` left out, and what was missing.
+    pub left_out: Vec<(String, String)>,
 }
 
 /// A table of the report: a metric by the levels of two factors.

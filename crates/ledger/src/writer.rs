@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::lock::Lock;
 use crate::model::{
-    AnalysisSettings, Decision, MeasuredSafety, Phase, Place, Probe, Scenario, StudyRecord, TrialState,
+    AnalysisSettings, Asked, Decision, MeasuredSafety, Phase, Place, Probe, Scenario, StudyRecord, TrialState,
 };
 use crate::schema;
 use observe::metric::Metric;
@@ -78,13 +78,17 @@ impl Writer {
         })
     }
 
-    /// A study that goes on may want more rounds.
+    /// A study that goes on may want more rounds, and be asked for in other words.
     ///
     /// # Errors
     /// When it can't be written.
-    pub fn set_analysis(&mut self, analysis: &AnalysisSettings) -> Result<(), Error> {
+    pub fn go_on(&mut self, analysis: &AnalysisSettings, asked: &Asked) -> Result<(), Error> {
         let Some(mut study) = self.study()? else { return Ok(()) };
         study.analysis = analysis.clone();
+        study.asked = study.all_asked();
+        if !study.asked.contains(asked) {
+            study.asked.push(asked.clone());
+        }
         let json = serde_json::to_string(&study).expect("a study record is plain data");
         self.write(|transaction| transaction.execute("UPDATE study SET json = ?1", [json]).map(drop))
     }

@@ -36,8 +36,14 @@ pub fn colour(index: usize) -> &'static str {
 /// Text that may stand between tags and inside quoted attributes. A number stays on one line with its per cent sign.
 #[must_use]
 pub fn escape(text: &str) -> String {
+    verbatim(&text.replace(" %", "\u{a0}%"))
+}
+
+/// The same of what is typed again: files and commands, whose spaces stay what they are.
+#[must_use]
+pub fn verbatim(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.replace(" %", "\u{a0}%").chars() {
+    for c in text.chars() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),

@@ -64,6 +64,7 @@ pub fn rest_for_paper(input: &Input) -> String {
     body.push_str(&appendix::failures(input));
     body.push_str("<h2>How it was made</h2>");
     body.push_str(&appendix::machine(input));
+    body.push_str(&appendix::in_force(input));
     body.push_str(&appendix::study(input));
     body.push_str(&appendix::by_hand(input));
     body

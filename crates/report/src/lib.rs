@@ -16,6 +16,7 @@ mod health;
 mod history;
 mod html;
 mod http_forms;
+mod in_force;
 pub mod input;
 mod json;
 mod judge;

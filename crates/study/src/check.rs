@@ -14,7 +14,7 @@ use crate::safety::{self, SAFETY, Safety};
 use crate::table::{self, TABLE, Table};
 use serde_json::{Map, Value};
 use settings::{Setting, defaults};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 
 /// A study file, checked.
@@ -36,6 +36,8 @@ pub struct Study {
     pub bench_is_said: bool,
     /// Tables that the report is asked for.
     pub tables: Vec<Table>,
+    /// Paths of the settings that the text or a change names; the others are at their defaults.
+    pub named: Vec<String>,
     pub(crate) base: Base,
     pub(crate) exclude: Vec<Rule>,
     pub(crate) include: Vec<Rule>,
@@ -149,6 +151,7 @@ impl Checker<'_> {
         self.name(&name);
         let is_bench = |factor: &Factor| factor.paths().any(|path| path == "bench");
         let bench_is_said = self.root.get("bench").is_some() || factors.iter().any(is_bench);
+        let named = self.named(&factors, &include);
         let design = design?;
         let study = Study {
             name,
@@ -159,6 +162,7 @@ impl Checker<'_> {
             parity,
             bench_is_said,
             tables,
+            named,
             base,
             exclude,
             include,
@@ -167,6 +171,15 @@ impl Checker<'_> {
         self.scenarios(&study);
         self.screen(&study);
         Some(study)
+    }
+
+    /// Paths of settings that stand in the text, its factors or its includes.
+    fn named(&self, factors: &[Factor], include: &[Rule]) -> Vec<String> {
+        let of_rules = include.iter().flat_map(|rule| &rule.settings).map(|(path, _)| path.clone());
+        let of_factors = factors.iter().flat_map(Factor::paths).map(str::to_string);
+        let of_tables =
+            factor::flatten(self.root).into_iter().map(|(path, ..)| path).filter(|path| factor::is_path(path));
+        of_tables.chain(of_factors).chain(of_rules).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// `[[table]]`: each names a workload and two factors that vary it.

@@ -32,6 +32,8 @@ pub struct Plan {
     pub bench_is_said: bool,
     /// Tables that the report is asked for. They decide no figure.
     pub tables: Vec<Table>,
+    /// Paths of the settings that the study names; the others are at their defaults.
+    pub named: Vec<String>,
     /// Workloads of which a part goes before the others.
     pub screens: Vec<Screen>,
     /// Workloads that can't be screened though it was asked for, and why.
@@ -96,6 +98,7 @@ pub fn plan(study: &Study) -> Result<Plan, Problem> {
         parity: study.parity,
         bench_is_said: study.bench_is_said,
         tables: study.tables.clone(),
+        named: study.named.clone(),
         screens: Vec::new(),
         unscreened: Vec::new(),
         baseline: 0,

@@ -139,6 +139,8 @@ fn synthetic(path: &Path, runs: u32) {
         question: "How long does a report take?".into(),
         text: String::new(),
         overrides: Vec::new(),
+        asked: Vec::new(),
+        named: None,
         hash: String::new(),
         seed: 1,
         surefoot_version: String::new(),

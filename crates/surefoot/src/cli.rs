@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Finds out what your server should stand on: filesystem, mount options and settings, measured under real load
 #[derive(Parser)]
-#[command(name = "surefoot", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "surefoot", version = env!("SUREFOOT_VERSION"), max_term_width = 100, disable_help_subcommand = true)]
 #[command(
     after_help = "Exit status: 0 answered, 1 surefoot's own fault, 2 bad study or usage, 3 answered with holes, \
                         4 refused to touch a device, 5 something missing, 130 interrupted"

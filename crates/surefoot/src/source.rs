@@ -4,6 +4,7 @@ use crate::catalogue::BuiltIn;
 use crate::cli::StudyArgs;
 use crate::failure::{Failure, Status};
 use anyhow::anyhow;
+use ledger::model::Asked;
 use std::path::{Path, PathBuf};
 use study::{Override, Parity, Plan, Problem};
 
@@ -32,6 +33,8 @@ pub struct Loaded {
     pub text: String,
     /// `path=value` changes.
     pub overrides: Vec<String>,
+    /// Words of `--only`.
+    pub only: Vec<String>,
     /// What it comes to.
     pub plan: Plan,
     /// The results file.
@@ -53,6 +56,15 @@ pub fn load(args: &StudyArgs) -> Result<Loaded, Failure> {
     eprintln!("not root: trials run in a guest kernel, as with --set bench=guest");
     args.set.push("bench=guest".into());
     load_as_said(&args)
+}
+
+impl Loaded {
+    /// What decides what is measured, for the results file. A file with a built-in study's text is that study.
+    pub fn asked(&self, verb: &str, left_out: Vec<(String, String)>) -> Asked {
+        let built_in = STUDIES.iter().find(|(_, text)| *text == self.text).map(|(name, _)| (*name).to_string());
+        let (overrides, only) = (self.overrides.clone(), self.only.clone());
+        Asked { verb: verb.into(), built_in, overrides, only, left_out }
+    }
 }
 
 /// Formatting and mounting need root, a directory does not.
@@ -91,7 +103,7 @@ fn load_as_said(args: &StudyArgs) -> Result<Loaded, Failure> {
     require_parity(&plan).map_err(|problem| failed(vec![problem]))?;
     let results = args.results.clone().unwrap_or_else(|| format!("{}.surefoot", plan.name).into());
     let work = args.work.clone().unwrap_or_else(|| Path::new("surefoot-work").join(&plan.name));
-    Ok(Loaded { text, overrides, plan, results, work })
+    Ok(Loaded { text, overrides, only: args.only.clone(), plan, results, work })
 }
 
 /// A screen by name needs all the scenarios that its design is made of.

@@ -8,7 +8,7 @@ mod tune;
 use lab::bench::simulated::Simulated;
 use lab::conductor::{self, Event, Stop, Summary};
 use lab::resume::{self, Session};
-use ledger::model::{Contents, TrialState};
+use ledger::model::{Asked, Contents, TrialState};
 use observe::record::Record;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
@@ -59,7 +59,8 @@ fn machine() -> Simulated {
 fn session(text: &str) -> Session<'_> {
     Session {
         text,
-        overrides: Vec::new(),
+        asked: Asked::default(),
+        version: "0.0.0",
         machine: BTreeMap::from([("cpu".into(), "simulated".into())]),
         accept_changes: false,
         retry_failed: false,

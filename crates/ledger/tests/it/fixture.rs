@@ -21,6 +21,8 @@ pub fn study() -> StudyRecord {
         question: "which \"filesystem\",\nfor mail?".into(),
         text: "name = \"mail\"".into(),
         overrides: vec!["design.seed=7".into()],
+        asked: Vec::new(),
+        named: None,
         hash: "0af3".into(),
         // Above what a signed 64-bit integer holds.
         seed: u64::MAX - 1,

@@ -1,11 +1,12 @@
 //! The page's end: raw values, failures, machine, study file, and how to do it again by hand.
 
-use super::tables::{Table, head, number_cell, raw, word_cell, word_head};
+use super::tables::{Table, head, number_cell, raw, word_cell, word_head, wrapped_cell};
 use crate::bench::{self, Bench, benches};
-use crate::chart::escape;
+use crate::chart::{escape, verbatim};
+use crate::in_force::{self, InForce};
 use crate::input::{Counting, Input};
 use crate::number::{date, figure, span, words};
-use crate::reproduce::commands_of;
+use crate::reproduce::{command_of, commands_of};
 use crate::view::{Row, View};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -24,6 +25,7 @@ pub fn all(input: &Input, view: &View) -> String {
     html.push_str("<section><h2>Raw values and how they were made</h2>");
     html.push_str(&raw_values(input, view));
     html.push_str(&machine(input));
+    html.push_str(&in_force(input));
     html.push_str(&study(input));
     html.push_str(&by_hand(input));
     html.push_str("</section>");
@@ -67,7 +69,7 @@ pub fn failures(input: &Input) -> String {
     let mut html = String::from("<section><h2>Failed trials</h2>");
     for trial in counting.failed.iter().take(FAILURES_MAX) {
         let failure = trial.failure.clone().unwrap_or_default();
-        let log = if failure.log.is_empty() { String::new() } else { format!("<pre>{}</pre>", escape(&failure.log)) };
+        let log = if failure.log.is_empty() { String::new() } else { format!("<pre>{}</pre>", verbatim(&failure.log)) };
         let _ = write!(
             html,
             "<div class=\"flag\"><p><b>{}, round {}</b>: failed in step <code>{}</code></p><p>{}</p>{log}</div>",
@@ -161,6 +163,42 @@ pub fn machine(input: &Input) -> String {
     html + "</details>"
 }
 
+/// What trials read back, and all settings, those that nobody named marked.
+#[must_use]
+pub fn in_force(input: &Input) -> String {
+    let mut html = String::from(
+        "<details><summary>Versions, mount options and servers' settings</summary><p class=\"note\">As trials read them back; programs \
+         that make filesystems stand below Machine. What filesystems tell of their blocks, too, is in the results file: \
+         <code>surefoot report --json</code>.</p>",
+    );
+    html.push_str(&values("read-back", "fact", &in_force::facts(&input.contents), |_| None));
+    html.push_str("</details><details><summary>Settings in force</summary>");
+    let named = input.contents.study.named.as_deref();
+    html.push_str(match named {
+        Some(_) => "<p class=\"note\">Bytes, seconds and fractions as plain numbers. Not named by the study: a default of this version.</p>",
+        None => {
+            "<p class=\"note\">Bytes, seconds and fractions as plain numbers. This results file is of a surefoot that did not record \
+             which of them are defaults: those that the study file below does not name.</p>"
+        }
+    });
+    let origin = |path: &str| named.map(|named| if in_force::is_named(path, named) { "study" } else { "default" });
+    html.push_str(&values("settings", "setting", &in_force::settings(&input.contents), origin));
+    html + "</details>"
+}
+
+fn values(id: &str, what: &str, all: &[InForce], origin: impl Fn(&str) -> Option<&'static str>) -> String {
+    let mut heads = vec![word_head(what), word_head("value"), word_head("in scenarios")];
+    heads.extend(all.first().and_then(|first| origin(&first.what)).map(|_| word_head("from")));
+    let mut table = Table::new(id, &heads);
+    for known in all {
+        let value = if known.value.is_empty() { "(empty)" } else { &known.value };
+        let mut cells = vec![word_cell(&known.what), wrapped_cell(value), wrapped_cell(&known.scenarios)];
+        cells.extend(origin(&known.what).map(word_cell));
+        table.row("", &cells);
+    }
+    table.finish()
+}
+
 /// The study file.
 #[must_use]
 pub fn study(input: &Input) -> String {
@@ -175,17 +213,31 @@ pub fn study(input: &Input) -> String {
         escape(&study.hash),
         study.seed,
         escape(&study.surefoot_version),
-        escape(&study.text)
+        verbatim(&study.text)
     )
 }
 
 /// How to do it again.
 #[must_use]
 pub fn by_hand(input: &Input) -> String {
-    let mut html = String::from(
-        "<details><summary>How to do it again</summary><p>The whole study: save the study file above and run</p><pre>surefoot run STUDY.toml --seed ",
+    let study = &input.contents.study;
+    let mut html = format!(
+        "<details><summary>How to do it again</summary><p>The whole study, with surefoot {}; a study in <code>STUDY.toml</code> is the \
+         study file above, saved under that name. Where there are several commands, they came one after the other.</p>",
+        escape(&study.surefoot_version)
     );
-    let _ = write!(html, "{}</pre><p>One scenario's storage by hand, as recorded:</p>", input.contents.study.seed);
+    for asked in study.all_asked() {
+        let _ = write!(html, "<pre>{}</pre>", verbatim(&command_of(&asked)));
+        for (scenario, missing) in &asked.left_out {
+            let _ = write!(
+                html,
+                "<p class=\"note\">Left out on this machine: {}: {}</p>",
+                escape(scenario),
+                escape(missing)
+            );
+        }
+    }
+    html.push_str("<p>One scenario's storage by hand, as recorded:</p>");
     let mut alike: BTreeMap<Vec<String>, Vec<&str>> = BTreeMap::new();
     for scenario in input.contents.scenarios.iter().take(COMMANDS_MAX) {
         if let Some(commands) = commands_of(&input.contents, &scenario.label) {
@@ -196,7 +248,7 @@ pub fn by_hand(input: &Input) -> String {
         }
     }
     for (commands, labels) in alike {
-        let _ = write!(html, "<h3>{}</h3><pre>{}</pre>", escape(&labels.join(", ")), escape(&commands.join("\n")));
+        let _ = write!(html, "<h3>{}</h3><pre>{}</pre>", escape(&labels.join(", ")), verbatim(&commands.join("\n")));
     }
     html + "</details>"
 }

@@ -78,6 +78,8 @@ pub fn contents(table: &Table) -> Contents {
         question: "Which filesystem serves most transactions?".into(),
         text: "name = \"filesystems\"\n[factors]\n\"storage.filesystem\" = [\"ext4\", \"xfs\"]\n".into(),
         overrides: vec!["design.rounds_max=6".into()],
+        asked: Vec::new(),
+        named: None,
         hash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into(),
         seed: 7,
         surefoot_version: "0.1.0".into(),

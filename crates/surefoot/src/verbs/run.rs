@@ -40,10 +40,20 @@ pub(super) enum Measured {
     PowerCuts,
 }
 
+impl Measured {
+    /// What asks for it.
+    fn verb(self) -> &'static str {
+        match self {
+            Measured::Everything => "run",
+            Measured::PowerCuts => "powercut",
+        }
+    }
+}
+
 /// From a loaded study to its answer.
 pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) -> Result<Status, Failure> {
     interrupt::catch();
-    leave_out_missing(&mut loaded, args.skip_missing)?;
+    let left_out = leave_out_missing(&mut loaded, args.skip_missing)?;
     ask_guard(&loaded.plan)?;
     let work = Work::open(&loaded.work)
         .map_err(|error| Failure::new(Status::Fault, error).hint("name an empty or a new folder with --work DIR"))?;
@@ -54,7 +64,8 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     };
     let session = Session {
         text: &loaded.text,
-        overrides: loaded.overrides.clone(),
+        asked: loaded.asked(measured.verb(), left_out),
+        version: env!("SUREFOOT_VERSION"),
         machine: bench.machine(),
         accept_changes: args.accept_changes,
         retry_failed: args.retry_failed,
@@ -117,11 +128,11 @@ fn html_path(args: &RunArgs, results: &Path) -> PathBuf {
     args.html.clone().unwrap_or_else(|| results.with_extension("html"))
 }
 
-/// Refuses what this machine can't run, or leaves it out when told so.
-fn leave_out_missing(loaded: &mut Loaded, skip: bool) -> Result<(), Failure> {
+/// Refuses what this machine can't run, or leaves it out when told so and tells what.
+fn leave_out_missing(loaded: &mut Loaded, skip: bool) -> Result<Vec<(String, String)>, Failure> {
     let missing = missing(&loaded.plan);
     if missing.is_empty() {
-        return Ok(());
+        return Ok(missing);
     }
     if !skip {
         let lines: Vec<String> = missing.iter().map(|(label, what)| format!("{label}: {what}")).collect();
@@ -135,7 +146,8 @@ fn leave_out_missing(loaded: &mut Loaded, skip: bool) -> Result<(), Failure> {
     if loaded.plan.scenarios.is_empty() {
         return Err(Failure::new(Status::Missing, anyhow!("no scenario is left")));
     }
-    source::require_screen(&loaded.plan)
+    source::require_screen(&loaded.plan)?;
+    Ok(missing)
 }
 
 /// A device that must not be formatted is refused before the first trial, not found out in it.

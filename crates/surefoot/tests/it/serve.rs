@@ -65,6 +65,8 @@ fn begun(path: &Path, name: &str) -> ledger::Writer {
         question: format!("Which filesystem suits {name}?"),
         text: String::new(),
         overrides: Vec::new(),
+        asked: Vec::new(),
+        named: None,
         hash: "0".into(),
         seed: 1,
         surefoot_version: "0".into(),
