@@ -68,12 +68,7 @@ impl Course {
 /// How a run went by its rate, once a second; changes smaller than `tolerance`, a fraction, are none.
 #[must_use]
 pub fn course(rates: &[f64], tolerance: f64) -> Course {
-    let finite: Vec<f64> = rates.iter().copied().filter(|rate| rate.is_finite()).collect();
-    if finite.len() < SECONDS_MIN {
-        return Course::TooShort;
-    }
-    let width = finite.len().div_ceil(VALUES_MAX);
-    let values: Vec<f64> = finite.chunks_exact(width).map(mean).collect();
+    let Some((values, width)) = averaged(rates) else { return Course::TooShort };
     let seconds = |count: usize| (count * width) as f64;
     if let Some(period) = period(&values).filter(|period| swings(&values, *period, tolerance)) {
         return Course::Cyclic { period: seconds(period) };
@@ -97,6 +92,24 @@ pub fn course(rates: &[f64], tolerance: f64) -> Course {
         true => Course::WarmUp { seconds: seconds(last.start) },
         false => Course::Unsteady,
     }
+}
+
+/// Seconds from which on a rate, once a second, has another level than before, as [`course`] judges it: none where it comes and goes
+/// with a period, or is too short to say.
+#[must_use]
+pub fn level_changes(rates: &[f64], tolerance: f64) -> Vec<usize> {
+    let Some((values, width)) = averaged(rates) else { return Vec::new() };
+    if period(&values).is_some_and(|period| swings(&values, period, tolerance)) {
+        return Vec::new();
+    }
+    levels(&without_single_outliers(&values), tolerance).iter().skip(1).map(|stretch| stretch.start * width).collect()
+}
+
+/// The seconds of a run averaged down to what is searched, and how many make one value; none where they are too few.
+fn averaged(rates: &[f64]) -> Option<(Vec<f64>, usize)> {
+    let finite: Vec<f64> = rates.iter().copied().filter(|rate| rate.is_finite()).collect();
+    let width = finite.len().div_ceil(VALUES_MAX);
+    (finite.len() >= SECONDS_MIN).then(|| (finite.chunks_exact(width).map(mean).collect(), width))
 }
 
 /// Stretches of one level: those of [`change_points`], neighbours joined that differ by less than the tolerance or by no more than
