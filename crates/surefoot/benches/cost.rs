@@ -22,6 +22,7 @@ fn main() {
     }
     if wanted("d") {
         report(small);
+        page(small);
     }
     if wanted("e") {
         template(folder.path(), small);
@@ -99,7 +100,8 @@ fn report(small: bool) {
     let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
     let path = folder.path().join("large.surefoot");
     let runs = if small { 1000 } else { 100_000 };
-    synthetic(&path, runs);
+    let rounds = 50.min(runs / 20);
+    synthetic(&path, &Shape { levels: &[20], rounds, runs_a_trial: runs / rounds / 20, seconds: 0 });
     let started = Instant::now();
     let output = Command::new("/usr/bin/time")
         .args(["-f", "%M", env!("CARGO_BIN_EXE_surefoot"), "report"])
@@ -116,13 +118,70 @@ fn report(small: bool) {
     );
 }
 
-/// Twenty scenarios in fifty rounds, the rest are runs of a trial; each run with sixty metrics.
-fn synthetic(path: &Path, runs: u32) {
+/// (d) From the address to the load event of the page of a study of 42 scenarios, everything drawn, in headless Chromium.
+fn page(small: bool) {
+    const PROBE: &str = "<script>addEventListener('load', () => { document.documentElement.dataset.loaded = performance.now(); });</script>";
+    let folder = tempfile::tempdir().expect("a folder");
+    let (ledger, page) = (folder.path().join("page.surefoot"), folder.path().join("page.html"));
+    let (rounds, seconds) = if small { (2, 30) } else { (20, 300) };
+    synthetic(&ledger, &Shape { levels: &[7, 3, 2], rounds, runs_a_trial: 1, seconds });
+    surefoot(folder.path(), &["report", "page.surefoot", "--html", "page.html"]);
+    let html = std::fs::read_to_string(&page).expect("a page");
+    std::fs::write(&page, html.replacen("</body>", &format!("{PROBE}</body>"), 1)).expect("a page");
+    let open = |visit: usize| -> Option<f64> {
+        let output = Command::new("chromium")
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--dump-dom"])
+            .arg(format!("--user-data-dir={}", folder.path().join(visit.to_string()).display()))
+            .arg(format!("file://{}", page.display()))
+            .output()
+            .ok()?;
+        let dom = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(dom.contains("data-explore=\"ready\""), "the page did not draw itself");
+        let milliseconds: f64 = dom.split_once("data-loaded=\"")?.1.split('"').next()?.parse().ok()?;
+        Some(milliseconds / 1000.0)
+    };
+    let mut loads: Vec<f64> = (0..3).filter_map(open).collect();
+    loads.sort_by(f64::total_cmp);
+    let Some(median) = loads.get(loads.len() / 2) else {
+        println!("(d) page of 42 scenarios: SKIPPED, no Chromium (package chromium)");
+        return;
+    };
+    println!(
+        "(d) page of 42 scenarios, {:.2} MB: {median:.2} s to its load event in Chromium (median of {}; goal: 1 s)",
+        html.len() as f64 / 1e6,
+        loads.len()
+    );
+}
+
+/// A study to make up: each run with sixty metrics.
+struct Shape {
+    /// How many levels each factor has; scenarios are all their combinations.
+    levels: &'static [u32],
+    rounds: u32,
+    runs_a_trial: u32,
+    /// Length of what is recorded second by second, as of PostgreSQL: 36 series and a histogram; 0 for none.
+    seconds: u32,
+}
+
+impl Shape {
+    /// Factor → level of a scenario.
+    fn levels_of(&self, scenario: u32) -> std::collections::BTreeMap<String, String> {
+        let mut rest = scenario;
+        let level = |(factor, count): (usize, &u32)| {
+            let level = rest % count;
+            rest /= count;
+            (format!("factor_{factor}"), format!("factor_{factor}={level}"))
+        };
+        self.levels.iter().enumerate().map(level).collect()
+    }
+}
+
+fn synthetic(path: &Path, shape: &Shape) {
     use ledger::model::{AnalysisSettings, Mode, Place, Scenario, StudyRecord, TrialState};
     use observe::metric::{Direction, Metric};
-    let (scenarios, rounds) = (20_u32, 50_u32.min(runs / 20));
+    let (scenarios, rounds) = (shape.levels.iter().product::<u32>(), shape.rounds);
     let mut writer = ledger::Writer::create_or_open(path).expect("a new ledger");
-    let label = |index: u32| format!("scenario {index}");
+    let label = |index: u32| shape.levels_of(index).into_values().collect::<Vec<_>>().join(" · ");
     let analysis = AnalysisSettings {
         confidence: 0.95,
         margin: 0.03,
@@ -151,7 +210,7 @@ fn synthetic(path: &Path, runs: u32) {
     };
     let scenario = |index: u32| Scenario {
         label: label(index),
-        levels: [("factor".to_string(), label(index))].into(),
+        levels: shape.levels_of(index),
         workload: "oltp".into(),
         primary_metric: "metric_0".into(),
         control: false,
@@ -166,18 +225,33 @@ fn synthetic(path: &Path, runs: u32) {
     for round in 0..rounds {
         for position in 0..scenarios {
             let id = writer.begin_trial(&label(position), Place::main(round, position), 1, 0.0).expect("written");
-            for number in 0..runs / rounds / scenarios {
+            for number in 0..shape.runs_a_trial {
                 // Any figures will do, as long as they vary.
                 let value =
                     |index: usize| 1000.0 + f64::from((round * 7 + position * 13 + number * 3) % 31) + index as f64;
                 let measured = metrics.iter().enumerate().map(|(index, metric)| metric.at(value(index))).collect();
-                let run = observe::record::Run { run: number, seconds: 10.0, metrics: measured, ..Default::default() };
+                let recorded = recorded(shape.seconds, value(0));
+                let run = observe::record::Run { run: number, seconds: 10.0, metrics: measured, ..recorded };
                 writer.run(id, &run).expect("written");
             }
             writer.finish_trial(id, TrialState::Finished, None, 1.0).expect("written");
         }
     }
     writer.end_session("all rounds are done", 2.0).expect("written");
+}
+
+/// What a run records beside its figures.
+fn recorded(seconds: u32, value: f64) -> observe::record::Run {
+    let mut run = observe::record::Run::default();
+    if seconds > 0 {
+        let mut latency = observe::latency::Latency::default();
+        (1..20_000_u64).for_each(|i| latency.record(std::time::Duration::from_micros(i * i % 7_919 + 50 + i / 3)));
+        run.latencies.insert("transaction".into(), latency);
+        let points = |seed: u32| (0..seconds).map(|i| value + f64::from((i * 7_919 + seed * 104_729) % 977)).collect();
+        run.series = (0..35).map(|seed| (format!("device_series_{seed}"), points(seed))).collect();
+        run.series.insert("metric_0_per_second".into(), points(35));
+    }
+    run
 }
 
 /// Rows of a PostgreSQL data set of 1 GiB, index included (2026-11-21, PostgreSQL 15).
