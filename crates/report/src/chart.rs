@@ -16,13 +16,17 @@ pub mod shares;
 pub mod throughput;
 pub mod trust;
 
-use crate::flushing::NAME_MARK;
+use crate::labels;
+use crate::marks::Kind;
 use std::fmt::Write;
 
 /// Width of every full-size chart, in its own units.
 pub const WIDTH: f64 = 380.0;
 /// Size of ordinary text.
 pub const TEXT: f64 = 13.0;
+
+/// Attribute of a chart that may be cut over pages: where, from the top down.
+pub const CUTS: &str = "data-cuts";
 
 /// Okabe and Ito's colours in this order; the last, black, is the text's colour so that it shows on dark pages.
 const COLOURS: [&str; 7] = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "currentColor"];
@@ -73,6 +77,7 @@ pub enum Anchor {
 pub struct Svg {
     id: String,
     body: String,
+    cuts: Vec<f64>,
 }
 
 impl Svg {
@@ -80,20 +85,27 @@ impl Svg {
     #[must_use]
     pub fn new(id: &str) -> Svg {
         let id = id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-        Svg { id, body: String::new() }
+        Svg { id, body: String::new(), cuts: Vec::new() }
     }
 
-    /// The whole element, with what a screen reader says.
+    /// The whole element, with what a screen reader says. Where there is no system's font, as on paper, all text is in DejaVu Sans.
     #[must_use]
     pub fn finish(self, width: f64, height: f64, title: &str, description: &str) -> String {
-        let Svg { id, body } = self;
+        let Svg { id, body, cuts } = self;
+        let cuts: Vec<String> = cuts.iter().map(|y| format!("{y:.0}")).collect();
+        let cuts = if cuts.is_empty() { String::new() } else { format!(" {CUTS}=\"{}\"", cuts.join(" ")) };
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"{id}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" \
-             viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"system-ui,sans-serif\" font-size=\"{TEXT}\" \
+             viewBox=\"0 0 {width:.0} {height:.0}\"{cuts} font-family=\"system-ui,DejaVu Sans,sans-serif\" font-size=\"{TEXT}\" \
              fill=\"currentColor\"><title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>{body}</svg>",
             escape(title),
             escape(description),
         )
+    }
+
+    /// Says that a page may end at `y`. What is above the first of these is repeated above each piece, what is below the last below.
+    pub fn may_be_cut(&mut self, y: f64) {
+        self.cuts.push(y);
     }
 
     /// Text with its baseline at `y`.
@@ -222,6 +234,17 @@ impl Svg {
             self.body,
             "<path d=\"{path}\" fill=\"{stroke}\" fill-opacity=\"0\" stroke=\"{stroke}\" stroke-width=\"1.6\">"
         );
+        self.tip(tip);
+        self.body.push_str("</path>");
+    }
+
+    /// The sign of a moment: dark like text and told apart by its shape, as colours are the scenarios'.
+    pub fn sign(&mut self, kind: Kind, (x, y): (f64, f64), tip: &str) {
+        let shape = match kind {
+            Kind::LevelChange => 2,
+            Kind::LongFlush => 3,
+        };
+        let _ = write!(self.body, "<path d=\"{}\">", mark_path(shape, x, y, 3.4));
         self.tip(tip);
         self.body.push_str("</path>");
     }
@@ -378,17 +401,28 @@ pub fn tick_label(value: f64, ticks: &[f64]) -> String {
     format!("{:.decimals$}", if value.abs() < step * 1e-6 { 0.0 } else { value }).replace('-', "−")
 }
 
-/// Labels cut so that they fit: about `room` units at the chart's text size. The mark after a name stays.
+/// Text cut so that it fits: about `room` units at the chart's text size.
 #[must_use]
-pub fn fitted(label: &str, room: f64) -> String {
-    let (name, mark) = label.strip_suffix(NAME_MARK).map_or((label, ""), |name| (name, NAME_MARK));
-    // 0.56 of the size is a system font's mean width; measured in Chromium with DejaVu Sans, the widest default, it is 0.6.
-    let letters = ((room / (TEXT * 0.6)) as usize).saturating_sub(mark.chars().count()).max(4);
-    if name.chars().count() <= letters {
-        return label.to_string();
-    }
-    let head: String = name.chars().take(letters.saturating_sub(1)).collect();
-    format!("{}…{mark}", head.trim_end())
+pub fn fitted(text: &str, room: f64) -> String {
+    labels::cut(text, letters(room))
+}
+
+/// Names that fit, of all that a chart tells apart by them: those that differ still do. The mark after a name may become a dagger.
+#[must_use]
+pub fn fitted_names(names: impl IntoIterator<Item = impl Into<String>>, room: f64) -> Vec<String> {
+    let names: Vec<String> = names.into_iter().map(Into::into).collect();
+    labels::shortened_with_marks(&names, letters(room))
+}
+
+/// 0.56 of the size is a system font's mean width; measured in Chromium with DejaVu Sans, the widest default, it is 0.6.
+fn letters(room: f64) -> usize {
+    ((room / (TEXT * 0.6)) as usize).max(4)
+}
+
+/// Room that text takes.
+#[must_use]
+pub fn width_of(text: &str) -> f64 {
+    text.chars().count() as f64 * TEXT * 0.6
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use stats::Course;
 use std::collections::BTreeMap;
 
 /// Changes of a run's level below this fraction are none: the margin that a study has unless it says otherwise.
-const TOLERANCE: f64 = 0.03;
+pub(crate) const TOLERANCE: f64 = 0.03;
 /// Runs that are not steady are worth a word from this share on: noise alone makes 2 or 3 % look so.
 const UNSTEADY_SHARE_MIN: f64 = 0.10;
 /// … and from this number on.

@@ -4,6 +4,7 @@
 
 use crate::bench::Bench;
 use crate::health::RunHealth;
+use crate::marks::Marks;
 use crate::view::View;
 use ledger::model::{Contents, Phase, RunDetail, RunRow, Scenario, Trial, TrialState};
 use observe::latency::Latency;
@@ -179,6 +180,8 @@ pub struct Line {
     pub round: u32,
     /// Seconds since the window began, and the value; minimum and maximum of each stretch when decimated.
     pub points: Vec<(f64, f64)>,
+    /// Of a rate: what is known of the run's moments.
+    pub(crate) marks: Marks,
 }
 
 impl Line {
@@ -231,7 +234,10 @@ fn add_lines(series: &mut BTreeMap<String, Vec<Line>>, trial: &Trial, detail: &R
     for (name, values) in &detail.series {
         let lines = series.entry(name.clone()).or_default();
         if lines.len() < LINES_MAX && !values.is_empty() {
-            lines.push(Line { round: trial.round, points: decimate(values) });
+            let is_rate = name.ends_with("_per_second");
+            let marks = || Marks::of(values, detail.series.get("device_flush_seconds"));
+            let marks = is_rate.then(marks).unwrap_or_default();
+            lines.push(Line { round: trial.round, points: decimate(values), marks });
         }
     }
 }

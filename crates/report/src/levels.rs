@@ -56,10 +56,8 @@ fn weight(part: &Part, path: &str) -> (f64, f64) {
 
 impl Factor {
     fn put_in_order(&mut self) {
-        let key = self.path.rsplit('.').next().unwrap_or(&self.path);
-        let prefix = format!("{key}=");
-        let cut = self.levels.iter().all(|level| level.starts_with(&prefix));
-        let short = |level: &String| if cut { level[prefix.len()..].to_string() } else { level.clone() };
+        let cut = self.levels.iter().all(|level| bare(&self.path, level).is_some());
+        let short = |level: &String| bare(&self.path, level).filter(|_| cut).unwrap_or(level).to_string();
         let sizes: Option<Vec<(Kind, f64)>> = self.levels.iter().map(|level| size(&short(level))).collect();
         if let Some(sizes) = sizes.filter(|sizes| sizes.iter().all(|(kind, _)| *kind == sizes[0].0)) {
             let mut order: Vec<usize> = (0..sizes.len()).collect();
@@ -69,6 +67,12 @@ impl Factor {
         }
         self.short = self.levels.iter().map(short).collect();
     }
+}
+
+/// A level without its setting's name; none where it has none: `shared_buffers=2GB` is `2GB`.
+#[must_use]
+pub fn bare<'a>(path: &str, level: &'a str) -> Option<&'a str> {
+    level.strip_prefix(path.rsplit('.').next().unwrap_or(path))?.strip_prefix('=')
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,6 +3,7 @@
 use crate::answer;
 use crate::flushing::DAGGER_NOTE;
 use crate::input::Input;
+use crate::labels;
 use crate::pivot::{self, pivots};
 use crate::table::{self, BOUND_BY, BY_SETTINGS, Column, PER_COMMIT};
 use crate::warnings::warnings;
@@ -65,7 +66,7 @@ fn fit(columns: &mut Vec<Column>, width: usize) {
     let total = |columns: &[Column]| columns.iter().map(|column| column_width(column) + 2).sum::<usize>();
     for column in columns.iter_mut().filter(|column| column.head.starts_with("vs ")) {
         let widest = column.cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
-        column.head = cut(&column.head, widest.max("vs baseline".len()));
+        column.head = labels::cut(&column.head, widest.max("vs baseline".len()));
     }
     // What explains or was only promised gives way to what was measured.
     for head in [PER_COMMIT, BY_SETTINGS, BOUND_BY] {
@@ -73,53 +74,16 @@ fn fit(columns: &mut Vec<Column>, width: usize) {
         columns.retain(|column| column.head != head || widest <= width);
     }
     let excess = total(columns).saturating_sub(width);
-    if let Some(labels) = columns.iter_mut().find(|column| column.head == "scenario").filter(|_| excess > 0) {
+    if let Some(scenarios) = columns.iter_mut().find(|column| column.head == "scenario").filter(|_| excess > 0) {
         // Levels tell scenarios apart, so they stay even where the table gets wider than the terminal.
-        let levels = labels_width(&labels.cells, 0).min(LEVELS_WIDTH_MAX);
-        let room = column_width(labels).saturating_sub(excess).max(levels).max(16);
-        labels.cells = cut_labels(&labels.cells, room);
+        let levels = labels::levels(&scenarios.cells).iter().map(|label| label.chars().count()).max().unwrap_or(0);
+        let room = column_width(scenarios).saturating_sub(excess).max(levels.min(LEVELS_WIDTH_MAX)).max(16);
+        scenarios.cells = labels::shortened(&scenarios.cells, room);
     }
 }
 
 /// Levels wider than this are cut as well.
 const LEVELS_WIDTH_MAX: usize = 48;
-
-/// Fewer letters of a name say nothing.
-const NAME_LETTERS_MIN: usize = 4;
-
-/// Cuts scenarios' labels like `ext4 · shared_buffers=128MB`: first their factors' names, from the beginnings on, all alike.
-fn cut_labels(labels: &[String], room: usize) -> Vec<String> {
-    let mut lengths = (NAME_LETTERS_MIN..=room).rev();
-    let length = lengths.find(|length| labels_width(labels, *length) <= room).unwrap_or(0);
-    labels.iter().map(|label| cut(&with_names(label, length), room)).collect()
-}
-
-fn labels_width(labels: &[String], length: usize) -> usize {
-    labels.iter().map(|label| with_names(label, length).chars().count()).max().unwrap_or(0)
-}
-
-/// A label with the last `length` letters of each longer name.
-fn with_names(label: &str, length: usize) -> String {
-    let short = |part: &str| match part.split_once('=') {
-        Some((_, level)) if length == 0 => level.to_string(),
-        Some((name, level)) if name.chars().count() > length => {
-            let tail: String = name.chars().skip(name.chars().count() - length).collect();
-            format!("…{tail}={level}")
-        }
-        _ => part.to_string(),
-    };
-    label.split(" · ").map(short).collect::<Vec<_>>().join(" · ")
-}
-
-fn cut(text: &str, room: usize) -> String {
-    if text.chars().count() <= room {
-        return text.into();
-    }
-    // Scenarios often differ at the end only: keep both ends.
-    let head: String = text.chars().take(room / 2).collect();
-    let tail: Vec<char> = text.chars().rev().take(room - room / 2 - 1).collect();
-    format!("{head}…{}", tail.into_iter().rev().collect::<String>())
-}
 
 fn print(columns: &[Column], paint: Paint) -> String {
     let widths: Vec<usize> = columns.iter().map(column_width).collect();
@@ -162,26 +126,4 @@ fn wrap(text: &str, width: usize, indent: &str) -> String {
         }
     }
     lines.join("\n").replace('\u{a0}', " ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cut_label_keeps_the_levels() {
-        let label =
-            |method: &str| format!("ext4 · innodb_flush_method={method} · log_at_trx_commit=1 · doublewrite=on");
-        let labels = [label("O_DIRECT"), label("fsync")];
-        assert_eq!(cut_labels(&labels, 100), labels);
-        assert_eq!(
-            cut_labels(&labels, 60),
-            [
-                "ext4 · …ush_method=O_DIRECT · …trx_commit=1 · …oublewrite=on",
-                "ext4 · …ush_method=fsync · …trx_commit=1 · …oublewrite=on"
-            ]
-        );
-        assert_eq!(cut_labels(&labels, 24), ["ext4 · O_DIRECT · 1 · on", "ext4 · fsync · 1 · on"]);
-        assert_eq!(cut_labels(&labels, 11)[0].chars().count(), 11);
-    }
 }

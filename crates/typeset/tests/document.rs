@@ -22,7 +22,7 @@ fn description(blocks: &serde_json::Value) -> String {
 fn every_kind() -> serde_json::Value {
     let heads = json!([{"head": "scenario", "right": false}, {"head": "per_second", "right": true}]);
     let rows: Vec<_> = (0..120).map(|n| json!([format!("row {n}"), "1,733"])).collect();
-    let chart = json!({"file": "a.svg", "alt": "a chart", "caption": "It `shows`", "width": 380.0, "height": 60.0, "from": 0.0, "to": 30.0});
+    let chart = json!({"file": "a.svg", "alt": "a chart", "caption": "It `shows`", "width": 380.0, "height": 60.0, "stretches": [[0.0, 10.0], [40.0, 60.0]]});
     json!([
         {"kind": "lead", "text": "Pick <xfs> & #1 $x$ *now* \\"},
         {"kind": "heading", "level": 1, "text": "Chapter _one_"},
@@ -86,7 +86,8 @@ fn every_kind_of_block_is_set_and_says_what_it_said() {
 fn what_does_not_fit_the_template_is_said() {
     let unknown = typeset::pdf(&description(&json!([{"kind": "song"}])), files()).expect_err("no such kind");
     assert!(unknown.to_string().contains("song"), "{unknown}");
-    let chart = json!({"file": "b.svg", "alt": "", "caption": "", "width": 1.0, "height": 1.0, "from": 0.0, "to": 1.0});
+    let chart =
+        json!({"file": "b.svg", "alt": "", "caption": "", "width": 1.0, "height": 1.0, "stretches": [[0.0, 1.0]]});
     let missing = json!([{"kind": "pictures", "columns": 1, "charts": [chart]}]);
     let missing = typeset::pdf(&description(&missing), files()).expect_err("no such file");
     assert!(missing.to_string().contains("b.svg"), "{missing}");

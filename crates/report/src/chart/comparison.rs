@@ -2,7 +2,7 @@
 //!
 //! Times better and not the metric's own ratio, so that rates and times stand on one axis and better is always to the right.
 
-use super::{Anchor, Axis, Svg, TEXT, WIDTH, fitted, tick_label};
+use super::{Anchor, Axis, Svg, WIDTH, fitted_names, tick_label, width_of};
 
 const ROW: f64 = 46.0;
 const TOP: f64 = 8.0;
@@ -45,17 +45,19 @@ pub fn draw(id: &str, rows: &[Row], margin: f64) -> Option<String> {
         svg.faint_text(x.clamp(16.0, WIDTH - 16.0), bottom + 16.0, Anchor::Middle, &tick_label(*tick, &ticks));
     }
     svg.reference_line((axis.at(1.0), TOP), (axis.at(1.0), bottom));
+    let widest = rows.iter().map(|row| width_of(&row.verdict)).fold(0.0, f64::max);
+    let names = fitted_names(rows.iter().map(|row| row.label.as_str()), WIDTH - 14.0 - widest);
+    (0..=rows.len()).for_each(|i| svg.may_be_cut(TOP + ROW * i as f64));
     for (i, row) in rows.iter().enumerate() {
-        draw_row(&mut svg, row, &axis, TOP + ROW * i as f64);
+        draw_row(&mut svg, (row, &names[i]), &axis, TOP + ROW * i as f64);
     }
     svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, "times better in B, log · B better →");
     let description = "Each line is a figure of a scenario that both measured: the mark is the ratio of the means, the line its interval.";
     Some(svg.finish(WIDTH, bottom + 42.0, "How many times better B is than A", description))
 }
 
-fn draw_row(svg: &mut Svg, row: &Row, axis: &Axis, top: f64) {
-    let room = WIDTH - 14.0 - row.verdict.chars().count() as f64 * TEXT * 0.6;
-    svg.text(4.0, top + 14.5, Anchor::Start, &fitted(&row.label, room));
+fn draw_row(svg: &mut Svg, (row, name): (&Row, &str), axis: &Axis, top: f64) {
+    svg.text(4.0, top + 14.5, Anchor::Start, name);
     if row.is_shown {
         svg.bold_text(WIDTH - 4.0, top + 14.5, Anchor::End, &row.verdict);
     } else {

@@ -1,9 +1,10 @@
 //! Is it real: every claim's ratio with its interval, the band in which a difference does not matter, and the verdict.
 
-use super::{Anchor, Axis, Svg, TEXT, WIDTH, fitted};
+use super::{Anchor, Axis, Svg, WIDTH, fitted, fitted_names, width_of};
 use crate::answer::{interval_words, verdict_words};
-use crate::flushing::DAGGER;
+use crate::flushing::{DAGGER, NAME_MARK};
 use crate::judge::{Claim, Subject, short_factor};
+use crate::levels::bare;
 use crate::number::ratio_precise;
 use crate::view::Part;
 use stats::Verdict;
@@ -42,11 +43,18 @@ pub fn draw(id: &str, part: &Part, margin: f64) -> Option<String> {
         svg.faint_text(x.clamp(16.0, WIDTH - 16.0), bottom + 16.0, Anchor::Middle, &super::tick_label(*tick, &ticks));
     }
     svg.reference_line((axis.at(1.0), TOP), (axis.at(1.0), bottom));
+    let names = names(&claims, part);
+    (0..=claims.len()).for_each(|i| svg.may_be_cut(TOP + ROW * i as f64));
     for (i, claim) in claims.iter().enumerate() {
-        draw_claim(&mut svg, claim, part, &axis, TOP + ROW * i as f64);
+        draw_claim(&mut svg, (claim, &names[i]), part, &axis, TOP + ROW * i as f64);
     }
     let better = if part.more_is_better { "better →" } else { "← better" };
-    svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &format!("ratio, log · {better}"));
+    let to = match common(&claims) {
+        Some(against) if part.baseline.as_deref() == Some(against) => " to the baseline".to_string(),
+        Some(against) => format!(" to {}", fitted(against, WIDTH - width_of("ratio to, log · ← better"))),
+        None => String::new(),
+    };
+    svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &format!("ratio{to}, log · {better}"));
     let title = format!("{}: ratios with their intervals", part.workload);
     Some(svg.finish(
         WIDTH,
@@ -56,18 +64,57 @@ pub fn draw(id: &str, part: &Part, margin: f64) -> Option<String> {
     ))
 }
 
-fn draw_claim(svg: &mut Svg, claim: &Claim, part: &Part, axis: &Axis, top: f64) {
+/// The one scenario that all scenarios are compared with; none where they differ in that or none is compared.
+fn common<'a>(claims: &[&'a Claim]) -> Option<&'a str> {
+    let mut all = claims.iter().filter(|claim| matches!(claim.subject, Subject::Scenario { .. }));
+    let against = all.next()?.names().1;
+    all.all(|claim| claim.names().1 == against).then_some(against)
+}
+
+/// What each claim is about, no two alike: a scenario's whole name where all are compared with one, which the axis then names.
+fn names(claims: &[&Claim], part: &Part) -> Vec<String> {
+    let widest = claims.iter().map(|claim| width_of(&verdict_words(claim, part))).fold(0.0, f64::max);
+    let room = WIDTH - 14.0 - widest;
+    let levels = fitted_names(claims.iter().map(|claim| about(claim, part)), room);
+    let side = |side: usize| {
+        claims.iter().map(move |claim| {
+            let (name, mark) = ([claim.names().0, claim.names().1][side], &part.marks(claim)[side]);
+            format!("{name}{}", if mark.is_empty() { "" } else { NAME_MARK })
+        })
+    };
+    let scenarios = match common(claims) {
+        Some(_) => fitted_names(side(0), room),
+        None => {
+            let both = fitted_names(side(0).chain(side(1)), (room - width_of(" vs ")) / 2.0);
+            let (a, b) = both.split_at(claims.len());
+            a.iter().zip(b).map(|(a, b)| format!("{a} vs {b}")).collect()
+        }
+    };
+    let of = |((claim, levels), scenarios): ((&&Claim, String), String)| match claim.subject {
+        Subject::Scenario { .. } => scenarios,
+        Subject::Level { .. } | Subject::Control { .. } => levels,
+    };
+    claims.iter().zip(levels).zip(scenarios).map(of).collect()
+}
+
+/// In full.
+fn about(claim: &Claim, part: &Part) -> String {
     let (names, marks) = (claim.names(), part.marks(claim));
     let dagger = |name: &str, mark: &str| if mark.is_empty() { name.into() } else { format!("{name} {DAGGER}") };
-    let (a, b) = (dagger(names.0, &marks[0]), dagger(names.1, &marks[1]));
-    let verdict = verdict_words(claim, part);
-    let about = match &claim.subject {
-        Subject::Level { factor, .. } => format!("{}: {a} vs {b}", short_factor(factor)),
-        Subject::Scenario { .. } => format!("{a} vs {b}"),
+    let both = |a: &str, b: &str| format!("{} vs {}", dagger(a, &marks[0]), dagger(b, &marks[1]));
+    match &claim.subject {
+        Subject::Level { factor, .. } => {
+            let bare = bare(factor, names.0).zip(bare(factor, names.1)).unwrap_or(names);
+            format!("{}: {}", short_factor(factor), both(bare.0, bare.1))
+        }
+        Subject::Scenario { .. } => both(names.0, names.1),
         Subject::Control { .. } => "A/A control: the same scenario twice".into(),
-    };
-    let room = WIDTH - 14.0 - verdict.chars().count() as f64 * TEXT * 0.6;
-    svg.text(4.0, top + 14.5, Anchor::Start, &fitted(&about, room));
+    }
+}
+
+fn draw_claim(svg: &mut Svg, (claim, name): (&Claim, &str), part: &Part, axis: &Axis, top: f64) {
+    let verdict = verdict_words(claim, part);
+    svg.text(4.0, top + 14.5, Anchor::Start, name);
     let is_plain = !matches!(claim.verdict, Some(Verdict::Faster | Verdict::Slower));
     if is_plain {
         svg.faint_text(WIDTH - 4.0, top + 14.5, Anchor::End, &verdict);
@@ -80,8 +127,12 @@ fn draw_claim(svg: &mut Svg, claim: &Claim, part: &Part, axis: &Axis, top: f64) 
     for end in [low, high] {
         svg.line((end, y - 4.0), (end, y + 4.0), "currentColor", 1.6);
     }
-    let tip =
-        format!("{about}: {} ({}), {verdict}", ratio_precise(claim.ratio), interval_words(claim, part.confidence));
+    let tip = format!(
+        "{}: {} ({}), {verdict}",
+        about(claim, part),
+        ratio_precise(claim.ratio),
+        interval_words(claim, part.confidence)
+    );
     // Filled when the difference is shown, pale when it is not.
     svg.mark(0, axis.at(claim.ratio), y, 5.5, if is_plain { 0.35 } else { 1.0 }, &tip);
 }

@@ -1,6 +1,6 @@
 //! Two factors as a grid of coloured cells, the value in each; hatched where a cell can't be told from the best.
 
-use super::{Anchor, Svg, TEXT, WIDTH, fitted};
+use super::{Anchor, Svg, TEXT, WIDTH, fitted_names};
 use crate::flushing::DAGGER;
 use crate::levels::{Cell, Grid};
 use crate::number::Scale;
@@ -26,13 +26,13 @@ pub fn draw(id: &str, grid: &Grid, scale: &Scale, more_is_better: bool) -> Optio
     let centre = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
     let reach = logarithms.iter().map(|value| (value - centre).abs()).fold(1e-9, f64::max);
     let mut svg = Svg::new(id);
-    for (column, level) in grid.columns.short.iter().enumerate() {
+    for (column, level) in fitted_names(&grid.columns.short, width).iter().enumerate() {
         let x = left + (column as f64 + 0.5) * width;
-        svg.faint_text(x, TOP - 8.0, Anchor::Middle, &fitted(level, width));
+        svg.faint_text(x, TOP - 8.0, Anchor::Middle, level);
     }
-    for (row, level) in grid.rows.short.iter().enumerate() {
+    for (row, level) in fitted_names(&grid.rows.short, left - 8.0).iter().enumerate() {
         let y = TOP + (row as f64 + 0.5) * ROW;
-        svg.faint_text(left - 6.0, y + 4.5, Anchor::End, &fitted(level, left - 8.0));
+        svg.faint_text(left - 6.0, y + 4.5, Anchor::End, level);
     }
     for (row, column, cell) in grid.placed() {
         let corner = (left + column as f64 * width, TOP + row as f64 * ROW);

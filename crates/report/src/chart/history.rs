@@ -2,7 +2,7 @@
 //!
 //! Results stand at equal distances, whatever time lay between them: what matters is which came after which.
 
-use super::{Anchor, Axis, Svg, WIDTH, colour, fitted, tick_label};
+use super::{Anchor, Axis, Svg, WIDTH, colour, fitted_names, tick_label};
 use crate::number::Scale;
 use crate::view::Centre;
 
@@ -33,10 +33,11 @@ pub fn draw(id: &str, lines: &[Line], dates: &[String], scale: &Scale, metric: &
     let low = centres().map(|centre| centre.min.min(centre.mean)).fold(f64::INFINITY, f64::min);
     let high = centres().map(|centre| centre.max.max(centre.mean)).fold(f64::NEG_INFINITY, f64::max);
     let mut svg = Svg::new(id);
+    let names = fitted_names(lines.iter().map(|line| line.label), WIDTH - 26.0);
     let mut top = 6.0;
-    for (index, line) in lines.iter().enumerate() {
+    for (index, name) in names.iter().enumerate() {
         svg.mark(index, 10.0, top + 6.0, 5.0, 1.0, "");
-        svg.faint_text(22.0, top + 11.0, Anchor::Start, &fitted(line.label, WIDTH - 26.0));
+        svg.faint_text(22.0, top + 11.0, Anchor::Start, name);
         top += 19.0;
     }
     let (top, bottom) = (top + 8.0, top + 8.0 + HEIGHT);

@@ -1,6 +1,6 @@
 //! What a factor does at each level of another: marks with intervals side by side; lines only between levels that are numbers.
 
-use super::{Anchor, Axis, COLOURS, Svg, TEXT, WIDTH, colour, fitted, tick_label};
+use super::{Anchor, Axis, COLOURS, Svg, TEXT, WIDTH, colour, fitted_names, tick_label};
 use crate::flushing::DAGGER;
 use crate::levels::{Cell, Grid};
 use crate::number::Scale;
@@ -35,9 +35,9 @@ pub fn draw(id: &str, grid: &Grid, scale: &Scale) -> Option<String> {
         svg.faint_text(LEFT - 6.0, y + 4.5, Anchor::End, &tick_label(*tick, &ticks));
     }
     let band = (WIDTH - LEFT - 6.0) / grid.columns.levels.len() as f64;
-    for (column, level) in grid.columns.short.iter().enumerate() {
+    for (column, level) in fitted_names(&grid.columns.short, band).iter().enumerate() {
         let x = LEFT + (column as f64 + 0.5) * band;
-        svg.faint_text(x, bottom + 18.0, Anchor::Middle, &fitted(level, band));
+        svg.faint_text(x, bottom + 18.0, Anchor::Middle, level);
     }
     let series = grid.rows.levels.len() as f64;
     let step = (band * 0.7 / series).min(14.0);

@@ -2,7 +2,7 @@
 //!
 //! Merged counts, never averages of percentiles.
 
-use super::{Anchor, Axis, Svg, TEXT, WIDTH, fitted, tick_label};
+use super::{Anchor, Axis, Svg, WIDTH, fitted_names, tick_label, width_of};
 use crate::number::Scale;
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
@@ -59,16 +59,13 @@ pub fn draw(id: &str, operation: &str, curves: &[Curve]) -> Option<String> {
         &format!("share of operations that took at most so long ({})", scale.unit),
     );
     let mut y = bottom + 58.0;
-    for curve in &curves {
+    let p99 = |curve: &Curve| format!("p99 {}", scale.with_unit(curve.latency.microseconds_at(0.99)));
+    let widest = curves.iter().map(|curve| width_of(&p99(curve))).fold(0.0, f64::max);
+    let names = fitted_names(curves.iter().map(|curve| curve.label), WIDTH - 36.0 - widest);
+    for (curve, name) in curves.iter().zip(&names) {
         svg.mark(curve.index, 12.0, y - 4.5, 4.5, 1.0, "");
-        let p99 = scale.with_unit(curve.latency.microseconds_at(0.99));
-        svg.text(
-            24.0,
-            y,
-            Anchor::Start,
-            &fitted(curve.label, WIDTH - 40.0 - (p99.chars().count() + 5) as f64 * TEXT * 0.6),
-        );
-        svg.faint_text(WIDTH - 4.0, y, Anchor::End, &format!("p99 {p99}"));
+        svg.text(24.0, y, Anchor::Start, name);
+        svg.faint_text(WIDTH - 4.0, y, Anchor::End, &p99(curve));
         y += 20.0;
     }
     Some(svg.finish(

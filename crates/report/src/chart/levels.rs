@@ -1,6 +1,6 @@
 //! A metric by the levels of two factors: a block for each level of one, in it a mark with its interval for each of the other.
 
-use super::{Anchor, Axis, Svg, WIDTH, fitted, tick_label};
+use super::{Anchor, Axis, Svg, WIDTH, fitted_names, tick_label};
 use crate::pivot::Pivot;
 
 const LINE: f64 = 18.0;
@@ -33,9 +33,11 @@ pub fn draw(id: &str, pivot: &Pivot) -> Option<String> {
         svg.grid_line((x, top), (x, bottom));
         svg.faint_text(x, bottom + 16.0, Anchor::Middle, &tick_label(*tick, &ticks));
     }
+    let names = fitted_names(blocks.iter().map(|(row, _)| *row), WIDTH - 8.0);
     let mut y = top;
-    for (row, cells) in blocks {
-        svg.text(4.0, y + 15.0, Anchor::Start, &fitted(row, WIDTH - 8.0));
+    for ((row, cells), name) in blocks.into_iter().zip(&names) {
+        svg.text(4.0, y + 15.0, Anchor::Start, name);
+        svg.may_be_cut(y);
         y += HEAD;
         let measured = cells.iter().enumerate().filter_map(|(column, cell)| Some((column, cell, cell.ours?)));
         for (column, cell, centre) in measured {
@@ -59,6 +61,7 @@ pub fn draw(id: &str, pivot: &Pivot) -> Option<String> {
             y += LINE;
         }
     }
+    svg.may_be_cut(bottom);
     let unit = if scale.unit.is_empty() || scale.unit == "1/s" { String::new() } else { format!(", {}", scale.unit) };
     let logarithmic = if axis.is_logarithmic() { ", log" } else { "" };
     svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &format!("{}{unit}{logarithmic}", pivot.metric));

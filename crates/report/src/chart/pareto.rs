@@ -2,7 +2,7 @@
 //!
 //! Filled is what no other scenario beats in both; hollow is what another does.
 
-use super::{Anchor, Axis, Svg, WIDTH, fitted, ranking, tick_label};
+use super::{Anchor, Axis, Svg, WIDTH, fitted_names, ranking, tick_label, width_of};
 use crate::safety;
 use crate::view::{Centre, Part, Row};
 use observe::safety::{Grade, Safety};
@@ -39,23 +39,28 @@ pub fn draw(id: &str, part: &Part) -> Option<String> {
         svg.grid_line((x, TOP), (x, bottom));
         svg.faint_text(x.clamp(18.0, WIDTH - 18.0), bottom + 16.0, Anchor::Middle, &tick_label(*tick, &ticks));
     }
+    let value = |point: &Point| width_of(&scale.number(point.centre.mean));
+    let room = WIDTH - 28.0 - points.iter().map(value).fold(0.0, f64::max);
+    let names = fitted_names(points.iter().map(|point| point.row.marked()), room);
     let mut y = TOP;
     for grade in Grade::ALL {
         let words = format!("{} · {}", grade.letter(), grade.words());
         svg.grid_line((0.0, y), (WIDTH, y));
-        let of_grade: Vec<&Point> = points.iter().filter(|point| point.found.grade == grade).collect();
+        let of_grade: Vec<_> = points.iter().zip(&names).filter(|(point, _)| point.found.grade == grade).collect();
         if of_grade.is_empty() {
             svg.faint_text(4.0, y + 15.0, Anchor::Start, &words);
         } else {
             svg.bold_text(4.0, y + 15.0, Anchor::Start, &words);
         }
+        svg.may_be_cut(y);
         y += HEAD;
-        for point in of_grade {
+        for (point, name) in of_grade {
             let beaten = points.iter().find(|other| beats(other, point, part.more_is_better));
-            draw_point(&mut svg, part, (point, beaten), &axis, y);
+            draw_point(&mut svg, part, (point, name, beaten), &axis, y);
             y += ROW;
         }
     }
+    svg.may_be_cut(bottom);
     svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &ranking::axis_title(part, axis.is_logarithmic()));
     let title = format!("{}: speed against what a power cut took", part.workload);
     let description = "Classes from A, nothing lost, at the top; filled marks are beaten by none in both.";
@@ -81,12 +86,17 @@ fn beats(one: &Point, other: &Point, more_is_better: bool) -> bool {
     speed.is_ge() && safety.is_ge() && (speed.is_gt() || safety.is_gt())
 }
 
-fn draw_point(svg: &mut Svg, part: &Part, (point, beaten): (&Point, Option<&Point>), axis: &Axis, top: f64) {
+fn draw_point(
+    svg: &mut Svg,
+    part: &Part,
+    (point, name, beaten): (&Point, &str, Option<&Point>),
+    axis: &Axis,
+    top: f64,
+) {
     let Point { row, centre, found } = *point;
     let scale = &part.scale;
     let value = scale.number(centre.mean);
-    let room = WIDTH - 20.0 - (value.chars().count() + 2) as f64 * super::TEXT * 0.6;
-    svg.text(12.0, top + 13.0, Anchor::Start, &fitted(&row.marked(), room));
+    svg.text(12.0, top + 13.0, Anchor::Start, name);
     svg.bold_text(WIDTH - 4.0, top + 13.0, Anchor::End, &value);
     let at = |value: f64| axis.at(scale.apply(value));
     let (x, y) = (at(centre.mean), top + 27.0);

@@ -2,7 +2,7 @@
 //!
 //! Dots and not bars: the axis need not start at 0, and the spread is seen.
 
-use super::{Anchor, Axis, Svg, TEXT, WIDTH, fitted, tick_label};
+use super::{Anchor, Axis, Svg, TEXT, WIDTH, fitted, fitted_names, tick_label, width_of};
 use crate::number::words;
 use crate::view::{Part, Row};
 
@@ -34,8 +34,10 @@ pub fn draw(id: &str, part: &Part, margin: f64) -> Option<String> {
         svg.grid_line((x, TOP), (x, bottom));
         svg.faint_text(x.clamp(18.0, WIDTH - 18.0), bottom + 16.0, Anchor::Middle, &tick_label(*tick, &ticks));
     }
+    let names = fitted_names(rows.iter().map(|row| row.marked()), room_of_names(&rows, part));
+    (0..=rows.len()).for_each(|i| svg.may_be_cut(TOP + ROW * i as f64));
     for (i, row) in rows.iter().enumerate() {
-        draw_row(&mut svg, part, row, &axis, TOP + ROW * i as f64);
+        draw_row(&mut svg, part, (row, &names[i]), &axis, TOP + ROW * i as f64);
     }
     svg.faint_text(WIDTH / 2.0, bottom + 34.0, Anchor::Middle, &axis_title(part, axis.is_logarithmic()));
     let title = format!("{}: {} by scenario", part.workload, words(&part.metric.name));
@@ -63,15 +65,24 @@ pub fn axis_title(part: &Part, logarithmic: bool) -> String {
     format!("{name}{unit}{scale} · {better}")
 }
 
-fn draw_row(svg: &mut Svg, part: &Part, row: &Row, axis: &Axis, top: f64) {
+/// What is said after a name.
+fn tags(row: &Row) -> String {
+    format!("{}{}", if row.baseline { " (baseline)" } else { "" }, if row.is_unsafe() { " ⚠" } else { "" })
+}
+
+/// Beside the value and the tags of any row.
+fn room_of_names(rows: &[&Row], part: &Part) -> f64 {
+    let value = |row: &Row| row.centre.map_or_else(String::new, |centre| part.scale.number(centre.mean));
+    let taken = |row: &&Row| width_of(&value(row)) + width_of(&tags(row));
+    WIDTH - 32.0 - rows.iter().map(taken).fold(0.0, f64::max)
+}
+
+fn draw_row(svg: &mut Svg, part: &Part, (row, name): (&Row, &str), axis: &Axis, top: f64) {
     let Some(centre) = row.centre else { return };
     let scale = &part.scale;
     let value = scale.number(centre.mean);
-    let unsafe_mark = if row.is_unsafe() { " ⚠" } else { "" };
-    let tag = if row.baseline { " (baseline)" } else { "" };
-    let room = WIDTH - 24.0 - (value.chars().count() + tag.len() + 3) as f64 * TEXT * 0.6;
     svg.mark(row.index, 8.0, top + 10.0, 4.5, 1.0, "");
-    svg.text(18.0, top + 14.5, Anchor::Start, &format!("{}{tag}{unsafe_mark}", fitted(&row.marked(), room)));
+    svg.text(18.0, top + 14.5, Anchor::Start, &format!("{name}{}", tags(row)));
     svg.bold_text(WIDTH - 4.0, top + 14.5, Anchor::End, &value);
     let y = top + 31.0;
     let dots: Vec<(usize, f64)> =

@@ -1,6 +1,6 @@
 //! Where time went: one bar a scenario, split into shares that make up the whole.
 
-use super::{Anchor, Svg, WIDTH, colour, fitted};
+use super::{Anchor, Svg, WIDTH, colour, fitted_names};
 use crate::number::percent;
 
 const ROW: f64 = 40.0;
@@ -21,9 +21,11 @@ pub fn draw(id: &str, (title, description): (&str, &str), legend: &[&str], bars:
     }
     let mut svg = Svg::new(id);
     let legend_bottom = draw_legend(&mut svg, legend);
+    let names = fitted_names(bars.iter().map(|bar| bar.label.as_str()), WIDTH - 8.0);
+    (0..=bars.len()).for_each(|i| svg.may_be_cut(legend_bottom + ROW * i as f64));
     for (i, bar) in bars.iter().enumerate() {
         let top = legend_bottom + ROW * i as f64;
-        svg.text(4.0, top + 14.0, Anchor::Start, &fitted(&bar.label, WIDTH - 8.0));
+        svg.text(4.0, top + 14.0, Anchor::Start, &names[i]);
         let mut x = 4.0;
         for (part, share) in bar.shares.iter().enumerate() {
             let width = share.clamp(0.0, 1.0) * (WIDTH - 8.0);

@@ -237,6 +237,14 @@
     const flush = found.doesNotFlush ? ", " + data.mark : "";
     return `${name}: ${withUnit(metric(), found.mean)}${interval}, ${count(found.alive.length, "scenario")}, ${count(found.count, "round")}${flush}`;
   }
+  /// Names cut in the middle to so many letters; where that makes two look alike, with their numbers.
+  function fitted(names, room) {
+    const letters = Math.max(4, Math.floor(room));
+    const head = Math.ceil(letters / 2);
+    const cut = (name) => (name.length > letters ? name.slice(0, head) + "…" + name.slice(name.length - (letters - head - 1)) : name);
+    const short = names.map(cut);
+    return new Set(short).size === new Set(names).size ? short : names.map((name, index) => cut(`${index + 1} ${name}`));
+  }
   const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 
   // ---- The four charts -------------------------------------------------------------------------------------------------------
@@ -317,9 +325,8 @@
     const chart = frame(width, height, place(metric().words, panel.said));
     if (panel.name) chart.append(text(left, 16, panel.said, { "font-weight": 600 }));
     gridY(chart, y, left, width - 8);
-    across.forEach((level, column) => {
+    fitted(across.map((level) => level.name), 20).forEach((name, column) => {
       const middle = left + (column + 0.5) * band;
-      const name = level.name.length > 20 ? level.name.slice(0, 19) + "…" : level.name;
       chart.append(turned
         ? text(0, 0, name, { transform: `translate(${round1(middle + 4)} ${bottom + 14}) rotate(-40)`, "text-anchor": "end", "fill-opacity": 0.72 })
         : faint(middle, bottom + 18, name, "middle"));
@@ -387,9 +394,9 @@
     const chart = frame(width, top + row * down.length + 6, place(metric().words, panel.said));
     if (panel.name) chart.append(text(4, 16, panel.said, { "font-weight": 600 }));
     chart.append(faint(4, top - 29, `${factor(state.series)?.name || ""} ↓`, "start"), faint(width - 4, top - 29, `${factor(state.x)?.name || ""} →`, "end"));
-    const fit = (name, room) => (name.length * 7.6 > room ? name.slice(0, Math.max(2, Math.floor(room / 7.6) - 1)) + "…" : name);
-    across.forEach((level, column) => chart.append(faint(left + (column + 0.5) * band, top - 9, fit(level.name, band), "middle")));
-    down.forEach((level, index) => chart.append(faint(left - 6, top + (index + 0.5) * row + 4, fit(level.name, left - 8), "end")));
+    const names = (levels, room) => fitted(levels.map((level) => level.name), room / 7.6);
+    names(across, band).forEach((name, column) => chart.append(faint(left + (column + 0.5) * band, top - 9, name, "middle")));
+    names(down, left - 8).forEach((name, index) => chart.append(faint(left - 6, top + (index + 0.5) * row + 4, name, "end")));
     for (const point of points.filter((found) => found.p === p)) {
       const [x, y] = [left + point.column * band, top + point.row * row];
       const tip = told(point, point.name) + (best.includes(point) ? ", may be the best" : "");
@@ -506,10 +513,11 @@
     const below = data.series.find((found) => found.name === state.below);
     const scenarios = rate ? shown().filter((scenario) => rate.lines[scenario.index]) : [];
     const { index } = coloured(scenarios);
-    const lines = scenarios.map((scenario) => rate.lines[scenario.index].map(([round, begins, seconds, letters]) => ({ round, begins, seconds, values: decoded(letters, rate) })));
+    const lines = scenarios.map((scenario) => rate.lines[scenario.index].map(([round, begins, seconds, letters, marks]) => ({ round, begins, seconds, values: decoded(letters, rate), marks: marks || [[], []] })));
     const from = Math.min(0, ...lines.flat().map((found) => found.begins));
     const to = Math.max(1, ...lines.flat().map((found) => found.begins + found.seconds));
     const size = panelSize(width, Math.max(2, scenarios.length), 300);
+    const names = fitted(scenarios.map(short), (size - 28) / 7.6);
     const draw = (scenario, p) => {
       const [left, top, bottom] = [64, 28, 150];
       const height = bottom + (below ? 44 : 26);
@@ -518,8 +526,7 @@
       const y = axis(Math.min(0, rate.low), rate.high * 1.03, bottom, top, "exact");
       if (from < 0) chart.append(svg("rect", { class: "warm", x: left, y: top, width: round1(x.at(0) - left), height: bottom - top, fill: "currentColor", "fill-opacity": 0.1 }));
       gridY(chart, y, left, size - 8);
-      const room = Math.floor((size - 28) / 7.6);
-      chart.append(mark(index(scenario), 10, 11, 4.5), text(20, 16, short(scenario).length > room ? short(scenario).slice(0, room - 1) + "…" : short(scenario)));
+      chart.append(mark(index(scenario), 10, 11, 4.5), text(20, 16, names[p]));
       for (const tick of x.ticks) chart.append(faint(x.at(tick), height - 6, tickLabel(tick) + (tick === 0 ? " s" : ""), "middle"));
       const opacity = Math.min(0.85, Math.max(0.3, 2 / lines[p].length));
       lines[p].forEach((found, row) => {
@@ -529,6 +536,11 @@
         const known = found.values.filter((value) => value !== null);
         const tip = `${label(scenario)}, round ${found.round + 1}${found.begins < 0 ? ", warm-up" : ""}: mean ${withUnit(rate, mean(known))}, lowest ${withUnit(rate, Math.min(...known))}, highest ${withUnit(rate, Math.max(...known))}`;
         chart.append(speaking(way, p, row, 0, tip));
+        found.marks.forEach((seconds, kind) => seconds.forEach((second) => {
+          const tip = `${label(scenario)}, round ${found.round + 1}, ${second} s: ${SIGNS[kind].tip}`;
+          if (kind === 0) chart.append(line(x.at(second), top, x.at(second), bottom, { "stroke-opacity": 0.6, "stroke-dasharray": "4 3" }));
+          chart.append(speaking(sign(kind, x.at(second), kind === 0 ? top : bottom - 3), p, row, second + 1, tip));
+        }));
       });
       if (below) chart.append(strip(below, scenario, x, bottom + 6));
       return chart;
@@ -538,7 +550,7 @@
     const rows = scenarios.flatMap((scenario, p) => lines[p].map((found) => {
       const known = found.values.filter((value) => value !== null);
       const number = (value) => ({ shown: figure(value), value });
-      return [label(scenario), found.round + 1, found.begins < 0 ? "warm-up" : "measured", found.seconds, number(mean(known)), number(Math.min(...known)), number(Math.max(...known))];
+      return [label(scenario), found.round + 1, found.begins < 0 ? "warm-up" : "measured", found.seconds, number(mean(known)), number(Math.min(...known)), number(Math.max(...known)), ...found.marks.map((seconds) => seconds.join(" "))];
     }));
     const unit = rate?.unit ? `, ${rate.unit}` : "";
     const notes = [`One line a run; all panels have the same axes${unit}.`, ...(from < 0 ? ["Shaded: the warm-up before the measured window, which begins at 0 s."] : []), ...(rate?.sample ? [rate.sample] : [])];
@@ -546,9 +558,13 @@
     if (below) notes.push(`The strip below each panel is ${below.words}: dark where it is high, up to ${withUnit(below, below.high)}.`);
     return {
       panels: scenarios.map(draw), legend: state.series ? coloured(scenarios).legend : [], title, says: `${title}.`, notes,
-      table: { heads: ["scenario", "round", "run", "seconds", `mean${unit}`, `lowest${unit}`, `highest${unit}`], rows },
+      signs: SIGNS.map((_, kind) => kind).filter((kind) => lines.flat().some((found) => found.marks[kind].length)),
+      table: { heads: ["scenario", "round", "run", "seconds", `mean${unit}`, `lowest${unit}`, `highest${unit}`, ...SIGNS.map((found) => found.head)], rows },
     };
   }
+  /// Moments that are marked: dark like text and told apart by their shapes, as colours are the scenarios'.
+  const SIGNS = [{ shape: 2, tip: "another level from here on", head: "another level from, s" }, { shape: 3, tip: "long flushes", head: "long flushes at, s" }];
+  const sign = (kind, x, y) => svg("path", { d: shape(SIGNS[kind].shape, x, y, 3.4), fill: "currentColor" });
   /// A second series as a strip of cells, the mean of all drawn rounds: what else went on when the line dips.
   function strip(series, scenario, x, top) {
     const group = svg("g", { class: "strip" });
@@ -595,6 +611,10 @@
       const symbol = svg("svg", { width: 30, height: 14, viewBox: "0 0 30 14", "aria-hidden": "true" });
       symbol.append(line(0, 7, 30, 7, { stroke: colour(index), "stroke-width": 1.8, "stroke-dasharray": dash(index) }), mark(index, 15, 7, 4.5));
       return html("li", {}, symbol, name);
+    }), ...(made.signs || []).map((kind) => {
+      const symbol = svg("svg", { width: 14, height: 14, viewBox: "0 0 14 14", "aria-hidden": "true" });
+      symbol.append(sign(kind, 7, 7));
+      return html("li", {}, symbol, data.signs[kind]);
     }));
     fillTable(made.table);
     part("csv").download = `${data.study}-${state.view}.csv`;

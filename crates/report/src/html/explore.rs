@@ -9,6 +9,7 @@ use crate::chart::latency;
 use crate::flushing::{DAGGER_NOTE, MARK};
 use crate::input::{Input, Line};
 use crate::levels::{Factor, factors};
+use crate::marks::{Kind, Marks};
 use crate::number::{Scale, rounded, words};
 use crate::view::{Part, Row, View};
 use observe::metric::{Direction, Metric};
@@ -130,6 +131,7 @@ fn data(input: &Input, view: &View) -> Value {
         "latencies": latencies(input),
         "letters": String::from_utf8_lossy(LETTERS),
         "series": series(input, view),
+        "signs": Kind::ALL.map(Kind::legend),
     })
 }
 
@@ -256,11 +258,14 @@ fn one_series(name: &str, input: &Input, letters_max: usize, points: usize) -> O
         let kept: Vec<&Line> = lines.iter().step_by(step).copied().collect();
         let before = warm_ups(&scenario.label).into_iter().flatten();
         let before = before.filter(|line| kept.iter().any(|measured| measured.round == line.round));
-        let encoded: Vec<Value> = before
-            .map(|line| (line, -(line.seconds() as i64)))
-            .chain(kept.iter().map(|line| (*line, 0)))
-            .map(|(line, begins)| json!([line.round, begins, line.seconds(), letters(line, points, (low, high))]))
-            .collect();
+        let before = before.map(|line| {
+            json!([line.round, -(line.seconds() as i64), line.seconds(), letters(line, points, (low, high))])
+        });
+        let measured = kept.iter().map(|line| {
+            let marks = (line.marks != Marks::default()).then(|| Kind::ALL.map(|kind| line.marks.at(kind)));
+            json!([line.round, 0, line.seconds(), letters(line, points, (low, high)), marks])
+        });
+        let encoded: Vec<Value> = before.chain(measured).collect();
         if !encoded.is_empty() {
             found.insert(index.to_string(), json!(encoded));
         }
@@ -324,7 +329,8 @@ mod tests {
     use super::*;
 
     fn line(values: &[f64]) -> Line {
-        Line { round: 0, points: values.iter().enumerate().map(|(second, value)| (second as f64, *value)).collect() }
+        let points = values.iter().enumerate().map(|(second, value)| (second as f64, *value)).collect();
+        Line { round: 0, points, marks: Default::default() }
     }
 
     #[test]

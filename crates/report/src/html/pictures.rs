@@ -2,16 +2,18 @@
 
 use crate::chart::{self, escape, forest, heat_map, latency, ranking, shares, throughput, trust};
 use crate::factors;
-use crate::flushing::DAGGER_NOTE;
+use crate::flushing::{DAGGER, DAGGER_NOTE};
 use crate::html::tables::{Table, head, number_cell, word_cell, word_head};
-use crate::input::{Counting, Input};
+use crate::input::{Counting, Input, Line};
 use crate::judge::Share;
 use crate::levels::{self, Grid};
+use crate::marks::Kind;
 use crate::number::{Scale, percent, words};
 use crate::pivot::Pivot;
 use crate::view::{Part, Row, View};
 use observe::metric::{Direction, Metric};
 use stats::Importance;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Said under the chart of importance.
@@ -50,7 +52,7 @@ pub fn ranking(i: usize, part: &Part, view: &View) -> Option<String> {
             ranking::DOTS_MAX
         );
     }
-    Some(figure(&picture, &caption))
+    Some(figure(&picture, &format!("{caption}{}", dagger_note(picture.contains(DAGGER)))))
 }
 
 /// Every claim with its interval.
@@ -215,9 +217,10 @@ fn latencies(i: usize, part: &Part, input: &Input) -> String {
             found.iter().map(|(index, label, latency)| latency::Curve { index: *index, label, latency }).collect();
         if let Some(picture) = latency::draw(&format!("latency-{i}-{n}"), operation, &curves) {
             let caption = format!(
-                "Latency of <b>{}</b>, all runs merged; towards the right the slowest.{some}{}",
+                "Latency of <b>{}</b>, all runs merged; towards the right the slowest.{some}{}{}",
                 escape(&words(operation)),
-                sample_note(input)
+                sample_note(input),
+                dagger_note(picture.contains(DAGGER))
             );
             pictures.push_str(&figure(&picture, &caption));
         }
@@ -238,47 +241,89 @@ fn sample_note(input: &Input) -> String {
 }
 
 fn series(i: usize, part: &Part, input: &Input) -> String {
-    let of = |row: &Row| input.details.series.get(&row.label);
-    let rows: Vec<&Row> = part.measured().collect();
     let Some(name) = rate_of(part, input) else { return String::new() };
-    let lines_of = |row: &Row| of(row).and_then(|series| series.get(&name)).filter(|lines| !lines.is_empty());
+    let lines_of = |row: &Row| lines_of(&input.details.series, row, &name);
+    let rows: Vec<&Row> = part.measured().collect();
     let shown: Vec<&Row> =
-        rows.iter().copied().filter(|row| lines_of(row).is_some()).take(throughput::PANELS_MAX).collect();
-    let points = || shown.iter().filter_map(|row| lines_of(row)).flatten().flat_map(|line| &line.points);
-    let high = points().map(|point| point.1).fold(0.0, f64::max);
-    let seconds = points().map(|point| point.0).fold(1.0, f64::max);
+        rows.iter().copied().filter(|row| !lines_of(row).is_empty()).take(throughput::PANELS_MAX).collect();
+    let labels: Vec<String> = shown.iter().map(|row| row.marked()).collect();
+    let names = chart::fitted_names(&labels, throughput::NAME_ROOM);
+    let panel = |(n, row): (usize, &&Row)| {
+        let lines = lines_of(row);
+        let drawn: Vec<&Line> = lines.iter().step_by(lines.len().div_ceil(throughput::LINES_MAX).max(1)).collect();
+        let before = self::lines_of(&input.details.warm_ups, row, &name).iter();
+        let warm_ups = before.filter(|line| drawn.iter().any(|measured| measured.round == line.round));
+        let warm_ups = warm_ups.take(throughput::WARM_UPS_MAX).collect();
+        throughput::Panel { index: row.index, label: &labels[n], name: &names[n], lines: drawn, warm_ups }
+    };
+    let panels: Vec<throughput::Panel> = shown.iter().enumerate().map(panel).collect();
+    let lines = panels.iter().flat_map(|panel| panel.lines.iter().chain(&panel.warm_ups));
+    let high = lines.flat_map(|line| &line.points).map(|point| point.1).fold(0.0, f64::max);
     if high <= 0.0 {
         return String::new();
     }
+    let seconds = |of: fn(&throughput::Panel) -> usize| panels.iter().map(of).max().unwrap_or(0) as f64;
     let unknown = Metric::named(name.clone(), "1/s".into(), Direction::More);
     let scale = Scale::of(input.contents.metrics.get(&name).unwrap_or(&unknown), high);
-    let frame = throughput::Frame { high, seconds, scale: &scale };
-    let mut panels = String::new();
-    for (n, row) in shown.iter().enumerate() {
-        let lines = lines_of(row).expect("only rows with lines are shown");
-        let picture =
-            throughput::draw(&format!("series-{i}-{n}"), row.index, &row.marked(), &words(&name), lines, frame);
-        let _ = write!(panels, "<figure class=\"card\">{picture}</figure>");
-    }
+    let frame = throughput::Frame {
+        series: &words(&name),
+        high,
+        seconds: seconds(|panel| longest_of(&panel.lines)).max(1.0),
+        warm_up_seconds: seconds(|panel| longest_of(&panel.warm_ups)),
+        scale: &scale,
+    };
+    let mut html = heading("Second by second", part);
     let unit = if scale.unit.is_empty() { String::new() } else { format!(" ({})", scale.unit) };
-    let some = if rows.len() > shown.len() {
-        format!(" Drawn are {} of {} scenarios.", shown.len(), rows.len())
-    } else {
-        String::new()
-    };
-    let most = shown.iter().filter_map(|row| lines_of(row)).map(Vec::len).max().unwrap_or(0);
-    let some = if most > throughput::LINES_MAX {
-        format!("{some} Lines are those of at most {} of {most} runs, spread evenly.", throughput::LINES_MAX)
-    } else {
-        some
-    };
-    format!(
-        "{}<p class=\"note\">{}{} in each second, one line a run. Dips are flushes, journal commits and stalls.{some}{}</p><div class=\"panels\">{panels}</div>",
-        heading("Second by second", part),
+    let most = shown.iter().map(|row| lines_of(row).len()).max().unwrap_or(0);
+    let _ = write!(
+        html,
+        "<p class=\"note\">{}{} in each second, one line a run. Dips are flushes, journal commits and stalls.{}{}</p>{}",
         escape(&words(&name)),
         escape(&unit),
-        sample_note(input)
-    )
+        left_out((shown.len(), rows.len()), most),
+        sample_note(input),
+        legend(&panels)
+    );
+    html.push_str("<div class=\"panels\">");
+    for (n, panel) in panels.iter().enumerate() {
+        let picture = throughput::draw(&format!("series-{i}-{n}"), panel, frame);
+        let _ = write!(html, "<figure class=\"card\">{picture}</figure>");
+    }
+    html + "</div>"
+}
+
+fn lines_of<'a>(series: &'a BTreeMap<String, BTreeMap<String, Vec<Line>>>, row: &Row, name: &str) -> &'a [Line] {
+    series.get(&row.label).and_then(|series| series.get(name)).map_or(&[], Vec::as_slice)
+}
+
+fn longest_of(lines: &[&Line]) -> usize {
+    lines.iter().map(|line| line.seconds()).max().unwrap_or(0)
+}
+
+/// How many of the scenarios, and of the most runs of one, are drawn.
+fn left_out((drawn, all): (usize, usize), runs: usize) -> String {
+    let mut said = String::new();
+    if all > drawn {
+        let _ = write!(said, " Drawn are {drawn} of {all} scenarios.");
+    }
+    if runs > throughput::LINES_MAX {
+        let _ = write!(said, " Lines are those of at most {} of {runs} runs, spread evenly.", throughput::LINES_MAX);
+    }
+    said
+}
+
+/// What is marked in the panels, and how.
+fn legend(panels: &[throughput::Panel]) -> String {
+    let mut entries = Vec::new();
+    if panels.iter().any(|panel| !panel.warm_ups.is_empty()) {
+        let shaded = "Shaded: the warm-up before the measured window, which begins at 0 s, of at most";
+        entries.push(format!("{shaded} {} runs.", throughput::WARM_UPS_MAX));
+    }
+    let has = |kind: Kind| panels.iter().flat_map(|panel| &panel.lines).any(|line| !line.marks.at(kind).is_empty());
+    entries.extend(
+        Kind::ALL.into_iter().filter(|kind| has(*kind)).map(|kind| format!("{} {}.", kind.sign(), kind.legend())),
+    );
+    if entries.is_empty() { String::new() } else { format!("<p class=\"note\">{}</p>", entries.join(" ")) }
 }
 
 /// The series that shows how a workload went: its primary metric's; where that has none (a time has none), a rate of its own.

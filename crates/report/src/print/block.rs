@@ -54,8 +54,6 @@ pub struct Chart {
     pub width: f64,
     /// Height of the whole chart in its own units.
     pub height: f64,
-    /// The piece that is shown, from and to, in its own units.
-    pub from: f64,
-    /// As `from`.
-    pub to: f64,
+    /// What of it is shown, one stretch below the other, from and to in its own units.
+    pub stretches: Vec<(f64, f64)>,
 }

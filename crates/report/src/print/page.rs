@@ -4,6 +4,7 @@
 //! Reads the elements that `html.rs` writes; others are passed through as the text in them.
 
 use super::block::{Block, Chart, Head};
+use crate::chart::CUTS;
 use html5gum::{StartTag, Token, Tokenizer};
 use std::collections::BTreeMap;
 
@@ -11,10 +12,13 @@ use std::collections::BTreeMap;
 const COLUMNS_MAX: usize = 8;
 /// A table of up to so many columns has room for labels.
 const LABELS_UP_TO: usize = 4;
-/// A piece of a chart is no higher than this times its width: a page's height at half a page's width.
-const PIECE_MAX: f64 = 2.6;
-/// Charts that end alike, of a line or two a scenario, are cut between lines of this height.
-const CUT_EVERY: f64 = 46.0;
+/// A chart that can be cut comes in pieces that are about as high as this times their width: at half a page's width a page holds
+/// two of them above each other, so that little of a page stays empty below.
+const PIECE_MAX: f64 = 1.4;
+/// In a table's cell: not known.
+const NO_VALUE: &str = "–";
+/// Said above a table that goes on without some rows.
+const ROWS_LEFT_OUT: &str = "Scenarios that have none of these figures are left out.";
 
 /// Scenarios by short names, for tables in which their labels would leave no room: label to short name.
 pub type ShortNames = BTreeMap<String, String>;
@@ -41,8 +45,11 @@ fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// A chart and where it may be cut.
+type Cuttable = (Chart, Vec<f64>);
+
 /// A tokenizer of HTML would change the case of SVG's names: charts are taken out as they are, and an `img` left in their place.
-fn cut_out_charts(html: &str, files: &mut BTreeMap<String, Vec<u8>>) -> (String, Vec<Chart>) {
+fn cut_out_charts(html: &str, files: &mut BTreeMap<String, Vec<u8>>) -> (String, Vec<Cuttable>) {
     const END: &str = "</svg>";
     let (mut rest, mut kept, mut charts) = (html, String::new(), Vec::new());
     while let Some((before, from)) = rest.find("<svg").map(|at| rest.split_at(at)) {
@@ -51,7 +58,7 @@ fn cut_out_charts(html: &str, files: &mut BTreeMap<String, Vec<u8>>) -> (String,
         let file = format!("chart-{:03}.svg", files.len());
         kept.push_str(before);
         kept.push_str("<img>");
-        charts.push(chart(&file, svg));
+        charts.push((chart(&file, svg), cuts(svg)));
         files.insert(file, svg.as_bytes().to_vec());
         rest = after;
     }
@@ -69,7 +76,7 @@ fn chart(file: &str, svg: &str) -> Chart {
     let title = between("<title", "</title>").and_then(|title| title.split_once('>')).map_or("", |(_, text)| text);
     let alt = text_only(title);
     let (width, height) = (sizes.first().copied().unwrap_or(1.0), sizes.get(1).copied().unwrap_or(1.0));
-    Chart { file: file.into(), alt, caption: String::new(), width, height, from: 0.0, to: height }
+    Chart { file: file.into(), alt, caption: String::new(), width, height, stretches: vec![(0.0, height)] }
 }
 
 /// The text of a piece of mark-up.
@@ -96,11 +103,11 @@ struct Reader {
     table: Option<Vec<Vec<Cell>>>,
     is_right: bool,
     facts: Vec<(String, String)>,
-    charts: Vec<Chart>,
+    charts: Vec<Cuttable>,
     /// Charts of the page taken so far.
     taken: usize,
     /// The chart of the figure that is open.
-    figure: Option<Chart>,
+    figure: Option<Cuttable>,
     /// Charts that stand beside each other.
     beside: Vec<Chart>,
     title: String,
@@ -184,9 +191,12 @@ impl Reader {
             }
             "figcaption" => {
                 let caption = self.take();
-                self.figure.iter_mut().for_each(|chart| chart.caption.clone_from(&caption));
+                self.figure.iter_mut().for_each(|(chart, _)| chart.caption.clone_from(&caption));
             }
-            "figure" => self.beside.extend(self.figure.take().into_iter().flat_map(pieces)),
+            "figure" => {
+                let figure = self.figure.take();
+                self.beside.extend(figure.into_iter().flat_map(|(chart, cuts)| pieces(&chart, &cuts)));
+            }
             _ => {}
         }
     }
@@ -224,12 +234,13 @@ impl Reader {
         }
     }
 
-    /// Wide tables come in pieces, each with the first column.
+    /// Wide tables come in pieces of about as many columns, each with the first one.
     fn table_ends(&mut self) {
         let rows = self.table.take().unwrap_or_default();
         let Some((heads, rows)) = rows.split_first() else { return };
         let numbers: Vec<usize> = (1..heads.len()).collect();
-        for some in numbers.chunks(COLUMNS_MAX - 1) {
+        let pieces = numbers.len().div_ceil(COLUMNS_MAX - 1).max(1);
+        for (piece, some) in numbers.chunks(numbers.len().div_ceil(pieces).max(1)).enumerate() {
             let columns: Vec<usize> = std::iter::once(0).chain(some.iter().copied()).collect();
             let head = |column: &usize| Head { head: heads[*column].text.clone(), right: heads[*column].right };
             let cells = |row: &Vec<Cell>| -> Vec<String> {
@@ -240,12 +251,14 @@ impl Reader {
                 }
                 cells
             };
-            let table = Block::Table {
-                caption: String::new(),
-                columns: columns.iter().map(head).collect(),
-                rows: rows.iter().map(cells).collect(),
+            // Where a table goes on, a row of dashes says nothing new.
+            let has_figures = |row: &&Vec<Cell>| {
+                piece == 0 || some.iter().any(|column| row.get(*column).is_some_and(|cell| cell.text != NO_VALUE))
             };
-            self.push(table);
+            let kept: Vec<Vec<String>> = rows.iter().filter(has_figures).map(cells).collect();
+            let caption = if kept.len() < rows.len() { ROWS_LEFT_OUT.into() } else { String::new() };
+            let columns = columns.iter().map(head).collect();
+            self.push(Block::Table { caption, columns, rows: kept });
         }
     }
 }
@@ -261,18 +274,33 @@ impl Reader {
     }
 }
 
-/// A chart in pieces that fit on a page; the caption stands below the last.
-fn pieces(chart: Chart) -> Vec<Chart> {
-    let highest = (chart.width * PIECE_MAX / CUT_EVERY).floor() * CUT_EVERY;
-    let mut pieces = Vec::new();
-    let mut from = 0.0;
-    while chart.height - from > chart.width * PIECE_MAX {
-        // The charts begin a little above their first line.
-        let to = if from == 0.0 { highest + 8.0 } else { from + highest };
-        pieces.push(Chart { from, to, caption: String::new(), ..chart.clone() });
-        from = to;
+/// Where a chart may be cut, from the top down.
+fn cuts(svg: &str) -> Vec<f64> {
+    let found = svg.split_once(&format!("{CUTS}=\"")).and_then(|(_, rest)| rest.split_once('"'));
+    found.map_or_else(Vec::new, |(cuts, _)| cuts.split(' ').filter_map(|cut| cut.parse().ok()).collect())
+}
+
+/// A chart in pieces of about the same height, each with what is above the first cut (a legend) and below the last (the axis); the
+/// caption stands below the last piece.
+fn pieces(chart: &Chart, cuts: &[f64]) -> Vec<Chart> {
+    let (Some(first), Some(last)) = (cuts.first(), cuts.last()) else { return vec![chart.clone()] };
+    let count = (chart.height / (chart.width * PIECE_MAX)).ceil();
+    if count <= 1.0 {
+        return vec![chart.clone()];
     }
-    pieces.push(Chart { from, ..chart });
+    let nearest = |part: usize| {
+        let wanted = first + (last - first) * part as f64 / count;
+        cuts.iter().copied().min_by(|a, b| (a - wanted).abs().total_cmp(&(b - wanted).abs())).unwrap_or(wanted)
+    };
+    let mut ends: Vec<f64> = (1..=count as usize).map(nearest).filter(|end| end > first).collect();
+    ends.dedup();
+    let begins = std::iter::once(*first).chain(ends.iter().copied());
+    let stretches = |(begin, end): (f64, &f64)| vec![(0.0, *first), (begin, *end), (*last, chart.height)];
+    let mut pieces: Vec<Chart> = begins
+        .zip(&ends)
+        .map(|found| Chart { stretches: stretches(found), caption: String::new(), ..chart.clone() })
+        .collect();
+    pieces.last_mut().into_iter().for_each(|piece| piece.caption.clone_from(&chart.caption));
     pieces
 }
 
@@ -328,24 +356,51 @@ mod tests {
         let found: Vec<_> = found.iter().map(of).collect();
         assert_eq!(
             found,
-            [(8, false, "S2 (baseline)".into(), "1.1".into()), (3, false, "S2 (baseline)".into(), "1.8".into())]
+            [(6, false, "S2 (baseline)".into(), "1.1".into()), (5, false, "S2 (baseline)".into(), "1.6".into())]
         );
     }
 
     #[test]
+    fn where_a_table_goes_on_rows_of_dashes_are_left_out_and_that_is_said() {
+        let cells = |figure: &str| format!("<td>{figure}</td>").repeat(4);
+        let row =
+            |name: &str, first: &str, last: &str| format!("<tr><td>{name}</td>{}{}</tr>", cells(first), cells(last));
+        let heads: String = (0..9).map(|n| format!("<th>h{n}</th>")).collect();
+        let html = format!("<table><tr>{heads}</tr>{}{}</table>", row("a", "–", "–"), row("b", "1", "2"));
+        let of = |block: &Block| match block {
+            Block::Table { caption, rows, .. } => (caption.clone(), rows.iter().map(|row| row[0].clone()).collect()),
+            other => panic!("{other:?}"),
+        };
+        let found: Vec<(String, Vec<String>)> = read(&html).iter().map(of).collect();
+        let rows = |names: &[&str]| names.iter().map(|name| (*name).to_string()).collect::<Vec<_>>();
+        assert_eq!(found, [(String::new(), rows(&["a", "b"])), (ROWS_LEFT_OUT.into(), rows(&["b"]))]);
+    }
+
+    #[test]
     fn charts_stand_beside_each_other_and_high_ones_come_in_pieces() {
-        let figure = |height: u32| {
+        let figure = |height: u32, cuts: &str| {
             format!(
-                "<figure><svg viewBox=\"0 0 380 {height}\" fooBar=\"1\"><title id=\"t\">a &lt; b</title></svg>\
+                "<figure><svg viewBox=\"0 0 380 {height}\" fooBar=\"1\"{cuts}><title id=\"t\">a &lt; b</title></svg>\
                  <figcaption>of <b>it</b></figcaption></figure>"
             )
         };
         let mut files = BTreeMap::new();
-        let found = blocks(&format!("{}{}<p>end</p>", figure(200), figure(2000)), &ShortNames::new(), &mut files);
+        let found = blocks(
+            &format!("{}{}<p>end</p>", figure(200, ""), figure(1250, &format!(" {CUTS}=\"8 400 500 710 1210\""))),
+            &ShortNames::new(),
+            &mut files,
+        );
         let Block::Pictures { columns: 2, charts } = &found[0] else { panic!("{found:?}") };
-        let pieces: Vec<(f64, f64, &str)> =
-            charts.iter().map(|chart| (chart.from, chart.to, chart.caption.as_str())).collect();
-        assert_eq!(pieces, [(0.0, 200.0, "of it"), (0.0, 974.0, ""), (974.0, 1940.0, ""), (1940.0, 2000.0, "of it")]);
+        let pieces: Vec<(&[(f64, f64)], &str)> =
+            charts.iter().map(|chart| (&chart.stretches[..], chart.caption.as_str())).collect();
+        // Each with what is above the first cut and below the last, none higher than the others by more than the cuts allow.
+        let expected: [(&[(f64, f64)], &str); 4] = [
+            (&[(0.0, 200.0)], "of it"),
+            (&[(0.0, 8.0), (8.0, 400.0), (1210.0, 1250.0)], ""),
+            (&[(0.0, 8.0), (400.0, 710.0), (1210.0, 1250.0)], ""),
+            (&[(0.0, 8.0), (710.0, 1210.0), (1210.0, 1250.0)], "of it"),
+        ];
+        assert_eq!(pieces, expected);
         assert_eq!((charts[0].alt.as_str(), files.len()), ("a < b", 2));
         assert!(String::from_utf8_lossy(&files["chart-000.svg"]).contains("fooBar"));
         assert_eq!(found[1], Block::Paragraph { text: "end".into() });

@@ -57,6 +57,11 @@ fn part<'a>(dom: &'a str, name: &str, end: &str) -> &'a str {
     &rest[..rest.find(end).unwrap_or_else(|| panic!("part {name} does not end"))]
 }
 
+/// From a text to another.
+fn part_of<'a>(html: &'a str, from: &str, to: &str) -> &'a str {
+    html.split(from).nth(1).and_then(|rest| rest.split(to).next()).unwrap_or_else(|| panic!("no {from}"))
+}
+
 /// Without tags.
 fn text(html: &str) -> String {
     let pieces = html
@@ -231,6 +236,35 @@ fn seconds_are_drawn_with_the_warm_up_before_them() {
 }
 
 #[test]
+fn moments_of_a_run_are_marked_and_said() {
+    let mut input = fixture::input(&fixture::filesystems_and_buffers());
+    let level = |second: usize| if second < 40 { 1000.0 } else { 700.0 };
+    let rates = (0..60).map(|second| level(second) + ((second * 7919) % 11) as f64).collect();
+    let flushes = (0..60).map(|second| if second == 9 { 0.3 } else { 0.01 }).collect();
+    let series = [("transactions_per_second".to_string(), rates), ("device_flush_seconds".to_string(), flushes)];
+    let detail = ledger::model::RunDetail { series: series.into(), ..Default::default() };
+    input.details.series.clear();
+    for trial in &input.contents.trials.clone() {
+        input.details.add(trial, &detail);
+    }
+    let html = report::html(&input);
+    let panel = part_of(&html, "id=\"series-0-0\"", "</svg>");
+    assert!(panel.contains("Round 1: another level from 40 s; long flushes at 9 s."), "{panel}");
+    assert!(html.contains("◆ on a dashed line: ") && html.contains("▲ on the axis: "), "both are in the legend");
+    let hash = "#view=time&rate=transactions_per_second";
+    let Some(shown) = explored("explore-marks.html", &input, hash) else { return };
+    assert!(
+        shown.chart.contains("aria-label=\"xfs · 2G, round 1, 40 s: another level from here on\""),
+        "{}",
+        shown.chart
+    );
+    assert!(shown.chart.contains("aria-label=\"xfs · 2G, round 1, 9 s: long flushes\""));
+    let legend = text(part(&shown.dom, "legend", "</ul>"));
+    assert!(legend.contains("change point") && legend.contains("flushes took at least 50 ms"), "{legend}");
+    assert_eq!(shown.row(&["xfs · 2G", "1", "measured"])[7..], ["40", "9"]);
+}
+
+#[test]
 fn an_address_of_nonsense_shows_the_default() {
     let input = fixture::input(&fixture::filesystems_and_buffers());
     let hash = "#view=%3Cscript%3E&metric=none&only.nothing=%&x=__proto__&only.storage.filesystem=reiserfs";
@@ -331,12 +365,19 @@ fn forty_two(rounds: usize, seconds: usize) -> Input {
 fn a_study_of_42_scenarios_makes_a_page_below_two_megabytes() {
     let input = forty_two(20, 300);
     let html = report::html(&input);
-    let size =
-        |from: &str, to: &str| html.split(from).nth(1).and_then(|rest| rest.split(to).next()).map_or(0, str::len);
-    println!("{} bytes, of them {} to explore", html.len(), size("id=\"explore-data\">", "</script>"));
+    let data = part_of(&html, "id=\"explore-data\">", "</script>");
+    println!("{} bytes, of them {} to explore", html.len(), data.len());
     write("explore-42.html", &html);
     assert!(html.len() < 2_000_000, "{} bytes", html.len());
     assert!(html.contains("\"name\":\"device_series_34\""), "every series is there");
+    // No two rows look alike, long as their labels are.
+    for (chart, x) in [("ranking-0", "18.0"), ("latency-0-0", "24.0")] {
+        let picture = part_of(&html, &format!("id=\"{chart}\""), "</svg>");
+        let names: Vec<&str> =
+            picture.split(&format!("<text x=\"{x}\"")).skip(1).map(|rest| part_of(rest, ">", "<")).collect();
+        let different: std::collections::BTreeSet<&&str> = names.iter().collect();
+        assert!(names.len() > 5 && different.len() == names.len(), "{chart}: {names:?}");
+    }
     let hash = "#view=time&only.storage.filesystem=jfs";
     let Some(shown) = explored("explore-42.html", &input, hash) else { return };
     let rounds: std::collections::BTreeSet<&String> = shown.rows.iter().skip(1).map(|row| &row[1]).collect();
