@@ -76,7 +76,7 @@ pub struct Counters {
 
 /// Metrics of [`Counters::since`].
 pub const COUNTERS: &[Metric] = &[
-    Metric::new("log_bytes", "B", Direction::Less),
+    Metric::new("log_bytes", "B", Direction::Neither),
     Metric::new("log_bytes_per_transaction", "B", Direction::Less),
     Metric::new("checkpoints", "1", Direction::Less),
     Metric::new("lock_waits", "1", Direction::Less),
