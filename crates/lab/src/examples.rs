@@ -22,14 +22,17 @@ pub fn describe(findings: &mut [Finding], shown: &mut Shown, watchdog: &Watchdog
     for finding in findings {
         let Ok(image) = finding.example.parse::<Image>() else { continue };
         let Ok(breaker) = shown.breaker() else { return };
-        let ((parts, checked), hung) =
-            watchdog.over(breaker, || (parts(shown, image.point), checked(shown, image.point, &image.choice)));
+        let Image { point, choice } = &image;
+        // Only these name what is lacking.
+        let names_units = choice.rest == Rest::Newest && !choice.units.is_empty();
+        let look = || (names_units.then(|| parts(shown, *point)).flatten(), checked(shown, *point, choice));
+        let ((parts, checked), hung) = watchdog.over(breaker, look);
         if hung {
             return;
         }
         finding.checked = checked.unwrap_or_default();
-        if let (Rest::Newest, Some(parts)) = (image.choice.rest, parts) {
-            finding.lacks = lacks(&stretches(&image.choice, unit_bytes), &parts);
+        if let Some(parts) = parts {
+            finding.lacks = lacks(&stretches(choice, unit_bytes), &parts);
         }
     }
 }
@@ -68,7 +71,7 @@ fn stretches(choice: &Choice, unit_bytes: u32) -> Vec<(u64, u64)> {
     all
 }
 
-/// "data/base/5/1259 at byte 8192 (4096 bytes), the filesystem's own (8192 bytes at 1.2 MiB of the disk)".
+/// "data/base/5/1259 from byte 8192 (4096 bytes), of the filesystem's own, byte 12288 of the disk (4096 bytes)".
 fn lacks(stretches: &[(u64, u64)], parts: &[Part]) -> String {
     let mut said = String::new();
     for (at, length) in stretches.iter().take(NAMED_MAX) {

@@ -43,9 +43,6 @@ const IMAGES_MAX: u64 = 1_000_000;
 /// How often what was found so far is told, where the kernel may die.
 const TALLY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// For one look at an image that came up before.
-const LOOK_TIME: Duration = Duration::from_secs(60);
-
 /// Records, then explores.
 pub(super) fn conduct(trial: &Trial, wanted: &Cut, out: &mut Out<impl Write>) -> Result<(), Stopped> {
     if let Some(image) = &wanted.copy_out {
@@ -224,7 +221,7 @@ fn search(
     // A guest's kernel is not put at risk for it.
     if !is_wanted && !found.findings.is_empty() {
         let settings = StorageSettings::from_map(&trial.spec.storage);
-        let watchdog = Watchdog::new(LOOK_TIME);
+        let watchdog = Watchdog::new(Duration::from_secs_f64(wanted.recovery_seconds_max));
         if let Some(mut shown) = images.show(&settings, &watchdog)? {
             examples::describe(&mut found.findings, &mut shown, &watchdog, rules.unit_bytes);
         }
