@@ -59,7 +59,8 @@ impl Comparison {
     pub fn of(a: &Input, b: &Input) -> Result<Comparison, Error> {
         check_benches(a, b)?;
         let level = Level::of(a, b);
-        let mut workloads: Vec<Workload> = parts(a, b).into_iter().map(|pair| workload(pair, a, b)).collect();
+        let tables = tables(a, b);
+        let mut workloads: Vec<Workload> = parts(a, b).into_iter().map(|pair| workload(pair, &tables)).collect();
         let families = [(true, stats::holm as fn(&[f64]) -> Vec<f64>), (false, stats::benjamini_hochberg)];
         for (is_primary, correct) in families {
             let is_asked = |line: &&mut Line| line.is_primary == is_primary && line.sides.have_logarithms();
@@ -131,7 +132,19 @@ impl Line {
     }
 }
 
-fn workload(pair: (&Part, &Part), a: &Input, b: &Input) -> Workload {
+/// A metric that has a direction, with its values in both by round and scenario.
+type Table<'a> = (&'a Metric, [Vec<Vec<Option<f64>>>; 2]);
+
+/// Of all that both know, each gathered once for all workloads.
+fn tables<'a>(a: &Input, b: &'a Input) -> Vec<Table<'a>> {
+    let is_wanted = |metric: &&Metric| {
+        metric.direction != Direction::Neither && a.contents.metrics.contains_key(metric.name.as_ref())
+    };
+    let values = |metric: &Metric| [a, b].map(|input| input.contents.values(&metric.name));
+    b.contents.metrics.values().filter(is_wanted).map(|metric| (metric, values(metric))).collect()
+}
+
+fn workload(pair: (&Part, &Part), tables: &[Table]) -> Workload {
     let (part, other) = pair;
     let only = |which: &str, these: &Part, others: &Part| -> Vec<String> {
         let missing = |row: &&Row| !row.control && !others.measured().any(|other| other.label == row.label);
@@ -143,24 +156,20 @@ fn workload(pair: (&Part, &Part), a: &Input, b: &Input) -> Workload {
         line(&part.metric, true, (row, later), sides, Some(part.scale.clone()))
     };
     let mut lines: Vec<Line> = rows.iter().map(of_primary).collect();
-    let is_wanted = |metric: &&Metric| metric.direction != Direction::Neither && metric.name != part.metric.name;
-    let known = |metric: &&Metric| a.contents.metrics.contains_key(metric.name.as_ref());
-    for metric in b.contents.metrics.values().filter(is_wanted).filter(known) {
-        lines.extend(others(metric, &rows, a, b));
-    }
+    let others = tables.iter().filter(|(metric, _)| metric.name != part.metric.name);
+    lines.extend(others.flat_map(|table| exploratory(table, &rows)));
     Workload { name: part.workload.clone(), lines, left_out: [only("A", part, other), only("B", other, part)].concat() }
 }
 
 /// A metric that is not primary, of the scenarios that have it in both.
-fn others(metric: &Metric, rows: &[(&Row, &Row)], a: &Input, b: &Input) -> Vec<Line> {
-    let [of_a, of_b] = [a, b].map(|input| input.contents.values(&metric.name));
+fn exploratory((metric, [of_a, of_b]): &Table, rows: &[(&Row, &Row)]) -> Vec<Line> {
     let column = |rounds: &[Vec<Option<f64>>], row: &Row| -> Vec<f64> {
         rounds.iter().filter_map(|round| round[row.index]).filter(|value| value.is_finite()).collect()
     };
     let lines = rows.iter().filter_map(|(row, later)| {
         let sides = Sides {
-            earlier: column(&of_a, row),
-            later: column(&of_b, later),
+            earlier: column(of_a, row),
+            later: column(of_b, later),
             more_is_better: metric.direction == Direction::More,
         };
         let is_there = !sides.earlier.is_empty() && !sides.later.is_empty();
