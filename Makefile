@@ -25,7 +25,7 @@ define install
 	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 endef
 
-.PHONY: all demo demo-guest test check-freebsd bench powercut powercut-safe simulations clean
+.PHONY: all demo demo-guest test check-freebsd bench powercut powercut-safe simulations vectors clean
 
 all:
 	cargo build --release --locked
@@ -70,6 +70,16 @@ powercut-safe: packages-test all
 simulations:
 	cargo bench --locked -p stats --bench tune
 	cargo bench --locked -p lab --bench screen
+
+# What our statistics are held against, made again by scipy, statsmodels and ruptures: both files of crates/stats/tests/vectors. Says how far
+# the new figures are from the old ones, and fails beyond a relative 1e-9. Needs python3 with venv and pip, and packages from PyPI.
+VECTORS = crates/stats/tests/vectors
+vectors: target/vectors/installed
+	target/vectors/bin/python $(VECTORS)/vectors.py
+target/vectors/installed: $(VECTORS)/requirements.txt
+	python3 -m venv target/vectors
+	target/vectors/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	touch $@
 
 clean:
 	cargo clean

@@ -121,12 +121,6 @@ pub fn rounds_for_half_width(standard_deviation: f64, half_width: f64, confidenc
     (2..10_000).find(|rounds| !wide(rounds)).unwrap_or(10_000)
 }
 
-/// How likely a mode that hits this share of trials was never seen in so many rounds (P3).
-#[must_use]
-pub fn missed_mode_probability(share: f64, rounds: usize) -> f64 {
-    (1.0 - share).powi(i32::try_from(rounds).unwrap_or(i32::MAX))
-}
-
 /// Ranks (from 1) of the order statistics that enclose the median with this confidence (F11). None when there are too few.
 #[must_use]
 pub fn median_interval_ranks(count: usize, confidence: f64) -> Option<(usize, usize)> {

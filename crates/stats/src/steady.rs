@@ -1,28 +1,7 @@
-//! Was a run steady? The warm-up cut (W1), the steadiness test (W2) and why seconds are no replicates (W3).
+//! Was a run steady? The steadiness test (W2) and why seconds are no replicates (W3).
 
 use crate::drift::slope;
 use crate::interval::mean;
-
-/// Samples in a batch of MSER-5.
-const BATCH: usize = 5;
-
-/// MSER-5 (White 1997; Spratt 1998): how many samples to cut from the start. None when the series never gets steady
-/// (the best cut is at its limit, half of it) or is too short.
-#[must_use]
-pub fn warm_up_cut(samples: &[f64]) -> Option<usize> {
-    let batches: Vec<f64> = samples.chunks_exact(BATCH).map(mean).collect();
-    let limit = batches.len() / 2;
-    if limit == 0 {
-        return None;
-    }
-    let error = |cut: usize| {
-        let rest = &batches[cut..];
-        let middle = mean(rest);
-        rest.iter().map(|batch| (batch - middle).powi(2)).sum::<f64>() / (rest.len() as f64).powi(2)
-    };
-    let best = (0..=limit).min_by(|a, b| error(*a).total_cmp(&error(*b)))?;
-    (best < limit).then_some(best * BATCH)
-}
 
 /// How far rounds of a run are from steady, by SNIA SSS PTS 2.0.2 clause 2.1.24.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,39 +1,24 @@
 //! Change points against another program's, and how constructed runs and studies are classed.
 
 use crate::noise::Noise;
+use crate::vectors::numbers;
+use serde_json::Value;
 use stats::change_points::change_points;
 use stats::drift::{Step, steps};
 use stats::{Course, course};
 
 const TOLERANCE: f64 = 0.03;
 
-/// The same integers as the script that asked `ruptures` 1.1.10 (`Pelt`, `CostNormal(add_small_diag=False)`, `min_size=5`, `jump=1`,
-/// penalty 15 ln n): of each part its length, its level, and what its noise of -50 to 50 is multiplied by.
-fn series(seed: u64, parts: &[(usize, f64, f64)]) -> Vec<f64> {
-    let mut state = seed;
-    let mut next = || {
-        state = (state * 1_103_515_245 + 12_345) % (1 << 31);
-        ((state >> 16) % 101) as f64 - 50.0
-    };
-    let mut values = Vec::new();
-    for (length, level, spread) in parts {
-        values.extend((0..*length).map(|_| level + spread * next()));
-    }
-    values
-}
-
+/// Of `ruptures`, on the same figures (`make vectors`).
 #[test]
 fn change_points_are_those_of_ruptures() {
-    let check = |seed, parts: &[(usize, f64, f64)], expected: &[usize]| {
-        assert_eq!(change_points(&series(seed, parts)), expected, "seed {seed}");
-    };
-    check(1, &[(60, 1000.0, 1.0)], &[]);
-    check(2, &[(20, 600.0, 1.0), (60, 1000.0, 1.0)], &[20]);
-    check(3, &[(40, 1000.0, 1.0), (40, 930.0, 1.0)], &[40]);
-    check(4, &[(50, 1000.0, 0.2), (50, 1000.0, 3.0)], &[50]);
-    let four = [(30, 800.0, 1.0), (30, 1000.0, 1.0), (30, 800.0, 1.0), (30, 1000.0, 1.0)];
-    check(5, &four, &[30, 60, 90]);
-    check(6, &[(100, 1000.0, 1.0), (12, 400.0, 2.0), (100, 1000.0, 1.0)], &[100, 112]);
+    let made: Value = serde_json::from_str(include_str!("../vectors/change_points.json")).expect("JSON");
+    let all = made["series"].as_array().expect("a list");
+    assert_eq!(all.len(), 6);
+    for series in all {
+        let found: Vec<f64> = change_points(&numbers(&series["values"])).iter().map(|at| *at as f64).collect();
+        assert_eq!(found, numbers(&series["changes"]), "seed {}", series["seed"]);
+    }
 }
 
 /// Seconds of a run: a level by second, and noise that hangs together (an AR(1) process) with this spread.

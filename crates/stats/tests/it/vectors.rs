@@ -1,4 +1,4 @@
-//! `vectors.json`: inputs and outputs to ten digits, made with scipy 1.17.1 and statsmodels 0.15.0.
+//! `vectors/vectors.json`: inputs and outputs to ten digits, made with scipy and statsmodels by the script beside it (`make vectors`).
 
 use serde_json::Value;
 use stats::interval::{self, contrast};
@@ -6,7 +6,7 @@ use stats::{Cell, Contrast, Observations, Rules, analyse};
 use std::collections::BTreeMap;
 
 pub fn vector(id: &str) -> Value {
-    let all: Value = serde_json::from_str(include_str!("vectors.json")).expect("vectors.json is JSON");
+    let all: Value = serde_json::from_str(include_str!("../vectors/vectors.json")).expect("vectors.json is JSON");
     let found = all["vectors"]
         .as_array()
         .expect("a list")
@@ -223,7 +223,7 @@ fn e1_all_five_verdicts() {
 }
 
 #[test]
-fn p1_p2_p3_power() {
+fn p1_p2_power() {
     for (rounds, out) in vector("P1.")["out"].as_object().expect("by b") {
         let found = interval::minimum_detectable_log(0.03, rounds.parse().expect("a count"), 0.95);
         near(found, &out["mde_log_approx"]);
@@ -234,18 +234,10 @@ fn p1_p2_p3_power() {
     for (deviation, rounds) in numbers(&p2["in"]["s_d"]).into_iter().zip(numbers(&p2["out"]["b_for_halfwidth"])) {
         assert_eq!(interval::rounds_for_half_width(deviation, number(&p2["in"]["h"]), 0.95) as f64, rounds);
     }
-    for (rounds, seen) in [6, 10, 20].into_iter().zip(vector("P3.")["out"]["P_seen_p0.1"].as_array().expect("a list")) {
-        near(1.0 - interval::missed_mode_probability(0.1, rounds), seen);
-    }
 }
 
 #[test]
-fn w1_w2_w3_warm_up_and_steadiness() {
-    let w1 = vector("W1.");
-    let samples = numbers(&w1["in"]["y"]);
-    let cut = stats::steady::warm_up_cut(&samples).expect("steady");
-    assert_eq!(cut as f64, number(&w1["out"]["cut_samples"]));
-    near(interval::mean(&samples[cut..]), &w1["out"]["mean_after_cut"]);
+fn w2_w3_steadiness() {
     let w2 = vector("W2.");
     for name in ["s1", "s2", "s3"] {
         let found = stats::steady::steadiness(&numbers(&w2["in"][name])).expect("five windows");
