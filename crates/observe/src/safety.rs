@@ -95,7 +95,8 @@ pub struct Safety {
     pub points: u64,
     /// Distinct images that a recovery ran on.
     pub images: u64,
-    /// Whether these are all that differ for a recovery; otherwise they are a sample.
+    /// Whether these are all of this recording that differ for a recovery; otherwise they are a sample of it. Of what the settings
+    /// may lead to, a recording is always one.
     pub is_complete: bool,
     /// Recoveries of the database that ran; the other images left a directory that had been seen.
     pub recoveries: u64,

@@ -22,7 +22,15 @@ pub fn cell(found: &Safety) -> String {
             format!("{} of {} unmountable", count(found.unmountable), count(found.images))
         }
         Grade::E => format!("{} of {} damaged", count(found.unmountable + found.damaged), count(found.images)),
-        Grade::F => format!("{} of {} wrong without a word", count(found.silent), count(found.images)),
+        Grade::F if found.silent == found.bad() => {
+            format!("{} of {} wrong without a word", count(found.silent), count(found.images))
+        }
+        Grade::F => format!(
+            "{} of {} bad, {} of them without a word",
+            count(found.bad()),
+            count(found.images),
+            count(found.silent)
+        ),
     };
     format!("{} · {what}", found.grade.letter())
 }
@@ -35,10 +43,10 @@ fn commits(number: u64) -> String {
     if number == 1 { "1 commit".into() } else { format!("{} commits", count(number)) }
 }
 
-/// How much of what a cut may leave was looked at.
+/// How much of what a cut may leave was looked at: of what was recorded, which is never all that the settings may lead to.
 #[must_use]
 pub fn explored(found: &Safety) -> &'static str {
-    if found.is_complete { "all that differ for a recovery" } else { "a sample" }
+    if found.is_complete { "all of this recording that differ for a recovery" } else { "a sample" }
 }
 
 /// "0 of 61 random cuts bad: below 4.8 % at 95 %; of the images searched for the worst 0 of 1,229, a sample".
@@ -89,7 +97,11 @@ pub fn risk(row: &Row, part: &Part) -> Option<String> {
         (Some(found), _) if found.grade >= Grade::E => {
             Some(format!("in a power cut it {}: {}", took(found), bound(found)))
         }
-        (Some(found), _) if found.grade > Grade::A => Some(format!("in a power cut it {}", took(found))),
+        (Some(found), _) if found.grade > Grade::A => {
+            let but =
+                if hides_damage(row) { ", and the damage that is to be expected of it was not recorded" } else { "" };
+            Some(format!("in a power cut it {}{but}", took(found)))
+        }
         (Some(found), Some(_)) => Some(format!("the study does not allow class {}", found.grade.letter())),
         (None, Some(_)) => Some("what a power cut takes from it was not measured".into()),
         (_, None) => None,
@@ -142,6 +154,7 @@ pub fn sentences(part: &Part) -> Vec<String> {
     let mut lines: Vec<String> = of_pick(part).into_iter().collect();
     lines.extend(also_faster(part));
     lines.extend(broken(part));
+    lines.extend(unrecorded(part));
     lines.extend(unseen(part));
     lines
 }
@@ -154,7 +167,7 @@ pub fn without_speed(part: &Part) -> Vec<String> {
         let found = row.power_cut.as_ref()?;
         Some(format!("After a power cut {} {}: {}.", row.label, took(found), bound(found)))
     };
-    known.filter_map(of_row).chain(broken(part)).collect()
+    known.filter_map(of_row).chain(broken(part)).chain(unrecorded(part)).collect()
 }
 
 fn of_pick(part: &Part) -> Option<String> {
@@ -204,9 +217,24 @@ fn promised(row: &Row, found: &Safety) -> Class {
     row.durability.max(found.promise)
 }
 
+/// Settings with which damage is to be expected, and none was found: the recording lacks it, and says nothing for them.
+fn unrecorded(part: &Part) -> Option<String> {
+    let names = named(part.rows.iter().filter(|row| !row.control && hides_damage(row)));
+    (!names.is_empty()).then(|| {
+        format!("Damage is to be expected by the settings, and what was recorded did not contain it: {names}.")
+    })
+}
+
+/// Whether nothing was damaged where nobody promises that.
+#[must_use]
+pub fn hides_damage(row: &Row) -> bool {
+    row.power_cut.as_ref().is_some_and(|found| promised(row, found) >= Class::MayCorrupt && found.bad() == 0)
+}
+
 /// Settings that promise less than was kept: that is no proof that they keep it.
 fn unseen(part: &Part) -> Option<String> {
-    let is_clean = |row: &&Row| row.power_cut.as_ref().is_some_and(|found| found.grade == Grade::A);
+    let is_clean =
+        |row: &&Row| row.power_cut.as_ref().is_some_and(|found| found.grade == Grade::A) && !hides_damage(row);
     let rows = part.rows.iter().filter(|row| !row.control && row.durability > Class::KeepsAcknowledged);
     let names: Vec<String> = rows.filter(is_clean).map(Row::marked).collect();
     let whose = if names.len() == 1 { "its" } else { "their" };
@@ -231,6 +259,7 @@ pub fn of_row(row: &Row) -> Option<Value> {
     value["bad"] = json!(found.bad());
     value["bad_share_at_most"] = json!(found.bad_share_at_most());
     value["breaks_promise"] = json!(breaks(row));
+    value["lacks_expected_damage"] = json!(hides_damage(row));
     value["may_be_picked"] = json!(row.competes_in.is_some());
     Some(value)
 }
@@ -274,12 +303,20 @@ pub(crate) mod tests {
         assert_eq!(cell(&unmountable), "E · 2 of 1,229 unmountable");
     }
 
+    /// Two counts of one scenario once stood in one report: "7,992 of 8,136" and "24 of 8,136".
+    #[test]
+    fn bad_images_are_counted_once_wherever_that_is_said() {
+        let found = Safety { images: 8136, damaged: 7968, silent: 24, unmountable: 0, ..found(Grade::F) };
+        assert_eq!(cell(&found), "F · 7,992 of 8,136 bad, 24 of them without a word");
+        assert!(bound(&found).contains("searched for the worst 7,992 of 8,136"), "{}", bound(&found));
+    }
+
     #[test]
     fn the_share_of_bad_cuts_has_an_upper_bound() {
         check(
             bound,
             expect![[r#"
-                0 of 61 random cuts bad: below 4.8 % at 95 %; of the images searched for the worst 0 of 1,229, all that differ for a recovery
+                0 of 61 random cuts bad: below 4.8 % at 95 %; of the images searched for the worst 0 of 1,229, all of this recording that differ for a recovery
                 0 of 61 random cuts bad: below 4.8 % at 95 %; of the images searched for the worst 0 of 1,229, a sample
                 0 of 61 random cuts bad: below 4.8 % at 95 %; of the images searched for the worst 0 of 1,229, a sample
                 0 of 61 random cuts bad: below 4.8 % at 95 %; of the images searched for the worst 0 of 1,229, a sample
@@ -298,7 +335,7 @@ pub(crate) mod tests {
             expected_lost_seconds: None,
             ..found(grade)
         };
-        assert_eq!(bound(&older(Grade::A)), "0 of 1,229 images bad, all that differ for a recovery");
+        assert_eq!(bound(&older(Grade::A)), "0 of 1,229 images bad, all of this recording that differ for a recovery");
         let words = "lost up to 12 commits acknowledged up to 0.41 s before the cut (class C)";
         assert_eq!(took(&older(Grade::C)), words);
     }

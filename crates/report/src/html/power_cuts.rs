@@ -4,7 +4,7 @@ use super::pictures::figure;
 use super::tables::{Table, head, number_cell, promise, word_cell, word_head, wrapped_cell};
 use crate::chart::{escape, pareto, ranking};
 use crate::number::{count, percent, percent_at_most, rounded, seconds};
-use crate::safety::{breaks, explored};
+use crate::safety::{breaks, explored, hides_damage};
 use crate::view::{Part, Row, View};
 use observe::safety::{Grade, Safety};
 use std::fmt::Write;
@@ -98,7 +98,11 @@ fn scenarios(i: usize, measured: &[(&Row, &Safety)]) -> String {
 fn cells(row: &Row, found: &Safety) -> Vec<String> {
     let number = |number: u64| number_cell(&count(number), number as f64);
     let worst = format!("{} of {}", count(found.worst_lost_commits), count(found.acknowledged));
-    let but = if breaks(row) { ": that is not what was measured" } else { "" };
+    let but = match (breaks(row), hides_damage(row)) {
+        (true, _) => ": that is not what was measured",
+        (_, true) => ": what was recorded did not contain it",
+        _ => "",
+    };
     vec![
         word_cell(&row.marked()),
         word_cell(&format!("{} · {}", found.grade.letter(), found.grade.words())),

@@ -47,8 +47,8 @@ fn the_answer_and_the_table_say_what_was_lost() {
         It is shown to be the best of the equally safe scenarios measured (95 % confidence).
         jfs measured 3.00× that, but is no choice: in a power cut it was damaged (class E): 3 of 61 random cuts bad: below 12 % at 95 %; of the images
           searched for the worst 3 of 400, a sample.
-        After a power cut ext4 lost nothing (class A): 0 of 61 random cuts bad: below 4.8 % at 95 %; of the images searched for the worst 0 of 1,229, all that
-          differ for a recovery.
+        After a power cut ext4 lost nothing (class A): 0 of 61 random cuts bad: below 4.8 % at 95 %; of the images searched for the worst 0 of 1,229, all of
+          this recording that differ for a recovery.
         Faster than the pick, and no choice either: xfs (C · lost 12 commits, 0.41 s).
         Contradiction: every acknowledged commit is kept by the settings, but was not: jfs (E · 3 of 400 damaged).
         xfs is 10.0 % faster than ext4 (95 % interval +10.0 to +10.0 %).
@@ -146,10 +146,38 @@ fn promises_are_held_against_what_was_seen() {
     "#]].assert_eq(&said(&broken, "Contradiction"));
     let kept = input(&[("ext4", Grade::A), ("xfs", Grade::D)], |_| ());
     assert_eq!(said(&kept, "Contradiction"), "");
-    let kept = input(&[("xfs", Grade::A)], |contents| contents.scenarios[1].durability.class = Class::MayCorrupt);
+    let kept = input(&[("xfs", Grade::A)], |contents| contents.scenarios[1].durability.class = Class::LosesRecent);
     assert_eq!(said(&kept, "Contradiction"), "");
     assert_eq!(said(&kept, "No loss"), "No loss was seen with xfs, though its settings do not promise that.\n");
     assert_eq!(said(&input(&[("ext4", Grade::A)], |_| ()), "No loss"), "", "where it is promised it is no news");
+}
+
+/// All of a recording is not all that settings may lead to.
+#[test]
+fn damage_that_is_to_be_expected_and_was_not_recorded_is_said_to_be_just_that() {
+    let with = |grade: Grade, class: Class| {
+        input(&[("xfs", grade)], |contents| contents.scenarios[1].durability.class = class)
+    };
+    const WORDS: &str = "what was recorded did not contain it";
+    for grade in [Grade::A, Grade::C] {
+        let hidden = with(grade, Class::MayCorrupt);
+        let cell = report::answer_json(&hidden)["workloads"][0].clone();
+        let sentence = said(&hidden, WORDS);
+        assert!(
+            sentence.contains("xfs (") && sentence.starts_with("Damage is to be expected by the settings"),
+            "{cell}"
+        );
+        assert_eq!(said(&hidden, "No loss"), "", "one sentence of it is enough");
+        assert!(report::terminal(&hidden, 500, false).contains(WORDS));
+        assert!(report::markdown(&hidden).contains(WORDS));
+        assert!(report::html(&hidden).contains(&format!("may be corrupt: {WORDS}")));
+        assert_eq!(fixture::row_of_json(&hidden, "xfs")["power_cut"]["lacks_expected_damage"], json!(true));
+        assert!(!report::html(&hidden).contains("all that differ"));
+    }
+    for seen in [with(Grade::E, Class::MayCorrupt), with(Grade::C, Class::LosesRecent)] {
+        assert_eq!(said(&seen, WORDS), "");
+        assert_eq!(fixture::row_of_json(&seen, "xfs")["power_cut"]["lacks_expected_damage"], json!(false));
+    }
 }
 
 #[test]
@@ -212,7 +240,7 @@ fn the_page_draws_speed_against_safety_and_names_what_was_found() {
         "<td class=\"words\">E · was damaged</td>",
         "12 of 38",
         "0.41 s",
-        "all that differ for a recovery, at 37 moments",
+        "all of this recording that differ for a recovery, at 37 moments",
         ">4.8\u{a0}%</td>",
         "expected loss, commits",
         "power fails at any moment of the load",
