@@ -29,11 +29,24 @@ const MEASURED: [(&str, &[&str]); 3] = [
 ];
 
 /// Names of settings that the load of a measurement has itself; a scenario's own of these names mean another load.
-const OF_THE_LOAD: [&str; 9] =
-    ["connections", "time", "pause", "payload", "checkpoint_every", "witness", "seed", "acknowledge", METHOD];
+const OF_THE_LOAD: [&str; 10] = [
+    "connections",
+    "time",
+    "pause",
+    "payload",
+    "checkpoint_every",
+    "witness",
+    "seed",
+    "acknowledge",
+    METHOD,
+    WRITE_BACK,
+];
 
 /// The load's setting that `safety.files` is.
 const METHOD: &str = "method";
+
+/// The load's setting that `safety.write_back` is.
+const WRITE_BACK: &str = "write_back";
 
 /// How the measurement of one scenario ended.
 #[derive(Debug)]
@@ -205,6 +218,9 @@ fn parameters(load: &Kind, scenario: &PlannedScenario, settings: &study::Safety)
     parameters.insert("time".into(), settings.time_seconds.into());
     if let Some(method) = &settings.files {
         parameters.insert(METHOD.into(), method.as_str().into());
+    }
+    if let Some(write_back) = settings.write_back {
+        parameters.insert(WRITE_BACK.into(), write_back.into());
     }
     parameters
 }

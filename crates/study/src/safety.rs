@@ -77,6 +77,13 @@ pub const SAFETY: &[Setting] = &[
         help: "Connections that commit, or writers of files.",
     },
     Setting {
+        name: "write_back",
+        kind: Kind::Boolean,
+        default: None,
+        help: "Whether the files of a database that commits are written back in parts at random moments, without a flush, as a kernel may \
+               do it at any time; true where nothing is said. Without it a short recording hides what settings that never flush can damage.",
+    },
+    Setting {
         name: "classes",
         kind: Kind::TextList,
         default: None,
@@ -113,6 +120,8 @@ pub struct Safety {
     pub log_bytes_max: u64,
     /// Connections that commit, or writers of files.
     pub connections: u32,
+    /// Whether a kernel's write-back is brought about beside commits; none: it is.
+    pub write_back: Option<bool>,
     /// Letters of the classes that a recommendation may have; none: what the promises say, without E and F.
     pub classes: Option<Vec<String>>,
 }
@@ -170,7 +179,12 @@ pub(crate) fn problems(map: &Map<String, Value>) -> impl Iterator<Item = (&'stat
         let message = format!("`safety.files` has no effect with load = {}", map["load"]);
         ("files", message, "only files are replaced: load = \"files\"".to_string())
     });
-    of_files.into_iter().chain(of_classes)
+    let is_vain = !map["write_back"].is_null() && map["load"] == "files";
+    let of_write_back = is_vain.then(|| {
+        let message = "`safety.write_back` has no effect with load = \"files\"".to_string();
+        ("write_back", message, "their neighbour starts write-back always".to_string())
+    });
+    of_files.into_iter().chain(of_write_back).chain(of_classes)
 }
 
 fn classes_problem(map: &Map<String, Value>) -> Option<(String, String)> {

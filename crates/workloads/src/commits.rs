@@ -4,7 +4,8 @@
 //! surefoot's own and no workload of a study, so it stands in no list. A commit adds a row, puts its number in its stream's
 //! counter and in a few of the rows that were loaded before, so that pages which lie on the disk are written again. All that
 //! a row holds follows from its place (`rule.rs`): half a transaction, a torn row or a stale page can't pass for a right one,
-//! whatever ran before the cut. `stream.rs` is a connection at work, `look.rs` what a database holds afterwards.
+//! whatever ran before the cut. `stream.rs` is a connection at work, `write_back.rs` what the kernel may do
+//! meanwhile, `look.rs` what a database holds afterwards.
 //! What differs between databases is behind `ground.rs`.
 
 mod ground;
@@ -13,6 +14,7 @@ mod look;
 mod rule;
 mod stream;
 mod tables;
+mod write_back;
 
 pub use look::{Look, look, look_at_sqlite, questions};
 
@@ -92,6 +94,12 @@ const SETTINGS: &[Setting] = &[
         help: "Commits of the first stream between two checkpoints; 0: none. SQLite has them in WAL mode.",
     },
     Setting {
+        name: "write_back",
+        kind: Is::Boolean,
+        default: Some("true"),
+        help: "Whether parts of the database's files are written back at random moments, without a flush: as a kernel may do it at any time.",
+    },
+    Setting {
         name: "seed",
         kind: Is::Integer { min: 0, max: i64::MAX },
         default: Some("1"),
@@ -146,6 +154,7 @@ struct Parameters {
     #[serde(rename = "payload")]
     payload_bytes: u32,
     checkpoint_every: u64,
+    write_back: bool,
     seed: u64,
     witness: Option<PathBuf>,
     acknowledge: Acknowledge,
@@ -244,6 +253,7 @@ impl Workload for Commits {
             ],
             series: [(COMMITS_PER_SECOND.name.to_string(), run.rates)].into(),
             commits: run.commits,
+            notes: run.write_back.iter().map(write_back::Done::words).collect(),
             ..Outcome::default()
         })
     }

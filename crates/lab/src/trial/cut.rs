@@ -114,7 +114,7 @@ fn describe(wanted: &Cut, cache: Cache) -> String {
 /// Makes the filesystem and runs the load on a recording disk; then everything on it is ended, and the disk, too, where it is ours.
 fn record(trial: &Trial, disks: &Disks, out: &mut Out<impl Write>) -> Result<Recorded, Stopped> {
     let mut disk = disks.record(trial.work).map_err(|error| Stopped::at("recording disk")(error.into()))?;
-    let mut traced = Ok(None);
+    let (mut traced, mut notes) = (Ok(None), Vec::new());
     trial.on_storage(VirtualDisks::default(), out, |desk, workload, served, out| {
         if served.is_none() {
             desk.with_context(out, |context| workload.prepare(context)).map_err(|e| Stopped::at("load")(e.into()))?;
@@ -123,14 +123,15 @@ fn record(trial: &Trial, disks: &Disks, out: &mut Out<impl Write>) -> Result<Rec
         let device = desk.volumes.data.device_name.as_deref().unwrap_or_default();
         let trace = BlockTrace::start(device, fua::EVENTS, &trial.work.tracefs());
         disk.begin().map_err(|error| Stopped::at("recording disk")(error.into()))?;
-        desk.with_context(out, |context| workload.run(context)).map_err(|e| Stopped::at("run")(e.into()))?;
+        let outcome = desk.with_context(out, |context| workload.run(context));
+        notes = outcome.map_err(|error| Stopped::at("run")(error.into()))?.notes;
         // The server is left to be ended by force: what it would still write is not part of the log.
         disk.stop().map_err(|error| Stopped::at("recording disk")(error.into()))?;
         traced = trace.and_then(|mut trace| trace.take());
         Ok(())
     })?;
     let fua = repair(&recording::log(trial.work), traced).map_err(Stopped::at("power cut"))?;
-    Ok(Recorded { ahead: disk.ahead(), punctuality: disk.punctuality(), fua })
+    Ok(Recorded { ahead: disk.ahead(), punctuality: disk.punctuality(), fua, load: notes })
 }
 
 /// Writes into the log which flushes were for single writes, and says what came of it.
@@ -158,6 +159,8 @@ struct Recorded {
     punctuality: Option<Punctuality>,
     /// What is known of flushes for single writes.
     fua: String,
+    /// What the load has to say of itself.
+    load: Vec<String>,
 }
 
 impl Recorded {
@@ -170,7 +173,7 @@ impl Recorded {
             let milliseconds = found.late_nanoseconds_p99 as f64 / 1e6;
             format!("one in a hundred of the disk's answers came more than {milliseconds:.1} ms late")
         });
-        clock.into_iter().chain(late).chain([self.fua.clone()])
+        clock.into_iter().chain(late).chain([self.fua.clone()]).chain(self.load.iter().cloned())
     }
 }
 

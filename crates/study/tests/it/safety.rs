@@ -44,6 +44,7 @@ classes = ["A", "C"]
         profile: "nvme-plp".into(),
         log_bytes_max: 64 << 20,
         connections: 7,
+        write_back: None,
         classes: Some(vec!["A".into(), "C".into()]),
     };
     assert_eq!(safety, expected);
@@ -51,6 +52,16 @@ classes = ["A", "C"]
     assert_eq!(plain["unit"], "512", "as the table has it");
     assert_eq!(plain["disk"], "nvme-plp", "as the table has it");
     assert_eq!(serde_json::from_value::<Safety>(plain).expect("the same table"), expected);
+}
+
+#[test]
+fn write_back_is_of_commits() {
+    let write_back =
+        |text: &str| right(&format!("[workload.oltp]\n[safety]\n{text}")).safety.expect("asked for").write_back;
+    assert_eq!((write_back(""), write_back("write_back = false\n")), (None, Some(false)));
+    let vain = format!("{HEAD}[workload.oltp]\n[safety]\nload = \"files\"\nwrite_back = false\n");
+    let wrong = planned(&vain, &[]).expect_err("files have their neighbour");
+    assert!(wrong.contains("`safety.write_back` has no effect with load = \"files\""), "{wrong}");
 }
 
 #[test]

@@ -101,6 +101,36 @@ fn sqlite_loses_what_its_pragmas_say() {
     }
 }
 
+/// What nobody flushes is written back by the kernel at any time: a recording of seconds must have that, or such settings look as
+/// if they lost the last seconds and no more.
+#[test]
+fn what_is_never_flushed_is_found_damaged_by_default() {
+    let world = World::new();
+    let never = "[factors]\n\"workload.oltp.journal_mode\" = [\"wal\", \"delete\"]\n[safety]\nbudget = \"4s\"\n";
+    let sqlite = measured(&world, &format!("{SQLITE}synchronous = \"off\"\n{never}"));
+    let world = World::new();
+    let settings = "settings = { fsync = \"off\", shared_buffers = \"16MB\", max_wal_size = \"32MB\" }\n";
+    let server = format!("[service.postgres]\nwal_segment_size = \"1MiB\"\n{settings}");
+    let postgres = measured(&world, &format!("{POSTGRES}{server}[safety]\n"));
+    for (label, one) in sqlite.iter().chain(&postgres) {
+        let safety = &one["safety"];
+        assert!(["E", "F"].contains(&safety["grade"].as_str().expect("a grade")), "{label}: {safety:#}");
+        let notes = safety["notes"].as_array().expect("notes");
+        let says = |note: &Value| note.as_str().is_some_and(|note| note.contains("written back without a flush"));
+        assert!(notes.iter().any(says), "{label}: {notes:#?}");
+    }
+    let world = World::new();
+    let hidden = format!(
+        "{SQLITE}journal_mode = \"wal\"\nsynchronous = \"off\"\n[safety]\nbudget = \"2s\"\nwrite_back = false\n"
+    );
+    let hidden = measured(&world, &hidden);
+    assert_eq!(hidden[0].1["safety"]["grade"], "C", "{hidden:#?}");
+    let said = world.surefoot(&["report", "s.surefoot", "--markdown"]).status(0);
+    assert!(said.stdout.contains("what was recorded did not contain it"), "{}", said.stdout);
+    world.write("s.toml", format!("{SQLITE}[safety]\nload = \"files\"\nwrite_back = true\n"));
+    world.surefoot(&["plan", "s.toml"]).status(2).says("`safety.write_back` has no effect with load = \"files\"");
+}
+
 #[test]
 fn postgres_keeps_what_it_promises_and_loses_no_more_than_three_delays() {
     let world = World::new();

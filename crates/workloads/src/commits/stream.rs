@@ -6,6 +6,7 @@
 use super::Parameters;
 use super::ground::{Client, Ground};
 use super::rule::NUMBERS;
+use super::write_back;
 use crate::sql::Place;
 use crate::ticker::Ticker;
 use crate::witness::{Witness, nanoseconds};
@@ -25,6 +26,8 @@ pub struct Run {
     pub checkpoints: u64,
     /// Commits in each whole second.
     pub rates: Vec<f64>,
+    /// What ran beside them, if it was wanted.
+    pub write_back: Option<write_back::Done>,
 }
 
 /// What the streams of a run share.
@@ -62,9 +65,11 @@ pub fn drive(
         gate: RwLock::new(()),
     };
     let progress = &mut *context.progress;
+    let (folder, seed) = (&*context.data_folder, context.seed);
+    let has_ended = AtomicBool::new(false);
     // Connecting and preparing is no part of the window.
     let barrier = Barrier::new(last.len() + 1);
-    let (seconds, rates, ended) = std::thread::scope(|scope| {
+    let (seconds, rates, ended, write_back) = std::thread::scope(|scope| {
         let start = |(number, last): (usize, &u64)| {
             let (shared, barrier, last) = (&shared, &barrier, *last);
             scope.spawn(move || {
@@ -78,18 +83,25 @@ pub fn drive(
         let running: Vec<_> = last.iter().enumerate().map(start).collect();
         barrier.wait();
         let started = Instant::now();
+        let write_back = parameters
+            .write_back
+            .then(|| scope.spawn(|| write_back::beside(folder, seed, parameters.time_seconds, &has_ended)));
         let have_ended = || running.iter().all(ScopedJoinHandle::is_finished);
         let rates = Ticker::start(started).watch(LOOK, have_ended, &shared.commits, progress);
         let seconds = started.elapsed().as_secs_f64();
         let ended = running.into_iter().map(|thread| thread.join().expect("a stream does not panic"));
-        (seconds, rates, ended.collect::<Result<Vec<u64>, Error>>())
+        let ended = ended.collect::<Result<Vec<u64>, Error>>();
+        has_ended.store(true, Ordering::Relaxed);
+        let write_back = write_back.map(|thread| thread.join().expect("the write-back does not panic"));
+        (seconds, rates, ended, write_back.transpose())
     });
     last.copy_from_slice(&ended?);
+    let write_back = write_back?;
     if shared.interrupted.load(Ordering::Relaxed) {
         return Err(Error::Interrupted);
     }
     let (commits, checkpoints) = (shared.commits.into_inner(), shared.checkpoints.into_inner());
-    Ok(Run { seconds, commits, checkpoints, rates })
+    Ok(Run { seconds, commits, checkpoints, rates, write_back })
 }
 
 /// One connection.
