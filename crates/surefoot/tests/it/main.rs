@@ -1,6 +1,7 @@
 //! surefoot as its users meet it: the real binary, real filesystems, real faults. Needs root, loop devices, and the
 //! packages that `make test` installs.
 
+mod acceptance;
 mod again;
 mod bad_studies;
 mod ceilings;
