@@ -79,7 +79,13 @@ impl Work {
     /// Image files behind loop devices.
     #[must_use]
     pub fn images(&self) -> PathBuf {
-        self.folder.join("images")
+        Work::images_in(&self.folder)
+    }
+
+    /// Where they are in a work folder that need not be there yet.
+    #[must_use]
+    pub fn images_in(folder: &Path) -> PathBuf {
+        folder.join("images")
     }
 
     /// Where the file of a recording or virtual disk is seen.

@@ -15,6 +15,9 @@ pub struct Filesystem {
     pub mkfs_flags: &'static [&'static str],
     /// Flags that keep mkfs from discarding the device's blocks.
     pub mkfs_nodiscard: &'static [&'static str],
+    /// Whether mkfs opens the device exclusively (O_EXCL) itself, so that it can't run while we hold it. By strace, 2026-11-22:
+    /// e2fsprogs 1.47, xfsprogs 6.1, btrfs-progs 6.2, f2fs-tools 1.15, jfsutils 1.1.15 and reiserfsprogs 3.6.27 do.
+    pub mkfs_opens_exclusively: bool,
     /// The Debian package of its programs.
     pub package: &'static str,
     /// The type that the kernel mounts it by.
@@ -146,6 +149,7 @@ const EXT: Filesystem = Filesystem {
     mkfs: "mkfs.ext4",
     mkfs_flags: &["-q", "-F"],
     mkfs_nodiscard: &["-E", "nodiscard"],
+    mkfs_opens_exclusively: true,
     package: "e2fsprogs",
     mount_type: "ext4",
     mount_nodiscard: &[],
@@ -280,6 +284,8 @@ static FILESYSTEMS: &[Filesystem] = &[
         mkfs: "mkfs.nilfs2",
         mkfs_flags: &["-q", "-f"],
         mkfs_nodiscard: &["-K"],
+        // nilfs-tools 2.2.9 open it for anybody.
+        mkfs_opens_exclusively: false,
         package: "nilfs-tools",
         mount_type: "nilfs2",
         // There is no checker that is ready for use; mounting rolls forward from the last checkpoint.

@@ -1,20 +1,30 @@
 //! The guard: the only way to a mkfs. Never formats what it is not sure nobody needs.
 //!
-//! A block device that holds a known mark is refused unless `wipe` names it exactly; one that is mounted, swap or held
-//! by another is refused whatever anybody says. An image file must lie in a folder that carries our marker. What passes
-//! becomes a [`Cleared`], which nothing else can make and without which `mkfs.rs` does nothing. A device of the device
-//! mapper is cleared by being made here, of cleared devices only.
+//! A block device that holds anything at all is refused unless `wipe` names it exactly: a known mark, or any byte that is
+//! not zero where it is looked at (`guard/contents.rs`), but for what this study's own last trial left
+//! (`guard/leftovers.rs`). One that is mounted, swap or held by another, or that shares its bytes with a loop device of
+//! another's (`guard/users.rs`), is refused whatever anybody says. An image file must lie in a folder that carries our
+//! marker. What passes becomes a [`Cleared`], which nothing else can make and without which `mkfs.rs` does nothing. A
+//! device of the device mapper is cleared by being made here, of cleared devices only.
+
+mod contents;
+mod leftovers;
+mod users;
 
 use crate::device_mapper::{MappedDevice, Table};
 use crate::error::Error;
+use crate::filesystems::Filesystem;
 use crate::layer::{Layer, SECTOR_BYTES};
 use crate::linux;
 use crate::loop_device::{self, LoopDevice};
 use crate::settings::{Device, StorageSettings};
 use crate::virtual_disk::Attached;
-use crate::{guest_disk, image, mountinfo, program, signatures};
+use crate::{guest_disk, image, mountinfo, signatures};
+use contents::{contents, glance};
+use settings::quantity::format_bytes;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -47,22 +57,55 @@ pub const VIRTUAL_SOURCE: &str = "surefoot-disk";
 #[derive(Debug)]
 pub(crate) struct Cleared {
     path: PathBuf,
+    held: Option<Held>,
+}
+
+/// A block device that nobody else can mount, or open as the only one, while this lives.
+#[derive(Debug)]
+struct Held {
+    device: File,
+    bytes: u64,
+    /// What stood at its ends when it was cleared.
+    glance: Vec<u8>,
 }
 
 impl Cleared {
+    /// A device of our own making.
+    fn own(path: PathBuf) -> Cleared {
+        Cleared { path, held: None }
+    }
+
     /// The device.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
+
+    /// Gives a block device to mkfs, which starts at once: its path must still lead to the device that was looked at, and its
+    /// ends must be as they were. Programs that open it exclusively themselves can't do so beside us; what they could meet
+    /// in the milliseconds between is somebody who writes without asking for exclusive use. For the others we go on holding
+    /// it, as long as what is given back lives.
+    pub(crate) fn hand_over(&mut self, row: &Filesystem) -> Result<Option<impl Sized + use<>>, Error> {
+        let Some(held) = self.held.take() else { return Ok(None) };
+        let failed = |error| Error::file("look at", &self.path)(error);
+        let number = held.device.metadata().map_err(failed)?.rdev();
+        let is_same = self.path.symlink_metadata().map_err(failed)?.rdev() == number
+            && size(&held.device).map_err(failed)? == held.bytes
+            && glance(&held.device, held.bytes).map_err(failed)? == held.glance;
+        if !is_same {
+            return Err(Error::Refused(Refusal::new(&self.path, "changed since it was looked at")));
+        }
+        Ok(Some(held.device).filter(|_| !row.mkfs_opens_exclusively))
+    }
 }
 
 /// Asks the guard about a scenario's block device without touching it, so that a study is refused before its first trial.
+/// `images` is the folder of the scenario's images, where earlier trials noted what they left.
 ///
 /// # Errors
 /// When the device would be refused (exit status 4) or can't be read.
-pub fn check_device(settings: &StorageSettings) -> Result<(), Error> {
-    match (settings.device, &settings.path) {
-        (Device::Block, Some(path)) => clear_block(path, settings.wipe.as_deref()).map(drop),
+pub fn check_device(settings: &StorageSettings, images: &Path) -> Result<(), Error> {
+    match settings.device {
+        Device::Block => clear_block(settings, images).map(drop),
         _ => Ok(()),
     }
 }
@@ -77,7 +120,7 @@ pub(crate) fn clear_image(path: &Path, bytes: u64) -> Result<(Option<LoopDevice>
     }
     if let Some(disk) = guest_disk::of_image(path) {
         guest_disk::verify(path, &disk, bytes)?;
-        return Ok((None, Cleared { path: disk }));
+        return Ok((None, Cleared::own(disk)));
     }
     // A link in the folder could lead to another's file.
     let metadata = path.symlink_metadata().map_err(Error::file("look at", path))?;
@@ -87,7 +130,7 @@ pub(crate) fn clear_image(path: &Path, bytes: u64) -> Result<(Option<LoopDevice>
     image::verify(path, bytes)?;
     refuse_used(path)?;
     let device = LoopDevice::attach(path, None)?;
-    let cleared = Cleared { path: device.path.clone() };
+    let cleared = Cleared::own(device.path.clone());
     Ok((Some(device), cleared))
 }
 
@@ -97,7 +140,7 @@ pub(crate) fn clear_virtual(path: &Path, settings: &StorageSettings) -> Result<(
     let folder = path.parent().unwrap_or(Path::new("/"));
     if let Some(disk) = guest_disk::of_image(path).filter(|_| image::is_ours(folder)) {
         guest_disk::verify(path, &disk, settings.size)?;
-        return Ok((Attached::Disk(disk.clone()), Cleared { path: disk }));
+        return Ok((Attached::Disk(disk.clone()), Cleared::own(disk)));
     }
     let real = folder.canonicalize().map_err(Error::file("look at", folder))?;
     let mounts = mountinfo::read();
@@ -106,7 +149,7 @@ pub(crate) fn clear_virtual(path: &Path, settings: &StorageSettings) -> Result<(
         return Err(Error::Refused(Refusal::not_ours(folder)));
     }
     let device = LoopDevice::attach(path, Some(settings.unit.bytes()))?;
-    let cleared = Cleared { path: device.path.clone() };
+    let cleared = Cleared::own(device.path.clone());
     Ok((Attached::Loop(device), cleared))
 }
 
@@ -114,7 +157,7 @@ pub(crate) fn clear_virtual(path: &Path, settings: &StorageSettings) -> Result<(
 /// the only devices in its table, what is made of nobody's devices is nobody's.
 pub(crate) fn clear_mapped(layer: &Layer, parts: Vec<Cleared>) -> Result<(MappedDevice, Cleared), Error> {
     let (mut sectors, mut numbers, mut name) = (0, Vec::new(), format!("surefoot-{}", layer.target()));
-    for Cleared { path } in parts {
+    for Cleared { path, .. } in parts {
         let device = File::open(&path).map_err(Error::file("open", &path))?;
         let number = device.metadata().map_err(Error::file("look at", &path))?.rdev();
         sectors += size(&device).map_err(Error::file("look at", &path))? / SECTOR_BYTES;
@@ -125,7 +168,7 @@ pub(crate) fn clear_mapped(layer: &Layer, parts: Vec<Cleared>) -> Result<(Mapped
     }
     let table = Table { sectors, target: layer.target().into(), arguments: layer.arguments(&numbers) };
     let device = MappedDevice::new(&name, &table)?;
-    let cleared = Cleared { path: device.path.clone() };
+    let cleared = Cleared::own(device.path.clone());
     Ok((device, cleared))
 }
 
@@ -137,15 +180,17 @@ pub(crate) fn refuse_used(image: &Path) -> Result<(), Error> {
     }
 }
 
-/// Clears a block device, when it is nobody's and empty, or `wipe` is its very name.
-pub(crate) fn clear_block(path: &Path, wipe: Option<&str>) -> Result<Cleared, Error> {
+/// Clears the block device of a study, when it is nobody's and empty, or `wipe` is its very name. `images` is where trials
+/// note what they leave.
+pub(crate) fn clear_block(settings: &StorageSettings, images: &Path) -> Result<Cleared, Error> {
+    let path = settings.path.as_deref().unwrap_or(Path::new(""));
     let refused = |reason: String| Error::Refused(Refusal::new(path, reason));
     let real = path.canonicalize().map_err(Error::file("look at", path))?;
     let metadata = real.metadata().map_err(Error::file("look at", path))?;
     if !metadata.file_type().is_block_device() {
         return Err(refused("is not a block device".into()));
     }
-    if let Some(user) = user(&real, metadata.rdev()) {
+    if let Some(user) = users::user(&real, metadata.rdev()) {
         return Err(refused(user));
     }
     // The kernel's own word: exclusive opens fail while anything, in any namespace, holds the device or a part of it.
@@ -157,21 +202,53 @@ pub(crate) fn clear_block(path: &Path, wipe: Option<&str>) -> Result<Cleared, Er
         }
         Err(error) => return Err(Error::file("open", path)(error)),
     };
-    if wipe.is_some_and(|wipe| Path::new(wipe).as_os_str() == path.as_os_str()) {
-        return Ok(Cleared { path: real });
+    // The name may lead elsewhere since.
+    let failed = |error| Error::file("look at", path)(error);
+    if device.metadata().map_err(failed)?.rdev() != metadata.rdev() {
+        return Err(refused("changed while it was looked at".into()));
     }
-    if let Some(contents) = contents(&real, device)? {
-        let mut refusal = Refusal::new(path, format!("holds {contents}"));
-        refusal.hint = Some(format!("if nobody needs that, say wipe = \"{}\" in [storage]", path.display()));
-        return Err(Error::Refused(refusal));
+    let bytes = size(&device).map_err(failed)?;
+    if let Some(reason) = why_unusable(&device, bytes, settings.row()) {
+        return Err(refused(reason));
     }
-    Ok(Cleared { path: real })
+    let is_named = settings.wipe.as_ref().is_some_and(|wipe| Path::new(wipe).as_os_str() == path.as_os_str());
+    if !is_named && !leftovers::are_all(images, &real, &device, bytes)? {
+        if let Some(contents) = contents(&real, &device, bytes)? {
+            let mut refusal = Refusal::new(path, format!("holds {contents}"));
+            refusal.hint = Some(format!("if nobody needs that, say wipe = \"{}\" in [storage]", path.display()));
+            return Err(Error::Refused(refusal));
+        }
+    }
+    // What was read for this must not lie in memory when something is measured.
+    loop_device::forget(&device, &real)?;
+    let glance = glance(&device, bytes).map_err(Error::file("read", path))?;
+    Ok(Cleared { path: real, held: Some(Held { device, bytes, glance }) })
 }
 
-/// Takes our own marks away again, so that the device is as empty as it was found.
+/// Why no filesystem can be made on a device, whoever may need it.
+fn why_unusable(device: &File, bytes: u64, row: &Filesystem) -> Option<String> {
+    /// include/uapi/linux/fs.h
+    const BLKROGET: libc::c_ulong = 0x125E;
+    let mut is_read_only: libc::c_int = 0;
+    // SAFETY: BLKROGET writes one `int`.
+    let asked = unsafe { libc::ioctl(device.as_raw_fd(), BLKROGET as _, &raw mut is_read_only) };
+    if bytes == 0 {
+        return Some("has 0 bytes: nothing is attached to it, or no medium is in it".into());
+    }
+    if asked == 0 && is_read_only != 0 {
+        return Some("is read-only".into());
+    }
+    if bytes < row.bytes_min {
+        let (bytes, least) = (format_bytes(bytes), format_bytes(row.bytes_min));
+        return Some(format!("has {bytes}, and {} needs {least}", row.name));
+    }
+    None
+}
+
+/// Takes our own marks away again, and notes what else is left, so that this study's next trial knows it.
 ///
 /// `cleared` shows that the guard let it be formatted; the device must not be mounted any more.
-pub(crate) fn erase(cleared: &Cleared) -> Result<(), Error> {
+pub(crate) fn leave(cleared: &Cleared, images: &Path) -> Result<(), Error> {
     let path = cleared.path();
     let failed = |error| Error::file("erase the filesystem's marks on", path)(error);
     let device = OpenOptions::new().read(true).write(true).custom_flags(libc::O_EXCL).open(path).map_err(failed)?;
@@ -179,81 +256,14 @@ pub(crate) fn erase(cleared: &Cleared) -> Result<(), Error> {
     for found in signatures::probe(&device, bytes).map_err(failed)? {
         device.write_all_at(&vec![0; found.length], found.offset).map_err(failed)?;
     }
-    device.sync_all().map_err(failed)
+    device.sync_all().map_err(failed)?;
+    leftovers::note(images, path, &device, bytes)
 }
 
 /// Whether a word for mkfs could name another device than the one that was cleared.
 pub(crate) fn names_a_device(word: &str) -> bool {
     let keys = ["device=", "logdev=", "rtdev=", "LABEL=", "UUID="];
     word.contains('/') || word == "--" || keys.iter().any(|key| word.contains(key))
-}
-
-/// Who uses a device, in words.
-fn user(real: &Path, number: u64) -> Option<String> {
-    let (major, minor) = linux::major_minor(number);
-    let sys = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
-    let mounts = mountinfo::read();
-    // btrfs shows a made-up number, so the source counts too.
-    let is_it = |mount: &&mountinfo::Mount| mount.device == (major, minor) || Path::new(&mount.source) == real;
-    if let Some(mount) = mounts.iter().find(is_it) {
-        return Some(format!("is mounted at {}", mount.mount_point.display()));
-    }
-    let swaps = std::fs::read_to_string("/proc/swaps").unwrap_or_default();
-    if is_swap(&swaps, real) {
-        return Some("is swap in use".into());
-    }
-    let parts = sys.read_dir().into_iter().flatten().flatten().filter(|entry| entry.path().join("partition").exists());
-    for folder in parts.map(|entry| entry.path()).chain([sys.clone()]) {
-        let holders = folder.join("holders").read_dir().into_iter().flatten().flatten();
-        let names: Vec<String> = holders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-        if !names.is_empty() {
-            return Some(format!("is held by {}", names.join(", ")));
-        }
-    }
-    None
-}
-
-/// Whether the text of `/proc/swaps` names the device.
-fn is_swap(swaps: &str, device: &Path) -> bool {
-    swaps.lines().skip(1).filter_map(|line| line.split_whitespace().next()).any(|name| Path::new(name) == device)
-}
-
-/// What the device holds, by our own table and, as a second opinion, blkid's where it is installed.
-fn contents(path: &Path, device: File) -> Result<Option<String>, Error> {
-    let failed = |error| Error::file("read", path)(error);
-    let bytes = size(&device).map_err(failed)?;
-    let found = signatures::probe(&device, bytes).map_err(failed)?;
-    // An exclusive open of ours must not disturb blkid's.
-    drop(device);
-    let mut names: Vec<&str> = found.iter().map(|found| found.name).collect();
-    names.dedup();
-    if !names.is_empty() {
-        return Ok(Some(names.join(" and ")));
-    }
-    let partitions = path.file_name().map(|name| Path::new("/sys/class/block").join(name));
-    let mut parts = partitions.iter().filter_map(|folder| folder.read_dir().ok()).flatten().flatten();
-    if parts.any(|entry| entry.path().join("partition").exists()) {
-        return Ok(Some("partitions".into()));
-    }
-    second_opinion(path)
-}
-
-/// blkid(8), low-level probing: 0 found, 2 nothing, 8 more than one.
-fn second_opinion(path: &Path) -> Result<Option<String>, Error> {
-    if program::find("blkid").is_none() {
-        return Ok(None);
-    }
-    let arguments = ["-p".as_ref(), "-o".as_ref(), "export".as_ref(), path.as_os_str()];
-    let output = program::run("blkid", &arguments, "util-linux")?;
-    match output.status {
-        Some(0) => {
-            let kind = output.text.lines().find_map(|line| line.strip_prefix("TYPE=").or(line.strip_prefix("PTTYPE=")));
-            Ok(Some(format!("{}, says blkid", kind.unwrap_or("something"))))
-        }
-        Some(2) => Ok(None),
-        Some(8) => Ok(Some("marks of more than one kind, says blkid".into())),
-        _ => Err(output.failure()),
-    }
 }
 
 fn size(mut device: &File) -> std::io::Result<u64> {
@@ -275,17 +285,16 @@ mod tests {
     }
 
     #[test]
-    fn swap_is_known_by_its_name() {
-        let swaps = "Filename\tType\tSize\tUsed\tPriority\n/dev/sda2   partition\t1\t0\t-2\n";
-        assert!(is_swap(swaps, Path::new("/dev/sda2")));
-        assert!(!is_swap(swaps, Path::new("/dev/sda")));
-    }
-
-    #[test]
     fn plain_files_and_terminals_are_no_block_devices() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         for path in [file.path(), Path::new("/dev/null")] {
-            let error = clear_block(path, path.to_str()).expect_err("refused");
+            let asked = StorageSettings {
+                device: Device::Block,
+                path: Some(path.into()),
+                wipe: path.to_str().map(str::to_string),
+                ..StorageSettings::default()
+            };
+            let error = clear_block(&asked, path).expect_err("refused");
             assert!(error.is_refusal(), "{error}");
         }
     }

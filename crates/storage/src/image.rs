@@ -143,6 +143,11 @@ pub(crate) fn claim(folder: &Path) -> Result<(), Error> {
     std::fs::write(&marker, "surefoot overwrites the images in this folder\n").map_err(Error::file("write", &marker))
 }
 
+/// Whether a file or folder is this user's own, and nobody else may write to it.
+pub(crate) fn is_private(data: &std::fs::Metadata) -> bool {
+    data.uid() == nix::unistd::geteuid().as_raw() && data.mode() & 0o022 == 0
+}
+
 /// Whether the images of a folder are ours to overwrite.
 pub(crate) fn is_ours(folder: &Path) -> bool {
     folder.join(MARKER).is_file()

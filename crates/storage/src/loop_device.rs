@@ -7,10 +7,12 @@ use crate::error::Error;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
+const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
 /// include/uapi/linux/fs.h
 const BLKFLSBUF: libc::c_ulong = 0x1261;
 const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
@@ -157,14 +159,60 @@ fn configure(device: &File, backing: &File, sector_bytes: Option<u32>) -> io::Re
     }
 }
 
-/// The loop device that an image is attached to.
+/// A loop device, and what it stands on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Backing {
+    /// `/dev/loop3`.
+    pub(crate) path: PathBuf,
+    /// Its number.
+    pub(crate) number: u64,
+    /// Filesystem and inode of what it stands on, whatever its name is by now.
+    pub(crate) file: (u64, u64),
+    /// Where that is a device: its number.
+    pub(crate) backing_number: u64,
+}
+
+/// All loop devices that something is attached to, as the devices themselves say.
+pub(crate) fn attached() -> Vec<Backing> {
+    let devices = Path::new("/sys/block").read_dir().into_iter().flatten().flatten();
+    devices.filter_map(|entry| backing(&entry.path())).collect()
+}
+
+fn backing(sys: &Path) -> Option<Backing> {
+    let backing_file = std::fs::read_to_string(sys.join("loop/backing_file")).ok()?;
+    let path = Path::new("/dev").join(sys.file_name()?);
+    let number = std::fs::read_to_string(sys.join("dev")).ok()?;
+    let (major, minor) = number.trim().split_once(':')?;
+    let number = libc::makedev(major.parse().ok()?, minor.parse().ok()?);
+    let (file, backing_number) = match status(&path) {
+        Some(info) => ((info.device, info.inode), info.rdevice),
+        // Its node is not here, or not ours to open: by the name that the kernel shows.
+        None => {
+            let data = Path::new(backing_file.trim_end()).metadata().ok()?;
+            ((data.dev(), data.ino()), if data.file_type().is_block_device() { data.rdev() } else { 0 })
+        }
+    };
+    Some(Backing { path, number, file, backing_number })
+}
+
+fn status(path: &Path) -> Option<LoopInfo> {
+    let device = File::open(path).ok()?;
+    // SAFETY: plain integers and bytes.
+    let mut info: LoopInfo = unsafe { std::mem::zeroed() };
+    // SAFETY: LOOP_GET_STATUS64 fills one `loop_info64`, laid out as the kernel's.
+    (unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64 as _, &raw mut info) } == 0).then_some(info)
+}
+
+/// The loop device that an image is attached to, by whatever name. By the names that the kernel shows: it is asked again and
+/// again, and an open loop device does not go.
 pub(crate) fn holder(image: &Path) -> Option<String> {
-    let image = image.canonicalize().ok()?;
+    let image = image.metadata().ok()?;
     let devices = Path::new("/sys/block").read_dir().ok()?.flatten();
     devices.map(|entry| entry.path()).find_map(|device| {
         let backing = std::fs::read_to_string(device.join("loop/backing_file")).ok()?;
-        (Path::new(backing.trim_end()) == image)
-            .then(|| device.file_name().map(|name| name.to_string_lossy().into()))?
+        let data = Path::new(backing.trim_end()).metadata().ok()?;
+        let is_it = (data.dev(), data.ino()) == (image.dev(), image.ino());
+        is_it.then(|| device.file_name().map(|name| name.to_string_lossy().into()))?
     })
 }
 

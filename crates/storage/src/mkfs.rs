@@ -51,12 +51,13 @@ pub(crate) fn commands(settings: &StorageSettings, device: &str, log: Option<&st
 }
 
 /// Makes the filesystem on the cleared device, with its log on the other where there is one.
-pub(crate) fn make(settings: &StorageSettings, device: &Cleared, log: Option<&Cleared>) -> Result<(), Error> {
+pub(crate) fn make(settings: &StorageSettings, device: &mut Cleared, log: Option<&Cleared>) -> Result<(), Error> {
     if let Some(word) = settings.mkfs.iter().find(|word| guard::names_a_device(word)) {
         let reason = format!("is not cleared for mkfs: the option `{word}` may name another device");
         return Err(Error::Refused(Refusal { path: device.path().into(), reason, hint: None }));
     }
     let log = log.map(|log| log.path().to_string_lossy());
+    let _held = device.hand_over(settings.row())?;
     for (name, arguments) in commands(settings, &device.path().to_string_lossy(), log.as_deref()) {
         program::run(name, &arguments, settings.row().package)?.success()?;
     }

@@ -91,8 +91,9 @@ fn provision_by(settings: &StorageSettings, places: &Places, seed: u64, steps: &
     if settings.device == Device::Dir {
         return in_directory(settings, steps);
     }
-    let devices = devices(settings, places, steps)?;
-    if let Some(device) = &devices.device {
+    let mut devices = devices(settings, places, steps)?;
+    if let Some(device) = &mut devices.device {
+        devices.to_leave = (settings.device == Device::Block).then(|| places.images.into());
         steps.run("mkfs", || mkfs::make(settings, device, devices.log.as_ref()))?;
         steps.run("write zeroed blocks", || write_zeroed(settings, &devices))?;
     }
@@ -135,6 +136,25 @@ struct Devices {
     /// Loop devices and their images.
     attached: Vec<(LoopDevice, PathBuf)>,
     facts: Facts,
+    /// Of a block device that was written to: where it is noted what is left on it.
+    to_leave: Option<PathBuf>,
+}
+
+impl Devices {
+    /// Takes our marks off a block device, which is not mounted any more.
+    fn leave(&mut self) -> Result<(), Error> {
+        match (self.to_leave.take(), &self.device) {
+            (Some(images), Some(device)) => guard::leave(device, &images),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Devices {
+    /// A trial that failed on the way gives the device back all the same, so that the next one is not refused.
+    fn drop(&mut self) {
+        let _ = self.leave();
+    }
 }
 
 /// A device of the device mapper, with what was asked of it.
@@ -154,7 +174,7 @@ fn devices(settings: &StorageSettings, places: &Places, steps: &mut Steps) -> Re
     steps.run("image", || image::prepare_images(settings, places.images))?;
     let path = settings.path.clone().unwrap_or_default();
     if settings.device == Device::Block {
-        devices.device = Some(steps.run("guard", || guard::clear_block(&path, settings.wipe.as_deref()))?);
+        devices.device = Some(steps.run("guard", || guard::clear_block(settings, places.images))?);
         devices.facts.insert("device".into(), path.to_string_lossy().into());
         // Writes past the cache need no flush, so that a device that got none may keep all the same: whoever judges must know.
         let name = observe::disk::device_name(&path.to_string_lossy());
@@ -355,9 +375,7 @@ impl Mounted {
         }
         let said = if self.settings.check { self.check()? } else { None };
         drop(held);
-        if let (Device::Block, Some(device)) = (self.settings.device, &self.devices.device) {
-            guard::erase(device)?;
-        }
+        self.devices.leave()?;
         for mapped in std::mem::take(&mut self.devices.mapped).into_iter().rev() {
             mapped.device.remove()?;
         }

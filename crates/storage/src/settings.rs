@@ -137,7 +137,8 @@ const SETTINGS: &[Setting] = &[
         name: "wipe",
         kind: Kind::Text,
         default: None,
-        help: "Must equal `path` to let mkfs overwrite what a block device holds. Nothing overrides mounted or in use.",
+        help: "Must equal `path` to let mkfs overwrite what a block device holds, else it must hold zeros only. Nothing overrides \
+               mounted or in use.",
     },
 ];
 

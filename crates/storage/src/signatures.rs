@@ -16,6 +16,11 @@ enum Place {
     MdOld,
     /// mdraid 1.0: 8 KiB before the end, down to 4 KiB (drivers/md/md.c, `super_1_load`).
     MdEnd,
+    /// An allocation group of XFS, of so many that the device is divided into, and which of them (mkfs/xfs_mkfs.c,
+    /// `calc_default_ag_geometry`: groups of whole 4 KiB blocks, rounded up).
+    XfsGroup(u64, u64),
+    /// NILFS2's second superblock (include/uapi/linux/nilfs2_ondisk.h, `NILFS_SB2_OFFSET_BYTES`), and bytes into it.
+    NilfsCopy(u64),
 }
 
 /// A mark.
@@ -35,7 +40,15 @@ const fn before_end(name: &'static str, offset: u64, bytes: &'static [u8]) -> Si
 
 /// `MD_SB_MAGIC` 0xa92b4efc, little-endian.
 const MD: &[u8] = &[0xfc, 0x4e, 0x2b, 0xa9];
+const LUKS_COPY: &[u8] = b"SKUL\xba\xbe";
 const SWAP: [&[u8]; 2] = [b"SWAPSPACE2", b"SWAP-SPACE"];
+
+const fn xfs_group(of: u64, group: u64) -> Signature {
+    Signature { name: "a copy of an xfs superblock", place: Place::XfsGroup(of, group), bytes: b"XFSB" }
+}
+
+const EXT_COPY: &str = "a copy of an ext2, ext3 or ext4 superblock";
+const EXT_MAGIC: &[u8] = &[0x53, 0xef];
 
 const SIGNATURES: &[Signature] = &[
     // Filesystems: include/uapi/linux/magic.h and each one's superblock.
@@ -63,6 +76,30 @@ const SIGNATURES: &[Signature] = &[
     at("a UDF filesystem", 0x8001, b"BEA01"),
     at("a minix filesystem", 0x410, &[0x8f, 0x13]),
     at("a minix filesystem", 0x410, &[0x78, 0x24]),
+    // Copies, which outlive a damaged first superblock. ext has them at the groups 1, 3, 5 … of 8 blocks a byte of a block, of
+    // 1, 2 and 4 KiB, and of the first kind from block 1 on; the magic is 56 bytes into it (fs/ext4/ext4.h).
+    at(EXT_COPY, (8192 + 1) * 1024 + 56, EXT_MAGIC),
+    at(EXT_COPY, (3 * 8192 + 1) * 1024 + 56, EXT_MAGIC),
+    at(EXT_COPY, 16384 * 2048 + 56, EXT_MAGIC),
+    at(EXT_COPY, 3 * 16384 * 2048 + 56, EXT_MAGIC),
+    at(EXT_COPY, 32768 * 4096 + 56, EXT_MAGIC),
+    at(EXT_COPY, 3 * 32768 * 4096 + 56, EXT_MAGIC),
+    at(EXT_COPY, 5 * 32768 * 4096 + 56, EXT_MAGIC),
+    xfs_group(2, 1),
+    xfs_group(4, 1),
+    xfs_group(4, 2),
+    xfs_group(4, 3),
+    xfs_group(8, 1),
+    xfs_group(16, 1),
+    xfs_group(32, 1),
+    // BTRFS_SUPER_MIRROR_SHIFT: 64 MiB and 256 GiB (fs/btrfs/disk-io.h).
+    at("a copy of a btrfs superblock", (64 << 20) + 0x40, b"_BHRfS_M"),
+    at("a copy of a btrfs superblock", (256 << 30) + 0x40, b"_BHRfS_M"),
+    at("a copy of an f2fs superblock", 0x1400, &[0x10, 0x20, 0xf5, 0xf2]),
+    at("a copy of a jfs superblock", 0xf000, b"JFS1"),
+    before_end("a copy of an NTFS boot sector", 512 - 3, b"NTFS    "),
+    at("a copy of an exFAT boot sector", 12 * 512 + 3, b"EXFAT   "),
+    Signature { name: "a copy of a nilfs2 superblock", place: Place::NilfsCopy(6), bytes: &[0x34, 0x34] },
     // bcache and bcachefs: superblock in sector 8, magic 24 bytes into it (drivers/md/bcache, fs/bcachefs).
     at(
         "a bcache device",
@@ -95,7 +132,16 @@ const SIGNATURES: &[Signature] = &[
     at("an LVM physical volume", 1024, b"LABELONE"),
     at("an LVM physical volume", 1536, b"LABELONE"),
     at("a LUKS volume", 0, b"LUKS\xba\xbe"),
-    at("a LUKS volume", 0x4000, b"SKUL\xba\xbe"),
+    // LUKS2's second header is where the first one's area ends (LUKS2 On-Disk Format, 2.1).
+    at("a LUKS volume (its second header)", 0x4000, LUKS_COPY),
+    at("a LUKS volume (its second header)", 0x8000, LUKS_COPY),
+    at("a LUKS volume (its second header)", 0x1_0000, LUKS_COPY),
+    at("a LUKS volume (its second header)", 0x2_0000, LUKS_COPY),
+    at("a LUKS volume (its second header)", 0x4_0000, LUKS_COPY),
+    at("a LUKS volume (its second header)", 0x8_0000, LUKS_COPY),
+    at("a LUKS volume (its second header)", 0x10_0000, LUKS_COPY),
+    at("a LUKS volume (its second header)", 0x20_0000, LUKS_COPY),
+    at("a LUKS volume (its second header)", 0x40_0000, LUKS_COPY),
     at("a Stratis pool", 512 + 4, b"!Stra0tis\x86\xff\x02^\x41rh"),
     at("a VDO volume", 0, b"dmvdo001"),
     at("a Ceph store", 0, b"bluestore block device\n"),
@@ -144,6 +190,8 @@ impl Place {
             Place::Start(offset) => Some(offset),
             Place::End(before) => bytes.checked_sub(before),
             Place::MdOld => (bytes & !0xffff).checked_sub(0x1_0000),
+            Place::XfsGroup(of, group) => Some((bytes / 4096).div_ceil(of) * group * 4096),
+            Place::NilfsCopy(into) => ((bytes >> 12).checked_sub(1)).map(|block| (block << 12) + into),
             Place::MdEnd => bytes.checked_sub(0x2000).map(|offset| offset & !0xfff),
         }
     }
@@ -206,8 +254,12 @@ mod tests {
     #[test]
     fn every_mark_is_found_where_it_lies() {
         for Signature { name, place, bytes } in SIGNATURES {
-            let offset = place.offset(BYTES).expect("it fits");
-            let found = probe(&image(&[(offset, bytes)]), BYTES).expect("readable");
+            // Sparse, so that the copies far behind fit, too.
+            let all = if place.offset(BYTES).is_some_and(|offset| offset < BYTES - 64) { BYTES } else { 300 << 30 };
+            let offset = place.offset(all).expect("it fits");
+            let file = image(&[(offset, bytes)]);
+            file.set_len(all).expect("sized");
+            let found = probe(&file, all).expect("readable");
             assert!(found.iter().any(|found| found.name == *name && found.offset == offset), "{name} at {offset:#x}");
         }
     }

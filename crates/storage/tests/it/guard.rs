@@ -2,9 +2,12 @@
 
 use crate::world::{MIB, World, alone, images};
 use std::fs::{File, OpenOptions};
+use std::hash::{Hash as _, Hasher as _};
+use std::io::Read as _;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use storage::{Device, Error, Mounted, StorageSettings};
 
 /// Large enough for xfs.
@@ -18,7 +21,9 @@ struct Disk {
 
 impl Disk {
     fn new(world: &World) -> Disk {
-        let image = world.folder().join("disk");
+        // A file of its own each time: the loop device on the last one may take a moment to go.
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let image = world.folder().join(format!("disk-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
         File::create(&image).and_then(|file| file.set_len(BYTES)).expect("made");
         let output = said("losetup", &["--find", "--show", image.to_str().expect("a path")]);
         Disk { image, path: output.trim().into() }
@@ -33,9 +38,13 @@ impl Disk {
         disk.write_all_at(bytes, offset).and_then(|()| disk.sync_all()).expect("written");
     }
 
+    fn flush(&self) {
+        File::open(&self.path).and_then(|disk| disk.sync_all()).expect("written out");
+    }
+
     /// All that is not zero in the first and last MiB.
     fn contents(&self) -> Vec<u8> {
-        said("sync", &[]);
+        self.flush();
         let file = File::open(&self.image).expect("open");
         let mut bytes = vec![0; 2 * MIB as usize];
         file.read_exact_at(&mut bytes[..MIB as usize], 0).expect("read");
@@ -45,6 +54,21 @@ impl Disk {
 
     fn settings(&self) -> StorageSettings {
         StorageSettings { device: Device::Block, path: Some(self.path.clone()), ..StorageSettings::default() }
+    }
+
+    /// A digest of all that is on it.
+    fn digest(&self) -> u64 {
+        self.flush();
+        let mut file = File::open(&self.image).expect("open");
+        let (mut hash, mut chunk) = (std::hash::DefaultHasher::new(), vec![0; MIB as usize]);
+        while let Ok(count @ 1..) = file.read(&mut chunk) {
+            chunk[..count].hash(&mut hash);
+        }
+        hash.finish()
+    }
+
+    fn zero(&self, offset: u64, bytes: usize) {
+        self.write(offset, &vec![0; bytes]);
     }
 
     fn provision(&self, world: &World, wipe: bool) -> Result<Mounted, Error> {
@@ -60,12 +84,12 @@ impl Disk {
 
     /// Refused, and not a byte changed. Gives the reason.
     fn refuses(&self, world: &World, wipe: bool) -> String {
-        let before = self.contents();
+        let before = self.digest();
         let asked = StorageSettings { wipe: wipe.then(|| self.name().to_string()), ..self.settings() };
-        assert!(storage::check_device(&asked).expect_err("refused").is_refusal());
+        assert!(storage::check_device(&asked, &images()).expect_err("refused").is_refusal());
         let error = self.provision(world, wipe).expect_err("refused");
         assert!(error.is_refusal(), "{error}");
-        assert!(self.contents() == before, "the refused device was written to");
+        assert!(self.digest() == before, "the refused device was written to");
         std::error::Error::source(&error).expect("a reason").to_string()
     }
 }
@@ -149,6 +173,157 @@ fn luks() {
 fn what_only_blkid_knows() {
     // A romfs header (Documentation/filesystems/romfs.rst): our table leaves such rarities to the second opinion.
     check(|disk| disk.write(0, b"-rom1fs-\0\0\x04\0\0\0\0\0rom\0"), "says blkid");
+}
+
+/// What bears no mark, or has lost it, is somebody's all the same.
+#[test]
+fn data_that_nobody_knows() {
+    type Mark = fn(&Disk);
+    let kinds: [(Mark, &str); 7] = [
+        (|disk| disk.write(0, &noise(MIB as usize)), "holds data of no known kind: at byte 0 stands"),
+        (|disk| disk.write(0, b"Dear diary, today I have"), "(\"Dear diary, toda\")"),
+        (|disk| disk.write(100 * MIB, &noise(5 << 20)), "holds data of no known kind: at byte 10"),
+        (|disk| disk.write(BYTES - 1, b"x"), "at byte 325058559 stands 78"),
+        (
+            |disk| {
+                said("mkfs.ext4", &["-q", "-b", "4096", disk.name()]);
+                disk.zero(1024, 1024);
+            },
+            "holds a copy of an ext2, ext3 or ext4 superblock at byte 134217784",
+        ),
+        (
+            |disk| {
+                said("mkfs.xfs", &["-q", disk.name()]);
+                disk.zero(0, 512);
+            },
+            "holds a copy of an xfs superblock at byte",
+        ),
+        (
+            |disk| {
+                said("mkfs.btrfs", &["-q", disk.name()]);
+                disk.zero(64 << 10, 4096);
+            },
+            "holds a copy of a btrfs superblock at byte 67108928",
+        ),
+    ];
+    alone(|world| {
+        for (mark, expect) in kinds {
+            let disk = Disk::new(world);
+            mark(&disk);
+            let reason = disk.refuses(world, false);
+            assert!(reason.contains(expect), "{reason}");
+        }
+    });
+}
+
+/// Bytes without a pattern, none of them zero.
+fn noise(bytes: usize) -> Vec<u8> {
+    let mut state = 7_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8 | 1
+    };
+    (0..bytes).map(|_| next()).collect()
+}
+
+#[test]
+fn what_this_study_left_is_known_and_what_came_since_is_not() {
+    alone(|world| {
+        let disk = Disk::new(world);
+        let trial = || {
+            let mounted = disk.provision(world, false)?;
+            std::fs::write(mounted.data_folder.join("file"), noise(40 << 20)).expect("written");
+            mounted.tear_down().map(drop)
+        };
+        trial().expect("empty");
+        assert_ne!(disk.digest(), 0);
+        trial().expect("this study's own");
+        // Another study does not know it.
+        let elsewhere = world.folder().join("images of another");
+        let settings = disk.settings();
+        let error = storage::check_device(&settings, &elsewhere).expect_err("refused");
+        assert!(error.is_refusal(), "{error}");
+        // Nor is it this study's any more when a byte of it has changed.
+        disk.write(7 * MIB + 11, &[0x99]);
+        let reason = disk.refuses(world, false);
+        assert!(reason.contains("holds data of no known kind"), "{reason}");
+        // As it is when all of it was discarded.
+        said("blkdiscard", &[disk.name()]);
+        trial().expect("empty again");
+        // A trial that failed on the way gives it back, too.
+        let wrong = StorageSettings { mount: vec!["no-such-option".into()], ..disk.settings() };
+        storage::provision(&wrong, &images(), &world.mount_point(), 7, &mut |_, _| {}).expect_err("no such option");
+        trial().expect("this study's own");
+    });
+}
+
+#[test]
+fn nothing_overrides_another_way_to_the_same_bytes() {
+    alone(|world| {
+        let disk = Disk::new(world);
+        let image = disk.image.to_str().expect("a path");
+        let other = said("losetup", &["--find", "--show", image]).trim().to_string();
+        let reason = disk.refuses(world, true);
+        assert!(reason.contains(&format!("has its file attached as {other}, too")), "{reason}");
+        said("mkfs.ext4", &["-q", &other]);
+        let point = world.folder().join("theirs");
+        std::fs::create_dir(&point).expect("made");
+        let flags = nix::mount::MsFlags::MS_RDONLY;
+        nix::mount::mount(Some(&*other), &point, Some("ext4"), flags, None::<&str>).expect("mounted");
+        let reason = disk.refuses(world, true);
+        assert!(reason.contains(&format!("too, mounted at {}", point.display())), "{reason}");
+        nix::mount::umount(&point).expect("unmounted");
+        said("losetup", &["--detach", &other]);
+        // A loop device over the device itself.
+        let over = said("losetup", &["--find", "--show", disk.name()]).trim().to_string();
+        let reason = disk.refuses(world, true);
+        assert!(reason.contains(&format!("is what {over} stands on")), "{reason}");
+        let asked = StorageSettings { path: Some(over.clone().into()), wipe: Some(over.clone()), ..disk.settings() };
+        storage::check_device(&asked, &images()).expect("nobody uses what it stands on");
+        let holder = said("losetup", &["--find", "--show", image]).trim().to_string();
+        let error = storage::check_device(&asked, &images()).expect_err("refused");
+        let reason = std::error::Error::source(&error).expect("a reason").to_string();
+        assert!(reason.contains(&format!("stands on {}, which has its file attached", disk.name())), "{reason}");
+        for device in [holder, over] {
+            said("losetup", &["--detach", &device]);
+        }
+    });
+}
+
+#[test]
+fn what_can_not_be_formatted_is_said_before() {
+    alone(|world| {
+        for (bytes, flags, expect) in [
+            (MIB, &["--find", "--show"][..], "has 1MiB, and ext4 needs 2MiB"),
+            (64 * MIB, &["--find", "--show", "--read-only"][..], "is read-only"),
+            (0, &["--find", "--show"][..], "has 0 bytes"),
+        ] {
+            let image = world.folder().join(format!("small-{bytes}"));
+            File::create(&image).and_then(|file| file.set_len(bytes)).expect("made");
+            let device = said("losetup", &[flags, &[image.to_str().expect("a path")]].concat()).trim().to_string();
+            let settings =
+                StorageSettings { device: Device::Block, path: Some(device.clone().into()), ..Default::default() };
+            let error = storage::check_device(&settings, &images()).expect_err("refused");
+            said("losetup", &["--detach", &device]);
+            let reason = std::error::Error::source(&error).expect("a reason").to_string();
+            assert!(error.is_refusal() && reason.contains(expect), "{reason}");
+        }
+    });
+}
+
+/// mkfs runs in the moment after we let go, so it must itself ask for exclusive use; where it does not, we hold on.
+#[test]
+fn every_mkfs_meets_a_device_that_another_holds() {
+    alone(|world| {
+        let disk = Disk::new(world);
+        for row in storage::filesystems().iter().filter(|row| row.missing().is_empty() || row.name == "nilfs2") {
+            let holder = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&disk.path).expect("open");
+            let output = Command::new(row.mkfs).args(row.mkfs_flags).arg(&disk.path).output();
+            let Ok(output) = output else { continue };
+            assert_eq!(output.status.success(), !row.mkfs_opens_exclusively, "{}", row.name);
+            drop(holder);
+        }
+    });
 }
 
 #[test]

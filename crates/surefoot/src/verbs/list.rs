@@ -51,7 +51,7 @@ fn list(what: &str) -> Option<String> {
 /// The values of `storage.device`.
 const DEVICES: &[(&str, &str)] = &[
     ("loop", "an image file in the work folder behind a loop device with direct I/O (default)"),
-    ("block", "a real block device, behind the guard: it must hold nothing, or be named by storage.wipe"),
+    ("block", "a real block device, behind the guard: it must hold zeros only, or be named by storage.wipe"),
     ("dir", "an existing directory as it is; needs no root"),
     ("tmpfs", "memory: the ceiling, not a candidate"),
     ("virtual", "a disk in memory with the times of a drive, and its cache: storage.disk = \"sata-7200\" and others"),

@@ -3,8 +3,11 @@
 use crate::cli::PlanArgs;
 use crate::failure::{Failure, Status};
 use crate::source;
+use lab::work::Work;
 use settings::quantity::{format_bytes, format_seconds};
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::path::Path;
 use storage::{Device, StorageSettings};
 use study::screen::{KEPT_MAX, Screen};
 use study::trial_spec::Cache;
@@ -22,8 +25,10 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
     let loaded = source::load(&args.study)?;
     let plan = &loaded.plan;
     let missing = missing(plan);
+    let refused = refused(plan, &loaded.work).into_iter().map(|(label, error)| (label, in_words(&error)));
+    let refused: Vec<(String, String)> = refused.collect();
     if args.json {
-        println!("{:#}", json(plan, &missing));
+        println!("{:#}", json(plan, &missing, &refused));
         return Ok(Status::Answered);
     }
     println!("{}: {}\n", plan.name, plan.question);
@@ -44,6 +49,9 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
     }
     for (label, what) in &missing {
         println!("missing:    {label}: {what}");
+    }
+    for (label, why) in &refused {
+        println!("refused:    {label}: {why}");
     }
     Ok(Status::Answered)
 }
@@ -213,6 +221,37 @@ pub fn missing(plan: &Plan) -> Vec<(String, String)> {
     all
 }
 
+/// The block devices that `run` will not touch, each once, with the first scenario that names it and why.
+#[must_use]
+pub fn refused(plan: &Plan, work: &Path) -> Vec<(String, storage::Error)> {
+    let images = Work::images_in(work);
+    let mut asked = BTreeSet::new();
+    let mut all = Vec::new();
+    for scenario in &plan.scenarios {
+        let own = std::iter::once((images.clone(), &scenario.storage));
+        let further = scenario.volumes.iter().map(|(name, volume)| (images.join(name), volume));
+        for (images, settings) in own.chain(further) {
+            let settings = StorageSettings::from_map(settings);
+            // A filesystem that needs more room than another is a question of its own.
+            let question = (settings.path.clone(), settings.wipe.clone(), settings.filesystem.clone(), images.clone());
+            if settings.device == Device::Block && asked.insert(question) {
+                let label = scenario.label.clone();
+                all.extend(storage::check_device(&settings, &images).err().map(|error| (label, error)));
+            }
+        }
+    }
+    all
+}
+
+fn in_words(error: &storage::Error) -> String {
+    match error.source() {
+        // It names the device itself.
+        Some(reason) if error.is_refusal() => reason.to_string(),
+        Some(reason) => format!("{error}: {reason}"),
+        None => error.to_string(),
+    }
+}
+
 fn volumes(scenario: &PlannedScenario) -> impl Iterator<Item = StorageSettings> {
     std::iter::once(&scenario.storage).chain(scenario.volumes.values()).map(StorageSettings::from_map)
 }
@@ -306,7 +345,7 @@ fn warnings(plan: &Plan) -> Vec<String> {
     all
 }
 
-fn json(plan: &Plan, missing: &[(String, String)]) -> serde_json::Value {
+fn json(plan: &Plan, missing: &[(String, String)], refused: &[(String, String)]) -> serde_json::Value {
     let scenarios: Vec<_> = plan
         .scenarios
         .iter()
@@ -321,13 +360,15 @@ fn json(plan: &Plan, missing: &[(String, String)]) -> serde_json::Value {
         .collect();
     let missing: Vec<_> =
         missing.iter().map(|(scenario, what)| serde_json::json!({ "scenario": scenario, "what": what })).collect();
+    let refused: Vec<_> =
+        refused.iter().map(|(scenario, why)| serde_json::json!({ "scenario": scenario, "why": why })).collect();
     serde_json::json!({
         "name": plan.name, "question": plan.question, "hash": plan.hash, "baseline": plan.scenarios[plan.baseline].label,
         "rounds_min": plan.design.rounds_min, "rounds_max": plan.design.rounds_max,
         "mode": if plan.design.mode == Mode::Tune { "tune" } else { "full" },
         "confirmation_rounds": plan.design.confirmation_rounds(),
         "screens": plan.screens.iter().map(|screen| screen_json(screen, plan)).collect::<Vec<_>>(), "unscreened": plan.unscreened,
-        "scenarios": scenarios, "space_bytes": space_needed(plan), "missing": missing, "notes": warnings(plan),
+        "scenarios": scenarios, "space_bytes": space_needed(plan), "missing": missing, "refused": refused, "notes": warnings(plan),
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::cli::RunArgs;
 use crate::failure::{Failure, Status};
 use crate::source::{self, Loaded};
-use crate::verbs::plan::{expected_seconds, missing, space_needed};
+use crate::verbs::plan::{expected_seconds, missing, refused, space_needed};
 use crate::{interrupt, live};
 use anyhow::{Context as _, anyhow};
 use lab::bench::guest::Guest;
@@ -54,7 +54,7 @@ impl Measured {
 pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) -> Result<Status, Failure> {
     interrupt::catch();
     let left_out = leave_out_missing(&mut loaded, args.skip_missing)?;
-    ask_guard(&loaded.plan)?;
+    ask_guard(&loaded)?;
     let work = Work::open(&loaded.work)
         .map_err(|error| Failure::new(Status::Fault, error).hint("name an empty or a new folder with --work DIR"))?;
     let program = std::env::current_exe()?;
@@ -151,20 +151,16 @@ fn leave_out_missing(loaded: &mut Loaded, skip: bool) -> Result<Vec<(String, Str
 }
 
 /// A device that must not be formatted is refused before the first trial, not found out in it.
-fn ask_guard(plan: &study::Plan) -> Result<(), Failure> {
-    for scenario in &plan.scenarios {
-        storage::check_device(&StorageSettings::from_map(&scenario.storage)).map_err(|error| {
-            let status = if error.is_refusal() { Status::Refused } else { Status::Fault };
-            let hint = std::error::Error::source(&error)
-                .and_then(|source| source.downcast_ref::<storage::Refusal>())
-                .and_then(|refusal| refusal.hint.clone());
-            match hint {
-                Some(hint) => Failure::new(status, error).hint(hint),
-                None => Failure::new(status, error),
-            }
-        })?;
+fn ask_guard(loaded: &Loaded) -> Result<(), Failure> {
+    let Some((_, error)) = refused(&loaded.plan, &loaded.work).into_iter().next() else { return Ok(()) };
+    let status = if error.is_refusal() { Status::Refused } else { Status::Fault };
+    let hint = std::error::Error::source(&error)
+        .and_then(|source| source.downcast_ref::<storage::Refusal>())
+        .and_then(|refusal| refusal.hint.clone());
+    match hint {
+        Some(hint) => Err(Failure::new(status, error).hint(hint)),
+        None => Err(Failure::new(status, error)),
     }
-    Ok(())
 }
 
 /// Writes the image files once for the study, so that every trial starts from the same allocated blocks.

@@ -217,10 +217,40 @@ fn a_device_with_data_is_refused_before_the_first_trial() {
         .replace("device = \"loop\"", &format!("device = \"block\"\npath = {device:?}"))
         .replace("size = \"320MiB\"\n", "");
     world.write("block.toml", study);
+    world.surefoot(&["plan", "block.toml"]).status(0).says("refused:").says("holds an ext2, ext3 or ext4 filesystem");
     let refused = world.surefoot(&["run", "block.toml"]);
     let before = std::fs::read(&image).expect("the image");
     run("losetup", &["-d", &device]);
     refused.status(4).says("ext4").says(&device);
     assert!(!world.path().join("small.surefoot").exists());
     assert_eq!(before[0x438..0x43a], [0x53, 0xef], "the filesystem is still there");
+}
+
+#[test]
+fn a_block_device_serves_a_whole_study_and_is_refused_once_somebody_else_wrote_to_it() {
+    let world = World::new();
+    let image = world.write("image", "");
+    std::fs::File::options().write(true).open(&image).and_then(|file| file.set_len(320 << 20)).expect("sized");
+    let image = image.to_str().expect("a path");
+    let losetup = |arguments: &[&str]| {
+        let output = std::process::Command::new("losetup").args(arguments).output().expect("it is installed");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).trim().to_string()
+    };
+    let device = losetup(&["-f", "--show", image]);
+    let study = small_study(&["ext4", "xfs"], 2)
+        .replace("device = \"loop\"", &format!("device = \"block\"\npath = {device:?}"))
+        .replace("size = \"320MiB\"\n", "");
+    world.write("block.toml", study);
+    world.surefoot(&["run", "block.toml", "--quiet"]).status(0);
+    // Another session of the same study knows what the first one left.
+    world.surefoot(&["run", "block.toml", "--quiet", "--results", "again.surefoot"]).status(0);
+    // Random bytes, with no mark of any kind.
+    let noise: Vec<u8> = (0..1_u32 << 18).flat_map(|n| (n.wrapping_mul(0x9e37_79b9) | 1).to_le_bytes()).collect();
+    std::fs::write(&device, &noise).expect("written");
+    let refused = world.surefoot(&["run", "block.toml", "--results", "third.surefoot"]);
+    let kept = std::fs::read(&device).expect("the device");
+    losetup(&["-d", &device]);
+    refused.status(4).says("holds data of no known kind: at byte 0 stands").says("say wipe =");
+    assert!(kept.starts_with(&noise), "the refused device was written to");
 }
