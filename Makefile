@@ -25,7 +25,7 @@ define install
 	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 endef
 
-.PHONY: all demo demo-guest test check-freebsd bench powercut powercut-safe simulations vectors clean
+.PHONY: all demo demo-guest test fuzz check-freebsd bench powercut powercut-safe simulations vectors clean
 
 all:
 	cargo build --release --locked
@@ -47,6 +47,14 @@ check-freebsd:
 	@if [ -d "$$(rustc --print sysroot)/lib/rustlib/$(FREEBSD)" ]; then \
 	  CC_x86_64_unknown_freebsd=true AR_x86_64_unknown_freebsd=true cargo check --locked --target $(FREEBSD) -p lab -p report; \
 	else echo "skipped: no standard library of $(FREEBSD)"; fi
+
+# Each reader of what others wrote, for FUZZ_SECONDS each (in `make test` 7), guided by what inputs reach: LLVM's counters, on stable Rust.
+FUZZ_SECONDS ?= 600
+fuzz:
+	FUZZ_SECONDS=$(FUZZ_SECONDS) RUSTFLAGS="-C passes=sancov-module -C llvm-args=-sanitizer-coverage-level=3 \
+	  -C llvm-args=-sanitizer-coverage-inline-8bit-counters --cfg fuzz_coverage" \
+	  cargo test --locked --target $$(rustc -vV | sed -n 's/^host: //p') --target-dir target/fuzz-build \
+	  -p wire -p http -p powercut -p report -p surefoot --lib --bin surefoot --no-fail-fast hostile -- --nocapture
 
 bench: packages-bench all
 	cargo bench --locked -p workloads --bench block_io_against_fio

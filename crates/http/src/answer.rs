@@ -166,6 +166,8 @@ impl Reader {
         let mut response = httparse::Response::new(&mut headers);
         let length = match response.parse(text).map_err(|_| Malformed::Head)? {
             httparse::Status::Partial => return Ok(None),
+            // As it is when it comes in pieces.
+            httparse::Status::Complete(length) if length > HEAD_BYTES_MAX => return Err(Malformed::HeadTooLong),
             httparse::Status::Complete(length) => length,
         };
         let status = response.code.filter(|code| (100..600).contains(code)).ok_or(Malformed::Head)?;
@@ -326,6 +328,18 @@ mod tests {
         }
         for piece in [1000, 16384, endless.len()] {
             assert_eq!(read(&endless, piece, false), Err(Malformed::HeadTooLong));
+        }
+    }
+
+    #[test]
+    fn a_head_that_is_too_long_is_so_in_one_piece_or_many() {
+        let mut head = b"HTTP/1.1 200 OK\r\n".to_vec();
+        while head.len() <= HEAD_BYTES_MAX {
+            head.extend(format!("X: {}\r\n", "y".repeat(1000)).as_bytes());
+        }
+        head.extend(b"Content-Length: 0\r\n\r\n");
+        for piece in [1000, head.len()] {
+            assert_eq!(read(&head, piece, false), Err(Malformed::HeadTooLong));
         }
     }
 

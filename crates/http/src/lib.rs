@@ -4,6 +4,8 @@
 
 pub mod access_log;
 pub mod answer;
+#[cfg(test)]
+mod hostile;
 pub mod log_generator;
 pub mod reader;
 pub mod request;

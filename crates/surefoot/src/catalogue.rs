@@ -1,5 +1,8 @@
 //! What surefoot knows, handed to `study` so that it can check a file without knowing any kind itself.
 
+#[cfg(test)]
+mod hostile;
+
 use serde_json::{Map, Value};
 use settings::Setting;
 use std::collections::BTreeMap;

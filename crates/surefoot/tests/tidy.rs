@@ -15,6 +15,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("wire", &[]),
     ("typeset", &[]),
     ("http", &[]),
+    ("fuzz", &[]),
     ("services", &["settings", "observe", "wire"]),
     ("workloads", &["settings", "observe", "wire", "http"]),
     ("ledger", &["observe"]),

@@ -38,6 +38,7 @@ impl Buffer {
         Ok(true)
     }
 
+    /// For at least another byte of `count`. It grows with what has come, not with what a server says will come.
     fn make_room(&mut self, count: usize) {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -45,9 +46,9 @@ impl Buffer {
         if self.bytes.len() - self.start < count {
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
-            if self.bytes.len() < count {
-                self.bytes.resize(count.next_power_of_two(), 0);
-            }
+        }
+        if self.end == self.bytes.len() {
+            self.bytes.resize(2 * self.bytes.len(), 0);
         }
     }
 

@@ -5,6 +5,8 @@
 //! that comes in two. `services` asks a server for its settings with it; `workloads` drives load.
 
 mod buffer;
+#[cfg(test)]
+mod hostile;
 pub mod mysql;
 pub mod postgres;
 

@@ -21,6 +21,9 @@ const COLLATION: u8 = 45;
 /// A longer packet comes in several; no load here has one.
 const PACKET_BYTES_MAX: usize = 0xff_ffff;
 
+/// A table's and an answer's limit ("InnoDB limitations" and "Limits on table column count": 4,096), and room for others'.
+const COLUMNS_MAX: u64 = 0xffff;
+
 const QUIT: u8 = 0x01;
 const QUERY: u8 = 0x03;
 const PREPARE: u8 = 0x16;
@@ -70,6 +73,11 @@ impl Mysql {
     pub fn connect(socket: &Path, user: &str, database: &str) -> Result<Mysql, Error> {
         let stream =
             UnixStream::connect(socket).map_err(|error| Error::Connect(socket.display().to_string(), error))?;
+        Mysql::over(stream, user, database)
+    }
+
+    /// Says who we are to a server that was reached.
+    pub(crate) fn over(stream: UnixStream, user: &str, database: &str) -> Result<Mysql, Error> {
         let (input, output) = (Buffer::new(), Vec::new());
         let mut client =
             Mysql { stream, input, output, sequence: 0, prepared: Vec::new(), phase: Phase::Head, binary: false };
@@ -148,7 +156,7 @@ impl Mysql {
 
     /// Reads past definitions and their EOF.
     fn skip_definitions(&mut self, count: u16) -> Result<(), Error> {
-        let packets = if count > 0 { count + 1 } else { 0 };
+        let packets = if count > 0 { u32::from(count) + 1 } else { 0 };
         (0..packets).try_for_each(|_| self.next_packet().map(drop))
     }
 
@@ -159,7 +167,7 @@ impl Mysql {
             match (self.phase, body.first()) {
                 (Phase::Head, Some(0)) => return Ok(Some(length_encoded(&body[1..])?.0)),
                 (Phase::Head | Phase::Rows { .. }, Some(0xff)) => return Err(refusal(body)),
-                (Phase::Head, _) => self.phase = Phase::Definitions { left: length_encoded(body)?.0 + 1, kind: None },
+                (Phase::Head, _) => self.phase = Phase::Definitions { left: columns(body)? + 1, kind: None },
                 (Phase::Definitions { left, kind }, _) => {
                     let kind = kind.map_or_else(|| column_type(body), Ok)?;
                     self.phase = if left == 1 {
@@ -282,6 +290,14 @@ fn packet(input: &mut Buffer, stream: &UnixStream) -> Result<Option<(usize, u8)>
     }
     input.take(4);
     Ok(Some((length, sequence)))
+}
+
+/// The number of an answer's columns.
+fn columns(body: &[u8]) -> Result<u64, Error> {
+    match length_encoded(body)?.0 {
+        columns @ 0..=COLUMNS_MAX => Ok(columns),
+        more => Err(Error::Protocol(format!("an answer of {more} columns"))),
+    }
 }
 
 /// Of a column's definition: six texts, then a length of 12, collation (2), width (4), type.

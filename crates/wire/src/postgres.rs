@@ -44,6 +44,11 @@ impl Postgres {
     pub fn connect(socket: &Path, user: &str, database: &str) -> Result<Postgres, Error> {
         let stream =
             UnixStream::connect(socket).map_err(|error| Error::Connect(socket.display().to_string(), error))?;
+        Postgres::over(stream, user, database)
+    }
+
+    /// Says who we are to a server that was reached.
+    pub(crate) fn over(stream: UnixStream, user: &str, database: &str) -> Result<Postgres, Error> {
         let mut client =
             Postgres { stream, input: Buffer::new(), output: Vec::new(), prepared: 0, changed: 0, refusal: None };
         let mut body = PROTOCOL.to_be_bytes().to_vec();

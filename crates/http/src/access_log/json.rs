@@ -1,5 +1,6 @@
 //! A line that is a JSON object, under the names that nginx, Apache and Caddy configurations commonly give.
 
+use super::time::digits;
 use super::{Entry, Reject, split_request, time, without_port};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -48,10 +49,13 @@ fn number(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.parse().ok())
 }
 
+/// Seconds since 1970 of the years 0 to 9999, as texts can have them: what lies beyond is no time, and differences of two fit.
+const YEARS: std::ops::Range<f64> = -62_167_219_200.0..253_402_300_800.0;
+
 /// A number is seconds since 1970; a text is Common Log Format's time or ISO 8601.
 fn microseconds(value: &Value) -> Option<i64> {
     if let Some(seconds) = number(value) {
-        return Some((seconds * 1e6).round() as i64);
+        return YEARS.contains(&seconds).then(|| (seconds * 1e6).round() as i64);
     }
     let text = value.as_str()?;
     time::seconds(text.as_bytes()).map(|seconds| seconds * 1_000_000).or_else(|| iso(text))
@@ -59,17 +63,20 @@ fn microseconds(value: &Value) -> Option<i64> {
 
 /// `2000-10-10T13:55:36.123+02:00`, `Z` for UTC.
 fn iso(text: &str) -> Option<i64> {
-    let part = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
+    let part = |from: usize, to: usize| digits(text.get(from..to)?.as_bytes());
     let days = time::days(part(0, 4)?, part(5, 7).filter(|month| (1..=12).contains(month))?, part(8, 10)?);
     let seconds = part(11, 13)? * 3600 + part(14, 16)? * 60 + part(17, 19)?;
     let rest = text.get(19..)?;
     let zone_at = rest.find(['Z', 'z', '+', '-'])?;
     let fraction: f64 = if zone_at > 1 { format!("0{}", &rest[..zone_at]).parse().ok()? } else { 0.0 };
+    if !(0.0..1.0).contains(&fraction) {
+        return None;
+    }
     let zone = rest[zone_at + 1..].replace(':', "");
     let offset = match (&rest[zone_at..=zone_at], zone.as_str()) {
         ("Z" | "z", "") => 0,
         (sign, zone) if zone.len() == 4 => {
-            let minutes = zone.get(..2)?.parse::<i64>().ok()? * 60 + zone.get(2..)?.parse::<i64>().ok()?;
+            let minutes = digits(zone.get(..2)?.as_bytes())? * 60 + digits(zone.get(2..)?.as_bytes())?;
             if sign == "-" { -minutes * 60 } else { minutes * 60 }
         }
         _ => return None,

@@ -29,7 +29,8 @@ pub fn seconds(text: &[u8]) -> Option<i64> {
     Some(days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - zone)
 }
 
-fn digits(text: &[u8]) -> Option<i64> {
+/// A number of digits alone; few enough that it fits.
+pub(super) fn digits(text: &[u8]) -> Option<i64> {
     text.iter().try_fold(0, |number, byte| byte.is_ascii_digit().then(|| number * 10 + i64::from(byte - b'0')))
 }
 

@@ -8,11 +8,15 @@ use super::orders::{Answer, Order};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::os::fd::OwnedFd;
 
 /// Bytes of a piece, at most.
 const PIECE_BYTES: usize = 2048;
+
+/// Bytes of a line, at most: an image that decides each of a million units in turn has fewer. Else a line without an end would take all
+/// memory.
+const LINE_BYTES_MAX: usize = 64 << 20;
 
 /// What a piece ends with that others follow; no JSON text ends so.
 const MORE: u8 = b'+';
@@ -92,12 +96,15 @@ pub(super) fn send(line: &[u8], to: &mut impl Write, from: &mut impl BufRead) ->
 /// Hears a line, without its end; none when there are no more.
 pub(super) fn receive(from: &mut impl BufRead, to: &mut impl Write) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
-    while from.read_until(b'\n', &mut line)? > 0 {
+    while from.by_ref().take((LINE_BYTES_MAX - line.len()) as u64).read_until(b'\n', &mut line)? > 0 {
         line.pop_if(|byte| *byte == b'\n');
         if line.last() != Some(&MORE) {
             return Ok(Some(line));
         }
         line.pop();
+        if line.len() + PIECE_BYTES >= LINE_BYTES_MAX {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
         to.write_all(&[MORE, b'\n'])?;
         to.flush()?;
     }

@@ -1,5 +1,8 @@
 //! What the disk's process is told on its standard input, and how it answers: a JSON line each.
 
+#[cfg(test)]
+mod hostile;
+
 use super::fuse::{self, Connection};
 use super::images::Images;
 use super::line;
@@ -15,6 +18,9 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, Write};
 use std::path::Path;
+
+/// Bytes that a disk may write whole or not at all.
+const UNITS: [u32; 2] = [512, 4096];
 
 /// Of include/uapi/linux/prctl.h.
 const PR_SET_IO_FLUSHER: libc::c_int = 57;
@@ -157,6 +163,9 @@ fn follow(order: Order, content: &Shared) -> Result<Answer, Error> {
             Err(full) => full.into(),
         },
         (Order::Now, _) => Answer::Now { at_nanoseconds },
+        (Order::Explore { rules, .. }, _) if !UNITS.contains(&rules.unit_bytes) => {
+            refused(&format!("a disk has units of 512 or 4096 bytes, not of {}", rules.unit_bytes))
+        }
         (Order::Explore { log, rules }, now) => {
             if let Content::Recording(recorder) = now {
                 // Its reader knows how far it got: from `stop`, which says so.

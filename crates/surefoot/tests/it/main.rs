@@ -10,6 +10,7 @@ mod faults;
 mod guest;
 mod harness;
 mod history;
+mod numbers;
 mod powercut;
 mod replay;
 mod serve;

@@ -1,0 +1,100 @@
+//! Every option of every verb that takes a value, by the verb's own `--help`, given numbers that nobody should give: it is refused or
+//! done, and never a panic.
+
+use crate::harness::{World, said, small_study};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+const NUMBERS: &[&str] = &[
+    "0",
+    "-0.0",
+    "-1",
+    "1e-300",
+    "1e30",
+    "1e308",
+    "nan",
+    "inf",
+    "1",
+    "4294967296",
+    "18446744073709551615",
+    "1e999999",
+];
+
+/// What an option is given to, so that it is looked at: nothing here measures anything. Guests' and workers' verbs are told what
+/// surefoot itself made up.
+const VERBS: &[(&str, &[&str])] = &[
+    ("run", &["refused.toml", "--quiet"]),
+    ("resume", &["refused.toml", "--quiet"]),
+    ("plan", &["small.toml"]),
+    ("report", &["good.surefoot"]),
+    ("replay", &["access.log", "http://127.0.0.1:9"]),
+    ("powercut", &["refused.toml", "--quiet"]),
+    ("compare", &["good.surefoot", "good.surefoot"]),
+    ("history", &["good.surefoot"]),
+    ("serve", &["good.surefoot"]),
+    ("status", &["good.surefoot"]),
+    ("doctor", &[]),
+    ("list", &[]),
+    ("init", &["new"]),
+    ("self-test", &["--quiet", "--work", "/proc/nowhere"]),
+    ("clean", &[]),
+];
+
+/// What one option may take, after which it is ended: `replay` may go on for ever, at one request in 10^300 seconds.
+const TIME_MAX: Duration = Duration::from_secs(2);
+
+#[test]
+fn no_number_of_any_option_is_a_panic() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4"], 1));
+    let refused = small_study(&["ext4"], 1)
+        .replace("device = \"loop\"", "device = \"block\"\npath = \"/dev/nothing-of-that-name\"")
+        .replace("size = \"320MiB\"\n", "");
+    world.write("refused.toml", refused);
+    let line = "h - - [28/Feb/2024:00:00:00 +0000] \"GET /a HTTP/1.1\" 200 1\n";
+    world.write("access.log", format!("{line}{}", line.replace("00:00:00", "23:59:59")));
+    world.surefoot(&["run", "small.toml", "--results", "good.surefoot", "--quiet"]).status(0);
+    let (mut tried, mut panics) = (0, Vec::new());
+    for (verb, arguments) in VERBS {
+        for option in options(&world, verb) {
+            for number in NUMBERS {
+                tried += 1;
+                let (option, number) = (option.as_str(), *number);
+                let change = [verb, option, number];
+                let all: Vec<&str> = change.into_iter().chain(arguments.iter().copied()).collect();
+                if panicked(&world, &all) {
+                    panics.push(format!("surefoot {}", all.join(" ")));
+                }
+            }
+        }
+    }
+    assert!(panics.is_empty(), "{panics:#?}");
+    assert!(tried > 500, "{tried}: the options were not found");
+    world.assert_nothing_left();
+}
+
+/// `      --rate <PER_SECOND>`
+fn options(world: &World, verb: &str) -> Vec<String> {
+    let help = world.surefoot(&[verb, "--help"]).status(0).stdout;
+    let option = |line: &str| {
+        let at = line.find("--")?;
+        let is_option = line[..at].trim().is_empty() || line[..at].trim().starts_with('-');
+        let (name, value) = line[at..].split_once(' ')?;
+        (is_option && value.starts_with('<')).then(|| name.to_string())
+    };
+    help.lines().filter_map(option).collect()
+}
+
+fn panicked(world: &World, arguments: &[&str]) -> bool {
+    let mut command = world.command(arguments);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("surefoot starts");
+    let started = Instant::now();
+    while child.try_wait().expect("our own child").is_none() && started.elapsed() < TIME_MAX {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    // One that has ended is not there any more.
+    let _ = child.kill();
+    let output = child.wait_with_output().expect("our own child");
+    let said = said(&output);
+    said.status == Some(101) || said.stderr.contains("panicked at")
+}

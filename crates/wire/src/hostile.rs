@@ -1,0 +1,188 @@
+//! Servers that send anything: no answer makes a client panic, wait for ever or take memory for what never comes, and in which
+//! pieces an answer comes makes no difference.
+//!
+//! The corpora are what real servers sent on a connection (`tests/corpus/README.md`), and what was once a finding.
+
+use crate::mysql::Mysql;
+use crate::postgres::Postgres;
+use crate::{Connection, Error, Param, Value};
+use fuzz::{Random, Target};
+use proptest::prelude::*;
+use std::io::Write as _;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+
+const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
+
+/// All a client writes in one of these sessions fits a socket's buffer, so that nobody has to read it.
+const ANSWERS_MAX: usize = 12;
+
+type Connect<C> = fn(UnixStream) -> Result<C, Error>;
+
+fn postgres(stream: UnixStream) -> Result<Postgres, Error> {
+    Postgres::over(stream, "postgres", "postgres")
+}
+
+fn mysql(stream: UnixStream) -> Result<Mysql, Error> {
+    Mysql::over(stream, "root", "test")
+}
+
+/// What was seen of a session: rows, ends and errors in words.
+type Seen = Vec<String>;
+
+fn row_words(value: Value) -> String {
+    format!("{value:?} {:?} {:?}", value.integer(), value.text())
+}
+
+/// The server has said all there is from the first moment, and closes.
+fn session<C: Connection>(connect: Connect<C>, bytes: &[u8]) -> Seen {
+    let (ours, mut theirs) = UnixStream::pair().expect("a pair of sockets");
+    theirs.write_all(bytes).expect("it fits the socket's buffer");
+    theirs.shutdown(Shutdown::Write).expect("it is open");
+    let mut client = match connect(ours) {
+        Ok(client) => client,
+        Err(error) => return vec![error.to_string()],
+    };
+    let mut seen = Vec::new();
+    for _ in 0..ANSWERS_MAX {
+        let prepared = client.prepare("SELECT c FROM t WHERE id = $1");
+        let mut rows = Vec::new();
+        let answer = match prepared {
+            Ok(statement) => client.execute(statement, &[Param::Integer(7)], &mut |value| rows.push(row_words(value))),
+            Err(error) => Err(error),
+        };
+        seen.append(&mut rows);
+        seen.push(format!("{answer:?}"));
+        let asked = client.query("SELECT 1");
+        seen.push(format!("{asked:?}"));
+        if matches!(asked, Err(Error::Lost(_))) {
+            break;
+        }
+    }
+    seen
+}
+
+/// The same bytes after a greeting that is right, in these pieces: what `advance` gives of them.
+fn answers<C: Connection>(connect: Connect<C>, greeting: &[u8], pieces: &[&[u8]], is_prepared: bool) -> Seen {
+    let (ours, mut theirs) = UnixStream::pair().expect("a pair of sockets");
+    theirs.write_all(greeting).expect("it fits the socket's buffer");
+    let mut client = connect(ours).expect("the greeting is right");
+    let mut statement = None;
+    if is_prepared {
+        statement = Some(client.prepare("SELECT c FROM t WHERE id = $1").expect("its answer follows the greeting"));
+    }
+    let (mut seen, mut pieces) = (Vec::new(), pieces.iter());
+    for _ in 0..ANSWERS_MAX {
+        let begun = match statement {
+            Some(statement) => client.start(statement, &[Param::Text("x")], &mut |_| {}),
+            None => client.start_text("SELECT 1", &mut |_| {}),
+        };
+        assert!(matches!(begun, Ok(None)), "{begun:?}");
+        let end = loop {
+            let mut rows = Vec::new();
+            let end = client.advance(&mut |value| rows.push(row_words(value)));
+            seen.append(&mut rows);
+            match end {
+                Ok(None) => match pieces.next() {
+                    Some(piece) => theirs.write_all(piece).expect("it fits the socket's buffer"),
+                    None => theirs.shutdown(Shutdown::Write).expect("it is open"),
+                },
+                other => break other,
+            }
+        };
+        seen.push(format!("{end:?}"));
+        if matches!(end, Err(Error::Lost(_))) {
+            break;
+        }
+    }
+    seen
+}
+
+fn check<C: Connection>(connect: Connect<C>, [greeting, prepared]: [&[u8]; 2], bytes: &[u8], random: &mut Random) {
+    session(connect, bytes);
+    for (before, is_prepared) in [(greeting.to_vec(), false), ([greeting, prepared].concat(), true)] {
+        let at_once = answers(connect, &before, &[bytes], is_prepared);
+        let in_pieces = answers(connect, &before, &random.pieces(bytes), is_prepared);
+        assert_eq!(at_once, in_pieces, "it depends on the pieces");
+    }
+}
+
+/// AuthenticationOk and ReadyForQuery; ParseComplete and ReadyForQuery.
+const POSTGRES: [&[u8]; 2] = [b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", b"1\0\0\0\x04Z\0\0\0\x05I"];
+
+/// A greeting of version 10 and OK; a prepared statement without columns and parameters.
+const MYSQL: [&[u8]; 2] = [b"\x02\0\0\0\x0a\0\x07\0\0\x02\0\0\0\x02\0\0\0", b"\x0c\0\0\x01\0\x01\0\0\0\0\0\0\0\0\0\0"];
+
+#[test]
+fn postgres_answers() {
+    let target = Target::new("hostile::postgres_answers", FOLDER, "tests/corpus/postgres");
+    fuzz::run(&target, |bytes, random| check(postgres, POSTGRES, bytes, random));
+}
+
+#[test]
+fn mysql_answers() {
+    let target = Target::new("hostile::mysql_answers", FOLDER, "tests/corpus/mysql");
+    fuzz::run(&target, |bytes, random| check(mysql, MYSQL, bytes, random));
+}
+
+/// Text of any bytes, or NULL.
+fn values() -> impl Strategy<Value = Vec<Option<Vec<u8>>>> {
+    prop::collection::vec(prop::option::of(prop::collection::vec(any::<u8>(), 0..400)), 0..40)
+}
+
+fn postgres_rows(rows: &[Option<Vec<u8>>]) -> Vec<u8> {
+    let message = |kind: u8, body: &[u8]| [&[kind][..], &(body.len() as i32 + 4).to_be_bytes(), body].concat();
+    let mut out = message(b'T', b"\0\x01c\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0");
+    for row in rows {
+        let value = row.as_deref();
+        let length = value.map_or(-1, |value| value.len() as i32).to_be_bytes();
+        out.extend(message(b'D', &[&[0, 1], &length[..], value.unwrap_or_default()].concat()));
+    }
+    out.extend(message(b'C', format!("SELECT {}\0", rows.len()).as_bytes()));
+    out.extend(message(b'Z', b"I"));
+    out
+}
+
+fn mysql_rows(rows: &[Option<Vec<u8>>]) -> Vec<u8> {
+    let mut sequence = 0;
+    let mut packet = |body: &[u8]| {
+        sequence += 1;
+        [&(body.len() as u32).to_le_bytes()[..3], &[sequence], body].concat()
+    };
+    let mut out = packet(&[1]);
+    out.extend(packet(b"\x03def\0\0\0\x01c\0\x0c\x2d\0\0\x04\0\0\xfd\0\0\0\0\0"));
+    out.extend(packet(b"\xfe\0\0\x02\0"));
+    for row in rows {
+        let body = match row {
+            None => vec![0xfb],
+            Some(text) if text.len() <= 250 => [&[text.len() as u8], &text[..]].concat(),
+            Some(text) => [&[0xfc], &(text.len() as u16).to_le_bytes()[..], &text[..]].concat(),
+        };
+        out.extend(packet(&body));
+    }
+    out.extend(packet(b"\xfe\0\0\x02\0"));
+    out
+}
+
+fn expected(rows: &[Option<Vec<u8>>], changed: usize) -> Seen {
+    let value = |row: &Option<Vec<u8>>| row_words(row.as_deref().map_or(Value::Null, Value::Text));
+    let mut seen: Seen = rows.iter().map(value).collect();
+    seen.push(format!("Ok(Some({changed}))"));
+    seen
+}
+
+proptest! {
+    #[test]
+    fn what_a_postgres_server_sends_is_what_is_seen(rows in values(), seed in any::<u64>()) {
+        let bytes = postgres_rows(&rows);
+        let seen = answers(postgres, POSTGRES[0], &Random::new(seed).pieces(&bytes), false);
+        prop_assert_eq!(&seen[..seen.len() - 1], expected(&rows, rows.len()));
+    }
+
+    #[test]
+    fn what_a_mysql_server_sends_is_what_is_seen(rows in values(), seed in any::<u64>()) {
+        let bytes = mysql_rows(&rows);
+        let seen = answers(mysql, MYSQL[0], &Random::new(seed).pieces(&bytes), false);
+        prop_assert_eq!(&seen[..seen.len() - 1], expected(&rows, 0));
+    }
+}
