@@ -55,7 +55,7 @@ fn main() {
 
 /// Reads the log and looks at each request; how many lines it has.
 fn read(path: &Path) -> u64 {
-    let mut reader = Reader::open(path).expect("the log can be opened");
+    let mut reader = Reader::open(path, u64::MAX).expect("the log can be opened");
     let mut target_bytes = 0;
     while let Some(bytes) = reader.next(|entry| entry.target.len()).expect("the log can be read") {
         target_bytes += bytes;

@@ -64,7 +64,7 @@ fn logs() {
     let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
     fuzz::run(&target, |bytes, _: &mut Random| {
         write(&file, bytes);
-        let mut reader = reader::Reader::open(&path).expect("it is there");
+        let mut reader = reader::Reader::open(&path, u64::MAX).expect("it is there");
         let mut requests = 0;
         while let Ok(Some(())) = reader.next(|_| ()) {
             requests += 1;

@@ -19,6 +19,11 @@ const BUFFER_BYTES: usize = 4 * LINE_BYTES_MAX;
 /// Line numbers that are kept of each kind of reject.
 const KEPT: usize = 3;
 
+/// A log has more text than it may have.
+#[derive(Debug, thiserror::Error)]
+#[error("it has more bytes of text than `log_bytes_max` allows")]
+pub struct TooLong;
+
 /// A log being read.
 pub struct Reader {
     source: Box<dyn Read + Send>,
@@ -26,6 +31,8 @@ pub struct Reader {
     /// What of the buffer has been read and not yet looked at.
     from: usize,
     to: usize,
+    /// Bytes of text that may still come.
+    left: u64,
     lines: u64,
     rejects: Rejects,
 }
@@ -73,11 +80,16 @@ impl Rejects {
 }
 
 impl Reader {
-    /// Opens a log; gzip and Zstandard are known by their first bytes, whatever the name.
+    /// Opens a log of at most so many bytes of text; gzip and Zstandard are known by their first bytes, whatever the name.
     ///
     /// # Errors
-    /// When it can't be opened.
-    pub fn open(path: &Path) -> io::Result<Reader> {
+    /// When it can't be opened, or is no regular file: those have an end, and can be read again.
+    pub fn open(path: &Path, bytes_max: u64) -> io::Result<Reader> {
+        // Looked at before it is opened: to open a FIFO is to wait for its writer.
+        if !path.metadata()?.is_file() {
+            let why = "it is no regular file; a log is read more than once, so write it to a file first";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
         let mut file = File::open(path)?;
         let mut magic = Vec::new();
         (&file).take(4).read_to_end(&mut magic)?;
@@ -90,13 +102,14 @@ impl Reader {
             }
             _ => Box::new(file),
         };
-        Ok(Reader { source, buffer: vec![0; BUFFER_BYTES], from: 0, to: 0, lines: 0, rejects: Rejects::default() })
+        let (buffer, rejects) = (vec![0; BUFFER_BYTES], Rejects::default());
+        Ok(Reader { source, buffer, from: 0, to: 0, left: bytes_max, lines: 0, rejects })
     }
 
     /// Gives the next line that is a request to `take`; none at the log's end. Others are counted.
     ///
     /// # Errors
-    /// When the file can't be read on, or is compressed and damaged.
+    /// When the file can't be read on, is compressed and damaged, or is longer than it may be.
     pub fn next<T>(&mut self, take: impl FnOnce(Entry) -> T) -> io::Result<Option<T>> {
         while let Some((from, to)) = self.next_line()? {
             let parsed = match to - from <= LINE_BYTES_MAX {
@@ -173,6 +186,10 @@ impl Reader {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 read => {
                     let read = read?;
+                    let Some(left) = self.left.checked_sub(read as u64) else {
+                        return Err(io::Error::new(io::ErrorKind::FileTooLarge, TooLong));
+                    };
+                    self.left = left;
                     self.to += read;
                     return Ok(read);
                 }
@@ -192,7 +209,7 @@ mod tests {
     fn targets(bytes: &[u8]) -> (Vec<String>, u64, Rejects) {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         file.write_all(bytes).expect("written");
-        let mut reader = Reader::open(file.path()).expect("opened");
+        let mut reader = Reader::open(file.path(), u64::MAX).expect("opened");
         let mut found = Vec::new();
         while let Some(target) = reader.next(|entry| String::from_utf8_lossy(&entry.target).into_owned()).expect("read")
         {
@@ -209,6 +226,27 @@ mod tests {
         assert_eq!(found, ["/1", "/2", "/3"]);
         assert_eq!((lines, rejects.count()), (6, 3));
         assert_eq!(rejects.words()[1], "1 line longer than 64 KiB (line 3)");
+    }
+
+    #[test]
+    fn a_log_that_never_ends_is_an_error() {
+        let refused = |path: &Path| Reader::open(path, u64::MAX).err().expect("refused").to_string();
+        assert!(refused(Path::new("/dev/zero")).contains("no regular file"));
+        assert!(refused(Path::new("/")).contains("no regular file"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let fifo = folder.path().join("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
+        assert!(refused(&fifo).contains("no regular file"));
+        // 3 MB of text in a few KB.
+        let file = folder.path().join("log.gz");
+        std::fs::write(&file, gzip(&format!("{}\n", line(1)).repeat(50_000))).expect("written");
+        let read = |bytes_max| {
+            let mut reader = Reader::open(&file, bytes_max).expect("opened");
+            while reader.next(|_| ())?.is_some() {}
+            io::Result::Ok(reader.lines())
+        };
+        assert_eq!(read(50_000 * (line(1).len() as u64 + 1)).expect("read"), 50_000);
+        assert!(read(1 << 20).expect_err("too long").to_string().contains("more bytes of text than `log_bytes_max`"));
     }
 
     fn gzip(text: &str) -> Vec<u8> {
@@ -244,7 +282,7 @@ mod tests {
     fn read(bytes: &[u8]) -> (usize, io::Result<()>) {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         file.write_all(bytes).expect("written");
-        let mut reader = Reader::open(file.path()).expect("opened");
+        let mut reader = Reader::open(file.path(), u64::MAX).expect("opened");
         let mut count = 0;
         loop {
             match reader.next(|_| ()) {

@@ -8,7 +8,7 @@ use crate::safety::{self, Ended};
 use crate::screening;
 use crate::tune::Tune;
 use ledger::model::{Decision, MeasuredSafety, Phase, Place, Screened, TrialState, Worse};
-use ledger::parity::Rule;
+use ledger::parity::{Rule, Standing};
 use observe::durability::Class;
 use observe::metric::Metric;
 use observe::record::{Failure, Record};
@@ -382,7 +382,7 @@ impl<'a> Conductor<'a> {
             if self.exceeds_budget(elapsed + self.trial_seconds_max * self.tune.confirmed_max() as f64) {
                 return Ok(stop);
             }
-            let finalists = self.tune.finalists(last, &self.values, &self.classes()?);
+            let finalists = self.tune.finalists(last, &self.values, &self.standings()?);
             self.writer.decide(&finalists.into_iter().map(Decision::Confirm).collect::<Vec<_>>())?;
             wanted = confirmed(&self.tune);
         }
@@ -502,18 +502,22 @@ impl<'a> Conductor<'a> {
         self.plan.design.time_budget_seconds.is_some_and(|budget| seconds > budget)
     }
 
-    /// What a power cut may take of each scenario: by its settings, the flushes that its trials had so far, and what was measured.
-    fn classes(&self) -> Result<Vec<Class>, Error> {
-        let contents = self.writer.reader()?.contents_with(ledger::flushing::METRICS)?;
+    /// What comes before each scenario's speed: what a power cut may take, by its settings, the flushes that its trials had so far and
+    /// what was measured; and how much of what was asked of it went wrong.
+    fn standings(&self) -> Result<Vec<Standing>, Error> {
+        let metrics = [ledger::flushing::METRICS, ledger::errors::METRICS].concat();
+        let contents = self.writer.reader()?.contents_with(&metrics)?;
         let flushing = ledger::flushing::flushing(&contents);
-        let class = |scenario: &ledger::model::Scenario| {
+        let errors = ledger::errors::errors(&contents);
+        let standing = |scenario: &ledger::model::Scenario| {
             let rule = Rule::of(&contents, &scenario.workload);
             let measured = contents.safety_of(scenario).and_then(|measured| measured.safety.as_ref());
             let class = rule.competes_in(scenario.durability.class, flushing.get(&scenario.label), measured);
+            let errors = errors.get(&scenario.label).map_or(0.0, ledger::errors::Errors::share);
             // Who is never picked beats nobody.
-            class.unwrap_or(Class::LosesAll)
+            Standing { class: class.unwrap_or(Class::LosesAll), errors }
         };
-        Ok(contents.scenarios.iter().map(class).collect())
+        Ok(contents.scenarios.iter().map(standing).collect())
     }
 
     /// Why to stop after this round, if it is enough, and in words what was decided.
@@ -543,14 +547,14 @@ impl<'a> Conductor<'a> {
 
     /// Drops what is shown to be worse; where a later session walks through the round, what was decided then.
     fn look(&mut self, round: u32, rules: &stats::Rules) -> Result<(Vec<stats::StopDecision>, Vec<Worse>), Error> {
-        let classes = self.classes()?;
+        let standings = self.standings()?;
         self.tune.recall(round);
         let mut found = Vec::new();
         if !self.done.went_on_after(round) && self.tune.closed_after().is_none() {
-            found = self.tune.look(round, &self.values, &classes, rules);
+            found = self.tune.look(round, &self.values, &standings, rules);
             self.writer.decide(&found.iter().cloned().map(Decision::Worse).collect::<Vec<_>>())?;
         }
-        Ok((self.tune.enough(&self.values, &classes, rules), found))
+        Ok((self.tune.enough(&self.values, &standings, rules), found))
     }
 
     fn observations(&self, workload: &str) -> stats::Observations {

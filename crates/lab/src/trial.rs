@@ -264,7 +264,10 @@ impl Desk<'_> {
         let telemetry = sampler.stop();
         let mut outcome = outcome.map_err(|error| Stopped::at("run")(error.into()))?;
         self.disks.stop().map_err(|error| Stopped::at("virtual disk")(error.into()))?;
+        // The one place where a run with errors stands or fails, whatever the workload.
+        outcome.asked.judge().map_err(|error| Stopped::at("run")(error.into()))?;
         let mut metrics = std::mem::take(&mut outcome.metrics);
+        metrics.extend(outcome.asked.metrics());
         metrics.extend(self.disks.metrics());
         metrics.extend(observe::sampler::derived(&telemetry, outcome.bytes_written, outcome.commits));
         metrics.extend(telemetry.metrics);
@@ -284,7 +287,7 @@ impl Desk<'_> {
             series: outcome.series,
         };
         out.say(&Record::Run(record));
-        for message in outcome.notes {
+        for message in outcome.asked.notes().into_iter().chain(outcome.notes) {
             out.say(&Record::Note { message });
         }
         Ok(())

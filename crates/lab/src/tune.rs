@@ -1,10 +1,11 @@
 //! Which scenarios compete, which of them are shown to be worse, and which are measured once more when all rounds are done.
 //!
 //! Driven by the conductor at round ends. Scenarios compete under the same conditions of the load only, and none is beaten by one
-//! that a power cut may take more from. What earlier sessions decided stands, so that a study goes on as it would have.
+//! that a power cut may take more from, or of whose requests a larger share went wrong. What earlier sessions decided stands, so that a study goes on as it would have.
 
 use crate::conductor::{Values, primary};
 use ledger::model::{Decision, Finalists, Scenario, Worse};
+use ledger::parity::{Standing, fewest_errors};
 use observe::durability::Class;
 use observe::metric::Direction;
 use stats::eliminate::{self, Looks};
@@ -78,8 +79,8 @@ impl Tune {
         }
     }
 
-    /// Looks after a round for those that are shown to be worse. `classes`: what a power cut may take of each scenario.
-    pub fn look(&mut self, round: u32, values: &Values, classes: &[Class], rules: &Rules) -> Vec<Worse> {
+    /// Looks after a round for those that are shown to be worse. `standings`: what comes before each scenario's speed.
+    pub fn look(&mut self, round: u32, values: &Values, standings: &[Standing], rules: &Rules) -> Vec<Worse> {
         let mut found = Vec::new();
         if self.mode == Mode::Full {
             return found;
@@ -93,7 +94,7 @@ impl Tune {
             };
             let members = &group.members;
             let standing: Vec<usize> = (0..members.len()).filter(|cell| !self.worse[members[*cell]]).collect();
-            let may_beat = |it: usize, cell: usize| classes[members[it]] <= classes[members[cell]];
+            let may_beat = |it: usize, cell: usize| standings[members[it]].may_beat(&standings[members[cell]]);
             let observations = group.observations(values);
             for worse in eliminate::worse(&observations, &standing, &may_beat, &looks) {
                 let scenario = members[worse.cell];
@@ -116,11 +117,13 @@ impl Tune {
 
     /// What the stop rule says of each group.
     #[must_use]
-    pub fn enough(&self, values: &Values, classes: &[Class], rules: &Rules) -> Vec<StopDecision> {
+    pub fn enough(&self, values: &Values, standings: &[Standing], rules: &Rules) -> Vec<StopDecision> {
         let decide = |group: &Group| {
-            let safest = self.safest(&group.workload, values, classes);
-            let may_be_picked =
-                |scenario: usize| !self.worse[scenario] && safest.is_none_or(|safest| classes[scenario] == safest);
+            let safest = self.safest(&group.workload, values, standings);
+            let choices = safest.map(|safest| group.choices(values, standings, safest));
+            let may_be_picked = |scenario: usize| {
+                !self.worse[scenario] && choices.as_ref().is_none_or(|choices| choices.contains(&scenario))
+            };
             let standing: Vec<usize> =
                 (0..group.members.len()).filter(|cell| may_be_picked(group.members[*cell])).collect();
             stats::enough_to_pick(&group.observations(values), &standing, rules)
@@ -129,11 +132,12 @@ impl Tune {
     }
 
     /// Who is measured once more: as an earlier session decided, else by what is known now.
-    pub fn finalists(&mut self, round: u32, values: &Values, classes: &[Class]) -> Vec<Finalists> {
+    pub fn finalists(&mut self, round: u32, values: &Values, standings: &[Standing]) -> Vec<Finalists> {
         let of_group = |group: &Group| {
-            let safest = self.safest(&group.workload, values, classes)?;
+            let safest = self.safest(&group.workload, values, standings)?;
             let observations = group.observations(values);
-            let safe = |cell: &usize| classes[group.members[*cell]] == safest && has_value(&observations, *cell);
+            let choices = group.choices(values, standings, safest);
+            let safe = |cell: &usize| choices.contains(&group.members[*cell]) && has_value(&observations, *cell);
             let (standing, fallen): (Vec<usize>, Vec<usize>) =
                 (0..group.members.len()).filter(safe).partition(|cell| !self.worse[group.members[*cell]]);
             let pick = best(&observations, &standing)?;
@@ -172,14 +176,25 @@ impl Tune {
     }
 
     /// The safest class of a workload's scenarios that have a value: speed bought with safety is no pick.
-    fn safest(&self, workload: &str, values: &Values, classes: &[Class]) -> Option<Class> {
+    fn safest(&self, workload: &str, values: &Values, standings: &[Standing]) -> Option<Class> {
         let members = self.groups.iter().filter(|group| group.workload == workload).flat_map(|group| &group.members);
         let measured = members.filter(|scenario| values.rounds.iter().any(|row| row[**scenario].is_some()));
-        measured.map(|scenario| classes[*scenario]).min()
+        measured.map(|scenario| standings[*scenario].class).min()
     }
 }
 
 impl Group {
+    /// Those that may be picked before speed is looked at: of the safest class, and of them those of which least went wrong.
+    fn choices(&self, values: &Values, standings: &[Standing], safest: Class) -> Vec<usize> {
+        let is_measured = |scenario: &&usize| values.rounds.iter().any(|row| row[**scenario].is_some());
+        let measured = self.members.iter().filter(is_measured);
+        let fewest = fewest_errors(measured.map(|scenario| standings[*scenario]), safest);
+        let is_choice = |scenario: &usize| {
+            standings[*scenario].class == safest && fewest.is_none_or(|fewest| standings[*scenario].errors <= fewest)
+        };
+        self.members.iter().copied().filter(is_choice).collect()
+    }
+
     fn observations(&self, values: &Values) -> Observations {
         let cell = |scenario: &usize| Cell {
             label: values.scenarios[*scenario].clone(),

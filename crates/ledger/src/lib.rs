@@ -3,6 +3,7 @@
 //! Written by the conductor alone (`writer.rs`), read by everyone else (`reader.rs`), also while it is written.
 
 pub mod conditions;
+pub mod errors;
 pub mod export;
 pub mod flushing;
 mod lock;

@@ -1,4 +1,5 @@
-//! Which scenarios may win: by what their settings promise, the flushes that were counted, and what power cuts were measured to take.
+//! Which scenarios may win: by what their settings promise, the flushes that were counted, what power cuts were measured to take, and
+//! how much of what was asked of them went wrong.
 //!
 //! The one place that says so. Here and not in the report, because who decides which scenario may beat which must ask it as well.
 
@@ -55,6 +56,29 @@ impl Rule<'_> {
     }
 }
 
+/// What comes before speed where scenarios are compared: what a power cut may take, then how much went wrong.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standing {
+    /// The class that it competes in.
+    pub class: Class,
+    /// The share of what was asked of it that went wrong.
+    pub errors: f64,
+}
+
+impl Standing {
+    /// Whether it may beat another by its speed: it is no less safe, and no larger share went wrong.
+    #[must_use]
+    pub fn may_beat(&self, other: &Standing) -> bool {
+        self.class <= other.class && self.errors <= other.errors
+    }
+}
+
+/// The smallest share of errors among those of this class: whoever had more of them is not picked.
+#[must_use]
+pub fn fewest_errors(standings: impl Iterator<Item = Standing>, class: Class) -> Option<f64> {
+    standings.filter(|standing| standing.class == class).map(|standing| standing.errors).min_by(f64::total_cmp)
+}
+
 /// Whether a scenario was measured to keep less than its settings promise.
 #[must_use]
 pub fn is_broken(promised: Class, measured: Grade) -> bool {
@@ -109,6 +133,16 @@ mod tests {
         let class =
             |grade: Grade| Rule::Promise.competes_in(Class::KeepsAcknowledged, Some(&flushing), Some(&measured(grade)));
         assert_eq!([Grade::A, Grade::C].map(class), [Some(Class::LosesRecent); 2]);
+    }
+
+    #[test]
+    fn more_errors_never_beat_fewer_however_safe_or_fast() {
+        let of = |class, errors| Standing { class, errors };
+        let (safe, unsafe_one) = (Class::KeepsAcknowledged, Class::LosesAll);
+        assert!(of(safe, 0.0).may_beat(&of(safe, 0.0)) && of(safe, 0.0).may_beat(&of(unsafe_one, 0.1)));
+        assert!(!of(safe, 1e-9).may_beat(&of(safe, 0.0)) && !of(safe, 0.1).may_beat(&of(unsafe_one, 0.0)));
+        let all = [of(safe, 0.2), of(safe, 0.1), of(unsafe_one, 0.0)];
+        assert_eq!(fewest_errors(all.into_iter(), safe), Some(0.1), "safety comes first");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::bench;
 use crate::choice::{Choice, Pick};
+use crate::errors;
 use crate::factors;
 use crate::flushing::Words as _;
 use crate::health;
@@ -74,6 +75,7 @@ pub fn part_answer(part: &Part, view: &View) -> Vec<String> {
     let mut lines = vec![pick(part, view)];
     lines.extend(regret(part, view));
     lines.extend(unsafe_but_faster(part));
+    lines.extend(errors::others(part));
     lines.extend(safety::sentences(part));
     lines.extend(bound_by(part));
     lines.extend(part.screened.as_ref().map(screening::sentence));
@@ -203,7 +205,7 @@ fn regret(part: &Part, view: &View) -> Option<String> {
     })
 }
 
-/// What would have been picked if a power cut did not matter.
+/// What would have been picked if neither power cuts nor errors mattered.
 fn unsafe_but_faster(part: &Part) -> Option<String> {
     let pick = part.pick()?;
     let first = part.beside(pick).next().filter(|row| row.is_out_beside(pick))?;
@@ -233,8 +235,11 @@ fn bound_by(part: &Part) -> Option<String> {
     (!said.is_empty()).then(|| said.join(" "))
 }
 
-/// What speaks against a scenario: what a power cut was measured to take, its settings, or what its device got.
+/// What speaks against a scenario: its errors, what a power cut was measured to take, its settings, or what its device got.
 fn risk(row: &Row, part: &Part) -> String {
+    if let Some(errors) = errors::risk(row, part) {
+        return errors;
+    }
     if let Some(measured) = safety::risk(row, part) {
         return measured;
     }
@@ -269,11 +274,12 @@ pub fn centre_in_words(row: &Row, centre: Centre, part: &Part, confidence: f64) 
     } else {
         format!("{at_least}{} {what}", scale.number(centre.mean))
     };
+    let wrong = errors::beside_speed(row);
     if centre.count < 2 {
-        return format!("{value} (one trial, so no interval)");
+        return format!("{value} (one trial, so no interval){wrong}");
     }
     let interval = format!("{}–{}", scale.number(centre.low), scale.number(centre.high));
-    format!("{value} ({} interval {interval}, {} trials)", percent(confidence), centre.count)
+    format!("{value} ({} interval {interval}, {} trials){wrong}", percent(confidence), centre.count)
 }
 
 /// The metric's name without the unit in it, which stands beside the value: "elapsed", "latency p99".

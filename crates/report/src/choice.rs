@@ -43,7 +43,7 @@ pub struct Rules {
     pub more_is_better: bool,
 }
 
-/// The pick by condition, among those of the measured `rows` that share the safest class; none where no factor is a condition.
+/// The pick by condition, among those of the measured `rows` that share the safest class and have the fewest errors; none where no factor is a condition.
 #[must_use]
 pub fn choice(
     conditions: Vec<String>,
@@ -55,7 +55,7 @@ pub fn choice(
         return None;
     }
     let safest = rows.iter().filter_map(|row| row.competes_in).min()?;
-    let is_choice = |row: &&Row| row.competes_in == Some(safest) && row.dropped_after().is_none();
+    let is_choice = |row: &&Row| row.is_choice_in(safest) && row.dropped_after().is_none();
     let mut plan: Vec<&Row> = rows.iter().copied().filter(is_choice).collect();
     plan.sort_by_key(|row| row.index);
     let mut groups: Vec<Group> = Vec::new();

@@ -129,7 +129,7 @@ impl Factor<'_> {
             // A level that only unsafe scenarios have is no choice either.
             let safest = part.safest();
             let is_best = |row: &Row| row.levels.get(&swing.factor) == Some(best);
-            let is_safe = |row: &Row| is_best(row) && row.competes_in.is_some() && row.competes_in == safest;
+            let is_safe = |row: &Row| is_best(row) && safest.is_some_and(|safest| row.is_choice_in(safest));
             let is_given = self.is_condition || !part.measured().any(is_safe);
             let levels = match (is_given, self.is_crossed) {
                 (true, _) => format!("; from {best} to {worst}"),

@@ -39,9 +39,12 @@ pub fn http(
         let Some((trial, run)) = counting.median_run(scenario, "requests_per_second") else { continue };
         let done = Done { settings: &scenario.settings["workload"], run, detail: detail_of(run.id)? };
         let _ = writeln!(out, "# {}, round {}, run {}", printable(&scenario.label), trial.round + 1, run.run);
-        let wrong = done.sum(&["errors_wrong_status", "errors_wrong_size"]).unwrap_or(0.0);
+        let wrong = done.wrong().unwrap_or(0.0);
         if form == HttpForm::Httperf && wrong > 0.0 {
-            let _ = writeln!(out, "# {wrong} replies of a wrong status or size, which are no errors to httperf");
+            let _ = writeln!(
+                out,
+                "# {wrong} wrong replies, which are no errors to httperf: they are in the counts, not in rates and times"
+            );
         }
         match form {
             HttpForm::Httperf => httperf(&done, &mut out),
@@ -81,8 +84,19 @@ impl Done<'_> {
         self.run.seconds.max(f64::MIN_POSITIVE)
     }
 
-    fn answers(&self) -> Option<f64> {
+    /// Right answers; in older files, which know no others, whole ones.
+    fn right(&self) -> Option<f64> {
         self.figure("requests_per_second").map(|rate| (rate * self.seconds()).round())
+    }
+
+    /// Whole answers, whatever their status, size and body.
+    fn answers(&self) -> Option<f64> {
+        self.figure("answers").or_else(|| self.right())
+    }
+
+    /// Answers of a wrong status, size or body.
+    fn wrong(&self) -> Option<f64> {
+        Some(self.sum(&["errors_wrong_status", "errors_wrong_size"])? + self.figure("errors_wrong_body").unwrap_or(0.0))
     }
 
     /// The most connections at a time that were allowed.
@@ -144,7 +158,7 @@ fn httperf(done: &Done, out: &mut String) {
         reply_rate(done.detail.series.get("requests_per_second")),
         one_digit(done.mean_ms("first byte")),
         one_digit(done.mean_ms("first to last byte")),
-        one_digit(share(content, replies)),
+        one_digit(share(content, done.right())),
         one_digit(share(received, replies)),
         status(1),
         status(2),
@@ -163,9 +177,9 @@ fn httperf(done: &Done, out: &mut String) {
 }
 
 /// Errors by httperf's kinds. Both kinds of missing descriptors are `fd-unavail`; what httperf has no word for is `other`, and
-/// a wrong status or size is a reply.
+/// a wrong answer is a reply.
 fn errors(done: &Done, out: &mut String) {
-    let total = add(done.figure("errors"), done.sum(&["errors_wrong_status", "errors_wrong_size"]), -1.0);
+    let total = add(done.figure("errors"), done.wrong(), -1.0);
     let named = [
         done.figure("errors_connect_refused"),
         done.figure("errors_connection_reset"),
@@ -199,9 +213,9 @@ fn reply_rate(series: Option<&Vec<f64>>) -> String {
     )
 }
 
-/// A fetch is a whole answer; http_load's bytes are those of bodies.
+/// A fetch is a right answer; http_load's bytes are those of bodies.
 fn http_load(done: &Done, out: &mut String) {
-    let (seconds, fetches) = (done.seconds(), done.answers());
+    let (seconds, fetches) = (done.seconds(), done.right());
     let bytes_per_second = done.figure("body_bytes_per_second");
     // In an open loop the server decides how many there are at a time; what it came to is not recorded.
     let is_open = ["rate", "speed"].iter().any(|name| done.settings[*name].as_f64().is_some_and(|rate| rate > 0.0));

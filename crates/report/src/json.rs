@@ -5,6 +5,7 @@ use crate::bench::{self, Bench};
 use crate::ceilings::Share;
 use crate::choice::Pick;
 use crate::confirmation::Confirmation;
+use crate::errors;
 use crate::factors;
 use crate::health::{self, Health};
 use crate::input::Input;
@@ -137,6 +138,10 @@ fn row_json(row: &Row, part: &Part, input: &Input) -> Value {
     object.insert("durability".into(), json!(row.durability));
     object.insert("safety".into(), json!(row.safety()));
     object.extend(safety::of_row(row).map(|found| ("power_cut".to_string(), found)));
+    if let Some(errors) = &row.errors {
+        object.insert("errors".into(), errors::as_json(errors));
+        object.insert("has_more_errors_than".into(), json!(row.has_more_errors_than));
+    }
     if let Some(flushing) = &row.flushing {
         object.insert("does_not_flush".into(), json!(flushing.is_missing));
         object.insert("flushes".into(), json!(flushing.flushes));

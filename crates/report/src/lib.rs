@@ -10,6 +10,7 @@ mod chart;
 mod choice;
 mod compare;
 mod confirmation;
+mod errors;
 mod factors;
 mod flushing;
 mod health;

@@ -1,6 +1,7 @@
 //! The cells of a report's tables, as the terminal and Markdown print them.
 
 use crate::answer;
+use crate::errors;
 use crate::flushing::MARK;
 use crate::number::{figure, percent, ratio_precise};
 use crate::pivot::{self, Pivot};
@@ -43,6 +44,7 @@ pub fn of_part(part: &Part, view: &View) -> Vec<Column> {
             row.centre
                 .map_or_else(String::new, |c| format!("{}–{}", part.scale.number(c.low), part.scale.number(c.high)))
         }),
+        column(errors::HEAD, false, &|_, row| errors::cell(row)),
         column(&against, true, &|_, row| match claim(row) {
             Some(claim) => {
                 format!("{} [{}, {}]", ratio_precise(claim.ratio), ratio_precise(claim.low), ratio_precise(claim.high))

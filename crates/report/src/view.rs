@@ -13,8 +13,9 @@ use crate::number::Scale;
 use crate::screening::Progress;
 use crate::telemetry::Work;
 use crate::why;
+use ledger::errors::Errors;
 use ledger::model::{Contents, Mode, Scenario, Screened, Worse};
-use ledger::parity::Rule;
+use ledger::parity::{Rule, Standing, fewest_errors};
 use observe::durability::Class;
 use observe::metric::{Direction, Metric};
 use observe::safety::{Grade, Safety};
@@ -100,6 +101,10 @@ pub struct Row {
     pub competes_in: Option<Class>,
     /// The flushes its commits had; none: it does not commit, or nobody counts them.
     pub flushing: Option<Flushing>,
+    /// What went wrong of what was asked of it; none: its load's first error ends a run.
+    pub errors: Option<Errors>,
+    /// Label of the scenario that is picked before it, being as safe and having fewer errors; none: there is none.
+    pub has_more_errors_than: Option<String>,
     /// What it used of what its device and CPUs can give; none: its runs have no telemetry.
     pub ceiling: Option<Ceiling>,
     /// A value a round; none: not done, or failed.
@@ -161,10 +166,13 @@ impl Part {
             return self.row(&pick.label);
         }
         if let Some(confirmation) = self.confirmations.first() {
-            return self.row(&confirmation.pick).filter(|row| row.competes_in.is_some());
+            let confirmed = self.row(&confirmation.pick);
+            if confirmed.is_none_or(|row| row.has_more_errors_than.is_none()) {
+                return confirmed.filter(|row| row.competes_in.is_some());
+            }
         }
         let safest = self.safest()?;
-        let is_choice = |row: &&Row| !row.control && row.competes_in == Some(safest) && row.dropped_after().is_none();
+        let is_choice = |row: &&Row| !row.control && row.is_choice_in(safest) && row.dropped_after().is_none();
         self.measured().find(is_choice)
     }
 
@@ -174,7 +182,7 @@ impl Part {
         self.measured().filter(|row| !row.control).filter_map(|row| row.competes_in).min()
     }
 
-    /// What could be picked in this one's place if no power cut mattered, the best first: all under the same conditions.
+    /// What could be picked in this one's place if neither power cuts nor errors mattered, the best first: all under the same conditions.
     pub fn beside<'a>(&'a self, pick: &'a Row) -> impl Iterator<Item = &'a Row> {
         let conditions = self.choice.as_ref().map_or(&[][..], |choice| &choice.conditions);
         let is_alike =
@@ -250,10 +258,22 @@ impl Row {
         self.ceiling.as_ref().is_some_and(Ceiling::is_lower_bound)
     }
 
+    /// Whether it is among those to pick from: in this class, which is the safest, and without more errors than others of it.
+    #[must_use]
+    pub fn is_choice_in(&self, safest: Class) -> bool {
+        self.competes_in == Some(safest) && self.has_more_errors_than.is_none()
+    }
+
+    /// The share of what was asked of it that went wrong.
+    #[must_use]
+    pub fn error_share(&self) -> f64 {
+        self.errors.as_ref().map_or(0.0, Errors::share)
+    }
+
     /// Whether it is no choice beside this one, however fast.
     #[must_use]
     pub fn is_out_beside(&self, pick: &Row) -> bool {
-        self.competes_in.is_none() || self.competes_in > pick.competes_in
+        self.competes_in.is_none() || self.competes_in > pick.competes_in || self.has_more_errors_than.is_some()
     }
 
     /// Whether its picture carries a sign of warning: it may lose more than the last moments, or was seen to.
@@ -292,8 +312,11 @@ impl View {
             let failure = trial.failure.as_ref()?;
             Some((trial.scenario.clone(), format!("{}: {}", failure.step, failure.causes.last()?)))
         });
-        let machine =
-            Machine { flushing: ledger::flushing::flushing(contents), ceilings: ceilings(contents, &counting) };
+        let machine = Machine {
+            errors: ledger::errors::errors(contents),
+            flushing: ledger::flushing::flushing(contents),
+            ceilings: ceilings(contents, &counting),
+        };
         let screen = Progress::of(contents);
         let read = Read { contents, counting: &counting, details, screen: screen.as_ref() };
         View {
@@ -321,8 +344,9 @@ impl View {
     }
 }
 
-/// What the machine's counters say, by scenario.
+/// What the machine's counters and the loads' errors say, by scenario.
 struct Machine {
+    errors: BTreeMap<String, Errors>,
     flushing: BTreeMap<String, Flushing>,
     ceilings: BTreeMap<String, Ceiling>,
 }
@@ -384,9 +408,13 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
         })
         .collect();
     let largest = rows.iter().filter_map(|row| row.centre).map(|centre| centre.max).fold(0.0, f64::max);
+    let conditions = ledger::conditions::conditions(&plain);
+    mark_more_errors(&mut rows, &conditions);
     let classes: Vec<Option<Class>> = rows.iter().map(|row| row.competes_in).collect();
+    let may_be_picked = rows.iter().map(|row| row.competes_in.filter(|_| row.has_more_errors_than.is_none()));
+    let may_be_picked: Vec<Option<Class>> = may_be_picked.collect();
     let dropped: Vec<bool> = rows.iter().map(|row| row.dropped_after().is_some()).collect();
-    let judged = Scenarios { all: &plain, classes: &classes, baseline: baseline.as_deref(), dropped: &dropped };
+    let judged = Scenarios { all: &plain, classes: &may_be_picked, baseline: baseline.as_deref(), dropped: &dropped };
     let mut judgement = judge(&contents.study.analysis, &judged, &rounds, more_is_better);
     why::explain(contents, &Work::of(&metric), &mut judgement, &mut confirmations);
     let without = mark_disturbed(&mut rows, &judgement, &rounds, more_is_better)
@@ -400,7 +428,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
     let rules = choice::Rules { confidence, more_is_better };
     let mut part = Part {
         without_disturbed: Vec::new(),
-        choice: choice(ledger::conditions::conditions(&plain), &to_pick, workload, (rules, &confirmations)),
+        choice: choice(conditions, &to_pick, workload, (rules, &confirmations)),
         mode: contents.study.analysis.mode,
         screened: screened.cloned(),
         confirmation_rounds: contents.study.analysis.confirmation_rounds,
@@ -441,6 +469,8 @@ fn row(read: &Read, machine: &Machine, scenario: &Scenario, values: Vec<Option<f
         competes_in: rule.competes_in(promised, flushing.as_ref(), power_cut.as_ref()),
         power_cut,
         flushing,
+        errors: machine.errors.get(&label).cloned(),
+        has_more_errors_than: None,
         ceiling: machine.ceilings.get(&label).cloned(),
         centre: centre(values.iter().copied().flatten().collect(), contents.study.analysis.confidence),
         values,
@@ -450,6 +480,23 @@ fn row(read: &Read, machine: &Machine, scenario: &Scenario, values: Vec<Option<f
         health: health::health(counting, details, scenario),
         label,
     }
+}
+
+/// Marks whoever is as safe as the safest and had more errors than another under the same conditions: it is not picked over that one.
+fn mark_more_errors(rows: &mut [Row], conditions: &[String]) {
+    let is_measured = |row: &&Row| row.centre.is_some() && !row.control && row.dropped_after().is_none();
+    let Some(safest) = rows.iter().filter(is_measured).filter_map(|row| row.competes_in).min() else { return };
+    let given = |row: &Row| conditions.iter().map(|factor| row.levels.get(factor).cloned()).collect::<Vec<_>>();
+    let better_than = |row: &Row| {
+        let alike = || rows.iter().filter(is_measured).filter(|other| given(other) == given(row));
+        let standing = |other: &Row| Some(Standing { class: other.competes_in?, errors: other.error_share() });
+        let fewest = fewest_errors(alike().filter_map(standing), safest)?;
+        let has_more = row.competes_in == Some(safest) && !row.control && row.error_share() > fewest;
+        let is_best = |other: &&Row| other.competes_in == Some(safest) && other.error_share() <= fewest;
+        has_more.then(|| alike().find(is_best).map(|other| other.label.clone())).flatten()
+    };
+    let marks: Vec<Option<String>> = rows.iter().map(better_than).collect();
+    rows.iter_mut().zip(marks).for_each(|(row, mark)| row.has_more_errors_than = mark);
 }
 
 /// The best first; then who was dropped on the way, whose means over fewer rounds of a machine that drifts are no rank among the

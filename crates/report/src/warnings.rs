@@ -6,6 +6,7 @@ mod runs;
 pub use power_cuts::OfPowerCuts;
 pub use runs::OfRuns;
 
+use crate::errors;
 use crate::flushing::Words as _;
 use crate::health;
 use crate::input::Counting;
@@ -43,6 +44,8 @@ pub enum Warning {
     DurabilityMix { workload: String },
     /// Settings promise to keep what was acknowledged, and no flush reached the device; a label and what was counted each.
     DoesNotFlush { workload: String, count: usize, examples: Vec<String> },
+    /// Figures of a version that counted wrong answers as answers, where there were any; a label and its errors each.
+    WrongInFigures { workload: String, count: usize, examples: Vec<String> },
     /// Fewer rounds than claims need, or than the study declared.
     TooFewRounds { workload: String, rounds: usize, wanted: usize },
     /// Trials failed.
@@ -95,6 +98,13 @@ impl Warning {
                 format!(
                     "{workload}: every acknowledged commit is kept by the settings, but the device got {}{more}",
                     examples.join(", ")
+                )
+            }
+            Warning::WrongInFigures { workload, count, examples } => {
+                let more = more_than(*count, examples);
+                format!(
+                    "{workload}: this file was recorded before wrong answers were kept out of the figures, and there were some: {}{more}",
+                    examples.join("; ")
                 )
             }
             Warning::TooFewRounds { workload, rounds, wanted } => {
@@ -157,6 +167,9 @@ impl Warning {
             Warning::DoesNotFlush { .. } => {
                 "What was acknowledged may lie only in a cache that a power cut empties: this counts as less safe than what flushes."
             }
+            Warning::WrongInFigures { .. } => {
+                "Speed and latencies count wrong answers whatever their status, and leave time-outs out: an error that is fast looks good."
+            }
             Warning::TooFewRounds { .. } => "Intervals are wide, and a difference that is there may not be seen.",
             Warning::FailedTrials { .. } => "Comparisons use the rounds in which both sides finished.",
             Warning::SignsDisagree { .. } => {
@@ -194,6 +207,7 @@ impl Warning {
             Warning::DoesNotFlush { .. } => {
                 "Look for what swallows flushes: the filesystem, its mount options, or a setting of the database."
             }
+            Warning::WrongInFigures { .. } => "Measure these scenarios again with this version.",
             Warning::TooFewRounds { .. } => {
                 "Run the same command again with a larger `--rounds` or `--time`: it goes on where it stopped."
             }
@@ -255,7 +269,7 @@ fn unfinished(contents: &Contents) -> Option<Warning> {
 
 fn of_part(part: &Part, view: &View, contents: &Contents) -> Vec<Warning> {
     let workload = part.workload.clone();
-    let mut list: Vec<Warning> = does_not_flush(part).into_iter().collect();
+    let mut list: Vec<Warning> = does_not_flush(part).into_iter().chain(wrong_in_figures(part)).collect();
     if part.durability_differs {
         list.push(Warning::DurabilityMix { workload: workload.clone() });
     }
@@ -314,6 +328,14 @@ fn does_not_flush(part: &Part) -> Option<Warning> {
     let examples: Vec<String> = found().take(NAMES_MAX).filter_map(example).collect();
     let count = found().count();
     (count > 0).then(|| Warning::DoesNotFlush { workload: part.workload.clone(), count, examples })
+}
+
+/// Scenarios of an older file whose figures are of wrong answers, too.
+fn wrong_in_figures(part: &Part) -> Option<Warning> {
+    let found = || part.measured().filter(|row| row.errors.as_ref().is_some_and(|errors| errors.is_in_figures));
+    let examples = found().take(NAMES_MAX).map(|row| format!("{} ({})", row.label, errors::cell(row))).collect();
+    let count = found().count();
+    (count > 0).then(|| Warning::WrongInFigures { workload: part.workload.clone(), count, examples })
 }
 
 fn precision(part: &Part, view: &View, contents: &Contents) -> Option<Warning> {

@@ -238,13 +238,13 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub calls: u64,
     /// From an answer to the next request on its connection
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    #[arg(long, value_name = "SECONDS", value_parser = within(1e-6, 1e6))]
     pub think_time: Option<f64>,
     /// Send at the log's own times, so many times as fast, instead of as fast as the server answers
-    #[arg(long, value_name = "FACTOR", value_parser = positive)]
+    #[arg(long, value_name = "FACTOR", value_parser = within(1e-6, 1e6))]
     pub speed: Option<f64>,
     /// Send so many requests a second, whatever the server does
-    #[arg(long, value_name = "PER_SECOND", value_parser = positive, conflicts_with = "speed")]
+    #[arg(long, value_name = "PER_SECOND", value_parser = within(1e-3, 1e7), conflicts_with = "speed")]
     pub rate: Option<f64>,
     /// Stop after this many requests
     #[arg(long, value_name = "N")]
@@ -271,12 +271,15 @@ pub struct ReplayArgs {
     /// Take any certificate
     #[arg(long, conflicts_with = "ca_file")]
     pub insecure: bool,
-    /// An answer that takes longer is an error
-    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = positive)]
+    /// An answer that takes longer is an error; in latencies it counts as the time that was waited
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = within(0.01, 1e6))]
     pub timeout: f64,
     /// Per cent of lines that may be no requests
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
     pub bad_lines_max: f64,
+    /// The most bytes of text that the log may have, decompressed, like 1TiB; a longer one is refused
+    #[arg(long, value_name = "SIZE", default_value = "64GiB", value_parser = bytes)]
+    pub log_bytes_max: u64,
     /// Threads of the load generator
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub threads: u16,
@@ -288,9 +291,16 @@ pub struct ReplayArgs {
     pub json: bool,
 }
 
-fn positive(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| "not a number".to_string())?;
-    if number.is_finite() && number > 0.0 { Ok(number) } else { Err("must be above 0".into()) }
+/// A number between these two.
+fn within(min: f64, max: f64) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
+    move |text: &str| {
+        let number: f64 = text.parse().map_err(|_| "not a number".to_string())?;
+        if (min..=max).contains(&number) { Ok(number) } else { Err(format!("must be from {min} to {max}")) }
+    }
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    settings::quantity::parse_bytes(text).ok_or_else(|| "not a size like 10GiB".into())
 }
 
 /// What a replayed request's answer is held against.

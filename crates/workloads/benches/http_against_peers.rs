@@ -18,7 +18,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use workloads::http_client::{Client, Engine, Pace, Source, Task, drive};
+use workloads::http_client::{Client, Engine, Pace, Source, Status, Task, drive};
 use workloads::http_replay::log::{Expected, Hosts, Log, Others};
 use workloads::workload::Error;
 
@@ -215,7 +215,7 @@ impl Source for Repeated {
         }
         self.left -= 1;
         request.extend_from_slice(&self.request);
-        Ok(Some(Task { class: Some(2), body_bytes: Some(FILE_BYTES as u64), ..Task::default() }))
+        Ok(Some(Task { status: Status::Class(2), body_bytes: Some(FILE_BYTES as u64), ..Task::default() }))
     }
 }
 
@@ -244,6 +244,7 @@ fn our_side(case: &Case, requests: u64, nginx: &Nginx, log: &Path) -> Side {
         expected: Expected::Size,
         body_text: None,
         keep_alive: case.keep_alive,
+        bytes_max: u64::MAX,
     };
     let mut logged = log.source(client.pace).expect("the log can be read");
     let mut repeated = Repeated { request, left: requests };

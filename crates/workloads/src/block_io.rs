@@ -13,6 +13,7 @@ mod psync;
 #[cfg_attr(not(target_os = "linux"), path = "block_io/uring_elsewhere.rs")]
 mod uring;
 
+use crate::asked::Asked;
 use crate::random::Random;
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::{Class, Durability};
@@ -292,7 +293,7 @@ impl Workload for BlockIoWorkload {
             series: [(IOS_PER_SECOND.name.into(), done.rates)].into(),
             bytes_written: if job.pattern.writes() { done.ios * job.block_size as u64 } else { 0 },
             commits: done.flushes,
-            ..Outcome::default()
+            ..Outcome::of(Asked::all_right())
         })
     }
 

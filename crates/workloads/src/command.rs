@@ -12,6 +12,7 @@ mod metric;
 mod placeholder;
 pub(crate) mod process;
 
+use crate::asked::Asked;
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use metric::Extractor;
 use observe::durability::{Class, Durability};
@@ -211,7 +212,11 @@ impl Workload for Command {
                 log: finished.last_lines(),
             })
         });
-        Ok(Outcome { seconds: finished.seconds, metrics: measured.collect::<Result<_, _>>()?, ..Outcome::default() })
+        Ok(Outcome {
+            seconds: finished.seconds,
+            metrics: measured.collect::<Result<_, _>>()?,
+            ..Outcome::of(Asked::all_right())
+        })
     }
 
     /// Only the program knows its data.

@@ -18,6 +18,7 @@ mod write_back;
 
 pub use look::{Look, look, look_at_sqlite, questions};
 
+use crate::asked::Asked;
 use crate::sql::{self, Place, Pragmas, Sqlite, same, sqlite};
 use crate::witness::{self, Witness};
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
@@ -254,7 +255,7 @@ impl Workload for Commits {
             series: [(COMMITS_PER_SECOND.name.to_string(), run.rates)].into(),
             commits: run.commits,
             notes: run.write_back.iter().map(write_back::Done::words).collect(),
-            ..Outcome::default()
+            ..Outcome::of(Asked::all_right())
         })
     }
 

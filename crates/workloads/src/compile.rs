@@ -12,6 +12,7 @@
 mod generate;
 mod source;
 
+use crate::asked::Asked;
 use crate::command::process::{self, Finished};
 use crate::flush;
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
@@ -251,7 +252,7 @@ impl Workload for Compile {
                 SYSTEM_CPU.at(finished.system_cpu_seconds),
                 TREE.at(bytes as f64),
             ],
-            ..Outcome::default()
+            ..Outcome::of(Asked::all_right())
         })
     }
 

@@ -8,6 +8,7 @@
 
 mod speed;
 
+use crate::asked::Asked;
 use crate::command::process::{self, Finished};
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::Durability;
@@ -237,7 +238,7 @@ impl Workload for Crypto {
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
-        let mut outcome = Outcome::default();
+        let mut outcome = Outcome::of(Asked::all_right());
         for measurement in self.parameters.measurements() {
             let finished = self.measure(&measurement, context)?;
             outcome.seconds += finished.seconds;

@@ -1,11 +1,13 @@
-//! `find-rate`: the highest rate of requests that a server keeps up with: no errors, and the slowest hundredth within a limit.
+//! `find-rate`: the highest rate of requests that a server keeps up with: no errors, or few, and the slowest hundredth within a limit.
 //!
 //! Each rate is tried in an open loop, so that a server that falls behind is seen to. The rate doubles until it fails, then the
 //! gap is halved, on a scale of ratios, down to the precision; the rate that is left is tried once more, because one lucky try is
 //! no proof. All tries are in the result: its latencies by rate are the curve, the last that held is the knee.
 
+use crate::asked::{self, Asked};
+use crate::duration;
 use crate::http_client::settings::{self as sending, Sending};
-use crate::http_client::{self, Client, Pace, Tally};
+use crate::http_client::{self, Client, Fault, Pace, Tally};
 use crate::random::Random;
 use crate::site::{self, Site};
 use crate::workload::{Context, Error, Kind, Outcome, Workload};
@@ -14,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The row of the list.
 pub static KIND: Kind = Kind {
@@ -22,7 +24,9 @@ pub static KIND: Kind = Kind {
     summary: "the highest rate of HTTP requests without errors and with the 99th percentile within a limit",
     example: "[workload.find-rate]\nfile_size = \"10KiB\"\nlatency_max = \"50ms\"\nprobe_time = \"5s\"\n",
     settings: SETTINGS,
-    metrics: |_| METRICS.to_vec(),
+    metrics: |_| {
+        METRICS.into_iter().chain(asked::METRICS).chain(Fault::ALL.map(|fault| asked::metric(fault.name()))).collect()
+    },
     durability: |map| Parameters::of(map).site.durability(),
     estimate: |map| {
         let parameters = Parameters::of(map);
@@ -82,6 +86,11 @@ const SETTINGS: &[Setting] = &[
     Setting { default: Some("500"), ..sending::CONNECTIONS },
     sending::KEEP_ALIVE,
     Setting { default: Some("5s"), ..sending::TIMEOUT },
+    Setting {
+        default: Some("0%"),
+        help: "A rate holds when no larger share of its requests goes wrong: wrong answers, time-outs, lost connections.",
+        ..asked::ERRORS_MAX
+    },
     sending::DRIVER_THREADS,
     sending::ENGINE,
 ];
@@ -114,10 +123,10 @@ impl Parameters {
     }
 
     /// Why a try failed; none: it held.
-    fn objection(&self, tally: &Tally) -> Option<String> {
+    fn objection(&self, tally: &Tally, asked: &Asked) -> Option<String> {
         let p99_seconds = tally.total.microseconds_at(0.99) / 1e6;
-        if tally.faults() > 0 {
-            return Some(format!("{} errors", tally.faults()));
+        if let Err(wrong) = asked.judge() {
+            return Some(wrong.to_string());
         }
         (p99_seconds > self.latency_max).then(|| format!("99th percentile {:.1} ms", p99_seconds * 1e3))
     }
@@ -148,7 +157,7 @@ impl Workload for FindRate {
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
         self.runs += 1;
         let parameters = self.parameters.clone();
-        let window = Duration::from_secs_f64(parameters.probe_time);
+        let window = duration::of_seconds(parameters.probe_time);
         let client = parameters.sending.client(&sending::server(context)?, Pace::Closed, Some(window));
         if self.runs == 1 {
             let random = Random::of_stream(context.seed, 0);
@@ -157,10 +166,17 @@ impl Workload for FindRate {
         }
         let started = Instant::now();
         let (mut number, mut latencies, mut notes) = (0, BTreeMap::new(), Vec::new());
+        // Of the last rate that held.
+        let mut asked = Asked::all_right();
         let found = search(&parameters, |rate| {
             number += 1;
             let tally = self.probe(&client, rate, number, context)?;
-            let objection = parameters.objection(&tally);
+            // Each rate has the limit of a closed loop, though it is driven in an open one: errors are how it fails.
+            let of_try = tally.asked(parameters.sending.limit(Pace::Closed));
+            let objection = parameters.objection(&tally, &of_try);
+            if objection.is_none() {
+                asked = of_try;
+            }
             (context.progress)(started.elapsed().as_secs_f64(), rate);
             notes.extend(objection.as_ref().map(|why| format!("at {rate:.0} requests a second: {why}")));
             let p99 = tally.total.microseconds_at(0.99);
@@ -183,7 +199,7 @@ impl Workload for FindRate {
             metrics: METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect(),
             latencies,
             notes,
-            ..Outcome::default()
+            ..Outcome::of(asked)
         })
     }
 

@@ -129,12 +129,36 @@ pub struct Task {
     pub is_head: bool,
     /// Whether it may be sent again when a kept connection ends before any answer (RFC 9110, 9.2.2: not a POST).
     pub is_repeatable: bool,
-    /// The first digit of the expected status; none: any will do.
-    pub class: Option<u16>,
+    /// Which status the answer must have.
+    pub status: Status,
     /// The expected length of the body; none: any will do.
     pub body_bytes: Option<u64>,
     /// A text that the body has, such as its page's title; none: it is not looked at.
     pub body_text: Option<Arc<[u8]>>,
     /// When it is to start, from the window's beginning, for [`Pace::AsLogged`].
     pub at: Duration,
+}
+
+/// Which status an answer must have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Status {
+    /// Any: it is not looked at.
+    #[default]
+    Any,
+    /// Of this class, its first digit.
+    Class(u16),
+    /// Any but the server's own failures (5xx).
+    NoFailure,
+}
+
+impl Status {
+    /// Whether an answer may have it.
+    #[must_use]
+    pub fn allows(self, status: u16) -> bool {
+        match self {
+            Status::Any => true,
+            Status::Class(class) => status / 100 == class,
+            Status::NoFailure => status / 100 != 5,
+        }
+    }
 }

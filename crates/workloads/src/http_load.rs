@@ -2,6 +2,8 @@
 //!
 //! Driven by `lab::trial`; the server is a service.
 
+use crate::asked;
+use crate::duration;
 use crate::http_client::settings::{self as sending, Sending};
 use crate::http_client::{self, Client, Pace};
 use crate::random::Random;
@@ -11,7 +13,6 @@ use observe::metric::Measured;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
-use std::time::Duration;
 
 /// The row of the list.
 pub static KIND: Kind = Kind {
@@ -57,6 +58,7 @@ const SETTINGS: &[Setting] = &[
     },
     sending::BODY_CONTAINS,
     sending::TIMEOUT,
+    asked::ERRORS_MAX,
     sending::DRIVER_THREADS,
     sending::ENGINE,
 ];
@@ -102,13 +104,13 @@ impl Workload for HttpLoad {
         let random = Random::of_stream(context.seed, self.runs);
         let host = server.address.to_string();
         let mut source = site.requests(host.clone(), sending, random.clone());
-        let window = (*requests == 0).then(|| Duration::from_secs_f64(*time));
+        let window = (*requests == 0).then(|| duration::of_seconds(*time));
         let client = Client { requests_max: *requests, ..sending.client(&server, Pace::Closed, window) };
         if self.runs == 1 {
             sending::probe(&client, 1, &mut site.requests(host, sending, random), context)?;
         }
         let (tally, rates) = http_client::drive(&client, &mut source, context.interrupted, context.progress)?;
-        Ok(sending::outcome(tally, rates))
+        Ok(sending::outcome(tally, rates, sending.limit(Pace::Closed)))
     }
 
     fn verify(&mut self, context: &mut Context) -> Result<(), Error> {

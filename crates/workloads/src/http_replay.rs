@@ -7,6 +7,7 @@ pub mod log;
 mod site;
 mod visits;
 
+use crate::asked;
 use crate::cms;
 mod spread;
 
@@ -106,8 +107,15 @@ const SETTINGS: &[Setting] = &[
         default: Some("5%"),
         help: "Share of lines that may be no requests; above it the log is refused.",
     },
+    Setting {
+        name: "log_bytes_max",
+        kind: Is::Bytes { min: 1, max: 1 << 60 },
+        default: Some("64GiB"),
+        help: "The most bytes of text that the log may have, decompressed; a longer one is refused, as is what is no regular file.",
+    },
     sending::BODY_CONTAINS,
     sending::TIMEOUT,
+    asked::ERRORS_MAX,
     sending::DRIVER_THREADS,
     sending::ENGINE,
 ];
@@ -124,6 +132,7 @@ struct Parameters {
     other_methods: String,
     body: String,
     bad_lines_max: f64,
+    log_bytes_max: u64,
     #[serde(flatten)]
     sending: Sending,
 }
@@ -166,6 +175,7 @@ impl Parameters {
             expected: Expected::Pages,
             body_text: self.sending.body_text(),
             keep_alive: self.sending.keep_alive,
+            bytes_max: self.log_bytes_max,
         }
     }
 }
@@ -232,7 +242,10 @@ fn check_log(parameters: &Parameters) -> Vec<String> {
             return vec![format!("`log`: {error}{cause}")];
         }
     };
-    log::refuse(&parameters.path, &survey, parameters.bad_lines_max).into_iter().collect()
+    let sending = &parameters.sending;
+    let pace = if sending.rate > 0.0 { Pace::PerSecond(sending.rate) } else { parameters.otherwise() };
+    let refused = log::refuse(&parameters.path, &survey, parameters.bad_lines_max);
+    refused.into_iter().chain(log::endless(&survey, pace, sending.calls)).collect()
 }
 
 /// The site is the log's: another log, or the same file grown, is another site.
@@ -287,7 +300,7 @@ impl Workload for HttpReplay {
         }
         let mut source = log.source(client.pace)?;
         let (tally, rates) = http_client::drive(&client, &mut source, context.interrupted, context.progress)?;
-        Ok(sending::outcome(tally, rates))
+        Ok(sending::outcome(tally, rates, parameters.sending.limit(parameters.otherwise())))
     }
 
     fn verify(&mut self, context: &mut Context) -> Result<(), Error> {

@@ -13,6 +13,7 @@ mod journal;
 mod stream;
 mod verify;
 
+use crate::asked::Asked;
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use journal::Journal;
 use observe::durability::{Class, Durability};
@@ -221,7 +222,7 @@ impl Workload for IoThrash {
             series: [(IOS_PER_SECOND.name.into(), done.rates)].into(),
             bytes_written: self.parameters.file_bytes() + self.parameters.journal_bytes(),
             commits: done.flushes,
-            ..Outcome::default()
+            ..Outcome::of(Asked::all_right())
         })
     }
 

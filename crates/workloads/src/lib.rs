@@ -2,6 +2,8 @@
 //!
 //! Driven by `lab::trial`. A workload does not know its filesystem: it gets a folder on it.
 
+pub mod asked;
+pub mod duration;
 pub mod workload;
 
 pub mod block_io;

@@ -9,6 +9,7 @@ mod drive;
 pub use client::{Class, PARAMS_MAX, Script};
 pub use drive::{drive, thread_cpu_seconds_per_transaction};
 
+use crate::asked;
 use observe::metric::{Direction, Metric};
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
@@ -36,6 +37,8 @@ pub struct Load {
     pub retry: bool,
     /// Whether a lost connection is made anew.
     pub reconnect: bool,
+    /// Share of transactions that may be given up, or be lost at their commit, in a closed loop.
+    pub errors_max: f64,
 }
 
 /// `threads`.
@@ -103,10 +106,24 @@ pub const RECONNECT: Setting = Setting {
     help: "Whether a connection that the server ended is made anew and its transaction tried again, or the trial fails. Both are counted; a transaction that was lost at its commit may have taken place, and is not tried again.",
 };
 
+/// `errors_max`.
+pub const ERRORS_MAX: Setting = Setting {
+    help: "Of a closed loop: a run of which a larger share of transactions is given up after a conflict (`retry = false`) or lost at its commit (`reconnect = true`) fails. In an open loop they are counted and the run stands. They never count as transactions.",
+    ..asked::ERRORS_MAX
+};
+
 /// Problems of these settings together.
 pub fn check(load: &Load) -> Option<String> {
     (load.time_seconds == 0.0 && load.transactions == 0)
         .then(|| "neither `time` nor `transactions` ends a run: set one of them".into())
+}
+
+/// Metrics that count transactions without an acknowledged end: given up, and lost at the commit.
+const ERRORS: [&str; 2] = ["errors_given_up", "errors_lost_at_commit"];
+
+/// What every such load measures, and what it asked for.
+pub fn metrics() -> impl Iterator<Item = Metric> {
+    METRICS.iter().cloned().chain(asked::METRICS).chain(ERRORS.map(asked::metric))
 }
 
 /// What every such load measures, the primary metric first.

@@ -29,7 +29,7 @@ pub static KIND: Kind = Kind {
     summary: "sysbench's OLTP transactions (14 reads, 4 writes, begin and commit, and its other mixes) on SQLite, PostgreSQL or MariaDB",
     example: "[workload.oltp]\nengine = \"sqlite\"\ntable_size = 100000\nthreads = 4\ntime = \"30s\"\n",
     settings: SETTINGS,
-    metrics: |_| load::METRICS.iter().chain(COUNTERS).cloned().collect(),
+    metrics: |_| load::metrics().chain(COUNTERS.iter().cloned()).collect(),
     durability,
     estimate,
     check,
@@ -116,6 +116,7 @@ const SETTINGS: &[Setting] = &[
     load::THINK_TIME,
     load::RETRY,
     load::RECONNECT,
+    load::ERRORS_MAX,
     Setting {
         name: "begin",
         kind: Is::Choice(&["immediate", "deferred"]),

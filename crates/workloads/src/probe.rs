@@ -4,6 +4,7 @@
 //! round, on the bench and the storage that the trials have. The device is asked by `block_io` past the page cache, on one
 //! file: in sequence, at random with many I/Os under way, and by a flush after each write.
 
+use crate::asked::Asked;
 use crate::block_io::{self, BlockIo, BlockIoResult, Engine, Pattern};
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::Durability;
@@ -109,7 +110,7 @@ impl Workload for Probe {
                 best.value = best.value.max(again.value);
             }
         }
-        Ok(Outcome { seconds: started.elapsed().as_secs_f64(), metrics, ..Outcome::default() })
+        Ok(Outcome { seconds: started.elapsed().as_secs_f64(), metrics, ..Outcome::of(Asked::all_right()) })
     }
 
     fn verify(&mut self, _context: &mut Context) -> Result<(), Error> {

@@ -8,6 +8,7 @@
 mod rule;
 mod writer;
 
+use crate::asked::Asked;
 use crate::commits::Look;
 use crate::witness::{self, Witness};
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
@@ -211,7 +212,7 @@ impl Workload for Replacements {
             metrics: vec![REPLACEMENTS_PER_SECOND.at(replacements / run.seconds), REPLACEMENTS.at(replacements)],
             series: [(REPLACEMENTS_PER_SECOND.name.to_string(), run.rates)].into(),
             bytes_written: run.replacements * FILE_BYTES as u64,
-            ..Outcome::default()
+            ..Outcome::of(Asked::all_right())
         })
     }
 

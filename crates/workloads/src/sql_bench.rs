@@ -25,6 +25,7 @@ mod tests;
 mod transactions;
 mod wisconsin;
 
+use crate::asked::Asked;
 use crate::sql::{self, Database, Place, Pragmas, Sqlite};
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::Durability;
@@ -260,7 +261,7 @@ impl Workload for SqlBench {
             seconds: began.elapsed().as_secs_f64(),
             metrics: self.measured(&done),
             notes: vec![run_file::text(&done)],
-            ..Outcome::default()
+            ..Outcome::of(Asked::all_right())
         })
     }
 

@@ -15,6 +15,7 @@ mod worker;
 
 pub use worker::worker_main;
 
+use crate::asked::Asked;
 use crate::sql::{self, COUNTERS, Place};
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::{Class, Durability};
@@ -349,7 +350,7 @@ fn outcome(parameters: &Parameters, totals: &Totals, seconds: f64) -> Result<Out
         seconds,
         metrics: METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect(),
         notes: vec![result_line(parameters, totals, seconds)],
-        ..Outcome::default()
+        ..Outcome::of(Asked::all_right())
     })
 }
 

@@ -21,7 +21,7 @@ pub static KIND: Kind = Kind {
     summary: "pgbench's TPC-B-like transactions on PostgreSQL, MariaDB or SQLite",
     example: "[workload.tpcb]\nengine = \"postgres\"\nscale = 10\nthreads = 16\ntime = \"30s\"\n",
     settings: SETTINGS,
-    metrics: |_| load::METRICS.iter().chain(COUNTERS).cloned().collect(),
+    metrics: |_| load::metrics().chain(COUNTERS.iter().cloned()).collect(),
     durability: |_| Durability::full(),
     estimate,
     check: |map| load::check(&Parameters::from_map(map).load).into_iter().collect(),
@@ -58,6 +58,7 @@ const SETTINGS: &[Setting] = &[
     load::THINK_TIME,
     load::RETRY,
     load::RECONNECT,
+    load::ERRORS_MAX,
 ];
 
 const ACCOUNTS: i64 = 100_000;

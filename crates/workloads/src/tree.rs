@@ -13,6 +13,7 @@ mod extract;
 mod generate;
 mod remove;
 
+use crate::asked::Asked;
 use crate::flush;
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use archive::Manifest;
@@ -169,7 +170,7 @@ impl Workload for Tree {
             latencies: [("create".into(), create), ("unlink".into(), unlink)].into(),
             series: [(FILES_PER_SECOND.name.into(), rates)].into(),
             bytes_written: manifest.bytes,
-            ..Outcome::default()
+            ..Outcome::of(Asked::all_right())
         })
     }
 

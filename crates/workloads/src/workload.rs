@@ -1,5 +1,6 @@
 //! The contract of a workload: what it is ([`Kind`]) and what it does ([`Workload`]).
 
+use crate::asked::Asked;
 use observe::durability::Durability;
 use observe::latency::Latency;
 use observe::metric::{Measured, Metric};
@@ -85,16 +86,19 @@ pub trait Workload {
         Ok(())
     }
 
-    /// One run: drive the load, verify what is read, return figures. Required. A wrong answer is an error, never a figure.
+    /// One run: drive the load, verify what is read, return figures. Required. A wrong answer is an error, never a figure: it ends the
+    /// run, or is counted in [`Outcome::asked`] and in nothing else.
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error>;
 
     /// Checks the data once more after the last run. Required where the workload has data.
     fn verify(&mut self, context: &mut Context) -> Result<(), Error>;
 }
 
-/// The result of one run.
-#[derive(Debug, Clone, Default)]
+/// The result of one run. It has no default: each workload says what it asked for.
+#[derive(Debug, Clone)]
 pub struct Outcome {
+    /// What was asked for, and what of it went wrong.
+    pub asked: Asked,
     /// Length of the measured window.
     pub seconds: f64,
     /// Figures; the primary metric of [`Kind::metrics`] must be among them.
@@ -107,8 +111,25 @@ pub struct Outcome {
     pub bytes_written: u64,
     /// Durable commits the workload made, for flushes per commit; 0: it makes none.
     pub commits: u64,
-    /// What a reader of the run should know, a sentence each; shown as warnings.
+    /// What a reader of the run should know, a sentence each; shown as warnings. What went wrong is said by [`Outcome::asked`].
     pub notes: Vec<String>,
+}
+
+impl Outcome {
+    /// Without figures yet.
+    #[must_use]
+    pub fn of(asked: Asked) -> Outcome {
+        Outcome {
+            asked,
+            seconds: 0.0,
+            metrics: Vec::new(),
+            latencies: BTreeMap::new(),
+            series: BTreeMap::new(),
+            bytes_written: 0,
+            commits: 0,
+            notes: Vec::new(),
+        }
+    }
 }
 
 /// Why a workload could not go on.
@@ -127,6 +148,9 @@ pub enum Error {
         /// What stood there.
         found: String,
     },
+    /// More of a run went wrong than may.
+    #[error("{0}")]
+    NotAnswered(Box<Asked>),
     /// The system refused a file operation.
     #[error("cannot {action} {path}")]
     File {

@@ -8,6 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use study::trial_spec::TrialSpec;
 
+/// What each trial's load tells of its errors.
+const ASKED: Metric = Metric::new("asked", "1", Direction::Neither);
+const ERRORS: Metric = Metric::new("errors", "1", Direction::Less);
+
 /// A machine that is made up.
 #[derive(Debug, Clone)]
 pub struct Simulated {
@@ -17,6 +21,8 @@ pub struct Simulated {
     pub speeds: Vec<(String, f64)>,
     /// What a word in a label does to the speed: each factor of those that it contains.
     pub effects: Vec<(String, f64)>,
+    /// Share of what is asked for that goes wrong, by a word in the label; the others' loads count no errors.
+    pub errors: Vec<(String, f64)>,
     /// Standard deviation of a trial on the log scale.
     pub noise: f64,
     /// Linear drift per trial on the log scale: a machine that gets slower has a negative one.
@@ -41,6 +47,7 @@ impl Simulated {
             seed,
             speeds: Vec::new(),
             effects: Vec::new(),
+            errors: Vec::new(),
             noise: 0.03,
             drift: 0.0,
             failures: 0.0,
@@ -105,12 +112,15 @@ impl Bench for Simulated {
         for run in 0..spec.warm_up_runs + spec.runs {
             let value = self.value(spec);
             let metric = Metric::named(self.metric.clone(), "1/s".into(), Direction::More);
+            let share =
+                self.errors.iter().find(|(word, _)| spec.scenario.contains(word.as_str())).map(|(_, share)| share);
+            let counted = share.map(|share| [ASKED.at(1000.0), ERRORS.at(1000.0 * share)]);
             sink(Record::Run(Run {
                 run,
                 warm_up: run < spec.warm_up_runs,
                 started: self.clock,
                 seconds: self.trial_seconds,
-                metrics: vec![metric.at(value)],
+                metrics: counted.into_iter().flatten().chain([metric.at(value)]).collect(),
                 ..Run::default()
             }));
         }

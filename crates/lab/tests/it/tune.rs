@@ -141,6 +141,24 @@ fn an_unsafe_scenario_beats_no_safe_one() {
     assert_eq!(counts(&found, Phase::Main)["unsafe"], 6, "it goes on: nobody who may beat it does");
 }
 
+/// XFS is twice as fast as the others and refuses a part of what it is asked for: it beats nobody with fewer errors, and is not picked.
+#[test]
+fn a_scenario_with_more_errors_beats_none_with_fewer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("s.surefoot");
+    let mut machine = spread();
+    machine.speeds[3].1 = 2000.0;
+    machine.errors = vec![("xfs".into(), 0.05), ("".into(), 0.0)];
+    run(&tune("rounds_min = 6\nrounds_max = 8\nprecision = \"0.1%\""), &mut machine, &results);
+    let found = contents(&results);
+    assert!(worse(&found).iter().all(|worse| worse.than != "xfs"), "{:?}", found.decisions);
+    assert_ne!(finalists(&found)[0].pick, "xfs");
+    let without = folder.path().join("without.surefoot");
+    machine.errors.clear();
+    run(&tune("rounds_min = 6\nrounds_max = 8\nprecision = \"0.1%\""), &mut machine, &without);
+    assert_eq!(finalists(&contents(&without))[0].pick, "xfs", "it is the errors that decide");
+}
+
 /// Each rate is a question of its own: what is slow under one is not dropped under the other.
 #[test]
 fn scenarios_compete_under_the_same_condition_only() {

@@ -140,6 +140,8 @@ mod tests {
             power_cut: None,
             competes_in: None,
             flushing: None,
+            errors: None,
+            has_more_errors_than: None,
             ceiling: None,
             values: Vec::new(),
             centre: centre(vec![mean], 0.95),

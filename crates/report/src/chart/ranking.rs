@@ -3,6 +3,7 @@
 //! Dots and not bars: the axis need not start at 0, and the spread is seen.
 
 use super::{Anchor, Axis, Svg, TEXT, WIDTH, fitted, fitted_names, tick_label, width_of};
+use crate::errors;
 use crate::number::words;
 use crate::view::{Part, Row};
 
@@ -67,7 +68,8 @@ pub fn axis_title(part: &Part, logarithmic: bool) -> String {
 
 /// What is said after a name.
 fn tags(row: &Row) -> String {
-    format!("{}{}", if row.baseline { " (baseline)" } else { "" }, if row.is_unsafe() { " ⚠" } else { "" })
+    let warns = if row.is_unsafe() { " ⚠" } else { "" };
+    format!("{}{warns}{}", if row.baseline { " (baseline)" } else { "" }, errors::tag(row))
 }
 
 /// Beside the value and the tags of any row.

@@ -3,6 +3,7 @@
 use super::pictures;
 use crate::answer::{interval_words, verdict_words};
 use crate::chart::escape;
+use crate::errors;
 use crate::flushing::{Flushing, MARK, Words as _};
 use crate::health;
 use crate::input::{Counting, Input};
@@ -146,10 +147,14 @@ pub(super) fn p_words(p: f64) -> String {
 pub fn scenarios(i: usize, part: &Part, view: &View) -> String {
     let unit = if part.scale.unit.is_empty() { String::new() } else { format!(", {}", part.scale.unit) };
     let with_flushes = part.rows.iter().any(|row| row.flushing.is_some());
+    let with_errors = part.rows.iter().any(|row| row.error_share() > 0.0);
     let mut heads = vec![
         word_head("scenario"),
         head(&format!("geometric mean{unit}")),
         head(&format!("{} interval", percent(view.confidence))),
+    ];
+    heads.extend(with_errors.then(|| word_head(errors::HEAD)));
+    heads.extend([
         head("median"),
         head("min"),
         head("max"),
@@ -157,17 +162,17 @@ pub fn scenarios(i: usize, part: &Part, view: &View) -> String {
         word_head("verdict"),
         head("at most behind the best"),
         word_head("after a power cut"),
-    ];
+    ]);
     heads.extend(with_flushes.then(|| head("flushes per commit")));
     heads.extend([head("trials"), head("failed")]);
     let mut table = Table::new(&format!("scenarios-{i}"), &heads);
     for row in &part.rows {
-        table.row(if row.baseline { "base" } else { "" }, &scenario_cells(row, part, with_flushes));
+        table.row(if row.baseline { "base" } else { "" }, &scenario_cells(row, part, (with_errors, with_flushes)));
     }
     format!("<details open><summary>Scenarios</summary>{}</details>", table.finish())
 }
 
-fn scenario_cells(row: &Row, part: &Part, with_flushes: bool) -> Vec<String> {
+fn scenario_cells(row: &Row, part: &Part, (with_errors, with_flushes): (bool, bool)) -> Vec<String> {
     let none = || "<td>–</td>".to_string();
     let number = |value: Option<f64>| value.map_or_else(none, |value| number_cell(&part.scale.number(value), value));
     let claim = part.claim_of(&row.label);
@@ -176,10 +181,10 @@ fn scenario_cells(row: &Row, part: &Part, with_flushes: bool) -> Vec<String> {
         number_cell(&format!("{}–{}", part.scale.number(c.low), part.scale.number(c.high)), c.high / c.low)
     });
     let regret = part.judgement.regrets.get(&row.label);
-    let mut cells = vec![
-        word_cell(&format!("{}{tag}", row.marked())),
-        number(row.centre.map(|centre| centre.mean)),
-        interval,
+    let mut cells =
+        vec![word_cell(&format!("{}{tag}", row.marked())), number(row.centre.map(|centre| centre.mean)), interval];
+    cells.extend(with_errors.then(|| wrapped_cell(&errors::cell(row))));
+    cells.extend([
         number(row.centre.map(|centre| centre.median)),
         number(row.centre.map(|centre| centre.min)),
         number(row.centre.map(|centre| centre.max)),
@@ -187,7 +192,7 @@ fn scenario_cells(row: &Row, part: &Part, with_flushes: bool) -> Vec<String> {
         claim.map_or_else(|| word_cell(""), |claim| verdict_cell(claim, part)),
         regret.map_or_else(none, |regret| number_cell(&percent(*regret), *regret)),
         wrapped_cell(&power_cut(row)),
-    ];
+    ]);
     let per_commit = || row.flushing.as_ref().map(Flushing::per_commit);
     cells.extend(with_flushes.then(|| per_commit().map_or_else(none, |ratio| number_cell(&figure(ratio), ratio))));
     let trials = row.centre.map_or(0, |centre| centre.count);

@@ -84,7 +84,7 @@ fn httperf() {
     let (contents, detail) = with_lives_and_classes();
     expect![[r#"
         # ext4, round 3, run 0
-        # 5 replies of a wrong status or size, which are no errors to httperf
+        # 5 wrong replies, which are no errors to httperf: they are in the counts, not in rates and times
 
         Total: connections 2505 requests 2506 replies 2500 test-duration 12.500 s
 
@@ -115,7 +115,7 @@ fn httperf() {
 fn httperf_without_what_is_not_recorded() {
     expect![[r#"
         # ext4, round 3, run 0
-        # 5 replies of a wrong status or size, which are no errors to httperf
+        # 5 wrong replies, which are no errors to httperf: they are in the counts, not in rates and times
 
         Total: connections 2505 requests 2506 replies 2500 test-duration 12.500 s
 

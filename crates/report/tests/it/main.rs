@@ -4,6 +4,7 @@ mod answers;
 mod benches;
 mod ceilings;
 mod compared;
+mod errors;
 mod explore;
 mod exports;
 mod fixture;

@@ -6,15 +6,15 @@ use crate::interrupt;
 use anyhow::anyhow;
 use http::url::{Scheme, Url};
 use indicatif::{ProgressBar, ProgressStyle};
-use report::number::{count, figure, span};
+use report::number::{count, figure, percent, span};
 use serde_json::{Value, json};
 use settings::quantity::format_bytes;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
-use std::time::Duration;
+use workloads::duration;
 use workloads::http_client::tls::{SYSTEM_AUTHORITIES, Trust};
 use workloads::http_client::{Client, Engine, Fault, Pace, Tally, Tls, drive};
-use workloads::http_replay::log::{Expected, Hosts, Log, Others, Survey, refuse};
+use workloads::http_replay::log::{Expected, Hosts, Log, Others, Survey, endless, refuse, takes};
 use workloads::workload::Error;
 
 /// Looks at the log, sends it, says what came of it.
@@ -28,17 +28,22 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
         return Err(bad(anyhow!(why)).hint(hint));
     }
     let client = client(args, &url)?;
-    if !args.json {
-        print_survey(args, &survey);
+    if let Some(why) = endless(&survey, client.pace, args.calls) {
+        return Err(bad(anyhow!(why)));
     }
+    let takes = takes(&survey, client.pace, args.calls).map(|takes| span(takes.as_secs_f64()));
+    if !args.json {
+        print_survey(args, &survey, takes.as_deref());
+    }
+    let of = takes.map_or(String::new(), |takes| format!(", of about {takes}"));
     let bar = ProgressBar::new(survey.requests);
     bar.set_style(ProgressStyle::with_template("{bar:30} {msg}").expect("a template"));
     let mut done = 0.0;
     let mut source = log.source(client.pace)?;
-    let driven = drive(&client, &mut source, &interrupt::INTERRUPTED, &mut |_, rate| {
+    let driven = drive(&client, &mut source, &interrupt::INTERRUPTED, &mut |second, rate| {
         done += rate;
         bar.set_position(done as u64);
-        bar.set_message(format!("{} requests, {}/s", figure(done), figure(rate)));
+        bar.set_message(format!("{} right answers, {}/s, after {}{of}", figure(done), figure(rate), span(second)));
     });
     bar.finish_and_clear();
     let (tally, rates) = driven.map_err(|error| match error {
@@ -85,6 +90,7 @@ fn log(args: &ReplayArgs, url: &Url) -> Result<Log, Failure> {
         },
         body_text: args.expect_text.as_ref().map(|text| text.as_bytes().into()),
         keep_alive: args.keep_alive || args.calls > 1,
+        bytes_max: args.log_bytes_max,
     })
 }
 
@@ -98,7 +104,7 @@ fn client(args: &ReplayArgs, url: &Url) -> Result<Client, Failure> {
         threads: usize::from(args.threads),
         keep_alive: args.keep_alive || args.calls > 1,
         calls: args.calls,
-        think_time: Duration::from_secs_f64(args.think_time.unwrap_or(0.0)),
+        think_time: duration::of_seconds(args.think_time.unwrap_or(0.0)),
         requests_max: 0,
         pace: match (args.speed, args.rate) {
             (Some(speed), _) => Pace::AsLogged(speed),
@@ -106,7 +112,7 @@ fn client(args: &ReplayArgs, url: &Url) -> Result<Client, Failure> {
             (None, None) => Pace::Closed,
         },
         window: None,
-        timeout: Duration::from_secs_f64(args.timeout),
+        timeout: duration::of_seconds(args.timeout),
         engine: match args.engine {
             HttpEngine::Auto => Engine::Auto,
             HttpEngine::Uring => Engine::Uring,
@@ -131,7 +137,7 @@ fn tls(args: &ReplayArgs, url: &Url) -> Result<Option<Tls>, Failure> {
     Tls::new(&url.host, trust).map(Some).map_err(|error| bad(error).hint(hint))
 }
 
-fn print_survey(args: &ReplayArgs, survey: &Survey) {
+fn print_survey(args: &ReplayArgs, survey: &Survey, takes: Option<&str>) {
     let mut methods: Vec<(&String, &u64)> = survey.methods.iter().collect();
     methods.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     let methods: Vec<String> =
@@ -146,17 +152,29 @@ fn print_survey(args: &ReplayArgs, survey: &Survey) {
     for words in survey.rejects.words() {
         println!("left out: {words}");
     }
+    if let Some(takes) = takes {
+        let by = if args.speed.is_some() { "the log's own times" } else { "the rate" };
+        println!("takes: about {takes}, by {by}");
+    }
 }
 
 fn print(tally: &Tally) {
-    match tally.answers {
+    let wrong = tally.faults();
+    match tally.right {
+        0 if wrong > 0 => println!("\nno right answer in {}", span(tally.seconds)),
         0 => println!("\nno answer in {}", span(tally.seconds)),
-        answers => {
+        right => {
             let per_second = |number: u64| number as f64 / tally.seconds;
-            let (rate, bytes) = (figure(per_second(answers)), format_bytes(per_second(tally.received_bytes) as u64));
-            println!("\n{rate} answers a second: {} in {}, {bytes}/s", count(answers), span(tally.seconds));
+            let (rate, bytes) = (figure(per_second(right)), format_bytes(per_second(tally.received_bytes) as u64));
+            let what = if wrong > 0 { "right answers" } else { "answers" };
+            println!("\n{rate} {what} a second: {} in {}, {bytes}/s", count(right), span(tally.seconds));
             print_latencies(tally);
         }
+    }
+    if tally.answers > 0 {
+        let classes = tally.classes.iter().enumerate().filter(|(_, answers)| **answers > 0);
+        let classes: Vec<String> = classes.map(|(at, answers)| format!("{}xx {}", at + 1, count(*answers))).collect();
+        println!("status: {}", classes.join(", "));
     }
     println!("connections: {}", count(tally.connections));
     if tally.resent > 0 {
@@ -176,8 +194,12 @@ fn print(tally: &Tally) {
             }
         }
     }
-    if tally.faults() > 0 && tally.answers > 0 {
-        println!("With errors the other figures say little: an error may be faster, or slower, than an answer.");
+    if wrong > 0 {
+        let share = percent(wrong as f64 / tally.requests.max(1) as f64);
+        println!(
+            "{share} of {} requests went wrong. Speed and latencies are of right answers alone; a time-out is in `whole` with what was waited.",
+            count(tally.requests)
+        );
     }
 }
 
@@ -194,9 +216,6 @@ fn print_latencies(tally: &Tally) {
         let mean = format!("{:.3}", latency.microseconds_mean() / 1000.0);
         println!("{name:<20}{mean:>10}{:>10}{:>10}{:>10}{:>10}", at(0.5), at(0.95), at(0.99), at(1.0));
     }
-    let classes = tally.classes.iter().enumerate().filter(|(_, answers)| **answers > 0);
-    let classes: Vec<String> = classes.map(|(at, answers)| format!("{}xx {}", at + 1, count(*answers))).collect();
-    println!("status: {}", classes.join(", "));
 }
 
 fn as_json(survey: &Survey, tally: &Tally, rates: &[f64]) -> Value {
@@ -212,7 +231,8 @@ fn as_json(survey: &Survey, tally: &Tally, rates: &[f64]) -> Value {
         errors.map(|fault| (fault.name().into(), tally.faults[*fault as usize].into())).collect();
     json!({
         "lines": survey.lines, "lines_rejected": survey.rejects.count(), "requests": tally.requests,
-        "answers": tally.answers, "seconds": tally.seconds, "answers_per_second": tally.answers as f64 / tally.seconds,
+        "answers": tally.answers, "right_answers": tally.right, "seconds": tally.seconds,
+        "right_answers_per_second": tally.right as f64 / tally.seconds,
         "answers_by_class": tally.classes, "errors": errors, "connections": tally.connections, "resent": tally.resent,
         "late": tally.late, "received_bytes": tally.received_bytes, "body_bytes": tally.body_bytes,
         "client_cpu_seconds": tally.cpu_seconds,
@@ -220,6 +240,6 @@ fn as_json(survey: &Survey, tally: &Tally, rates: &[f64]) -> Value {
             "connect": latency(&tally.connect), "connection": latency(&tally.connection), "response": latency(&tally.response),
             "transfer": latency(&tally.transfer), "total": latency(&tally.total),
         },
-        "answers_each_second": rates,
+        "right_answers_each_second": rates,
     })
 }

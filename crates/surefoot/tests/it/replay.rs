@@ -152,7 +152,9 @@ fn answers_that_differ_from_the_log_are_errors() {
     let path = path.to_str().expect("a name");
     let nginx = Nginx::start(&world);
     let said = world.surefoot(&["replay", path, &nginx.url, "--expect", "size"]).status(3);
-    said.says("errors: 5 wrong status (first: 404)").says("5 bytes instead of 149)").says("With errors");
+    said.says("errors: 5 wrong status (first: 404)")
+        .says("5 bytes instead of 149)")
+        .says("of 100 requests went wrong. Speed and");
     world.surefoot(&["replay", path, &nginx.url, "--expect", "nothing"]).status(0);
     let expecting =
         |text: &str| world.surefoot(&["replay", path, &nginx.url, "--expect", "nothing", "--expect-text", text]);
@@ -161,7 +163,34 @@ fn answers_that_differ_from_the_log_are_errors() {
     expecting("").status(2);
     let json = world.surefoot(&["replay", path, &nginx.url, "--json"]).status(3).json();
     assert_eq!(json["errors"]["errors_wrong_status"], 5);
-    assert_eq!(json["answers"], 100);
+    assert_eq!((&json["answers"], &json["right_answers"]), (&100.into(), &95.into()));
+}
+
+#[test]
+fn no_number_is_a_panic_and_no_log_is_endless() {
+    let world = World::new();
+    let url = "http://127.0.0.1:9";
+    world.write("good.log", site(&world, 3).join("\n"));
+    for (option, value) in
+        [("--timeout", "1e30"), ("--think-time", "1e30"), ("--speed", "1e-300"), ("--rate", "1e-300")]
+    {
+        let said = world.surefoot(&["replay", "good.log", url, "--keep-alive", option, value]).status(2);
+        said.says("must be from");
+    }
+    let log = |first: &str, last: &str| {
+        let line = |year: &str| format!("h - - [28/Feb/{year}:00:00:00 +0000] \"GET / HTTP/1.1\" 200 1");
+        world.write("years.log", format!("{}\n{}\n", line(first), line(last)));
+    };
+    log("0001", "9999");
+    let said = world.surefoot(&["replay", "years.log", url, "--speed", "1"]).status(2);
+    said.says("the log goes over 3651694 days").says("look for a line with a wrong time");
+    let said = world.surefoot(&["replay", "good.log", url, "--rate", "100"]).status(3);
+    said.says("takes: about").says(", by the rate").says("no right answer");
+    world.surefoot(&["replay", "/dev/zero", url]).status(2).says("cannot read /dev/zero").says("no regular file");
+    nix::unistd::mkfifo(&world.path().join("fifo"), nix::sys::stat::Mode::S_IRWXU).expect("made");
+    world.surefoot(&["replay", "fifo", url]).status(2).says("no regular file");
+    let said = world.surefoot(&["replay", "good.log", url, "--log-bytes-max", "100B"]).status(2);
+    said.says("more bytes of text than `log_bytes_max` allows");
 }
 
 #[test]

@@ -290,7 +290,7 @@ fn a_lost_connection_fails_the_trial_or_is_made_anew_as_the_study_says() {
             let _ = std::fs::remove_file(world.path().join("s.surefoot"));
             let text = format!(
                 "name = \"s\"\n[storage]\nsize = \"512MiB\"\n[workload.{workload}]\nengine = \"{service}\"\nthreads = 4\n\
-                 reconnect = {reconnect}\ntime = \"4s\"\n\
+                 reconnect = {reconnect}\nerrors_max = \"10%\"\ntime = \"4s\"\n\
                  [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
             );
             world.write("s.toml", text);

@@ -7,9 +7,10 @@ use super::line::{Happened, Line, State};
 use super::network::{Network, Wait};
 use super::polled::Polled;
 use super::secured::Secured;
-use super::tally::{Fault, Tally};
+use super::tally::Tally;
 use super::uring::Uring;
 use super::{Client, Engine, Pace, Source, Task, descriptors};
+use crate::duration;
 use crate::ticker::Ticker;
 use crate::workload::Error;
 use std::collections::VecDeque;
@@ -49,11 +50,11 @@ struct Shared<'a> {
     /// The source, and how many requests of the schedule were drawn from it.
     source: Mutex<(&'a mut dyn Source, u64)>,
     started: Instant,
-    answered: AtomicU64,
+    right: AtomicU64,
     stop: AtomicBool,
 }
 
-/// Sends all requests of `source`; gives what came of them, and the answers of each whole second.
+/// Sends all requests of `source`; gives what came of them, and the right answers of each whole second.
 ///
 /// # Errors
 /// When the system refuses connections as such or so many of them, the source fails, or the user interrupts.
@@ -69,7 +70,7 @@ pub fn drive(
         client,
         source: Mutex::new((source, 0)),
         started: Instant::now(),
-        answered: AtomicU64::new(0),
+        right: AtomicU64::new(0),
         stop: AtomicBool::new(false),
     };
     std::thread::scope(|scope| {
@@ -115,7 +116,7 @@ impl Shared<'_> {
             }
             running.iter().all(ScopedJoinHandle::is_finished)
         };
-        Ticker::start(self.started).watch(Duration::from_millis(20), looking, &self.answered, progress)
+        Ticker::start(self.started).watch(Duration::from_millis(20), looking, &self.right, progress)
     }
 
     /// The next request of the schedule.
@@ -135,8 +136,8 @@ impl Shared<'_> {
         let calls = calls.map(|calls| calls.min(left));
         let at = match self.client.pace {
             Pace::Closed => return Ok(Some(Drawn { task, intended: None, calls })),
-            Pace::PerSecond(rate) => Duration::from_secs_f64(number as f64 / rate),
-            Pace::AsLogged(speed) => task.at.div_f64(speed),
+            Pace::PerSecond(rate) => duration::until(number, rate),
+            Pace::AsLogged(speed) => duration::of_seconds(task.at.as_secs_f64() / speed),
         };
         let intended = self.started + at;
         // What is due after the window's end is no part of it.
@@ -323,7 +324,7 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
         line.search.begin();
         line.head.clear();
         line.since = now;
-        line.first_byte = None;
+        (line.first_byte, line.received) = (None, 0);
         let is_closed = std::mem::replace(&mut line.state, State::Asked) == State::Closed;
         if is_closed {
             line.address = line.task.address;
@@ -365,21 +366,21 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
     }
 
     fn look_at_all(&mut self) {
-        let mut answered = 0;
+        let mut right = 0;
         for at in 0..self.happened.len() {
             let (index, what) = std::mem::replace(&mut self.happened[at], (0, Happened::More));
-            answered += u64::from(matches!(what, Happened::Answered(_)));
+            right += u64::from(matches!(what, Happened::Answered { is_right: true, .. }));
             self.look_at(index, what);
         }
         self.happened.clear();
-        if answered > 0 {
-            self.shared.answered.fetch_add(answered, Ordering::Relaxed);
+        if right > 0 {
+            self.shared.right.fetch_add(right, Ordering::Relaxed);
         }
     }
 
     fn look_at(&mut self, index: usize, what: Happened) {
         match what {
-            Happened::Answered(answer) => {
+            Happened::Answered { answer, .. } => {
                 let (client, line) = (self.shared.client, &mut self.lines[index]);
                 if !client.reuses() || !answer.keep_alive || line.answered >= line.calls {
                     self.end(index);
@@ -403,7 +404,8 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
                 self.ask(index, Instant::now());
             }
             Happened::Failed(fault, why) => {
-                self.tally.fault(fault, || why);
+                let waited = self.lines[index].intended.elapsed();
+                self.tally.failed(fault, waited, why);
                 self.end(index);
             }
             Happened::Gone if self.lines[index].state == State::Open => {
@@ -437,9 +439,8 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
             let since = line.first_byte.unwrap_or(line.since);
             if line.state == State::Asked && now.saturating_duration_since(since) > self.shared.client.timeout {
                 line.state = State::Told;
-                let fault = if line.is_connected { Fault::TimedOut } else { Fault::ConnectTimedOut };
-                let waited = format!("nothing for {} s", self.shared.client.timeout.as_secs_f64());
-                self.look_at(index, Happened::Failed(fault, waited));
+                let (fault, why) = line.waited_for(self.shared.client.timeout);
+                self.look_at(index, Happened::Failed(fault, why));
             }
         }
     }

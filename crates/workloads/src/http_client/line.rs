@@ -5,7 +5,7 @@ use super::network::{Event, Step};
 use super::tally::{Fault, Tally};
 use http::answer::{self, Answer};
 use http::search::Search;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A connection and its request.
 pub struct Line {
@@ -28,6 +28,8 @@ pub struct Line {
     /// When connecting began, then when the request was sent.
     pub since: Instant,
     pub first_byte: Option<Instant>,
+    /// Bytes of the answer so far.
+    pub received: u64,
     pub is_resent: bool,
 }
 
@@ -47,7 +49,10 @@ pub enum State {
 
 /// What happened to a line's request.
 pub enum Happened {
-    Answered(Answer),
+    Answered {
+        answer: Answer,
+        is_right: bool,
+    },
     /// The answer came in part.
     More,
     /// The kept connection had been closed before the request reached it.
@@ -77,7 +82,24 @@ impl Line {
             opened: now,
             since: now,
             first_byte: None,
+            received: 0,
             is_resent: false,
+        }
+    }
+
+    /// What a request that took too long had waited for.
+    pub fn waited_for(&self, timeout: Duration) -> (Fault, String) {
+        let seconds = timeout.as_secs_f64();
+        match (self.is_connected, self.first_byte) {
+            (false, _) => (Fault::ConnectTimedOut, format!("no connection in {seconds} s")),
+            (true, None) => (Fault::TimedOut, format!("nothing for {seconds} s after the request")),
+            (true, Some(_)) => {
+                let bytes = self.received;
+                (
+                    Fault::TimedOut,
+                    format!("no end of the answer {seconds} s after its first byte, with {bytes} bytes so far"),
+                )
+            }
         }
     }
 
@@ -120,6 +142,7 @@ impl Line {
 
     fn receive(&mut self, bytes: &[u8], now: Instant, tally: &mut Tally) -> Happened {
         tally.received_bytes += bytes.len() as u64;
+        self.received += bytes.len() as u64;
         self.first_byte.get_or_insert(now);
         let fed = match &self.task.body_text {
             None => self.reader.feed(bytes, &mut |_| {}),
@@ -141,23 +164,46 @@ impl Line {
         if self.head.is_empty() { String::new() } else { format!(": {:?}", String::from_utf8_lossy(&self.head)) }
     }
 
+    /// Counts a whole answer: by its status whatever it is, and in all other figures only when it is right.
     fn answered(&mut self, answer: Answer, now: Instant, tally: &mut Tally) -> Happened {
         let first_byte = self.first_byte.unwrap_or(now);
         self.answered += 1;
         tally.answers += 1;
-        tally.body_bytes += answer.body_bytes;
         tally.classes[usize::from(answer.status / 100 - 1).min(4)] += 1;
-        tally.times(first_byte - self.since, now - first_byte, now - self.intended);
-        let status = answer.status;
-        if self.task.class.is_some_and(|class| class != status / 100) {
-            tally.fault(Fault::WrongStatus, || format!("{status}{}", self.beginning()));
-        } else if self.task.body_bytes.is_some_and(|expected| expected != answer.body_bytes) {
-            let expected = self.task.body_bytes.unwrap_or_default();
-            tally.fault(Fault::WrongSize, || format!("{} bytes instead of {expected}", answer.body_bytes));
-        } else if let Some(text) = self.task.body_text.as_deref().filter(|_| !self.search.is_found()) {
-            let text = String::from_utf8_lossy(text);
-            tally.fault(Fault::WrongBody, || format!("no {text:?} in {} bytes{}", answer.body_bytes, self.beginning()));
+        let fault = self.fault(&answer);
+        match fault {
+            Some(fault) => tally.fault(fault, || self.why(fault, &answer)),
+            None => {
+                tally.right += 1;
+                tally.body_bytes += answer.body_bytes;
+                tally.times(first_byte - self.since, now - first_byte, now - self.intended);
+            }
         }
-        Happened::Answered(answer)
+        Happened::Answered { answer, is_right: fault.is_none() }
+    }
+
+    /// What of an answer is not as it must be: its status, its size or its body.
+    fn fault(&self, answer: &Answer) -> Option<Fault> {
+        let Task { status, body_bytes, body_text, .. } = &self.task;
+        if !status.allows(answer.status) {
+            Some(Fault::WrongStatus)
+        } else if body_bytes.is_some_and(|expected| expected != answer.body_bytes) {
+            Some(Fault::WrongSize)
+        } else {
+            (body_text.is_some() && !self.search.is_found()).then_some(Fault::WrongBody)
+        }
+    }
+
+    /// The same in words, for the first of its kind.
+    fn why(&self, fault: Fault, answer: &Answer) -> String {
+        let (found, beginning) = (answer.body_bytes, self.beginning());
+        match fault {
+            Fault::WrongSize => format!("{found} bytes instead of {}", self.task.body_bytes.unwrap_or_default()),
+            Fault::WrongBody => {
+                let text = self.task.body_text.as_deref().unwrap_or_default();
+                format!("no {:?} in {found} bytes{beginning}", String::from_utf8_lossy(text))
+            }
+            _ => format!("{}{beginning}", answer.status),
+        }
     }
 }

@@ -3,6 +3,8 @@
 use super::tally::{Fault, Tally};
 use super::tls::{Tls, Trust};
 use super::{Client, Engine, Pace, Source};
+use crate::asked::{self, Limit};
+use crate::duration;
 use crate::workload::{Context, Error, Outcome};
 use observe::latency::Latency;
 use observe::metric::{Direction, Measured, Metric};
@@ -39,6 +41,7 @@ pub struct Sending {
     pub rate: f64,
     #[serde(rename = "timeout")]
     timeout_seconds: f64,
+    errors_max: f64,
     /// A text of each page; empty: none.
     #[serde(default)]
     pub body_contains: String,
@@ -72,7 +75,7 @@ pub const RATE: Setting = Setting {
     name: "rate",
     kind: Is::Number { min: 0.0, max: 1e7 },
     default: Some("0"),
-    help: "Open loop: so many requests a second, or connections where `calls` are given, whatever the server does; latencies count from the intended start. 0: a closed loop, as fast as the server answers.",
+    help: "Open loop: so many requests a second, or connections where `calls` are given, whatever the server does; latencies count from the intended start, and errors are counted, not limited. 0: a closed loop, as fast as the server answers.",
 };
 /// `calls`.
 pub const CALLS: Setting = Setting {
@@ -93,7 +96,7 @@ pub const TIMEOUT: Setting = Setting {
     name: "timeout",
     kind: Is::Seconds { min: 0.01, max: 1e6 },
     default: Some("30s"),
-    help: "An answer, or a connection, that takes longer is an error.",
+    help: "An answer, or a connection, that takes longer is an error. In latencies it counts as the time that was waited.",
 };
 /// `body_contains`.
 pub const BODY_CONTAINS: Setting = Setting {
@@ -119,7 +122,7 @@ pub const ENGINE: Setting = Setting {
 
 const REQUESTS_PER_SECOND: Metric = Metric::new("requests_per_second", "1/s", Direction::More);
 
-/// Errors by kind follow.
+/// Of right answers alone, but for counts that say otherwise. What was asked for and errors by kind follow.
 const METRICS: &[Metric] = &[
     REQUESTS_PER_SECOND,
     Metric::new("request_microseconds_mean", "µs", Direction::Less),
@@ -128,7 +131,7 @@ const METRICS: &[Metric] = &[
     Metric::new("first_byte_microseconds_mean", "µs", Direction::Less),
     Metric::new("transfer_microseconds_mean", "µs", Direction::Less),
     Metric::new("requests", "1", Direction::Neither),
-    Metric::new("errors", "1", Direction::Less),
+    Metric::new("answers", "1", Direction::Neither),
     Metric::new("connections_per_second", "1/s", Direction::Neither),
     Metric::new("connections_made", "1", Direction::Neither),
     Metric::new("received_bytes_per_second", "B/s", Direction::More),
@@ -144,16 +147,12 @@ const METRICS: &[Metric] = &[
     Metric::new("client_cpu_microseconds_per_request", "µs", Direction::Less),
 ];
 
-fn of_fault(fault: Fault) -> Metric {
-    Metric::new(fault.name(), "1", Direction::Less)
-}
-
 /// The figures of a run, the primary one first. In an open loop the rate is given, and the time of a request is the answer.
 pub fn metrics(map: &Map<String, Value>) -> Vec<Metric> {
     let is_open = ["rate", "speed"].iter().any(|name| map.get(*name).and_then(Value::as_f64) > Some(0.0));
     let mut metrics = METRICS.to_vec();
     metrics[..2].rotate_left(usize::from(is_open));
-    metrics.into_iter().chain(Fault::ALL.into_iter().map(of_fault)).collect()
+    metrics.into_iter().chain(asked::METRICS).chain(Fault::ALL.map(|fault| asked::metric(fault.name()))).collect()
 }
 
 impl Sending {
@@ -161,6 +160,11 @@ impl Sending {
     pub fn problems(&self, otherwise: Pace) -> Vec<String> {
         let anywhere = Server { address: SocketAddr::from(([0, 0, 0, 0], 0)), tls: None };
         self.client(&anywhere, otherwise, None).problem().map(str::to_string).into_iter().collect()
+    }
+
+    /// How much may go wrong; `otherwise` is the pace when no rate is asked for.
+    pub fn limit(&self, otherwise: Pace) -> Limit {
+        Limit::of(self.rate > 0.0 || otherwise != Pace::Closed, self.errors_max)
     }
 
     /// What each page must have.
@@ -181,11 +185,11 @@ impl Sending {
             threads: self.driver_threads,
             keep_alive: self.keep_alive,
             calls: self.calls,
-            think_time: Duration::from_secs_f64(self.think_seconds),
+            think_time: duration::of_seconds(self.think_seconds),
             requests_max: 0,
             pace: if self.rate > 0.0 { Pace::PerSecond(self.rate) } else { otherwise },
             window,
-            timeout: Duration::from_secs_f64(self.timeout_seconds),
+            timeout: duration::of_seconds(self.timeout_seconds),
             engine: match self.engine.as_str() {
                 "io_uring" => Engine::Uring,
                 "epoll" => Engine::Epoll,
@@ -241,26 +245,27 @@ pub fn probe(client: &Client, requests: u64, source: &mut dyn Source, context: &
     })
 }
 
-/// What a run came to, with its answers in each whole second.
-pub fn outcome(tally: Tally, rates: Vec<f64>) -> Outcome {
+/// What a run came to, with its right answers in each whole second.
+pub fn outcome(tally: Tally, rates: Vec<f64>, limit: Limit) -> Outcome {
     let seconds = tally.seconds;
     let of_class = |class: usize| tally.classes[class - 1] as f64;
+    let asked = tally.asked(limit);
     // No answer is not a fast one: what there was none of is left out.
     let mean = |latency: &Latency| if latency.count() > 0 { latency.microseconds_mean() } else { f64::NAN };
     let values = [
-        tally.answers as f64 / seconds,
+        tally.right as f64 / seconds,
         mean(&tally.total),
         mean(&tally.connect),
         mean(&tally.connection),
         mean(&tally.response),
         mean(&tally.transfer),
         tally.requests as f64,
-        tally.faults() as f64,
+        tally.answers as f64,
         tally.connections as f64 / seconds,
         tally.connections as f64,
         tally.received_bytes as f64 / seconds,
         tally.body_bytes as f64 / seconds,
-        tally.body_bytes as f64 / tally.answers.max(1) as f64,
+        tally.body_bytes as f64 / tally.right.max(1) as f64,
         of_class(1),
         of_class(2),
         of_class(3),
@@ -272,12 +277,6 @@ pub fn outcome(tally: Tally, rates: Vec<f64>) -> Outcome {
     ];
     let mut metrics: Vec<Measured> = METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect();
     metrics.retain(|measured| measured.value.is_finite());
-    metrics.extend(Fault::ALL.into_iter().map(|fault| of_fault(fault).at(tally.faults[fault as usize] as f64)));
-    let of_kind = |fault: Fault| {
-        let (count, first) = (tally.faults[fault as usize], tally.first[fault as usize].as_deref().unwrap_or_default());
-        (count > 0).then(|| format!("{count} requests failed: {} (first: {first})", fault.words()))
-    };
-    let notes = Fault::ALL.into_iter().filter_map(of_kind).collect();
     Outcome {
         seconds,
         metrics,
@@ -289,7 +288,6 @@ pub fn outcome(tally: Tally, rates: Vec<f64>) -> Outcome {
             ("request".into(), tally.total),
         ]),
         series: BTreeMap::from([(REQUESTS_PER_SECOND.name.to_string(), rates)]),
-        notes,
-        ..Outcome::default()
+        ..Outcome::of(asked)
     }
 }

@@ -1,6 +1,7 @@
 //! What a load came to: counts, errors by kind, latencies.
 
 use super::network::Step;
+use crate::asked::{Asked, Limit, Wrong};
 use observe::latency::Latency;
 use std::io;
 use std::time::Duration;
@@ -114,15 +115,17 @@ pub struct Tally {
     pub requests: u64,
     /// Whole answers, whatever their status.
     pub answers: u64,
-    /// Answers by status class, 1xx first.
+    /// Those with the status, size and body that they must have. Only they are in the figures below, but for time-outs in [`Tally::total`].
+    pub right: u64,
+    /// Whole answers by status class, 1xx first.
     pub classes: [u64; 5],
     /// By [`Fault::ALL`].
     pub faults: [u64; Fault::ALL.len()],
     /// The system's words for the first fault of each kind.
     pub first: [Option<String>; Fault::ALL.len()],
-    /// Bytes of bodies.
+    /// Bytes of right answers' bodies.
     pub body_bytes: u64,
-    /// Bytes that came.
+    /// Bytes that came, of whatever.
     pub received_bytes: u64,
     /// Connections that were made.
     pub connections: u64,
@@ -138,7 +141,7 @@ pub struct Tally {
     pub response: Latency,
     /// From the first byte to the last.
     pub transfer: Latency,
-    /// From the intended start to the last byte.
+    /// From the intended start to the last byte; of a time-out, which took at least as long as was waited, to its end.
     pub total: Latency,
     /// Length of the window.
     pub seconds: f64,
@@ -165,11 +168,31 @@ impl Tally {
         self.total.record(total);
     }
 
+    /// Counts a request that failed after so long; a time-out is a wait that someone had.
+    pub fn failed(&mut self, fault: Fault, waited: Duration, why: String) {
+        if matches!(fault, Fault::TimedOut | Fault::ConnectTimedOut) {
+            self.total.record(waited);
+        }
+        self.fault(fault, || why);
+    }
+
+    /// What was asked for, and what went wrong, of a load with this limit.
+    pub fn asked(&self, limit: Limit) -> Asked {
+        let wrong = |fault: Fault| Wrong {
+            name: fault.name(),
+            words: fault.words(),
+            count: self.faults[fault as usize],
+            first: self.first[fault as usize].clone(),
+        };
+        Asked { what: "requests", total: self.requests, wrong: Fault::ALL.map(wrong).into(), limit }
+    }
+
     /// Adds another thread's; the window is the longest.
     pub fn merge(&mut self, other: Tally) {
         for (mine, theirs) in [
             (&mut self.requests, other.requests),
             (&mut self.answers, other.answers),
+            (&mut self.right, other.right),
             (&mut self.body_bytes, other.body_bytes),
             (&mut self.received_bytes, other.received_bytes),
             (&mut self.connections, other.connections),

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+mod wrong;
+
 const ENGINES: [Engine; 2] = [Engine::Uring, Engine::Epoll];
 
 /// What a server does with a request; whether the connection is to be used again.
@@ -85,7 +87,7 @@ impl Source for Targets {
         };
         plain.write(request);
         let (body_bytes, body_text) = (self.expected, self.text.clone());
-        Ok(Some(Task { is_repeatable: true, class: Some(2), body_bytes, body_text, ..Task::default() }))
+        Ok(Some(Task { is_repeatable: true, status: Status::Class(2), body_bytes, body_text, ..Task::default() }))
     }
 }
 

@@ -4,7 +4,8 @@
 //! a body, and counted. The log is read while it is replayed, so that its length costs no memory.
 
 use super::spread::Spread;
-use crate::http_client::{Pace, Source, Task};
+use crate::duration;
+use crate::http_client::{Pace, Source, Status, Task};
 use crate::workload::Error;
 use http::access_log::Entry;
 use http::reader::{Reader, Rejects};
@@ -31,6 +32,8 @@ pub struct Log {
     pub body_text: Option<Arc<[u8]>>,
     /// Whether connections are used again.
     pub keep_alive: bool,
+    /// The most bytes of text that it may have, decompressed.
+    pub bytes_max: u64,
 }
 
 /// Methods other than GET and HEAD: what they sent is not in the log.
@@ -62,7 +65,7 @@ pub enum Expected {
     Status,
     /// That, and for a GET answered 200 the logged size.
     Size,
-    /// A page where the log's server had one; nothing elsewhere: the site was made from the log's answers.
+    /// A page where the log's server had one, as the site was made from the log's answers; elsewhere anything but a failure (5xx).
     Pages,
     /// What is known of the site.
     Known(Arc<Known>),
@@ -148,7 +151,7 @@ impl Log {
     }
 
     pub(super) fn reader(&self) -> Result<Reader, Error> {
-        Reader::open(&self.path).map_err(|source| Error::file("read", &self.path, source))
+        Reader::open(&self.path, self.bytes_max).map_err(|source| Error::file("read", &self.path, source))
     }
 
     pub(super) fn takes(&self, entry: &Entry) -> bool {
@@ -182,7 +185,7 @@ impl Log {
             return Some(Task {
                 is_head,
                 is_repeatable: is_plain,
-                class: answer.map(|_| 2),
+                status: if answer.is_some() { Status::Class(2) } else { Status::NoFailure },
                 body_bytes: answer.and_then(|answer| answer.body_bytes).filter(|_| !is_head),
                 body_text: answer.and_then(|answer| answer.body_text.clone()).filter(|_| !is_head),
                 ..Task::default()
@@ -196,10 +199,12 @@ impl Log {
         Some(Task {
             is_head,
             is_repeatable: is_plain,
-            class: match self.expected {
-                Expected::Nothing | Expected::Known(_) => None,
-                Expected::Status | Expected::Size => Some(class),
-                Expected::Pages => is_page.then_some(2),
+            status: match self.expected {
+                Expected::Nothing | Expected::Known(_) => Status::Any,
+                Expected::Status | Expected::Size => Status::Class(class),
+                Expected::Pages if is_page => Status::Class(2),
+                // The site lacks what the log's server had none of, or takes no such method; it need not fail.
+                Expected::Pages => Status::NoFailure,
             },
             body_bytes: entry.bytes.filter(|_| sized),
             body_text: self.body_text.clone().filter(|_| has_body),
@@ -267,6 +272,37 @@ impl Source for Requests {
     }
 }
 
+/// A replay that takes longer is refused: nobody waits for it, and a log whose times lie so far apart has a wrong one.
+const REPLAY_MAX: Duration = Duration::from_secs(366 * 86_400);
+
+/// How long the requests of a log take, where the pace decides it: the log's own times or a rate, of connections with so many calls.
+#[must_use]
+pub fn takes(survey: &Survey, pace: Pace, calls: u64) -> Option<Duration> {
+    match pace {
+        Pace::Closed => None,
+        Pace::PerSecond(rate) => Some(duration::until(survey.requests / calls.max(1), rate)),
+        Pace::AsLogged(speed) => Some(duration::of_seconds(survey.span.as_secs_f64() / speed)),
+    }
+}
+
+/// Why a replay would not end; none: it takes less than a year.
+#[must_use]
+pub fn endless(survey: &Survey, pace: Pace, calls: u64) -> Option<String> {
+    let takes = takes(survey, pace, calls).filter(|takes| *takes > REPLAY_MAX)?;
+    let days = takes.as_secs() / 86_400;
+    Some(match pace {
+        Pace::AsLogged(speed) => {
+            let of_log = survey.span.as_secs() / 86_400;
+            let enough = survey.span.as_secs_f64() / REPLAY_MAX.as_secs_f64();
+            format!(
+                "the log goes over {of_log} days, so that its replay with `speed` {speed} takes {days} days or more, and 366 are the \
+                 most: look for a line with a wrong time, send fewer of its `requests`, or take a `speed` above {enough:.0}"
+            )
+        }
+        _ => format!("{} requests at this `rate` take {days} days or more, and 366 are the most", survey.requests),
+    })
+}
+
 /// What is wrong with a log as a whole; none: it can be replayed.
 #[must_use]
 pub fn refuse(path: &Path, survey: &Survey, bad_lines_max: f64) -> Option<String> {
@@ -297,6 +333,7 @@ mod tests {
             expected: Expected::Nothing,
             keep_alive: true,
             body_text: None,
+            bytes_max: u64::MAX,
         }
     }
 

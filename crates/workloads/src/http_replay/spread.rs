@@ -112,6 +112,7 @@ mod tests {
             expected: Expected::Nothing,
             body_text: None,
             keep_alive: true,
+            bytes_max: u64::MAX,
         };
         let mut source = log.source(pace).expect("opened");
         let next = || source.next(&mut Vec::new()).expect("read").map(|task| task.at.as_millis());

@@ -5,6 +5,8 @@
 
 use super::client::{Client, Progress, Script, Statements};
 use super::{Load, METRICS};
+use crate::asked::{Asked, Limit, Wrong};
+use crate::duration;
 use crate::readiness::{Interest, Readiness, Ready};
 use crate::sql::{Database, Place, service_of};
 use crate::ticker::Ticker;
@@ -48,6 +50,9 @@ struct Counted {
     abandoned: u64,
     lost: u64,
     unknown: u64,
+    /// Why the first one was given up, and what was said when the first one was lost at its commit.
+    first_abandoned: Option<String>,
+    first_unknown: Option<String>,
     late: u64,
     busy_seconds: f64,
     statements: Statements,
@@ -71,6 +76,16 @@ impl Conflicts {
             Conflict::LockTimeout => &mut self.lock_timeouts,
             Conflict::DuplicateKey => &mut self.duplicate_keys,
         } += 1;
+    }
+}
+
+/// A conflict in words.
+fn words(conflict: Conflict) -> &'static str {
+    match conflict {
+        Conflict::Deadlock => "a deadlock",
+        Conflict::Serialization => "a serialization failure",
+        Conflict::LockTimeout => "a lock that did not come free in time",
+        Conflict::DuplicateKey => "a duplicate key",
     }
 }
 
@@ -132,7 +147,7 @@ pub fn drive<S: Script>(
             scripts.push(script);
         }
     }
-    Ok(Driven { outcome: outcome(&counted, latency, rates, seconds), scripts })
+    Ok(Driven { outcome: outcome(load, &counted, latency, (rates, seconds)), scripts })
 }
 
 /// What a thread of the load leaves: its latencies, and the counts and scripts of its connections.
@@ -192,7 +207,7 @@ impl<'a, S: Script> Driver<'a, S> {
     fn run(mut self) -> Result<Ended<S>, Error> {
         self.started = Instant::now();
         let seconds = self.shared.load.time_seconds;
-        self.deadline = (seconds > 0.0).then(|| self.started + Duration::from_secs_f64(seconds));
+        self.deadline = (seconds > 0.0).then(|| self.started + duration::of_seconds(seconds));
         let mut due: BinaryHeap<Reverse<(Instant, usize)>> = BinaryHeap::new();
         for index in 0..self.lines.len() {
             if let Some(at) = self.next_start(index) {
@@ -243,8 +258,7 @@ impl<'a, S: Script> Driver<'a, S> {
         }
         let line = &mut self.lines[index];
         line.intended = shared.intended(self.started);
-        let think =
-            Duration::from_secs_f64(if line.counted.committed > 0 { shared.load.think_time_seconds } else { 0.0 });
+        let think = duration::of_seconds(if line.counted.committed > 0 { shared.load.think_time_seconds } else { 0.0 });
         let at = line.intended.unwrap_or(now).max(now + think);
         // What is due after the end is no part of the run.
         if self.deadline.is_some_and(|deadline| at >= deadline) { None } else { Some(at) }
@@ -275,6 +289,7 @@ impl<'a, S: Script> Driver<'a, S> {
                         continue;
                     }
                     line.counted.abandoned += 1;
+                    line.counted.first_abandoned.get_or_insert_with(|| words(conflict).into());
                 }
                 lost @ (Progress::Lost | Progress::Unknown) => {
                     self.reconnect(index, lost)?;
@@ -301,9 +316,12 @@ impl<'a, S: Script> Driver<'a, S> {
         line.counted.lost += 1;
         if lost == Progress::Unknown {
             line.counted.unknown += 1;
+            let loss = line.client.loss();
+            line.counted.first_unknown.get_or_insert_with(|| observe::record::causes(&loss).join(": "));
             line.client.script.unknown(line.began, Instant::now());
         } else if !load.retry {
             line.counted.abandoned += 1;
+            line.counted.first_abandoned.get_or_insert_with(|| "the connection was lost".into());
         }
         line.client.reconnect()?;
         self.listen(index)
@@ -343,7 +361,7 @@ impl Shared<'_> {
             return None;
         }
         let number = self.scheduled.fetch_add(1, Ordering::Relaxed);
-        Some(started + Duration::from_secs_f64(number as f64 / self.load.rate))
+        Some(started + duration::until(number, self.load.rate))
     }
 
     /// Says the speed once a second until every thread has ended.
@@ -365,7 +383,7 @@ impl Shared<'_> {
     }
 }
 
-fn outcome(counted: &[Counted], latency: Latency, rates: Vec<f64>, seconds: f64) -> Outcome {
+fn outcome(load: &Load, counted: &[Counted], latency: Latency, (rates, seconds): (Vec<f64>, f64)) -> Outcome {
     let sum = |of: fn(&Counted) -> u64| counted.iter().map(of).sum::<u64>() as f64;
     let committed = sum(|one| one.committed);
     let (reads, writes, others) =
@@ -410,7 +428,29 @@ fn outcome(counted: &[Counted], latency: Latency, rates: Vec<f64>, seconds: f64)
         series: BTreeMap::from([("transactions_per_second".to_string(), rates)]),
         bytes_written: counted.iter().map(|one| one.bytes).sum(),
         commits: if writes > 0.0 { committed as u64 } else { 0 },
-        ..Outcome::default()
+        ..Outcome::of(asked(load, counted))
+    }
+}
+
+/// Transactions that were begun, and those of them that did not come to an acknowledged end.
+fn asked(load: &Load, counted: &[Counted]) -> Asked {
+    let sum = |of: fn(&Counted) -> u64| counted.iter().map(of).sum::<u64>();
+    let (abandoned, unknown) = (sum(|one| one.abandoned), sum(|one| one.unknown));
+    let first = |of: fn(&Counted) -> &Option<String>| counted.iter().find_map(|one| of(one).clone());
+    let [given_up, lost_at_commit] = super::ERRORS;
+    Asked {
+        what: "transactions",
+        total: sum(|one| one.committed) + abandoned + unknown,
+        wrong: vec![
+            Wrong { name: given_up, words: "given up", count: abandoned, first: first(|one| &one.first_abandoned) },
+            Wrong {
+                name: lost_at_commit,
+                words: "lost at the commit",
+                count: unknown,
+                first: first(|one| &one.first_unknown),
+            },
+        ],
+        limit: Limit::of(load.rate > 0.0, load.errors_max),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Files in a server's document root; and the site of files of one size.
 
 use super::root;
-use crate::http_client::Task;
+use crate::http_client::{Status, Task};
 use crate::noise::Noise;
 use crate::random::Random;
 use crate::workload::{Context, Error, Estimate};
@@ -70,7 +70,12 @@ impl Files {
 
     /// The target of a file that is drawn, and what its answer must be.
     pub fn draw(&self, random: &mut Random) -> (String, Task) {
-        let task = Task { is_repeatable: true, class: Some(2), body_bytes: Some(self.file_bytes), ..Task::default() };
+        let task = Task {
+            is_repeatable: true,
+            status: Status::Class(2),
+            body_bytes: Some(self.file_bytes),
+            ..Task::default()
+        };
         (format!("/{}", name(random.below(self.files))), task)
     }
 }

@@ -2,7 +2,7 @@
 //! memory measured it in 2006.
 
 use super::{files, root, write};
-use crate::http_client::Task;
+use crate::http_client::{Status, Task};
 use crate::random::Random;
 use crate::workload::{Context, Error};
 use std::fmt::Write as _;
@@ -70,7 +70,7 @@ pub fn page() -> (String, Task) {
     let (each, after) = rest.split_once(OF_FILE.2).expect("the loop ends");
     let around = (each.len() - OF_FILE.1.len()) * BYTES.len();
     let bytes = (before.len() + after.len() + around) as u64 + BYTES.iter().sum::<u64>();
-    ("/".into(), Task { is_repeatable: true, class: Some(2), body_bytes: Some(bytes), ..Task::default() })
+    ("/".into(), Task { is_repeatable: true, status: Status::Class(2), body_bytes: Some(bytes), ..Task::default() })
 }
 
 #[cfg(test)]

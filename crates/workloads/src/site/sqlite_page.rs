@@ -2,7 +2,7 @@
 //! memory measured it in 2006. What its rows held is not known: a name of 32 letters and a body of 200.
 
 use super::write;
-use crate::http_client::Task;
+use crate::http_client::{Status, Task};
 use crate::workload::{Context, Error};
 use observe::durability::{Class, Durability};
 use rusqlite::{Connection, OpenFlags};
@@ -118,5 +118,5 @@ fn refused(action: &'static str) -> impl Fn(rusqlite::Error) -> Error {
 
 /// A GET, but not to be sent twice: it writes.
 pub fn page() -> (String, Task) {
-    ("/index.php".into(), Task { class: Some(2), body_text: Some(DONE.into()), ..Task::default() })
+    ("/index.php".into(), Task { status: Status::Class(2), body_text: Some(DONE.into()), ..Task::default() })
 }

@@ -1,0 +1,73 @@
+//! What is said of a scenario's errors, beside its speed wherever that is shown; what they are is `ledger::errors`.
+
+use crate::answer::some_of;
+use crate::number::{count, percent, words};
+use crate::view::{Part, Row};
+use ledger::errors::Errors;
+
+/// The head of their column.
+pub const HEAD: &str = "errors";
+
+/// In a table's cell: "3.1 %: 120 wrong status, 66 read timed out"; nothing where nothing went wrong.
+#[must_use]
+pub fn cell(row: &Row) -> String {
+    met(row).map_or_else(String::new, |errors| format!("{}: {}", percent(errors.share()), kinds(errors)))
+}
+
+/// Beside a speed in a sentence: "; 3.1 % of what was asked for went wrong (120 wrong status)".
+#[must_use]
+pub fn beside_speed(row: &Row) -> String {
+    met(row).map_or_else(String::new, |errors| {
+        format!("; {} of what was asked for went wrong ({})", percent(errors.share()), kinds(errors))
+    })
+}
+
+/// Beside a name in a chart.
+#[must_use]
+pub fn tag(row: &Row) -> String {
+    met(row).map_or_else(String::new, |errors| format!(" · {} errors", percent(errors.share())))
+}
+
+/// Why a scenario is no choice beside one with fewer.
+#[must_use]
+pub fn risk(row: &Row, part: &Part) -> Option<String> {
+    let fewer = part.row(row.has_more_errors_than.as_ref()?)?;
+    let other = match met(fewer) {
+        Some(errors) => format!("{} with {}", percent(errors.share()), fewer.label),
+        None => format!("nothing with {}", fewer.label),
+    };
+    let errors = row.errors.as_ref()?;
+    Some(format!("{} of what was asked for went wrong ({}), {other}", percent(errors.share()), kinds(errors)))
+}
+
+/// Who else had errors, so that it is not picked, however fast.
+#[must_use]
+pub fn others(part: &Part) -> Option<String> {
+    let pick = part.pick()?;
+    let said = part.beside(pick).next().filter(|row| row.is_out_beside(pick)).map(|row| &row.label);
+    let has_more = |row: &&Row| row.has_more_errors_than.is_some() && Some(&row.label) != said;
+    let with = part.measured().filter(has_more).map(|row| format!("{} ({})", row.marked(), cell(row)));
+    let with: Vec<String> = with.collect();
+    (!with.is_empty()).then(|| format!("Not picked, as others had fewer errors: {}.", some_of(&with)))
+}
+
+/// Plain values for machines.
+#[must_use]
+pub fn as_json(errors: &Errors) -> serde_json::Value {
+    let kinds: serde_json::Map<String, serde_json::Value> =
+        errors.kinds.iter().map(|(kind, count)| (kind.clone(), (*count).into())).collect();
+    serde_json::json!({
+        "asked": errors.asked, "wrong": errors.wrong, "share": errors.share(), "kinds": kinds,
+        "counted_as_answers": errors.is_in_figures,
+    })
+}
+
+fn met(row: &Row) -> Option<&Errors> {
+    row.errors.as_ref().filter(|errors| errors.wrong > 0.0)
+}
+
+fn kinds(errors: &Errors) -> String {
+    let each = errors.kinds.iter().map(|(kind, number)| format!("{} {}", count(*number as u64), words(kind)));
+    let each: Vec<String> = each.collect();
+    if each.is_empty() { format!("{} in all", count(errors.wrong as u64)) } else { each.join(", ") }
+}
