@@ -225,7 +225,15 @@ pub const ROWS: &[Row] = &[
         Expected::Nothing,
         INNODB_ACID,
     ),
-    mariadb("MariaDB, innodb_flush_method = fsync", "innodb_flush_method = \"fsync\"", Expected::Nothing, INNODB_ACID),
+    Row {
+        is_known_otherwise: true,
+        ..mariadb(
+            "MariaDB, innodb_flush_method = fsync",
+            "innodb_flush_method = \"fsync\"",
+            Expected::Nothing,
+            INNODB_ACID,
+        )
+    },
     mariadb(
         "MariaDB, innodb_flush_log_at_trx_commit = 2",
         "innodb_flush_log_at_trx_commit = 2",
