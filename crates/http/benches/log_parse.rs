@@ -5,6 +5,7 @@
 //!
 //! `cargo bench -p http --bench log_parse`. With `--test`, and in `cargo test`, it only shows that all runs.
 
+use goals::{Goals, Spread};
 use http::log_generator::{Asset, Generator, Page, Shape};
 use http::reader::Reader;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -12,13 +13,10 @@ use nix::sys::time::TimeValLike as _;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 /// Odd, so that the median is a round's.
 const ROUNDS: usize = 9;
-
-/// The distribution-free interval of a median of 9 ends at the second value from either side (96.1 %).
-const INTERVAL_RANK: usize = 1;
 
 const LOG_BYTES: u64 = 1 << 30;
 
@@ -26,9 +24,9 @@ const GIGABYTES_PER_SECOND_GOAL: f64 = 1.0;
 
 const MEGABYTES_MAX: f64 = 50.0;
 
-fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let is_test = !arguments.iter().any(|a| a == "--bench") || arguments.iter().any(|a| a == "--test");
+fn main() -> ExitCode {
+    let Some(mut goals) = Goals::of("log_parse") else { return ExitCode::SUCCESS };
+    let is_test = goals.is_test();
     let folder = tempfile::tempdir().expect("a folder can be made");
     let given = std::env::var_os("ACCESS_LOG").map(PathBuf::from);
     let path = given.unwrap_or_else(|| made_log(folder.path(), if is_test { LOG_BYTES >> 10 } else { LOG_BYTES }));
@@ -41,16 +39,12 @@ fn main() {
     let ratios: Vec<f64> = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect();
     let megabytes = megabytes_max();
     println!("{:.2} GB, {lines} lines of {:.0} bytes", bytes / 1e9, bytes / lines as f64);
-    println!("ours    {} GB/s of CPU time (median, 96 %)   goal ≥ {GIGABYTES_PER_SECOND_GOAL}", figures(&ours));
+    let goal = goals.at_least("gigabytes a second of CPU time", Spread::of(&ours), GIGABYTES_PER_SECOND_GOAL);
+    println!("ours    {} GB/s of CPU time (median, 96 %)   {goal}", figures(&ours));
     println!("wc -l   {} GB/s", figures(&theirs));
     println!("ratio   {}", figures(&ratios));
-    println!("memory  {megabytes:.1} MB at most   goal ≤ {MEGABYTES_MAX}");
-    let high = sorted(&ours)[ours.len() - 1 - INTERVAL_RANK.min(ours.len() / 2)];
-    match high >= GIGABYTES_PER_SECOND_GOAL && megabytes <= MEGABYTES_MAX {
-        _ if is_test => println!("a test: these figures mean nothing"),
-        true => println!("no goal is missed beyond the noise"),
-        false => println!("a goal is missed"),
-    }
+    println!("memory  {megabytes:.1} MB at most   {}", goals.at_most("megabytes of memory", megabytes, MEGABYTES_MAX));
+    goals.end()
 }
 
 /// Reads the log and looks at each request; how many lines it has.
@@ -126,13 +120,6 @@ fn megabytes_max() -> f64 {
 }
 
 fn figures(values: &[f64]) -> String {
-    let values = sorted(values);
-    let rank = INTERVAL_RANK.min(values.len() / 2);
-    format!("{:.3} ({:.3}–{:.3})", values[values.len() / 2], values[rank], values[values.len() - 1 - rank])
-}
-
-fn sorted(values: &[f64]) -> Vec<f64> {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    values
+    let Spread { median, low, high } = Spread::of(values);
+    format!("{median:.3} ({low:.3}–{high:.3})")
 }

@@ -1,7 +1,9 @@
 //! What a filesystem's own recovery takes, without a database: an image is shown, mounted, unmounted, and what was read of it is told; with
 //! images in memory and with images that the disk's process serves, by turns; beside it what the kernel alone takes to mount and unmount one
 //! that has nothing to recover. Eight commits, each an append to a log and a page of a file, flushed. `cargo bench -p lab --bench recoveries [-- PAIRS]`, as root on a quiet machine.
+//! It has no goals; `cargo test` takes one short pair.
 
+use goals::{Goals, Spread};
 use lab::shown::Shown;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use powercut::device::{self, Disk, Log, LogFile, Options, keep_awake, map};
@@ -12,28 +14,32 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 use storage::StorageSettings;
 
 const PAIRS: usize = 9;
-const RECOVERIES: usize = 200;
 const COMMITS: u64 = 8;
 const DISK_BYTES: u64 = 512 << 20;
 const PAGE: [u8; 4096] = [7; 4096];
 const RULES: Rules = Rules { unit_bytes: 4096, cache: Cache::Volatile };
 
-fn main() {
+fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     if let [what, options] = &arguments[..]
         && what == "disk"
     {
         let options: Options = serde_json::from_str(options).expect("options");
-        return device::main(&options, io::stdin().lock(), io::stdout()).expect("a disk");
+        device::main(&options, io::stdin().lock(), io::stdout()).expect("a disk");
+        return ExitCode::SUCCESS;
     }
+    let Some(goals) = Goals::of("recoveries") else { return ExitCode::SUCCESS };
     // As while a study's images are recovered.
     let _awake = keep_awake();
-    let pairs = arguments.first().map_or(PAIRS, |count| count.parse().expect("a number of pairs"));
+    let (pairs, recoveries) = match goals.words().next() {
+        _ if goals.is_test() => (1, 4),
+        pairs => (pairs.map_or(PAIRS, |count| count.parse().expect("a number of pairs")), 200),
+    };
     for filesystem in ["ext4", "xfs", "btrfs"] {
         let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
         let place = Place::new(folder.path(), filesystem);
@@ -48,22 +54,24 @@ fn main() {
                 Shown::in_memory(&history, &place.settings, &place.mount_point, &folder.path().join("trace"))
                     .expect("a disk")
                     .expect("a tracer");
-            let (ours, theirs) = (rate(&history, &mut in_memory), rate(&history, &mut by_process));
+            let (ours, theirs) =
+                (rate(&history, &mut in_memory, recoveries), rate(&history, &mut by_process, recoveries));
             all.0.push(ours);
             all.1.push(theirs);
             all.2.push(ours / theirs);
-            nothing.push(place.mount_rate(&clean));
+            nothing.push(place.mount_rate(&clean, recoveries));
         }
         println!(
             "{filesystem}: {:.0} recoveries/s in memory, {:.0}/s by the disk's process, ratio {:.2}; {:.0} mounts/s with nothing to \
              recover; medians of {pairs}",
-            median(&mut all.0),
-            median(&mut all.1),
-            median(&mut all.2),
-            median(&mut nothing)
+            median(&all.0),
+            median(&all.1),
+            median(&all.2),
+            median(&nothing)
         );
         detach(&clean);
     }
+    goals.end()
 }
 
 struct Place {
@@ -144,13 +152,13 @@ impl Place {
     }
 
     /// Of one that was unmounted in order: mounts a second.
-    fn mount_rate(&self, device: &str) -> f64 {
+    fn mount_rate(&self, device: &str, mounts: usize) -> f64 {
         let started = Instant::now();
-        for _ in 0..RECOVERIES {
+        for _ in 0..mounts {
             self.mount(device);
             self.unmount();
         }
-        RECOVERIES as f64 / started.elapsed().as_secs_f64()
+        mounts as f64 / started.elapsed().as_secs_f64()
     }
 
     fn shown_by(&self, mut disk: Disk) -> Shown<'static> {
@@ -171,19 +179,18 @@ fn said(command: &mut Command) -> String {
 }
 
 /// Recoveries a second, at all points by turns.
-fn rate(history: &History<Log>, shown: &mut Shown) -> f64 {
+fn rate(history: &History<Log>, shown: &mut Shown, recoveries: usize) -> f64 {
     let started = Instant::now();
-    for number in 0..RECOVERIES {
+    for number in 0..recoveries {
         let rest = if number % 2 == 0 { Rest::Newest } else { Rest::Oldest };
         let choice = Choice { rest, ..Choice::default() };
         let after = shown.mount(number % history.points().len(), &choice).expect("it is shown").expect("it is legal");
         after.unmount().expect("nobody is in there");
         shown.units_read().expect("it is told");
     }
-    RECOVERIES as f64 / started.elapsed().as_secs_f64()
+    recoveries as f64 / started.elapsed().as_secs_f64()
 }
 
-fn median(all: &mut [f64]) -> f64 {
-    all.sort_by(f64::total_cmp);
-    all[all.len() / 2]
+fn median(all: &[f64]) -> f64 {
+    Spread::of(all).median
 }

@@ -17,7 +17,7 @@ pub struct TrialSpec {
     pub position: u32,
     /// Seed of the round's data and load: the same for all scenarios of a round.
     pub seed: u64,
-    /// `host`, `guest` or `simulated`.
+    /// `host` or `guest`.
     pub bench: String,
     /// Checked settings of `[guest]`, plain form; empty on other benches.
     #[serde(default)]

@@ -1,72 +1,75 @@
-//! What surefoot itself costs: `cargo bench -p surefoot` prints (b) to (e) of `make bench`; (a) is
-//! `cargo bench -p workloads`. Ratios of things measured in the same run; no test hangs on them. `-- --test` takes small inputs,
+//! What surefoot itself costs: `cargo bench -p surefoot --bench cost` prints (b) to (e) of `make bench`; (a) is
+//! `cargo bench -p workloads`. Ratios of things measured in the same run; no test hangs on them. `cargo test` takes small inputs,
 //! `-- --only e` one letter.
 
+use goals::{Goals, Spread};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-fn main() {
-    let small = std::env::args().any(|argument| argument == "--test");
+fn main() -> ExitCode {
+    let Some(mut goals) = Goals::of("cost") else { return ExitCode::SUCCESS };
     let folder =
         tempfile::Builder::new().prefix("surefoot-bench-").tempdir_in("/var/tmp").expect("a folder on the disk");
-    let arguments: Vec<String> = std::env::args().collect();
-    let only = arguments.iter().position(|argument| argument == "--only").and_then(|at| arguments.get(at + 1));
-    let wanted = |letter: &str| only.is_none_or(|only| only == letter);
+    let only = goals.after("--only").map(str::to_string);
+    let wanted = |letter: &str| only.as_deref().is_none_or(|only| only == letter);
     if wanted("b") {
-        driver(small);
+        driver(&mut goals);
     }
     if wanted("c") {
-        provisioning(folder.path(), small);
-        measured_share(folder.path(), small);
+        provisioning(folder.path(), goals.is_test());
+        measured_share(folder.path(), &mut goals);
     }
     if wanted("d") {
-        report(small);
-        page(small);
+        report(&mut goals);
+        page(&mut goals);
     }
     if wanted("e") {
-        template(folder.path(), small);
+        template(folder.path(), &mut goals);
     }
+    goals.end()
 }
 
 /// (b) The OLTP driver without SQLite against the whole, CPU time of the thread; three pairs.
-fn driver(small: bool) {
+fn driver(goals: &mut Goals) {
     let folder = tempfile::tempdir().expect("a folder");
-    let transactions = if small { 200 } else { 5000 };
-    let mut shares: Vec<f64> = (0..3)
+    let transactions = if goals.is_test() { 200 } else { 5000 };
+    let percents: Vec<f64> = (0..3)
         .map(|pair| {
             let folder = folder.path().join(pair.to_string());
             std::fs::create_dir(&folder).expect("a folder");
             let cost = workloads::oltp::driver_cost(&folder, transactions).expect("SQLite works");
-            cost.driver_seconds_per_transaction / cost.whole_seconds_per_transaction
+            cost.driver_seconds_per_transaction / cost.whole_seconds_per_transaction * 100.0
         })
         .collect();
-    shares.sort_by(f64::total_cmp);
+    let percent = Spread::of(&percents);
     println!(
-        "(b) OLTP driver without SQLite: {:.1} % of a transaction's CPU time (median of 3; goal: at most 10 %)",
-        shares[1] * 100.0
+        "(b) OLTP driver without SQLite: {:.1} % of a transaction's CPU time (median of 3; {})",
+        percent.median,
+        goals.at_most("(b) percent of a transaction that the driver takes", percent, 10.0)
     );
 }
 
+const FILESYSTEMS: &[&str] = &["ext4", "xfs", "btrfs", "ext2", "ext3"];
+
 /// (c) From the start of a trial to its first load, on a 4 GiB loop device.
 fn provisioning(folder: &Path, small: bool) {
-    let size = if small { "512MiB" } else { "4GiB" };
+    let (size, rounds, filesystems) = if small { ("400MiB", 1, &FILESYSTEMS[..2]) } else { ("4GiB", 3, FILESYSTEMS) };
     let study = format!(
-        "name = \"provisioning\"\nquestion = \"How long until the first load?\"\n[factors]\n\"storage.filesystem\" = [\"ext2\", \"ext3\", \"ext4\", \"xfs\", \"btrfs\"]\n\
-         [storage]\nsize = \"{size}\"\n[workload.null]\ntime = \"100ms\"\n[design]\nrounds_min = 3\nrounds_max = 3\nwarm_up_runs = 0\ncontrol = false\n"
+        "name = \"provisioning\"\nquestion = \"How long until the first load?\"\n[factors]\n\"storage.filesystem\" = {filesystems:?}\n\
+         [storage]\nsize = \"{size}\"\n[workload.null]\ntime = \"100ms\"\n[design]\nrounds_min = {rounds}\nrounds_max = {rounds}\nwarm_up_runs = 0\ncontrol = false\n"
     );
     std::fs::write(folder.join("provisioning.toml"), study).expect("a study file");
     surefoot(folder, &["run", "provisioning.toml", "--quiet"]);
     let json = surefoot(folder, &["report", "provisioning.surefoot", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).expect("a report is JSON");
-    for filesystem in ["ext2", "ext3", "ext4", "xfs", "btrfs"] {
-        let of =
-            json["ledger"]["trials"].as_array().expect("trials").iter().filter(|trial| trial["scenario"] == filesystem);
-        let mut seconds: Vec<f64> = of.filter_map(|trial| step(trial, "trial start to first load")).collect();
-        seconds.sort_by(f64::total_cmp);
+    for filesystem in filesystems {
+        let trials = json["ledger"]["trials"].as_array().expect("trials").iter();
+        let of = trials.filter(|trial| trial["scenario"] == *filesystem);
+        let seconds: Vec<f64> = of.filter_map(|trial| step(trial, "trial start to first load")).collect();
         println!(
             "(c) {filesystem:5} on {size}: {:.2} s from trial start to first load (median of {})",
-            seconds[seconds.len() / 2],
+            Spread::of(&seconds).median,
             seconds.len()
         );
     }
@@ -77,9 +80,10 @@ fn step(trial: &serde_json::Value, name: &str) -> Option<f64> {
 }
 
 /// (c) How much of `quick`'s time is measurement, from its first trial to its last.
-fn measured_share(folder: &Path, small: bool) {
-    let rounds = if small { "1" } else { "3" };
-    surefoot(folder, &["run", "quick", "--quiet", "--rounds", rounds]);
+fn measured_share(folder: &Path, goals: &mut Goals) {
+    let small = ["--rounds", "1", "--set", "workload.oltp.time=100ms", "--set", "storage.size=400MiB"];
+    let scale: &[&str] = if goals.is_test() { &small } else { &["--rounds", "3"] };
+    surefoot(folder, &[&["run", "quick", "--quiet"], scale].concat());
     let json: serde_json::Value =
         serde_json::from_str(&surefoot(folder, &["report", "quick.surefoot", "--json"])).expect("JSON");
     let trials = json["ledger"]["trials"].as_array().expect("trials");
@@ -91,15 +95,16 @@ fn measured_share(folder: &Path, small: bool) {
     };
     let (measured, loaded) = (sum(true) / wall * 100.0, sum(false) / wall * 100.0);
     println!(
-        "(c) quick: {measured:.0} % of its time is measurement, {loaded:.0} % with warm-ups (goal: at least 70 %)"
+        "(c) quick: {measured:.0} % of its time is measurement, {loaded:.0} % with warm-ups ({})",
+        goals.at_least("(c) percent of `quick` that is measurement", measured, 70.0)
     );
 }
 
 /// (d) A report over 100,000 runs: time and peak memory of the whole process.
-fn report(small: bool) {
+fn report(goals: &mut Goals) {
     let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
     let path = folder.path().join("large.surefoot");
-    let runs = if small { 1000 } else { 100_000 };
+    let runs = if goals.is_test() { 1000 } else { 100_000 };
     let rounds = 50.min(runs / 20);
     synthetic(&path, &Shape { levels: &[20], rounds, runs_a_trial: runs / rounds / 20, seconds: 0 });
     let started = Instant::now();
@@ -112,18 +117,18 @@ fn report(small: bool) {
     let seconds = started.elapsed().as_secs_f64();
     let said = String::from_utf8_lossy(&output.stderr);
     let peak: f64 = said.lines().last().and_then(|line| line.trim().parse().ok()).unwrap_or_else(|| panic!("{said}"));
-    println!(
-        "(d) report over {runs} runs: {seconds:.1} s, {:.0} MB at its peak (goal: 5 s, 500 MB)",
-        peak * 1024.0 / 1e6
-    );
+    let megabytes = peak * 1024.0 / 1e6;
+    let in_time = goals.at_most("(d) seconds of a report over 100,000 runs", seconds, 5.0);
+    let in_memory = goals.at_most("(d) megabytes of a report over 100,000 runs", megabytes, 500.0);
+    println!("(d) report over {runs} runs: {seconds:.1} s ({in_time}), {megabytes:.0} MB at its peak ({in_memory})");
 }
 
 /// (d) From the address to the load event of the page of a study of 42 scenarios, everything drawn, in headless Chromium.
-fn page(small: bool) {
+fn page(goals: &mut Goals) {
     const PROBE: &str = "<script>addEventListener('load', () => { document.documentElement.dataset.loaded = performance.now(); });</script>";
     let folder = tempfile::tempdir().expect("a folder");
     let (ledger, page) = (folder.path().join("page.surefoot"), folder.path().join("page.html"));
-    let (rounds, seconds) = if small { (2, 30) } else { (20, 300) };
+    let (rounds, seconds, visits) = if goals.is_test() { (2, 30, 1) } else { (20, 300, 3) };
     synthetic(&ledger, &Shape { levels: &[7, 3, 2], rounds, runs_a_trial: 1, seconds });
     surefoot(folder.path(), &["report", "page.surefoot", "--html", "page.html"]);
     let html = std::fs::read_to_string(&page).expect("a page");
@@ -140,16 +145,18 @@ fn page(small: bool) {
         let milliseconds: f64 = dom.split_once("data-loaded=\"")?.1.split('"').next()?.parse().ok()?;
         Some(milliseconds / 1000.0)
     };
-    let mut loads: Vec<f64> = (0..3).filter_map(open).collect();
-    loads.sort_by(f64::total_cmp);
-    let Some(median) = loads.get(loads.len() / 2) else {
+    let loads: Vec<f64> = (0..visits).filter_map(open).collect();
+    if loads.is_empty() {
         println!("(d) page of 42 scenarios: SKIPPED, no Chromium (package chromium)");
-        return;
-    };
+        return goals.must("(d) a Chromium to open the page in (package chromium)", false);
+    }
+    let spread = Spread::of(&loads);
     println!(
-        "(d) page of 42 scenarios, {:.2} MB: {median:.2} s to its load event in Chromium (median of {}; goal: 1 s)",
+        "(d) page of 42 scenarios, {:.2} MB: {:.2} s to its load event in Chromium (median of {}; {})",
         html.len() as f64 / 1e6,
-        loads.len()
+        spread.median,
+        loads.len(),
+        goals.at_most("(d) seconds until the page of 42 scenarios is loaded", spread, 1.0)
     );
 }
 
@@ -258,32 +265,31 @@ fn recorded(seconds: u32, value: f64) -> observe::record::Run {
 const ROWS_OF_A_GIBIBYTE: u32 = 4_300_000;
 
 /// (e) PostgreSQL with 1 GiB of data on a fresh filesystem: copied from the template, beside loaded, flushed in both cases.
-fn template(folder: &Path, small: bool) {
-    let rows = if small { 10_000 } else { ROWS_OF_A_GIBIBYTE };
+fn template(folder: &Path, goals: &mut Goals) {
+    let (rows, rounds, size) = if goals.is_test() { (1000, 1, "400MiB") } else { (ROWS_OF_A_GIBIBYTE, 3, "4GiB") };
     let study = format!(
         "name = \"template\"\nquestion = \"How long until the data are there?\"\n[factors]\n\"service.postgres.data\" = [\"template\", \"load\"]\n\
-         [storage]\nsize = \"4GiB\"\n[workload.oltp]\nengine = \"postgres\"\ntable_size = {rows}\ntime = \"500ms\"\n\
-         [design]\nrounds_min = 3\nrounds_max = 3\nwarm_up_runs = 0\ncontrol = false\n"
+         [storage]\nsize = \"{size}\"\n[workload.oltp]\nengine = \"postgres\"\ntable_size = {rows}\ntime = \"500ms\"\n\
+         [design]\nrounds_min = {rounds}\nrounds_max = {rounds}\nwarm_up_runs = 0\ncontrol = false\n"
     );
     std::fs::write(folder.join("template.toml"), study).expect("a study file");
     surefoot(folder, &["run", "template.toml", "--quiet"]);
     let json = surefoot(folder, &["report", "template.surefoot", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).expect("a report is JSON");
-    let median = |scenario: &str, steps: &[&str]| {
+    let of = |scenario: &str, steps: &[&str]| {
         let trials = json["ledger"]["trials"].as_array().expect("trials").iter();
         let of = trials.filter(|trial| trial["scenario"].as_str().is_some_and(|label| label.contains(scenario)));
         let sum = |trial: &serde_json::Value| -> f64 {
             steps.iter().map(|name| step(trial, name).expect("the step was taken")).sum()
         };
-        let mut seconds: Vec<f64> = of.map(sum).collect();
-        seconds.sort_by(f64::total_cmp);
-        seconds[seconds.len() / 2]
+        Spread::of(&of.map(sum).collect::<Vec<f64>>()).median
     };
     let (copied, loaded) =
-        (median("template", &["copy template", "settle"]), median("load", &["create database", "load", "settle"]));
+        (of("template", &["copy template", "settle"]), of("load", &["create database", "load", "settle"]));
     println!(
-        "(e) PostgreSQL, {rows} rows: {copied:.1} s from the template, {loaded:.1} s loaded, {:.1} times as long (medians of 3; goal: at least 5)",
-        loaded / copied
+        "(e) PostgreSQL, {rows} rows: {copied:.1} s from the template, {loaded:.1} s loaded, {:.1} times as long (medians of {rounds}; {})",
+        loaded / copied,
+        goals.at_least("(e) how many times longer loading takes than copying", loaded / copied, 5.0)
     );
 }
 

@@ -1,17 +1,16 @@
 //! What a guest kernel costs a trial, and how much slower work is there than on the host: `cargo bench -p surefoot --bench
-//! guest`, as root, which the host's side needs; with `-- --only TEXT` the parts with that text. `-- --test` takes small inputs.
+//! guest`, as root, which the host's side needs; with `-- --only TEXT` the parts with that text. `cargo test` takes small inputs.
 //!
 //! Goals: at most 2 s from the conductor's spawn to the trial's first step, 1 s from its last record to the end of its process,
 //! and of a run's time 1 % for saying records. Missed where the median's interval lies wholly on the wrong side. How much
 //! slower has no goal: contrasts of pairs in the rounds of one study, with its interval.
 
+use goals::{Goals, Spread};
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
-/// The distribution-free interval of a median of 12 ends at the third value from either side (96.1 %).
 const GUESTS: usize = 12;
-const INTERVAL_RANK: usize = 2;
 
 const START_SECONDS_MAX: f64 = 2.0;
 const STOP_SECONDS_MAX: f64 = 1.0;
@@ -43,30 +42,31 @@ const CASES: &[(&str, &str, &str)] = &[
 
 const BOTH: &str = "[factors]\nbench = [\"host\", \"guest\"]";
 
-fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    let only =
-        arguments.iter().position(|a| a == "--only").and_then(|at| arguments.get(at + 1)).map_or("", String::as_str);
-    let scale = match arguments.iter().any(|argument| argument == "--test") {
-        true => Scale { guests: 2, rounds: 2, seconds: "200ms", long_rounds: 1, long_seconds: "2s" },
+fn main() -> ExitCode {
+    let Some(mut goals) = Goals::of("guest") else { return ExitCode::SUCCESS };
+    let only = goals.after("--only").unwrap_or_default().to_string();
+    let cases = if goals.is_test() { &CASES[..1] } else { CASES };
+    let scale = match goals.is_test() {
+        true => Scale { guests: 1, rounds: 2, seconds: "100ms", long_rounds: 1, long_seconds: "1s" },
         false => Scale { guests: GUESTS, rounds: 8, seconds: "1s", long_rounds: 2, long_seconds: "10s" },
     };
     let folder =
         tempfile::Builder::new().prefix("surefoot-bench-").tempdir_in("/var/tmp").expect("a folder on the disk");
-    if "start and stop".contains(only) {
-        start_and_stop(folder.path(), &scale);
+    if "start and stop".contains(&only) {
+        start_and_stop(folder.path(), &scale, &mut goals);
     }
-    if "records".contains(only) {
-        records(folder.path(), &scale);
+    if "records".contains(&only) {
+        records(folder.path(), &scale, &mut goals);
     }
-    for (name, load, rest) in CASES.iter().filter(|(name, ..)| name.contains(only)) {
+    for (name, load, rest) in cases.iter().filter(|(name, ..)| name.contains(&only)) {
         let load = format!("{load}{rest}\ntime = \"{}\"", scale.seconds);
         let json = study(folder.path(), BOTH, &load, scale.rounds);
         slow_down(name, &json);
     }
+    goals.end()
 }
 
-fn start_and_stop(folder: &Path, scale: &Scale) {
+fn start_and_stop(folder: &Path, scale: &Scale, goals: &mut Goals) {
     let json = study(folder, "bench = \"guest\"", "[workload.null]\ntime = \"100ms\"", scale.guests as u32);
     // What the guest does before the trial counts from its first word, which the conductor hears a little later.
     let starts = [
@@ -78,19 +78,17 @@ fn start_and_stop(folder: &Path, scale: &Scale) {
         ("the trial's own teardown before it", &["tear down"], None),
     ];
     for (name, steps, goal) in starts.into_iter().chain(stops) {
-        let seconds = sorted(trials(&json, "").map(|trial| steps.iter().map(|name| step(trial, name)).sum()).collect());
-        let (low, high) = interval(&seconds);
-        let missed = goal.map_or(String::new(), |goal| format!(" (goal: at most {goal} s){}", missed(low > goal)));
-        println!(
-            "{name}: {:.3} s, {low:.3} to {high:.3} s{missed}; median of {} guests",
-            median(&seconds),
-            seconds.len()
-        );
+        let seconds: Vec<f64> =
+            trials(&json, "").map(|trial| steps.iter().map(|name| step(trial, name)).sum()).collect();
+        let spread = Spread::of(&seconds);
+        let Spread { median, low, high } = spread;
+        let goal = goal.map_or(String::new(), |goal| format!(" ({})", goals.at_most(name, spread, goal)));
+        println!("{name}: {median:.3} s, {low:.3} to {high:.3} s{goal}; median of {} guests", seconds.len());
     }
 }
 
 /// SQLite's transactions, in runs of a length that is not a toy's.
-fn records(folder: &Path, scale: &Scale) {
+fn records(folder: &Path, scale: &Scale, goals: &mut Goals) {
     let load = format!("{SQLITE}\ntime = \"{}\"", scale.long_seconds);
     let json = study(folder, BOTH, &load, scale.long_rounds);
     for bench in ["host", "guest"] {
@@ -99,15 +97,14 @@ fn records(folder: &Path, scale: &Scale) {
             let runs = runs.filter(|run| run["trial"] == trial["id"]).filter_map(|run| run["seconds"].as_f64());
             step(trial, "records") / runs.sum::<f64>()
         };
-        let shares = sorted(trials(&json, bench).map(share).collect());
-        let (low, high) = (shares[0], shares[shares.len() - 1]);
+        let shares: Vec<f64> = trials(&json, bench).map(share).collect();
+        let spread = Spread::of(&shares);
         println!(
-            "records on the {bench}: {:.4} % of the runs' time, {:.4} to {:.4} % (goal: less than {:.0} %){}; {} trials of one run of {}",
-            median(&shares) * 100.0,
-            low * 100.0,
-            high * 100.0,
-            RECORDS_SHARE_MAX * 100.0,
-            missed(low >= RECORDS_SHARE_MAX),
+            "records on the {bench}: {:.4} % of the runs' time, {:.4} to {:.4} % (as a share, {}); {} trials of one run of {}",
+            spread.median * 100.0,
+            spread.low * 100.0,
+            spread.high * 100.0,
+            goals.at_most(&format!("records on the {bench}, share of time"), spread, RECORDS_SHARE_MAX),
             shares.len(),
             scale.long_seconds
         );
@@ -166,23 +163,4 @@ fn step(trial: &Value, name: &str) -> f64 {
     let steps = trial["steps"].as_array().expect("steps");
     let found = steps.iter().find(|step| step[0] == name).and_then(|step| step[1].as_f64());
     found.unwrap_or_else(|| panic!("no step `{name}` in {trial}"))
-}
-
-fn missed(is_missed: bool) -> &'static str {
-    if is_missed { " GOAL MISSED" } else { "" }
-}
-
-fn interval(sorted: &[f64]) -> (f64, f64) {
-    let rank = INTERVAL_RANK.min((sorted.len() - 1) / 2);
-    (sorted[rank], sorted[sorted.len() - 1 - rank])
-}
-
-fn sorted(mut values: Vec<f64>) -> Vec<f64> {
-    values.sort_by(f64::total_cmp);
-    values
-}
-
-/// Of an even number the mean of the middle two.
-fn median(sorted: &[f64]) -> f64 {
-    f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2])
 }

@@ -7,9 +7,10 @@
 //! `cargo bench -p workloads`; with `-- --folder DIR` on another disk, with `-- --only TEXT` the cases with that text.
 //! With `--test`, and in `cargo test`, it only shows that both run.
 
+use goals::{Goals, Spread};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use workloads::block_io::{BlockIo, Engine, Pattern, lay_out, measure};
 
 const IOPS_RATIO_MIN: f64 = 0.97;
@@ -20,9 +21,6 @@ const FILE_BYTES: u64 = 256 << 20;
 
 /// Odd, so that the median is a pair's; many short ones, because a shared disk drifts from second to second.
 const PAIRS: usize = 17;
-
-/// The distribution-free interval of a median of 17 ends at the fifth value from either side (95.1 %).
-const INTERVAL_RANK: usize = 4;
 
 struct Scale {
     pairs: usize,
@@ -64,12 +62,11 @@ struct Side {
     cpu_seconds_per_io: f64,
 }
 
-fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let is_test = !arguments.iter().any(|a| a == "--bench") || arguments.iter().any(|a| a == "--test");
-    let after = |name: &str| arguments.iter().position(|a| a == name).and_then(|at| arguments.get(at + 1));
-    let disk = after("--folder").map_or_else(std::env::temp_dir, PathBuf::from);
-    let only = after("--only").map_or("", String::as_str);
+fn main() -> ExitCode {
+    let Some(mut goals) = Goals::of("block_io_against_fio") else { return ExitCode::SUCCESS };
+    let is_test = goals.is_test();
+    let disk = goals.after("--folder").map_or_else(std::env::temp_dir, PathBuf::from);
+    let only = goals.after("--only").unwrap_or_default().to_string();
     let scale = match is_test {
         true => Scale { pairs: 1, seconds: 0.1, file_bytes: 4 << 20 },
         false => Scale { pairs: PAIRS, seconds: 1.0, file_bytes: FILE_BYTES },
@@ -77,7 +74,7 @@ fn main() {
     if Command::new("fio").arg("--version").output().is_err() {
         // Without the peer there is nothing to compare; a test must not pass unseen because of it.
         eprintln!("block_io_against_fio: fio is not on this machine (package fio)");
-        std::process::exit(if is_test { 1 } else { 5 });
+        return ExitCode::from(if is_test { 1 } else { 5 });
     }
     println!(
         "ours / fio, medians of {} pairs of {} s; goals: I/Os ≥ {IOPS_RATIO_MIN}, CPU ≤ {CPU_RATIO_MAX}",
@@ -87,17 +84,14 @@ fn main() {
         "{:52} {:>9} {:>9} {:>6} {:>13} {:>6} {:>13}",
         "", "ours 1/s", "fio 1/s", "I/Os", "95 %", "CPU/IO", "95 %"
     );
-    let cases = CASES.iter().filter(|case| case.name.contains(only));
-    let missed = cases.filter(|case| !compare(case, &scale, &disk)).count();
-    match missed {
-        _ if is_test => println!("a test: these figures mean nothing"),
-        0 => println!("no goal is missed beyond the noise"),
-        _ => println!("goals missed in {missed} cases"),
+    for case in CASES.iter().filter(|case| case.name.contains(&only)) {
+        compare(case, &scale, &disk, &mut goals);
     }
+    goals.end()
 }
 
-/// Runs the pairs of a case and prints its line; whether the measurement allows that the goals hold.
-fn compare(case: &Case, scale: &Scale, disk: &Path) -> bool {
+/// Runs the pairs of a case and prints its line.
+fn compare(case: &Case, scale: &Scale, disk: &Path, goals: &mut Goals) {
     let folder = if case.in_memory { Path::new("/dev/shm") } else { disk };
     let folder = tempfile::tempdir_in(folder).expect("a folder can be made");
     let job = BlockIo {
@@ -125,25 +119,23 @@ fn compare(case: &Case, scale: &Scale, disk: &Path) -> bool {
             all_ours.push(ours(&job));
         }
     }
-    let ratios = |of: fn(&Side) -> f64| sorted(all_ours.iter().zip(&all_fio).map(|(a, b)| of(a) / of(b)).collect());
-    let speed = |sides: &[Side]| median(&sorted(sides.iter().map(|side| side.ios_per_second).collect()));
+    let spread = |values: Vec<f64>| Spread::of(&values);
+    let ratios = |of: fn(&Side) -> f64| spread(all_ours.iter().zip(&all_fio).map(|(a, b)| of(a) / of(b)).collect());
+    let speed = |sides: &[Side]| spread(sides.iter().map(|side| side.ios_per_second).collect()).median;
     let (iops, cpu) = (ratios(|side| side.ios_per_second), ratios(|side| side.cpu_seconds_per_io));
-    let interval = |values: &[f64]| {
-        let rank = INTERVAL_RANK.min(values.len() / 2);
-        (values[rank], values[values.len() - 1 - rank])
-    };
-    let range = |values: &[f64]| format!("{:.3}–{:.3}", interval(values).0, interval(values).1);
+    let range = |values: Spread| format!("{:.3}–{:.3}", values.low, values.high);
     println!(
         "{:52} {:9.0} {:9.0} {:6.3} {:>13} {:6.3} {:>13}",
         case.name,
         speed(&all_ours),
         speed(&all_fio),
-        median(&iops),
-        range(&iops),
-        median(&cpu),
-        range(&cpu)
+        iops.median,
+        range(iops),
+        cpu.median,
+        range(cpu)
     );
-    interval(&iops).1 >= IOPS_RATIO_MIN && interval(&cpu).0 <= CPU_RATIO_MAX
+    goals.at_least(&format!("{}: I/Os as a share of fio's", case.name), iops, IOPS_RATIO_MIN);
+    goals.at_most(&format!("{}: CPU time as a share of fio's", case.name), cpu, CPU_RATIO_MAX);
 }
 
 fn ours(job: &BlockIo) -> Side {
@@ -186,13 +178,4 @@ fn fio(job: &BlockIo) -> Side {
     let busy_percent = number("/jobs/0/usr_cpu".into()) + number("/jobs/0/sys_cpu".into());
     let cpu_seconds = busy_percent / 100.0 * number("/jobs/0/job_runtime".into()) / 1000.0;
     Side { ios_per_second: number(format!("/jobs/0/{direction}/iops")), cpu_seconds_per_io: cpu_seconds / ios }
-}
-
-fn sorted(mut values: Vec<f64>) -> Vec<f64> {
-    values.sort_by(f64::total_cmp);
-    values
-}
-
-fn median(sorted: &[f64]) -> f64 {
-    sorted[sorted.len() / 2]
 }

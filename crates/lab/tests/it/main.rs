@@ -1,6 +1,7 @@
-//! Whole studies on the simulated bench: order, stop rule, faults and resumes, in milliseconds.
+//! Whole studies on the simulated bench: order, stop rule, faults and resumes, in milliseconds; and real servers that go down by force.
 
 mod probe;
+mod recovered;
 mod screened;
 mod screening;
 mod tune;

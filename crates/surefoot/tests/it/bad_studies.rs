@@ -45,7 +45,7 @@ fn unknown_keys_and_wrong_units_at_once() {
 
 #[test]
 fn an_unknown_filesystem_has_a_nearest_name() {
-    refused(small_study(&["ext4", "xsf"], 1)).says("xfs");
+    refused(small_study(&["ext4", "xsf"], 1)).says("did you mean `xfs`?");
 }
 
 #[test]
