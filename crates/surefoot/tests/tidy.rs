@@ -3,6 +3,9 @@
 #[path = "tidy/documents.rs"]
 mod documents;
 
+#[path = "tidy/claims.rs"]
+mod claims;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
