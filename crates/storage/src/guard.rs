@@ -212,12 +212,13 @@ pub(crate) fn clear_block(settings: &StorageSettings, images: &Path) -> Result<C
         return Err(refused(reason));
     }
     let is_named = settings.wipe.as_ref().is_some_and(|wipe| Path::new(wipe).as_os_str() == path.as_os_str());
-    if !is_named && !leftovers::are_all(images, &real, &device, bytes)? {
-        if let Some(contents) = contents(&real, &device, bytes)? {
-            let mut refusal = Refusal::new(path, format!("holds {contents}"));
-            refusal.hint = Some(format!("if nobody needs that, say wipe = \"{}\" in [storage]", path.display()));
-            return Err(Error::Refused(refusal));
-        }
+    if !is_named
+        && !leftovers::are_all(images, &real, &device, bytes)?
+        && let Some(contents) = contents(&real, &device, bytes)?
+    {
+        let mut refusal = Refusal::new(path, format!("holds {contents}"));
+        refusal.hint = Some(format!("if nobody needs that, say wipe = \"{}\" in [storage]", path.display()));
+        return Err(Error::Refused(refusal));
     }
     // What was read for this must not lie in memory when something is measured.
     loop_device::forget(&device, &real)?;
