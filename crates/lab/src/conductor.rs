@@ -7,6 +7,7 @@ use crate::resume::{Done, Opened};
 use crate::safety::{self, Ended};
 use crate::screening;
 use crate::tune::Tune;
+use ledger::figure::{self, Zero};
 use ledger::model::{Decision, MeasuredSafety, Phase, Place, Screened, TrialState, Worse};
 use ledger::parity::{Rule, Standing};
 use observe::durability::Class;
@@ -82,7 +83,7 @@ pub enum Event<'a> {
 pub struct Values {
     /// Labels, in plan order.
     pub scenarios: Vec<String>,
-    /// `[round][scenario]`: geometric mean of the primary metric over the trial's runs; none: not done, or failed.
+    /// `[round][scenario]`: the trial's figure, 0 where a run stalled; none: not done, or failed.
     pub rounds: Vec<Vec<Option<f64>>>,
 }
 
@@ -104,7 +105,7 @@ pub enum Stop {
     NothingLeft,
     /// All but one scenario are shown to be worse.
     OneLeft,
-    /// A screened scenario has no value.
+    /// A screened scenario has no value, or stalled.
     ScreenFailed,
     /// What a power cut takes was all that was asked for, and is known.
     SafetyKnown,
@@ -120,7 +121,9 @@ impl Stop {
             Stop::TimeBudget => "the next round would not fit into the time budget",
             Stop::Interrupted => "interrupted",
             Stop::NothingLeft => "every scenario failed",
-            Stop::ScreenFailed => "a screened scenario has no value, so that the screen can't tell factors apart",
+            Stop::ScreenFailed => {
+                "a screened scenario has no value or stalled, so that the screen can't tell factors apart"
+            }
             Stop::SafetyKnown => "every scenario had its power cuts",
             Stop::OneLeft => "every other scenario is shown to be worse",
         }
@@ -464,7 +467,7 @@ impl<'a> Conductor<'a> {
         };
         self.writer.finish_trial(id, state, failure, ended)?;
         self.trial_seconds_max = self.trial_seconds_max.max(ended - begun);
-        self.done.note(&label, (phase, round), state, geometric_mean(&notes.values));
+        self.done.note(&label, (phase, round), state, figure::of_runs(&notes.values, Zero::Stall));
         (self.watch)(Event::TrialEnded { scenario: &label, end: &end, seconds: ended - begun });
         Ok(state)
     }
@@ -610,7 +613,8 @@ impl Notes {
             Record::Step { name, seconds } => writer.step(id, name, *seconds),
             Record::Provisioned(provisioned) => writer.provisioned(id, provisioned),
             Record::Warning { message } => writer.warning(id, message),
-            Record::Note { message } => writer.remark(id, message),
+            Record::Note { message } => writer.note(id, message),
+            Record::Transcript { text } => writer.transcript(id, text),
             Record::Run(run) => {
                 let value = run.metrics.iter().find(|measured| measured.metric.name == primary);
                 self.values.extend(value.filter(|_| !run.warm_up).map(|measured| measured.value));
@@ -627,10 +631,4 @@ impl Notes {
         // The first error is the cause of the others.
         self.error = self.error.take().or(written.err());
     }
-}
-
-/// Several runs of a trial are one number: their geometric mean (the analysis is on the log scale).
-fn geometric_mean(values: &[f64]) -> Option<f64> {
-    let all_positive = !values.is_empty() && values.iter().all(|value| *value > 0.0);
-    all_positive.then(|| (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
 }

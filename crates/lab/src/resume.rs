@@ -139,7 +139,7 @@ fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Sessio
     let mut values: HashMap<(&str, Phase), Vec<Vec<Option<f64>>>> = HashMap::new();
     for scenario in &contents.scenarios {
         for phase in [Phase::Screen, Phase::Main, Phase::Confirmation] {
-            let of_metric = || contents.values_in(phase, &|run| run.metrics.get(&*scenario.primary_metric).copied());
+            let of_metric = || contents.values_in(phase, &scenario.primary_metric);
             values.entry((&scenario.primary_metric, phase)).or_insert_with(of_metric);
         }
     }

@@ -257,7 +257,7 @@ impl Desk<'_> {
         let sampler = Sampler::start(
             self.volumes.data.device_name.as_deref(),
             self.volumes.log_device(),
-            Some(&self.volumes.data.data_folder),
+            Some(self.volumes.data.place()),
         );
         self.disks.begin().map_err(|error| Stopped::at("virtual disk")(error.into()))?;
         let outcome = self.with_context(out, |context| workload.run(context));
@@ -287,8 +287,12 @@ impl Desk<'_> {
             series: outcome.series,
         };
         out.say(&Record::Run(record));
-        for message in outcome.asked.notes().into_iter().chain(outcome.notes) {
+        for note in outcome.asked.notes().into_iter().chain(outcome.notes) {
+            let message = if warm_up { format!("in a warm-up: {note}") } else { note };
             out.say(&Record::Note { message });
+        }
+        if let Some(text) = outcome.transcript {
+            out.say(&Record::Transcript { text });
         }
         Ok(())
     }

@@ -140,7 +140,9 @@ impl Tune {
             let safe = |cell: &usize| choices.contains(&group.members[*cell]) && has_value(&observations, *cell);
             let (standing, fallen): (Vec<usize>, Vec<usize>) =
                 (0..group.members.len()).filter(safe).partition(|cell| !self.worse[group.members[*cell]]);
-            let pick = best(&observations, &standing)?;
+            // Who stalled is no pick, however fast in the other rounds.
+            let steady: Vec<usize> = standing.iter().copied().filter(|cell| !observations.has_stalled(*cell)).collect();
+            let pick = best(&observations, &steady)?;
             let others: Vec<usize> = standing.into_iter().filter(|cell| *cell != pick).collect();
             let runner_up = nearest(&observations, pick, &others).or_else(|| nearest(&observations, pick, &fallen));
             let label = |cell: usize| self.labels[group.members[cell]].clone();

@@ -5,6 +5,7 @@
 pub mod conditions;
 pub mod errors;
 pub mod export;
+pub mod figure;
 pub mod flushing;
 mod lock;
 pub mod model;

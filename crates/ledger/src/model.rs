@@ -346,8 +346,12 @@ pub struct Trial {
     pub commands: Vec<String>,
     /// Warnings said by the trial.
     pub warnings: Vec<String>,
-    /// What it said besides: result lines in the shape of older tools.
-    pub remarks: Vec<String>,
+    /// What its workload had to say of its runs, in order.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// Its runs in the shape of an older tool's output, in order.
+    #[serde(default)]
+    pub transcripts: Vec<String>,
 }
 
 /// One run of a trial, without its histograms and series (read those apart: they are large).

@@ -1,6 +1,7 @@
 //! Reading: everything but histograms and series in one go, those by run.
 
 use crate::Error;
+use crate::figure::{self, Zero};
 use crate::lock::is_held;
 use crate::model::{
     Contents, Decision, Finalists, MeasuredSafety, Phase, RunDetail, RunRow, Scenario, Screened, Session, StudyRecord,
@@ -11,9 +12,12 @@ use observe::latency::Latency;
 use observe::metric::Metric;
 use rusqlite::{Connection, OpenFlags};
 use serde::de::DeserializeOwned;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Workloads whose remarks in older files were a tool's lines, not notes.
+const TRANSCRIBED: [&str; 2] = ["sql-bench", "three-n-plus-one"];
 
 /// A ledger opened for reading; works while a conductor writes it.
 #[derive(Debug)]
@@ -89,6 +93,7 @@ impl Reader {
         };
         let scenarios: Vec<Scenario> = self.all_parsed("SELECT json FROM scenario ORDER BY id")?;
         let (ids, metrics) = self.metrics()?;
+        let trials = self.trials(&scenarios)?;
         Ok(Contents {
             study,
             sessions: self.sessions()?,
@@ -104,7 +109,7 @@ impl Reader {
                 self.all_parsed("SELECT json FROM safety ORDER BY id")?
             },
             decisions: self.decisions()?,
-            trials: self.trials()?,
+            trials,
             runs: self.runs(&ids, wanted)?,
             metrics,
         })
@@ -150,7 +155,7 @@ impl Reader {
         self.all_parsed("SELECT json FROM decision ORDER BY id")
     }
 
-    fn trials(&self) -> Result<Vec<Trial>, Error> {
+    fn trials(&self, scenarios: &[Scenario]) -> Result<Vec<Trial>, Error> {
         let phase = if self.version < schema::VERSION_OF_DECISIONS { "'main'" } else { "phase" };
         let rows = self.rows(
             &format!(
@@ -173,7 +178,8 @@ impl Reader {
                     facts: BTreeMap::new(),
                     commands: Vec::new(),
                     warnings: Vec::new(),
-                    remarks: Vec::new(),
+                    notes: Vec::new(),
+                    transcripts: Vec::new(),
                 };
                 Ok((trial, row.get::<_, String>(5)?, row.get::<_, Option<String>>(8)?, row.get::<_, String>(9)?))
             },
@@ -185,11 +191,14 @@ impl Reader {
             trial.failure = failure.map(|json| self.parsed(&json)).transpose()?;
             trials.push(trial);
         }
-        self.add_notes(&mut trials)?;
+        self.add_notes(&mut trials, scenarios)?;
         Ok(trials)
     }
 
-    fn add_notes(&self, trials: &mut [Trial]) -> Result<(), Error> {
+    fn add_notes(&self, trials: &mut [Trial], scenarios: &[Scenario]) -> Result<(), Error> {
+        let of_older_tool = |scenario: &&Scenario| TRANSCRIBED.contains(&&*scenario.workload);
+        let transcribed: BTreeSet<&str> =
+            scenarios.iter().filter(of_older_tool).map(|scenario| scenario.label.as_str()).collect();
         let columns: HashMap<i64, usize> = trials.iter().enumerate().map(|(index, trial)| (trial.id, index)).collect();
         let mut statement = self.prepare("SELECT trial, kind, name, value FROM note ORDER BY id")?;
         let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
@@ -201,7 +210,10 @@ impl Reader {
                     "fact" => drop(trial.facts.insert(row.get(2)?, row.get(3)?)),
                     "command" => trial.commands.push(row.get(3)?),
                     "warning" => trial.warnings.push(row.get(3)?),
-                    _ => trial.remarks.push(row.get(3)?),
+                    "transcript" => trial.transcripts.push(row.get(3)?),
+                    // What came as remarks were lines for older tools with these workloads, and notes with the others.
+                    "remark" if transcribed.contains(&*trial.scenario) => trial.transcripts.push(row.get(3)?),
+                    _ => trial.notes.push(row.get(3)?),
                 }
                 Ok(())
             };
@@ -359,22 +371,25 @@ impl Contents {
         trials
     }
 
-    /// `[round][scenario]` of the main rounds: one number a trial, the geometric mean of a metric over its measured runs. None:
-    /// a hole. A metric that is not above zero in every run has its arithmetic mean: it is tabulated, never tested.
+    /// `[round][scenario]` of the main rounds: a metric's figure of each trial. None: a hole.
     #[must_use]
     pub fn values(&self, metric: &str) -> Vec<Vec<Option<f64>>> {
-        self.values_in(Phase::Main, &|run| run.metrics.get(metric).copied())
+        self.values_in(Phase::Main, metric)
     }
 
-    /// As [`Contents::values`], of a figure that is worked out from a run's metrics.
+    /// As [`Contents::values`], of one phase.
     #[must_use]
-    pub fn values_of(&self, figure: &dyn Fn(&RunRow) -> Option<f64>) -> Vec<Vec<Option<f64>>> {
-        self.values_in(Phase::Main, figure)
+    pub fn values_in(&self, phase: Phase, metric: &str) -> Vec<Vec<Option<f64>>> {
+        self.figures(phase, metric, &|run| run.metrics.get(metric).copied())
     }
 
-    /// As [`Contents::values_of`], of one phase.
+    /// As [`Contents::values_in`], of a figure that is worked out from a run's metrics, and that no claim rests on.
     #[must_use]
-    pub fn values_in(&self, phase: Phase, figure: &dyn Fn(&RunRow) -> Option<f64>) -> Vec<Vec<Option<f64>>> {
+    pub fn worked_out(&self, phase: Phase, figure: &dyn Fn(&RunRow) -> Option<f64>) -> Vec<Vec<Option<f64>>> {
+        self.figures(phase, "", figure)
+    }
+
+    fn figures(&self, phase: Phase, metric: &str, figure: &dyn Fn(&RunRow) -> Option<f64>) -> Vec<Vec<Option<f64>>> {
         let columns: HashMap<&str, usize> =
             self.scenarios.iter().enumerate().map(|(column, scenario)| (&*scenario.label, column)).collect();
         let mut of_trial: HashMap<i64, Vec<f64>> = HashMap::new();
@@ -396,16 +411,9 @@ impl Contents {
             if rounds.len() <= round {
                 rounds.resize(round + 1, vec![None; self.scenarios.len()]);
             }
-            rounds[round][*column] = Some(mean(values));
+            let is_claimed = self.scenarios[*column].primary_metric == metric;
+            rounds[round][*column] = figure::of_runs(values, if is_claimed { Zero::Stall } else { Zero::Count });
         }
         rounds
     }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    let count = values.len() as f64;
-    if values.iter().all(|value| *value > 0.0) {
-        return (values.iter().map(|value| value.ln()).sum::<f64>() / count).exp();
-    }
-    values.iter().sum::<f64>() / count
 }

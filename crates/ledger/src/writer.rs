@@ -208,7 +208,7 @@ impl Writer {
     /// # Errors
     /// When it can't be written.
     pub fn step(&mut self, trial: i64, name: &str, seconds: f64) -> Result<(), Error> {
-        self.note(trial, "step", name, &seconds)
+        self.said(trial, "step", name, &seconds)
     }
 
     /// What was really made and mounted.
@@ -234,15 +234,23 @@ impl Writer {
     /// # Errors
     /// When it can't be written.
     pub fn warning(&mut self, trial: i64, message: &str) -> Result<(), Error> {
-        self.note(trial, "warning", "", &message)
+        self.said(trial, "warning", "", &message)
     }
 
-    /// Something worth keeping with the trial.
+    /// What the workload has to say of a run.
     ///
     /// # Errors
     /// When it can't be written.
-    pub fn remark(&mut self, trial: i64, message: &str) -> Result<(), Error> {
-        self.note(trial, "remark", "", &message)
+    pub fn note(&mut self, trial: i64, message: &str) -> Result<(), Error> {
+        self.said(trial, "note", "", &message)
+    }
+
+    /// A run in the shape of an older tool's output.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn transcript(&mut self, trial: i64, text: &str) -> Result<(), Error> {
+        self.said(trial, "transcript", "", &text)
     }
 
     /// A run ended well.
@@ -306,7 +314,7 @@ impl Writer {
         })
     }
 
-    fn note(&mut self, trial: i64, kind: &str, name: &str, value: &dyn rusqlite::ToSql) -> Result<(), Error> {
+    fn said(&mut self, trial: i64, kind: &str, name: &str, value: &dyn rusqlite::ToSql) -> Result<(), Error> {
         self.write(|transaction| {
             transaction
                 .execute(

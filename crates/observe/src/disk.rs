@@ -2,6 +2,7 @@
 //!
 //! Reads sysfs only; opens no device.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -166,6 +167,31 @@ pub fn space(path: &Path) -> Option<(u64, u64)> {
     let facts = nix::sys::statvfs::statvfs(path).ok()?;
     let used = facts.blocks().saturating_sub(facts.blocks_free());
     Some((used.checked_mul(facts.fragment_size())?, facts.blocks_available().checked_mul(facts.fragment_size())?))
+}
+
+/// Bytes that a folder's files take on their disk: blocks that are allocated, a file with several names once, and nothing that is
+/// mounted below it. None where the folder can't be read; files that vanish meanwhile don't count.
+#[must_use]
+pub fn space_of_folder(folder: &Path) -> Option<u64> {
+    /// `st_blocks` counts these, whatever the filesystem's own blocks are: stat(2).
+    const BLOCK_BYTES: u64 = 512;
+    let top = std::fs::symlink_metadata(folder).ok()?;
+    let (mut bytes, mut open, mut seen) = (top.blocks() * BLOCK_BYTES, vec![folder.to_path_buf()], BTreeSet::new());
+    std::fs::read_dir(folder).ok()?;
+    while let Some(path) = open.pop() {
+        let Ok(entries) = std::fs::read_dir(&path) else { continue };
+        for entry in entries.flatten() {
+            let Ok(facts) = entry.metadata() else { continue };
+            if facts.dev() != top.dev() || facts.nlink() > 1 && !facts.is_dir() && !seen.insert(facts.ino()) {
+                continue;
+            }
+            bytes += facts.blocks() * BLOCK_BYTES;
+            if facts.is_dir() {
+                open.push(entry.path());
+            }
+        }
+    }
+    Some(bytes)
 }
 
 /// A line of the mount table.

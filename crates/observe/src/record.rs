@@ -50,10 +50,15 @@ pub enum Record {
         /// In words.
         message: String,
     },
-    /// Something worth keeping with the trial: a result line in the shape of an older tool.
+    /// What the workload has to say of a run, shown with its scenario.
     Note {
         /// In words.
         message: String,
+    },
+    /// A run in the shape of an older tool's output, kept with the trial.
+    Transcript {
+        /// Its lines.
+        text: String,
     },
     /// The trial failed; nothing but `Step`s of the teardown follows.
     Failed(Failure),

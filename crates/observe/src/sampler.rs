@@ -24,6 +24,18 @@ const FLUSHES_PER_COMMIT: Metric = Metric::new("flushes_per_commit", "1", Direct
 /// The commits of that ratio: without them nobody could add up several runs of which some got no flush.
 const COMMITS: Metric = Metric::new("commits", "1", Direction::Neither);
 
+/// What the trial's data take on the disk.
+const SPACE_USED: Metric = Metric::new("space_used_bytes", "B", Direction::Neither);
+
+/// Where the trial's data lie.
+#[derive(Debug, Clone, Copy)]
+pub enum Place<'a> {
+    /// On a filesystem of their own: what is used there is theirs.
+    Filesystem(&'a Path),
+    /// In a folder beside other data.
+    Folder(&'a Path),
+}
+
 /// What the machine did during one run.
 #[derive(Debug, Clone, Default)]
 pub struct Telemetry {
@@ -46,13 +58,13 @@ pub struct Sampler {
 
 impl Sampler {
     /// Starts a run's telemetry: `device` is what is under the filesystem under test (`loop3`; absent: the disk under
-    /// `mount_point`, if any), `log_device` what is under a server's log of changes, when that has a volume of its own.
+    /// `place`, if any), `log_device` what is under a server's log of changes, when that has a volume of its own.
     ///
     /// # Panics
     /// When the system has no thread left to give.
     #[must_use]
-    pub fn start(device: Option<&str>, log_device: Option<&str>, mount_point: Option<&Path>) -> Sampler {
-        let targets = Targets::find(device, log_device, mount_point);
+    pub fn start(device: Option<&str>, log_device: Option<&str>, place: Option<Place>) -> Sampler {
+        let targets = Targets::find(device, log_device, place);
         let (stop, stopped) = channel::<()>();
         let of_thread = targets.clone();
         let before = Snapshot::take(&targets);
@@ -80,6 +92,9 @@ impl Sampler {
         samples.note_extremes(&after);
         let mut metrics = difference(&self.before, &after);
         metrics.extend(samples.extremes());
+        // Looked at once and after the run: to walk through a folder takes time, and warms caches.
+        let folder = self.targets.folder.as_deref().and_then(disk::space_of_folder);
+        metrics.extend(folder.map(|bytes| SPACE_USED.at(bytes as f64)));
         Telemetry { metrics, series: samples.series }
     }
 }
@@ -111,22 +126,23 @@ struct Targets {
     device: Option<String>,
     log: Option<String>,
     backing: Option<String>,
-    mount_point: Option<PathBuf>,
+    filesystem: Option<PathBuf>,
+    folder: Option<PathBuf>,
 }
 
 impl Targets {
-    fn find(device: Option<&str>, log: Option<&str>, mount_point: Option<&Path>) -> Targets {
+    fn find(device: Option<&str>, log: Option<&str>, place: Option<Place>) -> Targets {
+        let (filesystem, folder) = match place {
+            Some(Place::Filesystem(path)) => (Some(path.to_path_buf()), None),
+            Some(Place::Folder(path)) => (None, Some(path.to_path_buf())),
+            None => (None, None),
+        };
         let device = match device {
             Some(device) => disk::device_name(device),
-            None => mount_point.and_then(disk::disk_under),
+            None => filesystem.as_deref().or(folder.as_deref()).and_then(disk::disk_under),
         };
         let backing = device.as_deref().and_then(disk::disk_below_loop);
-        Targets {
-            device,
-            log: log.and_then(disk::device_name),
-            backing,
-            mount_point: mount_point.map(Path::to_path_buf),
-        }
+        Targets { device, log: log.and_then(disk::device_name), backing, filesystem, folder }
     }
 }
 
@@ -154,7 +170,7 @@ impl Snapshot {
             device: targets.device.as_deref().and_then(Counters::read),
             log: targets.log.as_deref().and_then(Counters::read),
             backing: targets.backing.as_deref().and_then(Counters::read),
-            space_used: targets.mount_point.as_deref().and_then(disk::space).map(|space| space.0),
+            space_used: targets.filesystem.as_deref().and_then(disk::space).map(|space| space.0),
             pressure: RESOURCES.map(Pressure::read),
             own_seconds: own_seconds(),
             others_seconds: others_seconds(),
@@ -182,7 +198,7 @@ fn difference(before: &Snapshot, after: &Snapshot) -> Vec<Measured> {
     list.disk("device_log", before.log.zip(after.log), seconds);
     list.disk("device_backing", before.backing.zip(after.backing), seconds);
     if let (Some(before), Some(after)) = (before.space_used, after.space_used) {
-        list.add("space_used_bytes".into(), "B", after as f64);
+        list.0.push(SPACE_USED.at(after as f64));
         list.add("space_grown_bytes".into(), "B", after as f64 - before as f64);
     }
     if let Some(memory) = after.memory {

@@ -172,7 +172,8 @@ fn marked(name: &str, row: &Row) -> String {
 fn regret(part: &Part, view: &View) -> Option<String> {
     let best = part.pick().filter(|_| part.has_choice() && part.rounds_compared() >= ROUNDS_FOR_CLAIMS)?;
     let sure = percent(view.confidence);
-    let measured = format!("the {} measured", safety::competitors(part));
+    let steady = if part.rows.iter().any(|row| row.stalls.is_some()) { " that did not stall" } else { "" };
+    let measured = format!("the {} measured{steady}", safety::competitors(part));
     let has_dropped = part.rows.iter().any(|row| row.dropped_after().is_some());
     if let Some(choice) = &part.choice {
         let (who, under) = if choice.is_same {

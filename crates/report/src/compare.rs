@@ -15,6 +15,7 @@ use crate::input::{Error, Input};
 use crate::number::{Scale, date, percent, words};
 use crate::unpaired::{Change, Level, Sides, parts, primary, scenarios};
 use crate::view::{Part, Row};
+use ledger::figure::{self, Zero};
 use observe::metric::{Direction, Metric};
 use std::collections::BTreeSet;
 
@@ -97,13 +98,9 @@ impl Line {
         [0, 1].map(|at| format!("{}{}", means[at], mark(at)))
     }
 
-    /// Geometric; arithmetic where a value has no logarithm.
+    /// As the report's own: of the primary metric 0 where a trial stalled.
     fn mean(&self, values: &[f64]) -> f64 {
-        let count = values.len() as f64;
-        if self.sides.have_logarithms() {
-            return (values.iter().map(|value| value.ln()).sum::<f64>() / count).exp();
-        }
-        values.iter().sum::<f64>() / count
+        figure::mean(values, if self.is_primary { Zero::Stall } else { Zero::Count })
     }
 
     /// Whether a difference was shown that matters.
@@ -115,6 +112,9 @@ impl Line {
     fn verdict(&self, level: &Level) -> String {
         match self.change {
             Some(change) => change.words(level.margin),
+            None if !self.sides.have_logarithms() && self.is_primary => {
+                "not judged: it stalled, a trial's figure is 0".into()
+            }
             None if !self.sides.have_logarithms() => "not judged: a value is 0".into(),
             None if self.sides.earlier.len().min(self.sides.later.len()) < 2 => "too few trials to say".into(),
             None => "not judged: it never varies".into(),

@@ -26,10 +26,9 @@ impl Confirmation {
     /// Another that did better than the pick here.
     #[must_use]
     pub fn ahead(&self, more_is_better: bool) -> Option<&str> {
-        let pick = self.centres.get(&self.pick)?.mean;
+        let pick = self.centres.get(&self.pick)?.merit(more_is_better);
         let mut others = self.centres.iter();
-        let is_ahead = |mean: f64| if more_is_better { mean > pick } else { mean < pick };
-        others.find(|(_, centre)| is_ahead(centre.mean)).map(|(label, _)| label.as_str())
+        others.find(|(_, centre)| centre.merit(more_is_better) > pick).map(|(label, _)| label.as_str())
     }
 }
 
@@ -37,7 +36,7 @@ impl Confirmation {
 #[must_use]
 pub fn confirmations(contents: &Contents, workload: &str, primary: &str, more_is_better: bool) -> Vec<Confirmation> {
     let settings = &contents.study.analysis;
-    let rounds = contents.values_in(Phase::Confirmation, &|run| run.metrics.get(primary).copied());
+    let rounds = contents.values_in(Phase::Confirmation, primary);
     let column = |label: &String| contents.scenarios.iter().position(|scenario| scenario.label == *label);
     let mut found = Vec::new();
     let mut contrasts = Vec::new();
@@ -48,11 +47,7 @@ pub fn confirmations(contents: &Contents, workload: &str, primary: &str, more_is
                 labels.push(other);
             }
         }
-        let values = |label: &&String| -> Vec<Option<f64>> {
-            let of_round =
-                |row: &Vec<Option<f64>>| row[column(label)?].filter(|value| *value > 0.0 && value.is_finite());
-            rounds.iter().map(of_round).collect()
-        };
+        let values = |label: &&String| -> Vec<Option<f64>> { rounds.iter().map(|row| row[column(label)?]).collect() };
         let values: Vec<Vec<Option<f64>>> = labels.iter().map(values).collect();
         let observations = observations(&labels, &values, more_is_better);
         for other in 1..labels.len() {

@@ -64,7 +64,8 @@ pub const APPROXIMATE: &str = "Shares are approximate: not every combination was
 #[must_use]
 pub fn no_shares(why: &NoShares) -> Option<String> {
     let why = match why {
-        NoShares::OneFactor | NoShares::NotPositive => return None,
+        NoShares::OneFactor => return None,
+        NoShares::Stalled => "a scenario stalled, and 0 has no logarithm".into(),
         NoShares::TooFewTrials => "too few trials are left to tell noise by".into(),
         NoShares::TooManyScenarios => "there are too many scenarios with holes".into(),
         NoShares::NotByLevels => "scenarios differ in more than their levels".into(),

@@ -11,6 +11,8 @@ mod pictures;
 mod power_cuts;
 pub(crate) mod tables;
 
+pub(crate) use tables::is_own;
+
 pub use appendix::machine_line;
 
 use crate::answer;
@@ -161,6 +163,7 @@ fn part_section(i: usize, part: &Part, view: &View, input: &Input) -> String {
     html.push_str(&tables::claims(i, part, view));
     html.push_str(&explained::what_changed(i, part, view));
     html.push_str(&tables::scenarios(i, part, view));
+    html.push_str(&tables::notes(i, part, input));
     html.push_str(&explained::ceilings(i, part, input));
     html.push_str(&tables::metrics(i, part, input));
     html.push_str("</section>");

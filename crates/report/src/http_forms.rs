@@ -202,12 +202,15 @@ fn reply_rate(series: Option<&Vec<f64>>) -> String {
     let Some(series) = series else { return "Reply rate [replies/s]: min - avg - max - stddev - (- samples)".into() };
     let samples = series.chunks_exact(SAMPLE_SECONDS).map(|sample| sample.iter().sum::<f64>() / SAMPLE_SECONDS as f64);
     let samples: Vec<f64> = samples.collect();
+    if samples.is_empty() {
+        return "Reply rate [replies/s]: min - avg - max - stddev - (0 samples)".into();
+    }
     let count = samples.len() as f64;
-    let mean = samples.iter().sum::<f64>() / count.max(1.0);
+    let mean = samples.iter().sum::<f64>() / count;
     let variance = samples.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
     format!(
         "Reply rate [replies/s]: min {:.1} avg {mean:.1} max {:.1} stddev {:.1} ({count} samples)",
-        samples.iter().copied().reduce(f64::min).unwrap_or(0.0),
+        samples.iter().copied().fold(f64::INFINITY, f64::min),
         samples.iter().copied().fold(0.0, f64::max),
         variance.sqrt()
     )

@@ -164,10 +164,11 @@ impl<'a> Counting<'a> {
     #[must_use]
     pub fn median_run(&self, scenario: &Scenario, metric: &str) -> Option<(&'a Trial, &'a RunRow)> {
         let of_scenario = self.trials.values().filter(|trial| trial.scenario == scenario.label);
+        let value = |run: &RunRow| run.metrics.get(metric).copied().unwrap_or(f64::NAN);
         let mut runs: Vec<(&Trial, &RunRow)> = of_scenario
             .flat_map(|trial| self.runs.get(&trial.id).into_iter().flatten().map(|run| (*trial, *run)))
+            .filter(|(_, run)| value(run).is_finite())
             .collect();
-        let value = |run: &RunRow| run.metrics.get(metric).copied().unwrap_or(0.0);
         runs.sort_by(|a, b| value(a.1).total_cmp(&value(b.1)));
         runs.get(runs.len().saturating_sub(1) / 2).copied()
     }

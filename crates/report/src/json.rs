@@ -10,6 +10,7 @@ use crate::factors;
 use crate::health::{self, Health};
 use crate::input::Input;
 use crate::judge::{Claim, Subject};
+use crate::notes;
 use crate::safety;
 use crate::view::{Part, Row};
 use crate::warnings::warnings;
@@ -72,6 +73,7 @@ fn part_json(part: &Part, input: &Input) -> Value {
         "picks": part.choice.as_ref().filter(|_| !is_empty).map(|choice| choice.picks.iter().map(pick_json).collect::<Vec<_>>()),
         "best_set": part.judgement.best_set,
         "scenarios": part.rows.iter().map(|row| row_json(row, part, input)).collect::<Vec<_>>(),
+        "notes": notes::of_part(part, input).iter().map(note_json).collect::<Vec<_>>(),
         "claims": claims(&part.judgement.claims),
         "versus_baseline": claims(&part.judgement.versus),
         "rounds_needed": part.judgement.rounds_needed,
@@ -130,6 +132,11 @@ fn interaction_json(found: &Interaction) -> Value {
     })
 }
 
+/// What trials of a scenario said alike; each as it was said is with its trial.
+fn note_json(said: &notes::Said) -> Value {
+    json!({ "scenario": said.scenario, "note": said.text, "trials": said.trials, "of_trials": said.of })
+}
+
 fn row_json(row: &Row, part: &Part, input: &Input) -> Value {
     let mut object = Map::new();
     object.insert("scenario".into(), json!(row.label));
@@ -178,6 +185,10 @@ fn row_json(row: &Row, part: &Part, input: &Input) -> Value {
     }
     object.insert("dropped_after_round".into(), json!(row.dropped_after()));
     object.insert("values".into(), json!(row.values));
+    if let Some(stalls) = row.stalls {
+        object.insert("stalled_runs".into(), json!(stalls.runs));
+        object.insert("runs".into(), json!(stalls.of));
+    }
     object.insert("health".into(), health_json(&row.health));
     object.insert("failed".into(), json!(row.failed));
     object.insert("failure".into(), json!(input.view().failure_of(&row.label)));

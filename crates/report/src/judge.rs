@@ -237,7 +237,7 @@ fn without_factors(mut observations: Observations) -> Observations {
 
 /// Steps by the study's own rounds: those with a hole have no mean.
 fn steps(observations: &Observations) -> Vec<(usize, f64)> {
-    let candidates = observations.candidates();
+    let candidates = observations.unstalled();
     let is_complete = |round: &usize| candidates.iter().all(|cell| observations.rounds[*round][*cell].is_some());
     let complete: Vec<usize> = (0..observations.rounds.len()).filter(is_complete).collect();
     let found = stats::drift::steps(&observations.round_means());

@@ -169,7 +169,8 @@ fn averaged(scenarios: &[&Row], confidence: f64) -> Cell {
     // Without a round that has all of them, their own means are all there is.
     let own = || alive.iter().filter_map(|row| Some(row.centre?.mean.ln())).sum::<f64>() / alive.len() as f64;
     let mean = if found.is_empty() { own() } else { found.iter().sum::<f64>() / found.len() as f64 };
-    let interval: Option<Contrast> = stats::contrast(&found, confidence);
+    // The logarithm of a trial that stalled is no number.
+    let interval: Option<Contrast> = stats::contrast(&found, confidence).filter(|_| mean.is_finite());
     let (low, high) = interval.map_or((mean, mean), |interval| (interval.low, interval.high));
     Cell {
         mean: (!alive.is_empty()).then_some((mean.exp(), low.exp(), high.exp())),
@@ -182,8 +183,9 @@ fn averaged(scenarios: &[&Row], confidence: f64) -> Cell {
 
 /// Marks the cells of the best set (F8), from the rounds in which all have a value.
 fn mark_best(cells: &mut [Vec<Option<Cell>>], part: &Part) {
-    let mut measured: Vec<&mut Cell> =
-        cells.iter_mut().flatten().flatten().filter(|cell| cell.mean.is_some()).collect();
+    let all = cells.iter_mut().flatten().flatten().filter(|cell| cell.mean.is_some());
+    let (mut measured, mut stalled): (Vec<&mut Cell>, Vec<&mut Cell>) =
+        all.partition(|cell| cell.mean.is_some_and(|mean| mean.0 > 0.0));
     let count = measured.iter().map(|cell| cell.rounds.len()).min().unwrap_or(0);
     let complete: Vec<usize> =
         (0..count).filter(|round| measured.iter().all(|cell| cell.rounds[*round].is_some())).collect();
@@ -197,6 +199,7 @@ fn mark_best(cells: &mut [Vec<Option<Cell>>], part: &Part) {
     for (index, cell) in measured.iter_mut().enumerate() {
         cell.may_be_best = found.as_ref().is_none_or(|found| found.members.contains(&index));
     }
+    stalled.iter_mut().for_each(|cell| cell.may_be_best = false);
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ mod levels;
 mod live;
 mod markdown;
 mod marks;
+mod notes;
 pub mod number;
 mod openmetrics;
 mod pivot;

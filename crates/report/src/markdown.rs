@@ -6,6 +6,7 @@
 use crate::answer;
 use crate::flushing::DAGGER_NOTE;
 use crate::input::Input;
+use crate::notes;
 use crate::pivot::{self, pivots};
 use crate::table::{self, Column};
 use crate::terminal::printable;
@@ -37,6 +38,13 @@ pub fn markdown(input: &Input) -> String {
     for part in view.parts.iter().filter(|part| !part.rows.is_empty()) {
         let _ = writeln!(out, "\n## {}\n", plain(&answer::heading(part)));
         out.push_str(&rows(&table::of_part(part, view)));
+        let said = notes::lines(part, input);
+        if !said.is_empty() {
+            out.push('\n');
+        }
+        for line in said {
+            let _ = writeln!(out, "- {}", plain(&line));
+        }
     }
     for pivot in pivots(contents, view) {
         let _ = writeln!(out, "\n## {}\n", plain(&pivot.title));

@@ -125,9 +125,22 @@ pub fn competitors(part: &Part) -> &'static str {
     }
 }
 
+/// Said where all that could be picked stalled.
+fn all_stalled(part: &Part) -> Option<String> {
+    let safest = part.safest()?;
+    let of_class = part.measured().filter(|row| !row.control && row.competes_in == Some(safest));
+    let stalled: Vec<&Row> = of_class.filter(|row| row.dropped_after().is_none()).collect();
+    let names: Vec<String> = stalled.iter().filter(|row| row.stalls.is_some()).map(|row| row.marked()).collect();
+    let is_all = !names.is_empty() && names.len() == stalled.len();
+    is_all.then(|| format!("Nothing to pick: every scenario that could be has a figure of 0: {}.", some_of(&names)))
+}
+
 /// Why there is no pick though there are values.
 #[must_use]
 pub fn nothing_to_pick(part: &Part) -> String {
+    if let Some(stalled) = all_stalled(part) {
+        return stalled;
+    }
     let all = named(part.measured().filter(|row| !row.control));
     let chosen = part.confirmations.first().and_then(|confirmation| part.row(&confirmation.pick));
     match (&part.allowed, chosen.filter(|_| part.safest().is_some())) {

@@ -1,15 +1,14 @@
 //! A `sql-bench` result in the shape of the suite's own RUN file, so that it can be held against those of twenty years.
 //!
-//! One measured run of each scenario: the one whose total is the median of its runs. The lines are those that the run left
-//! with its trial. Shape: `run-all-tests` of MySQL 5.x, and the RUN files in mysql-server's history.
+//! One measured run of each scenario: the one whose total is the median of its runs. All of it is made from the run's figures;
+//! what a file of an older surefoot lacks is a `-`. Shape: `run-all-tests` of MySQL 5.x, and the RUN files in mysql-server's history.
 
+use crate::html::is_own;
 use crate::input::{Counting, Error};
 use crate::number::date;
 use crate::terminal::printable;
 use ledger::model::{Contents, RunRow, Scenario, Trial};
-use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::ops::AddAssign;
 
 const WORKLOAD: &str = "sql-bench";
 
@@ -22,11 +21,9 @@ pub fn sql_bench(contents: &Contents) -> Result<String, Error> {
     let mut out = String::new();
     for scenario in contents.scenarios.iter().filter(|scenario| scenario.workload == WORKLOAD) {
         let Some((trial, run)) = counting.median_run(scenario, "total_seconds") else { continue };
-        let left = trial.remarks.iter().filter_map(|remark| remark.strip_prefix(WORKLOAD));
-        let Some(lines) = left.into_iter().nth(run.run as usize) else { continue };
         let _ = writeln!(out, "# {}, round {}, run {}", printable(&scenario.label), trial.round + 1, run.run);
         header(contents, scenario, trial, run, &mut out);
-        body(lines, &mut out);
+        body(scenario, run, &mut out);
         out.push('\n');
     }
     if out.is_empty() { Err(Error::NoRun { workloads: &[WORKLOAD] }) } else { Ok(out) }
@@ -61,74 +58,116 @@ fn header(contents: &Contents, scenario: &Scenario, trial: &Trial, run: &RunRow,
     }
 }
 
-/// What an operation took, added up over the tests that have it.
-#[derive(Default, Clone, Copy)]
+/// What an operation or a test took; none was not measured, as by an older surefoot, and printed as `-`.
+#[derive(Clone, Copy)]
 struct Row {
     seconds: f64,
-    user: f64,
-    system: f64,
-    count: u64,
-    is_estimated: bool,
+    user: Option<f64>,
+    system: Option<f64>,
+    count: Option<f64>,
+    /// Loops that were cut, so that their time is an estimate.
+    cut: Option<f64>,
 }
 
-impl AddAssign for Row {
-    fn add_assign(&mut self, other: Row) {
-        self.seconds += other.seconds;
-        self.user += other.user;
-        self.system += other.system;
-        self.count += other.count;
-        self.is_estimated |= other.is_estimated;
-    }
-}
-
-fn body(lines: &str, out: &mut String) {
-    let (mut tests, mut rows) = (0, BTreeMap::<&str, Row>::new());
-    out.push('\n');
-    for line in lines.lines() {
-        if line.contains(": Total time: ") {
-            tests += 1;
-            let _ = writeln!(out, "{}", printable(line));
+impl Row {
+    /// Of `what`, a test or an operation, by a metric's part of its name.
+    fn of(run: &RunRow, what: &str, name: &str, seconds: f64) -> Row {
+        let figure = |figure: &str| run.metrics.get(&*format!("{what}_{name}_{figure}")).copied();
+        Row {
+            seconds,
+            user: figure("user_cpu_seconds"),
+            system: figure("system_cpu_seconds"),
+            count: figure("count"),
+            cut: figure("loops_cut"),
         }
-        let Some((operation, row)) = operation(line) else { continue };
-        *rows.entry(operation).or_default() += row;
     }
+
+    fn plus(self, other: &Row) -> Row {
+        let sum = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
+        Row {
+            seconds: self.seconds + other.seconds,
+            user: sum(self.user, other.user),
+            system: sum(self.system, other.system),
+            count: sum(self.count, other.count),
+            cut: sum(self.cut, other.cut),
+        }
+    }
+
+    fn cpu(&self) -> Option<f64> {
+        Some(self.user? + self.system?)
+    }
+}
+
+/// Names that a metric can't spell as the suite does.
+const SPELLINGS: [(&str, &str); 11] = [
+    ("alter_table", "alter-table"),
+    ("atis", "ATIS"),
+    ("big_tables", "big-tables"),
+    ("connect_select_1_row", "connect+select_1_row"),
+    ("connect_select_simple", "connect+select_simple"),
+    ("create_drop", "create+drop"),
+    ("create_key_drop", "create_key+drop"),
+    ("create_many_tables", "create_MANY_tables"),
+    ("drop_table_when_many_tables", "drop_table_when_MANY_tables"),
+    ("select_column_column", "select_column+column"),
+    ("select_group_when_many_tables", "select_group_when_MANY_tables"),
+];
+
+fn spelled(name: &str) -> &str {
+    SPELLINGS.iter().find(|(plain, _)| *plain == name).map_or(name, |(_, spelled)| spelled)
+}
+
+/// A run's tests and operations: their names as in metrics, and what they took.
+fn measured(run: &RunRow) -> [Vec<(&str, Row)>; 2] {
+    let is_other =
+        |name: &str| !is_own(name) || ["total_", "client_", "operation_"].iter().any(|prefix| name.starts_with(prefix));
+    let timed = run.metrics.iter().filter(|(name, _)| !is_other(name) && !name.ends_with("_cpu_seconds"));
+    let timed = timed.filter_map(|(name, value)| Some((name.strip_suffix("_seconds")?, *value)));
+    let (tests, operations): (Vec<_>, Vec<_>) = timed.partition(|(name, _)| name.starts_with("test_"));
+    let tests = tests.into_iter().filter_map(|(name, seconds)| {
+        let name = name.strip_prefix("test_")?;
+        Some((name, Row::of(run, "test", name, seconds)))
+    });
+    let operations = operations.into_iter().map(|(name, seconds)| (name, Row::of(run, "operation", name, seconds)));
+    [tests.collect(), operations.collect()]
+}
+
+fn body(scenario: &Scenario, run: &RunRow, out: &mut String) {
+    let [tests, mut operations] = measured(run);
+    out.push('\n');
+    for (name, row) in &tests {
+        let [user, system, cpu] = [row.user, row.system, row.cpu()].map(|seconds| shown(seconds, 2));
+        let _ = writeln!(
+            out,
+            "{}: Total time: {:.2} wallclock secs ({user} usr {system} sys + 0.00 cusr 0.00 csys = {cpu} CPU)",
+            spelled(name),
+            row.seconds
+        );
+    }
+    let asked = scenario.settings["workload"]["tests"].as_array().map_or(tests.len(), Vec::len);
+    let executed = match tests.len() {
+        found if found == asked => format!("All {found} test executed successfully"),
+        found => format!("{found} of {asked} test have figures"),
+    };
     let _ = writeln!(
         out,
-        "\nAll {tests} test executed successfully\n\nTotals per operation:\n\
+        "\n{executed}\n\nTotals per operation:\n\
          Operation             seconds     usr     sys     cpu   tests"
     );
-    let mut totals = Row::default();
-    for (operation, row) in &rows {
-        totals += *row;
-        line(operation, row, out);
-    }
-    line("TOTALS", &totals, out);
+    operations.sort_by_key(|(name, _)| spelled(name));
+    operations.iter().for_each(|(name, row)| line(spelled(name), row, out));
+    let total = operations.iter().map(|(_, row)| *row).reduce(|sum, row| sum.plus(&row));
+    total.iter().for_each(|total| line("TOTALS", total, out));
 }
 
-/// `TEST: Time for OPERATION (COUNT): 1.00 wallclock secs (0.50 usr 0.25 sys + …`, or `Estimated time`.
-fn operation(line: &str) -> Option<(&str, Row)> {
-    let (_, rest) = line.split_once(": ")?;
-    let (word, rest) = rest.split_once(" for ")?;
-    let (operation, rest) = rest.split_once(" (")?;
-    let (count, rest) = rest.split_once("): ")?;
-    let mut numbers = rest.split([' ', '(']).filter_map(|word| word.parse::<f64>().ok());
-    let row = Row {
-        seconds: numbers.next()?,
-        user: numbers.next()?,
-        system: numbers.next()?,
-        count: count.parse().ok()?,
-        is_estimated: word.starts_with("Estimated"),
-    };
-    Some((operation, row))
+fn shown(value: Option<f64>, digits: usize) -> String {
+    value.map_or_else(|| "-".into(), |value| format!("{value:.digits$}"))
 }
 
 fn line(name: &str, row: &Row, out: &mut String) {
-    let Row { seconds, user, system, count, is_estimated } = *row;
-    let flag = if is_estimated { "+" } else { "" };
-    let _ = writeln!(
-        out,
-        "{:<35} {seconds:>7.2} {user:>7.2} {system:>7.2} {:>7.2} {count:>7} {flag}",
-        printable(name),
-        user + system
-    );
+    let [user, system, cpu] = [row.user, row.system, row.cpu()].map(|seconds| shown(seconds, 2));
+    let flag = if row.cut.is_some_and(|cut| cut > 0.0) { "+" } else { "" };
+    let count = shown(row.count, 0);
+    let _ =
+        writeln!(out, "{:<35} {:>7.2} {user:>7} {system:>7} {cpu:>7} {count:>7} {flag}", printable(name), row.seconds);
 }

@@ -37,142 +37,158 @@ pub fn sysbench(input: &Input, form: Form) -> Result<String, Error> {
     if out.is_empty() { Err(Error::NoRun { workloads: &["oltp"] }) } else { Ok(out) }
 }
 
-/// What both forms say.
+/// What both forms say; none was not measured, as in files of an older surefoot, and printed as `-`.
 struct Figures {
-    threads: u64,
     seconds: f64,
-    transactions: f64,
-    reads: f64,
-    writes: f64,
-    others: f64,
+    transactions: Option<f64>,
+    reads: Option<f64>,
+    writes: Option<f64>,
+    others: Option<f64>,
     /// Conflicts, retried or not.
-    conflicts: f64,
-    reconnects: f64,
-    minimum_ms: f64,
-    mean_ms: f64,
-    p95_ms: f64,
-    maximum_ms: f64,
+    conflicts: Option<f64>,
+    reconnects: Option<f64>,
+    minimum_ms: Option<f64>,
+    mean_ms: Option<f64>,
+    p95_ms: Option<f64>,
+    maximum_ms: Option<f64>,
+    /// Time that all threads spent in transactions.
+    event_seconds: Option<f64>,
     /// Mean and standard deviation over threads.
-    thread_transactions: (f64, f64),
-    thread_seconds: (f64, f64),
+    thread_transactions: [Option<f64>; 2],
+    thread_seconds: [Option<f64>; 2],
 }
 
 impl Figures {
     fn of(scenario: &Scenario, run: &RunRow) -> Figures {
         let figure = |name: &str| run.metrics.get(name).copied();
-        let count = |name: &str| figure(name).unwrap_or(0.0);
-        let milliseconds = |name: &str| count(name) / 1000.0;
-        let threads = scenario.settings["workload"]["threads"].as_u64().unwrap_or(1).max(1);
-        let transactions = count("transactions");
+        let milliseconds = |name: &str| Some(figure(name)? / 1000.0);
+        let threads = scenario.settings["workload"]["threads"].as_f64().map(|threads| threads.max(1.0));
+        let transactions = figure("transactions");
         let mean_ms = milliseconds("latency_microseconds_mean");
+        // Files of an older surefoot have the latencies only.
+        let of_latencies = || Some(transactions? * mean_ms? / 1000.0 / threads?);
+        let thread_seconds = figure("thread_seconds_mean").or_else(of_latencies);
+        let kinds = ["deadlocks", "serialization_failures", "lock_timeouts", "duplicate_keys"];
         Figures {
-            threads,
-            seconds: count("elapsed_seconds").max(f64::MIN_POSITIVE),
+            seconds: figure("elapsed_seconds").unwrap_or(run.seconds).max(f64::MIN_POSITIVE),
             transactions,
-            reads: count("reads"),
-            writes: count("writes"),
-            others: count("others"),
-            conflicts: ["deadlocks", "serialization_failures", "lock_timeouts", "duplicate_keys"]
-                .map(count)
-                .iter()
-                .sum(),
-            reconnects: count("lost_connections"),
+            reads: figure("reads"),
+            writes: figure("writes"),
+            others: figure("others"),
+            conflicts: kinds.map(figure).into_iter().sum(),
+            reconnects: figure("lost_connections"),
             minimum_ms: milliseconds("latency_microseconds_min"),
             mean_ms,
             p95_ms: milliseconds("latency_microseconds_p95"),
             maximum_ms: milliseconds("latency_microseconds_max"),
-            thread_transactions: (
-                figure("thread_transactions_mean").unwrap_or(transactions / threads as f64),
-                count("thread_transactions_stddev"),
-            ),
-            // Files of an older surefoot have the latencies only.
-            thread_seconds: (
-                figure("thread_seconds_mean").unwrap_or(transactions * mean_ms / 1000.0 / threads as f64),
-                count("thread_seconds_stddev"),
-            ),
+            event_seconds: product(thread_seconds, threads),
+            thread_transactions: [
+                figure("thread_transactions_mean").or_else(|| Some(transactions? / threads?)),
+                figure("thread_transactions_stddev"),
+            ],
+            thread_seconds: [thread_seconds, figure("thread_seconds_stddev")],
         }
     }
 
-    /// Time that all threads spent in transactions.
-    fn event_seconds(&self) -> f64 {
-        self.thread_seconds.0 * self.threads as f64
+    fn threads(&self, out: &mut String) {
+        let ([events, events_stddev], [seconds, seconds_stddev]) = (self.thread_transactions, self.thread_seconds);
+        let _ = write!(
+            out,
+            "\nThreads fairness:\n    events (avg/stddev):           {}/{}\n    execution time (avg/stddev):   {}/{}\n",
+            shown(events, 4),
+            shown(events_stddev, 2),
+            shown(seconds, 4),
+            shown(seconds_stddev, 2)
+        );
+    }
+
+    /// Counts, each with its rate.
+    fn counts(&self, counts: &[(&str, Option<f64>)], out: &mut String) {
+        for (name, count) in counts {
+            let rate = shown(count.map(|count| count / self.seconds), 2);
+            let _ = writeln!(out, "    {name:<36} {:<6} ({rate} per sec.)", shown(*count, 0));
+        }
     }
 }
 
+fn sum(values: &[Option<f64>]) -> Option<f64> {
+    values.iter().copied().sum()
+}
+
+fn product(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    Some(a? * b?)
+}
+
+fn shown(value: Option<f64>, digits: usize) -> String {
+    value.map_or_else(|| "-".into(), |value| format!("{value:.digits$}"))
+}
+
+fn queries(f: &Figures, others: Option<f64>, total: Option<f64>) -> String {
+    format!(
+        "    queries performed:\n        read:                            {}\n        write:                           {}\n        \
+         other:                           {}\n        total:                           {}\n",
+        shown(f.reads, 0),
+        shown(f.writes, 0),
+        shown(others, 0),
+        shown(total, 0)
+    )
+}
+
 fn one(f: &Figures, out: &mut String) {
-    let total = f.reads + f.writes + f.others;
-    let rate = |count: f64| count / f.seconds;
-    let _ = write!(
-        out,
-        "SQL statistics:\n    queries performed:\n        read:                            {:.0}\n        write:                           {:.0}\n        \
-         other:                           {:.0}\n        total:                           {total:.0}\n",
-        f.reads, f.writes, f.others
-    );
-    for (name, count) in [
+    let total = sum(&[f.reads, f.writes, f.others]);
+    let _ = write!(out, "SQL statistics:\n{}", queries(f, f.others, total));
+    let counts = [
         ("transactions:", f.transactions),
         ("queries:", total),
         ("ignored errors:", f.conflicts),
         ("reconnects:", f.reconnects),
-    ] {
-        let _ = writeln!(out, "    {name:<36} {count:<6.0} ({:.2} per sec.)", rate(count));
-    }
+    ];
+    f.counts(&counts, out);
     let _ = write!(
         out,
-        "\nGeneral statistics:\n    total time:                          {:.4}s\n    total number of events:              {:.0}\n\nLatency (ms):\n",
-        f.seconds, f.transactions
+        "\nGeneral statistics:\n    total time:                          {:.4}s\n    total number of events:              {}\n\nLatency (ms):\n",
+        f.seconds,
+        shown(f.transactions, 0)
     );
-    let sum = f.event_seconds() * 1000.0;
     for (name, value) in [
         ("min:", f.minimum_ms),
         ("avg:", f.mean_ms),
         ("max:", f.maximum_ms),
         ("95th percentile:", f.p95_ms),
-        ("sum:", sum),
+        ("sum:", product(f.event_seconds, Some(1000.0))),
     ] {
-        let _ = writeln!(out, "         {name:<36}{value:>8.2}");
+        let _ = writeln!(out, "         {name:<36}{:>8}", shown(value, 2));
     }
-    let _ = write!(
-        out,
-        "\nThreads fairness:\n    events (avg/stddev):           {:.4}/{:.2}\n    execution time (avg/stddev):   {:.4}/{:.2}\n",
-        f.thread_transactions.0, f.thread_transactions.1, f.thread_seconds.0, f.thread_seconds.1
-    );
+    f.threads(out);
 }
 
 fn zero_four(f: &Figures, out: &mut String) {
-    let others = f.others - f.conflicts;
-    let _ = write!(
-        out,
-        "OLTP test statistics:\n    queries performed:\n        read:                            {:.0}\n        write:                           {:.0}\n        \
-         other:                           {others:.0}\n        total:                           {:.0}\n",
-        f.reads,
-        f.writes,
-        f.reads + f.writes + others
-    );
+    let others = sum(&[f.others, product(f.conflicts, Some(-1.0))]);
+    let _ = write!(out, "OLTP test statistics:\n{}", queries(f, others, sum(&[f.reads, f.writes, others])));
     let counts = [
         ("transactions:", f.transactions),
         ("deadlocks:", f.conflicts),
-        ("read/write requests:", f.reads + f.writes),
+        ("read/write requests:", sum(&[f.reads, f.writes])),
         ("other operations:", others),
     ];
-    for (name, count) in counts {
-        let _ = writeln!(out, "    {name:<36} {count:<6.0} ({:.2} per sec.)", count / f.seconds);
-    }
+    f.counts(&counts, out);
     let _ = write!(
         out,
-        "\nTest execution summary:\n    total time:                          {:.4}s\n    total number of events:              {:.0}\n    \
-         total time taken by event execution: {:.4}\n    per-request statistics:\n",
+        "\nTest execution summary:\n    total time:                          {:.4}s\n    total number of events:              {}\n    \
+         total time taken by event execution: {}\n    per-request statistics:\n",
         f.seconds,
-        f.transactions,
-        f.event_seconds()
+        shown(f.transactions, 0),
+        shown(f.event_seconds, 4)
     );
     for (name, value) in
         [("min:", f.minimum_ms), ("avg:", f.mean_ms), ("max:", f.maximum_ms), ("approx.  95 percentile:", f.p95_ms)]
     {
-        let _ = writeln!(out, "         {name:<36}{:>10.4}s", value / 1000.0);
+        let unit = if value.is_some() { "s" } else { " " };
+        let _ = writeln!(
+            out,
+            "{}",
+            format!("         {name:<36}{:>10}{unit}", shown(product(value, Some(1e-3)), 4)).trim_end()
+        );
     }
-    let _ = write!(
-        out,
-        "\nThreads fairness:\n    events (avg/stddev):           {:.4}/{:.2}\n    execution time (avg/stddev):   {:.4}/{:.2}\n",
-        f.thread_transactions.0, f.thread_transactions.1, f.thread_seconds.0, f.thread_seconds.1
-    );
+    f.threads(out);
 }

@@ -75,6 +75,9 @@ pub fn of_part(part: &Part, view: &View) -> Vec<Column> {
             row.dropped_after().map_or_else(String::new, |rounds| format!("after round {rounds}"))
         }),
         column("rounds", true, &|_, row| row.centre.map_or(0, |centre| centre.count).to_string()),
+        column("stalled", true, &|_, row| {
+            row.stalls.map_or_else(String::new, |stalls| format!("{} of {} runs", stalls.runs, stalls.of))
+        }),
         column("failed", true, &|_, row| if row.failed > 0 { row.failed.to_string() } else { String::new() }),
     ];
     columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));

@@ -4,6 +4,7 @@ use crate::answer;
 use crate::flushing::DAGGER_NOTE;
 use crate::input::Input;
 use crate::labels;
+use crate::notes;
 use crate::pivot::{self, pivots};
 use crate::table::{self, BOUND_BY, BY_SETTINGS, Column, PER_COMMIT};
 use crate::warnings::warnings;
@@ -42,6 +43,9 @@ pub fn terminal(input: &Input, width: usize, colour: bool) -> String {
         let mut columns = table::of_part(part, view);
         fit(&mut columns, width);
         out.push_str(&print(&columns, paint));
+        for line in notes::lines(part, input) {
+            let _ = writeln!(out, "{}", wrap(&printable(&line), width, "  "));
+        }
     }
     for pivot in pivots(&input.contents, view) {
         let _ = writeln!(out, "\n{}", paint.with("1", &printable(&pivot.title)));

@@ -61,12 +61,14 @@ impl Level {
         Level { confidence: b.confidence, margin: b.margin, alpha: a.alpha().min(b.alpha()) }
     }
 
-    /// One change for each of `sides`, as one family; none where nothing tells chance: too few values, or none varies.
+    /// One change for each of `sides`, as one family; none where nothing tells chance: too few values, none varies, or one is 0.
     #[must_use]
     pub fn changes(&self, sides: &[&Sides], correct: fn(&[f64]) -> Vec<f64>) -> Vec<Option<Change>> {
         let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
-        let test =
-            |sides: &Sides| stats::welch(&logarithms(&sides.later), &logarithms(&sides.earlier), self.confidence);
+        let test = |sides: &Sides| {
+            let [later, earlier] = [&sides.later, &sides.earlier].map(|values| logarithms(values));
+            sides.have_logarithms().then(|| stats::welch(&later, &earlier, self.confidence)).flatten()
+        };
         let is_enough = |sides: &Sides| sides.earlier.len().min(sides.later.len()) >= ROUNDS_FOR_CLAIMS;
         let tests: Vec<_> = sides.iter().map(|sides| (*sides, test(sides))).collect();
         let judged = tests.iter().filter(|(sides, _)| is_enough(sides));

@@ -14,6 +14,7 @@ use crate::screening::Progress;
 use crate::telemetry::Work;
 use crate::why;
 use ledger::errors::Errors;
+use ledger::figure::{self, Zero};
 use ledger::model::{Contents, Mode, Scenario, Screened, Worse};
 use ledger::parity::{Rule, Standing, fewest_errors};
 use observe::durability::Class;
@@ -60,8 +61,6 @@ pub struct Part {
     pub choice: Option<Choice>,
     /// Rounds in which every scenario that has values has one.
     pub rounds_complete: usize,
-    /// Finished trials whose value has no logarithm.
-    pub not_positive: usize,
     /// Verdicts that would be others without the disturbed trials, in words.
     pub without_disturbed: Vec<String>,
     /// Whether scenarios differ in what a power cut may take, so that not all of them may be picked.
@@ -107,8 +106,10 @@ pub struct Row {
     pub has_more_errors_than: Option<String>,
     /// What it used of what its device and CPUs can give; none: its runs have no telemetry.
     pub ceiling: Option<Ceiling>,
-    /// A value a round; none: not done, or failed.
+    /// A value a round; none: not done, or failed; 0 where a run stalled.
     pub values: Vec<Option<f64>>,
+    /// Its runs in which the load stalled; none where it did in none.
+    pub stalls: Option<Stalls>,
     /// Geometric mean and its interval; none without values.
     pub centre: Option<Centre>,
     /// Trials that failed.
@@ -121,12 +122,40 @@ pub struct Row {
     pub health: Health,
 }
 
+/// Runs whose figure was 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stalls {
+    /// How many.
+    pub runs: usize,
+    /// Of so many.
+    pub of: usize,
+    /// Whether more is better, so that 0 is a standstill; a time of 0 is a measurement that went wrong.
+    pub more_is_better: bool,
+}
+
+impl Stalls {
+    fn of(read: &Read, scenario: &Scenario, more_is_better: bool) -> Option<Stalls> {
+        let trials = read.counting.trials.values().filter(|trial| trial.scenario == scenario.label);
+        let runs = trials.filter_map(|trial| read.counting.runs.get(&trial.id)).flatten();
+        let values: Vec<f64> = runs.filter_map(|run| run.metrics.get(&*scenario.primary_metric).copied()).collect();
+        let stalled = values.iter().filter(|value| **value <= 0.0).count();
+        (stalled > 0).then_some(Stalls { runs: stalled, of: values.len(), more_is_better })
+    }
+
+    /// "stalled in 1 of 12 runs".
+    #[must_use]
+    pub fn words(self) -> String {
+        let what = if self.more_is_better { "stalled" } else { "measured 0" };
+        format!("{what} in {} of {} runs", self.runs, self.of)
+    }
+}
+
 /// Where a scenario's values lie.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Centre {
-    /// Geometric mean.
+    /// Geometric mean: 0 where the load stalled in a trial.
     pub mean: f64,
-    /// Lower end of its interval; the mean itself with a single value.
+    /// Lower end of its interval; the mean itself with a single value, and where the load stalled, which leaves no interval.
     pub low: f64,
     /// Upper end.
     pub high: f64,
@@ -138,6 +167,18 @@ pub struct Centre {
     pub max: f64,
     /// How many values.
     pub count: usize,
+}
+
+impl Centre {
+    /// Larger is better; who stalled comes last, where less is better, too.
+    #[must_use]
+    pub fn merit(&self, more_is_better: bool) -> f64 {
+        match (self.mean > 0.0, more_is_better) {
+            (false, _) => f64::NEG_INFINITY,
+            (true, true) => self.mean,
+            (true, false) => -self.mean,
+        }
+    }
 }
 
 impl Part {
@@ -168,7 +209,7 @@ impl Part {
         if let Some(confirmation) = self.confirmations.first() {
             let confirmed = self.row(&confirmation.pick);
             if confirmed.is_none_or(|row| row.has_more_errors_than.is_none()) {
-                return confirmed.filter(|row| row.competes_in.is_some());
+                return confirmed.filter(|row| row.competes_in.is_some() && row.stalls.is_none());
             }
         }
         let safest = self.safest()?;
@@ -258,10 +299,11 @@ impl Row {
         self.ceiling.as_ref().is_some_and(Ceiling::is_lower_bound)
     }
 
-    /// Whether it is among those to pick from: in this class, which is the safest, and without more errors than others of it.
+    /// Whether it is among those to pick from: in this class, which is the safest, without more errors than others of it, and without a
+    /// stall.
     #[must_use]
     pub fn is_choice_in(&self, safest: Class) -> bool {
-        self.competes_in == Some(safest) && self.has_more_errors_than.is_none()
+        self.competes_in == Some(safest) && self.has_more_errors_than.is_none() && self.stalls.is_none()
     }
 
     /// The share of what was asked of it that went wrong.
@@ -292,7 +334,9 @@ impl Row {
     /// Its label wherever its speed is shown.
     #[must_use]
     pub fn marked(&self) -> String {
-        if self.does_not_flush() { format!("{}{NAME_MARK}", self.label) } else { self.label.clone() }
+        let flushes = if self.does_not_flush() { NAME_MARK } else { "" };
+        let stalls = self.stalls.map_or_else(String::new, |stalls| format!(" ({})", stalls.words()));
+        format!("{}{flushes}{stalls}", self.label)
     }
 }
 
@@ -359,26 +403,10 @@ struct Read<'a> {
     screen: Option<&'a Progress>,
 }
 
-/// The values of a workload's scenarios.
-struct Values {
-    /// `[round][scenario]`.
-    rounds: Vec<Vec<Option<f64>>>,
-    not_positive: usize,
-}
-
-/// Each trial is one number; what has no logarithm is a hole and counted.
-fn values(contents: &Contents, scenarios: &[(usize, &Scenario)], primary: &str) -> Values {
+/// `[round][scenario]`: each trial is one number.
+fn values(contents: &Contents, scenarios: &[(usize, &Scenario)], primary: &str) -> Vec<Vec<Option<f64>>> {
     let all = contents.values(primary);
-    let picked = |round: &Vec<Option<f64>>| scenarios.iter().map(|(column, _)| round[*column]).collect::<Vec<_>>();
-    let mut rounds: Vec<Vec<Option<f64>>> = all.iter().map(picked).collect();
-    let mut not_positive = 0;
-    for value in rounds.iter_mut().flatten() {
-        if value.is_some_and(|value| !(value > 0.0 && value.is_finite())) {
-            *value = None;
-            not_positive += 1;
-        }
-    }
-    Values { rounds, not_positive }
+    all.iter().map(|round| scenarios.iter().map(|(column, _)| round[*column]).collect()).collect()
 }
 
 /// One workload's part: what was measured, and what stats makes of it.
@@ -392,7 +420,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
     let unknown = || Metric::named(primary.into(), String::new(), Direction::More);
     let metric = contents.metrics.get(primary).cloned().unwrap_or_else(unknown);
     let more_is_better = metric.direction != Direction::Less;
-    let Values { rounds, not_positive } = values(contents, &scenarios, primary);
+    let rounds = values(contents, &scenarios, primary);
     let confidence = contents.study.analysis.confidence;
     let plain: Vec<&Scenario> = scenarios.iter().map(|(_, scenario)| *scenario).collect();
     let baseline = baseline(contents, &plain);
@@ -404,6 +432,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
             index: *index,
             baseline: Some(&scenario.label) == baseline.as_ref(),
             confirmed: confirmations.iter().find_map(|of| of.centres.get(&scenario.label)).copied(),
+            stalls: Stalls::of(read, scenario, more_is_better),
             ..row(read, machine, scenario, rounds.iter().map(|round| round[column]).collect())
         })
         .collect();
@@ -437,7 +466,6 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
         more_is_better,
         baseline,
         rounds_complete: rounds_complete(&rounds, &rows),
-        not_positive,
         durability_differs: classes.iter().min() != classes.iter().max(),
         allowed: match Rule::of(contents, workload) {
             Rule::Classes(classes) => Some(classes.to_vec()),
@@ -474,6 +502,7 @@ fn row(read: &Read, machine: &Machine, scenario: &Scenario, values: Vec<Option<f
         ceiling: machine.ceilings.get(&label).cloned(),
         centre: centre(values.iter().copied().flatten().collect(), contents.study.analysis.confidence),
         values,
+        stalls: None,
         failed: counting.failed_of(&label),
         worse: contents.worse().find(|worse| worse.scenario == label).cloned(),
         confirmed: None,
@@ -488,7 +517,8 @@ fn mark_more_errors(rows: &mut [Row], conditions: &[String]) {
     let Some(safest) = rows.iter().filter(is_measured).filter_map(|row| row.competes_in).min() else { return };
     let given = |row: &Row| conditions.iter().map(|factor| row.levels.get(factor).cloned()).collect::<Vec<_>>();
     let better_than = |row: &Row| {
-        let alike = || rows.iter().filter(is_measured).filter(|other| given(other) == given(row));
+        let alike =
+            || rows.iter().filter(is_measured).filter(|other| other.stalls.is_none() && given(other) == given(row));
         let standing = |other: &Row| Some(Standing { class: other.competes_in?, errors: other.error_share() });
         let fewest = fewest_errors(alike().filter_map(standing), safest)?;
         let has_more = row.competes_in == Some(safest) && !row.control && row.error_share() > fewest;
@@ -499,12 +529,12 @@ fn mark_more_errors(rows: &mut [Row], conditions: &[String]) {
     rows.iter_mut().zip(marks).for_each(|(row, mark)| row.has_more_errors_than = mark);
 }
 
-/// The best first; then who was dropped on the way, whose means over fewer rounds of a machine that drifts are no rank among the
-/// others; then who has no value.
+/// The best first; then who stalled, whose mean is 0; then who was dropped on the way, whose means over fewer rounds of a machine that
+/// drifts are no rank among the others; then who has no value.
 fn rank(rows: &mut [Row], more_is_better: bool) {
-    let worst_to_best = |row: &Row| row.centre.map(|centre| if more_is_better { centre.mean } else { -centre.mean });
-    rows.sort_by(|a, b| worst_to_best(b).partial_cmp(&worst_to_best(a)).expect("means are numbers"));
-    rows.sort_by_key(|row| (row.centre.is_none(), row.dropped_after().is_some()));
+    let merit = |row: &Row| row.centre.map(|centre| centre.merit(more_is_better));
+    rows.sort_by(|a, b| merit(b).partial_cmp(&merit(a)).expect("means are numbers"));
+    rows.sort_by_key(|row| (row.centre.is_none(), row.dropped_after().is_some(), row.stalls.is_some()));
 }
 
 /// Marks trials far on the bad side of their like while something else loaded the machine; the values without them, if any.
@@ -544,15 +574,15 @@ fn rounds_complete(rounds: &[Vec<Option<f64>>], rows: &[Row]) -> usize {
     (0..rounds.len()).filter(|round| measured.iter().all(|row| row.values[*round].is_some())).count()
 }
 
-/// Where values lie that are above zero; none without values.
+/// Where values lie; none without values.
 pub(crate) fn centre(mut values: Vec<f64>, confidence: f64) -> Option<Centre> {
     values.sort_by(f64::total_cmp);
     let (min, max) = (*values.first()?, *values.last()?);
     let middle = values.len() / 2;
     let median = if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) };
+    let mean = figure::mean(&values, Zero::Stall);
     let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
-    let interval = stats::contrast(&logarithms, confidence);
-    let (low, high) = interval.map_or((mean, mean), |interval| (interval.low, interval.high));
-    Some(Centre { mean: mean.exp(), low: low.exp(), high: high.exp(), median, min, max, count: values.len() })
+    let interval = stats::contrast(&logarithms, confidence).filter(|_| mean > 0.0);
+    let (low, high) = interval.map_or((mean, mean), |interval| (interval.low.exp(), interval.high.exp()));
+    Some(Centre { mean, low, high, median, min, max, count: values.len() })
 }

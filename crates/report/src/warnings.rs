@@ -64,8 +64,8 @@ pub enum Warning {
     FitsInMemory { share: f64 },
     /// The load generator itself was busy.
     ClientBusy { cores: f64, scenario: String },
-    /// Values of 0 or below can't be compared by ratios.
-    NotPositive { workload: String, count: usize },
+    /// Runs whose figure was 0; a label and in how many runs each.
+    Stalled { workload: String, count: usize, examples: Vec<String>, more_is_better: bool },
     /// The study is still under way, or was cut off.
     Unfinished,
 }
@@ -139,8 +139,8 @@ impl Warning {
                     figure(*cores)
                 )
             }
-            Warning::NotPositive { workload, count } => {
-                format!("{workload}: {} trials measured 0 or less", figure(*count as f64))
+            Warning::Stalled { workload, count, examples, .. } => {
+                format!("{workload}: {}{}", examples.join(", "), more_than(*count, examples))
             }
             Warning::Unfinished => "the study is not finished".into(),
         }
@@ -185,7 +185,9 @@ impl Warning {
             Warning::ClientBusy { .. } => {
                 "Where this is near the number of its threads, the CPU is the limit and not the storage, which hides differences."
             }
-            Warning::NotPositive { .. } => "Ratios need values above 0: these trials are counted as holes.",
+            Warning::Stalled { .. } => {
+                "A figure of 0 is kept and makes the mean 0: no ratio to it exists, so nothing is claimed of it, and it is never picked."
+            }
             Warning::Unfinished => "Everything here may still change.",
         }
     }
@@ -221,7 +223,12 @@ impl Warning {
                 "Set `memory` (in a guest `guest.memory`) below the size of the data, or make the data larger."
             }
             Warning::ClientBusy { .. } => "Give the load generator more CPUs (`cpus.client`), or more threads.",
-            Warning::NotPositive { .. } => "Choose a metric that is never 0.",
+            Warning::Stalled { more_is_better: true, .. } => {
+                "Look at these runs second by second for what stopped them; if pauses are expected, make runs longer than those."
+            }
+            Warning::Stalled { more_is_better: false, .. } => {
+                "Nothing takes no time: make runs longer, or choose a metric that can be measured."
+            }
             Warning::Unfinished => "Run the same command again: it goes on where it stopped.",
         }
     }
@@ -267,15 +274,24 @@ fn unfinished(contents: &Contents) -> Option<Warning> {
     (!ended).then_some(Warning::Unfinished)
 }
 
+fn stalled(part: &Part) -> Option<Warning> {
+    let stalled: Vec<&Row> = part.rows.iter().filter(|row| row.stalls.is_some()).collect();
+    let said = stalled.iter().filter_map(|row| Some(format!("{} {}", row.label, row.stalls?.words())));
+    (!stalled.is_empty()).then(|| Warning::Stalled {
+        workload: part.workload.clone(),
+        count: stalled.len(),
+        examples: said.take(NAMES_MAX).collect(),
+        more_is_better: part.more_is_better,
+    })
+}
+
 fn of_part(part: &Part, view: &View, contents: &Contents) -> Vec<Warning> {
     let workload = part.workload.clone();
     let mut list: Vec<Warning> = does_not_flush(part).into_iter().chain(wrong_in_figures(part)).collect();
     if part.durability_differs {
         list.push(Warning::DurabilityMix { workload: workload.clone() });
     }
-    if part.not_positive > 0 {
-        list.push(Warning::NotPositive { workload: workload.clone(), count: part.not_positive });
-    }
+    list.extend(stalled(part));
     if !part.has_choice() {
         return list;
     }
@@ -387,7 +403,7 @@ fn memory_of(scenario: &Scenario, machine: Option<f64>) -> Option<f64> {
     own.into_iter().filter_map(serde_json::Value::as_f64).reduce(f64::min).or(machine)
 }
 
-/// The fullest filesystem against the memory of its trial, or of the machine.
+/// The largest of the data against the memory of its trial, or of the machine.
 fn fits_in_memory(counting: &Counting, contents: &Contents) -> Option<Warning> {
     let machine = contents.sessions.last()?.machine.get("memory_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
     let limits: BTreeMap<&str, f64> = contents
@@ -395,9 +411,16 @@ fn fits_in_memory(counting: &Counting, contents: &Contents) -> Option<Warning> {
         .iter()
         .filter_map(|scenario| Some((scenario.label.as_str(), memory_of(scenario, machine)?)))
         .collect();
+    let is_folder = |scenario: &&Scenario| scenario.settings["storage"]["device"] == "dir";
+    let in_folders: Vec<&str> =
+        contents.scenarios.iter().filter(is_folder).map(|scenario| scenario.label.as_str()).collect();
     let share = |run: &RunRow| {
-        let used = run.metrics.get("space_used_bytes")?;
-        Some(used / limits.get(counting.trials[&run.trial].scenario.as_str())?)
+        let scenario = counting.trials[&run.trial].scenario.as_str();
+        // In older files what the whole disk of a folder held, which they tell by how much that grew.
+        if in_folders.contains(&scenario) && run.metrics.contains_key("space_grown_bytes") {
+            return None;
+        }
+        Some(run.metrics.get("space_used_bytes")? / limits.get(scenario)?)
     };
     let largest = counting.runs.values().flatten().filter_map(|run| share(run)).max_by(f64::total_cmp)?;
     (largest < 1.0).then_some(Warning::FitsInMemory { share: largest })

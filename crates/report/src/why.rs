@@ -7,6 +7,7 @@ use crate::confirmation::Confirmation;
 use crate::judge::{Claim, Judgement, Subject};
 use crate::number::{percent, ratio};
 use crate::telemetry::{FIGURES, Figure, Work};
+use ledger::figure::{self, Zero};
 use ledger::model::{AnalysisSettings, Contents, Phase};
 use stats::observations::Declared;
 use stats::{Cell, Contrast, Observations, Verdict};
@@ -104,7 +105,7 @@ fn watched(contents: &Contents, work: &Work, cells: &[Cell], phase: Phase) -> Op
     let column = |cell: &Cell| contents.scenarios.iter().position(|scenario| scenario.label == cell.label);
     let columns: Vec<usize> = cells.iter().map(column).collect::<Option<_>>()?;
     let of_figure = |figure: &'static Figure| {
-        let all = contents.values_in(phase, &|run| figure.of(run, work).filter(|value| value.is_finite()));
+        let all = contents.worked_out(phase, &|run| figure.of(run, work).filter(|value| value.is_finite()));
         let rounds: Vec<Vec<Option<f64>>> =
             all.iter().map(|round| columns.iter().map(|column| round[*column]).collect()).collect();
         let is_there = rounds.iter().flatten().any(Option::is_some);
@@ -168,12 +169,12 @@ impl Sides {
         if first.is_empty() || second.is_empty() {
             return None;
         }
-        let is_positive = first.iter().chain(&second).all(|value| *value > 0.0);
         let whole = Observations { rounds, ..observations.clone() };
         Some(Sides {
-            first: mean(&first, is_positive),
-            second: mean(&second, is_positive),
-            contrast: stats::contrast(&whole.differences(&declared), settings.confidence).filter(|_| is_positive),
+            first: figure::mean(&first, Zero::Count),
+            second: figure::mean(&second, Zero::Count),
+            // None where a value is 0.
+            contrast: stats::contrast(&whole.differences(&declared), settings.confidence),
         })
     }
 }
@@ -199,14 +200,6 @@ fn declared(subject: &Subject, observations: &Observations) -> Option<Declared> 
             Some(found)
         }
     }
-}
-
-fn mean(values: &[f64], is_positive: bool) -> f64 {
-    let count = values.len() as f64;
-    if is_positive {
-        return (values.iter().map(|value| value.ln()).sum::<f64>() / count).exp();
-    }
-    values.iter().sum::<f64>() / count
 }
 
 impl Change {

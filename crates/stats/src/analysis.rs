@@ -46,7 +46,7 @@ pub struct CellSummary {
     pub label: String,
     /// Trials that count.
     pub count: usize,
-    /// Geometric mean (arithmetic where a value is not above zero).
+    /// Geometric mean: zero where the load stalled in a trial.
     pub geomean: f64,
     /// Interval of the geometric mean over rounds.
     pub interval: Option<(f64, f64)>,
@@ -100,11 +100,10 @@ pub struct Claim {
 /// Analyses one metric.
 #[must_use]
 pub fn analyse(observations: &Observations, rules: &Rules) -> Analysis {
-    let positive = observations.is_positive();
     let alpha = rules.alpha();
-    let claims = if positive { claims(observations, rules, alpha) } else { Vec::new() };
+    let claims = claims(observations, rules, alpha);
     let candidates = observations.candidates();
-    let best = if positive { best(observations, &candidates, rules) } else { None };
+    let best = best(observations, &observations.unstalled(), rules);
     let half_width = claims
         .iter()
         .map(|claim| claim.contrast.half_width())
@@ -112,14 +111,14 @@ pub fn analyse(observations: &Observations, rules: &Rules) -> Analysis {
     let needed = |claim: &Claim| {
         rounds_for_half_width(claim.contrast.standard_deviation, rules.precision.ln_1p(), rules.confidence)
     };
-    let control = observations.control().filter(|_| positive);
+    let control = observations.control();
     Analysis {
         cells: (0..observations.cells.len()).map(|cell| summary(observations, rules, cell, best.as_ref())).collect(),
         control: control.and_then(|pair| contrast(&observations.differences(&pair), rules.confidence)),
-        drift: if positive { drift(&observations.round_means()) } else { None },
+        drift: drift(&observations.round_means()),
         importance: importance(observations),
-        swings: if positive { swings(observations, rules.confidence) } else { Vec::new() },
-        interactions: if positive { interactions(observations, rules.confidence) } else { Vec::new() },
+        swings: swings(observations, rules.confidence),
+        interactions: interactions(observations, rules.confidence),
         rounds_complete: observations
             .rounds
             .iter()
@@ -134,15 +133,18 @@ pub fn analyse(observations: &Observations, rules: &Rules) -> Analysis {
 }
 
 fn claims(observations: &Observations, rules: &Rules, alpha: f64) -> Vec<Claim> {
-    let measured: Vec<_> = observations
-        .family()
+    let family = observations.family();
+    let undecided = family.iter().filter(|declared| observations.is_undecided(declared)).count();
+    let measured: Vec<_> = family
         .into_iter()
         .filter_map(|declared| {
             let differences = observations.differences(&declared);
             Some((contrast(&differences, rules.confidence)?, declared, differences))
         })
         .collect();
-    let adjusted = holm(&measured.iter().map(|(contrast, ..)| contrast.p).collect::<Vec<_>>());
+    // What a stall leaves undecided stays a member of the family: it must not make the others look surer.
+    let p = measured.iter().map(|(contrast, ..)| contrast.p).chain(std::iter::repeat_n(1.0, undecided));
+    let adjusted = holm(&p.collect::<Vec<_>>());
     let claim = |((contrast, declared, differences), p_holm): ((Contrast, _, Vec<f64>), f64)| {
         let declared: crate::observations::Declared = declared;
         let verdict = verdict(&contrast, p_holm, alpha, rules.margin, observations.more_is_better);
@@ -169,7 +171,7 @@ fn claims(observations: &Observations, rules: &Rules, alpha: f64) -> Vec<Claim> 
     measured.into_iter().zip(adjusted).map(claim).collect()
 }
 
-/// The best set among candidates that were measured at all, as indices into all cells.
+/// The best set among candidates that were measured at all and did not stall, as indices into all cells.
 fn best(observations: &Observations, candidates: &[usize], rules: &Rules) -> Option<BestSet> {
     let measured: Vec<usize> =
         candidates.iter().copied().filter(|cell| observations.rounds.iter().any(|row| row[*cell].is_some())).collect();
@@ -191,18 +193,17 @@ fn summary(observations: &Observations, rules: &Rules, cell: usize, best: Option
     let of: Vec<(usize, f64)> = rounds.filter_map(|(round, row)| Some((round, row[cell]?))).collect();
     let values: Vec<f64> = of.iter().map(|(_, value)| *value).collect();
     let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    let positive = values.iter().all(|value| *value > 0.0);
-    let interval = contrast(if positive { &logarithms } else { &values }, rules.confidence);
-    let back = |value: f64| if positive { value.exp() } else { value };
+    // With a stall there is no interval: the mean of the logarithms is no number.
+    let interval = if observations.has_stalled(cell) { None } else { contrast(&logarithms, rules.confidence) };
     let mut sorted = values.clone();
     sorted.sort_by(f64::total_cmp);
     let baseline = observations.cells.iter().position(|other| other.baseline && !other.control);
-    let against = baseline.filter(|baseline| *baseline != cell && observations.is_positive());
+    let against = baseline.filter(|baseline| *baseline != cell);
     CellSummary {
         label: observations.cells[cell].label.clone(),
         count: values.len(),
-        geomean: if values.is_empty() { f64::NAN } else { back(mean(if positive { &logarithms } else { &values })) },
-        interval: interval.map(|interval| (back(interval.low), back(interval.high))),
+        geomean: if values.is_empty() { f64::NAN } else { mean(&logarithms).exp() },
+        interval: interval.map(|interval| (interval.low.exp(), interval.high.exp())),
         median: if values.is_empty() { f64::NAN } else { median(&values) },
         median_interval: median_interval_ranks(sorted.len(), rules.confidence)
             .map(|(low, high)| (sorted[low - 1], sorted[high - 1])),
@@ -219,7 +220,7 @@ fn summary(observations: &Observations, rules: &Rules, cell: usize, best: Option
 
 /// Rounds whose value stands apart once the round's and the cell's own level are taken out (F13).
 fn outliers(observations: &Observations, cell: usize, of: &[(usize, f64)]) -> Vec<usize> {
-    if !observations.is_positive() || of.len() < 4 {
+    if observations.has_stalled(cell) || of.len() < 4 {
         return Vec::new();
     }
     // The round's level is the median of the other cells: one stray value must not make them all look strange.
@@ -228,7 +229,7 @@ fn outliers(observations: &Observations, cell: usize, of: &[(usize, f64)]) -> Ve
             .iter()
             .enumerate()
             .filter(|(other, _)| *other != cell)
-            .filter_map(|(_, value)| value.map(f64::ln))
+            .filter_map(|(_, value)| value.filter(|value| *value > 0.0).map(f64::ln))
             .collect();
         value.ln() - if others.is_empty() { 0.0 } else { median(&others) }
     };

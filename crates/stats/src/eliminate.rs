@@ -64,7 +64,7 @@ pub fn worse(
     looks: &Looks,
 ) -> Vec<Worse> {
     let round = u32::try_from(observations.rounds.len()).unwrap_or(u32::MAX);
-    if !observations.is_positive() || round < FIRST_LOOK {
+    if round < FIRST_LOOK {
         return Vec::new();
     }
     // Most pairs share all rounds: a quantile takes longer than all else.
@@ -78,7 +78,8 @@ pub fn worse(
     standing.iter().filter_map(|cell| against(*cell)).collect()
 }
 
-/// How far `than` is ahead of `cell`, over the rounds that they share; none of too few.
+/// How far `than` is ahead of `cell`, over the rounds that they share; none of too few, and none where one of them stalled: who stalls
+/// is measured to the end.
 fn lead(observations: &Observations, cell: usize, than: usize, critical: &dyn Fn(usize) -> f64) -> Option<Worse> {
     let pair = if observations.more_is_better { (than, cell) } else { (cell, than) };
     let differences = observations.differences(&observations.pair(pair.0, pair.1));

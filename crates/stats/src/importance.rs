@@ -45,8 +45,8 @@ pub struct Term {
 pub enum NoShares {
     /// Fewer than two factors: there is nothing to share out.
     OneFactor,
-    /// A value is not above zero, or there is none.
-    NotPositive,
+    /// A load stalled, so that its logarithms have no variance; or there is no value.
+    Stalled,
     /// What was measured leaves nothing to tell noise by.
     TooFewTrials,
     /// So many scenarios with holes that least squares would take too long.
@@ -68,8 +68,9 @@ pub fn importance(observations: &Observations) -> Result<Importance, NoShares> {
     if factors.len() < 2 {
         return Err(NoShares::OneFactor);
     }
-    if !observations.is_positive() {
-        return Err(NoShares::NotPositive);
+    let is_empty = observations.rounds.iter().flatten().all(Option::is_none);
+    if is_empty || observations.unstalled().len() < observations.candidates().len() {
+        return Err(NoShares::Stalled);
     }
     let table = Table::of(observations).ok_or(NoShares::NotByLevels)?;
     let mut distinct = table.levels.clone();

@@ -21,7 +21,7 @@ pub struct Cell {
 pub struct Observations {
     /// Scenarios.
     pub cells: Vec<Cell>,
-    /// `[round][cell]`: the raw value; none is a hole.
+    /// `[round][cell]`: the raw value; none is a hole, and zero a load that stalled.
     pub rounds: Vec<Vec<Option<f64>>>,
     /// Whether more is better.
     pub more_is_better: bool,
@@ -82,23 +82,39 @@ impl Observations {
         (0..self.cells.len()).filter(|cell| !self.cells[*cell].control).collect()
     }
 
-    /// Whether logarithms can be taken: every value is above zero.
+    /// Whether a load stalled in this cell: a value is zero (or below), whose logarithm is no number. So is none of the cell's mean, and
+    /// none of a contrast with it, however many rounds there are: see "Zero" in docs/statistics.md.
     #[must_use]
-    pub fn is_positive(&self) -> bool {
-        let mut values = self.rounds.iter().flatten().flatten().peekable();
-        values.peek().is_some() && values.all(|value| *value > 0.0)
+    pub fn has_stalled(&self, cell: usize) -> bool {
+        self.rounds.iter().any(|row| row[cell].is_some_and(|value| value <= 0.0))
     }
 
-    /// One number a round for a declared contrast, on the log scale; rounds with a hole in one of its cells are left out.
+    /// Candidates that did not stall: of these alone a logarithm can be taken.
+    #[must_use]
+    pub fn unstalled(&self) -> Vec<usize> {
+        self.candidates().into_iter().filter(|cell| !self.has_stalled(*cell)).collect()
+    }
+
+    /// Whether a cell of a contrast stalled, so that the contrast can't be decided.
+    #[must_use]
+    pub fn is_undecided(&self, declared: &Declared) -> bool {
+        declared.weights.iter().any(|(cell, _)| self.has_stalled(*cell))
+    }
+
+    /// One number a round for a declared contrast, on the log scale; rounds with a hole in one of its cells are left out. None at all
+    /// where one of its cells stalled: to leave out those rounds would make it look better than it is.
     #[must_use]
     pub fn differences(&self, declared: &Declared) -> Vec<f64> {
+        if self.is_undecided(declared) {
+            return Vec::new();
+        }
         let of_round = |row: &Vec<Option<f64>>| {
             declared.weights.iter().map(|(cell, weight)| Some(row[*cell]?.ln() * weight)).sum::<Option<f64>>()
         };
         self.rounds.iter().filter_map(of_round).collect()
     }
 
-    /// `[cell][round]` on the log scale, for these cells and the rounds in which all of them have a value.
+    /// `[cell][round]` on the log scale, for these cells, none of which stalled, and the rounds in which all of them have a value.
     #[must_use]
     pub fn complete(&self, cells: &[usize]) -> Vec<Vec<f64>> {
         let rows: Vec<Vec<f64>> = self
@@ -109,10 +125,13 @@ impl Observations {
         (0..cells.len()).map(|column| rows.iter().map(|row| row[column]).collect()).collect()
     }
 
-    /// Mean logarithm of each round in which every candidate has a value.
+    /// Mean logarithm of each round in which every candidate that did not stall has a value.
     #[must_use]
     pub fn round_means(&self) -> Vec<f64> {
-        let candidates = self.candidates();
+        let candidates = self.unstalled();
+        if candidates.is_empty() {
+            return Vec::new();
+        }
         let rows = self.rounds.iter();
         rows.filter_map(|row| candidates.iter().map(|cell| row[*cell].map(f64::ln)).collect::<Option<Vec<f64>>>())
             .map(|row| mean(&row))

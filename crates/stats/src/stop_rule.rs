@@ -21,6 +21,11 @@ pub enum StopDecision {
         /// Which.
         of: String,
     },
+    /// A load stalled: what it is compared with has no width, so that no width is enough.
+    Stalled {
+        /// Which scenario.
+        of: String,
+    },
     /// Of those that compete, one is left: every other is shown to be worse.
     OneLeft,
     /// Every declared contrast is narrow enough.
@@ -43,6 +48,9 @@ impl fmt::Display for StopDecision {
         match self {
             StopDecision::TooFewRounds { rounds, needed } => write!(f, "{rounds} of at least {needed} rounds"),
             StopDecision::Continue { half_width, of } => write!(f, "{of} is known within {:.1} %", half_width * 100.0),
+            StopDecision::Stalled { of } => {
+                write!(f, "{of} stalled in a trial: a difference to 0 has no width, so all rounds are measured")
+            }
             StopDecision::OneLeft => write!(f, "every other scenario is shown to be worse"),
             StopDecision::PrecisionReached { half_width } => {
                 write!(f, "every difference is known within {:.1} %", half_width * 100.0)
@@ -58,23 +66,23 @@ pub fn enough(observations: &Observations, rules: &Rules) -> StopDecision {
     if rounds < rules.rounds_min.max(2) as usize {
         return StopDecision::TooFewRounds { rounds, needed: rules.rounds_min.max(2) };
     }
+    if let Some(stalled) = first_stalled(observations, &observations.candidates()) {
+        return stalled;
+    }
     let mut widest = (0.0, String::new());
-    if observations.is_positive() {
-        for declared in observations.family() {
-            let of = format!("{} against {}", declared.a, declared.b);
-            // A cell that failed in every round has no width to wait for.
-            let Some(contrast) = contrast(&observations.differences(&declared), rules.confidence) else { continue };
-            if contrast.half_width() > widest.0 {
-                widest = (contrast.half_width(), of);
-            }
+    for declared in observations.family() {
+        let of = format!("{} against {}", declared.a, declared.b);
+        // A cell that failed in every round has no width to wait for.
+        let Some(contrast) = contrast(&observations.differences(&declared), rules.confidence) else { continue };
+        if contrast.half_width() > widest.0 {
+            widest = (contrast.half_width(), of);
         }
-        // A study of one scenario is about its own speed.
-        if let [only] = observations.candidates()[..] {
-            let values = &observations.complete(&[only])[0];
-            widest = contrast(values, rules.confidence).map_or((0.0, String::new()), |contrast| {
-                (contrast.half_width(), observations.cells[only].label.clone())
-            });
-        }
+    }
+    // A study of one scenario is about its own speed.
+    if let [only] = observations.candidates()[..] {
+        let values = &observations.complete(&[only])[0];
+        widest = contrast(values, rules.confidence)
+            .map_or((0.0, String::new()), |contrast| (contrast.half_width(), observations.cells[only].label.clone()));
     }
     by_width(widest, rules)
 }
@@ -88,22 +96,28 @@ pub fn enough_to_pick(observations: &Observations, standing: &[usize], rules: &R
     }
     let has_value = |cell: &usize| observations.rounds.iter().any(|row| row[*cell].is_some());
     let standing: Vec<usize> = standing.iter().copied().filter(has_value).collect();
+    if let Some(stalled) = first_stalled(observations, &standing) {
+        return stalled;
+    }
     if standing.len() < 2 {
         return StopDecision::OneLeft;
     }
     let mut widest = (0.0, String::new());
-    if observations.is_positive() {
-        let pairs =
-            standing.iter().enumerate().flat_map(|(place, a)| standing[place + 1..].iter().map(move |b| (*a, *b)));
-        for (a, b) in pairs {
-            let declared = observations.pair(a, b);
-            let Some(contrast) = contrast(&observations.differences(&declared), rules.confidence) else { continue };
-            if contrast.half_width() > widest.0 {
-                widest = (contrast.half_width(), format!("{} against {}", declared.a, declared.b));
-            }
+    let pairs = standing.iter().enumerate().flat_map(|(place, a)| standing[place + 1..].iter().map(move |b| (*a, *b)));
+    for (a, b) in pairs {
+        let declared = observations.pair(a, b);
+        let Some(contrast) = contrast(&observations.differences(&declared), rules.confidence) else { continue };
+        if contrast.half_width() > widest.0 {
+            widest = (contrast.half_width(), format!("{} against {}", declared.a, declared.b));
         }
     }
     by_width(widest, rules)
+}
+
+/// Said where one of these cells stalled.
+fn first_stalled(observations: &Observations, cells: &[usize]) -> Option<StopDecision> {
+    let stalled = cells.iter().find(|cell| observations.has_stalled(**cell))?;
+    Some(StopDecision::Stalled { of: observations.cells[*stalled].label.clone() })
 }
 
 /// What the widest half-width, log scale, and its name say.

@@ -70,6 +70,17 @@ pub fn provision(
     provision_by(settings, &Places { images, mount_point }, seed, &mut Steps(step))
 }
 
+impl Mounted {
+    /// Where the data lie, for whoever asks what they take.
+    #[must_use]
+    pub fn place(&self) -> observe::sampler::Place<'_> {
+        match self.trial_folder {
+            Some(_) => observe::sampler::Place::Folder(&self.data_folder),
+            None => observe::sampler::Place::Filesystem(&self.data_folder),
+        }
+    }
+}
+
 struct Places<'a> {
     images: &'a Path,
     mount_point: &'a Path,

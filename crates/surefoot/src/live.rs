@@ -117,7 +117,8 @@ impl Live {
                 self.doing = if *warm_up { "warm-up".into() } else { format!("run {run}") };
             }
             Record::Progress { value, .. } => self.speed = Some(*value),
-            Record::Warning { message } => self.line(&format!("note: {}: {message}", self.scenario)),
+            Record::Warning { message } => self.line(&format!("warning: {}: {message}", self.scenario)),
+            Record::Note { message } => self.line(&format!("note: {}: {message}", self.scenario)),
             _ => {}
         }
     }

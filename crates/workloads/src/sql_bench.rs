@@ -16,7 +16,6 @@ mod connect;
 mod create;
 mod dialect;
 mod insert;
-mod run_file;
 mod select;
 mod session;
 mod shuffle;
@@ -30,10 +29,9 @@ use crate::sql::{self, Database, Place, Pragmas, Sqlite};
 use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
-use run_file::Done;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use session::{Loops, Session};
+use session::{Loops, Session, Spent, Timing};
 use settings::{Kind as Is, Setting};
 use std::time::{Duration, Instant};
 
@@ -187,6 +185,15 @@ fn of_operation(operation: &str) -> Metric {
     Metric::named(format!("{}_seconds", plain(operation)), "s".into(), Direction::Less)
 }
 
+/// What the suite prints beside an operation's seconds, or a test's: what the client's processor took, and of an operation how
+/// often it was done, and how many of its loops were cut. `surefoot report --format sql-bench` is made of these.
+fn beside(what: &str, name: &str, figure: &str, unit: &'static str) -> Metric {
+    Metric::named(format!("{what}_{}_{figure}", plain(name)), unit.into(), Direction::Neither)
+}
+
+const USER: &str = "user_cpu_seconds";
+const SYSTEM: &str = "system_cpu_seconds";
+
 /// Operations of these tests, each once: the suite adds up those of one name.
 fn operations(parameters: &Parameters) -> Vec<&'static str> {
     let mut all: Vec<&str> = Vec::new();
@@ -200,8 +207,24 @@ fn operations(parameters: &Parameters) -> Vec<&'static str> {
 
 fn metrics(parameters: &Parameters) -> Vec<Metric> {
     let tests = parameters.tests().map(|test| of_test(test.name));
-    let operations = operations(parameters).into_iter().map(of_operation);
-    [TOTAL, USER_CPU, SYSTEM_CPU, CUT].into_iter().chain(tests).chain(operations).collect()
+    let names = operations(parameters);
+    let clocks = |what: &'static str, name: &'static str| [USER, SYSTEM].map(|clock| beside(what, name, clock, "s"));
+    let of_tests = parameters.tests().flat_map(|test| clocks("test", test.name));
+    let of_operations = names.iter().flat_map(|name| {
+        let counts = [beside("operation", name, "count", "1"), beside("operation", name, "loops_cut", "1")];
+        clocks("operation", name).into_iter().chain(counts)
+    });
+    let operations = names.iter().map(|name| of_operation(name));
+    let totals = [TOTAL, USER_CPU, SYSTEM_CPU, CUT].into_iter();
+    totals.chain(tests).chain(operations).chain(of_tests).chain(of_operations).collect()
+}
+
+/// What a test took.
+struct Done {
+    /// Its operations, in their order.
+    timings: Vec<Timing>,
+    /// All of it, with what lies between the operations.
+    spent: Spent,
 }
 
 /// The workload at work.
@@ -221,17 +244,29 @@ impl SqlBench {
         let sum = |of: fn(&Done) -> f64| done.iter().map(of).sum::<f64>();
         let timings = || done.iter().flat_map(|done| &done.timings);
         let totals = [
-            TOTAL.at(sum(|done| done.spent.seconds)),
-            USER_CPU.at(sum(|done| done.spent.user_seconds)),
-            SYSTEM_CPU.at(sum(|done| done.spent.system_seconds)),
-            CUT.at(timings().filter(|timing| timing.is_cut).count() as f64),
+            sum(|done| done.spent.seconds),
+            sum(|done| done.spent.user_seconds),
+            sum(|done| done.spent.system_seconds),
+            timings().filter(|timing| timing.is_cut).count() as f64,
         ];
-        let tests = done.iter().map(|done| of_test(done.test).at(done.spent.seconds));
-        let operations = operations(&self.parameters).into_iter().map(|operation| {
-            let of_name = timings().filter(|timing| timing.operation == operation);
-            of_operation(operation).at(of_name.map(|timing| timing.spent.seconds).sum())
+        let names = operations(&self.parameters);
+        let sum_of = |operation: &str, of: fn(&Timing) -> f64| {
+            timings().filter(|timing| timing.operation == operation).map(of).sum::<f64>()
+        };
+        let tests = done.iter().map(|done| done.spent.seconds);
+        let seconds = names.iter().map(|name| sum_of(name, |timing| timing.spent.seconds));
+        let of_tests = done.iter().flat_map(|done| [done.spent.user_seconds, done.spent.system_seconds]);
+        let of_operations = names.iter().flat_map(|name| {
+            let of: [fn(&Timing) -> f64; 4] = [
+                |timing| timing.spent.user_seconds,
+                |timing| timing.spent.system_seconds,
+                |timing| timing.count as f64,
+                |timing| f64::from(u8::from(timing.is_cut)),
+            ];
+            of.map(|of| sum_of(name, of))
         });
-        totals.into_iter().chain(tests).chain(operations).collect()
+        let values = totals.into_iter().chain(tests).chain(seconds).chain(of_tests).chain(of_operations);
+        metrics(&self.parameters).iter().zip(values).map(|(metric, value)| metric.at(value)).collect()
     }
 }
 
@@ -255,12 +290,11 @@ impl Workload for SqlBench {
         let mut done = Vec::new();
         for test in self.parameters.tests() {
             let (timings, spent) = session.test(test.run)?;
-            done.push(Done { test: test.name, timings, spent });
+            done.push(Done { timings, spent });
         }
         Ok(Outcome {
             seconds: began.elapsed().as_secs_f64(),
             metrics: self.measured(&done),
-            notes: vec![run_file::text(&done)],
             ..Outcome::of(Asked::all_right())
         })
     }

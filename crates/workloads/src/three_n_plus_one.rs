@@ -349,7 +349,7 @@ fn outcome(parameters: &Parameters, totals: &Totals, seconds: f64) -> Result<Out
     Ok(Outcome {
         seconds,
         metrics: METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect(),
-        notes: vec![result_line(parameters, totals, seconds)],
+        transcript: Some(result_line(parameters, totals, seconds)),
         ..Outcome::of(Asked::all_right())
     })
 }

@@ -111,8 +111,11 @@ pub struct Outcome {
     pub bytes_written: u64,
     /// Durable commits the workload made, for flushes per commit; 0: it makes none.
     pub commits: u64,
-    /// What a reader of the run should know, a sentence each; shown as warnings. What went wrong is said by [`Outcome::asked`].
+    /// What a reader of the run should know, a sentence each: every report shows them at the run's scenario. What went wrong is said by
+    /// [`Outcome::asked`].
     pub notes: Vec<String>,
+    /// The run as an older tool would have printed it, for those who hold it against old results: kept in the results file.
+    pub transcript: Option<String>,
 }
 
 impl Outcome {
@@ -128,6 +131,7 @@ impl Outcome {
             bytes_written: 0,
             commits: 0,
             notes: Vec::new(),
+            transcript: None,
         }
     }
 }

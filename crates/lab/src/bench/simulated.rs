@@ -29,6 +29,8 @@ pub struct Simulated {
     pub drift: f64,
     /// Share of trials that fail.
     pub failures: f64,
+    /// Share of trials in which the first measured run stalls, of scenarios whose label contains a word.
+    pub stalls: (String, f64),
     /// The user interrupts after this many trials.
     pub interrupt_after: Option<u32>,
     /// The metric that its runs yield.
@@ -51,6 +53,7 @@ impl Simulated {
             noise: 0.03,
             drift: 0.0,
             failures: 0.0,
+            stalls: (String::new(), 0.0),
             interrupt_after: None,
             metric: metric.to_string(),
             trial_seconds: 10.0,
@@ -109,8 +112,9 @@ impl Bench for Simulated {
                 log: String::new(),
             }));
         }
+        let stalls = spec.scenario.contains(&self.stalls.0) && self.uniform(spec, 4) < self.stalls.1;
         for run in 0..spec.warm_up_runs + spec.runs {
-            let value = self.value(spec);
+            let value = if stalls && run == spec.warm_up_runs { 0.0 } else { self.value(spec) };
             let metric = Metric::named(self.metric.clone(), "1/s".into(), Direction::More);
             let share =
                 self.errors.iter().find(|(word, _)| spec.scenario.contains(word.as_str())).map(|(_, share)| share);

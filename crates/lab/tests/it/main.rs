@@ -4,6 +4,7 @@ mod probe;
 mod recovered;
 mod screened;
 mod screening;
+mod stalls;
 mod tune;
 
 use lab::bench::simulated::Simulated;

@@ -47,8 +47,7 @@ type Outcome = (Vec<Decision>, BTreeMap<(String, Phase, u32), u64>);
 fn outcome(path: &Path) -> Outcome {
     let contents = contents(path);
     let value = |trial: &ledger::model::Trial| {
-        let rounds =
-            contents.values_in(trial.phase, &|run| run.metrics.get(&*contents.scenarios[0].primary_metric).copied());
+        let rounds = contents.values_in(trial.phase, &contents.scenarios[0].primary_metric);
         let column = contents.scenarios.iter().position(|scenario| scenario.label == trial.scenario);
         let value = rounds.get(trial.round as usize).and_then(|row| row[column.expect("a scenario")]);
         value.unwrap_or_default().to_bits()

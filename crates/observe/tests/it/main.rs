@@ -1,7 +1,7 @@
 //! Telemetry of a real loop device on an image file of its own: what was written is what was counted.
 
 use observe::disk;
-use observe::sampler::{Sampler, Telemetry, derived};
+use observe::sampler::{Place, Sampler, Telemetry, derived};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -54,7 +54,7 @@ fn value(telemetry: &Telemetry, name: &str) -> f64 {
 fn what_is_written_to_a_device_is_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let device = Loop::over(&folder.path().join("image"));
-    let sampler = Sampler::start(Some(&device.name()), None, Some(folder.path()));
+    let sampler = Sampler::start(Some(&device.name()), None, Some(Place::Filesystem(folder.path())));
     device.write_and_flush(16, 4);
     let telemetry = sampler.stop();
     assert_eq!(value(&telemetry, "device_write_bytes"), 16.0 * MEBIBYTE as f64);
@@ -79,13 +79,43 @@ fn the_disk_below_a_loop_device_is_found() {
 #[test]
 fn a_folder_without_a_device_has_all_other_figures() {
     let memory = Path::new("/dev/shm");
-    let sampler = Sampler::start(None, None, Some(memory));
+    let sampler = Sampler::start(None, None, Some(Place::Filesystem(memory)));
     let mut file = tempfile::tempfile_in(memory).expect("a file");
     file.write_all(&[1; MEBIBYTE as usize]).expect("it is written");
     let telemetry = sampler.stop();
     assert!(value(&telemetry, "space_grown_bytes").is_finite() && value(&telemetry, "driver_cpu_seconds") >= 0.0);
     assert!(!telemetry.metrics.iter().any(|measured| measured.metric.name.starts_with("device_")));
     assert!(derived(&telemetry, MEBIBYTE, 1).is_empty());
+}
+
+/// As `device = "dir"` on a disk with other data, which is all but always far fuller than a trial's 3 MiB.
+#[test]
+fn what_a_folder_holds_is_not_what_its_disk_holds() {
+    let disk = tempfile::tempdir().expect("a folder");
+    std::fs::write(disk.path().join("others"), vec![1; 20 * MEBIBYTE as usize]).expect("others' data");
+    let folder = disk.path().join("trial");
+    std::fs::create_dir_all(folder.join("sub")).expect("made");
+    let sampler = Sampler::start(None, None, Some(Place::Folder(&folder)));
+    let data = vec![1; MEBIBYTE as usize];
+    std::fs::write(folder.join("a"), &data).expect("written");
+    std::fs::write(folder.join("sub/b"), &data).expect("written");
+    std::fs::hard_link(folder.join("a"), folder.join("sub/c")).expect("linked");
+    std::os::unix::fs::symlink(disk.path(), folder.join("out")).expect("linked");
+    // A gigabyte long, and one block of it allocated.
+    let sparse = std::fs::File::create(folder.join("sparse")).expect("made");
+    sparse.set_len(1 << 30).expect("grown");
+    std::os::unix::fs::FileExt::write_all_at(&sparse, &data, 1 << 29).expect("written");
+    // Filesystems allocate when they write.
+    nix::unistd::sync();
+    let telemetry = sampler.stop();
+    let used = value(&telemetry, "space_used_bytes") / MEBIBYTE as f64;
+    assert!((3.0..4.0).contains(&used), "{used} MiB");
+    assert!(
+        !telemetry.metrics.iter().any(|measured| measured.metric.name == "space_grown_bytes"),
+        "not looked at before"
+    );
+    assert!(!telemetry.series.contains_key("space_used_bytes"));
+    assert_eq!(disk::space_of_folder(&folder.join("none")), None);
 }
 
 #[test]

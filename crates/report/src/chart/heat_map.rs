@@ -16,7 +16,11 @@ const VERMILION: [f64; 3] = [213.0, 94.0, 0.0];
 /// The heat map; `None` with fewer than two values, or where columns have no room.
 #[must_use]
 pub fn draw(id: &str, grid: &Grid, scale: &Scale, more_is_better: bool) -> Option<String> {
-    let logarithms: Vec<f64> = grid.placed().filter_map(|(_, _, cell)| Some(cell.mean?.0.ln())).collect();
+    let logarithms: Vec<f64> = grid
+        .placed()
+        .filter_map(|(_, _, cell)| cell.mean.filter(|mean| mean.0 > 0.0))
+        .map(|mean| mean.0.ln())
+        .collect();
     let longest = grid.rows.short.iter().map(|level| level.chars().count()).max()?;
     let left = (longest as f64 * TEXT * 0.6 + 12.0).clamp(40.0, 130.0);
     let width = (WIDTH - left - 4.0) / grid.columns.levels.len() as f64;
@@ -41,7 +45,9 @@ pub fn draw(id: &str, grid: &Grid, scale: &Scale, more_is_better: bool) -> Optio
             svg.faint_text(corner.0 + size.0 / 2.0, corner.1 + ROW / 2.0 + 3.5, Anchor::Middle, "failed");
             continue;
         };
-        let better = (mean.ln() - centre) / reach * if more_is_better { 1.0 } else { -1.0 };
+        let sign = if more_is_better { 1.0 } else { -1.0 };
+        // Who stalled is worse than all.
+        let better = if mean > 0.0 { (mean.ln() - centre) / reach * sign } else { -1.0 };
         let place = format!("{} · {}", grid.rows.short[row], grid.columns.short[column]);
         let tip = format!("{place}: {} ({}–{})", scale.with_unit(mean), scale.number(low), scale.number(high));
         let text = format!("{}{}", scale.number(mean), if cell.does_not_flush { DAGGER } else { "" });

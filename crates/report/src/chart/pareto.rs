@@ -80,8 +80,7 @@ fn points(part: &Part) -> impl Iterator<Item = Point<'_>> {
 
 /// Whether one is at least as fast and as safe as another, and not alike.
 fn beats(one: &Point, other: &Point, more_is_better: bool) -> bool {
-    let order = one.centre.mean.total_cmp(&other.centre.mean);
-    let speed = if more_is_better { order } else { order.reverse() };
+    let speed = one.centre.merit(more_is_better).total_cmp(&other.centre.merit(more_is_better));
     let safety = other.found.grade.cmp(&one.found.grade);
     speed.is_ge() && safety.is_ge() && (speed.is_gt() || safety.is_gt())
 }
@@ -144,6 +143,7 @@ mod tests {
             has_more_errors_than: None,
             ceiling: None,
             values: Vec::new(),
+            stalls: None,
             centre: centre(vec![mean], 0.95),
             failed: 0,
             worse: None,

@@ -193,7 +193,8 @@
     const alive = scenarios.filter((scenario) => values(scenario).some((value) => value !== null));
     const made = { scenarios, alive, doesNotFlush: scenarios.some((scenario) => scenario.doesNotFlush), rounds: [] };
     if (!alive.length) return made;
-    const [into, back] = logarithmic ? [Math.log, Math.exp] : [(value) => value, (value) => value];
+    // Of what claims rest on, 0 is a load that stalled, and makes the mean 0.
+    const [into, back] = logarithmic || metric().claimed ? [Math.log, Math.exp] : [(value) => value, (value) => value];
     const count = Math.max(...alive.map((scenario) => values(scenario).length));
     for (let round = 0; round < count; round += 1) {
       const found = alive.map((scenario) => values(scenario)[round] ?? null);
@@ -277,7 +278,7 @@
   }
   const by = (path, words) => (path ? `, ${words} ${factor(path).name}` : "");
   function groupNotes({ points, measured, logarithmic }) {
-    const notes = [logarithmic ? `Geometric means over what is left, with ${percent(data.confidence)} intervals over rounds.` : "Arithmetic means without intervals: some values are 0."];
+    const notes = [logarithmic ? `Geometric means over what is left, with ${percent(data.confidence)} intervals over rounds.` : metric().claimed ? "Geometric means without intervals: where a trial's figure is 0, as it stalled, so is the mean." : "Arithmetic means without intervals: some values are 0."];
     if (!isBalanced(measured)) notes.push("Not every point averages over the same combinations of the other factors: compare with care, or filter.");
     const failed = points.filter((point) => point.mean === undefined).length;
     if (failed) notes.push(`${count(failed, "point")} without a value: every trial failed.`);

@@ -160,7 +160,8 @@ fn sampled(input: &Input) -> Vec<String> {
 /// Every metric that varies: what it is, and a value a scenario and round.
 fn metrics(input: &Input, view: &View) -> Vec<Value> {
     let contents = &input.contents;
-    let mut names: Vec<&String> = contents.metrics.keys().filter(|name| !is_of_one_processor(name)).collect();
+    let is_one_of_many = |name: &str| is_of_one_processor(name) || name.starts_with("operation_");
+    let mut names: Vec<&String> = contents.metrics.keys().filter(|name| !is_one_of_many(name)).collect();
     let is_primary = |name: &str| view.parts.iter().any(|part| part.metric.name == name);
     names.sort_by_key(|name| (!is_primary(name), !is_own(name)));
     let (mut found, mut count) = (Vec::new(), 0);
@@ -189,6 +190,7 @@ fn metrics(input: &Input, view: &View) -> Vec<Value> {
             "words": words(name),
             "unit": scale.unit,
             "better": metric.direction,
+            "claimed": is_primary(name),
             "values": (0..contents.scenarios.len()).map(of_scenario).collect::<Vec<_>>(),
         }));
     }

@@ -380,7 +380,10 @@ pub fn trust(input: &Input, view: &View) -> String {
         let dot = |trial: &&'_ ledger::model::Trial| {
             let row = rows.get(trial.scenario.as_str())?;
             let value = (*row.values.get(trial.round as usize)?)?;
-            Some((row.index, row.label.clone(), trial.round, trial.started - begin, value / row.centre?.mean - 1.0))
+            // Who stalled has a mean of 0: its trials are seen against their median.
+            let middle = row.centre.map(|centre| if centre.mean > 0.0 { centre.mean } else { centre.median })?;
+            let deviation = if middle > 0.0 { value / middle - 1.0 } else { 0.0 };
+            Some((row.index, row.label.clone(), trial.round, trial.started - begin, deviation))
         };
         let found: Vec<_> = counting.trials.values().filter_map(dot).collect();
         let dots: Vec<trust::Dot> = found

@@ -8,10 +8,12 @@ use crate::flushing::{Flushing, MARK, Words as _};
 use crate::health;
 use crate::input::{Counting, Input};
 use crate::judge::{Claim, Subject, short_factor};
+use crate::notes;
 use crate::number::{Scale, figure, percent, ratio_precise, rounded, words};
 use crate::pivot;
 use crate::safety;
 use crate::view::{Part, Row, View};
+use ledger::figure::{self, Zero};
 use observe::metric::Metric;
 use stats::Verdict;
 use std::collections::BTreeMap;
@@ -228,6 +230,8 @@ pub fn metrics(i: usize, part: &Part, input: &Input) -> String {
     let mut names: Vec<&String> = means.values().flat_map(BTreeMap::keys).collect();
     names.sort();
     names.dedup();
+    // Of each of a hundred operations, for another tool's form.
+    names.retain(|name| !name.starts_with("operation_"));
     let (own, machine): (Vec<&String>, Vec<&String>) = names.into_iter().partition(|name| is_own(name));
     let mut html = String::new();
     for (title, id, names) in
@@ -239,7 +243,7 @@ pub fn metrics(i: usize, part: &Part, input: &Input) -> String {
         let table = metric_table(&format!("metrics-{id}-{i}"), part, &names, &means, input);
         let _ = write!(
             html,
-            "<details><summary>{title} ({})</summary><p class=\"note\">Geometric means over trials (arithmetic where a value is 0 or below).</p>{table}</details>",
+            "<details><summary>{title} ({})</summary><p class=\"note\">Geometric means over trials. Where a value is 0: of the primary metric 0, of others the arithmetic mean.</p>{table}</details>",
             names.len()
         );
     }
@@ -266,27 +270,29 @@ pub fn is_own(name: &str) -> bool {
 
 type Means<'a> = BTreeMap<&'a str, BTreeMap<String, f64>>;
 
+/// By scenario and metric, over the figures of trials.
 fn metric_means<'a>(part: &'a Part, input: &Input) -> Means<'a> {
     let counting = Counting::of(&input.contents);
-    let mut values: BTreeMap<&str, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
+    let mut figures: BTreeMap<&str, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
     for (id, runs) in &counting.runs {
-        let of_scenario = values.entry(&counting.trials[id].scenario).or_default();
+        let mut of_trial: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         for (name, value) in runs.iter().flat_map(|run| &run.metrics) {
-            of_scenario.entry(name).or_default().push(*value);
+            of_trial.entry(name).or_default().push(*value);
+        }
+        let of_scenario = figures.entry(&counting.trials[id].scenario).or_default();
+        for (name, values) in of_trial {
+            of_scenario.entry(name).or_default().extend(figure::of_runs(&values, zero(part, name)));
         }
     }
-    let mean = |values: &[f64]| {
-        let count = values.len() as f64;
-        if values.iter().all(|value| *value > 0.0) {
-            (values.iter().map(|value| value.ln()).sum::<f64>() / count).exp()
-        } else {
-            values.iter().sum::<f64>() / count
-        }
-    };
     let of_row = |label: &str| -> BTreeMap<String, f64> {
-        values.get(label).into_iter().flatten().map(|(name, values)| ((*name).to_string(), mean(values))).collect()
+        let found = figures.get(label).into_iter().flatten().filter(|(_, values)| !values.is_empty());
+        found.map(|(name, values)| ((*name).to_string(), figure::mean(values, zero(part, name)))).collect()
     };
     part.measured().map(|row| (row.label.as_str(), of_row(&row.label))).collect()
+}
+
+fn zero(part: &Part, metric: &str) -> Zero {
+    if *part.metric.name == *metric { Zero::Stall } else { Zero::Count }
 }
 
 fn metric_table(id: &str, part: &Part, names: &[&String], means: &Means, input: &Input) -> String {
@@ -312,6 +318,27 @@ fn metric_table(id: &str, part: &Part, names: &[&String], means: &Means, input: 
         table.row("", &cells);
     }
     table.finish()
+}
+
+/// What the workload had to say of its runs, of each scenario as much as there is room for.
+#[must_use]
+pub fn notes(i: usize, part: &Part, input: &Input) -> String {
+    let all = notes::of_part(part, input);
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&format!("notes-{i}"), &["scenario", "what the workload said"].map(word_head));
+    for row in &part.rows {
+        let of_row: Vec<&notes::Said> = all.iter().filter(|said| said.scenario == row.label).collect();
+        let more = of_row.len().saturating_sub(notes::OF_SCENARIO_MAX);
+        for said in of_row.iter().take(notes::OF_SCENARIO_MAX) {
+            table.row("", &[word_cell(&row.marked()), wrapped_cell(&said.words())]);
+        }
+        if more > 0 {
+            table.row("", &[word_cell(&row.marked()), wrapped_cell(&format!("and {more} more; `--json` has all"))]);
+        }
+    }
+    format!("<h3>What the workload said</h3>{}", table.finish())
 }
 
 /// The tables that the study asks for, published figures below ours.

@@ -192,7 +192,8 @@ fn add_trial(contents: &mut Contents, table: &Table, row: &Row, round: u32, posi
         facts: [("filesystem".to_string(), filesystem.to_string())].into(),
         commands: vec![format!("mkfs.{filesystem} -q /dev/loop0"), "mount /dev/loop0 /mnt/t".into()],
         warnings: Vec::new(),
-        remarks: Vec::new(),
+        notes: Vec::new(),
+        transcripts: Vec::new(),
     });
     let Some(value) = value else { return };
     // All scenarios write as much for each transaction.

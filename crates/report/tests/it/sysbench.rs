@@ -44,6 +44,10 @@ fn made() -> Contents {
             ("writes", 4.0 * 4000.0 + 3.0),
             ("others", 2.0 * 4000.0 + 2.0),
             ("deadlocks", 1.0),
+            ("serialization_failures", 0.0),
+            ("lock_timeouts", 0.0),
+            ("duplicate_keys", 0.0),
+            ("lost_connections", 0.0),
             ("elapsed_seconds", seconds),
             ("latency_microseconds_min", 312.0),
             ("latency_microseconds_mean", seconds * 2.0 / 4000.0 * 1e6),
@@ -124,6 +128,33 @@ fn what_must_hold_between_the_lines_of_0_4_holds_in_ours_and_in_the_report_of_20
         }
         assert!((count("avg") - count("total time taken by event execution") / t).abs() <= 0.000_051);
         assert_eq!(count("total number of events"), t);
+    }
+}
+
+/// As of an older surefoot: nothing but the primary figure and what was always there.
+#[test]
+fn what_was_not_measured_is_no_zero() {
+    let mut contents = made();
+    for run in &mut contents.runs {
+        run.metrics.retain(|name, _| {
+            ["transactions", "reads", "writes", "elapsed_seconds"].contains(&&**name)
+                || name.starts_with("transactions_")
+        });
+    }
+    for form in [Form::One, Form::ZeroFour] {
+        let text = sysbench(&Input::new(contents.clone(), Details::default()), form).expect("there are runs");
+        let missing = ["other:", "total:", "min:", "avg:", "max:", "execution time (avg/stddev):"];
+        for name in missing {
+            let line =
+                text.lines().find(|line| line.trim().starts_with(name)).unwrap_or_else(|| panic!("{name} in {text}"));
+            assert!(line.trim_end().ends_with('-'), "{line}");
+        }
+        for line in
+            text.lines().filter(|line| ["ignored", "reconnects", "deadlocks"].iter().any(|name| line.contains(name)))
+        {
+            assert!(line.contains(" - ") && line.ends_with("(- per sec.)"), "{line}");
+        }
+        assert!(text.contains("2000.0000/-") && !text.contains(" 0 ") && !text.contains("0.00"), "{text}");
     }
 }
 

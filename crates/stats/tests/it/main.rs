@@ -6,6 +6,7 @@ mod noise;
 mod properties;
 mod screening;
 mod simulations;
+mod stalls;
 mod tune;
 mod tuned;
 mod vectors;

@@ -1,0 +1,135 @@
+//! Zero is a value: what a load that stalled does to claims, to the pick and to the stop rule ("Zero" in docs/statistics.md).
+
+use crate::noise::Noise;
+use stats::eliminate::{Looks, worse};
+use stats::{Cell, NoShares, Observations, Rules, StopDecision, Verdict, analyse, enough, enough_to_pick};
+use std::collections::BTreeMap;
+
+const RULES: Rules = Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: 6 };
+
+/// One factor, a level a column.
+fn observations(rounds: Vec<Vec<f64>>, more_is_better: bool) -> Observations {
+    let cell = |index: usize| Cell {
+        label: format!("c{index}"),
+        levels: BTreeMap::from([("f".to_string(), format!("c{index}"))]),
+        control: false,
+        baseline: index == 0,
+    };
+    Observations {
+        cells: (0..rounds[0].len()).map(cell).collect(),
+        rounds: rounds.into_iter().map(|row| row.into_iter().map(Some).collect()).collect(),
+        more_is_better,
+    }
+}
+
+/// Six quiet rounds of these speeds, the last column's zeros set in these rounds.
+fn rounds(speeds: &[f64], zeros: &[usize]) -> Vec<Vec<f64>> {
+    let mut random = Noise(11);
+    let of_round = |round: usize| {
+        let mut row: Vec<f64> = speeds.iter().map(|speed| speed * (0.004 * random.normal()).exp()).collect();
+        if zeros.contains(&round) {
+            *row.last_mut().expect("a column") = 0.0;
+        }
+        row
+    };
+    (0..6).map(of_round).collect()
+}
+
+/// Of all ways in which zeros come: nothing is claimed of the one that stalled, it is no pick, and the rest is as it would be.
+fn check(more_is_better: bool, zeros: &[usize]) {
+    // The last one would be far the best by the other rounds.
+    let speeds = if more_is_better { [1000.0, 1100.0, 3000.0] } else { [1.1, 1.0, 0.3] };
+    let stalling = observations(rounds(&speeds, zeros), more_is_better);
+    let found = analyse(&stalling, &RULES);
+    let without = analyse(
+        &observations(rounds(&speeds, zeros).iter().map(|row| row[..2].to_vec()).collect(), more_is_better),
+        &RULES,
+    );
+    let best = found.best.as_ref().expect("two are left");
+    assert_eq!((best.pick, &*best.members), (1, &[1][..]), "{zeros:?}");
+    assert!(found.claims.iter().all(|claim| claim.a != "c2" && claim.b != "c2"), "{:?}", found.claims);
+    assert_eq!((found.claims.len(), found.claims[0].verdict), (1, Verdict::Faster));
+    assert_eq!(found.claims[0].contrast, without.claims[0].contrast, "no round is left out of the others");
+    // Two of the family's three can't be decided, and count: three times the smallest p.
+    assert!((found.claims[0].p_holm - 3.0 * without.claims[0].p_holm).abs() < 1e-12, "{:?}", found.claims[0]);
+    let cell = &found.cells[2];
+    assert_eq!((cell.count, cell.geomean, cell.interval, cell.regret), (6, 0.0, None, None));
+    assert!(cell.versus_baseline.is_none() && !cell.in_best_set && cell.outlier_rounds.is_empty());
+    assert!(found.drift.is_some_and(f64::is_finite) && found.rounds_complete == 6);
+    let stalled = StopDecision::Stalled { of: "c2".into() };
+    assert_eq!(
+        (enough(&stalling, &RULES), enough_to_pick(&stalling, &[1, 2], &RULES)),
+        (stalled.clone(), stalled.clone())
+    );
+    assert!(!stalled.is_enough() && enough_to_pick(&stalling, &[0, 1], &RULES).is_enough());
+    let looks = Looks { alpha: 0.05, rounds_max: 6, candidates: 3 };
+    let fell: Vec<usize> = worse(&stalling, &[0, 1, 2], &|_, _| true, &looks).iter().map(|worse| worse.cell).collect();
+    assert_eq!(fell, [0], "who stalls is not dropped, and nobody is for its sake");
+}
+
+#[test]
+fn who_stalls_is_not_picked_and_nothing_is_claimed_of_it() {
+    for more_is_better in [true, false] {
+        for zeros in [&[3][..], &[0, 5], &[0, 1, 2, 3, 4, 5]] {
+            check(more_is_better, zeros);
+        }
+    }
+}
+
+#[test]
+fn where_all_stall_nothing_is_said() {
+    for zeros in 1..=6 {
+        let rows = (0..6).map(|round| if round < zeros { vec![0.0, 0.0] } else { vec![5.0, 9.0] }).collect();
+        let found = analyse(&observations(rows, true), &RULES);
+        assert!(
+            found.best.is_none() && found.claims.is_empty() && found.drift.is_none() && found.half_width_max.is_none()
+        );
+        assert!(found.swings.is_empty() && found.cells.iter().all(|cell| cell.geomean == 0.0), "{found:?}");
+    }
+    let mut both = observations(vec![vec![1.0, 2.0, 3.0, 0.0]; 6], true);
+    for (cell, levels) in both.cells.iter_mut().zip([["a", "x"], ["a", "y"], ["b", "x"], ["b", "y"]]) {
+        cell.levels = [("f", levels[0]), ("g", levels[1])].map(|(factor, level)| (factor.into(), level.into())).into();
+    }
+    let found = analyse(&both, &RULES);
+    assert_eq!(found.importance, Err(NoShares::Stalled));
+    assert!(
+        found.claims.is_empty() && found.interactions.is_empty(),
+        "each level is averaged over who stalled: {found:?}"
+    );
+}
+
+/// Three equal scenarios, one of which stalls in a tenth of its trials: with zeros as holes it may be the best as often as its equals.
+#[test]
+fn a_stall_makes_nobody_faster() {
+    const STUDIES: u64 = 1000;
+    let (mut wrong, mut kept, mut kept_by_holes, mut stalled) = (0, 0, 0, 0);
+    for seed in 0..STUDIES {
+        let mut random = Noise(seed * 7919 + 5);
+        let mut level = 0.0;
+        let rows = (0..6).map(|_| {
+            level += 0.01 * random.normal();
+            let mut row: Vec<f64> = (0..3).map(|_| 1000.0 * (level + 0.03 * random.normal()).exp()).collect();
+            row[2] *= if random.uniform() < 0.1 { 0.0 } else { 1.0 };
+            row
+        });
+        let with_zeros = observations(rows.collect(), true);
+        let mut with_holes = with_zeros.clone();
+        with_holes.rounds.iter_mut().flatten().for_each(|value| *value = value.filter(|value| *value > 0.0));
+        let may_be_best = |found: &stats::Analysis| found.best.as_ref().is_some_and(|best| best.members.contains(&2));
+        let found = analyse(&with_zeros, &RULES);
+        wrong += u32::from(found.claims.iter().any(|claim| claim.verdict.is_claim()));
+        if with_zeros.has_stalled(2) {
+            stalled += 1;
+            kept += u32::from(may_be_best(&found));
+            kept_by_holes += u32::from(may_be_best(&analyse(&with_holes, &RULES)));
+        }
+    }
+    let share = f64::from(wrong) / STUDIES as f64;
+    println!(
+        "{stalled} of {STUDIES} studies saw a stall; it may be the best in {kept} of them, with holes in {kept_by_holes}"
+    );
+    println!("equals called different in {:.1} %", share * 100.0);
+    assert!((420..520).contains(&stalled), "1 - 0.9^6 = 47 %");
+    assert!(kept == 0 && kept_by_holes > stalled * 9 / 10, "{kept}, {kept_by_holes} of {stalled}");
+    assert!(share <= 0.05 + 3.0 * (0.05_f64 * 0.95 / STUDIES as f64).sqrt(), "{share}");
+}
