@@ -2,6 +2,7 @@
 //!
 //! Written by the conductor alone (`writer.rs`), read by everyone else (`reader.rs`), also while it is written.
 
+mod checksum;
 pub mod conditions;
 pub mod errors;
 pub mod export;
@@ -17,7 +18,7 @@ mod stamp;
 mod writer;
 
 pub use lock::is_held;
-pub use reader::Reader;
+pub use reader::{Reader, Verified};
 pub use stamp::stamp;
 pub use writer::Writer;
 
@@ -56,6 +57,12 @@ pub enum Error {
         /// Which.
         path: PathBuf,
     },
+    /// It was there when the writer opened it.
+    #[error("{path} was removed, renamed or replaced while it was being written")]
+    Gone {
+        /// Which.
+        path: PathBuf,
+    },
     /// It can't be opened or made.
     #[error("cannot open the results file {path}")]
     Open {
@@ -81,6 +88,8 @@ pub enum Error {
     Export(#[from] std::io::Error),
 }
 
+const FULL: &str = "make room on its disk, then run the same command again: what was recorded before is kept, and it goes on from there";
+
 impl Error {
     /// What to do next, where that is not plain from the message.
     #[must_use]
@@ -93,7 +102,20 @@ impl Error {
             Error::Newer { .. } => Some("read it with the surefoot that wrote it, or a newer one"),
             Error::Held { .. } => Some("wait for it to end, or name another file with --results FILE"),
             Error::Open { .. } => Some("name a file in a folder that can be written with --results FILE"),
-            Error::Sqlite { .. } | Error::Export(_) => None,
+            Error::Gone { .. } => Some(
+                "what was measured is lost with it, unless it lies elsewhere: put it back and run the same command again, or begin anew \
+                 with --results FILE in a folder that nobody clears",
+            ),
+            Error::Sqlite { source, .. } => match source.sqlite_error_code() {
+                Some(rusqlite::ErrorCode::DiskFull) => Some(FULL),
+                // Where a disk is full even the side files can't be made, which SQLite calls an I/O error.
+                Some(rusqlite::ErrorCode::SystemIoFailure | rusqlite::ErrorCode::CannotOpen) => Some(
+                    "see that the disk is not full (`df`) and does not fail (`dmesg`); what was recorded before is kept, and the same \
+                     command goes on where it stopped",
+                ),
+                _ => None,
+            },
+            Error::Export(_) => None,
         }
     }
 }

@@ -442,4 +442,6 @@ pub struct Contents {
     pub runs: Vec<RunRow>,
     /// Metrics by name.
     pub metrics: BTreeMap<String, Metric>,
+    /// Runs that an older surefoot wrote without a checksum: a damaged bit in these is read as it is.
+    pub without_checksum: usize,
 }

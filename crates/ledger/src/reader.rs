@@ -1,6 +1,9 @@
 //! Reading: everything but histograms and series in one go, those by run.
 
 use crate::Error;
+use crate::checksum::{
+    DECISION, LATENCY, METRIC, NOTE, PROBE, RUN, SAFETY, SCENARIO, SERIES, SESSION, STUDY, Sealed, TRIAL,
+};
 use crate::figure::{self, Zero};
 use crate::lock::is_held;
 use crate::model::{
@@ -15,6 +18,9 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// No round is left out, so none is farther than there are trials; whoever makes files by hand may leave out some.
+const ROUNDS_SPARE: usize = 1000;
 
 /// Workloads whose remarks in older files were a tool's lines, not notes.
 const TRANSCRIBED: [&str; 2] = ["sql-bench", "three-n-plus-one"];
@@ -64,6 +70,7 @@ impl Reader {
         let connection = connect().map_err(failed)?;
         let version = schema::check(&connection, path)?;
         schema::check_whole(&connection, path)?;
+        schema::check_tables(&connection, path)?;
         connection.pragma_update(None, "query_only", true).map_err(failed)?;
         Ok(Reader { connection, path: path.into(), version })
     }
@@ -87,31 +94,29 @@ impl Reader {
     fn contents_of(&self, wanted: &dyn Fn(&str) -> bool) -> Result<Contents, Error> {
         // All of one moment: a writer may add a metric, and a run that has it, between two of our questions.
         let _moment = self.connection.unchecked_transaction().map_err(|error| self.failed(error))?;
-        let study: StudyRecord = match self.rows("SELECT json FROM study", |row| row.get::<_, String>(0))?.first() {
-            Some(json) => self.parsed(json)?,
+        let study: StudyRecord = match self.sealed(&STUDY, "", |row| row.get::<_, String>(0))?.pop() {
+            Some(json) => self.parsed(&json)?,
             None => return Err(Error::Damaged { path: self.path.clone(), what: "it holds no study".into() }),
         };
-        let scenarios: Vec<Scenario> = self.all_parsed("SELECT json FROM scenario ORDER BY id")?;
+        let labelled = self.sealed(&SCENARIO, "ORDER BY id", |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
+        })?;
+        let scenarios: Vec<Scenario> =
+            labelled.iter().map(|(_, _, json)| self.parsed(json)).collect::<Result<_, _>>()?;
         let (ids, metrics) = self.metrics()?;
-        let trials = self.trials(&scenarios)?;
+        let labels = labelled.into_iter().map(|(id, label, _)| (id, label)).collect();
+        let trials = self.trials(&labels, &scenarios)?;
         Ok(Contents {
             study,
             sessions: self.sessions()?,
-            probes: if self.version < schema::VERSION_OF_DECISIONS {
-                Vec::new()
-            } else {
-                self.all_parsed("SELECT json FROM probe ORDER BY id")?
-            },
+            probes: if self.version < schema::VERSION_OF_DECISIONS { Vec::new() } else { self.all_parsed(&PROBE, 2)? },
             scenarios,
-            safety: if self.version < schema::VERSION_OF_SAFETY {
-                Vec::new()
-            } else {
-                self.all_parsed("SELECT json FROM safety ORDER BY id")?
-            },
+            safety: if self.version < schema::VERSION_OF_SAFETY { Vec::new() } else { self.all_parsed(&SAFETY, 3)? },
             decisions: self.decisions()?,
             trials,
             runs: self.runs(&ids, wanted)?,
             metrics,
+            without_checksum: self.without_checksum()?,
         })
     }
 
@@ -122,12 +127,13 @@ impl Reader {
     pub fn detail(&self, run: i64) -> Result<RunDetail, Error> {
         let mut detail = RunDetail::default();
         let damaged = |what: &str| Error::Damaged { path: self.path.clone(), what: format!("{what} of run {run}") };
-        let named = |row: &rusqlite::Row| Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?));
-        for (name, bytes) in self.rows(&format!("SELECT name, hdr FROM latency WHERE run = {run}"), named)? {
+        let named = |row: &rusqlite::Row| Ok((row.get::<_, String>(1)?, row.get::<_, Vec<u8>>(2)?));
+        let of_run = format!("WHERE run = {run}");
+        for (name, bytes) in self.sealed(&LATENCY, &of_run, named)? {
             let latency = Latency::from_bytes(&bytes).ok_or_else(|| damaged("latency"))?;
             detail.latencies.insert(name, latency);
         }
-        for (name, bytes) in self.rows(&format!("SELECT name, points FROM series WHERE run = {run}"), named)? {
+        for (name, bytes) in self.sealed(&SERIES, &of_run, named)? {
             let (points, rest) = bytes.as_chunks::<8>();
             if !rest.is_empty() {
                 return Err(damaged("series"));
@@ -138,8 +144,8 @@ impl Reader {
     }
 
     fn sessions(&self) -> Result<Vec<Session>, Error> {
-        let rows = self.rows("SELECT started, ended, machine, reason FROM session ORDER BY id", |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?, row.get(3)?))
+        let rows = self.sealed(&SESSION, "ORDER BY id", |row| {
+            Ok((row.get(1)?, row.get(2)?, row.get::<_, String>(3)?, row.get(4)?))
         })?;
         rows.into_iter()
             .map(|(started, ended, machine, reason)| {
@@ -152,44 +158,36 @@ impl Reader {
         if self.version < schema::VERSION_OF_DECISIONS {
             return Ok(Vec::new());
         }
-        self.all_parsed("SELECT json FROM decision ORDER BY id")
+        self.all_parsed(&DECISION, 1)
     }
 
-    fn trials(&self, scenarios: &[Scenario]) -> Result<Vec<Trial>, Error> {
-        let phase = if self.version < schema::VERSION_OF_DECISIONS { "'main'" } else { "phase" };
-        let rows = self.rows(
-            &format!(
-                "SELECT trial.id, label, round, position, seed, state, started, ended, failure, {phase}
-                 FROM trial JOIN scenario ON scenario.id = trial.scenario ORDER BY trial.id"
-            ),
-            |row| {
-                let trial = Trial {
-                    id: row.get(0)?,
-                    scenario: row.get(1)?,
-                    phase: Phase::Main,
-                    round: row.get(2)?,
-                    position: row.get(3)?,
-                    seed: row.get::<_, String>(4)?.parse().unwrap_or_default(),
-                    state: TrialState::Running,
-                    started: row.get(6)?,
-                    ended: row.get(7)?,
-                    failure: None,
-                    steps: Vec::new(),
-                    facts: BTreeMap::new(),
-                    commands: Vec::new(),
-                    warnings: Vec::new(),
-                    notes: Vec::new(),
-                    transcripts: Vec::new(),
-                };
-                Ok((trial, row.get::<_, String>(5)?, row.get::<_, Option<String>>(8)?, row.get::<_, String>(9)?))
-            },
-        )?;
-        let mut trials = Vec::with_capacity(rows.len());
-        for (mut trial, state, failure, phase) in rows {
-            trial.phase = self.parsed(&format!("\"{phase}\""))?;
-            trial.state = self.parsed(&format!("\"{state}\""))?;
-            trial.failure = failure.map(|json| self.parsed(&json)).transpose()?;
+    fn trials(&self, labels: &HashMap<i64, String>, scenarios: &[Scenario]) -> Result<Vec<Trial>, Error> {
+        let is_old = self.version < schema::VERSION_OF_DECISIONS;
+        // Where the column is not there yet.
+        let phase = if is_old { "'main' AS phase" } else { "phase" };
+        let columns = TRIAL.selected(self.version >= schema::VERSION_OF_CHECKSUMS).replace("phase", phase);
+        let mut statement = self.prepare(&format!("SELECT {columns} FROM trial ORDER BY id"))?;
+        let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
+        let mut trials = Vec::new();
+        while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
+            TRIAL.check(row, &self.path)?;
+            let (mut trial, scenario, words) = trial_of(row).map_err(|error| self.failed(error))?;
+            let Some(label) = labels.get(&scenario) else {
+                let what = format!("trial {} is of scenario {scenario}, which is not in it", trial.id);
+                return Err(Error::Damaged { path: self.path.clone(), what });
+            };
+            trial.scenario.clone_from(label);
+            trial.state = self.parsed(&format!("\"{}\"", words.state))?;
+            trial.phase = self.parsed(&format!("\"{}\"", words.phase))?;
+            trial.failure = words.failure.map(|json| self.parsed(&json)).transpose()?;
             trials.push(trial);
+        }
+        // Whoever goes through the rounds makes room for each.
+        let rounds_max = trials.len() + ROUNDS_SPARE;
+        if let Some(far) = trials.iter().find(|trial| trial.round as usize > rounds_max) {
+            let what =
+                format!("trial {} says it is of round {}, and there are {} trials", far.id, far.round, trials.len());
+            return Err(Error::Damaged { path: self.path.clone(), what });
         }
         self.add_notes(&mut trials, scenarios)?;
         Ok(trials)
@@ -200,20 +198,21 @@ impl Reader {
         let transcribed: BTreeSet<&str> =
             scenarios.iter().filter(of_older_tool).map(|scenario| scenario.label.as_str()).collect();
         let columns: HashMap<i64, usize> = trials.iter().enumerate().map(|(index, trial)| (trial.id, index)).collect();
-        let mut statement = self.prepare("SELECT trial, kind, name, value FROM note ORDER BY id")?;
+        let mut statement = self.prepare(&self.select(&NOTE, "ORDER BY id"))?;
         let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
         while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
+            NOTE.check(row, &self.path)?;
             let mut add = || -> rusqlite::Result<()> {
-                let Some(trial) = columns.get(&row.get(0)?).map(|index| &mut trials[*index]) else { return Ok(()) };
-                match row.get_ref(1)?.as_str()? {
-                    "step" => trial.steps.push((row.get(2)?, row.get(3)?)),
-                    "fact" => drop(trial.facts.insert(row.get(2)?, row.get(3)?)),
-                    "command" => trial.commands.push(row.get(3)?),
-                    "warning" => trial.warnings.push(row.get(3)?),
-                    "transcript" => trial.transcripts.push(row.get(3)?),
+                let Some(trial) = columns.get(&row.get(1)?).map(|index| &mut trials[*index]) else { return Ok(()) };
+                match row.get_ref(2)?.as_str()? {
+                    "step" => trial.steps.push((row.get(3)?, row.get(4)?)),
+                    "fact" => drop(trial.facts.insert(row.get(3)?, row.get(4)?)),
+                    "command" => trial.commands.push(row.get(4)?),
+                    "warning" => trial.warnings.push(row.get(4)?),
+                    "transcript" => trial.transcripts.push(row.get(4)?),
                     // What came as remarks were lines for older tools with these workloads, and notes with the others.
-                    "remark" if transcribed.contains(&*trial.scenario) => trial.transcripts.push(row.get(3)?),
-                    _ => trial.notes.push(row.get(3)?),
+                    "remark" if transcribed.contains(&*trial.scenario) => trial.transcripts.push(row.get(4)?),
+                    _ => trial.notes.push(row.get(4)?),
                 }
                 Ok(())
             };
@@ -223,7 +222,7 @@ impl Reader {
     }
 
     fn metrics(&self) -> Result<MetricsByIdAndName, Error> {
-        let rows = self.rows("SELECT id, name, unit, direction FROM metric", |row| {
+        let rows = self.sealed(&METRIC, "", |row| {
             Ok((row.get::<_, u32>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?, row.get::<_, String>(3)?))
         })?;
         let (mut ids, mut metrics) = (HashMap::new(), BTreeMap::new());
@@ -239,32 +238,53 @@ impl Reader {
         // Asked once a metric, not once a figure.
         let names: HashMap<u32, Option<Arc<str>>> =
             names.iter().map(|(id, name)| (*id, wanted(name).then(|| Arc::from(&**name)))).collect();
-        let rows =
-            self.rows("SELECT id, trial, run, warm_up, started, seconds, figures FROM run ORDER BY id", |row| {
-                let figures = row.get_ref(6)?.as_blob()?;
-                let (figures, rest) = figures.as_chunks::<12>();
-                let mut known = true;
-                let named = figures.iter().filter_map(|figure| {
-                    let id = u32::from_le_bytes(figure[..4].try_into().expect("four of twelve bytes"));
-                    let value = f64::from_le_bytes(figure[4..].try_into().expect("eight of twelve bytes"));
-                    known &= names.contains_key(&id);
-                    Some((names.get(&id)?.clone()?, value))
-                });
-                // Collected, not inserted one by one: that fills the tree's nodes, which saves an eighth of a large ledger's memory (benches/large.rs).
-                let metrics: BTreeMap<Arc<str>, f64> = named.collect();
-                let whole = rest.is_empty() && known;
-                Ok(whole.then_some(RunRow {
-                    id: row.get(0)?,
-                    trial: row.get(1)?,
-                    run: row.get(2)?,
-                    warm_up: row.get(3)?,
-                    started: row.get(4)?,
-                    seconds: row.get(5)?,
-                    metrics,
-                }))
-            })?;
+        let rows = self.sealed(&RUN, "ORDER BY id", |row| {
+            let figures = row.get_ref(6)?.as_blob()?;
+            let (figures, rest) = figures.as_chunks::<12>();
+            let mut known = true;
+            let named = figures.iter().filter_map(|figure| {
+                let id = u32::from_le_bytes(figure[..4].try_into().expect("four of twelve bytes"));
+                let value = f64::from_le_bytes(figure[4..].try_into().expect("eight of twelve bytes"));
+                known &= names.contains_key(&id);
+                Some((names.get(&id)?.clone()?, value))
+            });
+            // Collected, not inserted one by one: that fills the tree's nodes, which saves an eighth of a large ledger's memory (benches/large.rs).
+            let metrics: BTreeMap<Arc<str>, f64> = named.collect();
+            let whole = rest.is_empty() && known;
+            Ok(whole.then_some(RunRow {
+                id: row.get(0)?,
+                trial: row.get(1)?,
+                run: row.get(2)?,
+                warm_up: row.get(3)?,
+                started: row.get(4)?,
+                seconds: row.get(5)?,
+                metrics,
+            }))
+        })?;
         let damaged = || Error::Damaged { path: self.path.clone(), what: "a run's figures".into() };
         rows.into_iter().map(|row| row.ok_or_else(damaged)).collect()
+    }
+
+    /// Reads all of it once, and lets SQLite look at its pages and indexes.
+    ///
+    /// # Errors
+    /// With the first that is damaged.
+    pub fn verify(&self) -> Result<Verified, Error> {
+        let damaged = |what: String| Err(Error::Damaged { path: self.path.clone(), what });
+        let mut said = self.prepare("PRAGMA integrity_check(1)")?;
+        let said: String = said.query_row([], |row| row.get(0)).map_err(|error| self.failed(error))?;
+        if said != "ok" {
+            return damaged(format!("SQLite's integrity check says: {said}"));
+        }
+        let contents = self.contents()?;
+        let trials: BTreeSet<i64> = contents.trials.iter().map(|trial| trial.id).collect();
+        for run in &contents.runs {
+            if !trials.contains(&run.trial) {
+                return damaged(format!("run {} is of trial {}, which is not in it", run.run, run.trial));
+            }
+            self.detail(run.id)?;
+        }
+        Ok(Verified { trials: trials.len(), runs: contents.runs.len(), without_checksum: contents.without_checksum })
     }
 
     /// The schema version the file was written with.
@@ -273,14 +293,40 @@ impl Reader {
         self.version
     }
 
-    fn all_parsed<T: DeserializeOwned>(&self, sql: &str) -> Result<Vec<T>, Error> {
-        self.rows(sql, |row| row.get::<_, String>(0))?.iter().map(|json| self.parsed(json)).collect()
+    fn all_parsed<T: DeserializeOwned>(&self, table: &Sealed, column: usize) -> Result<Vec<T>, Error> {
+        let rows = self.sealed(table, "ORDER BY id", |row| row.get::<_, String>(column))?;
+        rows.iter().map(|json| self.parsed(json)).collect()
     }
 
-    fn rows<T>(&self, sql: &str, read: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>) -> Result<Vec<T>, Error> {
-        let mut statement = self.prepare(sql)?;
-        let rows = statement.query_map([], read).map_err(|error| self.failed(error))?;
-        rows.collect::<rusqlite::Result<_>>().map_err(|error| self.failed(error))
+    /// Rows of a table, each held against its checksum before it is read; columns are those that the checksum is of.
+    fn sealed<T>(
+        &self,
+        table: &Sealed,
+        end: &str,
+        mut read: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, Error> {
+        let mut statement = self.prepare(&self.select(table, end))?;
+        let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
+            table.check(row, &self.path)?;
+            all.push(read(row).map_err(|error| self.failed(error))?);
+        }
+        Ok(all)
+    }
+
+    fn select(&self, table: &Sealed, end: &str) -> String {
+        let columns = table.selected(self.version >= schema::VERSION_OF_CHECKSUMS);
+        format!("SELECT {columns} FROM {} {end}", table.table)
+    }
+
+    /// Runs that an older surefoot wrote.
+    fn without_checksum(&self) -> Result<usize, Error> {
+        let is_old = if self.version >= schema::VERSION_OF_CHECKSUMS { "WHERE crc IS NULL" } else { "" };
+        let count = |row: &rusqlite::Row| Ok(row.get::<_, i64>(0)?.unsigned_abs() as usize);
+        self.connection
+            .query_row(&format!("SELECT count(*) FROM run {is_old}"), [], count)
+            .map_err(|error| self.failed(error))
     }
 
     fn prepare(&self, sql: &str) -> Result<rusqlite::Statement<'_>, Error> {
@@ -294,6 +340,47 @@ impl Reader {
     fn parsed<T: DeserializeOwned>(&self, json: &str) -> Result<T, Error> {
         serde_json::from_str(json).map_err(|error| Error::Damaged { path: self.path.clone(), what: error.to_string() })
     }
+}
+
+/// Words of a trial's row that are looked at once it is read.
+struct Words {
+    state: String,
+    phase: String,
+    failure: Option<String>,
+}
+
+/// A trial's row, with the id of its scenario.
+fn trial_of(row: &rusqlite::Row) -> rusqlite::Result<(Trial, i64, Words)> {
+    let trial = Trial {
+        id: row.get(0)?,
+        scenario: String::new(),
+        phase: Phase::Main,
+        round: row.get(2)?,
+        position: row.get(3)?,
+        seed: row.get::<_, String>(4)?.parse().unwrap_or_default(),
+        state: TrialState::Running,
+        started: row.get(6)?,
+        ended: row.get(7)?,
+        failure: None,
+        steps: Vec::new(),
+        facts: BTreeMap::new(),
+        commands: Vec::new(),
+        warnings: Vec::new(),
+        notes: Vec::new(),
+        transcripts: Vec::new(),
+    };
+    Ok((trial, row.get(1)?, Words { state: row.get(5)?, phase: row.get(9)?, failure: row.get(8)? }))
+}
+
+/// What was found whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verified {
+    /// Trials.
+    pub trials: usize,
+    /// Runs, each with its figures, latencies and series.
+    pub runs: usize,
+    /// Runs that an older surefoot wrote, without a checksum.
+    pub without_checksum: usize,
 }
 
 /// A metric's name by its id in the ledger, and all of it by its name.

@@ -15,6 +15,9 @@
 //! | latency | a run's histogram of one operation, HdrHistogram V2 |
 //! | series | a run's values once a second: f64, little endian |
 //!
+//!
+//! Each row has a checksum of its values in `crc`, from version 5 on (`checksum.rs`).
+//!
 //! Figures are packed because a run has some sixty of them: a row each would make a report over 100,000 runs read
 //! millions of rows.
 
@@ -27,7 +30,7 @@ use std::path::{Path, PathBuf};
 pub const APPLICATION_ID: i64 = 0x7366_6f74;
 
 /// The newest schema version, in `user_version`.
-pub const VERSION: i64 = 4;
+pub const VERSION: i64 = 5;
 
 const VERSION_1: &str = "
 CREATE TABLE study (json TEXT NOT NULL);
@@ -68,7 +71,26 @@ CREATE TABLE safety (id INTEGER PRIMARY KEY, session INTEGER REFERENCES session,
   json TEXT NOT NULL);
 ";
 
-const LADDER: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
+/// The first version with a checksum a row.
+pub const VERSION_OF_CHECKSUMS: i64 = 5;
+
+/// Version 5 has a checksum a row; rows of older files stay without.
+const VERSION_5: &str = "
+ALTER TABLE study ADD COLUMN crc INTEGER;
+ALTER TABLE session ADD COLUMN crc INTEGER;
+ALTER TABLE scenario ADD COLUMN crc INTEGER;
+ALTER TABLE trial ADD COLUMN crc INTEGER;
+ALTER TABLE note ADD COLUMN crc INTEGER;
+ALTER TABLE metric ADD COLUMN crc INTEGER;
+ALTER TABLE run ADD COLUMN crc INTEGER;
+ALTER TABLE probe ADD COLUMN crc INTEGER;
+ALTER TABLE decision ADD COLUMN crc INTEGER;
+ALTER TABLE safety ADD COLUMN crc INTEGER;
+ALTER TABLE latency ADD COLUMN crc INTEGER;
+ALTER TABLE series ADD COLUMN crc INTEGER;
+";
+
+const LADDER: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
 
 /// Makes a new ledger, which has its name only once it is whole: whatever a kill leaves, it is no file that nobody can read.
 pub fn create(path: &Path) -> Result<(), Error> {
@@ -117,6 +139,20 @@ pub fn check(connection: &Connection, path: &Path) -> Result<i64, Error> {
     Ok(found.max(0))
 }
 
+/// Whether what is read are tables with what was written in them. A view or a trigger would be a program, which may never end.
+pub fn check_tables(connection: &Connection, path: &Path) -> Result<(), Error> {
+    let strange = "SELECT type || ' ' || name FROM sqlite_schema WHERE type IN ('view', 'trigger') \
+                   OR sql LIKE '%VIRTUAL%TABLE%' OR sql LIKE '% AS %' OR sql LIKE '%GENERATED%' LIMIT 1";
+    let found = connection.query_row(strange, [], |row| row.get::<_, String>(0));
+    match found {
+        Err(rusqlite::Error::QueryReturnedNoRows) => Ok(()),
+        Err(error) => Err(unreadable(path, error)),
+        Ok(what) => {
+            Err(Error::Damaged { path: path.into(), what: format!("surefoot makes no {what}, and does not read one") })
+        }
+    }
+}
+
 /// Whether a file still has its end: SQLite reads what is cut off its last page as zeros, which would be figures.
 pub fn check_whole(connection: &Connection, path: &Path) -> Result<(), Error> {
     // Pages that lie in the log need not be in the file yet.
@@ -147,10 +183,20 @@ pub fn beside(path: &Path, end: &str) -> PathBuf {
 
 /// What SQLite says of a file, told apart for people: something else, damaged, or refused.
 pub fn unreadable(path: &Path, error: rusqlite::Error) -> Error {
-    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-    match error.sqlite_error_code() {
-        Some(NotADatabase) => Error::NotALedger { path: path.into() },
-        Some(DatabaseCorrupt) => Error::Damaged { path: path.into(), what: error.to_string() },
+    use rusqlite::Error as Said;
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, Unknown};
+    let damaged = |what: String| Error::Damaged { path: path.into(), what };
+    match (error.sqlite_error_code(), &error) {
+        (Some(NotADatabase), _) => Error::NotALedger { path: path.into() },
+        // Unknown: no such table, no such column.
+        (Some(DatabaseCorrupt | Unknown), _) => damaged(error.to_string()),
+        (_, Said::Utf8Error(..)) => damaged("a text in it is not UTF-8".into()),
+        (_, Said::FromSqlConversionFailure(_, rusqlite::types::Type::Text, _)) => {
+            damaged("a text in it is not UTF-8, or not what belongs there".into())
+        }
+        (_, Said::FromSqlConversionFailure(..) | Said::InvalidColumnType(..) | Said::IntegralValueOutOfRange(..)) => {
+            damaged(format!("a value in it is of the wrong kind ({error})"))
+        }
         _ => Error::Sqlite { action: "read", path: path.into(), source: error },
     }
 }

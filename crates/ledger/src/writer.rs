@@ -1,6 +1,9 @@
 //! Writing: by the conductor, between runs, one transaction a record.
 
 use crate::Error;
+use crate::checksum::{
+    DECISION, LATENCY, METRIC, NOTE, PROBE, RUN, SAFETY, SCENARIO, SERIES, SESSION, STUDY, Sealed, TRIAL,
+};
 use crate::lock::Lock;
 use crate::model::{
     AnalysisSettings, Asked, Decision, MeasuredSafety, Phase, Place, Probe, Scenario, StudyRecord, TrialState,
@@ -19,6 +22,8 @@ pub struct Writer {
     path: PathBuf,
     metrics: HashMap<String, u32>,
     session: Option<i64>,
+    /// The file that was opened, to notice when it is another one, or none.
+    identity: (u64, u64),
     _lock: Lock,
 }
 
@@ -43,7 +48,9 @@ impl Writer {
         // What was said to be recorded survives a power cut: the writer only works between runs, where it is cheap.
         set("synchronous", "FULL")?;
         schema::climb(&mut connection, path)?;
-        let mut writer = Writer { connection, path: path.into(), metrics: HashMap::new(), session: None, _lock: lock };
+        let identity = identity(path).ok_or_else(|| Error::Gone { path: path.into() })?;
+        let (path, metrics, session) = (path.into(), HashMap::new(), None);
+        let mut writer = Writer { connection, path, metrics, session, identity, _lock: lock };
         writer.metrics = writer.with("read", |connection| {
             let mut statement = connection.prepare("SELECT name, id FROM metric")?;
             statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
@@ -70,9 +77,11 @@ impl Writer {
         let study = serde_json::to_string(study).expect("a study record is plain data");
         self.write(|transaction| {
             transaction.execute("INSERT INTO study (json) VALUES (?1)", [study])?;
+            seal_last(transaction, &STUDY)?;
             for scenario in scenarios {
                 let json = serde_json::to_string(scenario).expect("a scenario is plain data");
                 transaction.execute("INSERT INTO scenario (label, json) VALUES (?1, ?2)", [&scenario.label, &json])?;
+                seal_last(transaction, &SCENARIO)?;
             }
             Ok(())
         })
@@ -90,7 +99,11 @@ impl Writer {
             study.asked.push(asked.clone());
         }
         let json = serde_json::to_string(&study).expect("a study record is plain data");
-        self.write(|transaction| transaction.execute("UPDATE study SET json = ?1", [json]).map(drop))
+        self.write(|transaction| {
+            transaction.execute("UPDATE study SET json = ?1", [json])?;
+            let row: i64 = transaction.query_row("SELECT rowid FROM study", [], |row| row.get(0))?;
+            STUDY.seal(transaction, &[&row])
+        })
     }
 
     /// A conductor sits down.
@@ -101,7 +114,9 @@ impl Writer {
         let machine = serde_json::to_string(machine).expect("facts are plain data");
         let id = self.write(|transaction| {
             transaction.execute("INSERT INTO session (started, machine) VALUES (?1, ?2)", params![now, machine])?;
-            Ok(transaction.last_insert_rowid())
+            let id = transaction.last_insert_rowid();
+            SESSION.seal(transaction, &[&id])?;
+            Ok(id)
         })?;
         self.session = Some(id);
         Ok(())
@@ -112,11 +127,11 @@ impl Writer {
     /// # Errors
     /// When it can't be written.
     pub fn end_session(&mut self, reason: &str, now: f64) -> Result<(), Error> {
-        let id = self.session.take();
+        let Some(id) = self.session.take() else { return Ok(()) };
         self.write(|transaction| {
             transaction
-                .execute("UPDATE session SET ended = ?1, reason = ?2 WHERE id = ?3", params![now, reason, id])
-                .map(drop)
+                .execute("UPDATE session SET ended = ?1, reason = ?2 WHERE id = ?3", params![now, reason, id])?;
+            SESSION.seal(transaction, &[&id])
         })
     }
 
@@ -128,7 +143,8 @@ impl Writer {
         let json = serde_json::to_string(probe).expect("a probe is plain data");
         let session = self.session;
         self.write(|transaction| {
-            transaction.execute("INSERT INTO probe (session, json) VALUES (?1, ?2)", params![session, json]).map(drop)
+            transaction.execute("INSERT INTO probe (session, json) VALUES (?1, ?2)", params![session, json])?;
+            seal_last(transaction, &PROBE)
         })
     }
 
@@ -149,13 +165,12 @@ impl Writer {
         let json = serde_json::to_string(measured).expect("measured safety is plain data");
         let session = self.session;
         self.write(|transaction| {
-            transaction
-                .execute(
-                    "INSERT INTO safety (session, scenario, json)
+            transaction.execute(
+                "INSERT INTO safety (session, scenario, json)
                      VALUES (?1, (SELECT id FROM scenario WHERE label = ?2), ?3)",
-                    params![session, measured.scenario, json],
-                )
-                .map(drop)
+                params![session, measured.scenario, json],
+            )?;
+            seal_last(transaction, &SAFETY)
         })
     }
 
@@ -168,6 +183,7 @@ impl Writer {
             for decision in decisions {
                 let json = serde_json::to_string(decision).expect("a decision is plain data");
                 transaction.execute("INSERT INTO decision (json) VALUES (?1)", [json])?;
+                seal_last(transaction, &DECISION)?;
             }
             Ok(())
         })
@@ -199,7 +215,9 @@ impl Writer {
                 // SQLite has no unsigned 64-bit integer.
                 params![scenario, phase, round, position, seed.to_string(), now],
             )?;
-            Ok(transaction.last_insert_rowid())
+            let id = transaction.last_insert_rowid();
+            TRIAL.seal(transaction, &[&id])?;
+            Ok(id)
         })
     }
 
@@ -221,9 +239,11 @@ impl Writer {
                 transaction.prepare_cached("INSERT INTO note (trial, kind, name, value) VALUES (?1, ?2, ?3, ?4)")?;
             for (name, value) in &provisioned.facts {
                 insert.execute(params![trial, "fact", name, value])?;
+                seal_last(transaction, &NOTE)?;
             }
             for command in &provisioned.commands {
                 insert.execute(params![trial, "command", "", command])?;
+                seal_last(transaction, &NOTE)?;
             }
             Ok(())
         })
@@ -269,13 +289,20 @@ impl Writer {
                 params![trial, run.run, run.warm_up, run.started, run.seconds, figures],
             )?;
             let id = transaction.last_insert_rowid();
+            RUN.seal(transaction, &[&id])?;
+            // It says how many runs it has.
+            TRIAL.seal(transaction, &[&trial])?;
             for (name, latency) in &run.latencies {
+                let bytes = latency.to_bytes();
                 transaction
-                    .execute("INSERT INTO latency VALUES (?1, ?2, ?3)", params![id, name, latency.to_bytes()])?;
+                    .execute("INSERT INTO latency (run, name, hdr) VALUES (?1, ?2, ?3)", params![id, name, bytes])?;
+                LATENCY.seal(transaction, &[&id, name])?;
             }
             for (name, points) in &run.series {
                 let bytes: Vec<u8> = points.iter().flat_map(|point| point.to_le_bytes()).collect();
-                transaction.execute("INSERT INTO series VALUES (?1, ?2, ?3)", params![id, name, bytes])?;
+                transaction
+                    .execute("INSERT INTO series (run, name, points) VALUES (?1, ?2, ?3)", params![id, name, bytes])?;
+                SERIES.seal(transaction, &[&id, name])?;
             }
             Ok(())
         })
@@ -295,12 +322,11 @@ impl Writer {
         let failure = failure.map(|failure| serde_json::to_string(failure).expect("a failure is plain data"));
         let state = state_word(state);
         self.write(|transaction| {
-            transaction
-                .execute(
-                    "UPDATE trial SET state = ?1, failure = ?2, ended = ?3 WHERE id = ?4",
-                    params![state, failure, now, trial],
-                )
-                .map(drop)
+            transaction.execute(
+                "UPDATE trial SET state = ?1, failure = ?2, ended = ?3 WHERE id = ?4",
+                params![state, failure, now, trial],
+            )?;
+            TRIAL.seal(transaction, &[&trial])
         })
     }
 
@@ -310,18 +336,23 @@ impl Writer {
     /// When it can't be written.
     pub fn void_unfinished(&mut self) -> Result<usize, Error> {
         self.write(|transaction| {
-            transaction.execute("UPDATE trial SET state = 'interrupted' WHERE state = 'running'", [])
+            let mut read = transaction.prepare("SELECT id FROM trial WHERE state = 'running'")?;
+            let left: Vec<i64> = read.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            for id in &left {
+                transaction.execute("UPDATE trial SET state = 'interrupted' WHERE id = ?1", [id])?;
+                TRIAL.seal(transaction, &[id])?;
+            }
+            Ok(left.len())
         })
     }
 
     fn said(&mut self, trial: i64, kind: &str, name: &str, value: &dyn rusqlite::ToSql) -> Result<(), Error> {
         self.write(|transaction| {
-            transaction
-                .execute(
-                    "INSERT INTO note (trial, kind, name, value) VALUES (?1, ?2, ?3, ?4)",
-                    params![trial, kind, name, value],
-                )
-                .map(drop)
+            transaction.execute(
+                "INSERT INTO note (trial, kind, name, value) VALUES (?1, ?2, ?3, ?4)",
+                params![trial, kind, name, value],
+            )?;
+            seal_last(transaction, &NOTE)
         })
     }
 
@@ -335,6 +366,7 @@ impl Writer {
                 "INSERT INTO metric (name, unit, direction) VALUES (?1, ?2, ?3)",
                 params![metric.name, metric.unit, direction.as_str()],
             )?;
+            seal_last(transaction, &METRIC)?;
             Ok(u32::try_from(transaction.last_insert_rowid()).expect("fewer than four billion metrics"))
         })?;
         self.metrics.insert(metric.name.to_string(), id);
@@ -342,6 +374,10 @@ impl Writer {
     }
 
     fn write<T>(&mut self, act: impl FnOnce(&rusqlite::Transaction) -> rusqlite::Result<T>) -> Result<T, Error> {
+        // SQLite goes on writing to a file that has no name any more, and all is gone in the end.
+        if identity(&self.path) != Some(self.identity) {
+            return Err(Error::Gone { path: self.path.clone() });
+        }
         let all = || {
             let transaction = self.connection.transaction()?;
             let value = act(&transaction)?;
@@ -358,6 +394,17 @@ impl Writer {
     fn parsed<T: serde::de::DeserializeOwned>(&self, json: &str) -> Result<T, Error> {
         serde_json::from_str(json).map_err(|error| Error::Damaged { path: self.path.clone(), what: error.to_string() })
     }
+}
+
+/// Seals the row that was inserted last.
+fn seal_last(transaction: &rusqlite::Transaction, table: &Sealed) -> rusqlite::Result<()> {
+    table.seal(transaction, &[&transaction.last_insert_rowid()])
+}
+
+/// Device and number of the file at a path.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 fn state_word(state: TrialState) -> &'static str {

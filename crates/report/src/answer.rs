@@ -32,6 +32,10 @@ const EXPLAINED_MAX: usize = 3;
 pub const LIMITS: &str = "Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover \
     the variation from trial to trial and round to round on this machine only.";
 
+/// Said of results that an older surefoot wrote, all or in part.
+const WITHOUT_CHECKSUMS: &str = "The results file was written by a surefoot that kept no checksums: a figure that was damaged since \
+    would be read as it is.";
+
 /// The whole answer, a sentence or two a line, the most important first.
 #[must_use]
 pub fn answer(input: &Input) -> Vec<String> {
@@ -52,6 +56,7 @@ pub fn answer(input: &Input) -> Vec<String> {
     lines.extend(screening::holes(view));
     lines.extend(durability(view));
     lines.extend(bench::note(input));
+    lines.extend((input.contents.without_checksum > 0).then(|| WITHOUT_CHECKSUMS.into()));
     lines.push(LIMITS.into());
     lines
 }

@@ -180,7 +180,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
     /// Write the same as a Parquet file, with a column for each factor
-    #[arg(long, value_name = "FILE", conflicts_with = "csv")]
+    #[arg(long, value_name = "FILE")]
     pub parquet: Option<PathBuf>,
     /// Print everything as JSON: the analysis, and every raw run
     #[arg(long)]
@@ -370,6 +370,9 @@ pub struct ServeArgs {
 pub struct StatusArgs {
     /// A results file, a study file or a built-in study; nothing: every results file in this folder
     pub what: Option<String>,
+    /// Read each file whole, every figure against its checksum and SQLite's own integrity check
+    #[arg(long)]
+    pub verify: bool,
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,

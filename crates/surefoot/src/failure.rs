@@ -62,9 +62,11 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A failure with its status and, where there is one, a hint.
+    /// A failure with its status and, where its cause knows what to do next, that as a hint.
     pub fn new(status: Status, error: impl Into<anyhow::Error>) -> Failure {
-        Failure::Other { status, error: error.into(), hint: None }
+        let error = error.into();
+        let hint = error.chain().find_map(of_ledger).and_then(ledger::Error::hint).map(str::to_string);
+        Failure::Other { status, error, hint }
     }
 
     /// Adds what to do next.
@@ -114,6 +116,22 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Failure {
         Failure::new(Status::Fault, error)
     }
+}
+
+/// A results file's error, also where it is another's own words and so no cause of it.
+fn of_ledger<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a ledger::Error> {
+    use lab::{conductor, resume};
+    let of_conductor =
+        |error: &'a conductor::Error| if let conductor::Error::Ledger(error) = error { Some(error) } else { None };
+    let of_resume =
+        |error: &'a resume::Error| if let resume::Error::Ledger(error) = error { Some(error) } else { None };
+    let of_report =
+        |error: &'a report::Error| if let report::Error::Ledger(error) = error { Some(error) } else { None };
+    cause
+        .downcast_ref()
+        .or_else(|| cause.downcast_ref().and_then(of_conductor))
+        .or_else(|| cause.downcast_ref().and_then(of_resume))
+        .or_else(|| cause.downcast_ref().and_then(of_report))
 }
 
 fn chain(error: &anyhow::Error, hint: Option<&str>, colour: bool) -> String {

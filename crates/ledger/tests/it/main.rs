@@ -1,5 +1,6 @@
 //! The ledger as its users meet it: killed writers, damaged and foreign files, old and new versions, everything read back.
 
+mod checksums;
 mod faults;
 mod fixture;
 mod kills;

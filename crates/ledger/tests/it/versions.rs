@@ -34,6 +34,20 @@ ALTER TABLE trial ADD COLUMN phase TEXT NOT NULL DEFAULT 'main';
 PRAGMA user_version = 3;
 ";
 
+/// What version 4 added, as it was released; never to be changed with the code.
+const TO_VERSION_4: &str = "
+CREATE TABLE safety (id INTEGER PRIMARY KEY, session INTEGER REFERENCES session, scenario INTEGER NOT NULL REFERENCES scenario,
+  json TEXT NOT NULL);
+PRAGMA user_version = 4;
+";
+
+/// What version 2 added, likewise.
+const TO_VERSION_2: &str = "
+CREATE INDEX run_by_trial ON run (trial);
+CREATE INDEX note_by_trial ON note (trial);
+PRAGMA user_version = 2;
+";
+
 fn old_file(path: &Path) {
     let connection = Connection::open(path).expect("a file");
     connection.execute_batch(VERSION_1).expect("version 1");
@@ -105,8 +119,44 @@ fn a_file_from_before_power_cuts_were_measured_goes_on() {
     writer.safety(&safety(SCENARIOS[1])).expect("written");
     drop(writer);
     let contents = Reader::open_untouched(&path).and_then(|reader| reader.contents()).expect("readable");
-    assert_eq!((version(&path), contents.probes), (4, vec![probe]));
+    assert_eq!((version(&path), contents.probes), (5, vec![probe]));
     assert_eq!(contents.safety, [safety(SCENARIOS[1])]);
+}
+
+/// Files of every version before this one open, are read as they are, say that they have no checksums, and go on.
+#[test]
+fn files_of_all_earlier_versions_open_and_go_on() {
+    for (version_before, steps) in
+        [(1, &[][..]), (2, &[TO_VERSION_2]), (3, &[TO_VERSION_3]), (4, &[TO_VERSION_3, TO_VERSION_4])]
+    {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("old.surefoot");
+        old_file(&path);
+        let file = Connection::open(&path).expect("a file");
+        steps.iter().for_each(|step| file.execute_batch(step).expect("as it was released"));
+        // As an older surefoot kept them: a note, and nothing said which tool's lines a remark was.
+        file.execute("INSERT INTO note (trial, kind, name, value) VALUES (1, 'remark', '', '3 requests failed')", [])
+            .expect("written");
+        drop(file);
+        let before = std::fs::read(&path).expect("readable");
+        let reader = Reader::open_untouched(&path).expect("it opens");
+        let (contents, verified) = (reader.contents().expect("readable"), reader.verify().expect("whole"));
+        assert_eq!((reader.version(), contents.without_checksum, verified.without_checksum), (version_before, 1, 1));
+        assert!(contents.values("transactions_per_second")[0][1].is_some_and(|value| (value - 42.5).abs() < 1e-9));
+        assert_eq!(contents.trials[0].notes, ["3 requests failed"]);
+        drop(reader);
+        assert_eq!(std::fs::read(&path).expect("readable"), before, "reading changes nothing");
+        let mut writer = Writer::create_or_open(&path).expect("it climbs");
+        crate::fixture::trial(&mut writer, SCENARIOS[0], 0, ledger::model::TrialState::Finished, 9.0);
+        drop(writer);
+        let reader = Reader::open(&path).expect("it opens");
+        let verified = reader.verify().expect("whole");
+        assert_eq!(
+            (reader.version(), verified.runs, verified.without_checksum),
+            (5, 4, 1),
+            "the old run stays without"
+        );
+    }
 }
 
 #[test]

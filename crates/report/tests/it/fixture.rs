@@ -108,6 +108,7 @@ pub fn contents(table: &Table) -> Contents {
         trials: Vec::new(),
         runs: Vec::new(),
         metrics: metrics(&table.metric),
+        without_checksum: 0,
     };
     let rounds = table.rows.iter().map(|row| row.values.len()).max().unwrap_or(0);
     for round in 0..rounds {

@@ -42,6 +42,14 @@ fn they_stand_in_every_report_once_with_the_worst_first() {
 }
 
 #[test]
+fn results_without_checksums_are_said_to_have_none() {
+    let mut input = made();
+    assert!(!report::answer(&input).concat().contains("checksums"));
+    input.contents.without_checksum = 1;
+    assert!(report::answer(&input).concat().contains("kept no checksums"));
+}
+
+#[test]
 fn a_report_without_any_says_nothing_of_them() {
     let input = fixture::input(&fixture::filesystems_and_buffers());
     assert!(!report::html(&input).contains("What the workload said"));

@@ -52,7 +52,8 @@ fn the_fastest_is_no_pick_if_it_stalled_once() {
     assert_eq!((&part["pick"], part["scenarios"].as_array().map(Vec::len)), (&"xfs".into(), Some(3)));
     let last = &part["scenarios"][2];
     assert_eq!((&last["scenario"], &last["stalled_runs"], &last["runs"]), (&"btrfs".into(), &1.into(), &6.into()));
-    assert_eq!((last["geometric_mean"].as_f64(), last["median"].as_f64()), (Some(0.0), Some(2995.0)));
+    assert_eq!(last["geometric_mean"].as_f64(), Some(0.0));
+    assert!(last["median"].as_f64().is_some_and(|median| (median - 3002.5).abs() < 1e-6), "{last}");
     assert_eq!(last["values"][2].as_f64(), Some(0.0), "not a hole");
     assert!(last["behind_best_at_most"].is_null());
 }

@@ -22,6 +22,12 @@ const FINALISTS: usize = 3;
 
 /// Prints the plan.
 pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
+    for (option, is_given) in [("--results", args.study.results.is_some()), ("--work", args.study.work.is_some())] {
+        if is_given {
+            let error = anyhow::anyhow!("`{option}` has no effect on a plan, which touches nothing");
+            return Err(Failure::new(Status::BadStudy, error).hint("leave it out, and give it to `surefoot run`"));
+        }
+    }
     let loaded = source::load(&args.study)?;
     let plan = &loaded.plan;
     let missing = missing(plan);

@@ -13,10 +13,34 @@ use crate::verbs::run;
 pub fn run(args: &PowercutArgs) -> Result<Status, Failure> {
     let mut loaded = source::load(&args.run.study)?;
     if let Some(scenario) = &args.scenario {
+        require_no_run(args)?;
         return look(args, &loaded.work, scenario);
     }
     loaded.plan.safety.get_or_insert_default();
     run::conduct(&args.run, loaded, run::Measured::PowerCuts)
+}
+
+/// Who looks at what is kept measures nothing.
+fn require_no_run(args: &PowercutArgs) -> Result<(), Failure> {
+    let (run, study) = (&args.run, &args.run.study);
+    let given = [
+        ("--html", run.html.is_some()),
+        ("--json", run.json),
+        ("--quiet", run.quiet),
+        ("--skip-missing", run.skip_missing),
+        ("--retry-failed", run.retry_failed),
+        ("--accept-changes", run.accept_changes),
+        ("--results", study.results.is_some()),
+        ("--rounds", study.rounds.is_some()),
+        ("--time", study.time.is_some()),
+        ("--tune", study.tune),
+        ("--exhaustive", study.exhaustive),
+        ("--only", !study.only.is_empty()),
+    ];
+    let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+    let error =
+        anyhow::anyhow!("`{option}` has no effect with `--replay` and `--export`, which only look at what is kept");
+    Err(Failure::new(Status::BadStudy, error).hint("leave it out"))
 }
 
 #[cfg(target_os = "linux")]

@@ -13,14 +13,22 @@ pub fn run(args: &StatusArgs) -> Result<Status, Failure> {
     let files = files(args)?;
     let mut all = Vec::new();
     for path in &files {
-        let contents = ledger::Reader::open(path)
-            .and_then(|reader| reader.contents())
-            .map_err(|error| unreadable(error.into()))?;
+        let reader = ledger::Reader::open(path).map_err(|error| unreadable(error.into()))?;
+        let verified = if args.verify { Some(reader.verify()) } else { None };
+        let verified = verified.transpose().map_err(|error| unreadable(error.into()))?;
+        let contents = reader.contents().map_err(|error| unreadable(error.into()))?;
         let standing = Standing::of(&contents, ledger::is_held(path));
         if args.json {
-            all.push(json(&standing, path, &contents));
+            let mut found = json(&standing, path, &contents);
+            if let Some(verified) = verified {
+                found["verified"] = serde_json::json!({ "trials": verified.trials, "runs": verified.runs });
+            }
+            all.push(found);
         } else {
             print(&standing, path, &contents);
+            if let Some(ledger::Verified { trials, runs, .. }) = verified {
+                println!("  whole: {trials} trials and {runs} runs read; SQLite's integrity check found nothing");
+            }
         }
     }
     if args.json {
@@ -67,6 +75,10 @@ pub fn results_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 fn print(standing: &Standing, path: &Path, contents: &Contents) {
     println!("{}: {} ({})", path.display(), contents.study.name, standing.state);
     println!("  {}", standing.words(contents));
+    if contents.without_checksum > 0 {
+        let (without, runs) = (contents.without_checksum, contents.runs.len());
+        println!("  no checksums: {without} of {runs} runs were written by an older surefoot");
+    }
 }
 
 fn json(standing: &Standing, path: &Path, contents: &Contents) -> serde_json::Value {
@@ -75,5 +87,6 @@ fn json(standing: &Standing, path: &Path, contents: &Contents) -> serde_json::Va
         "screen_rounds": standing.screen_rounds,
         "rounds_min": contents.study.analysis.rounds_min, "rounds_max": contents.study.analysis.rounds_max,
         "trials_finished": standing.finished, "trials_failed": standing.failed, "trial_seconds": standing.seconds,
+        "runs": contents.runs.len(), "runs_without_checksum": contents.without_checksum,
     })
 }

@@ -1,0 +1,143 @@
+//! A checksum for each row of a results file: what a claim rests on is what was written, or it is refused.
+//!
+//! CRC-32 of the row's values, beside them in the column `crc`: any one flipped bit changes it, and any burst of up to 32. It guards
+//! against media, memory and copies, not against people. Files of schema versions before 5 have none and are read as they are.
+
+use crate::Error;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row};
+use std::path::Path;
+
+/// Added to each table by schema version 5; none in rows that an older surefoot wrote.
+pub const COLUMN: &str = "crc";
+
+/// A table, how a row of it is found, and what its checksum is of.
+#[derive(Debug)]
+pub struct Sealed {
+    /// The table.
+    pub table: &'static str,
+    /// Its key.
+    key: &'static str,
+    /// What is read, and in this order summed.
+    pub columns: &'static str,
+}
+
+/// Rows by their id.
+const fn by_id(table: &'static str, columns: &'static str) -> Sealed {
+    Sealed { table, key: "rowid = ?1", columns }
+}
+
+pub const STUDY: Sealed = by_id("study", "json");
+pub const SESSION: Sealed = by_id("session", "id, started, ended, machine, reason");
+pub const SCENARIO: Sealed = by_id("scenario", "id, label, json");
+/// With how many runs it has, so that none goes missing.
+pub const TRIAL: Sealed = by_id(
+    "trial",
+    "id, scenario, round, position, seed, state, started, ended, failure, phase, \
+     (SELECT count(*) FROM run WHERE run.trial = trial.id)",
+);
+pub const NOTE: Sealed = by_id("note", "id, trial, kind, name, value");
+pub const METRIC: Sealed = by_id("metric", "id, name, unit, direction");
+pub const RUN: Sealed = by_id("run", "id, trial, run, warm_up, started, seconds, figures");
+pub const PROBE: Sealed = by_id("probe", "id, session, json");
+pub const DECISION: Sealed = by_id("decision", "id, json");
+pub const SAFETY: Sealed = by_id("safety", "id, session, scenario, json");
+pub const LATENCY: Sealed = Sealed { table: "latency", key: "run = ?1 AND name = ?2", columns: "run, name, hdr" };
+pub const SERIES: Sealed = Sealed { table: "series", key: "run = ?1 AND name = ?2", columns: "run, name, points" };
+
+impl Sealed {
+    /// Writes a row's checksum, within the transaction that wrote the row.
+    pub fn seal(&self, transaction: &Connection, key: &[&dyn rusqlite::ToSql]) -> rusqlite::Result<()> {
+        let Sealed { table, key: which, columns } = self;
+        let mut read = transaction.prepare_cached(&format!("SELECT {columns} FROM {table} WHERE {which}"))?;
+        let crc = read.query_row(key, |row| self.sum(row))?;
+        let place = key.len() + 1;
+        let mut write = transaction.prepare_cached(&format!("UPDATE {table} SET {COLUMN} = ?{place} WHERE {which}"))?;
+        let all: Vec<&dyn rusqlite::ToSql> = key.iter().copied().chain([&crc as &dyn rusqlite::ToSql]).collect();
+        write.execute(&*all).map(drop)
+    }
+
+    /// What is selected of a file of this version, the checksum last.
+    pub fn selected(&self, has_checksums: bool) -> String {
+        format!("{}, {}", self.columns, if has_checksums { COLUMN } else { "NULL" })
+    }
+
+    /// Holds a row that was selected so against its checksum. Whether it has one.
+    pub fn check(&self, row: &Row, path: &Path) -> Result<bool, Error> {
+        let failed = |error| crate::schema::unreadable(path, error);
+        let count = self.columns_count();
+        let Some(wanted) = row.get::<_, Option<u32>>(count).map_err(failed)? else { return Ok(false) };
+        if self.sum(row).map_err(failed)? == wanted {
+            return Ok(true);
+        }
+        let what = format!("{} is not what was written: its checksum differs", self.named(row));
+        Err(Error::Damaged { path: path.into(), what })
+    }
+
+    fn columns_count(&self) -> usize {
+        // The subquery of a trial has no comma.
+        self.columns.split(',').count()
+    }
+
+    fn sum(&self, row: &Row) -> rusqlite::Result<u32> {
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(self.table.as_bytes());
+        for column in 0..self.columns_count() {
+            let (kind, bytes): (u8, &[u8]) = match row.get_ref(column)? {
+                ValueRef::Null => (0, &[]),
+                ValueRef::Integer(value) => (1, &value.to_le_bytes()),
+                ValueRef::Real(value) => (2, &value.to_bits().to_le_bytes()),
+                ValueRef::Text(text) => (3, text),
+                ValueRef::Blob(blob) => (4, blob),
+            };
+            crc.update(&[kind]);
+            crc.update(&(bytes.len() as u64).to_le_bytes());
+            crc.update(bytes);
+        }
+        Ok(crc.finalize())
+    }
+
+    /// The row in words: "run 3 of trial 17".
+    fn named(&self, row: &Row) -> String {
+        let value = |column: usize| match row.get_ref(column) {
+            Ok(ValueRef::Integer(value)) => value.to_string(),
+            Ok(ValueRef::Text(text)) => format!("`{}`", String::from_utf8_lossy(text)),
+            _ => "?".into(),
+        };
+        match self.table {
+            "study" => "the study".into(),
+            "run" => format!("run {} of trial {}", value(2), value(1)),
+            "note" => format!("a note of trial {}", value(1)),
+            "latency" | "series" => format!("the {} {} of the run with id {}", self.table, value(1), value(0)),
+            table => format!("{table} {}", value(0)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_has_checksums_of_every_column() {
+        let all: [&Sealed; 12] =
+            [&STUDY, &SESSION, &SCENARIO, &TRIAL, &NOTE, &METRIC, &RUN, &PROBE, &DECISION, &SAFETY, &LATENCY, &SERIES];
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("s.surefoot");
+        drop(crate::Writer::create_or_open(&path).expect("made"));
+        let file = Connection::open(&path).expect("a file");
+        let columns =
+            "SELECT m.name, c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table'";
+        let mut statement = file.prepare(columns).expect("a statement");
+        let rows =
+            statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))).expect("rows");
+        let mut tables = std::collections::BTreeSet::new();
+        for (table, column) in rows.map(|row| row.expect("a row")) {
+            let sealed = all.iter().find(|sealed| sealed.table == table).unwrap_or_else(|| panic!("{table} has none"));
+            let is_summed = sealed.columns.split(", ").any(|summed| summed == column);
+            assert!(is_summed || column == COLUMN, "{table}.{column}");
+            tables.insert(table);
+        }
+        assert_eq!(tables.len(), all.len());
+    }
+}
