@@ -51,7 +51,7 @@ impl Writer {
         let identity = identity(path).ok_or_else(|| Error::Gone { path: path.into() })?;
         let (path, metrics, session) = (path.into(), HashMap::new(), None);
         let mut writer = Writer { connection, path, metrics, session, identity, _lock: lock };
-        writer.metrics = writer.with("read", |connection| {
+        writer.metrics = writer.read(|connection| {
             let mut statement = connection.prepare("SELECT name, id FROM metric")?;
             statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         })?;
@@ -63,9 +63,8 @@ impl Writer {
     /// # Errors
     /// When it can't be read.
     pub fn study(&self) -> Result<Option<StudyRecord>, Error> {
-        let json: Option<String> = self.with("read", |connection| {
-            connection.query_row("SELECT json FROM study", [], |row| row.get(0)).optional()
-        })?;
+        let json: Option<String> =
+            self.read(|connection| connection.query_row("SELECT json FROM study", [], |row| row.get(0)).optional())?;
         json.map(|json| self.parsed(&json)).transpose()
     }
 
@@ -387,8 +386,8 @@ impl Writer {
         all().map_err(|source| Error::Sqlite { action: "write", path: self.path.clone(), source })
     }
 
-    fn with<T>(&self, action: &'static str, act: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
-        act(&self.connection).map_err(|source| Error::Sqlite { action, path: self.path.clone(), source })
+    fn read<T>(&self, act: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
+        act(&self.connection).map_err(|error| schema::unreadable(&self.path, error))
     }
 
     fn parsed<T: serde::de::DeserializeOwned>(&self, json: &str) -> Result<T, Error> {

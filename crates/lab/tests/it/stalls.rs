@@ -29,9 +29,9 @@ fn conducted(
 fn the_conductor_and_the_report_have_one_figure_and_a_stall_is_no_precision() {
     let folder = tempfile::tempdir().expect("a folder");
     let results = folder.path().join("s.surefoot");
-    let text = text(&["ext4", "xfs"], "rounds_min = 3\nrounds_max = 9\nruns = 2");
+    let text = text(&["ext4", "xfs"], "rounds_min = 6\nrounds_max = 9\nruns = 2");
     let mut machine = machine();
-    (machine.noise, machine.stalls) = (0.001, ("xfs".into(), 0.3));
+    (machine.noise, machine.stalls) = (0.001, ("xfs".into(), 0.5));
     let (stop, known, said) = conducted(&text, &mut machine, &results);
     let contents = contents(&results);
     let recorded = contents.values(&contents.scenarios[0].primary_metric);

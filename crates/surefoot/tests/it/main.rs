@@ -13,6 +13,7 @@ mod history;
 mod numbers;
 mod powercut;
 mod replay;
+mod results_files;
 mod serve;
 mod servers;
 mod sql_bench;
