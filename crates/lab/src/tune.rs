@@ -188,8 +188,12 @@ impl Tune {
 impl Group {
     /// Those that may be picked before speed is looked at: of the safest class, and of them those of which least went wrong.
     fn choices(&self, values: &Values, standings: &[Standing], safest: Class) -> Vec<usize> {
-        let is_measured = |scenario: &&usize| values.rounds.iter().any(|row| row[**scenario].is_some());
-        let measured = self.members.iter().filter(is_measured);
+        // Who stalled is not picked, however few of its errors.
+        let is_steady = |scenario: &&usize| {
+            let mut known = values.rounds.iter().filter_map(|row| row[**scenario]).peekable();
+            known.peek().is_some() && known.all(|value| value > 0.0)
+        };
+        let measured = self.members.iter().filter(is_steady);
         let fewest = fewest_errors(measured.map(|scenario| standings[*scenario]), safest);
         let is_choice = |scenario: &usize| {
             standings[*scenario].class == safest && fewest.is_none_or(|fewest| standings[*scenario].errors <= fewest)
