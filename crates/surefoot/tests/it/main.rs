@@ -21,3 +21,4 @@ mod studies;
 mod verbs;
 mod virtual_disk;
 mod web;
+mod wrong_answers;

@@ -421,7 +421,7 @@ fn without_root_a_server_runs_in_a_directory_as_its_user() {
 }
 
 /// All processes below this one.
-fn descendants(pid: i32) -> Vec<i32> {
+pub fn descendants(pid: i32) -> Vec<i32> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let children: Vec<i32> = tasks
         .flat_map(|task| {
@@ -432,7 +432,7 @@ fn descendants(pid: i32) -> Vec<i32> {
     children.iter().copied().chain(children.iter().flat_map(|child| descendants(*child))).collect()
 }
 
-fn command_line(pid: i32) -> String {
+pub fn command_line(pid: i32) -> String {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&bytes).replace('\0', " ")
 }

@@ -1,0 +1,63 @@
+//! Real servers that go wrong after the probe: in a closed loop the trial fails, with the first wrong answer in words, and no figure
+//! comes of it.
+
+use crate::harness::{World, wait_until};
+use crate::servers::{command_line, descendants};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::process::Child;
+
+fn study(service: &str, load: &str) -> String {
+    format!(
+        "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\nsize = \"64MiB\"\n{service}\n\
+         [workload.http-load]\n{load}\n[design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
+    )
+}
+
+fn json(world: &World) -> serde_json::Value {
+    world.surefoot(&["report", "s.surefoot", "--json"]).json()
+}
+
+const PHP: &str = "[service.nginx]\nphp = \"fpm\"\nsettings = { worker_processes = 1 }";
+
+/// Starts the study and waits until a process of PHP-FPM has worked for a third of a second: the run is under way.
+fn under_way(world: &World) -> (Child, i32) {
+    let child = world.start(&["run", "s.toml"]);
+    let conductor = child.id() as i32;
+    let ticks = |pid: &i32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
+        fields.filter_map(|ticks| ticks.parse::<u64>().ok()).sum::<u64>()
+    };
+    let of_php = |what: &str| {
+        descendants(conductor).into_iter().filter(|pid| command_line(*pid).contains(what)).collect::<Vec<i32>>()
+    };
+    wait_until("PHP has answered some", || of_php("php-fpm: pool").iter().any(|pid| ticks(pid) > 30));
+    let master = of_php("php-fpm: master").first().copied().expect("it has a master");
+    (child, master)
+}
+
+fn failure(world: &World, mut child: Child) -> String {
+    assert_eq!(child.wait().expect("it ends").code(), Some(3));
+    let found = json(world);
+    assert_eq!(found["ledger"]["runs"].as_array().map(Vec::len), Some(0), "no figure comes of it");
+    let failure = &found["ledger"]["trials"][0]["failure"];
+    assert_eq!(failure["step"], "run", "{failure}");
+    failure["causes"].to_string()
+}
+
+#[test]
+fn a_php_that_is_killed_in_a_run_fails_it() {
+    let world = World::new();
+    let load =
+        "site = \"sqlite-page\"\nsqlite_synchronous = \"off\"\nconnections = 4\nkeep_alive = false\ntime = \"6s\"";
+    world.write("s.toml", study(PHP, load));
+    let (child, master) = under_way(&world);
+    let workers = descendants(master);
+    for pid in std::iter::once(master).chain(workers) {
+        kill(Pid::from_raw(pid), Signal::SIGKILL).expect("it is there");
+    }
+    let words = failure(&world, child);
+    assert!(words.contains("× wrong status (first: 502"), "{words}");
+    world.assert_nothing_left();
+}
