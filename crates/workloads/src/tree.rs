@@ -9,6 +9,7 @@
 //! Driven by `lab::trial`.
 
 mod archive;
+mod beneath;
 mod extract;
 mod generate;
 mod remove;

@@ -45,11 +45,31 @@ pub fn problems(archive: &Path) -> Vec<String> {
     problems
 }
 
-/// Unpacks an archive into an empty folder.
+/// Unpacks an archive into an empty folder. tar itself keeps what is in it below the folder (it makes symbolic links last); of
+/// root it would also make device nodes, and programs with their owner's rights.
 pub fn unpack(archive: &Path, target: &Path, context: &Context) -> Result<(), Error> {
     let archive = archive.canonicalize().map_err(|source| Error::file("open", archive, source))?;
-    let words = ["tar", "--extract", "--no-same-owner", "--file", &archive.display().to_string()].map(String::from);
+    let archive = archive.display().to_string();
+    refuse_special(&archive, target, context)?;
+    let words = ["tar", "--extract", "--no-same-owner", "--no-same-permissions", "--file", &archive].map(String::from);
     succeed(&words, target, context)
+}
+
+/// Refuses an archive that holds other things than files, folders and links.
+fn refuse_special(archive: &str, folder: &Path, context: &Context) -> Result<(), Error> {
+    // The first letter of each line of a listing is the entry's kind.
+    let kinds = "tar --list --verbose --file \"$1\" | cut -c 1 | sort -u";
+    let words = ["sh", "-c", kinds, "sh", archive].map(String::from);
+    let listed = process::run(&words, folder, TIMEOUT, context.interrupted)?;
+    let is_special = |kind: &&str| ["b", "c", "p", "s"].contains(kind);
+    match listed.stdout.lines().find(is_special) {
+        Some(kind) => {
+            let problem =
+                format!("it holds a device, pipe or socket (`{kind}` in tar's listing), which no source tree has");
+            Err(Error::Parameter { setting: "archive", problem })
+        }
+        None => Ok(()),
+    }
 }
 
 /// Writes a program's files.

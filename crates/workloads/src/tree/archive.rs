@@ -114,47 +114,64 @@ pub fn safe(name: &Path) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
+/// What a name in an archive is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Thing {
+    /// Or another name of one, with its bytes.
+    File(u64),
+    Folder,
+    /// A symbolic one.
+    Link,
+}
+
 /// Reads the whole archive, refuses what must not be extracted, and notes what must be there afterwards.
 pub fn scan(path: &Path) -> Result<Manifest, Error> {
     let unreadable = |source| Error::file("read", path, source);
     let mut manifest = Manifest { files: 0, bytes: 0, folders: 0, links: 0, samples: Vec::new() };
-    // Size of each file; nothing for folders and links.
-    let mut names: BTreeMap<PathBuf, Option<u64>> = BTreeMap::new();
+    let mut names: BTreeMap<PathBuf, Thing> = BTreeMap::new();
     for entry in open(path)?.entries().map_err(unreadable)? {
         let mut entry = entry.map_err(unreadable)?;
         let name = safe(&entry.path().map_err(unreadable)?)?;
         let kind = entry.header().entry_type();
-        let size = match kind {
+        let thing = match kind {
             EntryType::Regular | EntryType::Continuous => {
                 manifest.files += 1;
                 if manifest.files % SAMPLE_EVERY == 1 {
                     manifest.samples.push((name.clone(), checksum(&mut entry).map_err(unreadable)?));
                 }
-                Some(entry.size())
+                Thing::File(entry.size())
             }
             EntryType::Link => {
                 manifest.files += 1;
                 let target = link_target(&entry)?;
-                let size = names.get(&target).copied().flatten();
-                Some(size.ok_or_else(|| refuse(format!("{} links to nothing before it", name.display())))?)
+                match names.get(&target) {
+                    Some(file @ Thing::File(_)) => *file,
+                    _ => return Err(refuse(format!("{} links to nothing before it", name.display()))),
+                }
             }
             EntryType::Symlink => {
                 manifest.links += 1;
-                None
+                Thing::Link
             }
-            EntryType::Directory => None,
+            EntryType::Directory => Thing::Folder,
             EntryType::XGlobalHeader => continue,
             other => return Err(refuse(format!("{} is {other:?}, neither file, folder nor link", name.display()))),
         };
-        manifest.bytes += size.unwrap_or(0);
-        for folder in name.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
-            names.entry(folder.into()).or_insert(None);
+        if let Thing::File(bytes) = thing {
+            manifest.bytes += bytes;
         }
-        let is_folder = kind == EntryType::Directory;
-        if name.as_os_str().is_empty() && is_folder {
+        for folder in name.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
+            // Through a link, what lies below it would be made wherever that leads.
+            if *names.entry(folder.into()).or_insert(Thing::Folder) != Thing::Folder {
+                let (name, folder) = (name.display(), folder.display());
+                return Err(refuse(format!("{name} leads out of the tree: {folder} in it is no folder")));
+            }
+        }
+        if name.as_os_str().is_empty() && thing == Thing::Folder {
             continue;
         }
-        if names.insert(name.clone(), size).is_some() && !is_folder {
+        let earlier = names.insert(name.clone(), thing);
+        if earlier.is_some_and(|earlier| (earlier, thing) != (Thing::Folder, Thing::Folder)) {
             return Err(refuse(format!("{} is in it twice", name.display())));
         }
     }

@@ -1,14 +1,14 @@
 //! Extracts an archive, with the calls that `tar -x` makes: create, write, set the time, close.
 
 use super::archive;
+use super::beneath::Root;
 use crate::ticker::Ticker;
 use crate::workload::{Context, Error};
-use nix::sys::stat::{UtimensatFlags, futimens, utimensat};
+use nix::sys::stat::futimens;
 use nix::sys::time::TimeSpec;
 use observe::latency::Latency;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -24,19 +24,20 @@ pub fn extract(archive: &Path, target: &Path, context: &mut Context) -> Result<(
     let mut buffer = vec![0; WRITE_BYTES];
     let (mut create, mut ticker) = (Latency::default(), Ticker::start(Instant::now()));
     let (mut folders, mut links) = (Vec::new(), Vec::new());
-    fs::create_dir(target).map_err(|source| Error::file("create", target, source))?;
+    let made = fs::create_dir(target).and_then(|()| Root::open(target));
+    let root = made.map_err(|source| Error::file("create", target, source))?;
     for entry in reader.entries().map_err(unreadable)? {
         let mut entry = entry.map_err(unreadable)?;
         if context.interrupted.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        let path = target.join(archive::safe(&entry.path().map_err(unreadable)?)?);
-        let refused = |source| Error::file("extract", &path, source);
+        let path = archive::safe(&entry.path().map_err(unreadable)?)?;
+        let refused = |source| Error::file("extract", &target.join(&path), source);
         let header = entry.header();
         let time = header.mtime().map_err(unreadable)?;
         match header.entry_type() {
             EntryType::Directory => {
-                fs::create_dir_all(&path).map_err(refused)?;
+                root.create_folders(&path).map_err(refused)?;
                 folders.push((path, time));
             }
             EntryType::Symlink => {
@@ -44,12 +45,12 @@ pub fn extract(archive: &Path, target: &Path, context: &mut Context) -> Result<(
                 links.push((path, link));
             }
             EntryType::Link => {
-                fs::hard_link(target.join(archive::link_target(&entry)?), &path).map_err(refused)?;
+                root.hard_link(&archive::link_target(&entry)?, &path).map_err(refused)?;
             }
             EntryType::Regular | EntryType::Continuous => {
                 let mode = header.mode().map_err(unreadable)? & 0o777;
                 let began = Instant::now();
-                write_file(&path, mode, time, &mut entry, &mut buffer).map_err(refused)?;
+                write_file((&root, &path), mode, time, &mut entry, &mut buffer).map_err(refused)?;
                 let ended = Instant::now();
                 create.record(ended - began);
                 if ended >= ticker.due() {
@@ -60,17 +61,22 @@ pub fn extract(archive: &Path, target: &Path, context: &mut Context) -> Result<(
             _ => {}
         }
     }
-    finish(&folders, &links)?;
+    finish(&root, &folders, &links).map_err(|(path, source)| Error::file("extract", &target.join(path), source))?;
     Ok((create, ticker.rates()))
 }
 
-fn write_file(path: &Path, mode: u32, time: u64, content: &mut impl Read, buffer: &mut [u8]) -> io::Result<()> {
-    let create = || File::options().write(true).create_new(true).mode(mode).open(path);
-    let mut file = match create() {
+fn write_file(
+    (root, path): (&Root, &Path),
+    mode: u32,
+    time: u64,
+    content: &mut impl Read,
+    buffer: &mut [u8],
+) -> io::Result<()> {
+    let mut file = match root.create(path, mode) {
         // An archive need not name its folders.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            fs::create_dir_all(path.parent().expect("it is below the target"))?;
-            create()?
+            root.create_folders(path.parent().unwrap_or(Path::new("")))?;
+            root.create(path, mode)?
         }
         result => result?,
     };
@@ -85,19 +91,20 @@ fn write_file(path: &Path, mode: u32, time: u64, content: &mut impl Read, buffer
     Ok(futimens(&file, &time, &time)?)
 }
 
+/// What was not made, and why.
+type Unmade = (PathBuf, io::Error);
+
 /// Symbolic links come last, so that no file is written through one; then the times of folders, which every file in
 /// them has changed.
-fn finish(folders: &[(PathBuf, u64)], links: &[(PathBuf, PathBuf)]) -> Result<(), Error> {
+fn finish(root: &Root, folders: &[(PathBuf, u64)], links: &[(PathBuf, PathBuf)]) -> Result<(), Unmade> {
     for (path, link) in links {
-        let parent = path.parent().expect("it is below the target");
-        fs::create_dir_all(parent)
-            .and_then(|()| symlink(link, path))
-            .map_err(|source| Error::file("extract", path, source))?;
+        root.create_folders(path.parent().unwrap_or(Path::new("")))
+            .and_then(|()| root.symlink(link, path))
+            .map_err(|source| (path.clone(), source))?;
     }
-    for (path, time) in folders.iter().rev() {
-        let time = TimeSpec::new(*time as i64, 0);
-        utimensat(nix::fcntl::AT_FDCWD, path, &time, &time, UtimensatFlags::FollowSymlink)
-            .map_err(|errno| Error::file("set the time of", path, errno.into()))?;
+    // The top itself has no name below it.
+    for (path, time) in folders.iter().rev().filter(|(path, _)| !path.as_os_str().is_empty()) {
+        root.set_time(path, *time).map_err(|source| (path.clone(), source))?;
     }
     Ok(())
 }

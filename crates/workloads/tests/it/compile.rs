@@ -96,3 +96,15 @@ fn an_interruption_ends_the_build() {
     desk.interrupted.store(true, Ordering::Relaxed);
     assert!(matches!(desk.act(|context| workload.run(context)), Err(Error::Interrupted)));
 }
+
+#[test]
+fn an_archive_with_a_device_or_a_pipe_is_refused_before_it_is_unpacked() {
+    let desk = Desk::new();
+    let folder = desk.cache.path();
+    let made = Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap();
+    assert!(made.success());
+    let packed = Command::new("tar").args(["-cf", "pipe.tar", "pipe"]).current_dir(folder).status().unwrap();
+    assert!(packed.success());
+    let error = desk.trial(&KIND, &json!({"archive": folder.join("pipe.tar")})).unwrap_err().to_string();
+    assert!(error.contains("a device, pipe or socket"), "{error}");
+}

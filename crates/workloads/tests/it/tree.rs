@@ -87,6 +87,32 @@ fn archives_that_leave_the_tree_or_hold_devices_are_refused() {
         ("twice", vec![("a", EntryType::Regular, "x"), ("a", EntryType::Regular, "y")], "is in it twice"),
         ("hard", vec![("a", EntryType::Link, "../../etc/passwd")], "leads out of the tree"),
         ("early", vec![("a", EntryType::Link, "b"), ("b", EntryType::Regular, "x")], "links to nothing"),
+        ("fifo", vec![("pipe", EntryType::Fifo, "")], "neither file, folder nor link"),
+        ("block", vec![("sda", EntryType::Block, "")], "neither file, folder nor link"),
+        (
+            "through",
+            vec![("x", EntryType::Symlink, "/tmp"), ("x/evil", EntryType::Symlink, "y")],
+            "x in it is no folder",
+        ),
+        (
+            "below",
+            vec![("x", EntryType::Symlink, "/tmp"), ("x/a/b/evil", EntryType::Regular, "y")],
+            "x in it is no folder",
+        ),
+        ("file", vec![("x", EntryType::Regular, "z"), ("x/evil", EntryType::Regular, "y")], "x in it is no folder"),
+        ("late", vec![("x/a", EntryType::Regular, "z"), ("x", EntryType::Symlink, "/tmp")], "is in it twice"),
+        ("again", vec![("x", EntryType::Symlink, "/tmp"), ("x/", EntryType::Directory, "")], "is in it twice"),
+        (
+            "hard_through",
+            vec![("x", EntryType::Symlink, "/etc"), ("a", EntryType::Link, "x/passwd")],
+            "links to nothing",
+        ),
+        (
+            "hard_to_link",
+            vec![("x", EntryType::Symlink, "/etc/passwd"), ("a", EntryType::Link, "x")],
+            "links to nothing",
+        ),
+        ("root_hard", vec![("a", EntryType::Link, "/etc/passwd")], "leads out of the tree"),
         ("empty", vec![("a/", EntryType::Directory, "")], "holds no file"),
     ] {
         let desk = Desk::new();
@@ -107,6 +133,21 @@ fn nothing_is_written_through_a_symbolic_link() {
         &[("a", EntryType::Symlink, outside.path().to_str().unwrap()), ("a/evil", EntryType::Regular, "x")],
     );
     assert!(desk.trial(&KIND, &json!({"archive": path})).is_err());
+    assert_eq!(outside.path().read_dir().unwrap().count(), 0);
+}
+
+/// The scan saw a good one.
+#[test]
+fn an_archive_that_is_changed_after_the_scan_stays_in_its_tree() {
+    let (desk, outside) = (Desk::new(), tempfile::tempdir().unwrap());
+    let victim = outside.path().to_str().unwrap();
+    let path = desk.cache.path().join("a.tar");
+    archive(&path, &[("a", EntryType::Regular, "content")]);
+    let mut workload = open(&KIND, &json!({"archive": path})).unwrap();
+    desk.act(|context| workload.prepare(context)).unwrap();
+    let (link, evil) = (("x", EntryType::Symlink, victim), ("x/evil", EntryType::Symlink, "/etc/passwd"));
+    archive(&path, &[("a", EntryType::Regular, "content"), link, evil, ("x/new/evil", EntryType::Symlink, "y")]);
+    assert!(desk.act(|context| workload.run(context)).is_err());
     assert_eq!(outside.path().read_dir().unwrap().count(), 0);
 }
 
