@@ -109,6 +109,8 @@ pub enum Stop {
     ScreenFailed,
     /// What a power cut takes was all that was asked for, and is known.
     SafetyKnown,
+    /// The same, but of some scenarios it could not be measured.
+    SafetyHoles,
 }
 
 impl Stop {
@@ -125,6 +127,9 @@ impl Stop {
                 "a screened scenario has no value or stalled, so that the screen can't tell factors apart"
             }
             Stop::SafetyKnown => "every scenario had its power cuts",
+            Stop::SafetyHoles => {
+                "not every scenario could have its power cuts; what failed is done again with --retry-failed"
+            }
             Stop::OneLeft => "every other scenario is shown to be worse",
         }
     }
@@ -296,7 +301,12 @@ impl<'a> Conductor<'a> {
         let Some(settings) = self.plan.safety.as_ref().filter(|_| stop != Stop::Interrupted) else { return Ok(stop) };
         let asked = serde_json::to_value(settings).expect("settings are plain data");
         let known = self.writer.reader()?.contents_with(&[])?.safety;
-        let is_known = |label: &str| known.iter().any(|one| one.scenario == label && one.asked == asked);
+        let again = self.done.retry_failed();
+        let is_known = |label: &str| {
+            // The last word counts.
+            let last = known.iter().rfind(|one| one.scenario == label && one.asked == asked);
+            last.is_some_and(|one| one.safety.is_some() || !again)
+        };
         let is_open = |scenario: &&study::PlannedScenario| !scenario.control && !is_known(&scenario.label);
         let open: Vec<&study::PlannedScenario> = self.plan.scenarios.iter().filter(is_open).collect();
         for (index, scenario) in open.iter().enumerate() {
@@ -322,7 +332,15 @@ impl<'a> Conductor<'a> {
             let (scenario, asked) = (scenario.label.clone(), asked.clone());
             self.writer.safety(&MeasuredSafety { scenario, ended: now, asked, safety, failure })?;
         }
-        Ok(stop)
+        let has_all = stop != Stop::SafetyKnown || self.all_have_safety()?;
+        Ok(if has_all { stop } else { Stop::SafetyHoles })
+    }
+
+    /// Whether it is measured of every scenario what a power cut takes.
+    fn all_have_safety(&self) -> Result<bool, Error> {
+        let contents = self.writer.reader()?.contents_with(&[])?;
+        let has = |one: &ledger::model::Scenario| contents.safety_of(one).is_some_and(|found| found.safety.is_some());
+        Ok(contents.scenarios.iter().filter(|one| !one.control).all(has))
     }
 
     /// Whether a scenario is measured in the main rounds that are left.

@@ -19,9 +19,16 @@ pub struct Opened {
 pub struct Done {
     trials: HashMap<(String, Phase, u32), (TrialState, Option<f64>)>,
     decisions: Vec<Decision>,
+    retry_failed: bool,
 }
 
 impl Done {
+    /// Whether what failed is done again.
+    #[must_use]
+    pub fn retry_failed(&self) -> bool {
+        self.retry_failed
+    }
+
     /// How a trial ended, if it did.
     #[must_use]
     pub fn state(&self, scenario: &str, phase: Phase, round: u32) -> Option<TrialState> {
@@ -134,7 +141,8 @@ fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Sessio
         }
     }
     writer.go_on(&analysis(plan), &session.asked)?;
-    let mut done = Done { trials: HashMap::new(), decisions: contents.decisions.clone() };
+    let mut done =
+        Done { trials: HashMap::new(), decisions: contents.decisions.clone(), retry_failed: session.retry_failed };
     // One column a primary metric; a scenario's own is looked up by its name.
     let mut values: HashMap<(&str, Phase), Vec<Vec<Option<f64>>>> = HashMap::new();
     for scenario in &contents.scenarios {

@@ -1,5 +1,6 @@
 //! Whole studies on the simulated bench: order, stop rule, faults and resumes, in milliseconds; and real servers that go down by force.
 
+mod power_cuts;
 mod probe;
 mod recovered;
 mod screened;
