@@ -131,7 +131,7 @@ fn disks(boot: &Boot) -> io::Result<()> {
     // in one in there.
     let first = |image: &PathBuf| image.iter().next().map(PathBuf::from);
     let folders: BTreeSet<PathBuf> = boot.images.iter().filter_map(first).collect();
-    folders.iter().try_for_each(|folder| mounted("tmpfs", boot.work.join(folder), MsFlags::MS_NOSUID, None))
+    folders.iter().try_for_each(|folder| mounted("tmpfs", boot.work.join(folder), MsFlags::MS_NOSUID, Some("mode=755")))
 }
 
 /// The device of a disk, found by what it answers.

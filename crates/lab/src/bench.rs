@@ -48,6 +48,9 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
+    /// The work folder is not what it was.
+    #[error(transparent)]
+    Work(#[from] crate::work::Error),
     /// Talking to it failed.
     #[error("cannot talk to the trial's process")]
     Pipe(#[source] std::io::Error),
@@ -72,6 +75,7 @@ pub struct OfThisMachine {
 
 impl Bench for OfThisMachine {
     fn run(&mut self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
+        self.host.work.still_there()?;
         match &*spec.bench {
             "guest" => self.guest.run(spec, interrupted, sink),
             _ => self.host.run(spec, interrupted, sink),

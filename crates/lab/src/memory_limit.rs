@@ -1,13 +1,19 @@
 //! A cgroup around a trial that limits its memory, page cache included: v2 where the memory controller is there, else v1.
 
+use crate::work::Work;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
-/// All our groups carry this prefix, so that `clean` finds what a killed run left.
+/// How the names of all our groups begin; after it comes the work folder's own word, by which its owner knows what its killed
+/// runs left, and then the process.
 const PREFIX: &str = "surefoot-";
+
+/// A killed run's processes are gone within this time.
+const LEFTOVER_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A cgroup; removed when dropped.
 #[derive(Debug)]
@@ -37,9 +43,9 @@ impl MemoryLimit {
     ///
     /// # Errors
     /// Without a memory controller, or without the right to use it.
-    pub fn new(bytes: u64) -> Result<MemoryLimit, Error> {
+    pub fn new(bytes: u64, work: &Work) -> Result<MemoryLimit, Error> {
         let (root, version) = controller().ok_or(Error::NoController)?;
-        let folder = root.join(format!("{PREFIX}{}", std::process::id()));
+        let folder = root.join(format!("{}{}", prefix(work), std::process::id()));
         if !folder.exists() {
             std::fs::create_dir(&folder).map_err(|source| Error::Write { path: folder.clone(), source })?;
         }
@@ -65,6 +71,12 @@ impl MemoryLimit {
         Ok(())
     }
 
+    /// Where it is.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     fn write(&self, file: &str, value: u64) -> Result<(), Error> {
         let path = self.folder.join(file);
         std::fs::write(&path, value.to_string()).map_err(|source| Error::Write { path, source })
@@ -78,7 +90,7 @@ impl Drop for MemoryLimit {
             if std::fs::remove_dir(&self.folder).is_ok() || !self.folder.exists() {
                 return;
             }
-            std::thread::sleep(std::time::Duration::from_millis(20));
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 }
@@ -107,17 +119,30 @@ pub fn available() -> bool {
     controller().is_some()
 }
 
-/// Removes empty groups that killed runs left; returns how many.
+/// Removes the groups that killed runs in this work folder left; returns how many. Who asks owns the folder, so that no other
+/// run in it lives; groups of other folders' runs are not touched.
 #[must_use]
-pub fn remove_leftovers() -> usize {
+pub fn remove_leftovers(work: &Work) -> usize {
     let Some((root, _)) = controller() else { return 0 };
     let Ok(entries) = root.read_dir() else { return 0 };
-    entries
-        .flatten()
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX))
-        // A group with processes can't be removed: it belongs to a run that is alive.
-        .filter(|entry| std::fs::remove_dir(entry.path()).is_ok())
-        .count()
+    let prefix = prefix(work);
+    let ours = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix));
+    let began = Instant::now();
+    // A group with processes can't be removed.
+    let removed = |folder: PathBuf| loop {
+        if std::fs::remove_dir(&folder).is_ok() {
+            return true;
+        }
+        if began.elapsed() > LEFTOVER_PATIENCE || !folder.exists() {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    ours.filter(|entry| removed(entry.path())).count()
+}
+
+fn prefix(work: &Work) -> String {
+    format!("{PREFIX}{}-", work.word())
 }
 
 enum Version {

@@ -41,12 +41,12 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    fn new(path: &Path, reason: impl Into<String>) -> Refusal {
+    pub(crate) fn new(path: &Path, reason: impl Into<String>) -> Refusal {
         Refusal { path: path.into(), reason: reason.into(), hint: None }
     }
 
     pub(crate) fn not_ours(folder: &Path) -> Refusal {
-        Refusal::new(folder, "holds files and was not made by surefoot")
+        Refusal::new(folder, "was not made by surefoot for this user alone")
     }
 }
 
@@ -122,14 +122,12 @@ pub(crate) fn clear_image(path: &Path, bytes: u64) -> Result<(Option<LoopDevice>
         guest_disk::verify(path, &disk, bytes)?;
         return Ok((None, Cleared::own(disk)));
     }
-    // A link in the folder could lead to another's file.
-    let metadata = path.symlink_metadata().map_err(Error::file("look at", path))?;
-    if !metadata.file_type().is_file() {
-        return Err(Error::Refused(Refusal::new(path, "is no plain file")));
-    }
-    image::verify(path, bytes)?;
+    let file = image::open(path)?;
+    // The loop device keeps the file open, and with it the lock, until it is gone.
+    image::lock(&file, path)?;
+    image::verify(path, &file, bytes)?;
     refuse_used(path)?;
-    let device = LoopDevice::attach(path, None)?;
+    let device = LoopDevice::attach(&file, path, None)?;
     let cleared = Cleared::own(device.path.clone());
     Ok((Some(device), cleared))
 }
@@ -148,7 +146,7 @@ pub(crate) fn clear_virtual(path: &Path, settings: &StorageSettings) -> Result<(
     if mount.is_none_or(|mount| (&*mount.filesystem, &*mount.source) != ("fuse", VIRTUAL_SOURCE)) {
         return Err(Error::Refused(Refusal::not_ours(folder)));
     }
-    let device = LoopDevice::attach(path, Some(settings.unit.bytes()))?;
+    let device = LoopDevice::attach(&loop_device::open(path)?, path, Some(settings.unit.bytes()))?;
     let cleared = Cleared::own(device.path.clone());
     Ok((Attached::Loop(device), cleared))
 }

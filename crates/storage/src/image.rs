@@ -8,15 +8,21 @@ use crate::error::Error;
 use crate::extents::{self, Content};
 use crate::guest_disk;
 use crate::linux;
+use crate::loop_device;
 use crate::settings::{Device, StorageSettings};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::MetadataExt;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::Write as _;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Marks a folder whose images are ours to overwrite.
 pub(crate) const MARKER: &str = ".surefoot-images";
+
+/// A killed trial lets go of its images within this time.
+const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 
 /// File names of the images that a scenario needs, with their sizes in bytes. Scenarios of one size share them.
 #[must_use]
@@ -100,21 +106,61 @@ pub fn prepare_image(image: &Path, bytes: u64) -> Result<Duration, Error> {
         let _ = std::fs::remove_file(&partial);
     })?;
     std::fs::rename(&partial, image).map_err(Error::file("rename", &partial))?;
-    verify(image, bytes)?;
+    verify(image, &open(image)?, bytes)?;
     Ok(started.elapsed())
+}
+
+/// Opens an image of ours: a plain file with this name only, which nobody else may write to. A link, or a file with a second
+/// name, could be anybody's.
+pub(crate) fn open(image: &Path) -> Result<File, Error> {
+    let refuse = |reason: &str| Error::Refused(crate::guard::Refusal::new(image, reason));
+    let mut options = File::options();
+    let opened = options.read(true).write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(image);
+    let file = opened.map_err(|error| match error.raw_os_error() {
+        Some(libc::ELOOP) => refuse("is no plain file but a link"),
+        _ => Error::file("open", image)(error),
+    })?;
+    let data = file.metadata().map_err(Error::file("look at", image))?;
+    if !data.is_file() {
+        return Err(refuse("is no plain file"));
+    }
+    if data.nlink() != 1 {
+        return Err(refuse("has more than one name (hard links), so that it may be somebody's file"));
+    }
+    if !is_private(&data) {
+        return Err(refuse("belongs to another user, or may be written to by others"));
+    }
+    Ok(file)
+}
+
+/// Locks an image for as long as the file is open, be that by a loop device: two trials would each format it under the other.
+/// Waits for a trial that was killed, whose loop device takes a moment to go.
+pub(crate) fn lock(file: &File, image: &Path) -> Result<(), Error> {
+    let began = Instant::now();
+    // SAFETY: a plain system call on an open file.
+    while unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+        if began.elapsed() > LOCK_PATIENCE {
+            let holder = loop_device::holder(image).map_or_else(String::new, |holder| format!(" as /dev/{holder}"));
+            let reason = format!("is in use{holder}: another trial has it locked");
+            return Err(Error::Refused(crate::guard::Refusal::new(image, reason)));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
 }
 
 /// Every trial starts from an image that is allocated and written, whatever discards and zeroing the last one did.
 fn restore(image: &Path, bytes: u64) -> Result<(), Error> {
-    let file = File::options().read(true).write(true).open(image).map_err(Error::file("open", image))?;
+    let file = open(image)?;
     if file.metadata().map_err(Error::file("look at", image))?.len() == bytes {
         let ranges = extents::unwritten(&file, image)?;
         if !ranges.is_empty() {
+            lock(&file, image)?;
             crate::guard::refuse_used(image)?;
             extents::write(&file, image, &ranges, &Content::Noise)?;
         }
     }
-    verify(image, bytes)
+    verify(image, &file, bytes)
 }
 
 /// Writes what mkfs has zeroed without writing; `device` is the loop device on the image. Gives the bytes written.
@@ -129,18 +175,21 @@ pub(crate) fn write_zeroed(image: &Path, device: &Path) -> Result<u64, Error> {
     Ok(ranges.iter().map(|(_, length)| length).sum())
 }
 
-/// Refuses a folder that holds files and no marker; marks an empty one.
+/// Refuses a folder that holds files and no marker of ours; marks an empty one.
 pub(crate) fn claim(folder: &Path) -> Result<(), Error> {
     if is_ours(folder) {
         return Ok(());
     }
-    std::fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
+    DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(Error::file("create", folder))?;
     let mut entries = folder.read_dir().map_err(Error::file("read", folder))?;
-    if entries.next().is_some() {
+    let data = folder.symlink_metadata().map_err(Error::file("look at", folder))?;
+    if entries.next().is_some() || !data.is_dir() || !is_private(&data) {
         return Err(Error::Refused(crate::guard::Refusal::not_ours(folder)));
     }
     let marker = folder.join(MARKER);
-    std::fs::write(&marker, "surefoot overwrites the images in this folder\n").map_err(Error::file("write", &marker))
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&marker);
+    made.and_then(|mut file| file.write_all(b"surefoot overwrites the images in this folder\n"))
+        .map_err(Error::file("write", &marker))
 }
 
 /// Whether a file or folder is this user's own, and nobody else may write to it.
@@ -148,14 +197,18 @@ pub(crate) fn is_private(data: &std::fs::Metadata) -> bool {
     data.uid() == nix::unistd::geteuid().as_raw() && data.mode() & 0o022 == 0
 }
 
-/// Whether the images of a folder are ours to overwrite.
+/// Whether the images of a folder are ours to overwrite: it has our marker, and nobody else could have put either there.
 pub(crate) fn is_ours(folder: &Path) -> bool {
-    folder.join(MARKER).is_file()
+    let is_private = |path: &Path, is_kind: fn(&std::fs::Metadata) -> bool| {
+        path.symlink_metadata().is_ok_and(|data| is_kind(&data) && is_private(&data))
+    };
+    is_private(folder, std::fs::Metadata::is_dir)
+        && is_private(&folder.join(MARKER), |data| data.is_file() && data.nlink() == 1)
 }
 
 /// Whether the image has its size, and blocks on the disk for all of it.
-pub(crate) fn verify(image: &Path, expected: u64) -> Result<(), Error> {
-    let metadata = image.metadata().map_err(Error::file("look at", image))?;
+pub(crate) fn verify(image: &Path, file: &File, expected: u64) -> Result<(), Error> {
+    let metadata = file.metadata().map_err(Error::file("look at", image))?;
     // `st_blocks` counts units of 512 bytes whatever the filesystem (stat(2)).
     let (bytes, allocated) = (metadata.len(), metadata.blocks() * 512);
     if bytes == expected && allocated >= expected {
@@ -164,8 +217,19 @@ pub(crate) fn verify(image: &Path, expected: u64) -> Result<(), Error> {
     Err(Error::Image { path: image.into(), bytes, allocated, expected })
 }
 
+/// Whether an image still has its size after a trial.
+pub(crate) fn verify_size(image: &Path, expected: u64) -> Result<(), Error> {
+    if guest_disk::of_image(image).is_some() {
+        return Ok(());
+    }
+    let metadata = image.symlink_metadata().map_err(Error::file("look at", image))?;
+    let (bytes, allocated) = (metadata.len(), metadata.blocks() * 512);
+    if bytes == expected { Ok(()) } else { Err(Error::Image { path: image.into(), bytes, allocated, expected }) }
+}
+
 fn write(path: &Path, bytes: u64) -> Result<(), Error> {
-    let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(Error::file("create", path))?;
+    let file =
+        OpenOptions::new().write(true).create_new(true).mode(0o644).open(path).map_err(Error::file("create", path))?;
     linux::no_copy_on_write(&file);
     // First as a whole, so that it lies in few pieces; tmpfs and others that can't are written all the same.
     if let Err(error) = linux::allocate(&file, bytes)
@@ -230,9 +294,59 @@ mod tests {
         let image = folder.path().join("images/device.img");
         prepare_image(&image, MIB).expect("made");
         File::options().write(true).open(&image).and_then(|file| file.set_len(2 * MIB)).expect("made longer");
-        verify(&image, 2 * MIB).expect_err("half of it is a hole");
+        verify(&image, &open(&image).expect("ours"), 2 * MIB).expect_err("half of it is a hole");
         prepare_image(&image, 2 * MIB).expect("written");
-        verify(&image, 2 * MIB).expect("whole");
+        verify(&image, &open(&image).expect("ours"), 2 * MIB).expect("whole");
+    }
+
+    #[test]
+    fn a_file_with_another_name_or_a_link_is_not_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let precious = folder.path().join("precious");
+        std::fs::write(&precious, vec![7; MIB as usize]).expect("written");
+        let images = folder.path().join("images");
+        claim(&images).expect("made");
+        let image = images.join("device-1048576.img");
+        let links: [fn(&Path, &Path) -> std::io::Result<()>; 2] =
+            [|from, to| std::os::unix::fs::symlink(from, to), |from, to| std::fs::hard_link(from, to)];
+        for link in links {
+            link(&precious, &image).expect("linked");
+            assert!(prepare_image(&image, MIB).expect_err("refused").is_refusal());
+            std::fs::remove_file(&image).expect("removed");
+        }
+        assert!(std::fs::read(&precious).expect("there").iter().all(|byte| *byte == 7));
+    }
+
+    #[test]
+    fn a_folder_that_others_can_write_to_is_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("a folder");
+        let images = folder.path().join("images");
+        let image = images.join("device-1048576.img");
+        prepare_image(&image, MIB).expect("made");
+        let mode = |path: &Path, mode| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("ours");
+        };
+        for path in [&images, &images.join(MARKER), &image] {
+            let before = path.metadata().expect("there").mode();
+            mode(path, before | 0o002);
+            assert!(prepare_image(&image, MIB).expect_err("refused").is_refusal(), "{}", path.display());
+            mode(path, before);
+        }
+        prepare_image(&image, MIB).expect("ours again");
+    }
+
+    #[test]
+    fn a_locked_image_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = folder.path().join("images/device.img");
+        prepare_image(&image, MIB).expect("made");
+        let holder = open(&image).expect("ours");
+        lock(&holder, &image).expect("free");
+        let error = lock(&open(&image).expect("ours"), &image).expect_err("locked");
+        assert!(error.is_refusal());
+        drop(holder);
+        lock(&open(&image).expect("ours"), &image).expect("free again");
     }
 
     #[test]

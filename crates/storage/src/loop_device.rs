@@ -64,9 +64,8 @@ pub(crate) struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Attaches an image to a free device, with direct I/O and sectors of so many bytes; none: as the kernel finds best.
-    pub(crate) fn attach(image: &Path, sector_bytes: Option<u32>) -> Result<LoopDevice, Error> {
-        let backing = OpenOptions::new().read(true).write(true).open(image).map_err(Error::file("open", image))?;
+    /// Attaches an image, which keeps `backing` open, to a free device, with direct I/O and sectors of so many bytes; none: as the kernel finds best.
+    pub(crate) fn attach(backing: &File, image: &Path, sector_bytes: Option<u32>) -> Result<LoopDevice, Error> {
         let control_path = Path::new("/dev/loop-control");
         let control = File::options().read(true).write(true).open(control_path);
         let control = control.map_err(Error::file("open", control_path))?;
@@ -79,7 +78,7 @@ impl LoopDevice {
             let name = format!("loop{number}");
             let path = Path::new("/dev").join(&name);
             let file = OpenOptions::new().read(true).write(true).open(&path).map_err(Error::file("open", &path))?;
-            match configure(&file, &backing, sector_bytes) {
+            match configure(&file, backing, sector_bytes) {
                 Ok(()) => {
                     // Who said of this device that it has no volatile cache said it for all that come after; without
                     // flushes nothing would be what it is taken for. Where it can't be written nobody has.
@@ -119,6 +118,11 @@ impl Drop for LoopDevice {
             let _ = describe_cache(&self.path, VOLATILE_CACHE);
         }
     }
+}
+
+/// Opens what is to be attached.
+pub(crate) fn open(image: &Path) -> Result<File, Error> {
+    OpenOptions::new().read(true).write(true).open(image).map_err(Error::file("open", image))
 }
 
 /// In the kernel's words: a flush makes durable what was written.
@@ -232,6 +236,10 @@ pub(crate) fn lasting_holder(image: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn attach(image: &Path, sector_bytes: Option<u32>) -> Result<LoopDevice, Error> {
+        LoopDevice::attach(&open(image)?, image, sector_bytes)
+    }
+
     #[test]
     fn the_kernels_structures_have_their_sizes() {
         assert_eq!(size_of::<LoopInfo>(), 232);
@@ -244,7 +252,7 @@ mod tests {
         let image = folder.path().join("device.img");
         std::fs::write(&image, vec![7; 1 << 20]).expect("written");
         assert_eq!(holder(&image), None);
-        let device = LoopDevice::attach(&image, None).expect("attached");
+        let device = attach(&image, None).expect("attached");
         assert_eq!(holder(&image), Some(device.name.clone()));
         assert_eq!(std::fs::read(&device.path).expect("readable"), vec![7; 1 << 20]);
         drop(device);
@@ -258,7 +266,7 @@ mod tests {
         std::fs::write(&image, vec![0; 1 << 20]).expect("written");
         let cache = |device: &LoopDevice| std::fs::read_to_string(cache_description(&device.path)).expect("readable");
         for _ in 0..TRIES_MAX {
-            let device = LoopDevice::attach(&image, None).expect("attached");
+            let device = attach(&image, None).expect("attached");
             let name = device.name.clone();
             describe_cache(&device.path, NO_VOLATILE_CACHE).expect("written");
             assert_eq!(cache(&device), "write through\n");
@@ -268,7 +276,7 @@ mod tests {
             assert_eq!(lasting_holder(&image), None);
             // As of a trial that was killed.
             describe_cache(Path::new(&name), NO_VOLATILE_CACHE).expect("written");
-            let next = LoopDevice::attach(&image, None).expect("attached");
+            let next = attach(&image, None).expect("attached");
             if next.name == name {
                 assert_eq!(cache(&next), "write back\n");
                 return;
@@ -285,7 +293,7 @@ mod tests {
         let image = folder.path().join("device.img");
         std::fs::write(&image, vec![0; 1 << 20]).expect("written");
         for bytes in [4096, 512] {
-            let device = LoopDevice::attach(&image, Some(bytes)).expect("attached");
+            let device = attach(&image, Some(bytes)).expect("attached");
             assert_eq!(device.sector_bytes(), Some(bytes));
             drop(device);
             assert_eq!(lasting_holder(&image), None);
@@ -295,13 +303,13 @@ mod tests {
     #[test]
     fn many_at_once_get_one_each() {
         let folder = tempfile::tempdir().expect("a folder");
-        let attach = |index: usize| {
+        let attach_one = |index: usize| {
             let image = folder.path().join(format!("{index}.img"));
             std::fs::write(&image, vec![0; 1 << 20]).expect("written");
-            LoopDevice::attach(&image, None).expect("attached")
+            attach(&image, None).expect("attached")
         };
         let devices: Vec<LoopDevice> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..8).map(|index| scope.spawn(move || attach(index))).collect();
+            let threads: Vec<_> = (0..8).map(|index| scope.spawn(move || attach_one(index))).collect();
             threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
         });
         let names: std::collections::HashSet<_> = devices.iter().map(|device| &device.name).collect();

@@ -50,8 +50,8 @@ pub struct Mounted {
     pub durability: Durability,
     settings: StorageSettings,
     mounting: Option<Mounting>,
-    /// Images to be detached, the block device to be emptied again.
-    images: Vec<PathBuf>,
+    /// Images to be detached, with their sizes; the block device to be emptied again.
+    images: Vec<(PathBuf, u64)>,
     devices: Devices,
     trial_folder: Option<TrialFolder>,
 }
@@ -122,7 +122,7 @@ fn provision_by(settings: &StorageSettings, places: &Places, seed: u64, steps: &
         durability: durability::durability(settings),
         settings: settings.clone(),
         mounting: Some(mounting),
-        images: image::images(settings).into_keys().map(|name| places.images.join(name)).collect(),
+        images: image::images(settings).into_iter().map(|(name, bytes)| (places.images.join(name), bytes)).collect(),
         devices,
         trial_folder: None,
     };
@@ -390,7 +390,9 @@ impl Mounted {
         for mapped in std::mem::take(&mut self.devices.mapped).into_iter().rev() {
             mapped.device.remove()?;
         }
-        for image in &self.images {
+        for (image, bytes) in &self.images {
+            // What was cut short meanwhile was not what was measured.
+            image::verify_size(image, *bytes)?;
             if let Some(holder) = loop_device::lasting_holder(image) {
                 let busy = std::io::Error::from_raw_os_error(libc::EBUSY);
                 return Err(Error::file("detach an image from", Path::new("/dev").join(holder))(busy));

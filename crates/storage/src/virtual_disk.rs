@@ -38,7 +38,10 @@ impl Attached {
     fn attach(file: &Path, settings: &StorageSettings) -> Result<Attached, Error> {
         match guest_disk::of_image(file) {
             Some(disk) => Ok(Attached::Disk(disk)),
-            None => LoopDevice::attach(file, Some(settings.unit.bytes())).map(Attached::Loop),
+            None => {
+                let opened = loop_device::open(file)?;
+                LoopDevice::attach(&opened, file, Some(settings.unit.bytes())).map(Attached::Loop)
+            }
         }
     }
 

@@ -1,10 +1,10 @@
 //! The talk with a trial's process, wherever that runs: the specification in, records out, `stop`, time-outs, and how it ended.
 
 use super::{End, Error};
+use crate::work::Work;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use observe::record::{Failure, Record};
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt};
 use std::path::Path;
@@ -24,9 +24,11 @@ const LOG_BYTES_MAX: usize = 4096;
 
 /// Starts the process of a talk: pipes for what is said, a log for what its programs write, and a group of its own, so that
 /// Ctrl-C in the terminal reaches the conductor only, which then says `stop`.
-pub(super) fn start(mut command: Command, log: &Path) -> io::Result<Child> {
-    let log = File::create(log)?;
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).process_group(0).spawn()
+pub(super) fn start(mut command: Command, work: &Work) -> Result<Child, Error> {
+    let log = work.new_trial_log()?;
+    let program = command.get_program().display().to_string();
+    let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).process_group(0).spawn();
+    started.map_err(|source| Error::Start { program, source })
 }
 
 /// What a talk is about.

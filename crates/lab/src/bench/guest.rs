@@ -134,7 +134,6 @@ impl Guest {
     }
 
     fn start(&self, kernel: &Kernel, spec: &TrialSpec, images: &[PathBuf]) -> Result<Child, Error> {
-        let started = |source| Error::Start { program: kernel.program.display().to_string(), source };
         let inside = |path: &Path| path.strip_prefix(self.work.folder()).expect("a folder of it").to_path_buf();
         let cache = inside(&self.work.guest()).join(CACHE_DISK);
         let disks: Vec<&Path> = std::iter::once(&*cache).chain(images.iter().map(PathBuf::as_path)).collect();
@@ -153,7 +152,7 @@ impl Guest {
         }
         command.arg(self.work.folder()).arg(machine.memory_bytes.to_string());
         command.arg(&kernel.program).args(boot::arguments(&machine)?);
-        conversation::start(command, &self.work.trial_log()).map_err(started)
+        conversation::start(command, &self.work)
     }
 
     /// What the guest is told, and then the trial.

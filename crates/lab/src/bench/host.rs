@@ -25,7 +25,7 @@ pub struct Host {
 
 impl Bench for Host {
     fn run(&mut self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
-        let limit = spec.memory_bytes.map(MemoryLimit::new).transpose()?;
+        let limit = spec.memory_bytes.map(|bytes| MemoryLimit::new(bytes, &self.work)).transpose()?;
         let child = self.start(limit.as_ref())?;
         let log = self.work.trial_log();
         let line = serde_json::to_string(spec).expect("a TrialSpec is plain data");
@@ -52,12 +52,12 @@ impl Bench for Host {
 
 impl Host {
     fn start(&self, limit: Option<&MemoryLimit>) -> Result<Child, Error> {
-        let started = |source| Error::Start { program: self.program.display().to_string(), source };
         let mut command = Command::new(&self.program);
         command.arg("trial").arg(self.work.folder());
         if let Some(limit) = limit {
+            let started = |source| Error::Start { program: self.program.display().to_string(), source };
             limit.start_inside(&mut command).map_err(started)?;
         }
-        conversation::start(command, &self.work.trial_log()).map_err(started)
+        conversation::start(command, &self.work)
     }
 }

@@ -3,33 +3,53 @@
 use crate::cli::CleanArgs;
 use crate::failure::{Failure, Status};
 use anyhow::anyhow;
-use lab::work::Work;
+use lab::work::{Error, Holder, Work};
 use settings::quantity::format_bytes;
 use std::path::{Path, PathBuf};
 
 /// Cleans up and says what it removed.
 pub fn run(args: &CleanArgs) -> Result<Status, Failure> {
-    let mut removed = 0;
+    let (mut removed, mut groups, mut refused) = (0, 0, None);
     for folder in folders(args)? {
         let bytes = storage::images_bytes(&folder.join("images"));
-        Work::open(&folder)?.remove()?;
+        match Work::own(&folder, &Holder::this_process(None)) {
+            Ok(work) => {
+                groups += lab::memory_limit::remove_leftovers(&work);
+                work.remove()?;
+            }
+            Err(error @ (Error::InUse { .. } | Error::NotPrivate { .. })) => {
+                // The others can go all the same.
+                let hint = error.hint();
+                let failure = Failure::new(Status::Refused, error).hint(hint);
+                if let Some(earlier) = refused.replace(failure) {
+                    earlier.report();
+                }
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        }
         println!("removed {} ({} of image files)", folder.display(), format_bytes(bytes));
         removed += 1;
     }
     // The folder that held them all goes when it is empty.
     let _ = std::fs::remove_dir("surefoot-work");
-    let groups = lab::memory_limit::remove_leftovers();
     if groups > 0 {
         println!("removed {groups} cgroups of runs that were killed");
     }
-    if removed + groups == 0 {
-        println!("nothing to remove");
+    match refused {
+        Some(failure) => return Err(failure),
+        None if removed + groups == 0 => println!("nothing to remove"),
+        None => {}
     }
     Ok(Status::Answered)
 }
 
 fn folders(args: &CleanArgs) -> Result<Vec<PathBuf>, Failure> {
     if let Some(folder) = &args.work {
+        if folder.is_symlink() {
+            let error = anyhow!("{} is a symbolic link", folder.display());
+            return Err(Failure::new(Status::Refused, error).hint("name the folder itself"));
+        }
         if !Work::is_ours(folder) {
             let error = anyhow!("{} was not made by surefoot", folder.display());
             return Err(Failure::new(Status::Refused, error).hint("remove it by hand if you are sure"));
@@ -38,7 +58,7 @@ fn folders(args: &CleanArgs) -> Result<Vec<PathBuf>, Failure> {
     }
     let Ok(entries) = Path::new("surefoot-work").read_dir() else { return Ok(Vec::new()) };
     let mut folders: Vec<PathBuf> =
-        entries.flatten().map(|entry| entry.path()).filter(|path| Work::is_ours(path)).collect();
+        entries.flatten().map(|entry| entry.path()).filter(|path| !path.is_symlink() && Work::is_ours(path)).collect();
     folders.sort();
     Ok(folders)
 }

@@ -46,7 +46,7 @@ fn furnish(boot: &Boot) -> Result<Work, Box<dyn std::error::Error>> {
     lab::isolation::loopback_up()?;
     // SAFETY: this process has one thread yet.
     unsafe { std::env::set_var("PATH", &boot.path) };
-    let work = Work::open(&boot.work)?;
+    let work = Work::in_guest(&boot.work)?;
     for (index, image) in boot.images.iter().enumerate() {
         storage::put_disk(&work.folder().join(image), &init::disk_device(index + 1)?)?;
     }

@@ -45,7 +45,8 @@ fn require_no_run(args: &PowercutArgs) -> Result<(), Failure> {
 
 #[cfg(target_os = "linux")]
 fn look(args: &PowercutArgs, work: &std::path::Path, scenario: &str) -> Result<Status, Failure> {
-    let work = lab::work::Work::open(work)?;
+    let holder = lab::work::Holder::this_process(None);
+    let work = lab::work::Work::own(work, &holder).map_err(run::unusable)?;
     match (&args.replay, &args.export) {
         (Some(state), _) => kept::replay(&work, scenario, state),
         (_, Some(file)) => kept::export(&work, scenario, file),

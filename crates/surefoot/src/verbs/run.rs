@@ -11,7 +11,7 @@ use lab::bench::host::Host;
 use lab::bench::{Bench as _, OfThisMachine};
 use lab::conductor::{self, Stop, Summary};
 use lab::resume::{self, Opened, Session};
-use lab::work::Work;
+use lab::work::{Holder, Work};
 use std::path::{Path, PathBuf};
 use storage::StorageSettings;
 
@@ -55,8 +55,9 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     interrupt::catch();
     let left_out = leave_out_missing(&mut loaded, args.skip_missing)?;
     ask_guard(&loaded)?;
-    let work = Work::open(&loaded.work)
-        .map_err(|error| Failure::new(Status::Fault, error).hint("name an empty or a new folder with --work DIR"))?;
+    let holder = Holder::this_process(Some(&loaded.results));
+    let work = Work::own(&loaded.work, &holder).map_err(unusable)?;
+    let _ = lab::memory_limit::remove_leftovers(&work);
     let program = std::env::current_exe()?;
     let mut bench = OfThisMachine {
         host: Host { program: program.clone(), work: work.clone() },
@@ -83,6 +84,17 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     };
     live.finish();
     tell(args, &loaded, summary)
+}
+
+/// A work folder that can't be used.
+pub(super) fn unusable(error: lab::work::Error) -> Failure {
+    use lab::work::Error;
+    let (hint, status) = match &error {
+        Error::InUse { .. } => (error.hint(), Status::BadStudy),
+        Error::NotPrivate { .. } => (error.hint(), Status::Refused),
+        _ => (error.hint(), Status::Fault),
+    };
+    Failure::new(status, error).hint(hint)
 }
 
 /// What the devices and CPUs can give, once for a study: a session that goes on stands on the same machine.

@@ -254,3 +254,110 @@ fn a_block_device_serves_a_whole_study_and_is_refused_once_somebody_else_wrote_t
     refused.status(4).says("holds data of no known kind: at byte 0 stands").says("say wipe =");
     assert!(kept.starts_with(&noise), "the refused device was written to");
 }
+
+/// One image on two loop devices would be formatted under a mounted filesystem.
+#[test]
+fn a_work_folder_has_one_owner_and_is_not_cleaned_under_it() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4", "xfs"], 3).replace("300ms", "1s"));
+    let mut first = world.start(&["run", "small.toml", "--work", "w", "--results", "first.surefoot"]);
+    wait_until("a trial runs", || trial_process(first.id()).is_some());
+    for results in ["second.surefoot", "third.surefoot"] {
+        let refused = world.surefoot(&["run", "small.toml", "--work", "w", "--results", results]).status(2);
+        refused.says(&format!("process {}", first.id())).says("first.surefoot").says("--work DIR");
+        assert!(!world.path().join(results).exists());
+    }
+    world.surefoot(&["clean", "--work", "w"]).status(4).says(&format!("process {}", first.id()));
+    assert_eq!(first.wait().expect("it ends").code(), Some(0));
+    assert_eq!(finished(&world, "first.surefoot"), 9);
+    world.surefoot(&["run", "small.toml", "--work", "w", "--results", "second.surefoot", "--quiet"]).status(0);
+    world.surefoot(&["clean", "--work", "w"]).status(0);
+    assert!(!world.path().join("w").exists());
+    world.assert_nothing_left();
+}
+
+#[test]
+fn four_at_once_in_one_folder_lose_nothing() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4", "xfs"], 1));
+    let start = |n: usize| world.start(&["run", "small.toml", "--work", "w", "--results", &format!("{n}.surefoot")]);
+    let mut all: Vec<_> = (0..4).map(start).collect();
+    let ends: Vec<_> = all.iter_mut().map(|run| run.wait().expect("it ends").code()).collect();
+    assert!(ends.iter().all(|end| matches!(end, Some(0 | 2))) && ends.contains(&Some(0)), "{ends:?}");
+    for (n, _) in ends.iter().enumerate().filter(|(_, end)| **end == Some(0)) {
+        assert_eq!(finished(&world, &format!("{n}.surefoot")), 3);
+    }
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_killed_owner_is_no_obstacle() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4"], 1).replace("300ms", "2s"));
+    let mut killed = world.start(&["run", "small.toml"]);
+    wait_until("a trial runs", || trial_process(killed.id()).is_some());
+    killed.kill().expect("it runs");
+    // At once: its note is still there, and its trial may be, too.
+    world.surefoot(&["run", "small.toml", "--quiet"]).status(0);
+    killed.wait().expect("it ends");
+    assert_eq!(finished(&world, "small.surefoot"), 2);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_work_folder_that_vanishes_is_what_the_error_is_about() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4"], 3).replace("300ms", "1s"));
+    let mut command = world.command(&["run", "small.toml", "--work", "w"]);
+    let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    wait_until("a trial runs", || trial_process(run.id()).is_some());
+    std::fs::rename(world.path().join("w"), world.path().join("moved")).expect("moved");
+    let said = crate::harness::said(&run.wait_with_output().expect("it ends"));
+    said.status(1).says("the work folder").says("is gone");
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_forged_work_folder_is_refused() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4"], 1));
+    let precious = world.write("precious", vec![7; 320 << 20]);
+    world.surefoot(&["run", "small.toml", "--work", "w", "--quiet"]).status(0);
+    let work = world.path().join("w");
+    let is_kept = || std::fs::read(&precious).expect("there").iter().all(|byte| *byte == 7);
+    let run = || world.surefoot(&["run", "small.toml", "--work", "w", "--results", "other.surefoot"]);
+    // An image that is somebody's file by another name.
+    let image = work.join("images/device-335544320.img");
+    std::fs::remove_file(&image).and_then(|()| std::fs::hard_link(&precious, &image)).expect("linked");
+    assert_ne!(run().says("has more than one name").status, Some(0));
+    assert!(is_kept());
+    std::fs::remove_file(&image).expect("removed");
+    // A log that leads elsewhere.
+    let log = work.join("trial.log");
+    std::fs::remove_file(&log).and_then(|()| std::os::unix::fs::symlink(&precious, &log)).expect("linked");
+    assert_ne!(run().says("trial.log").status, Some(0));
+    assert!(is_kept());
+    std::fs::remove_file(&log).expect("removed");
+    // A folder of another's, with an empty marker.
+    let forged = world.path().join("forged");
+    std::fs::create_dir(&forged).and_then(|()| std::fs::write(forged.join(".surefoot-work"), "")).expect("made");
+    std::os::unix::fs::chown(&forged, Some(65534), None).expect("root may");
+    world.surefoot(&["run", "small.toml", "--work", "forged"]).status(4).says("belongs to user 65534");
+    world.surefoot(&["clean", "--work", "forged"]).status(4);
+    // A link to a folder of ours.
+    std::os::unix::fs::symlink(&work, world.path().join("link")).expect("linked");
+    world.surefoot(&["clean", "--work", "link"]).status(4).says("is a symbolic link");
+    assert!(work.join("images").exists());
+}
+
+#[test]
+fn an_image_that_is_cut_short_between_two_trials_fails_the_next() {
+    let world = World::new();
+    world.write("small.toml", small_study(&["ext4"], 4).replace("300ms", "1s"));
+    let mut run = world.start(&["run", "small.toml", "--work", "w"]);
+    wait_until("a trial runs", || trial_process(run.id()).is_some());
+    let image = world.path().join("w/images/device-335544320.img");
+    std::fs::File::options().write(true).open(image).and_then(|image| image.set_len(1 << 20)).expect("cut");
+    assert_eq!(run.wait().expect("it ends").code(), Some(3));
+    world.surefoot(&["report", "small.surefoot"]).status(3).says("is not a whole image");
+}

@@ -119,7 +119,19 @@ fn a_memory_limit_holds_and_is_taken_away() {
     world.write("small.toml", study);
     world.surefoot(&["run", "small.toml", "--set", "design.control=false"]).status(0);
     world.assert_nothing_left();
-    assert_eq!(lab::memory_limit::remove_leftovers(), 0, "the trial's cgroup went with it");
+    let work = lab::work::Work::open(&world.path().join("surefoot-work/small")).expect("its work folder");
+    assert_eq!(lab::memory_limit::remove_leftovers(&work), 0, "the trial's cgroup went with it");
+    // What a killed run left goes when the next command of the study starts, and nobody else's.
+    let left = lab::memory_limit::MemoryLimit::new(1 << 28, &work).expect("a memory controller");
+    let folder = left.folder().to_path_buf();
+    std::mem::forget(left);
+    let other = lab::work::Work::open(&world.path().join("other")).expect("another work folder");
+    let others = lab::memory_limit::MemoryLimit::new(1 << 28, &other).expect("a memory controller");
+    assert!(folder.exists());
+    world.surefoot(&["run", "small.toml", "--set", "design.control=false"]).status(0);
+    assert!(!folder.exists() && others.folder().exists());
+    world.surefoot(&["clean"]).status(0);
+    assert!(others.folder().exists());
 }
 
 #[test]

@@ -1,0 +1,123 @@
+//! Who owns a work folder: a lock that vanishes with its holder, whatever ended it, and a note of who that is.
+
+use super::Error;
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const FILE: &str = ".surefoot-lock";
+
+/// A holder that was killed lets go within this time, and so do its trial's processes.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// One that lives won't, but for the moment between fork and exec in which a child has all that its parent has.
+const PATIENCE_WITH_THE_LIVING: Duration = Duration::from_millis(500);
+
+/// Who owns a work folder.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Holder {
+    /// Its process.
+    pub process: u32,
+    /// Its command line.
+    pub command: String,
+    /// Its machine.
+    pub host: String,
+    /// Since when, Unix time in seconds.
+    pub since: f64,
+    /// The results file that it writes, if it writes one.
+    pub results: Option<String>,
+}
+
+impl Holder {
+    /// This process, now.
+    #[must_use]
+    pub fn this_process(results: Option<&Path>) -> Holder {
+        let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
+        Holder {
+            process: std::process::id(),
+            command: words.join(" "),
+            host: nix::unistd::gethostname().map_or_else(|_| String::new(), |name| name.to_string_lossy().into()),
+            since: std::time::UNIX_EPOCH.elapsed().map_or(0.0, |since| since.as_secs_f64()),
+            results: results.map(|path| path.display().to_string()),
+        }
+    }
+
+    fn lives(&self) -> bool {
+        let process = i32::try_from(self.process).unwrap_or(i32::MAX);
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(process), None) != Err(nix::errno::Errno::ESRCH)
+    }
+
+    fn words(&self) -> String {
+        let writes = self.results.as_ref().map_or_else(String::new, |results| format!(", which writes {results}"));
+        let now = std::time::UNIX_EPOCH.elapsed().map_or(0.0, |since| since.as_secs_f64());
+        let seconds = settings::quantity::format_seconds((now - self.since).max(0.0).round());
+        format!("process {} on {} (`{}`){writes}, for {seconds}", self.process, self.host, self.command)
+    }
+}
+
+/// Takes the folder's lock and notes the holder. None: the folder was removed meanwhile.
+pub(super) fn take(folder: &Path, holder: &Holder) -> Result<Option<File>, Error> {
+    let path = folder.join(FILE);
+    let mut options = OpenOptions::new();
+    let opened = options.read(true).write(true).create(true).mode(0o644).custom_flags(libc::O_NOFOLLOW).open(&path);
+    let mut file = match opened {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::file("open", &path)(error)),
+    };
+    super::private_file(&path, &file.metadata().map_err(Error::file("look at", &path))?).or_else(|error| {
+        // Without a name it is one that was removed.
+        if is_at(&file, folder) { Err(error) } else { Ok(()) }
+    })?;
+    let began = Instant::now();
+    while !try_lock(&file) {
+        let found = read(&mut file);
+        let lives = found.as_ref().is_none_or(Holder::lives);
+        if began.elapsed() > if lives { PATIENCE_WITH_THE_LIVING } else { PATIENCE } {
+            let holder = found.map_or_else(|| "another process".into(), |found| found.words());
+            return Err(Error::InUse { folder: folder.into(), holder });
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    if !is_at(&file, folder) {
+        return Ok(None);
+    }
+    let text = serde_json::to_vec(holder).expect("plain data");
+    let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(&text));
+    written.map_err(Error::file("write", &path))?;
+    Ok(Some(file))
+}
+
+fn read(file: &mut File) -> Option<Holder> {
+    let mut text = String::new();
+    file.rewind().ok()?;
+    file.take(1 << 16).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+/// Whether an open lock is the one that the folder has.
+pub(super) fn is_at(lock: &File, folder: &Path) -> bool {
+    let there = folder.join(FILE).symlink_metadata();
+    let (Ok(there), Ok(ours)) = (there, lock.metadata()) else { return false };
+    (there.dev(), there.ino()) == (ours.dev(), ours.ino())
+}
+
+/// Takes a lock that killed processes may still have.
+pub(super) fn wait(file: &File) -> bool {
+    let began = Instant::now();
+    while !try_lock(file) {
+        if began.elapsed() > PATIENCE {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    true
+}
+
+fn try_lock(file: &File) -> bool {
+    // SAFETY: a plain system call on an open file.
+    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
+}

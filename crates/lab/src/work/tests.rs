@@ -1,0 +1,78 @@
+use super::*;
+
+fn holder() -> Holder {
+    Holder::this_process(Some(Path::new("a.surefoot")))
+}
+
+#[test]
+fn a_folder_has_one_owner_at_a_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("work");
+    let first = Work::own(&path, &holder()).expect("free");
+    let error = Work::own(&path, &holder()).expect_err("in use").to_string();
+    assert!(error.contains(&format!("process {}", std::process::id())) && error.contains("a.surefoot"), "{error}");
+    Work::open(&path).expect("its trials may work in it");
+    drop(first);
+    // The note of who was last is no obstacle.
+    Work::own(&path, &holder()).expect("free again");
+}
+
+#[test]
+fn a_folder_that_was_removed_or_replaced_is_noticed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("work");
+    let work = Work::own(&path, &holder()).expect("free");
+    work.still_there().expect("it is");
+    std::fs::rename(&path, folder.path().join("moved")).expect("moved");
+    assert!(matches!(work.still_there(), Err(Error::Gone(_))));
+    let other = Work::own(&path, &holder()).expect("another folder of this name");
+    assert!(matches!(work.still_there(), Err(Error::Gone(_))));
+    other.still_there().expect("it is");
+}
+
+#[test]
+fn what_others_can_write_to_is_not_trusted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("work");
+    let mode = |path: &Path, mode| std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("ours");
+    // An empty one is protected first.
+    std::fs::create_dir(&path).expect("made");
+    mode(&path, 0o777);
+    Work::open(&path).expect("ours from now on");
+    assert_eq!(path.metadata().expect("there").mode() & 0o777, 0o755);
+    mode(&path, 0o775);
+    let error = Work::open(&path).expect_err("others could have filled it").to_string();
+    assert!(error.contains("may be written to by others (mode 775)"), "{error}");
+    mode(&path, 0o755);
+    mode(&path.join(MARKER), 0o666);
+    Work::open(&path).expect_err("so is the marker");
+    mode(&path.join(MARKER), 0o644);
+    std::fs::hard_link(path.join(MARKER), folder.path().join("other name")).expect("linked");
+    Work::open(&path).expect_err("two names");
+    std::fs::remove_file(folder.path().join("other name")).expect("removed");
+    if nix::unistd::geteuid().is_root() {
+        std::os::unix::fs::chown(&path, Some(12_345), None).expect("root may");
+        let error = Work::open(&path).expect_err("another's").to_string();
+        assert!(error.contains("belongs to user 12345"), "{error}");
+    }
+}
+
+#[test]
+fn a_log_that_leads_elsewhere_is_not_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let work = Work::open(&folder.path().join("work")).expect("made");
+    let precious = folder.path().join("precious");
+    std::fs::write(&precious, "dear").expect("written");
+    let links: [fn(&Path, &Path) -> io::Result<()>; 2] =
+        [|from, to| std::os::unix::fs::symlink(from, to), |from, to| std::fs::hard_link(from, to)];
+    for link in links {
+        link(&precious, &work.trial_log()).expect("linked");
+        assert!(matches!(work.new_trial_log(), Err(Error::NotPrivate { .. })));
+        std::fs::remove_file(work.trial_log()).expect("removed");
+    }
+    assert_eq!(std::fs::read(&precious).expect("there"), b"dear");
+    let log = work.new_trial_log().expect("a file of ours");
+    assert!(matches!(work.new_trial_log(), Err(Error::Orphans(_))), "somebody has it");
+    drop(log);
+    work.new_trial_log().expect("nobody has it");
+}
