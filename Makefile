@@ -25,7 +25,7 @@ define install
 	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 endef
 
-.PHONY: all demo demo-guest test lint fuzz check-freebsd bench powercut powercut-safe simulations vectors clean
+.PHONY: all demo demo-guest test lint fuzz attack check-freebsd bench powercut powercut-safe simulations vectors clean
 
 all:
 	cargo build --release --locked
@@ -61,6 +61,10 @@ fuzz:
 	  -C llvm-args=-sanitizer-coverage-inline-8bit-counters --cfg fuzz_coverage" \
 	  cargo test --locked --target $$(rustc -vV | sed -n 's/^host: //p') --target-dir target/fuzz-build \
 	  -p wire -p http -p powercut -p report -p surefoot --lib --bin surefoot --no-fail-fast hostile -- --nocapture
+
+# What must hold whatever is done to it: devices, locks, archives, files, numbers, kills; about 15 minutes, ends with a table.
+attack: packages-test all
+	cargo bench --locked -p surefoot --bench attack
 
 # All are measured; what missed a goal or broke is said at the end, with status 1.
 BENCHES = block_io_against_fio http_against_peers log_parse cost database guest large recorder recoveries

@@ -54,23 +54,32 @@ fn no_number_of_any_option_is_a_panic() {
     let line = "h - - [28/Feb/2024:00:00:00 +0000] \"GET /a HTTP/1.1\" 200 1\n";
     world.write("access.log", format!("{line}{}", line.replace("00:00:00", "23:59:59")));
     world.surefoot(&["run", "small.toml", "--results", "good.surefoot", "--quiet"]).status(0);
-    let (mut tried, mut panics) = (0, Vec::new());
-    for (verb, arguments) in VERBS {
-        for option in options(&world, verb) {
-            for number in NUMBERS {
-                tried += 1;
-                let (option, number) = (option.as_str(), *number);
-                let change = [verb, option, number];
-                let all: Vec<&str> = change.into_iter().chain(arguments.iter().copied()).collect();
-                if panicked(&world, &all) {
-                    panics.push(format!("surefoot {}", all.join(" ")));
-                }
-            }
-        }
-    }
+    // Side by side: most of the time is spent on waiting for what is then ended.
+    let of_verbs: Vec<(usize, Vec<String>)> = std::thread::scope(|scope| {
+        let threads = VERBS.iter().map(|(verb, arguments)| scope.spawn(|| tried(&world, verb, arguments)));
+        let threads: Vec<_> = threads.collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    });
+    let tried: usize = of_verbs.iter().map(|(tried, _)| tried).sum();
+    let panics: Vec<&String> = of_verbs.iter().flat_map(|(_, panics)| panics).collect();
     assert!(panics.is_empty(), "{panics:#?}");
     assert!(tried > 500, "{tried}: the options were not found");
     world.assert_nothing_left();
+}
+
+/// How many commands, and those that panicked.
+fn tried(world: &World, verb: &str, arguments: &[&str]) -> (usize, Vec<String>) {
+    let (mut tried, mut panics) = (0, Vec::new());
+    for option in options(world, verb) {
+        for number in NUMBERS {
+            tried += 1;
+            let all: Vec<&str> = [verb, &option, number].into_iter().chain(arguments.iter().copied()).collect();
+            if panicked(world, &all) {
+                panics.push(format!("surefoot {}", all.join(" ")));
+            }
+        }
+    }
+    (tried, panics)
 }
 
 /// `      --rate <PER_SECOND>`
