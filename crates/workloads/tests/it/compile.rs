@@ -105,6 +105,7 @@ fn an_archive_with_a_device_or_a_pipe_is_refused_before_it_is_unpacked() {
     assert!(made.success());
     let packed = Command::new("tar").args(["-cf", "pipe.tar", "pipe"]).current_dir(folder).status().unwrap();
     assert!(packed.success());
-    let error = desk.trial(&KIND, &json!({"archive": folder.join("pipe.tar")})).unwrap_err().to_string();
+    let error =
+        desk.trial(&KIND, &json!({"archive": folder.join("pipe.tar"), "check": ["true"]})).unwrap_err().to_string();
     assert!(error.contains("a device, pipe or socket"), "{error}");
 }
