@@ -1,3 +1,5 @@
+//! What is trusted of a work folder, and who owns it.
+
 use super::*;
 
 fn holder() -> Holder {
