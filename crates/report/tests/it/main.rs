@@ -12,6 +12,7 @@ mod flushing;
 mod found;
 mod health;
 mod history;
+mod hostile;
 mod http_forms;
 mod large;
 mod notes;
