@@ -96,7 +96,7 @@ fn what_is_wrong_is_said() {
     check(
         "[workload.oltp]\n[safety]\nbuget = \"1s\"\nunit = 512\ncache = \"lyin\"\nclasses = [\"A\", \"G\"]\n",
         &expect![[r#"
-            5:1 `buget` is not a setting of `safety` | settings of `safety`: load, files, budget, time, size, unit, cache, disk, log, connections, classes (did you mean `budget`?)
+            5:1 `buget` is not a setting of `safety` | settings of `safety`: load, files, budget, time, size, unit, cache, disk, log, connections, write_back, classes (did you mean `budget`?)
             6:8 `safety.unit` can't be 512 | expected one of 512, 4096
             7:9 `safety.cache` can't be "lyin" | expected one of volatile, write-through, lying (did you mean `lying`?)
             8:11 `safety.classes` can't have "G" | expected some of A, B, C, D, E, F

@@ -1,5 +1,5 @@
-//! Real servers that go wrong after the probe: in a closed loop the trial fails, with the first wrong answer in words, and no figure
-//! comes of it.
+//! Real servers that go wrong after the probe: in a closed loop the trial fails in words, in an open one the run stands, and the pick
+//! goes to the one with fewer errors.
 
 use crate::harness::{World, wait_until};
 use crate::servers::{command_line, descendants};
@@ -7,15 +7,51 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::process::Child;
 
-fn study(service: &str, load: &str) -> String {
+fn study(factors: &str, service: &str, load: &str) -> String {
     format!(
-        "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\nsize = \"64MiB\"\n{service}\n\
+        "name = \"s\"\nquestion = \"?\"\n{factors}\n[storage]\nfilesystem = \"ext4\"\nsize = \"64MiB\"\n{service}\n\
          [workload.http-load]\n{load}\n[design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
     )
 }
 
 fn json(world: &World) -> serde_json::Value {
     world.surefoot(&["report", "s.surefoot", "--json"]).json()
+}
+
+/// Each answer takes a quarter of a second, and with one connection at a time the others are refused in no time at all.
+#[test]
+fn an_nginx_that_refuses_connections_has_no_better_figure() {
+    let world = World::new();
+    let factors = "[factors]\n\"service.nginx.settings.limit_conn\" = [\"all 100\", \"all 1\"]";
+    let nginx = "[service.nginx]\nsettings = { worker_processes = 1, limit_conn_zone = \"$binary_remote_addr zone=all:1m\", limit_rate = \"48k\" }";
+    let load =
+        |more: &str| format!("file_size = \"64KiB\"\nconnections = 20\nkeep_alive = false\ntime = \"1500ms\"\n{more}");
+    world.write("s.toml", study(factors, nginx, &load("")));
+    world.surefoot(&["run", "s.toml"]).status(3);
+    let found = json(&world);
+    let trials = found["ledger"]["trials"].as_array().expect("trials");
+    let refused = trials.iter().find(|trial| trial["scenario"] == "limit_conn=all 1").expect("it ran");
+    let words = refused["failure"]["causes"].to_string();
+    assert!(words.contains("requests went wrong (") && words.contains("where `errors_max` allows 0.1 %"), "{words}");
+    assert!(words.contains("× wrong status (first: 503)"), "{words}");
+    let runs = found["ledger"]["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 1, "no figure comes of it: {runs:#?}");
+    assert_eq!(found["workloads"][0]["pick"], "limit_conn=all 100");
+    std::fs::remove_file(world.path().join("s.surefoot")).expect("removed");
+
+    world.write("s.toml", study(factors, nginx, &load("rate = 20")));
+    world.surefoot(&["run", "s.toml"]).status(0);
+    let found = json(&world);
+    let rows = found["workloads"][0]["scenarios"].as_array().expect("rows");
+    let row = |label: &str| rows.iter().find(|row| row["scenario"] == label).expect("a row").clone();
+    assert_eq!(row("limit_conn=all 100")["errors"]["wrong"], 0.0, "{rows:#?}");
+    assert!(row("limit_conn=all 1")["errors"]["kinds"]["wrong_status"].as_f64() > Some(0.0), "{rows:#?}");
+    assert_eq!(
+        (&found["workloads"][0]["pick"], &row("limit_conn=all 1")["has_more_errors_than"]),
+        (&"limit_conn=all 100".into(), &"limit_conn=all 100".into())
+    );
+    world.surefoot(&["report", "s.surefoot"]).status(0).says(" wrong status");
+    world.assert_nothing_left();
 }
 
 const PHP: &str = "[service.nginx]\nphp = \"fpm\"\nsettings = { worker_processes = 1 }";
@@ -51,7 +87,7 @@ fn a_php_that_is_killed_in_a_run_fails_it() {
     let world = World::new();
     let load =
         "site = \"sqlite-page\"\nsqlite_synchronous = \"off\"\nconnections = 4\nkeep_alive = false\ntime = \"6s\"";
-    world.write("s.toml", study(PHP, load));
+    world.write("s.toml", study("", PHP, load));
     let (child, master) = under_way(&world);
     let workers = descendants(master);
     for pid in std::iter::once(master).chain(workers) {
