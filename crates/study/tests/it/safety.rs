@@ -119,7 +119,7 @@ fn what_is_wrong_is_said() {
         &[("safety.time", "3"), ("safety.clases", "[]")],
         &expect![[r#"
         - `safety.time` can't be 3 | expected a time from 100ms to 10min, like "30s" or "5min"
-        - `clases` is not a setting of `safety` | settings of `safety`: load, files, budget, time, size, unit, cache, disk, log, connections, classes (did you mean `classes`?)
+        - `clases` is not a setting of `safety` | settings of `safety`: load, files, budget, time, size, unit, cache, disk, log, connections, write_back, classes (did you mean `classes`?)
     "#]],
     );
 }

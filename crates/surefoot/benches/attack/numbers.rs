@@ -29,10 +29,16 @@ pub fn attack(stage: &mut Stage) {
         }
     }
     let chosen = stage.count(2, cases.len());
+    let folder = stage.path("numbers-data");
+    std::fs::create_dir_all(&folder).expect("made");
     let from = if stage.is_test { stage.random.below(cases.len()) } else { 0 };
-    for (workload, settings, set) in cases.iter().cycle().skip(from).take(chosen) {
+    let mut tried = 0;
+    for (workload, settings, set) in cases.iter().cycle().skip(from).take(cases.len()) {
+        if tried == chosen {
+            break;
+        }
         let text = format!(
-            "name = \"n\"\nquestion = \"?\"\n[storage]\ndevice = \"dir\"\n[workload.{workload}]\n{settings}[design]\nrounds_min = 1\n\
+            "name = \"n\"\nquestion = \"?\"\n[storage]\ndevice = \"dir\"\npath = {folder:?}\n[workload.{workload}]\n{settings}[design]\nrounds_min = 1\n\
              rounds_max = 1\nwarm_up_runs = 0\nruns = 1\ncontrol = false\ntrial_timeout = \"1s\"\nprobe = \"0s\"\n"
         );
         stage.world.write("numbers.toml", text);
@@ -40,6 +46,7 @@ pub fn attack(stage: &mut Stage) {
             continue;
         }
         stage.tried();
+        tried += 1;
         let _ = std::fs::remove_file(stage.path("numbers.surefoot"));
         let arguments = ["run", "numbers.toml", "--quiet", "--results", "numbers.surefoot", "--set", set];
         let said = stage.surefoot(&arguments);

@@ -36,18 +36,18 @@ fn an_nginx_that_refuses_connections_has_no_better_figure() {
     assert!(words.contains("× wrong status (first: 503)"), "{words}");
     let runs = found["ledger"]["runs"].as_array().expect("runs");
     assert_eq!(runs.len(), 1, "no figure comes of it: {runs:#?}");
-    assert_eq!(found["workloads"][0]["pick"], "limit_conn=all 100");
+    assert_eq!(found["analysis"]["workloads"][0]["pick"], "limit_conn=all 100");
     std::fs::remove_file(world.path().join("s.surefoot")).expect("removed");
 
     world.write("s.toml", study(factors, nginx, &load("rate = 20")));
     world.surefoot(&["run", "s.toml"]).status(0);
     let found = json(&world);
-    let rows = found["workloads"][0]["scenarios"].as_array().expect("rows");
+    let rows = found["analysis"]["workloads"][0]["scenarios"].as_array().expect("rows");
     let row = |label: &str| rows.iter().find(|row| row["scenario"] == label).expect("a row").clone();
     assert_eq!(row("limit_conn=all 100")["errors"]["wrong"], 0.0, "{rows:#?}");
     assert!(row("limit_conn=all 1")["errors"]["kinds"]["wrong_status"].as_f64() > Some(0.0), "{rows:#?}");
     assert_eq!(
-        (&found["workloads"][0]["pick"], &row("limit_conn=all 1")["has_more_errors_than"]),
+        (&found["analysis"]["workloads"][0]["pick"], &row("limit_conn=all 1")["has_more_errors_than"]),
         (&"limit_conn=all 100".into(), &"limit_conn=all 100".into())
     );
     world.surefoot(&["report", "s.surefoot"]).status(0).says(" wrong status");
