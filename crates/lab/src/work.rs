@@ -272,27 +272,30 @@ fn claimed(folder: &Path) -> Result<PathBuf, Error> {
     // Absolute, because a trial's working folder is not ours; and without links, so that they can't lead elsewhere later.
     let folder = folder.canonicalize().map_err(Error::file("resolve", folder))?;
     let look = || folder.symlink_metadata().map_err(Error::file("look at", &folder));
-    let is_empty =
-        || -> Result<bool, Error> { Ok(folder.read_dir().map_err(Error::file("read", &folder))?.next().is_none()) };
     let marker = folder.join(MARKER);
-    let Ok(data) = marker.symlink_metadata() else {
-        if !is_empty()? {
-            return Err(Error::NotOurs(folder));
-        }
+    if marker.symlink_metadata().is_err() && folder.read_dir().map_err(Error::file("read", &folder))?.next().is_none() {
         let data = look()?;
         if data.uid() == own_user() && data.mode() & 0o022 != 0 {
             let mode = data.mode() & 0o7755;
             std::fs::set_permissions(&folder, Permissions::from_mode(mode)).map_err(Error::file("protect", &folder))?;
         }
         private(&folder, &look()?)?;
-        let made = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&marker);
-        made.and_then(|mut file| file.write_all(b"made by surefoot; `surefoot clean` removes this folder\n"))
-            .map_err(Error::file("write", &marker))?;
-        return Ok(folder);
-    };
+        mark(&marker)?;
+    }
+    // Another run may have made it since it was looked for.
+    let Ok(data) = marker.symlink_metadata() else { return Err(Error::NotOurs(folder)) };
     private(&folder, &look()?)?;
     private_file(&marker, &data)?;
     Ok(folder)
+}
+
+/// Makes the marker, if nobody else is just doing so.
+fn mark(marker: &Path) -> Result<(), Error> {
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o644).open(marker);
+    match made.and_then(|mut file| file.write_all(b"made by surefoot; `surefoot clean` removes this folder\n")) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(Error::file("write", marker)(error)),
+        _ => Ok(()),
+    }
 }
 
 fn make_folder(path: &Path) -> Result<(), Error> {

@@ -19,6 +19,25 @@ fn a_folder_has_one_owner_at_a_time() {
     Work::own(&path, &holder()).expect("free again");
 }
 
+/// Of two runs that began at once, one once ended with "File exists".
+#[test]
+fn who_makes_a_folder_at_the_same_moment_shares_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for turn in 0..100 {
+        let path = folder.path().join(turn.to_string());
+        let barrier = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            let open = || {
+                barrier.wait();
+                Work::open(&path).map(drop).expect("it is ours, whoever was first");
+            };
+            for _ in 0..4 {
+                scope.spawn(open);
+            }
+        });
+    }
+}
+
 #[test]
 fn a_folder_that_was_removed_or_replaced_is_noticed() {
     let folder = tempfile::tempdir().expect("a folder");
