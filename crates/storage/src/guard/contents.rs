@@ -1,6 +1,7 @@
 //! What a device holds: known marks, and any byte that is not zero where it is looked at.
 
 use crate::error::Error;
+use crate::fill::Noise;
 use crate::{program, signatures};
 use sha2::{Digest as _, Sha256};
 use std::fs::File;
@@ -55,7 +56,7 @@ impl Look {
         let sample = |index: u64| {
             let start = END_BYTES + index * step;
             let room = step.saturating_sub(SAMPLE_BYTES);
-            let shift = if index.is_multiple_of(2) { room / 2 } else { mixed(seed ^ index) % (room + 1) };
+            let shift = if index.is_multiple_of(2) { room / 2 } else { Noise::new(seed ^ index).next() % (room + 1) };
             (start + shift, SAMPLE_BYTES.min(step))
         };
         let ends = [(0, END_BYTES), (bytes - END_BYTES, END_BYTES)];
@@ -105,14 +106,6 @@ impl Look {
         })?;
         Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
-}
-
-/// SplitMix64's output function (Steele, Lea, Flood 2014).
-fn mixed(state: u64) -> u64 {
-    let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// What the device holds, in words, with its place: by our own table, by blkid's as a second opinion where it is installed,
