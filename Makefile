@@ -25,10 +25,14 @@ define install
 	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 endef
 
-.PHONY: all demo demo-guest test lint fuzz attack check-freebsd bench powercut powercut-safe simulations vectors clean
+.PHONY: all pdf demo demo-guest test lint fuzz attack check-freebsd bench powercut powercut-safe simulations vectors clean
 
 all:
-	cargo build --release --locked
+	cargo build --release --locked -p surefoot
+
+# What `surefoot report --pdf` starts: half of all packages, for one output.
+pdf:
+	cargo build --release --locked -p surefoot-pdf
 
 demo: packages-demo all
 	cargo run --release --locked --quiet -p surefoot -- run quick
@@ -37,11 +41,15 @@ demo: packages-demo all
 demo-guest: packages-guest all
 	cargo run --release --locked --quiet -p surefoot -- run every-filesystem --rounds 4 --set engine=sqlite --set workload.oltp.time=3s
 
-# With the benchmarks on small inputs.
-test: packages-test lint check-freebsd
-	cargo test --workspace --locked
+# With the benchmarks on small inputs. Clippy compiles our own crates here and refuses what `make lint` would: a check of its own would go
+# over all dependencies once more, as cargo shares nothing between a check and a build. What clippy built serves no other build, so it
+# is not built in pieces that could be used again. Most tests wait, so more of them run at a time than there are cores.
+test: packages-test check-freebsd
+	cargo fmt --all --check
+	CARGO_INCREMENTAL=0 CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings RUSTC_WORKSPACE_WRAPPER=clippy-driver RUST_TEST_THREADS=3 \
+	  cargo test --workspace --locked
 
-# Checks all dependencies once more, as cargo shares nothing between a check and a build: two minutes on two idle cores, then seconds.
+# The same lints without a build, for the time before a commit.
 lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -67,7 +75,7 @@ attack: packages-test all
 	cargo bench --locked -p surefoot --bench attack
 
 # All are measured; what missed a goal or broke is said at the end, with status 1.
-BENCHES = block_io_against_fio http_against_peers log_parse cost database guest large recorder recoveries
+BENCHES = block_io_against_fio http_against_peers log_parse cost database guest large recorder recoveries turns
 bench: packages-bench all
 	@missed=; for bench in $(BENCHES); do \
 	  cargo bench --locked --workspace --bench $$bench || missed="$$missed $$bench"; done; \
@@ -85,6 +93,7 @@ powercut-safe: packages-test all
 simulations:
 	cargo bench --locked -p stats --bench tune
 	cargo bench --locked -p lab --bench screen
+	cargo bench --locked -p lab --bench claims
 
 # What our statistics are held against, made again by scipy, statsmodels and ruptures: both files of crates/stats/tests/vectors. Says how far
 # the new figures are from the old ones, and fails beyond a relative 1e-9. Needs python3 with venv and pip, and packages from PyPI.

@@ -10,12 +10,12 @@
 
 mod corpus;
 mod coverage;
+mod draws;
 mod mutate;
-mod random;
 mod shared;
 mod watch;
 
-pub use random::Random;
+pub use draws::Random;
 
 use mutate::Mutator;
 use shared::Shared;

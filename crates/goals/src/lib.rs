@@ -5,7 +5,8 @@
 //! a busy machine mean nothing. What does not depend on speed fails there, too ([`Goals::must`]).
 
 use stats::interval::median_interval_ranks;
-use std::process::ExitCode;
+use std::path::Path;
+use std::process::{Command, ExitCode};
 
 /// The median of some measurements, and an interval that holds it with 95 % confidence, whatever they are distributed like.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -135,6 +136,17 @@ impl Goals {
         }
         ExitCode::from(u8::from(!self.wrong.is_empty() || !self.missed.is_empty()))
     }
+}
+
+/// What a program says on its standard output, run in a folder.
+///
+/// # Panics
+/// When it does not start, or ends badly: with what it said of that.
+#[must_use]
+pub fn said(program: &Path, folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).current_dir(folder).output().expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// The word that tests are chosen by, apart from what belongs to an option.

@@ -5,10 +5,10 @@
 //! a flush is an fdatasync of the image, and reads and writes pass by the host's page cache where its filesystem allows.
 //! Protocol: vhost-user, and virtio 1.1, 5.2 (block device).
 
-mod flight;
+mod in_flight;
 mod vhost_user;
 
-use flight::{Flight, Landed};
+use in_flight::{Completion, InFlight};
 use nix::errno::Errno;
 use nix::fcntl::FallocateFlags;
 use std::fs::{File, OpenOptions};
@@ -76,7 +76,7 @@ pub fn serve(image: &Path, socket: &Path, serial: &str) -> io::Result<()> {
     let disk = Disk::open(image, serial)?;
     let listener = UnixListener::bind(socket)?;
     std::thread::Builder::new().name(serial.into()).spawn(move || {
-        let mut server = Server { disk, flight: Flight::new(QUEUE_SIZE) };
+        let mut server = Server { disk, flight: InFlight::new(QUEUE_SIZE) };
         let served = listener.accept().and_then(|(guest, _)| vhost_user::serve(guest, &mut server));
         // The guest meets a disk that does not answer; why stands beside its own messages.
         if let Err(error) = served {
@@ -90,7 +90,7 @@ pub fn serve(image: &Path, socket: &Path, serial: &str) -> io::Result<()> {
 struct Server {
     disk: Disk,
     /// None where one request is done after the other.
-    flight: Option<Flight>,
+    flight: Option<InFlight>,
 }
 
 impl Device for Server {
@@ -132,12 +132,12 @@ impl Device for Server {
     }
 
     fn under_way(&self) -> Option<BorrowedFd<'_>> {
-        self.flight.as_ref().map(Flight::descriptor)
+        self.flight.as_ref().map(InFlight::descriptor)
     }
 
     fn finish(&mut self, ring: &mut Ring) -> io::Result<()> {
         let Some(flight) = &mut self.flight else { return Ok(()) };
-        while let Some(Landed { request, is_whole, written }) = flight.next_landed() {
+        while let Some(Completion { request, is_whole, written }) = flight.next_landed() {
             let result = match is_whole {
                 true => Ok(Some(written)),
                 // By the plain way, which has more ways out and says what is wrong.
@@ -149,7 +149,7 @@ impl Device for Server {
     }
 
     fn settle(&mut self, ring: &mut Ring) -> io::Result<()> {
-        while self.flight.as_mut().map_or(Ok(false), Flight::wait)? {
+        while self.flight.as_mut().map_or(Ok(false), InFlight::wait)? {
             self.finish(ring)?;
         }
         Ok(())

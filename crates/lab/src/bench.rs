@@ -1,9 +1,9 @@
 //! The seam between deciding and doing: a bench runs one trial and hands out its records.
 
+use crash::plan::TrialSpec;
 use observe::record::{Failure, Record};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use study::trial_spec::TrialSpec;
 
 mod conversation;
 pub mod guest;
@@ -17,6 +17,22 @@ pub trait Bench {
     /// # Errors
     /// [`Error`] when no trial could be started at all; a trial that fails is [`End::Failed`].
     fn run(&mut self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error>;
+
+    /// Runs trials that take turns: all are up at the same time, and `order` says whose turn it is, each as often as it has
+    /// measured runs. `sink` is told which trial a record is of. Here one trial after the other, for a bench without time.
+    ///
+    /// # Errors
+    /// As [`Bench::run`].
+    fn run_by_turns(
+        &mut self,
+        specs: &[TrialSpec],
+        _order: &[usize],
+        interrupted: &AtomicBool,
+        sink: &mut dyn FnMut(usize, Record),
+    ) -> Result<Vec<End>, Error> {
+        let one = |(index, spec): (usize, &TrialSpec)| self.run(spec, interrupted, &mut |record| sink(index, record));
+        specs.iter().enumerate().map(one).collect()
+    }
 
     /// Unix time in seconds by this bench's clock.
     fn now(&self) -> f64;
@@ -50,7 +66,7 @@ pub enum Error {
     },
     /// The work folder is not what it was.
     #[error(transparent)]
-    Work(#[from] crate::work::Error),
+    Work(#[from] sandbox::work::Error),
     /// Talking to it failed.
     #[error("cannot talk to the trial's process")]
     Pipe(#[source] std::io::Error),
@@ -62,7 +78,7 @@ pub enum Error {
     Boot(#[from] ::guest::boot::Error),
     /// The memory limit could not be set.
     #[error(transparent)]
-    MemoryLimit(#[from] crate::memory_limit::Error),
+    MemoryLimit(#[from] sandbox::memory_limit::Error),
 }
 
 /// This machine: its own kernel, and guests on it.
@@ -76,10 +92,21 @@ pub struct OfThisMachine {
 impl Bench for OfThisMachine {
     fn run(&mut self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
         self.host.work.still_there()?;
-        match &*spec.bench {
-            "guest" => self.guest.run(spec, interrupted, sink),
-            _ => self.host.run(spec, interrupted, sink),
+        match spec.bench {
+            study::Bench::Guest => self.guest.run(spec, interrupted, sink),
+            study::Bench::Host => self.host.run(spec, interrupted, sink),
         }
+    }
+
+    fn run_by_turns(
+        &mut self,
+        specs: &[TrialSpec],
+        order: &[usize],
+        interrupted: &AtomicBool,
+        sink: &mut dyn FnMut(usize, Record),
+    ) -> Result<Vec<End>, Error> {
+        self.host.work.still_there()?;
+        self.host.run_by_turns(specs, order, interrupted, sink)
     }
 
     fn now(&self) -> f64 {

@@ -1,17 +1,15 @@
 //! Like with like: the durability class of a scenario, from its storage and its engine together.
 
+use crash::plan::{PlannedScenario, volumes};
 use observe::durability::Durability;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use storage::StorageSettings;
-use study::PlannedScenario;
 
 /// What a power cut may take in this scenario, as far as its settings say.
 #[must_use]
 pub fn of(scenario: &PlannedScenario) -> Durability {
-    let data = storage::durability(&StorageSettings::from_map(&scenario.storage));
-    let volumes = scenario.volumes.values().map(|volume| storage::durability(&StorageSettings::from_map(volume)));
-    volumes.fold(data, Durability::and).and(of_load(&scenario.workload, &scenario.parameters, &scenario.services))
+    let storage = volumes(scenario).map(storage::durability).fold(Durability::full(), Durability::and);
+    storage.and(of_load(&scenario.workload, &scenario.parameters, &scenario.services))
 }
 
 /// What the engine's settings, or those of the server it drives, do to it.

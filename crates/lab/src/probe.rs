@@ -1,17 +1,19 @@
 //! The ceilings of a study: what its devices and CPUs can give, measured by one trial for each device before the first round.
 //!
-//! A probe is a trial like any other (same bench, same walls, same guard before its mkfs) with a plain filesystem on the
+//! A probe is a trial like any other (same bench, same isolation, same guard before its mkfs) with a plain filesystem on the
 //! scenarios' device. Its figures go to the ledger beside the trials. A probe that fails costs the study its ceilings only.
 
 use crate::bench::{Bench, End};
 use crate::conductor::Error;
+use crash::plan::{Plan, PlannedScenario, TrialSpec};
 use ledger::model::Probe;
+use load::engines;
 use observe::record::Record;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use study::trial_spec::{Ineffective, TrialSpec};
-use study::{Plan, PlannedScenario};
+use storage::Device;
+use study::trial_spec::Ineffective;
 use workloads::probe::{KIND, Settings};
 
 /// Share of a study's expected time that probes may measure.
@@ -25,11 +27,7 @@ const PROBES_MAX: usize = 4;
 /// A probe that takes longer, provisioning included, is given up.
 const TIMEOUT_SECONDS: f64 = 60.0;
 
-/// Settings of `[storage]` that make the filesystem and not the device below it.
-const OF_FILESYSTEM: [&str; 8] = ["filesystem", "preset", "mkfs", "mount", "fill", "age", "check", "external_log"];
-
-/// Pages of databases beside 4 KiB, which the rest reads and writes: PostgreSQL's and InnoDB's defaults.
-const PAGES: [(&str, usize); 2] = [("postgres", 8192), ("mariadb", 16_384)];
+/// What is read and written where no database has other pages.
 const BLOCK: usize = 4096;
 
 /// How long a study's probes measure, all together: what the study says, else a part of its expected time. None: not at all.
@@ -87,58 +85,44 @@ fn is_of_probe(name: &str) -> bool {
 
 /// Scenarios that share bench and device.
 fn families(plan: &Plan) -> Vec<Vec<&PlannedScenario>> {
-    let mut families: Vec<(Value, Vec<&PlannedScenario>)> = Vec::new();
+    let mut families: Vec<Vec<&PlannedScenario>> = Vec::new();
     for scenario in &plan.scenarios {
-        let mut device = scenario.storage.clone();
-        device.retain(|name, _| !OF_FILESYSTEM.contains(&name.as_str()));
-        let key = json!([scenario.bench, scenario.guest, device]);
-        match families.iter_mut().find(|family| family.0 == key) {
-            Some(family) => family.1.push(scenario),
-            None => families.push((key, vec![scenario])),
+        let is_like = |other: &PlannedScenario| {
+            (other.bench, &other.guest, other.storage.plain())
+                == (scenario.bench, &scenario.guest, scenario.storage.plain())
+        };
+        match families.iter_mut().find(|family| is_like(family[0])) {
+            Some(family) => family.push(scenario),
+            None => families.push(vec![scenario]),
         }
     }
-    families.into_iter().map(|family| family.1).collect()
+    families
 }
 
 fn spec(plan: &Plan, family: &[&PlannedScenario], seconds: f64) -> TrialSpec {
     let first = family.first().expect("a family has a scenario");
-    let block_sizes = if first.storage.get("device").is_some_and(|device| device == "tmpfs") {
-        Vec::new()
-    } else {
-        block_sizes(family)
-    };
+    let storage = first.storage.plain();
+    let block_sizes = if storage.device == Device::Tmpfs { Vec::new() } else { block_sizes(family) };
     let settings = serde_json::to_value(Settings { seconds, block_sizes }).expect("settings are plain data");
     let Value::Object(parameters) = settings else { unreachable!("a struct becomes an object") };
     TrialSpec {
         guest: first.guest.clone(),
-        storage: plain(&first.storage),
         parameters,
         timeout_seconds: TIMEOUT_SECONDS,
         ineffective_options: Ineffective::Warn,
-        ..TrialSpec::single(&plan.name, KIND.name, KIND.name, &first.bench, plan.design.seed)
+        ..TrialSpec::single(&plan.name, KIND.name, KIND.name, first.bench, plan.drawn.seed, storage)
     }
 }
 
-/// The same device with a filesystem that adds nothing of its own: ext4 without a journal, on which writing to a file that is
-/// there and flushing it is one write and one flush.
-fn plain(storage: &Map<String, Value>) -> Map<String, Value> {
-    let mut plain = storage.clone();
-    let own = json!({
-        "filesystem": "ext4", "preset": null, "mkfs": ["-O", "^has_journal"], "mount": ["noatime"],
-        "fill": 0.0, "age": 0, "check": false, "external_log": 0,
-    });
-    plain.extend(own.as_object().cloned().unwrap_or_default());
-    plain
-}
-
 fn block_sizes(family: &[&PlannedScenario]) -> Vec<usize> {
-    let uses = |engine: &str| {
+    let uses = |service: &str| {
         let is_it = |scenario: &&PlannedScenario| {
             let kind = workloads::kind(&scenario.workload);
-            kind.is_some_and(|kind| (kind.services)(&scenario.parameters).contains(&engine))
+            kind.is_some_and(|kind| (kind.services)(&scenario.parameters).contains(&service))
         };
         family.iter().any(is_it)
     };
-    let pages = PAGES.iter().filter(|(engine, _)| uses(engine)).map(|(_, bytes)| *bytes);
+    let served = engines::all().iter().filter(|engine| engine.service().is_some_and(uses));
+    let pages = served.map(|engine| engine.page_bytes).filter(|bytes| *bytes != BLOCK);
     std::iter::once(BLOCK).chain(pages).collect()
 }

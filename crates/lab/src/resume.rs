@@ -1,10 +1,15 @@
 //! Going on where a study stopped: what is done, and whether it is still the same study on the same machine.
 
-use ledger::model::{AnalysisSettings, Asked, Decision, Mode, Phase, Scenario, StudyRecord, TableRecord, TrialState};
+use crash::plan::Plan;
+use ledger::model::{
+    AnalysisSettings, Asked, ChosenTurns, Decision, Mode, Order, Phase, Place, Scenario, StudyRecord, TableRecord,
+    TrialState,
+};
 use observe::safety::Grade;
+use stats::MachineNoise;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use study::Plan;
+use study::Drawn;
 
 /// A ledger ready to be written, and what it holds already.
 pub struct Opened {
@@ -14,10 +19,17 @@ pub struct Opened {
     pub done: Done,
 }
 
+/// A trial: its scenario, phase, round and group.
+type Key = (String, Phase, u32, Option<u32>);
+
+fn key(scenario: &str, place: Place) -> Key {
+    (scenario.to_string(), place.phase, place.round, place.group)
+}
+
 /// Trials that need not be done again.
 #[derive(Debug, Default)]
 pub struct Done {
-    trials: HashMap<(String, Phase, u32), (TrialState, Option<f64>)>,
+    trials: HashMap<Key, (TrialState, Option<f64>)>,
     decisions: Vec<Decision>,
     retry_failed: bool,
 }
@@ -31,14 +43,14 @@ impl Done {
 
     /// How a trial ended, if it did.
     #[must_use]
-    pub fn state(&self, scenario: &str, phase: Phase, round: u32) -> Option<TrialState> {
-        self.trials.get(&(scenario.to_string(), phase, round)).map(|trial| trial.0)
+    pub fn state(&self, scenario: &str, place: Place) -> Option<TrialState> {
+        self.trials.get(&key(scenario, place)).map(|trial| trial.0)
     }
 
-    /// The primary figure of a finished trial.
+    /// The primary figure of a finished trial, as it was measured.
     #[must_use]
-    pub fn value(&self, scenario: &str, phase: Phase, round: u32) -> Option<f64> {
-        self.trials.get(&(scenario.to_string(), phase, round)).and_then(|trial| trial.1)
+    pub fn value(&self, scenario: &str, place: Place) -> Option<f64> {
+        self.trials.get(&key(scenario, place)).and_then(|trial| trial.1)
     }
 
     /// How many trials ended, well or badly.
@@ -56,7 +68,7 @@ impl Done {
     /// Whether a main round after this one was begun, so that what was decided before it stands.
     #[must_use]
     pub fn went_on_after(&self, round: u32) -> bool {
-        self.trials.keys().any(|(_, phase, other)| *phase == Phase::Main && *other > round)
+        self.trials.keys().any(|(_, phase, other, _)| *phase == Phase::Main && *other > round)
     }
 
     /// What was decided at round ends of earlier sessions, in order.
@@ -66,8 +78,8 @@ impl Done {
     }
 
     /// Notes a trial that ended now.
-    pub fn note(&mut self, scenario: &str, (phase, round): (Phase, u32), state: TrialState, value: Option<f64>) {
-        self.trials.insert((scenario.to_string(), phase, round), (state, value));
+    pub fn note(&mut self, scenario: &str, place: Place, state: TrialState, value: Option<f64>) {
+        self.trials.insert(key(scenario, place), (state, value));
     }
 }
 
@@ -85,6 +97,8 @@ pub struct Session<'a> {
     pub accept_changes: bool,
     /// Do failed trials again.
     pub retry_failed: bool,
+    /// The machine's noise, where turns were chosen by it.
+    pub noise: Option<MachineNoise>,
     /// Unix time, seconds.
     pub now: f64,
 }
@@ -122,7 +136,7 @@ pub fn open(path: &Path, plan: &Plan, session: &Session) -> Result<Opened, Error
             writer.set_study(&study_record(plan, session), &scenarios(plan))?;
             Done::default()
         }
-        Some(study) if study.hash != plan.hash => {
+        Some(study) if study.hash != plan.hash || drawn_for(&study) != plan.drawn => {
             return Err(Error::OtherStudy { path: path.into(), name: study.name });
         }
         Some(_) => go_on(path, &mut writer, plan, session)?,
@@ -131,11 +145,42 @@ pub fn open(path: &Path, plan: &Plan, session: &Session) -> Result<Opened, Error
     Ok(Opened { writer, done })
 }
 
+/// What a study's orders and data are made from: what its results file has, or what the study says, or this new seed.
+///
+/// # Errors
+/// When the results file can't be read.
+pub fn drawn(path: &Path, plan: &Plan, new_seed: u64) -> Result<Drawn, Error> {
+    let begun = if path.is_file() { ledger::Writer::create_or_open(path)?.study()? } else { None };
+    let said = plan.design.seed;
+    Ok(match begun {
+        // Another seed than was said makes it another study.
+        Some(study) => {
+            let drawn = drawn_for(&study);
+            let order = plan.design.order.unwrap_or(drawn.order);
+            Drawn { seed: said.unwrap_or(drawn.seed), order, ..drawn }
+        }
+        None => Drawn { seed: said.unwrap_or(new_seed), is_balanced: true, ..plan.drawn },
+    })
+}
+
+fn drawn_for(study: &StudyRecord) -> Drawn {
+    let order = match study.analysis.order {
+        Order::Blocks => study::Order::Blocks,
+        Order::Turns => study::Order::Turns,
+    };
+    let turns = study.turns.as_ref().map(|chosen| study::ChosenTurns {
+        turn_milliseconds: chosen.turn_milliseconds,
+        turns: chosen.turns,
+        rounds: chosen.rounds,
+    });
+    Drawn { seed: study.seed, is_balanced: study.balanced_orders, order, up_max: study.analysis.up_max, turns }
+}
+
 fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Session) -> Result<Done, Error> {
     writer.void_unfinished()?;
     let contents = ledger::Reader::open(path)?.contents()?;
     if let Some(first) = contents.sessions.first() {
-        let changes = observe::machine::changes(&first.machine, &session.machine);
+        let changes = observe::machine::changes(&first.machine, &session.machine, &storage::version_commands());
         if !changes.is_empty() && !session.accept_changes {
             return Err(Error::OtherMachine { changes });
         }
@@ -143,23 +188,18 @@ fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Sessio
     writer.go_on(&analysis(plan), &session.asked)?;
     let mut done =
         Done { trials: HashMap::new(), decisions: contents.decisions.clone(), retry_failed: session.retry_failed };
-    // One column a primary metric; a scenario's own is looked up by its name.
-    let mut values: HashMap<(&str, Phase), Vec<Vec<Option<f64>>>> = HashMap::new();
-    for scenario in &contents.scenarios {
-        for phase in [Phase::Screen, Phase::Main, Phase::Confirmation] {
-            let of_metric = || contents.values_in(phase, &scenario.primary_metric);
-            values.entry((&scenario.primary_metric, phase)).or_insert_with(of_metric);
-        }
+    let primary: HashMap<&str, &str> =
+        contents.scenarios.iter().map(|scenario| (&*scenario.label, &*scenario.primary_metric)).collect();
+    // The trials' figures by metric and number; a scenario's own metric is looked up by its name.
+    let mut values: HashMap<&str, HashMap<i64, f64>> = HashMap::new();
+    for metric in primary.values() {
+        let of_phase = |phase| contents.trial_values(phase, metric);
+        let all = || [Phase::Screen, Phase::Main, Phase::Confirmation].into_iter().flat_map(of_phase);
+        values.entry(metric).or_insert_with(|| all().map(|(trial, value)| (trial.id, value)).collect());
     }
-    let columns: HashMap<&str, usize> =
-        contents.scenarios.iter().enumerate().map(|(column, s)| (&*s.label, column)).collect();
     for trial in &contents.trials {
-        let Some(column) = columns.get(&*trial.scenario) else { continue };
-        let value = || {
-            let rounds = values.get(&(&*contents.scenarios[*column].primary_metric, trial.phase))?;
-            rounds.get(trial.round as usize)?[*column]
-        };
-        let place = (trial.phase, trial.round);
+        let value = || values[primary[&*trial.scenario]].get(&trial.id).copied();
+        let place = Place { phase: trial.phase, round: trial.round, position: trial.position, group: trial.group };
         match trial.state {
             TrialState::Finished => done.note(&trial.scenario, place, TrialState::Finished, value()),
             TrialState::Failed if !session.retry_failed => {
@@ -180,12 +220,25 @@ fn study_record(plan: &Plan, session: &Session) -> StudyRecord {
         asked: vec![session.asked.clone()],
         named: Some(plan.named.clone()),
         hash: plan.hash.clone(),
-        seed: plan.design.seed,
+        seed: plan.drawn.seed,
+        balanced_orders: plan.drawn.is_balanced,
         surefoot_version: session.version.to_string(),
         created: session.now,
         baseline: plan.scenarios[plan.baseline].label.clone(),
         analysis: analysis(plan),
         tables: plan.tables.iter().map(table_record).collect(),
+        turns: plan.drawn.turns.zip(session.noise).map(|(turns, noise)| chosen_turns(&turns, &noise)),
+    }
+}
+
+fn chosen_turns(turns: &study::ChosenTurns, noise: &MachineNoise) -> ChosenTurns {
+    ChosenTurns {
+        turn_milliseconds: turns.turn_milliseconds,
+        turns: turns.turns,
+        rounds: turns.rounds,
+        white_noise: noise.white,
+        lasting_noise: noise.lasting,
+        correlation_seconds: noise.correlation_seconds,
     }
 }
 
@@ -210,6 +263,11 @@ fn analysis(plan: &Plan) -> AnalysisSettings {
         precision: design.precision,
         rounds_min: design.rounds_min,
         rounds_max: design.rounds_max,
+        order: match plan.drawn.order {
+            study::Order::Blocks => Order::Blocks,
+            study::Order::Turns => Order::Turns,
+        },
+        up_max: plan.drawn.up_max,
         mode: match design.mode {
             study::Mode::Full => Mode::Full,
             study::Mode::Tune => Mode::Tune,
@@ -228,11 +286,11 @@ fn grades(letters: &[String]) -> Vec<Grade> {
 /// A plan's scenarios as the ledger has them.
 #[must_use]
 pub fn scenarios(plan: &Plan) -> Vec<Scenario> {
-    let scenario = |planned: &study::PlannedScenario| Scenario {
+    let scenario = |planned: &crash::plan::PlannedScenario| Scenario {
         label: planned.label.clone(),
         levels: planned.levels.clone(),
         workload: planned.workload.clone(),
-        primary_metric: crate::conductor::primary_metric(&planned.workload, &planned.parameters),
+        primary_metric: crate::values::primary_metric(&planned.workload, &planned.parameters),
         control: planned.control,
         baseline: planned.baseline,
         durability: crate::durability::of(planned),

@@ -2,9 +2,9 @@
 //!
 //! Driven by the conductor. Which scenarios are screened is `study::screen`, what their figures say `stats::screening`.
 
+use crash::plan::Plan;
 use ledger::model::{Decision, Screened, ScreenedFactor, Together};
 use stats::screening::{Effect, Keep, screening};
-use study::Plan;
 use study::screen::{KEPT_MAX, Screen};
 
 /// Factors are kept until they explain this share of what is explained.
@@ -76,7 +76,7 @@ fn said((factor, levels): &(String, Vec<String>), effect: &Effect) -> ScreenedFa
 /// Which scenarios are not studied: those that have another level than the baseline's of a factor that is fixed.
 #[must_use]
 pub fn left_out(plan: &Plan, decisions: &[Decision]) -> Vec<bool> {
-    let is_out = |scenario: &study::PlannedScenario| {
+    let is_out = |scenario: &crash::plan::PlannedScenario| {
         decisions.iter().any(|decision| match decision {
             Decision::Screen(screened) => {
                 screened.workload == scenario.workload && screened.leaves_out(&scenario.levels)

@@ -2,16 +2,16 @@
 //!
 //! A template is built by the same servers on the work folder, with flushes off, the first time that a trial wants it.
 
-use crate::stage::{self, Stage};
-use crate::work::Work;
+use load::workload::Kind;
 use observe::metric::Measured;
+use sandbox::stage::{Stage, data_name};
+use sandbox::work::Work;
 use serde_json::{Map, Value};
 use services::service::{Error, Place, Running, Service, User};
 use services::template::{Template, Unfinished};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use workloads::workload::Kind;
 
 /// The data of a template come from this seed in every round: a template outlives rounds and studies.
 const TEMPLATE_SEED: u64 = 1;
@@ -37,7 +37,7 @@ pub trait Listener {
     fn warn(&mut self, message: String);
 
     /// Loads data, through the servers that run; gives metrics of the load.
-    fn load(&mut self, reached: &Reached, seed: u64) -> Result<Vec<Measured>, workloads::workload::Error>;
+    fn load(&mut self, reached: &Reached, seed: u64) -> Result<Vec<Measured>, load::workload::Error>;
 }
 
 /// Where a workload finds what was started for it.
@@ -53,7 +53,7 @@ pub struct Reached {
 
 /// Servers at work on the filesystem under test.
 pub struct Served {
-    up: Up,
+    up: RunningServices,
     /// The data folder of the service that is driven.
     data: PathBuf,
     /// Metrics of a load, when the trial loaded.
@@ -65,7 +65,7 @@ pub struct Served {
 
 /// Servers that run, in the order of their start.
 #[derive(Default)]
-struct Up {
+struct RunningServices {
     running: Vec<Box<dyn Running>>,
     sockets: BTreeMap<String, PathBuf>,
 }
@@ -81,7 +81,7 @@ pub enum Failed {
     Load {
         /// What the workload says.
         #[source]
-        error: workloads::workload::Error,
+        error: load::workload::Error,
         /// What the server says.
         messages: String,
     },
@@ -136,7 +136,7 @@ pub fn serve(
     let driven = parts.last().expect("a workload that is served names a service");
     let commands = parts.iter().flat_map(|part| part.commands(log.is_some())).collect();
     let data = driven.place.data.clone();
-    let mut served = Served { up: Up::default(), data, loaded: Vec::new(), commands, _stage: stage };
+    let mut served = Served { up: RunningServices::default(), data, loaded: Vec::new(), commands, _stage: stage };
     let started = Instant::now();
     served.up.start(parts.iter().filter(|part| part.kind.is_database))?;
     let mut start_seconds = started.elapsed().as_secs_f64();
@@ -168,11 +168,11 @@ impl Part {
         let service = (kind.open)(&wanted.settings)?;
         let user = service.user();
         let under = if is_alone { PathBuf::new() } else { PathBuf::from(kind.name) };
-        let mut lend = |volume: &Path, name: &str| lend(stage, &volume.join(&under), name, user.as_ref());
+        let mut lend = |volume: &Path, name: &str| stage.lend(&volume.join(&under), name, user.as_ref());
         let data = lend(data, &data_name(kind.name))?;
         let log = log.map(|log| lend(log, &format!("{}-log", kind.name))).transpose()?;
         let run = stage.folder(kind.name, user.as_ref())?;
-        let place = Place { data, log, run, cpus: cpus.to_vec(), sockets: BTreeMap::new(), careless: false };
+        let place = Place { data, log, run, cpus: cpus.to_vec(), sockets: BTreeMap::new(), skip_fsync: false };
         Ok(Part { kind, service, place, under })
     }
 
@@ -190,7 +190,7 @@ impl Part {
     }
 }
 
-impl Up {
+impl RunningServices {
     /// Starts these beside those that already run.
     fn start<'a>(&mut self, parts: impl Iterator<Item = &'a Part>) -> Result<(), Error> {
         for part in parts {
@@ -218,68 +218,6 @@ impl Up {
         }
         Ok(())
     }
-}
-
-/// What is found of a database after a power cut.
-pub struct Recovered {
-    /// The rows of each answer.
-    pub answers: Vec<Vec<Vec<Option<String>>>>,
-    /// The transactions that a replica would be told of, if there is a log for replicas.
-    pub logged: Option<Vec<String>>,
-}
-
-/// A database that is asked what is there after power cuts, on the data of one after the other.
-pub struct Asked {
-    kind: &'static services::service::Kind,
-    service: Box<dyn Service>,
-    stage: Stage,
-}
-
-impl Asked {
-    /// With folders that its user can reach.
-    ///
-    /// # Errors
-    /// When there is no such database, or the folders can't be made.
-    pub fn new(wanted: &services::Wanted, work: &Work) -> Result<Asked, Failed> {
-        let service = (wanted.kind.open)(&wanted.settings)?;
-        Ok(Asked { kind: wanted.kind, service, stage: Stage::set(work)? })
-    }
-
-    /// Starts it on data as they were found, asks and ends it.
-    ///
-    /// # Errors
-    /// When it does not come up, or refuses to answer.
-    pub fn ask(&mut self, data: &Path, questions: &[String]) -> Result<Recovered, Failed> {
-        let recovered = self.ask_on_stage(data, questions);
-        self.stage.clear()?;
-        recovered
-    }
-
-    fn ask_on_stage(&mut self, data: &Path, questions: &[String]) -> Result<Recovered, Failed> {
-        // What can't be read is the data's fault, not the stage's.
-        let opened = std::fs::create_dir_all(data).and_then(|()| data.read_dir());
-        opened.map_err(Error::file("open", data))?;
-        let name = self.kind.name;
-        let user = self.service.user();
-        let data = lend(&mut self.stage, data, &data_name(name), user.as_ref())?;
-        let run = self.stage.folder(name, user.as_ref())?;
-        let place = Place { data, log: None, run, cpus: Vec::new(), sockets: BTreeMap::new(), careless: false };
-        let answers = self.service.ask_recovered(&place, questions)?;
-        Ok(Recovered { answers, logged: self.service.logged(&place)? })
-    }
-}
-
-/// The name on the stage of a service's data: the same whenever they are found there, as files may name each other.
-fn data_name(service: &str) -> String {
-    format!("{service}-data")
-}
-
-/// Puts a folder on the stage, as a user's own.
-fn lend(stage: &mut Stage, folder: &Path, name: &str, user: Option<&User>) -> std::io::Result<PathBuf> {
-    std::fs::create_dir_all(folder)?;
-    let bound = stage.bind(folder, name)?;
-    stage::give(&bound, user)?;
-    Ok(bound)
 }
 
 /// Copies the template; one that is missing is built, one that is damaged is built anew.
@@ -326,17 +264,15 @@ fn build(
 ) -> Result<Template, Failed> {
     let started = Instant::now();
     let unfinished = Unfinished::begin(&work.cache(), identity)?;
-    let mut up = Up::default();
+    let mut up = RunningServices::default();
     let mut data = PathBuf::new();
     for part in parts {
         let user = part.service.user();
         let run = format!("{}-template-{}", part.kind.name, started.elapsed().as_nanos());
         let files = unfinished.files().join(&part.under);
-        std::fs::create_dir_all(&files)?;
-        data = stage.bind(&files, &format!("{run}-data"))?;
-        stage::give(&data, user.as_ref())?;
+        data = stage.lend(&files, &format!("{run}-data"), user.as_ref())?;
         let run = stage.folder(&run, user.as_ref())?;
-        let place = Place { data: data.clone(), log: None, run, careless: true, ..part.place.clone() };
+        let place = Place { data: data.clone(), log: None, run, skip_fsync: true, ..part.place.clone() };
         part.service.create(&place)?;
         if part.kind.is_database {
             up.start_in(part, &place)?;
@@ -425,21 +361,5 @@ impl Drop for Served {
             let _ = nix::sys::signal::kill(all, nix::sys::signal::Signal::SIGKILL);
             while nix::sys::wait::waitpid(all, None).is_ok() {}
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn data_that_can_not_be_opened_are_the_databases_fault() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let work = Work::open(&folder.path().join("work")).expect("ours");
-        let data = folder.path().join("data");
-        std::fs::write(&data, "no folder").expect("a file");
-        let wanted = services::wanted(&["postgres"], &BTreeMap::new()).pop().expect("known");
-        let failed = Asked::new(&wanted, &work).expect("installed").ask(&data, &[]).err().expect("no folder");
-        assert!(matches!(failed, Failed::Service(Error::File { action: "open", .. })), "{failed}");
     }
 }

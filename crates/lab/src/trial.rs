@@ -4,22 +4,29 @@
 
 #[cfg_attr(not(target_os = "linux"), path = "trial/cut_elsewhere.rs")]
 mod cut;
+mod turns;
 
 use crate::served::{self, Listener, Reached, Served, Wanted};
-use crate::virtual_disks::VirtualDisks;
 use crate::volumes::Volumes;
-use crate::work::Work;
+use crash::plan::TrialSpec;
+use crash::virtual_disks::VirtualDisks;
+use load::workload::{Context, Kind, Workload};
 use observe::metric::Measured;
 use observe::record::{Failure, Provisioned, Record, Run};
 use observe::sampler::Sampler;
+use sandbox::work::Work;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use study::trial_spec::{Cache, Ineffective, TrialSpec};
-use workloads::workload::{Context, Kind, Workload};
+use study::trial_spec::{Cache, Ineffective};
+use turns::Turns;
 
 /// The cause that a trial gives when the user interrupted it.
 pub const INTERRUPTED: &str = "interrupted";
+
+/// What a trial that waits is told by the conductor.
+pub const GO: &str = "go";
 
 /// Set by the conductor's `stop`.
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -30,7 +37,7 @@ pub fn main(
     work: &Work,
     input: impl std::io::BufRead + Send + 'static,
     records: impl Write,
-    walls: crate::isolation::Walls,
+    isolation: sandbox::isolation::Isolation,
 ) {
     let mut input = input;
     let mut line = String::new();
@@ -42,11 +49,12 @@ pub fn main(
         Ok(spec) => spec,
         Err(error) => return out.failed("start", &error, String::new()),
     };
-    listen(input);
-    if walls == crate::isolation::Walls::None {
+    let (tell, told) = channel();
+    listen(input, tell);
+    if isolation == sandbox::isolation::Isolation::None {
         out.warn("this machine grants no namespaces: the trial's processes and mounts are visible outside".into());
     }
-    let result = conduct(&spec, work, &mut out);
+    let result = conduct(&spec, work, &told, &mut out);
     out.step("records", out.seconds);
     match result {
         Ok(()) => out.say(&Record::Finished),
@@ -67,7 +75,7 @@ impl Stopped {
     }
 }
 
-fn conduct(spec: &TrialSpec, work: &Work, out: &mut Out<impl Write>) -> Result<(), Stopped> {
+fn conduct(spec: &TrialSpec, work: &Work, told: &Receiver<()>, out: &mut Out<impl Write>) -> Result<(), Stopped> {
     let kind = workloads::kind_of_trial(&spec.workload).ok_or_else(|| Stopped {
         step: "start".into(),
         error: format!("there is no workload `{}`", spec.workload).into(),
@@ -82,8 +90,9 @@ fn conduct(spec: &TrialSpec, work: &Work, out: &mut Out<impl Write>) -> Result<(
     // Before the load has its CPUs: a disk is at home on none of them.
     let disks = VirtualDisks::start(spec, work).map_err(|error| Stopped::at("virtual disk")(error.into()))?;
     pin(&trial.cpus.client);
-    trial.on_storage(disks, out, |desk, workload, served, out| {
-        desk.load_and_run(workload, served.as_ref(), started, out)?;
+    trial.on_storage(disks, out, |run_context, workload, served, out| {
+        run_context.load(workload, served.as_ref(), started, out)?;
+        run_context.run_all(workload, told, out)?;
         let Some(served) = served.take() else { return Ok(()) };
         let stopping = Instant::now();
         served.stop().map_err(|error| Stopped::at("stop server")(error.into()))?;
@@ -107,14 +116,14 @@ impl Trial<'_> {
         &self,
         disks: VirtualDisks,
         out: &mut Out<W>,
-        act: impl FnOnce(&mut Desk, &mut dyn Workload, &mut Option<Served>, &mut Out<W>) -> Result<(), Stopped>,
+        act: impl FnOnce(&mut RunContext, &mut dyn Workload, &mut Option<Served>, &mut Out<W>) -> Result<(), Stopped>,
     ) -> Result<(), Stopped> {
         let volumes = Volumes::provision(self.spec, self.work, &mut |name, seconds| out.step(name, seconds));
         let volumes = volumes.map_err(|error| Stopped::at("provision")(error.into()))?;
         let reached = Reached { data: volumes.data.data_folder.clone(), ..Reached::default() };
-        let mut desk = Desk { trial: self, volumes: &volumes, reached, disks };
-        let result = desk.set_up(out).and_then(|(mut workload, mut served)| {
-            act(&mut desk, &mut *workload, &mut served, out).map_err(|mut stopped| {
+        let mut run_context = RunContext { trial: self, volumes: &volumes, reached, disks, loaded: Vec::new() };
+        let result = run_context.set_up(out).and_then(|(mut workload, mut served)| {
+            act(&mut run_context, &mut *workload, &mut served, out).map_err(|mut stopped| {
                 // What the server said is often the cause of what its client met.
                 stopped.log.push_str(&served.as_ref().map(Served::messages).unwrap_or_default());
                 stopped
@@ -129,15 +138,17 @@ impl Trial<'_> {
 }
 
 /// What every run of a trial shares.
-struct Desk<'a> {
+struct RunContext<'a> {
     trial: &'a Trial<'a>,
     volumes: &'a Volumes,
     /// Where the workload finds its data and the trial's servers.
     reached: Reached,
     disks: VirtualDisks,
+    /// Figures of the load.
+    loaded: Vec<Measured>,
 }
 
-impl Desk<'_> {
+impl RunContext<'_> {
     /// Tells what the storage is, opens the workload and starts its servers.
     fn set_up(&mut self, out: &mut Out<impl Write>) -> Result<(Box<dyn Workload>, Option<Served>), Stopped> {
         let spec = self.trial.spec;
@@ -173,7 +184,7 @@ impl Desk<'_> {
             parameters: &self.trial.spec.parameters,
             cpus: &self.trial.cpus.server,
         };
-        let listener = &mut Hearing { desk: self, out };
+        let listener = &mut ServerListener { run_context: self, out };
         let served = served::serve(
             &wanted,
             &self.volumes.data.data_folder,
@@ -189,7 +200,7 @@ impl Desk<'_> {
         Ok(Some(served))
     }
 
-    fn load_and_run(
+    fn load(
         &mut self,
         workload: &mut dyn Workload,
         served: Option<&Served>,
@@ -198,7 +209,7 @@ impl Desk<'_> {
     ) -> Result<(), Stopped> {
         let load = Instant::now();
         // A server's data are there already: copied, or loaded while it was started.
-        let loaded = match served {
+        self.loaded = match served {
             Some(served) => served.loaded.clone(),
             None => {
                 let loaded = self
@@ -212,8 +223,27 @@ impl Desk<'_> {
         self.volumes.settle().map_err(|error| Stopped::at("settle")(error.into()))?;
         out.step("settle", settling.elapsed().as_secs_f64());
         out.step("trial start to first load", started.elapsed().as_secs_f64());
-        for run in 0..self.trial.spec.warm_up_runs + self.trial.spec.runs {
-            self.run(run, workload, &loaded, out)?;
+        Ok(())
+    }
+
+    /// All runs, each in its turn where the trial takes turns, and the last look at the data.
+    fn run_all(
+        &mut self,
+        workload: &mut dyn Workload,
+        told: &Receiver<()>,
+        out: &mut Out<impl Write>,
+    ) -> Result<(), Stopped> {
+        let spec = self.trial.spec;
+        let mut turns = spec.turns.map(|settings| Turns::new(settings, told));
+        for run in 0..spec.warm_up_runs + spec.runs {
+            if let Some(turns) = turns.as_mut().filter(|_| run >= spec.warm_up_runs) {
+                turns.wait(self.volumes, out)?;
+            }
+            self.run(run, workload, turns.as_mut(), out)?;
+        }
+        if let Some(turns) = &mut turns {
+            turns.wait(self.volumes, out)?;
+            turns.judge(out)?;
         }
         let verifying = Instant::now();
         self.with_context(out, |context| workload.verify(context)).map_err(|e| Stopped::at("verify")(e.into()))?;
@@ -224,8 +254,8 @@ impl Desk<'_> {
     fn with_context<T>(
         &mut self,
         out: &mut Out<impl Write>,
-        act: impl FnOnce(&mut Context) -> Result<T, workloads::workload::Error>,
-    ) -> Result<T, workloads::workload::Error> {
+        act: impl FnOnce(&mut Context) -> Result<T, load::workload::Error>,
+    ) -> Result<T, load::workload::Error> {
         act(&mut Context {
             data_folder: self.reached.data.clone(),
             server: self.reached.server.clone(),
@@ -242,7 +272,7 @@ impl Desk<'_> {
         &mut self,
         run: u32,
         workload: &mut dyn Workload,
-        loaded: &[Measured],
+        mut turns: Option<&mut Turns>,
         out: &mut Out<impl Write>,
     ) -> Result<(), Stopped> {
         let warm_up = run < self.trial.spec.warm_up_runs;
@@ -261,21 +291,29 @@ impl Desk<'_> {
         );
         self.disks.begin().map_err(|error| Stopped::at("virtual disk")(error.into()))?;
         let outcome = self.with_context(out, |context| workload.run(context));
+        let flush_seconds = turns.as_ref().map(|turns| turns.flush(self.volumes)).transpose()?;
         let telemetry = sampler.stop();
         let mut outcome = outcome.map_err(|error| Stopped::at("run")(error.into()))?;
         self.disks.stop().map_err(|error| Stopped::at("virtual disk")(error.into()))?;
         // The one place where a run with errors stands or fails, whatever the workload.
-        outcome.asked.judge().map_err(|error| Stopped::at("run")(error.into()))?;
+        match &mut turns {
+            Some(turns) => turns.note(&outcome.asked),
+            None => outcome.asked.judge().map_err(|error| Stopped::at("run")(error.into()))?,
+        }
         let mut metrics = std::mem::take(&mut outcome.metrics);
         metrics.extend(outcome.asked.metrics());
         metrics.extend(self.disks.metrics());
         metrics.extend(observe::sampler::derived(&telemetry, outcome.bytes_written, outcome.commits));
         metrics.extend(telemetry.metrics);
-        metrics.extend(loaded.iter().cloned());
+        metrics.extend(self.loaded.iter().cloned());
         outcome.series.extend(telemetry.series);
         if !warm_up {
             self.disks.check().map_err(|error| Stopped::at("run")(error.into()))?;
             self.check_primary(&metrics)?;
+        }
+        if let (Some(turns), Some(flush_seconds)) = (&turns, flush_seconds) {
+            outcome.seconds =
+                turns.charge(&mut metrics, &self.primary().unwrap_or_default(), outcome.seconds, flush_seconds);
         }
         let record = Run {
             run,
@@ -287,9 +325,12 @@ impl Desk<'_> {
             series: outcome.series,
         };
         out.say(&Record::Run(record));
-        for note in outcome.asked.notes().into_iter().chain(outcome.notes) {
+        let of_asked = if turns.is_some() { Vec::new() } else { outcome.asked.notes() };
+        for note in of_asked.into_iter().chain(outcome.notes) {
             let message = if warm_up { format!("in a warm-up: {note}") } else { note };
-            out.say(&Record::Note { message });
+            if turns.as_mut().is_none_or(|turns| turns.is_new(&message)) {
+                out.say(&Record::Note { message });
+            }
         }
         if let Some(text) = outcome.transcript {
             out.say(&Record::Transcript { text });
@@ -299,13 +340,18 @@ impl Desk<'_> {
 
     /// A run without its primary figure, or with one that is no number, is a failure and not a hole in a table.
     fn check_primary(&self, metrics: &[Measured]) -> Result<(), Stopped> {
-        let wanted = (self.trial.kind.metrics)(&self.trial.spec.parameters);
-        let Some(primary) = wanted.first() else { return Ok(()) };
-        let found = metrics.iter().find(|measured| measured.metric.name == primary.name);
+        let Some(primary) = self.primary() else { return Ok(()) };
+        let found = metrics.iter().find(|measured| measured.metric.name == primary);
         match found {
             Some(measured) if measured.value.is_finite() => Ok(()),
-            _ => Err(Stopped::at("run")(format!("the run yielded no `{}`", primary.name).into())),
+            _ => Err(Stopped::at("run")(format!("the run yielded no `{primary}`").into())),
         }
+    }
+
+    /// The primary metric's name; `command` has one only where its settings name one.
+    fn primary(&self) -> Option<String> {
+        let wanted = (self.trial.kind.metrics)(&self.trial.spec.parameters);
+        wanted.first().map(|primary| primary.name.to_string())
     }
 }
 
@@ -325,12 +371,12 @@ fn check_effects(how: Ineffective, ineffective: &[String], out: &mut Out<impl Wr
 }
 
 /// What a trial's server tells while it is made.
-struct Hearing<'a, 'b, W: Write> {
-    desk: &'a Desk<'b>,
+struct ServerListener<'a, 'b, W: Write> {
+    run_context: &'a RunContext<'b>,
     out: &'a mut Out<W>,
 }
 
-impl<W: Write> Listener for Hearing<'_, '_, W> {
+impl<W: Write> Listener for ServerListener<'_, '_, W> {
     fn step(&mut self, name: &str, seconds: f64) {
         self.out.step(name, seconds);
     }
@@ -339,15 +385,15 @@ impl<W: Write> Listener for Hearing<'_, '_, W> {
         self.out.warn(message);
     }
 
-    fn load(&mut self, reached: &Reached, seed: u64) -> Result<Vec<Measured>, workloads::workload::Error> {
-        let mut workload = (self.desk.trial.kind.open)(&self.desk.trial.spec.parameters)?;
+    fn load(&mut self, reached: &Reached, seed: u64) -> Result<Vec<Measured>, load::workload::Error> {
+        let mut workload = (self.run_context.trial.kind.open)(&self.run_context.trial.spec.parameters)?;
         workload.prepare(&mut Context {
             data_folder: reached.data.clone(),
             server: reached.server.clone(),
             sockets: reached.sockets.clone(),
-            cache_folder: self.desk.trial.work.cache(),
+            cache_folder: self.run_context.trial.work.cache(),
             seed,
-            client_cpus: self.desk.trial.cpus.client.clone(),
+            client_cpus: self.run_context.trial.cpus.client.clone(),
             interrupted: &STOP,
             progress: &mut |_, _| {},
         })
@@ -388,13 +434,19 @@ fn pin(cpus: &[usize]) {
     let _ = nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &set);
 }
 
-/// Waits for `stop` in a thread of its own; the end of the input means that the conductor is gone.
-fn listen(mut input: impl std::io::BufRead + Send + 'static) {
+/// Waits for `go` and `stop` in a thread of its own; the end of the input means that the conductor is gone.
+fn listen(mut input: impl std::io::BufRead + Send + 'static, tell: Sender<()>) {
     std::thread::spawn(move || {
         loop {
             let mut line = String::new();
             match input.read_line(&mut line) {
-                Ok(1..) => STOP.store(true, Ordering::Relaxed),
+                Ok(1..) => {
+                    if line.trim_end() != GO {
+                        STOP.store(true, Ordering::Relaxed);
+                    }
+                    // After its last turn nobody listens any more.
+                    let _ = tell.send(());
+                }
                 // All that this process holds, mounts and loop devices included, goes with its namespaces.
                 Ok(0) | Err(_) => std::process::exit(1),
             }
@@ -403,7 +455,7 @@ fn listen(mut input: impl std::io::BufRead + Send + 'static) {
 }
 
 fn program_log(error: &(dyn std::error::Error + 'static)) -> String {
-    if let Some(workloads::workload::Error::Program { log, .. }) = error.downcast_ref() {
+    if let Some(load::workload::Error::Program { log, .. }) = error.downcast_ref() {
         return log.clone();
     }
     if let Some(error) = error.downcast_ref::<services::service::Error>() {

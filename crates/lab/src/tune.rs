@@ -3,14 +3,15 @@
 //! Driven by the conductor at round ends. Scenarios compete under the same conditions of the load only, and none is beaten by one
 //! that a power cut may take more from, or of whose requests a larger share went wrong. What earlier sessions decided stands, so that a study goes on as it would have.
 
-use crate::conductor::{Values, primary};
+use crate::values::{Values, primary};
+use analysis::parity::{Standing, fewest_errors};
+use crash::plan::Plan;
 use ledger::model::{Decision, Finalists, Scenario, Worse};
-use ledger::parity::{Standing, fewest_errors};
 use observe::durability::Class;
 use observe::metric::Direction;
 use stats::eliminate::{self, Looks};
 use stats::{Cell, Observations, Rules, StopDecision};
-use study::{Mode, Plan};
+use study::Mode;
 
 /// Who competes with whom, and who has fallen out. Scenarios are indices into the plan.
 #[derive(Debug)]
@@ -221,7 +222,7 @@ fn groups(plan: &Plan, (scenarios, left_out): (&[Scenario], &[bool]), workload: 
     let is_studied = |index: &usize| scenarios[*index].workload == workload && !left_out[*index];
     let of: Vec<usize> = (0..scenarios.len()).filter(is_studied).collect();
     let all: Vec<&Scenario> = of.iter().map(|index| &scenarios[*index]).collect();
-    let conditions = ledger::conditions::conditions(&all);
+    let conditions = analysis::conditions::conditions(&all);
     let given = |index: usize| conditions.iter().map(|factor| scenarios[index].levels.get(factor)).collect::<Vec<_>>();
     let chosen = |index: usize| {
         let levels = scenarios[index].levels.iter().filter(|(factor, _)| !conditions.contains(factor));

@@ -1,11 +1,11 @@
 //! The storage of a trial: the filesystem under test, and further volumes that a server spreads its files over.
 
-use crate::work::Work;
+use crash::plan::TrialSpec;
 use observe::durability::Durability;
+use sandbox::work::Work;
 use std::collections::BTreeMap;
 use std::path::Path;
-use storage::{Device, Error, Mounted, StorageSettings};
-use study::trial_spec::TrialSpec;
+use storage::{Device, Error, Mounted};
 
 /// All that a trial has mounted.
 pub struct Volumes {
@@ -21,19 +21,16 @@ impl Volumes {
     /// # Errors
     /// When a step fails; nothing is left mounted then.
     pub fn provision(spec: &TrialSpec, work: &Work, step: &mut dyn FnMut(&str, f64)) -> Result<Volumes, Error> {
-        let settings = StorageSettings::from_map(&spec.storage);
+        let settings = &spec.storage;
         let images = if settings.device == Device::Virtual { work.disk() } else { work.images() };
-        let data = storage::provision(&settings, &images, &work.mount_point(), spec.seed, step)?;
+        let data = storage::provision(settings, &images, &work.mount_point(), spec.seed, step)?;
         let mut volumes = Volumes { data, further: BTreeMap::new() };
         for (name, settings) in &spec.volumes {
-            let settings = StorageSettings::from_map(settings);
             let is_virtual = settings.device == Device::Virtual;
             let images = if is_virtual { work.volume_disk(name) } else { work.volume_images(name) };
             let mount_point = work.volume_mount_point(name);
             let step = &mut |what: &str, seconds: f64| step(&format!("{name}: {what}"), seconds);
-            volumes
-                .further
-                .insert(name.clone(), storage::provision(&settings, &images, &mount_point, spec.seed, step)?);
+            volumes.further.insert(name.clone(), storage::provision(settings, &images, &mount_point, spec.seed, step)?);
         }
         Ok(volumes)
     }
@@ -53,10 +50,10 @@ impl Volumes {
     /// The shell commands that make them by hand: the data volume on `$MOUNT`, a further one on its own name.
     #[must_use]
     pub fn commands(spec: &TrialSpec) -> Vec<String> {
-        let mut lines = storage::commands(&StorageSettings::from_map(&spec.storage));
+        let mut lines = storage::commands(&spec.storage);
         for (name, settings) in &spec.volumes {
             let upper = name.to_ascii_uppercase();
-            let of_volume = storage::commands(&StorageSettings::from_map(settings)).into_iter();
+            let of_volume = storage::commands(settings).into_iter();
             lines.extend(of_volume.map(|line| {
                 let line = line.replace("MOUNT=/mnt", &format!("{upper}=/mnt-{name}"));
                 line.replace("$MOUNT", &format!("${upper}"))
@@ -95,6 +92,14 @@ impl Volumes {
     /// When writing out fails, or a device does not come to rest.
     pub fn settle(&self) -> Result<(), Error> {
         self.all().try_for_each(Mounted::settle)
+    }
+
+    /// Writes out all of them.
+    ///
+    /// # Errors
+    /// When that fails.
+    pub fn flush(&self) -> Result<(), Error> {
+        self.all().try_for_each(Mounted::flush)
     }
 
     /// Takes them all away again.

@@ -121,6 +121,8 @@ fn study(baseline: &str) -> StudyRecord {
         precision: 0.03,
         rounds_min: 3,
         rounds_max: 10_000,
+        up_max: None,
+        order: ledger::model::Order::default(),
         mode: Mode::Full,
         confirmation_rounds: 0,
         screen_rounds: 0,
@@ -135,10 +137,12 @@ fn study(baseline: &str) -> StudyRecord {
         named: None,
         hash: String::new(),
         seed: 1,
+        balanced_orders: true,
         surefoot_version: String::new(),
         created: 0.0,
         baseline: baseline.into(),
         analysis,
         tables: Vec::new(),
+        turns: None,
     }
 }

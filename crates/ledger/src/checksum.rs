@@ -20,35 +20,46 @@ pub struct Sealed {
     key: &'static str,
     /// What is read, and in this order summed.
     pub columns: &'static str,
+    /// A column that rows had checksums before: it is summed last, and only where it has a value.
+    pub later: Option<&'static str>,
 }
 
 /// Rows by their id.
 const fn by_id(table: &'static str, columns: &'static str) -> Sealed {
-    Sealed { table, key: "rowid = ?1", columns }
+    Sealed { table, key: "rowid = ?1", columns, later: None }
 }
 
 pub const STUDY: Sealed = by_id("study", "json");
 pub const SESSION: Sealed = by_id("session", "id, started, ended, machine, reason");
 pub const SCENARIO: Sealed = by_id("scenario", "id, label, json");
 /// With how many runs it has, so that none goes missing.
-pub const TRIAL: Sealed = by_id(
-    "trial",
-    "id, scenario, round, position, seed, state, started, ended, failure, phase, \
-     (SELECT count(*) FROM run WHERE run.trial = trial.id)",
-);
+pub const TRIAL: Sealed = Sealed {
+    later: Some("group_number"),
+    ..by_id(
+        "trial",
+        "id, scenario, round, position, seed, state, started, ended, failure, phase, \
+         (SELECT count(*) FROM run WHERE run.trial = trial.id)",
+    )
+};
 pub const NOTE: Sealed = by_id("note", "id, trial, kind, name, value");
 pub const METRIC: Sealed = by_id("metric", "id, name, unit, direction");
 pub const RUN: Sealed = by_id("run", "id, trial, run, warm_up, started, seconds, figures");
 pub const PROBE: Sealed = by_id("probe", "id, session, json");
 pub const DECISION: Sealed = by_id("decision", "id, json");
 pub const SAFETY: Sealed = by_id("safety", "id, session, scenario, json");
-pub const LATENCY: Sealed = Sealed { table: "latency", key: "run = ?1 AND name = ?2", columns: "run, name, hdr" };
-pub const SERIES: Sealed = Sealed { table: "series", key: "run = ?1 AND name = ?2", columns: "run, name, points" };
+pub const LATENCY: Sealed = by_run("latency", "run, name, hdr");
+pub const SERIES: Sealed = by_run("series", "run, name, points");
+
+/// Rows of a run, by their name.
+const fn by_run(table: &'static str, columns: &'static str) -> Sealed {
+    Sealed { table, key: "run = ?1 AND name = ?2", columns, later: None }
+}
 
 impl Sealed {
     /// Writes a row's checksum, within the transaction that wrote the row.
     pub fn seal(&self, transaction: &Connection, key: &[&dyn rusqlite::ToSql]) -> rusqlite::Result<()> {
-        let Sealed { table, key: which, columns } = self;
+        let Sealed { table, key: which, .. } = self;
+        let columns = self.all_columns();
         let mut read = transaction.prepare_cached(&format!("SELECT {columns} FROM {table} WHERE {which}"))?;
         let crc = read.query_row(key, |row| self.sum(row))?;
         let place = key.len() + 1;
@@ -59,13 +70,17 @@ impl Sealed {
 
     /// What is selected of a file of this version, the checksum last.
     pub fn selected(&self, has_checksums: bool) -> String {
-        format!("{}, {}", self.columns, if has_checksums { COLUMN } else { "NULL" })
+        format!("{}, {}", self.all_columns(), if has_checksums { COLUMN } else { "NULL" })
+    }
+
+    fn all_columns(&self) -> String {
+        [self.columns].into_iter().chain(self.later).collect::<Vec<_>>().join(", ")
     }
 
     /// Holds a row that was selected so against its checksum. Whether it has one.
     pub fn check(&self, row: &Row, path: &Path) -> Result<bool, Error> {
         let failed = |error| crate::schema::unreadable(path, error);
-        let count = self.columns_count();
+        let count = self.columns_count() + usize::from(self.later.is_some());
         let Some(wanted) = row.get::<_, Option<u32>>(count).map_err(failed)? else { return Ok(false) };
         if self.sum(row).map_err(failed)? == wanted {
             return Ok(true);
@@ -82,7 +97,9 @@ impl Sealed {
     fn sum(&self, row: &Row) -> rusqlite::Result<u32> {
         let mut crc = crc32fast::Hasher::new();
         crc.update(self.table.as_bytes());
-        for column in 0..self.columns_count() {
+        let count = self.columns_count();
+        let has_later = self.later.is_some() && row.get_ref(count)? != ValueRef::Null;
+        for column in 0..count + usize::from(has_later) {
             let (kind, bytes): (u8, &[u8]) = match row.get_ref(column)? {
                 ValueRef::Null => (0, &[]),
                 ValueRef::Integer(value) => (1, &value.to_le_bytes()),
@@ -134,7 +151,7 @@ mod tests {
         let mut tables = std::collections::BTreeSet::new();
         for (table, column) in rows.map(|row| row.expect("a row")) {
             let sealed = all.iter().find(|sealed| sealed.table == table).unwrap_or_else(|| panic!("{table} has none"));
-            let is_summed = sealed.columns.split(", ").any(|summed| summed == column);
+            let is_summed = sealed.all_columns().split(", ").any(|summed| summed == column);
             assert!(is_summed || column == COLUMN, "{table}.{column}");
             tables.insert(table);
         }

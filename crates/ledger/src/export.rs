@@ -1,5 +1,6 @@
 //! Everything out again: CSV (a line a run and metric) and JSON, row by row, so that memory stays small.
 
+use crate::model::Trial;
 use crate::{Error, Reader};
 use serde_json::json;
 use std::collections::HashMap;
@@ -16,13 +17,13 @@ pub fn csv(reader: &Reader, out: &mut dyn Write) -> Result<(), Error> {
     let contents = reader.contents()?;
     writeln!(
         out,
-        "scenario,workload,round,position,trial,state,run,warm_up,started,seconds,metric,unit,direction,value,phase"
+        "scenario,workload,round,position,trial,state,run,warm_up,started,seconds,metric,unit,direction,value,phase,group"
     )?;
     let workloads: HashMap<&str, &str> = contents.scenarios.iter().map(|s| (&*s.label, &*s.workload)).collect();
     let trials: HashMap<i64, _> = contents.trials.iter().map(|trial| (trial.id, trial)).collect();
     for run in &contents.runs {
         let Some(trial) = trials.get(&run.trial) else { continue };
-        let phase = plain(&trial.phase);
+        let (phase, group) = (plain(&trial.phase), group(trial));
         let head = format!(
             "{},{},{},{},{},{},{},{},{:.3},{}",
             field(&trial.scenario),
@@ -40,7 +41,7 @@ pub fn csv(reader: &Reader, out: &mut dyn Write) -> Result<(), Error> {
             let metric = &contents.metrics[&**name];
             writeln!(
                 out,
-                "{head},{},{},{},{value},{phase}",
+                "{head},{},{},{},{value},{phase},{group}",
                 field(name),
                 field(&metric.unit),
                 plain(&metric.direction)
@@ -93,6 +94,11 @@ fn quantiles(latency: &observe::latency::Latency) -> serde_json::Value {
         "p99_9_microseconds": latency.microseconds_at(0.999),
         "max_microseconds": latency.microseconds_at(1.0),
     })
+}
+
+/// The number of a trial's group; empty where its round was not split.
+pub(crate) fn group(trial: &Trial) -> String {
+    trial.group.map_or_else(String::new, |number| number.to_string())
 }
 
 pub(crate) fn plain(value: &impl serde::Serialize) -> String {

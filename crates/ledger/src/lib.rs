@@ -3,14 +3,12 @@
 //! Written by the conductor alone (`writer.rs`), read by everyone else (`reader.rs`), also while it is written.
 
 mod checksum;
-pub mod conditions;
-pub mod errors;
+mod contents;
 pub mod export;
 pub mod figure;
-pub mod flushing;
+pub mod groups;
 mod lock;
 pub mod model;
-pub mod parity;
 pub mod parquet;
 mod reader;
 mod schema;
@@ -83,6 +81,12 @@ pub enum Error {
         #[source]
         source: rusqlite::Error,
     },
+    /// Made, but its study could not be recorded: the run ended before, or its disk was full.
+    #[error("{path} holds no study yet")]
+    NoStudy {
+        /// The file.
+        path: PathBuf,
+    },
     /// An export could not be written.
     #[error("cannot write the export")]
     Export(#[from] std::io::Error),
@@ -115,6 +119,10 @@ impl Error {
                 ),
                 _ => None,
             },
+            Error::NoStudy { .. } => Some(
+                "the run that made it ended before it could record its study; run the same command again, and see that the disk is not \
+                 full (`df`)",
+            ),
             Error::Export(_) => None,
         }
     }

@@ -30,6 +30,9 @@ pub struct StudyRecord {
     pub hash: String,
     /// Seed of order and data.
     pub seed: u64,
+    /// Whether the orders of rounds are balanced; in older files they are shuffled.
+    #[serde(default)]
+    pub balanced_orders: bool,
     /// surefoot's version, and the commit where its build knew it.
     pub surefoot_version: String,
     /// Unix time, seconds.
@@ -41,6 +44,26 @@ pub struct StudyRecord {
     /// Tables that the report is asked for. Absent in older files.
     #[serde(default)]
     pub tables: Vec<TableRecord>,
+    /// What turns a round has, where that was chosen by the machine's noise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<ChosenTurns>,
+}
+
+/// Turns that were chosen before the first trial, and from what.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChosenTurns {
+    /// Length of a turn.
+    pub turn_milliseconds: u32,
+    /// Turns of a scenario in a round; none: as many as its runs have time for.
+    pub turns: Option<u32>,
+    /// Rounds after which the wanted precision was expected.
+    pub rounds: u32,
+    /// The noise that was measured: by how much averages over a second stray by its white part.
+    pub white_noise: f64,
+    /// By how much its other part strays, which lasts.
+    pub lasting_noise: f64,
+    /// How long that lasts.
+    pub correlation_seconds: f64,
 }
 
 impl StudyRecord {
@@ -104,6 +127,12 @@ pub struct AnalysisSettings {
     pub rounds_min: u32,
     /// At most this many rounds.
     pub rounds_max: u32,
+    /// How a round went. Absent in older files, where a trial came after the other.
+    #[serde(default)]
+    pub order: Order,
+    /// Scenarios that were up at once at most; none: all of a workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up_max: Option<u32>,
     /// What is asked of the scenarios. Absent in older files, which are full studies.
     #[serde(default)]
     pub mode: Mode,
@@ -116,6 +145,17 @@ pub struct AnalysisSettings {
     /// What a power cut was measured to take: only scenarios of these classes may be picked. None: the study names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub safety_classes: Option<Vec<Grade>>,
+}
+
+/// How a round goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// A trial after the other: a trial's figure is that of its typical run.
+    #[default]
+    Blocks,
+    /// All scenarios at once, by turns: a trial's figure is the work of all its turns over their time.
+    Turns,
 }
 
 /// What a study asks of its scenarios.
@@ -268,13 +308,15 @@ pub struct Place {
     pub round: u32,
     /// Position in the round.
     pub position: u32,
+    /// Number of its group in the round; none: the round was not split.
+    pub group: Option<u32>,
 }
 
 impl Place {
     /// In a main round.
     #[must_use]
     pub fn main(round: u32, position: u32) -> Place {
-        Place { phase: Phase::Main, round, position }
+        Place { phase: Phase::Main, round, position, group: None }
     }
 }
 
@@ -328,6 +370,9 @@ pub struct Trial {
     pub round: u32,
     /// Position in the round.
     pub position: u32,
+    /// Number of its group in the round: only those of one group were up together. None: the round was not split. Absent in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<u32>,
     /// Seed of its data.
     pub seed: u64,
     /// How it stands.
@@ -436,7 +481,7 @@ pub struct Contents {
     pub safety: Vec<MeasuredSafety>,
     /// What was decided at round ends, in order.
     pub decisions: Vec<Decision>,
-    /// Trials, in order of start; only the last attempt of each (scenario, round) counts.
+    /// Trials, in order of start; only the last attempt of each (scenario, round, group) counts.
     pub trials: Vec<Trial>,
     /// Runs of all trials.
     pub runs: Vec<RunRow>,

@@ -4,16 +4,12 @@ use crate::Error;
 use crate::checksum::{
     DECISION, LATENCY, METRIC, NOTE, PROBE, RUN, SAFETY, SCENARIO, SERIES, SESSION, STUDY, Sealed, TRIAL,
 };
-use crate::figure::{self, Zero};
 use crate::lock::is_held;
-use crate::model::{
-    Contents, Decision, Finalists, MeasuredSafety, Phase, RunDetail, RunRow, Scenario, Screened, Session, StudyRecord,
-    Trial, TrialState, Worse,
-};
+use crate::model::{Contents, Decision, Phase, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial, TrialState};
 use crate::schema;
 use observe::latency::Latency;
 use observe::metric::Metric;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -96,7 +92,7 @@ impl Reader {
         let _moment = self.connection.unchecked_transaction().map_err(|error| self.failed(error))?;
         let study: StudyRecord = match self.sealed(&STUDY, "", |row| row.get::<_, String>(0))?.pop() {
             Some(json) => self.parsed(&json)?,
-            None => return Err(Error::Damaged { path: self.path.clone(), what: "it holds no study".into() }),
+            None => return Err(Error::NoStudy { path: self.path.clone() }),
         };
         let labelled = self.sealed(&SCENARIO, "ORDER BY id", |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
@@ -165,7 +161,9 @@ impl Reader {
         let is_old = self.version < schema::VERSION_OF_DECISIONS;
         // Where the column is not there yet.
         let phase = if is_old { "'main' AS phase" } else { "phase" };
-        let columns = TRIAL.selected(self.version >= schema::VERSION_OF_CHECKSUMS).replace("phase", phase);
+        let group = if self.version < schema::VERSION_OF_GROUPS { "NULL" } else { "group_number" };
+        let columns = TRIAL.selected(self.version >= schema::VERSION_OF_CHECKSUMS);
+        let columns = columns.replace("phase", phase).replace("group_number", group);
         let mut statement = self.prepare(&format!("SELECT {columns} FROM trial ORDER BY id"))?;
         let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
         let mut trials = Vec::new();
@@ -276,6 +274,13 @@ impl Reader {
         if said != "ok" {
             return damaged(format!("SQLite's integrity check says: {said}"));
         }
+        // A row whose owner's number changed is read with no run, and its checksum with it.
+        let mut orphans = self.prepare("SELECT \"table\" FROM pragma_foreign_key_check LIMIT 1")?;
+        let orphan: Option<String> =
+            orphans.query_row([], |row| row.get(0)).optional().map_err(|error| self.failed(error))?;
+        if let Some(table) = orphan {
+            return damaged(format!("a row of `{table}` belongs to one that is not in it"));
+        }
         let contents = self.contents()?;
         let trials: BTreeSet<i64> = contents.trials.iter().map(|trial| trial.id).collect();
         for run in &contents.runs {
@@ -357,6 +362,7 @@ fn trial_of(row: &rusqlite::Row) -> rusqlite::Result<(Trial, i64, Words)> {
         phase: Phase::Main,
         round: row.get(2)?,
         position: row.get(3)?,
+        group: row.get(11)?,
         seed: row.get::<_, String>(4)?.parse().unwrap_or_default(),
         state: TrialState::Running,
         started: row.get(6)?,
@@ -404,103 +410,5 @@ fn escape(character: char) -> Vec<char> {
     match character {
         '%' | '?' | '#' => format!("%{:02X}", character as u32).chars().collect(),
         other => vec![other],
-    }
-}
-
-impl Contents {
-    /// Scenarios that were shown to be worse than another, in the order in which they were.
-    pub fn worse(&self) -> impl Iterator<Item = &Worse> {
-        self.decisions.iter().filter_map(|decision| match decision {
-            Decision::Worse(worse) => Some(worse),
-            Decision::Screen(_) | Decision::Confirm(_) => None,
-        })
-    }
-
-    /// The last time that it was measured what a power cut takes from a scenario; the A/A control is its baseline once more.
-    #[must_use]
-    pub fn safety_of(&self, scenario: &Scenario) -> Option<&MeasuredSafety> {
-        let last = |label: &str| self.safety.iter().rfind(|measured| measured.scenario == label);
-        let is_twin = |other: &&Scenario| {
-            !other.control && other.workload == scenario.workload && other.levels == scenario.levels
-        };
-        let of_twin = || self.scenarios.iter().filter(is_twin).find_map(|twin| last(&twin.label));
-        last(&scenario.label).or_else(|| if scenario.control { of_twin() } else { None })
-    }
-
-    /// What was measured once more.
-    pub fn finalists(&self) -> impl Iterator<Item = &Finalists> {
-        self.decisions.iter().filter_map(|decision| match decision {
-            Decision::Confirm(finalists) => Some(finalists),
-            Decision::Screen(_) | Decision::Worse(_) => None,
-        })
-    }
-
-    /// What a workload's screen showed; none where nothing was screened, or not yet to the end.
-    #[must_use]
-    pub fn screened(&self, workload: &str) -> Option<&Screened> {
-        self.decisions.iter().find_map(|decision| match decision {
-            Decision::Screen(screened) if screened.workload == workload => Some(screened),
-            _ => None,
-        })
-    }
-
-    /// The trials that count: of each scenario, phase and round the last attempt, voided ones left out.
-    #[must_use]
-    pub fn counted_trials(&self) -> Vec<&Trial> {
-        let mut last: BTreeMap<(&str, Phase, u32), &Trial> = BTreeMap::new();
-        for trial in &self.trials {
-            if matches!(trial.state, TrialState::Finished | TrialState::Failed) {
-                last.insert((&trial.scenario, trial.phase, trial.round), trial);
-            }
-        }
-        let mut trials: Vec<&Trial> = last.into_values().collect();
-        trials.sort_by_key(|trial| trial.id);
-        trials
-    }
-
-    /// `[round][scenario]` of the main rounds: a metric's figure of each trial. None: a hole.
-    #[must_use]
-    pub fn values(&self, metric: &str) -> Vec<Vec<Option<f64>>> {
-        self.values_in(Phase::Main, metric)
-    }
-
-    /// As [`Contents::values`], of one phase.
-    #[must_use]
-    pub fn values_in(&self, phase: Phase, metric: &str) -> Vec<Vec<Option<f64>>> {
-        self.figures(phase, metric, &|run| run.metrics.get(metric).copied())
-    }
-
-    /// As [`Contents::values_in`], of a figure that is worked out from a run's metrics, and that no claim rests on.
-    #[must_use]
-    pub fn worked_out(&self, phase: Phase, figure: &dyn Fn(&RunRow) -> Option<f64>) -> Vec<Vec<Option<f64>>> {
-        self.figures(phase, "", figure)
-    }
-
-    fn figures(&self, phase: Phase, metric: &str, figure: &dyn Fn(&RunRow) -> Option<f64>) -> Vec<Vec<Option<f64>>> {
-        let columns: HashMap<&str, usize> =
-            self.scenarios.iter().enumerate().map(|(column, scenario)| (&*scenario.label, column)).collect();
-        let mut of_trial: HashMap<i64, Vec<f64>> = HashMap::new();
-        for run in self.runs.iter().filter(|run| !run.warm_up) {
-            if let Some(value) = figure(run) {
-                of_trial.entry(run.trial).or_default().push(value);
-            }
-        }
-        let mut rounds: Vec<Vec<Option<f64>>> = Vec::new();
-        for trial in self
-            .counted_trials()
-            .into_iter()
-            .filter(|trial| trial.state == TrialState::Finished && trial.phase == phase)
-        {
-            let (Some(column), Some(values)) = (columns.get(&*trial.scenario), of_trial.get(&trial.id)) else {
-                continue;
-            };
-            let round = trial.round as usize;
-            if rounds.len() <= round {
-                rounds.resize(round + 1, vec![None; self.scenarios.len()]);
-            }
-            let is_claimed = self.scenarios[*column].primary_metric == metric;
-            rounds[round][*column] = figure::of_runs(values, if is_claimed { Zero::Stall } else { Zero::Count });
-        }
-        rounds
     }
 }

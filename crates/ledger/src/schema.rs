@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 pub const APPLICATION_ID: i64 = 0x7366_6f74;
 
 /// The newest schema version, in `user_version`.
-pub const VERSION: i64 = 5;
+pub const VERSION: i64 = 6;
 
 const VERSION_1: &str = "
 CREATE TABLE study (json TEXT NOT NULL);
@@ -90,7 +90,15 @@ ALTER TABLE latency ADD COLUMN crc INTEGER;
 ALTER TABLE series ADD COLUMN crc INTEGER;
 ";
 
-const LADDER: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
+/// The first version in which a round may be split into groups.
+pub const VERSION_OF_GROUPS: i64 = 6;
+
+/// Version 6 has the group of a trial whose round was split; none in older rows.
+const VERSION_6: &str = "
+ALTER TABLE trial ADD COLUMN group_number INTEGER;
+";
+
+const LADDER: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6];
 
 /// Makes a new ledger, which has its name only once it is whole: whatever a kill leaves, it is no file that nobody can read.
 pub fn create(path: &Path) -> Result<(), Error> {

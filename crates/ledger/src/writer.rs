@@ -201,7 +201,7 @@ impl Writer {
     /// # Errors
     /// When it can't be written.
     pub fn begin_trial(&mut self, scenario: &str, place: Place, seed: u64, now: f64) -> Result<i64, Error> {
-        let Place { phase, round, position } = place;
+        let Place { phase, round, position, group } = place;
         let phase = match phase {
             Phase::Screen => "screen",
             Phase::Main => "main",
@@ -209,10 +209,10 @@ impl Writer {
         };
         self.write(|transaction| {
             transaction.execute(
-                "INSERT INTO trial (scenario, phase, round, position, seed, state, started)
-                 VALUES ((SELECT id FROM scenario WHERE label = ?1), ?2, ?3, ?4, ?5, 'running', ?6)",
+                "INSERT INTO trial (scenario, phase, round, position, seed, state, started, group_number)
+                 VALUES ((SELECT id FROM scenario WHERE label = ?1), ?2, ?3, ?4, ?5, 'running', ?6, ?7)",
                 // SQLite has no unsigned 64-bit integer.
-                params![scenario, phase, round, position, seed.to_string(), now],
+                params![scenario, phase, round, position, seed.to_string(), now, group],
             )?;
             let id = transaction.last_insert_rowid();
             TRIAL.seal(transaction, &[&id])?;

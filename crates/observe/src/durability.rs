@@ -45,6 +45,12 @@ impl Durability {
         Durability { class: Class::KeepsAcknowledged, reasons: Vec::new() }
     }
 
+    /// A class for one reason.
+    #[must_use]
+    pub fn because(class: Class, reason: impl Into<String>) -> Durability {
+        Durability { class, reasons: vec![reason.into()] }
+    }
+
     /// The worse of two layers (filesystem, engine), with the reasons of the layers that decided.
     #[must_use]
     pub fn and(mut self, other: Durability) -> Durability {

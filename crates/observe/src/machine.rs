@@ -9,18 +9,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// Programs whose version can change a result, and how each says it. Those that are not there are left out.
-const PROGRAMS: &[(&str, &str)] = &[
-    ("mkfs.ext4", "-V"),
-    ("mkfs.xfs", "-V"),
-    ("mkfs.btrfs", "--version"),
-    ("mkfs.f2fs", "-V"),
-    ("mkfs.nilfs2", "-V"),
-    ("mkfs.jfs", "-V"),
-    ("bcachefs", "version"),
-    ("zfs", "version"),
-    ("fio", "--version"),
-];
+/// A program, and the argument by which it says its version.
+pub type Program = (&'static str, &'static str);
+
+/// Programs whose version can change a result, whatever is studied. Those that are not there are left out.
+const PROGRAMS: &[Program] = &[("fio", "--version")];
 
 /// Plain files and the fact that each is.
 const FILES: &[(&str, &str)] = &[
@@ -57,7 +50,7 @@ const HARDWARE: &[&str] = &["cpu_model", "cpus", "device_model", "device_size"];
 
 /// What is true of the machine as a whole.
 #[must_use]
-pub fn facts() -> BTreeMap<String, String> {
+pub fn facts(programs: &[Program]) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     let mut add = |name: &str, value: Option<String>| {
         facts.extend(value.filter(|value| !value.is_empty()).map(|value| (name.to_string(), value)));
@@ -83,7 +76,7 @@ pub fn facts() -> BTreeMap<String, String> {
     add("operating_system", operating_system(&file("/etc/os-release").unwrap_or_default()));
     #[cfg(not(target_os = "linux"))]
     crate::elsewhere::facts().into_iter().for_each(|(name, value)| add(&name, Some(value)));
-    for (program, argument) in PROGRAMS {
+    for (program, argument) in PROGRAMS.iter().chain(programs) {
         add(program, program_version(program, argument));
     }
     facts
@@ -146,7 +139,7 @@ pub fn is_same(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> bo
 
 /// What has changed, a phrase each; empty when it is the same machine in the same state.
 #[must_use]
-pub fn changes(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Vec<String> {
+pub fn changes(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>, programs: &[Program]) -> Vec<String> {
     let (before, now) = (identity(before), identity(now));
     let mut names: Vec<&str> = before.keys().chain(now.keys()).copied().collect();
     names.sort_unstable();
@@ -158,7 +151,7 @@ pub fn changes(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>
         // A program that came since took no part in what is measured.
         // Older files do not have it.
         (None, Some(_)) if *name == "cpu_microcode" => None,
-        (None, Some(_)) if PROGRAMS.iter().any(|program| program.0 == *name) => None,
+        (None, Some(_)) if PROGRAMS.iter().chain(programs).any(|program| program.0 == *name) => None,
         (None, now) => now.map(|now| format!("{name} was not there, now {now}")),
     };
     names.iter().filter_map(phrase).collect()
@@ -268,7 +261,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_known() {
-        let facts = facts();
+        let facts = facts(&[]);
         for name in ["cpu_model", "cpus", "kernel", "memory", "memory_bytes", "command_line", "clock_source"] {
             assert!(facts.contains_key(name), "{name} in {facts:#?}");
         }
@@ -276,7 +269,7 @@ mod tests {
         let host = file("/proc/sys/kernel/hostname").expect("a host name");
         // A short name like `vm` is part of other words by chance.
         assert!(host.len() < 6 || !facts.values().any(|value| value.contains(&host)), "{facts:#?}");
-        assert_eq!(changes(&facts, &super::facts()), Vec::<String>::new());
+        assert_eq!(changes(&facts, &super::facts(&[]), &[]), Vec::<String>::new());
     }
 
     #[test]
@@ -292,7 +285,7 @@ mod tests {
         let before = map(&[("kernel", "6.1"), ("cpus", "2"), ("memory_bytes", "5"), ("cpu_governor", "performance")]);
         let now = map(&[("kernel", "6.18"), ("cpus", "2"), ("memory_bytes", "4"), ("device", "vdb")]);
         assert_eq!(
-            changes(&before, &now),
+            changes(&before, &now, &[]),
             [
                 "cpu_governor was performance, now there is none",
                 "device was not there, now vdb",
@@ -312,14 +305,14 @@ mod tests {
         assert!(is_same(&old, &with("kernel", "6.18")) && is_same(&old, &with("memory_bytes", "990")));
         assert!(is_same(&old, &with("device_model", "SSD")), "older files may know less");
         assert!(!is_same(&old, &with("cpus", "4")) && !is_same(&old, &with("memory_bytes", "2000")));
-        assert_eq!(changes(&old, &with("cpu_microcode", "0x1")), Vec::<String>::new());
+        assert_eq!(changes(&old, &with("cpu_microcode", "0x1"), &[]), Vec::<String>::new());
     }
 
     #[test]
     fn a_program_may_come_but_not_go() {
         let (without, with) = (map(&[("kernel", "6")]), map(&[("kernel", "6"), ("mkfs.xfs", "6.1.0")]));
-        assert_eq!(changes(&without, &with), Vec::<String>::new());
-        assert_eq!(changes(&with, &without), ["mkfs.xfs was 6.1.0, now there is none"]);
+        assert_eq!(changes(&without, &with, &[("mkfs.xfs", "-V")]), Vec::<String>::new());
+        assert_eq!(changes(&with, &without, &[]), ["mkfs.xfs was 6.1.0, now there is none"]);
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub enum Record {
     },
     /// The storage is ready and was read back.
     Provisioned(Provisioned),
+    /// The trial waits until it is told to go on; all that it started stands still.
+    Waiting,
     /// A run begins; what follows until [`Record::Run`] belongs to it.
     RunStarted {
         /// Counted from 0, warm-ups included.

@@ -3,13 +3,15 @@
 //! Driven by `lab::trial` around each run. Every figure is of the whole machine, but the device's and `driver_cpu_*`.
 //! A figure that this kernel or device does not have is left out, never 0.
 
-use crate::cpu::{KINDS, Stat, others_seconds, own_seconds, shares};
-use crate::disk::{self, Counters};
-use crate::memory::Memory;
+mod snapshot;
+
+use crate::cpu::{KINDS, shares};
+use crate::disk;
 use crate::metric::{Direction, Measured, Metric};
-use crate::pressure::{Pressure, RESOURCES};
+use crate::pressure::RESOURCES;
+use snapshot::{List, SPACE_USED, Snapshot, Targets, difference, growth};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -23,9 +25,6 @@ const FLUSH_SECONDS_MEAN: Metric = Metric::new("flush_seconds_mean", "s", Direct
 const FLUSHES_PER_COMMIT: Metric = Metric::new("flushes_per_commit", "1", Direction::Neither);
 /// The commits of that ratio: without them nobody could add up several runs of which some got no flush.
 const COMMITS: Metric = Metric::new("commits", "1", Direction::Neither);
-
-/// What the trial's data take on the disk.
-const SPACE_USED: Metric = Metric::new("space_used_bytes", "B", Direction::Neither);
 
 /// Where the trial's data lie.
 #[derive(Debug, Clone, Copy)]
@@ -118,157 +117,6 @@ pub fn derived(telemetry: &Telemetry, workload_bytes: u64, commits: u64) -> Vec<
     let per_commit = ratio(&FLUSHES_PER_COMMIT, "flushes", commits);
     let commits = per_commit.as_ref().map(|_| COMMITS.at(commits as f64));
     [amplification, per_commit, latency, commits].into_iter().flatten().collect()
-}
-
-/// What is looked at.
-#[derive(Debug, Clone, Default)]
-struct Targets {
-    device: Option<String>,
-    log: Option<String>,
-    backing: Option<String>,
-    filesystem: Option<PathBuf>,
-    folder: Option<PathBuf>,
-}
-
-impl Targets {
-    fn find(device: Option<&str>, log: Option<&str>, place: Option<Place>) -> Targets {
-        let (filesystem, folder) = match place {
-            Some(Place::Filesystem(path)) => (Some(path.to_path_buf()), None),
-            Some(Place::Folder(path)) => (None, Some(path.to_path_buf())),
-            None => (None, None),
-        };
-        let device = match device {
-            Some(device) => disk::device_name(device),
-            None => filesystem.as_deref().or(folder.as_deref()).and_then(disk::disk_under),
-        };
-        let backing = device.as_deref().and_then(disk::disk_below_loop);
-        Targets { device, log: log.and_then(disk::device_name), backing, filesystem, folder }
-    }
-}
-
-/// All counters at one moment.
-#[derive(Debug, Clone)]
-struct Snapshot {
-    at: Instant,
-    stat: Option<Stat>,
-    memory: Option<Memory>,
-    device: Option<Counters>,
-    log: Option<Counters>,
-    backing: Option<Counters>,
-    space_used: Option<u64>,
-    pressure: [Option<Pressure>; 3],
-    own_seconds: f64,
-    others_seconds: Option<f64>,
-}
-
-impl Snapshot {
-    fn take(targets: &Targets) -> Snapshot {
-        Snapshot {
-            at: Instant::now(),
-            stat: Stat::read(),
-            memory: Memory::read(),
-            device: targets.device.as_deref().and_then(Counters::read),
-            log: targets.log.as_deref().and_then(Counters::read),
-            backing: targets.backing.as_deref().and_then(Counters::read),
-            space_used: targets.filesystem.as_deref().and_then(disk::space).map(|space| space.0),
-            pressure: RESOURCES.map(Pressure::read),
-            own_seconds: own_seconds(),
-            others_seconds: others_seconds(),
-        }
-    }
-}
-
-/// Every figure of the time between two snapshots.
-fn difference(before: &Snapshot, after: &Snapshot) -> Vec<Measured> {
-    let seconds = after.at.duration_since(before.at).as_secs_f64().max(f64::MIN_POSITIVE);
-    let mut list = List(Vec::new());
-    if let (Some(before), Some(after)) = (&before.stat, &after.stat) {
-        list.cpus(before, after);
-        let switches = after.context_switches.saturating_sub(before.context_switches);
-        list.add("context_switches_per_second".into(), "1/s", switches as f64 / seconds);
-    }
-    let own = (after.own_seconds - before.own_seconds).max(0.0);
-    list.add("driver_cpu_seconds".into(), "s", own);
-    list.add("driver_cpu_cores".into(), "1", own / seconds);
-    if let (Some(before), Some(after)) = (before.others_seconds, after.others_seconds) {
-        list.add("others_cpu_seconds".into(), "s", (after - before).max(0.0));
-        list.add("others_cpu_cores".into(), "1", (after - before).max(0.0) / seconds);
-    }
-    list.disk("device", before.device.zip(after.device), seconds);
-    list.disk("device_log", before.log.zip(after.log), seconds);
-    list.disk("device_backing", before.backing.zip(after.backing), seconds);
-    if let (Some(before), Some(after)) = (before.space_used, after.space_used) {
-        list.0.push(SPACE_USED.at(after as f64));
-        list.add("space_grown_bytes".into(), "B", after as f64 - before as f64);
-    }
-    if let Some(memory) = after.memory {
-        list.add("dirty_bytes_end".into(), "B", memory.dirty as f64);
-    }
-    for (index, resource) in RESOURCES.iter().enumerate() {
-        let (Some(before), Some(after)) = (before.pressure[index], after.pressure[index]) else { continue };
-        let share = |before: u64, after: u64| after.saturating_sub(before) as f64 * 1e-6 / seconds;
-        list.add(format!("pressure_{resource}_some_share"), "1", share(before.some, after.some));
-        if let (Some(before), Some(after)) = (before.full, after.full) {
-            list.add(format!("pressure_{resource}_full_share"), "1", share(before, after));
-        }
-    }
-    list.0
-}
-
-struct List(Vec<Measured>);
-
-impl List {
-    fn add(&mut self, name: String, unit: &'static str, value: f64) {
-        // All of these explain a result; none of them is one, so none has a better side.
-        self.0.push(Metric::named(name, unit.into(), Direction::Neither).at(value));
-    }
-
-    fn cpus(&mut self, before: &Stat, after: &Stat) {
-        let of_all = shares(&before.total, &after.total);
-        self.shares("cpu", of_all);
-        for (number, ticks) in &after.cpus {
-            let of_one = before.cpu(*number).and_then(|before| shares(before, ticks));
-            self.shares(&format!("cpu_{number}"), of_one);
-        }
-    }
-
-    fn shares(&mut self, prefix: &str, shares: Option<[f64; 6]>) {
-        for (kind, share) in KINDS.iter().zip(shares.into_iter().flatten()) {
-            self.add(format!("{prefix}_{kind}_share"), "1", share);
-        }
-    }
-
-    fn disk(&mut self, prefix: &str, counters: Option<(Counters, Counters)>, seconds: f64) {
-        let Some((before, after)) = counters else { return };
-        for (name, unit, grown) in growth(&before, &after) {
-            self.add(format!("{prefix}_{name}"), unit, grown);
-        }
-        let busy = after.busy_milliseconds.saturating_sub(before.busy_milliseconds) as f64 * 1e-3;
-        self.add(format!("{prefix}_busy_share"), "1", busy / seconds);
-    }
-}
-
-/// By how much a device's counters grew.
-fn growth(before: &Counters, after: &Counters) -> Vec<(&'static str, &'static str, f64)> {
-    let grown = |before: u64, after: u64| after.saturating_sub(before) as f64;
-    let mut list = vec![
-        ("reads", "1", grown(before.reads, after.reads)),
-        ("read_bytes", "B", grown(before.read_bytes, after.read_bytes)),
-        ("writes", "1", grown(before.writes, after.writes)),
-        ("write_bytes", "B", grown(before.write_bytes, after.write_bytes)),
-        ("merges", "1", grown(before.merges, after.merges)),
-    ];
-    if let (Some(before), Some(after)) = (before.discards, after.discards) {
-        list.push(("discards", "1", grown(before.0, after.0)));
-        list.push(("discard_bytes", "B", grown(before.1, after.1)));
-    }
-    if let (Some(before), Some(after)) = (before.flushes, after.flushes) {
-        list.push(("flushes", "1", grown(before, after)));
-    }
-    if let (Some(before), Some(after)) = (before.flush_milliseconds, after.flush_milliseconds) {
-        list.push(("flush_seconds", "s", grown(before, after) * 1e-3));
-    }
-    list
 }
 
 /// What the sampling thread has gathered.
@@ -395,6 +243,9 @@ fn values(before: &Snapshot, after: &Snapshot, interval: f64) -> Vec<(String, f6
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::Counters;
+    use crate::memory::Memory;
+    use crate::pressure::Pressure;
     use proptest::prelude::*;
 
     fn at(start: Instant, milliseconds: u64, written: u64) -> Snapshot {

@@ -149,7 +149,7 @@ fn synced_append_microseconds(profile: Profile, appends: u64) -> (f64, f64) {
     };
     let microseconds = with_loop_device(&disk.file(), append);
     disk.stop().expect("room for the log");
-    (microseconds, disk.punctuality().expect("answers were delayed").late_nanoseconds_p99 as f64 / 1e3)
+    (microseconds, disk.timing_fidelity().expect("answers were delayed").late_nanoseconds_p99 as f64 / 1e3)
 }
 
 fn shows_per_second(shows: u32) -> f64 {

@@ -3,7 +3,7 @@
 //! Asked of the disk between two looks at the own clock, its answer belongs to some moment between them. What is dated with it
 //! is dated so that no loss is made up: an acknowledgement not before it came, a try not after it was made.
 
-use crate::witness::Attempt;
+use crate::ack_log::Attempt;
 
 /// The other clock minus ours, in nanoseconds, is between these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

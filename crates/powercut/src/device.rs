@@ -3,7 +3,7 @@
 //! While it records it keeps what is written in memory and writes every request down, with when it came and when the host was
 //! told that it is done ([`crate::write_log`]). Afterwards it serves the images that a power cut may have left
 //! ([`crate::states`]), and says which undecided units a recovery read. Without a log it is a disk as slow as a drive, and says
-//! whether it kept to that ([`crate::punctuality`]).
+//! whether it kept to that ([`crate::timing_fidelity`]).
 //!
 //! A process of its own, because a thread that waits in the kernel would keep the served file's connection open while its
 //! process dies, and everything would hang. When the process that serves is killed, all I/O on the disk fails and ends. Its file
@@ -23,9 +23,9 @@ mod server;
 mod spool;
 
 use crate::clock::Ahead;
-use crate::punctuality::Punctuality;
 use crate::states::{Cache, Choice, Rules, Unit};
 use crate::timing::Profile;
+use crate::timing_fidelity::TimingFidelity;
 pub use awake::keep_awake;
 pub use line::Breaker;
 use line::Line;
@@ -146,6 +146,12 @@ pub enum Error {
     /// The process is gone.
     #[error("the disk's process has ended, and the disk with it")]
     Ended,
+    /// The process lives, and says nothing.
+    #[error("the disk's process gave no answer for {seconds} s: it is stopped, or hangs")]
+    Silent {
+        /// For how long.
+        seconds: u16,
+    },
     /// An order that is none.
     #[error("the disk was given an order that is none")]
     Order(#[source] serde_json::Error),
@@ -178,7 +184,7 @@ pub struct Disk {
     line: Line,
     /// None where another kernel's process serves it.
     served: Option<Served>,
-    punctuality: Option<Punctuality>,
+    timing_fidelity: Option<TimingFidelity>,
     /// Of the disk's clock, when it is not ours: at the begin, and at the begin and the end.
     ahead: Option<Ahead>,
 }
@@ -210,7 +216,7 @@ impl Disk {
         let line = Line::new(orders.into(), answers.into());
         let served = Served { process, mount_point: options.mount_point.clone(), is_mounted: true };
         let log = options.log.as_ref().map(|log| log.path.clone());
-        let mut disk = Disk { log, line, served: Some(served), punctuality: None, ahead: None };
+        let mut disk = Disk { log, line, served: Some(served), timing_fidelity: None, ahead: None };
         match disk.answer() {
             Ok(_) => Ok(disk),
             Err(error) => {
@@ -229,7 +235,7 @@ impl Disk {
     /// When the line has only one handle.
     pub fn beyond(line: &File, log: &Path) -> Result<Disk, Error> {
         let line = Line::new(line.try_clone().map_err(Error::Pipe)?, line.try_clone().map_err(Error::Pipe)?);
-        Ok(Disk { log: Some(log.into()), line, served: None, punctuality: None, ahead: None })
+        Ok(Disk { log: Some(log.into()), line, served: None, timing_fidelity: None, ahead: None })
     }
 
     /// Lets another kernel give the orders: the process, which is to be kept, where orders go, and where answers come from.
@@ -260,7 +266,7 @@ impl Disk {
         self.served.as_ref().expect("it was started here").process.id()
     }
 
-    /// The measured part begins: what came before does not count for [`Disk::punctuality`].
+    /// The measured part begins: what came before does not count for [`Disk::timing_fidelity`].
     ///
     /// # Errors
     /// When the log had to be closed before.
@@ -274,8 +280,8 @@ impl Disk {
     /// # Errors
     /// [`Error::Full`] when the log had to be closed before, and holds not all.
     pub fn stop(&mut self) -> Result<(), Error> {
-        if let Answer::Stopped { punctuality } = self.ask(&Order::Stop)? {
-            self.punctuality = punctuality;
+        if let Answer::Stopped { timing_fidelity } = self.ask(&Order::Stop)? {
+            self.timing_fidelity = timing_fidelity;
         }
         if let (Some(before), Some(after)) = (self.ahead, self.compare_clocks()?) {
             self.ahead = Some(before.and_later(&after));
@@ -291,8 +297,8 @@ impl Disk {
 
     /// How far it kept to its profile between [`Disk::begin`] and [`Disk::stop`]; none when nothing was delayed.
     #[must_use]
-    pub fn punctuality(&self) -> Option<Punctuality> {
-        self.punctuality
+    pub fn timing_fidelity(&self) -> Option<TimingFidelity> {
+        self.timing_fidelity
     }
 
     /// From now on it serves images of a log's points, its own or an earlier disk's of this size, without delays, and what is

@@ -30,12 +30,12 @@ use std::sync::Arc;
 
 use observe::safety::{Grade, Safety};
 
-use crate::chance::Chance;
+use crate::ack_log::{Attempt, last_acknowledged_nanoseconds};
 use crate::states::{Choice, History, Image, RandomCut, Rest, Unit};
-use crate::verdict::{Came, Found, judge};
-use crate::witness::{Attempt, last_acknowledged_nanoseconds};
+use crate::verdict::{Found, RecoveryOutcome, judge};
 use agenda::Agenda;
 use drawn::RandomCuts;
+use random::SplitMix64;
 use search::Search;
 use tally::{Class, Kind, Tally};
 use under_way::{Reason, UnderWay};
@@ -163,7 +163,7 @@ struct Explorer<'a, B: AsRef<[u8]>, S> {
     attempts: &'a [Attempt],
     subject: &'a mut S,
     limits: Limits<'a>,
-    random: Chance,
+    random: SplitMix64,
     /// When power is cut, by point.
     cuts: Vec<u64>,
     /// By the image's hash.
@@ -207,7 +207,7 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
             history,
             attempts,
             subject,
-            random: Chance(limits.budget.seed),
+            random: SplitMix64::new(limits.budget.seed),
             limits,
             cuts,
             known: HashMap::new(),
@@ -259,7 +259,7 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
 
     fn is_to_be_repeated(&mut self, found: &Found, point: usize) -> bool {
         if judge(found, self.attempts, self.cuts[point]).grade < Grade::E {
-            return self.random.below(REPEATED_SHARE) == 0;
+            return self.random.index(REPEATED_SHARE) == 0;
         }
         self.repeated += 1;
         self.repeated <= REPEATED_MAX
@@ -336,8 +336,9 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
             self.searches[*point].is_complete() && !self.classes[*point].contains(class)
         };
         let audited_new = self.controls.iter().filter(is_new).count() as u64;
-        let came =
-            |is_so: fn(&Came) -> bool| self.known.values().filter(|known| is_so(&known.found.came)).count() as u64;
+        let count = |is_so: fn(&RecoveryOutcome) -> bool| {
+            self.known.values().filter(|known| is_so(&known.found.outcome)).count() as u64
+        };
         let is_complete = self.searches.iter().all(Search::is_complete)
             && self.history.points_left_out() == 0
             && self.unsteady == 0
@@ -359,8 +360,8 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
             expected_lost_seconds: self.random_cuts.expected_lost_seconds(),
             random_cuts: self.random_cuts.all,
             random_cuts_bad: self.random_cuts.bad,
-            unmountable: came(|came| matches!(came, Came::Unmountable(_))),
-            damaged: came(|came| matches!(came, Came::Down(_) | Came::Damaged(_))),
+            unmountable: count(|outcome| matches!(outcome, RecoveryOutcome::Unmountable(_))),
+            damaged: count(|outcome| matches!(outcome, RecoveryOutcome::Down(_) | RecoveryOutcome::Damaged(_))),
             silent: self.tally.silent.len() as u64,
             audited: self.controls.len() as u64,
             audited_new,

@@ -9,17 +9,16 @@
 //!
 //! Knows no filesystem, no engine and no study: who mounts and asks is the caller of `explore`.
 
+pub mod ack_log;
 pub mod block_trace;
-mod chance;
 pub mod clock;
 #[cfg(target_os = "linux")]
 pub mod device;
 pub mod explore;
 pub mod fua;
 pub mod log_writes;
-pub mod punctuality;
 pub mod states;
 pub mod timing;
+pub mod timing_fidelity;
 pub mod verdict;
-pub mod witness;
 pub mod write_log;

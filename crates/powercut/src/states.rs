@@ -20,7 +20,7 @@
 //! Pure: reads no file and starts nothing.
 
 mod contents;
-mod moments;
+mod crash_points;
 mod replay;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 pub use contents::Content;
 use contents::Contents;
-pub use moments::{Draw, RandomCut};
+pub use crash_points::{Draw, RandomCut};
 
 use crate::write_log::Error;
 
@@ -93,14 +93,14 @@ impl<B: AsRef<[u8]>> History<B> {
     /// # Panics
     /// As [`History::new`].
     pub fn with_random_cuts(log: B, rules: Rules, draw: &Draw) -> Result<History<B>, Error> {
-        let moments = moments::Moments::new(log.as_ref(), rules, draw)?;
-        History::with(log, rules, Some(moments))
+        let crash_points = crash_points::CrashPoints::new(log.as_ref(), rules, draw)?;
+        History::with(log, rules, Some(crash_points))
     }
 
-    fn with(log: B, rules: Rules, moments: Option<moments::Moments>) -> Result<History<B>, Error> {
+    fn with(log: B, rules: Rules, crash_points: Option<crash_points::CrashPoints>) -> Result<History<B>, Error> {
         assert!(rules.unit_bytes >= 512 && rules.unit_bytes.is_power_of_two(), "units of {} bytes", rules.unit_bytes);
         let replay::Replayed { disk_bytes, contents, points, points_left_out, writes, flushes } =
-            replay::replay(log.as_ref(), rules, moments)?;
+            replay::replay(log.as_ref(), rules, crash_points)?;
         Ok(History { log, rules, disk_bytes, contents, points, points_left_out, writes, flushes })
     }
 
@@ -134,18 +134,18 @@ impl<B: AsRef<[u8]>> History<B> {
         &self.points
     }
 
-    /// Moments that count but were left out because there are too many: of a disk without a volatile cache each completed write
+    /// Points that count but were left out because there are too many: of a disk without a volatile cache each completed write
     /// is one. 0: the points have every image that is legal at any moment.
     #[must_use]
     pub fn points_left_out(&self) -> u64 {
         self.points_left_out
     }
 
-    /// The random cuts that were asked for, in the order in which they were drawn. Moments before points that were left out are
+    /// The random cuts that were asked for, in the order in which they were drawn. Those before points that were left out are
     /// not among them, whatever they left.
     #[must_use]
     pub fn random_cuts(&self) -> Vec<RandomCut> {
-        moments::all(&self.points)
+        crash_points::all(&self.points)
     }
 
     /// A unit's bytes.
@@ -213,7 +213,7 @@ pub struct Point {
     oldest_hash: u128,
     newest_hash: u128,
     /// Since the point before.
-    drawn: Vec<moments::Drawn>,
+    drawn: Vec<crash_points::Drawn>,
 }
 
 impl Point {

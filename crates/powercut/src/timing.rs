@@ -155,8 +155,8 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chance::Chance;
     use proptest::prelude::*;
+    use random::SplitMix64;
 
     const MILLISECOND: f64 = 1e6;
 
@@ -180,8 +180,10 @@ mod tests {
 
     /// Reads of 4 KiB all over the drive.
     fn random_reads(drive_bytes: u64, count: usize) -> Vec<Work> {
-        let mut chance = Chance(7);
-        (0..count).map(|_| Work::Read { offset: chance.next() % (drive_bytes / 4096) * 4096, bytes: 4096 }).collect()
+        let mut chance = SplitMix64::new(7);
+        (0..count)
+            .map(|_| Work::Read { offset: chance.next_u64() % (drive_bytes / 4096) * 4096, bytes: 4096 })
+            .collect()
     }
 
     fn assert_near(found: f64, expected: f64, share: f64) {

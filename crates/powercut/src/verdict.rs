@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use observe::safety::{Grade, RECENT_SECONDS};
 
-use crate::witness::Attempt;
+use crate::ack_log::Attempt;
 
 /// How far an image came.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Came {
+pub enum RecoveryOutcome {
     /// The filesystem did not mount, or only after a repair that lost files; with what was said.
     Unmountable(String),
     /// The database did not come up; with what was said.
@@ -22,8 +22,8 @@ pub enum Came {
 /// What a recovery left.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Found {
-    /// How far it came; the rest is looked at only of what is [`Came::Up`].
-    pub came: Came,
+    /// How far it came; the rest is looked at only of what is [`RecoveryOutcome::Up`].
+    pub outcome: RecoveryOutcome,
     /// The numbers of the commits that are there, ascending, by stream.
     pub streams: BTreeMap<u32, Vec<u64>>,
     /// What can't be and was not complained about: torn rows, counters that disagree.
@@ -49,11 +49,11 @@ pub struct Verdict {
 /// Judges what was found after a cut at this moment.
 #[must_use]
 pub fn judge(found: &Found, attempts: &[Attempt], cut_nanoseconds: u64) -> Verdict {
-    let (what, why) = match &found.came {
-        Came::Unmountable(why) => ("the filesystem does not mount", why),
-        Came::Down(why) => ("the database does not come up", why),
-        Came::Damaged(why) => ("what is on it is found damaged", why),
-        Came::Up => return judge_content(found, attempts, cut_nanoseconds),
+    let (what, why) = match &found.outcome {
+        RecoveryOutcome::Unmountable(why) => ("the filesystem does not mount", why),
+        RecoveryOutcome::Down(why) => ("the database does not come up", why),
+        RecoveryOutcome::Damaged(why) => ("what is on it is found damaged", why),
+        RecoveryOutcome::Up => return judge_content(found, attempts, cut_nanoseconds),
     };
     Verdict { grade: Grade::E, lost_commits: 0, lost_seconds: 0.0, faults: vec![format!("{what}: {why}")] }
 }
@@ -180,7 +180,7 @@ mod tests {
 
     fn up(streams: &[(u32, &[u64])]) -> Found {
         let streams = streams.iter().map(|(stream, numbers)| (*stream, numbers.to_vec())).collect();
-        Found { came: Came::Up, streams, wrong: Vec::new(), logged: None }
+        Found { outcome: RecoveryOutcome::Up, streams, wrong: Vec::new(), logged: None }
     }
 
     /// Three commits of stream 0, one of them not acknowledged, and two of stream 1; cut ten seconds after the clock's beginning.
@@ -268,9 +268,13 @@ mod tests {
         let torn = Found { wrong: vec!["row 3 is torn".into()], ..up(&[(0, &[1, 2]), (1, &[1, 2])]) };
         assert_eq!(judged(&torn).grade, Grade::F);
         assert_eq!(judged(&torn).faults, ["row 3 is torn"]);
-        let came = [Came::Unmountable("no".into()), Came::Down("no".into()), Came::Damaged("no".into())];
-        for came in came {
-            let verdict = judged(&Found { came, ..torn.clone() });
+        let outcome = [
+            RecoveryOutcome::Unmountable("no".into()),
+            RecoveryOutcome::Down("no".into()),
+            RecoveryOutcome::Damaged("no".into()),
+        ];
+        for outcome in outcome {
+            let verdict = judged(&Found { outcome, ..torn.clone() });
             assert_eq!((verdict.grade, verdict.lost_commits), (Grade::E, 0));
             assert!(verdict.faults[0].ends_with(": no"), "{:?}", verdict.faults);
         }

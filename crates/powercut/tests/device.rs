@@ -6,10 +6,10 @@ use memmap2::MmapMut;
 use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, fallocate};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use powercut::ack_log::Attempt;
 use powercut::device::{self, Disk, Error, LogFile, Options};
 use powercut::states::{Cache, Choice, Rest, Rules};
 use powercut::timing::Profile;
-use powercut::witness::Attempt;
 use powercut::write_log::{Event, Operation, Reader};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -567,7 +567,7 @@ fn a_drives_flushes_take_their_time() {
     assert!(started.elapsed() > 20 * Duration::from_micros(620));
     assert!(device.all()[..20 * 4096].iter().all(|byte| *byte == 1));
     disk.stop().expect("a whole log");
-    assert!(disk.punctuality().is_some());
+    assert!(disk.timing_fidelity().is_some());
     let log = desk.log();
     let mut flushes = std::collections::BTreeMap::new();
     for event in Reader::new(&log).expect("a log") {
@@ -600,7 +600,7 @@ fn a_disk_without_a_log_says_of_each_measured_part_how_late_it_was() {
             device.file.sync_all().expect("flushed");
         }
         disk.stop().expect("it has no log that could be full");
-        let found = disk.punctuality().expect("answers were delayed");
+        let found = disk.timing_fidelity().expect("answers were delayed");
         assert_eq!(found.requests, 2 * commits as u64, "those before do not count");
         // By the profile, a write takes 20 µs and a flush 600 µs at least.
         assert!(found.request_nanoseconds_mean > 310e3 && found.late_nanoseconds_p99 > 0, "{found:?}");

@@ -1,28 +1,29 @@
 //! The answer in words. Every sentence that claims something about the measured is written here and nowhere else.
 
-use crate::bench;
-use crate::choice::{Choice, Pick};
+use crate::claims::{centre_in_words, claim_sentence, cost_of_default, interval_words};
 use crate::errors;
 use crate::factors;
-use crate::flushing::Words as _;
+use crate::flushing::Marked;
 use crate::health;
 use crate::input::Input;
-use crate::judge::{Claim, ROUNDS_FOR_CLAIMS, Subject, short_factor};
-use crate::number::{percent, percent_number_signed, ratio, ratio_number, words};
+use crate::number::{percent, ratio, rounded, words};
 use crate::safety;
 use crate::screening;
+use crate::tails;
 use crate::tuning;
-use crate::view::{Centre, Part, Row, View};
 use crate::why;
+use crate::words::{NAMES_MAX, Words as _, and_list, some_of, with_factor};
+use crate::{advice, bench, ceilings};
+use analysis::advice::{Advice, BOUND_MAX};
+use analysis::choice::{Choice, Pick};
+use analysis::claim::{Claim, Subject};
+use analysis::judge::ROUNDS_FOR_CLAIMS;
+use analysis::row::Row;
+use analysis::view::{Part, View};
 use ledger::model::Mode;
 use observe::durability::Class;
 use observe::metric::Metric;
-use stats::Verdict;
 
-/// Ratios from here on read better as "1.42×" than as "42 %".
-const RATIO_FROM: f64 = 1.25;
-/// Scenarios named in one sentence; the rest are counted.
-const NAMES_MAX: usize = 4;
 /// Claims said in words; a table has all.
 const CLAIMS_MAX: usize = 8;
 /// Differences of which it is said what changed with them; a table says it of all.
@@ -121,10 +122,24 @@ pub fn pick(part: &Part, view: &View) -> String {
     if let Some(choice) = &part.choice {
         return pick_by_condition(choice, part, view);
     }
-    if part.rounds_compared() < ROUNDS_FOR_CLAIMS {
-        return format!("{} was ahead: {value}.", best.marked());
+    let name = best.marked();
+    match part.advice() {
+        Advice::Direction { .. } => format!("{name} was ahead: {value}."),
+        Advice::Among { rivals, .. } => no_winner(&name, &rivals, &value, part),
+        // Here most of them are open.
+        Advice::Open { .. } => no_winner(&name, &[], &value, part),
+        _ => format!("Pick {name}: {value}."),
     }
-    format!("Pick {}: {value}.", best.marked())
+}
+
+/// The first sentence where others may be as good: the one that measured most is no pick.
+fn no_winner(name: &str, rivals: &[String], value: &str, part: &Part) -> String {
+    let rivals: Vec<String> = rivals.iter().filter_map(|label| Some(part.row(label)?.marked())).collect();
+    let open = match rivals.is_empty() {
+        true => String::new(),
+        false => format!(": {name} can't be told apart from {}", some_of(&rivals)),
+    };
+    format!("No winner yet{open}. {name} was ahead: {value}. Compare by the ratios below, not by these.")
 }
 
 /// The pick where a rate or the like is given: one for all, or each under its condition.
@@ -160,11 +175,14 @@ fn pick_by_condition(choice: &Choice, part: &Part, view: &View) -> String {
         return format!("Nothing to pick, as {} {are} of the load: {list}.", and_list(&names));
     }
     let first = choice.picks.first().and_then(|pick| Some(marked(&pick.name, part.row(&pick.label)?)));
-    match (choice.is_same, ahead, first) {
-        (true, false, Some(name)) => format!("Pick {name} under every {given}: {list}."),
-        (true, true, Some(name)) => format!("{name} was ahead under every {given}: {list}."),
-        (_, true, _) => format!("By {given}, these were ahead: {list}."),
-        (_, false, _) => format!("Pick by {given}: {list}."),
+    let is_best = part.advice() == Advice::Best;
+    match (first.filter(|_| choice.is_same), ahead, is_best) {
+        (Some(name), true, _) => format!("{name} was ahead under every {given}: {list}."),
+        (Some(name), false, true) => format!("Pick {name} under every {given}: {list}."),
+        (Some(name), false, false) => format!("No winner yet. Under every {given} {name} can't be ruled out: {list}."),
+        (None, true, _) => format!("By {given}, these were ahead: {list}."),
+        (None, false, true) => format!("Pick by {given}: {list}."),
+        (None, false, false) => format!("No winner yet. By {given}, these were ahead: {list}."),
     }
 }
 
@@ -181,18 +199,21 @@ fn regret(part: &Part, view: &View) -> Option<String> {
     let measured = format!("the {} measured{steady}", safety::competitors(part));
     let has_dropped = part.rows.iter().any(|row| row.dropped_after().is_some());
     if let Some(choice) = &part.choice {
-        let (who, under) = if choice.is_same {
-            ("It is", "under each of these conditions")
+        let (who, what, under) = if choice.is_same {
+            ("It is", "Choosing it costs", "under each of these conditions")
         } else {
-            ("Each is", "under its condition")
+            ("Each is", "Choosing these costs", "under its condition")
         };
         let alone = has_dropped.then_some(0.0);
         let regrets = choice.picks.iter().map(|pick| pick.regret.or(alone)).collect::<Option<Vec<f64>>>()?;
         let bound = regrets.into_iter().fold(0.0, f64::max);
         return Some(if bound == 0.0 {
             format!("{who} shown to be the best of {measured} {under} ({sure} confidence).")
+        } else if bound > BOUND_MAX {
+            too_few(bound, part)
         } else {
-            format!("{who} at most {} behind the best of {measured} {under} ({sure} confidence).", percent(bound))
+            let bound = percent(bound);
+            format!("{what} at most {bound} against whichever of {measured} is truly best {under} ({sure} confidence).")
         });
     }
     let bound = match part.judgement.regrets.get(&best.label) {
@@ -206,9 +227,20 @@ fn regret(part: &Part, view: &View) -> Option<String> {
     }
     Some(if bound == 0.0 {
         format!("It is shown to be the best of {measured} ({sure} confidence).")
+    } else if bound > BOUND_MAX {
+        too_few(bound, part)
     } else {
-        format!("It is at most {} behind the best of {measured} ({sure} confidence).", percent(bound))
+        let (who, bound) = (best.marked(), percent(bound));
+        format!(
+            "Choosing {who} costs at most {bound} against whichever of {measured} is truly best ({sure} confidence)."
+        )
     })
+}
+
+/// A bound so wide that it says nothing as a percentage.
+fn too_few(bound: f64, part: &Part) -> String {
+    let times = rounded(1.0 + bound, 2);
+    format!("Too few rounds to pick: the true best could be up to {times} times as {}.", advice::good(part))
 }
 
 /// What would have been picked if neither power cuts nor errors mattered.
@@ -223,7 +255,7 @@ fn unsafe_but_faster(part: &Part) -> Option<String> {
 /// What bound the pick; and which others' figures are lower bounds, because the load generator was full.
 fn bound_by(part: &Part) -> Option<String> {
     let pick = part.pick()?;
-    let of_pick = pick.ceiling.as_ref().and_then(|ceiling| ceiling.sentence(&pick.marked()));
+    let of_pick = pick.ceiling.as_ref().and_then(|ceiling| ceilings::sentence(ceiling, &pick.marked()));
     let others: Vec<String> = part
         .measured()
         .filter(|row| row.is_lower_bound() && row.label != pick.label)
@@ -260,44 +292,8 @@ fn risk(row: &Row, part: &Part) -> String {
 const UNFLUSHED: &str = "a power cut may take acknowledged commits";
 
 fn centre_words(row: &Row, part: &Part, confidence: f64) -> String {
-    let Some(centre) = row.confirmed.or(row.centre) else { return "no value".into() };
+    let Some(centre) = row.confirmed.or_else(|| part.centre_of_pick(row)) else { return "no value".into() };
     centre_in_words(row, centre, part, confidence)
-}
-
-/// One of a scenario's centres: "3,886 transactions per second (95 % interval 3,790–3,984, 6 trials)".
-#[must_use]
-pub fn centre_in_words(row: &Row, centre: Centre, part: &Part, confidence: f64) -> String {
-    let scale = &part.scale;
-    let what =
-        if part.metric.unit == "1/s" || part.metric.unit == "1" { words(&part.metric.name) } else { String::new() };
-    let at_least = match (row.is_lower_bound(), part.more_is_better) {
-        (true, true) => "at least ",
-        (true, false) => "at most ",
-        (false, _) => "",
-    };
-    let value = if what.is_empty() {
-        format!("{} {at_least}{}", quantity(part), scale.with_unit(centre.mean))
-    } else {
-        format!("{at_least}{} {what}", scale.number(centre.mean))
-    };
-    let wrong = errors::beside_speed(row);
-    if centre.count < 2 {
-        return format!("{value} (one trial, so no interval){wrong}");
-    }
-    let interval = format!("{}–{}", scale.number(centre.low), scale.number(centre.high));
-    format!("{value} ({} interval {interval}, {} trials){wrong}", percent(confidence), centre.count)
-}
-
-/// The metric's name without the unit in it, which stands beside the value: "elapsed", "latency p99".
-#[must_use]
-pub fn quantity(part: &Part) -> String {
-    let name = words(&part.metric.name);
-    if name.contains(" per ") {
-        return name;
-    }
-    let is_unit = |word: &&str| matches!(*word, "seconds" | "microseconds" | "bytes");
-    let kept: Vec<&str> = name.split(' ').filter(|word| !is_unit(word)).collect();
-    if kept.is_empty() { name.clone() } else { kept.join(" ") }
 }
 
 fn direction_only(part: &Part) -> String {
@@ -334,35 +330,10 @@ fn claims(part: &Part, view: &View) -> Vec<String> {
         let said = format!("{}{}.", sentence.trim_end_matches('.'), health::claim_words(claim, part));
         let why = why::sentence(claim).filter(|_| explained < EXPLAINED_MAX);
         explained += usize::from(why.is_some());
-        [Some(said), why].into_iter().flatten().collect::<Vec<_>>().join(" ")
+        [Some(said), tails::but(claim, part), why].into_iter().flatten().collect::<Vec<_>>().join(" ")
     });
     let left_out = (more > 0).then(|| format!("{more} more comparisons are in the report's table of claims."));
     said.chain(left_out).collect()
-}
-
-/// What is lost by staying with the baseline, where the pick is shown to be better: the baseline against the pick.
-#[must_use]
-pub fn cost_of_default(claim: &Claim, part: &Part, confidence: f64) -> Option<String> {
-    let Subject::Scenario { label, against } = &claim.subject else { return None };
-    let (pick, baseline) = (part.row(label)?, part.row(against)?);
-    if claim.verdict != Some(Verdict::Faster) {
-        return None;
-    }
-    let (cost, low, high) = (1.0 / claim.ratio, 1.0 / claim.high, 1.0 / claim.low);
-    let without_sign = |fraction: f64| percent(fraction).trim_end_matches(" %").to_string();
-    let (size, ends) = match part.more_is_better {
-        true => (format!("{} less", percent(1.0 - cost)), [without_sign(1.0 - high), percent(1.0 - low)]),
-        false if cost < 2.0 => {
-            (format!("{} more", percent(cost - 1.0)), [without_sign(low - 1.0), percent(high - 1.0)])
-        }
-        false => (ratio(cost), [ratio_number(low), ratio_number(high)]),
-    };
-    let [low, high] = ends;
-    let sure = percent(confidence);
-    let noise = noise_words(claim, part);
-    let (baseline, pick) = (baseline.marked(), pick.marked());
-    let than = if size.ends_with('×') { "what" } else { "than" };
-    Some(format!("The baseline, {baseline}, measured {size} {than} {pick} ({sure} interval {low}–{high}){noise}."))
 }
 
 /// Whether a claim is about a scenario, or about a level that it has.
@@ -375,121 +346,6 @@ fn concerns(claim: &Claim, row: &Row, part: &Part) -> bool {
     }
 }
 
-/// A claim as a sentence: who, how much, how sure, and the verdict.
-#[must_use]
-pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) -> String {
-    let ((a, b), marks) = (claim.names(), part.marks(claim));
-    let first = match &claim.subject {
-        Subject::Level { factor, .. } => with_factor(factor, a),
-        Subject::Scenario { .. } | Subject::Control { .. } => a.into(),
-    };
-    let (a, b) = (&format!("{first}{}", marks[0]), &format!("{b}{}", marks[1]));
-    let averaged = averaged_over(claim);
-    let interval = interval_words(claim, confidence);
-    match claim.verdict {
-        None => {
-            format!("{a} {} {b}{averaged}, from {} rounds: a direction only.", size_words(claim, part), claim.rounds)
-        }
-        Some(Verdict::Faster | Verdict::Slower) => {
-            format!("{a} {} {b} ({interval}){averaged}{}.", size_words(claim, part), noise_words(claim, part))
-        }
-        Some(Verdict::Negligible) => format!(
-            "{a} {} {b} ({interval}){averaged}: real, but smaller than the {} that matters.",
-            size_words(claim, part),
-            percent(margin)
-        ),
-        Some(Verdict::Equivalent) => format!(
-            "{a} and {b} can't be told apart within {}{averaged}: no difference found, and the data rule out more than ±{}.",
-            percent(margin),
-            percent(claim.ruled_out)
-        ),
-        Some(Verdict::Inconclusive) => {
-            // An interval is one comparison's; the verdict answers for all of them together.
-            let corrected = if claim.low > 1.0 || claim.high < 1.0 {
-                ", which is not enough among so many comparisons"
-            } else {
-                ""
-            };
-            format!(
-                "{a} against {b} is inconclusive ({interval}{corrected}){averaged}: differences below {} could not be seen.",
-                percent(claim.visible)
-            )
-        }
-    }
-}
-
-/// A level that says nothing by itself, with its factor: "opcode cache on", "shared buffers 80MB".
-#[must_use]
-pub fn with_factor(factor: &str, level: &str) -> String {
-    let is_bare = ["on", "off", "yes", "no", "true", "false", "none"].contains(&level)
-        || level.starts_with(|first: char| first.is_ascii_digit());
-    if is_bare { format!("{} {level}", short_factor(factor)) } else { level.into() }
-}
-
-/// Said of a claim that is no larger than what two equal scenarios showed.
-fn noise_words(claim: &Claim, part: &Part) -> String {
-    let Some(control) = &part.judgement.control else { return String::new() };
-    if claim.ratio.ln().abs() > control.ratio.ln().abs() {
-        return String::new();
-    }
-    format!("; but that is no more than the noise floor of {}", percent((control.ratio - 1.0).abs()))
-}
-
-/// ", averaged over cache size, where the filesystem is xfs" where a level's claim spans other factors or only a part of them.
-fn averaged_over(claim: &Claim) -> String {
-    let Subject::Level { over, within, .. } = &claim.subject else { return String::new() };
-    let over: Vec<&str> = over.iter().map(String::as_str).collect();
-    let mut words = if over.is_empty() { String::new() } else { format!(", averaged over {}", and_list(&over)) };
-    let within: Vec<String> = within.iter().map(|(factor, level)| format!("{factor} is {level}")).collect();
-    let within: Vec<&str> = within.iter().map(String::as_str).collect();
-    if !within.is_empty() {
-        words.push_str(&format!(", where {}", and_list(&within)));
-    }
-    words
-}
-
-/// "is 1.42×", "is 3.1 % faster than", "takes 12 % less time than".
-fn size_words(claim: &Claim, part: &Part) -> String {
-    let r = claim.ratio;
-    let large = r >= RATIO_FROM || r <= 1.0 / RATIO_FROM;
-    let is_time = matches!(part.metric.unit.as_ref(), "s" | "µs");
-    let is_rate = part.metric.unit.ends_with("/s");
-    let change = percent((r - 1.0).abs());
-    match (part.more_is_better, large) {
-        (false, true) if is_time => format!("takes {} the time of", ratio(r)),
-        (false, false) if is_time => format!("takes {change} {} time than", if r < 1.0 { "less" } else { "more" }),
-        (_, true) => format!("is {}", ratio(r)),
-        (true, false) if is_rate => format!("is {change} {} than", if r > 1.0 { "faster" } else { "slower" }),
-        (_, false) => format!("is {change} {} than", if r > 1.0 { "higher" } else { "lower" }),
-    }
-}
-
-/// "95 % interval 1.35–1.49" or "95 % interval +1.8 to +4.6 %".
-#[must_use]
-pub fn interval_words(claim: &Claim, confidence: f64) -> String {
-    let large = claim.ratio >= RATIO_FROM || claim.ratio <= 1.0 / RATIO_FROM;
-    let sure = percent(confidence);
-    if large {
-        return format!("{sure} interval {}–{}", ratio_number(claim.low), ratio_number(claim.high));
-    }
-    let ends = (percent_number_signed(claim.low - 1.0), percent_number_signed(claim.high - 1.0));
-    format!("{sure} interval {} to {} %", ends.0, ends.1)
-}
-
-/// The verdict in a table's cell.
-#[must_use]
-pub fn verdict_words(claim: &Claim, part: &Part) -> String {
-    let is_speed = part.metric.unit.ends_with("/s") || matches!(part.metric.unit.as_ref(), "s" | "µs");
-    match claim.verdict {
-        None => "direction only".into(),
-        Some(Verdict::Faster) => if is_speed { "faster" } else { "better" }.into(),
-        Some(Verdict::Slower) => if is_speed { "slower" } else { "worse" }.into(),
-        Some(Verdict::Negligible) => "real but negligible".into(),
-        Some(Verdict::Equivalent) => "equivalent".into(),
-        Some(Verdict::Inconclusive) => "can't tell".into(),
-    }
-}
-
 /// Those that could be as good as the pick.
 fn runners_up(part: &Part) -> Option<String> {
     let by_condition = part.choice.as_ref();
@@ -498,7 +354,7 @@ fn runners_up(part: &Part) -> Option<String> {
         None => part.pick().is_some_and(|best| best.label != *label) && part.judgement.best_set.contains(label),
     };
     let mut candidates = part.measured().filter(|row| !row.control && is_candidate(&row.label));
-    let names: Vec<String> = candidates.by_ref().take(NAMES_MAX).map(Row::marked).collect();
+    let names: Vec<String> = candidates.by_ref().take(NAMES_MAX).map(Marked::marked).collect();
     let more = candidates.count();
     let list = match (names.len(), more) {
         (0, _) => return None,
@@ -509,33 +365,21 @@ fn runners_up(part: &Part) -> Option<String> {
     Some(format!("Not ruled out {best}: {list}."))
 }
 
-/// "ext4, xfs and btrfs".
-#[must_use]
-pub fn and_list<T: AsRef<str>>(names: &[T]) -> String {
-    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    match names.as_slice() {
-        [] => String::new(),
-        [one] => (*one).to_string(),
-        [init @ .., last] => format!("{} and {last}", init.join(", ")),
-    }
-}
-
-/// Shares of variation are known to a percent at best.
-#[must_use]
-pub fn percent_whole(share: f64) -> String {
-    if share > 0.0 && share < 0.01 { "under 1 %".into() } else { format!("{:.0} %", share * 100.0) }
-}
-
 /// What the A/A control saw.
 #[must_use]
 pub fn noise_floor(part: &Part, view: &View) -> Option<String> {
     let control = part.judgement.control.as_ref()?;
     let size = percent((control.ratio - 1.0).abs());
     let interval = interval_words(control, view.confidence);
-    Some(format!("Noise floor: the same scenario measured twice under two names differed by {size} ({interval})."))
+    let baseline = &control.names().1;
+    let resolution = percent(control.ruled_out);
+    Some(format!(
+        "Check: two copies of {baseline} differed by {size} ({interval}), so this study can't resolve less than about {resolution}."
+    ))
 }
 
-fn nothing(view: &View) -> String {
+/// Said where there is no value at all.
+pub fn nothing(view: &View) -> String {
     let is_cut = view.parts.iter().flat_map(|part| &part.rows).any(|row| row.power_cut.is_some());
     match view.failed_total {
         0 if is_cut => "Only what a power cut takes was measured, no speed: `surefoot run` measures both.".into(),
@@ -596,15 +440,6 @@ pub fn durability(view: &View) -> Vec<String> {
         }
     }
     lines
-}
-
-/// Names in one sentence: all, or the first and how many more.
-#[must_use]
-pub fn some_of(names: &[String]) -> String {
-    match names.len().saturating_sub(NAMES_MAX) {
-        0 => and_list(names),
-        more => format!("{} and {more} more", names[..NAMES_MAX].join(", ")),
-    }
 }
 
 fn consequence(class: Class) -> &'static str {

@@ -1,121 +1,12 @@
-//! Each scenario as a share of what its device and CPUs could give, and what bound it.
-//!
-//! Pure: the telemetry of the measured runs, held against the probe of the study's first session. The rules are few and simple, in
-//! the order of [`bound`]; where none fits, nothing is said. `docs/ceilings.md` tells them to users.
+//! What is said of what bound a scenario, and of its share of what there was; the values are `analysis::ceilings`.
 
-use crate::input::Counting;
 use crate::number::{figure, percent};
-use crate::telemetry::{metric, of_devices};
-use ledger::model::{Contents, Probe, RunRow, Scenario};
-use serde_json::Value;
-use std::collections::BTreeMap;
+use crate::words::Words;
+use analysis::ceilings::{By, Ceiling, Of, Share};
 
-/// From here on CPUs are full: what is left goes by between wake-ups.
-const CPU_FULL: f64 = 0.85;
-/// The part of the busy CPUs that must be the trial's own; else others fill them.
-const CPU_OWN_MIN: f64 = 0.5;
-/// A generator that takes at least this part of full CPUs leaves its server the smaller one.
-const GENERATOR_PART: f64 = 0.5;
-/// When flushes take half of the time, or come half as fast as one after the other can, all else together matters less.
-const FLUSHES_MIN: f64 = 0.5;
-/// Reading and writing mixed, or from several places, reaches so much of what one stream alone does.
-const BANDWIDTH_MIN: f64 = 0.7;
-/// The same of many requests under way.
-const IOS_MIN: f64 = 0.7;
-/// A device that has something to do for so much of the time is waited for, however few requests it has at a time.
-const DEVICE_BUSY_MIN: f64 = 0.8;
-/// CPUs and device that both rest for more than half of the time are not what several connections wait for.
-const RESTING_MAX: f64 = 0.5;
-/// Connections that spend this part of their time waiting for rows that others have locked.
-const LOCKED_MIN: f64 = 0.5;
-/// A load that reaches nearly the rate that it was given is bound by that.
-const RATE_REACHED: f64 = 0.95;
-/// A server on a machine of so many CPUs leaves one of them to the load (`lab::trial`).
-const CPUS_TO_SHARE_OUT: f64 = 4.0;
-/// Engines that work in the load's own threads, which so are what is measured.
-const EMBEDDED: [&str; 2] = ["sqlite", "lmdb"];
-/// What workloads call their connections, workers or I/Os under way.
-const CONNECTIONS: [&str; 6] = ["threads", "connections", "streams", "depth", "jobs", "processes"];
-
-/// What a scenario used, and what bound it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ceiling {
-    /// Of each thing that there is a limit of.
-    pub shares: Vec<Share>,
-    /// What bound it; none: not clear.
-    pub by: Option<By>,
-}
-
-/// How much of a limit was used.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Share {
-    /// Of what.
-    pub of: Of,
-    /// Used in a second; of CPUs how many.
-    pub used: f64,
-    /// What there was.
-    pub limit: f64,
-}
-
-/// What there is a limit of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Of {
-    /// CPUs.
-    Cpus,
-    /// Commits, against the flushes that the device can make one after the other.
-    Commits,
-    /// Flushes that the device got.
-    Flushes,
-    /// Bytes written, against writing in sequence.
-    BytesWritten,
-    /// Bytes read.
-    BytesRead,
-    /// Write requests, against random ones of the probe's nearest size.
-    Writes,
-    /// Read requests.
-    Reads,
-}
-
-/// What bound a scenario.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum By {
-    /// The rate or the pauses that the study gives.
-    Given,
-    /// The load generator: the figure is a lower bound.
-    Generator,
-    /// The CPUs, or the one that a single thread has.
-    Cpu,
-    /// The time of flushes.
-    Flushes,
-    /// The bytes that the device moves.
-    Bandwidth,
-    /// The requests that the device serves, or the time of each.
-    Io,
-    /// CPUs that are full, mostly of work outside the trial's own processes: strangers', or the kernel's own threads'.
-    OthersCpu,
-    /// Waiting for each other: CPUs and device rest.
-    Locks,
-}
-
-impl Of {
-    /// For machines.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Of::Cpus => "cpus",
-            Of::Commits => "commits_per_second",
-            Of::Flushes => "flushes_per_second",
-            Of::BytesWritten => "write_bytes_per_second",
-            Of::BytesRead => "read_bytes_per_second",
-            Of::Writes => "writes_per_second",
-            Of::Reads => "reads_per_second",
-        }
-    }
-
-    /// For people: "flushes per second".
-    #[must_use]
-    pub fn words(self) -> &'static str {
+impl Words for Of {
+    /// "flushes per second".
+    fn words(&self) -> String {
         match self {
             Of::Cpus => "CPUs busy",
             Of::Commits => "commits per second, of the device's flushes",
@@ -125,13 +16,13 @@ impl Of {
             Of::Writes => "write requests per second",
             Of::Reads => "read requests per second",
         }
+        .into()
     }
 }
 
-impl By {
-    /// In words, after "bound by".
-    #[must_use]
-    pub fn words(self) -> &'static str {
+impl Words for By {
+    /// After "bound by".
+    fn words(&self) -> String {
         match self {
             By::Given => "the rate given",
             By::Generator => "the load generator",
@@ -142,394 +33,73 @@ impl By {
             By::OthersCpu => "CPU that others used",
             By::Locks => "locks or other waiting",
         }
-    }
-
-    /// The shares that speak for it, and the noun of the device that each is a share of.
-    fn shares(self) -> &'static [(Of, &'static str)] {
-        match self {
-            By::Cpu | By::OthersCpu => &[(Of::Cpus, "the CPUs")],
-            By::Flushes => &[(Of::Flushes, "the device's flushes")],
-            By::Bandwidth => &[(Of::BytesWritten, "the device's writing"), (Of::BytesRead, "the device's reading")],
-            By::Io => &[(Of::Writes, "the device's writes"), (Of::Reads, "the device's reads")],
-            By::Given | By::Generator | By::Locks => &[],
-        }
+        .into()
     }
 }
 
-impl Share {
-    /// The used part of the limit; above 1 where the probe met a slower moment, or more was under way than in it.
-    #[must_use]
-    pub fn share(&self) -> f64 {
-        self.used / self.limit
-    }
-
+impl Words for Share {
     /// "61 %": no more than whole per cents are known of it.
-    #[must_use]
-    pub fn words(&self) -> String {
+    fn words(&self) -> String {
         let share = self.share();
         if share < 0.01 { percent(share) } else { percent((share * 100.0).round() / 100.0) }
     }
 }
 
-impl Ceiling {
-    /// Whether the figure is a lower bound: more load would have been served.
-    #[must_use]
-    pub fn is_lower_bound(&self) -> bool {
-        self.by == Some(By::Generator)
-    }
-
-    /// "flushes, 61 %", "CPU, 96 %", "locks or other waiting", "not clear".
-    #[must_use]
-    pub fn cell(&self) -> String {
-        let Some(by) = self.by else { return "not clear".into() };
-        self.largest().map_or_else(|| by.words().into(), |(share, _)| format!("{}, {}", by.words(), share.words()))
-    }
-
-    /// "Bound by flushes: 61 % of the device's flushes (3,100 of 5,080 a second)."
-    #[must_use]
-    pub fn sentence(&self, label: &str) -> Option<String> {
-        let by = self.by?;
-        let reason = self.largest().map_or_else(String::new, |(share, noun)| match share.of {
-            Of::Cpus => format!(": {} of {noun}", share.words()),
-            Of::BytesWritten | Of::BytesRead => format!(": {} of {noun} in sequence", share.words()),
-            _ => format!(": {} of {noun} ({} of {} a second)", share.words(), figure(share.used), figure(share.limit)),
-        });
-        let bound = if self.is_lower_bound() { ", so that its figure is a lower bound" } else { "" };
-        Some(format!("{label} was bound by {}{reason}{bound}.", by.words()))
-    }
-
-    /// Of the shares that speak for what bound it, the largest.
-    fn largest(&self) -> Option<(&Share, &'static str)> {
-        let nouns = self.by?.shares();
-        let of = self.shares.iter().filter_map(|share| Some((share, nouns.iter().find(|noun| noun.0 == share.of)?.1)));
-        of.max_by(|a, b| a.0.share().total_cmp(&b.0.share()))
+/// The shares that speak for it, and the noun of the device that each is a share of.
+fn shares(by: By) -> &'static [(Of, &'static str)] {
+    match by {
+        By::Cpu | By::OthersCpu => &[(Of::Cpus, "the CPUs")],
+        By::Flushes => &[(Of::Flushes, "the device's flushes")],
+        By::Bandwidth => &[(Of::BytesWritten, "the device's writing"), (Of::BytesRead, "the device's reading")],
+        By::Io => &[(Of::Writes, "the device's writes"), (Of::Reads, "the device's reads")],
+        By::Given | By::Generator | By::Locks => &[],
     }
 }
 
-/// By label, of each scenario whose runs have telemetry.
+/// "flushes, 61 %", "CPU, 96 %", "locks or other waiting", "not clear".
 #[must_use]
-pub fn ceilings(contents: &Contents, counting: &Counting) -> BTreeMap<String, Ceiling> {
-    let cpus = contents.sessions.last().and_then(|session| session.machine.get("cpus")?.parse().ok());
-    let mut runs: BTreeMap<&str, Vec<&RunRow>> = BTreeMap::new();
-    for (trial, of_trial) in &counting.runs {
-        runs.entry(&counting.trials[trial].scenario).or_default().extend(of_trial);
-    }
-    let of_scenario = |scenario: &Scenario| {
-        let used = Use::of(runs.get(scenario.label.as_str())?, scenario, cpus)?;
-        let probe = contents.probes.iter().rfind(|probe| probe.scenarios.contains(&scenario.label));
-        let shares = shares(&used, probe);
-        Some((scenario.label.clone(), Ceiling { by: bound(&used, &shares), shares }))
-    };
-    contents.scenarios.iter().filter_map(of_scenario).collect()
+pub fn cell(ceiling: &Ceiling) -> String {
+    let Some(by) = ceiling.by else { return "not clear".into() };
+    largest(ceiling).map_or_else(|| by.words(), |(share, _)| format!("{}, {}", by.words(), share.words()))
 }
 
-/// What a scenario's runs used, in the mean over their time. What is not known is none.
-#[derive(Debug, Clone, Default)]
-struct Use {
-    /// Of the machine, or of the guest that a trial had.
-    cpus: f64,
-    /// Share of all CPUs that did something.
-    cpu_busy: f64,
-    /// Cores that the trial's process had: the generator, or an embedded engine with it.
-    driver_cores: f64,
-    /// Cores of its server or workers.
-    others_cores: Option<f64>,
-    device_busy: Option<f64>,
-    flush_time: Option<f64>,
-    commits: Option<f64>,
-    flushes: Option<f64>,
-    write_bytes: Option<f64>,
-    read_bytes: Option<f64>,
-    writes: Option<f64>,
-    reads: Option<f64>,
-    /// Seconds that connections waited for locks, in a second.
-    locked: Option<f64>,
-    /// The primary figure against the rate that was asked for.
-    reached: Option<f64>,
-    /// Whether connections pause.
-    pauses: bool,
-    /// Connections, workers or I/Os under way.
-    connections: f64,
-    /// Threads that drive a server's load.
-    driver_threads: Option<f64>,
-}
-
-impl Use {
-    fn of(runs: &[&RunRow], scenario: &Scenario, cpus: Option<f64>) -> Option<Use> {
-        let seconds: f64 = runs.iter().map(|run| run.seconds).sum();
-        let sum = |of: &dyn Fn(&RunRow) -> Option<f64>| runs.iter().map(|run| of(run)).sum::<Option<f64>>();
-        let rate = |of: &dyn Fn(&RunRow) -> Option<f64>| Some(sum(of)? / seconds).filter(|rate| rate.is_finite());
-        let mean = |name: &str| rate(&|run| Some(metric(run, name)? * run.seconds));
-        let workload = &scenario.settings["workload"];
-        let number = |name: &str| workload[name].as_f64().filter(|value| *value > 0.0);
-        let connections = CONNECTIONS.iter().filter_map(|name| number(name)).fold(1.0, f64::max);
-        // A guest has one CPU.
-        let cpus = if scenario.settings["bench"] == "guest" { Some(1.0) } else { cpus };
-        Some(Use {
-            cpus: cpus?,
-            cpu_busy: 1.0 - mean("cpu_idle_share")? - mean("cpu_iowait_share")?,
-            driver_cores: mean("driver_cpu_cores")?,
-            others_cores: mean("others_cpu_cores"),
-            device_busy: mean("device_busy_share"),
-            flush_time: rate(&|run| metric(run, "device_flush_seconds")),
-            commits: rate(&|run| metric(run, "commits")),
-            flushes: rate(&|run| of_devices(run, "flushes")),
-            write_bytes: rate(&|run| of_devices(run, "write_bytes")),
-            read_bytes: rate(&|run| of_devices(run, "read_bytes")),
-            writes: rate(&|run| of_devices(run, "writes")),
-            reads: rate(&|run| of_devices(run, "reads")),
-            locked: rate(&|run| metric(run, "lock_wait_seconds")),
-            reached: number("rate").and_then(|asked| Some(done(scenario, &mean)? / asked)),
-            // A log that is replayed at its own times has its pauses, too.
-            pauses: number("think_time").or(number("speed")).is_some(),
-            connections,
-            driver_threads: driver_threads(workload).map(|threads| threads.min(connections)),
-        })
-    }
-
-    /// Cores of the trial's own processes.
-    fn own_cores(&self) -> f64 {
-        self.driver_cores + self.others_cores.unwrap_or(0.0)
-    }
-
-    /// The threads of a load that has a server, where the two can be told apart.
-    fn generator_threads(&self) -> Option<f64> {
-        self.driver_threads.filter(|_| self.others_cores.is_some())
-    }
-}
-
-/// The rate that a load reached: of connections where each makes several calls, else of transactions or requests.
-fn done(scenario: &Scenario, mean: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
-    if scenario.settings["workload"]["calls"].as_f64().is_some_and(|calls| calls > 1.0) {
-        return mean("connections_per_second");
-    }
-    mean("transactions_per_second").or_else(|| mean("requests_per_second"))
-}
-
-/// The threads that drive a load; none where the engine works in them.
-fn driver_threads(workload: &Value) -> Option<f64> {
-    let is_embedded = workload["engine"].as_str().is_some_and(|engine| EMBEDDED.contains(&engine));
-    workload["driver_threads"].as_f64().filter(|threads| *threads > 0.0 && !is_embedded)
-}
-
-/// Each use that there is a limit of.
-fn shares(used: &Use, probe: Option<&Probe>) -> Vec<Share> {
-    let limit = |name: &str| probe?.figures.get(name).copied().filter(|limit| *limit > 0.0);
-    let sized = |name: &str, bytes: Option<f64>, requests: Option<f64>| {
-        let size = bytes? / requests.filter(|requests| *requests > 0.0)?;
-        nearest(probe?, name, size)
-    };
-    let flushes = limit("flushes_per_second");
-    let all = [
-        (Of::Cpus, Some(used.cpu_busy * used.cpus), Some(used.cpus)),
-        (Of::Commits, used.commits, flushes),
-        (Of::Flushes, used.flushes, flushes),
-        (Of::BytesWritten, used.write_bytes, limit("sequential_write_bytes_per_second")),
-        (Of::BytesRead, used.read_bytes, limit("sequential_read_bytes_per_second")),
-        (Of::Writes, used.writes, sized("random_write_ios_per_second_", used.write_bytes, used.writes)),
-        (Of::Reads, used.reads, sized("random_read_ios_per_second_", used.read_bytes, used.reads)),
-    ];
-    all.into_iter().filter_map(|(of, used, limit)| Some(Share { of, used: used?, limit: limit? })).collect()
-}
-
-/// The probe's I/Os of the size that is nearest, as a ratio.
-fn nearest(probe: &Probe, prefix: &str, bytes: f64) -> Option<f64> {
-    let sizes = probe.figures.iter().filter_map(|(name, limit)| {
-        let size: f64 = name.strip_prefix(prefix)?.parse().ok()?;
-        Some(((size / bytes).ln().abs(), *limit))
+/// "xfs was bound by flushes: 61 % of the device's flushes (3,100 of 5,080 a second)."
+#[must_use]
+pub fn sentence(ceiling: &Ceiling, label: &str) -> Option<String> {
+    let by = ceiling.by?;
+    let reason = largest(ceiling).map_or_else(String::new, |(share, noun)| match share.of {
+        Of::Cpus => format!(": {} of {noun}", share.words()),
+        Of::BytesWritten | Of::BytesRead => format!(": {} of {noun} in sequence", share.words()),
+        _ => format!(": {} of {noun} ({} of {} a second)", share.words(), figure(share.used), figure(share.limit)),
     });
-    sizes.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, limit)| limit).filter(|limit| *limit > 0.0)
+    let bound = if ceiling.is_lower_bound() { ", so that its figure is a lower bound" } else { "" };
+    Some(format!("{label} was bound by {}{reason}{bound}.", by.words()))
 }
 
-/// What bound a scenario: the first rule that fits.
-fn bound(used: &Use, shares: &[Share]) -> Option<By> {
-    let share = |of: Of| shares.iter().find(|share| share.of == of).map_or(0.0, Share::share);
-    let rules = [
-        (By::Given, used.pauses || used.reached.is_some_and(|reached| reached >= RATE_REACHED)),
-        (By::Generator, is_generator(used)),
-        (By::Cpu, is_cpu(used)),
-        (By::Flushes, share(Of::Flushes) >= FLUSHES_MIN || used.flush_time.is_some_and(|time| time >= FLUSHES_MIN)),
-        (By::Bandwidth, share(Of::BytesWritten) + share(Of::BytesRead) >= BANDWIDTH_MIN),
-        (
-            By::Io,
-            share(Of::Writes) + share(Of::Reads) >= IOS_MIN
-                || used.device_busy.is_some_and(|busy| busy >= DEVICE_BUSY_MIN),
-        ),
-        (By::OthersCpu, used.cpu_busy >= CPU_FULL),
-        (By::Locks, is_locks(used)),
-    ];
-    rules.into_iter().find(|(_, fits)| *fits).map(|(by, _)| by)
-}
-
-/// Its threads are full, or it has the larger part of full CPUs.
-fn is_generator(used: &Use) -> bool {
-    let Some(threads) = used.generator_threads() else { return false };
-    let part = used.driver_cores / used.own_cores();
-    used.driver_cores >= CPU_FULL * threads.min(used.cpus)
-        || (used.cpu_busy >= CPU_FULL && own_part(used) >= CPU_OWN_MIN && part >= GENERATOR_PART)
-}
-
-/// All CPUs are full of the trial's own work, or those are that its server has, or as many as an embedded engine has threads.
-fn is_cpu(used: &Use) -> bool {
-    let all = used.cpu_busy >= CPU_FULL && own_part(used) >= CPU_OWN_MIN;
-    let of_server = match (used.generator_threads(), used.others_cores) {
-        (Some(_), Some(cores)) if used.cpus >= CPUS_TO_SHARE_OUT => cores >= CPU_FULL * (used.cpus - 1.0),
-        (Some(_), _) => false,
-        (None, _) => used.own_cores() >= CPU_FULL * used.connections.min(used.cpus),
-    };
-    all || of_server
-}
-
-fn own_part(used: &Use) -> f64 {
-    used.own_cores() / (used.cpu_busy * used.cpus)
-}
-
-/// Connections say that they wait for locks; or there are several, and neither CPUs nor device have enough to do.
-fn is_locks(used: &Use) -> bool {
-    let said = used.locked.is_some_and(|seconds| seconds >= LOCKED_MIN * used.connections);
-    let rest = used.cpu_busy < RESTING_MAX && used.device_busy.is_some_and(|busy| busy < RESTING_MAX);
-    said || (used.connections > 1.0 && rest)
+/// Of the shares that speak for what bound it, the largest.
+fn largest(ceiling: &Ceiling) -> Option<(&Share, &'static str)> {
+    let nouns = shares(ceiling.by?);
+    let of = ceiling.shares.iter().filter_map(|share| Some((share, nouns.iter().find(|noun| noun.0 == share.of)?.1)));
+    of.max_by(|a, b| a.0.share().total_cmp(&b.0.share()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Two CPUs, a quarter busy with one embedded connection, and a device that rests.
-    fn idle() -> Use {
-        Use { cpus: 2.0, cpu_busy: 0.25, driver_cores: 0.4, device_busy: Some(0.1), connections: 1.0, ..Use::default() }
-    }
-
-    /// A server with a load of eight connections from two threads.
-    fn served() -> Use {
-        Use { others_cores: Some(0.1), connections: 8.0, driver_threads: Some(2.0), ..idle() }
-    }
-
-    fn probe() -> Probe {
-        let figures = [
-            ("flushes_per_second", 1000.0),
-            ("sequential_write_bytes_per_second", 1e9),
-            ("sequential_read_bytes_per_second", 2e9),
-            ("random_write_ios_per_second_4096", 20_000.0),
-            ("random_write_ios_per_second_16384", 8000.0),
-            ("random_read_ios_per_second_4096", 40_000.0),
-        ];
-        let figures = figures.iter().map(|(name, value)| ((*name).to_string(), *value)).collect();
-        Probe { scenarios: Vec::new(), figures, failure: None }
-    }
-
-    #[track_caller]
-    fn check(used: &Use, expected: Option<By>) {
-        assert_eq!(bound(used, &shares(used, Some(&probe()))), expected, "{used:?}");
-    }
-
-    #[test]
-    fn a_load_that_leaves_all_idle_is_not_clear() {
-        check(&idle(), None);
-    }
-
-    #[test]
-    fn a_given_rate_that_is_reached_and_pauses_bind() {
-        check(&Use { reached: Some(0.99), ..served() }, Some(By::Given));
-        check(&Use { pauses: true, ..served() }, Some(By::Given));
-        check(&Use { reached: Some(0.5), cpu_busy: 0.99, others_cores: Some(1.5), ..served() }, Some(By::Cpu));
-    }
-
-    #[test]
-    fn a_generator_with_full_threads_binds() {
-        let full = Use { driver_threads: Some(1.0), driver_cores: 0.95, cpu_busy: 0.6, ..served() };
-        check(&full, Some(By::Generator));
-        check(&Use { driver_threads: Some(2.0), ..full.clone() }, None);
-        // The engine in the generator's own thread is what is measured.
-        check(&Use { others_cores: None, connections: 1.0, ..full }, Some(By::Cpu));
-    }
-
-    #[test]
-    fn a_generator_with_most_of_the_full_processors_binds() {
-        let full = Use { cpu_busy: 0.97, driver_cores: 1.1, others_cores: Some(0.7), ..served() };
-        check(&full, Some(By::Generator));
-        check(&Use { driver_cores: 0.5, others_cores: Some(1.3), ..full }, Some(By::Cpu));
-    }
-
-    #[test]
-    fn full_processors_bind_and_it_is_said_when_others_fill_them() {
-        check(&Use { cpu_busy: 0.9, driver_cores: 1.6, connections: 2.0, ..idle() }, Some(By::Cpu));
-        check(&Use { cpu_busy: 1.0, driver_cores: 0.4, ..idle() }, Some(By::OthersCpu));
-        check(&Use { cpu_busy: 1.0, driver_cores: 0.4, flushes: Some(900.0), ..idle() }, Some(By::Flushes));
-    }
-
-    #[test]
-    fn one_thread_binds_with_the_processor_that_it_has() {
-        check(&Use { cpu_busy: 0.5, driver_cores: 0.97, ..idle() }, Some(By::Cpu));
-        check(&Use { cpu_busy: 0.5, driver_cores: 0.97, connections: 2.0, device_busy: Some(0.6), ..idle() }, None);
-    }
-
-    #[test]
-    fn a_server_binds_with_the_processors_that_it_has() {
-        let on_eight = Use { cpus: 8.0, cpu_busy: 0.8, driver_cores: 0.3, others_cores: Some(6.2), ..served() };
-        check(&on_eight, Some(By::Cpu));
-        check(&Use { others_cores: Some(3.0), ..on_eight }, None);
-    }
-
-    #[test]
-    fn an_embedded_engine_is_no_generator() {
-        let workload = |engine: &str| serde_json::json!({ "engine": engine, "threads": 1, "driver_threads": 2 });
-        assert_eq!(["postgres", "sqlite"].map(|engine| driver_threads(&workload(engine))), [Some(2.0), None]);
-    }
-
-    #[test]
-    fn flushes_bind_by_their_number_or_by_their_time() {
-        check(&Use { flushes: Some(610.0), ..idle() }, Some(By::Flushes));
-        check(&Use { flushes: Some(200.0), flush_time: Some(0.8), ..idle() }, Some(By::Flushes));
-        check(&Use { flushes: Some(200.0), flush_time: Some(0.1), ..idle() }, None);
-        check(&Use { flushes: Some(610.0), cpu_busy: 0.6, driver_cores: 0.95, ..idle() }, Some(By::Cpu));
-    }
-
-    #[test]
-    fn bytes_bind_reading_and_writing_together() {
-        check(&Use { write_bytes: Some(8e8), ..idle() }, Some(By::Bandwidth));
-        check(&Use { write_bytes: Some(4e8), read_bytes: Some(8e8), ..idle() }, Some(By::Bandwidth));
-        check(&Use { write_bytes: Some(4e8), ..idle() }, None);
-    }
-
-    #[test]
-    fn requests_bind_by_the_probe_of_their_size() {
-        let writes =
-            |bytes: f64, requests: f64| Use { write_bytes: Some(bytes * requests), writes: Some(requests), ..idle() };
-        check(&writes(4096.0, 15_000.0), Some(By::Io));
-        check(&writes(4096.0, 7000.0), None);
-        check(&writes(16_384.0, 7000.0), Some(By::Io));
-        check(&Use { device_busy: Some(0.95), ..idle() }, Some(By::Io));
-    }
-
-    #[test]
-    fn locks_bind_where_they_are_counted_or_nothing_else_has_to_do() {
-        check(&served(), Some(By::Locks));
-        check(&Use { locked: Some(5.0), cpu_busy: 0.7, others_cores: Some(0.9), ..served() }, Some(By::Locks));
-        check(&Use { locked: Some(1.0), cpu_busy: 0.7, others_cores: Some(0.9), ..served() }, None);
-        check(&Use { device_busy: None, ..served() }, None);
-    }
-
-    #[test]
-    fn without_a_probe_only_the_processors_have_a_limit() {
-        let used = Use { flushes: Some(610.0), commits: Some(600.0), ..idle() };
-        assert_eq!(shares(&used, None), [Share { of: Of::Cpus, used: 0.5, limit: 2.0 }]);
-        assert_eq!(bound(&used, &shares(&used, None)), None);
-    }
-
     #[test]
     fn a_ceiling_is_said_with_its_largest_share() {
-        let used = Use { flushes: Some(610.0), ..idle() };
-        let shares = shares(&used, Some(&probe()));
-        let ceiling = Ceiling { by: bound(&used, &shares), shares };
-        assert_eq!(ceiling.cell(), "flushes, 61 %");
+        let of = |of, used, limit| Share { of, used, limit };
+        let shares = vec![of(Of::Cpus, 0.5, 2.0), of(Of::Flushes, 610.0, 1000.0)];
+        let ceiling = Ceiling { by: Some(By::Flushes), shares };
+        assert_eq!(cell(&ceiling), "flushes, 61 %");
         assert_eq!(
-            ceiling.sentence("xfs").expect("it is clear"),
+            sentence(&ceiling, "xfs").expect("it is clear"),
             "xfs was bound by flushes: 61 % of the device's flushes (610 of 1,000 a second)."
         );
         let unknown = Ceiling { by: None, shares: Vec::new() };
-        assert_eq!((unknown.cell().as_str(), unknown.sentence("xfs")), ("not clear", None));
+        assert_eq!((cell(&unknown).as_str(), sentence(&unknown, "xfs")), ("not clear", None));
         let generator = Ceiling { by: Some(By::Generator), shares: Vec::new() };
-        assert!(generator.is_lower_bound() && generator.cell() == "the load generator");
+        assert!(generator.is_lower_bound() && cell(&generator) == "the load generator");
     }
 }

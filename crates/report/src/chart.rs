@@ -17,16 +17,13 @@ pub mod throughput;
 pub mod trust;
 
 use crate::labels;
-use crate::marks::Kind;
+use analysis::marks::Kind;
 use std::fmt::Write;
 
 /// Width of every full-size chart, in its own units.
 pub const WIDTH: f64 = 380.0;
 /// Size of ordinary text.
 pub const TEXT: f64 = 13.0;
-
-/// Attribute of a chart that may be cut over pages: where, from the top down.
-pub const CUTS: &str = "data-cuts";
 
 /// Okabe and Ito's colours in this order; the last, black, is the text's colour so that it shows on dark pages.
 const COLOURS: [&str; 7] = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "currentColor"];
@@ -73,6 +70,21 @@ pub enum Anchor {
     End,
 }
 
+/// A finished drawing.
+#[derive(Debug, Clone)]
+pub struct Picture {
+    /// The whole SVG element.
+    pub svg: String,
+    /// What a screen reader says.
+    pub title: String,
+    /// Width in its own units.
+    pub width: f64,
+    /// Height in its own units.
+    pub height: f64,
+    /// Where it may be cut over sheets, from the top down; empty: nowhere.
+    pub cuts: Vec<f64>,
+}
+
 /// One drawing in the making. Coordinates have one decimal: a tenth of a unit can't be seen.
 pub struct Svg {
     id: String,
@@ -90,22 +102,21 @@ impl Svg {
 
     /// The whole element, with what a screen reader says. Where there is no system's font, as on paper, all text is in DejaVu Sans.
     #[must_use]
-    pub fn finish(self, width: f64, height: f64, title: &str, description: &str) -> String {
+    pub fn finish(self, width: f64, height: f64, title: &str, description: &str) -> Picture {
         let Svg { id, body, cuts } = self;
-        let cuts: Vec<String> = cuts.iter().map(|y| format!("{y:.0}")).collect();
-        let cuts = if cuts.is_empty() { String::new() } else { format!(" {CUTS}=\"{}\"", cuts.join(" ")) };
-        format!(
+        let svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"{id}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" \
-             viewBox=\"0 0 {width:.0} {height:.0}\"{cuts} font-family=\"system-ui,DejaVu Sans,sans-serif\" font-size=\"{TEXT}\" \
+             viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"system-ui,DejaVu Sans,sans-serif\" font-size=\"{TEXT}\" \
              fill=\"currentColor\"><title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>{body}</svg>",
             escape(title),
             escape(description),
-        )
+        );
+        Picture { svg, title: title.into(), width: width.round(), height: height.round(), cuts }
     }
 
     /// Says that a page may end at `y`. What is above the first of these is repeated above each piece, what is below the last below.
     pub fn may_be_cut(&mut self, y: f64) {
-        self.cuts.push(y);
+        self.cuts.push(y.round());
     }
 
     /// Text with its baseline at `y`.
@@ -434,7 +445,7 @@ mod tests {
     fn hostile_text_stays_text() {
         let mut svg = Svg::new("a\"><script>");
         svg.text(0.0, 0.0, Anchor::Start, "<script>alert('x')</script>");
-        let text = svg.finish(10.0, 10.0, "\"<b>", "\u{1}");
+        let text = svg.finish(10.0, 10.0, "\"<b>", "\u{1}").svg;
         assert!(!text.contains("<script"), "{text}");
         assert!(text.contains("id=\"a---script-\""), "{text}");
         assert!(!text.contains('\u{1}'));

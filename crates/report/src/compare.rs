@@ -1,7 +1,8 @@
-//! Two results files side by side: two machines, kernels or days.
+//! Two results files side by side, or several sessions a side: machines, kernels or days.
 //!
 //! Rounds of different files have nothing in common, so the comparison is unpaired and cannot cancel what differs between the
-//! two sittings. What differs is said first; a guest kernel is not held against another. Primary metrics are one family, as
+//! two sittings: the claim is of these two sessions. Of several sessions a side, taken in turns, each is one value, so that the interval
+//! holds how days differ. What differs is said first; a guest kernel is not held against another. Primary metrics are one family, as
 //! in `history.rs`; every other metric that has a direction is looked at, too, and called exploratory. Text, page and JSON are
 //! made in `compare/`.
 
@@ -13,10 +14,15 @@ use crate::bench::{Bench, note};
 use crate::flushing::NAME_MARK;
 use crate::input::{Error, Input};
 use crate::number::{Scale, date, percent, words};
-use crate::unpaired::{Change, Level, Sides, parts, primary, scenarios};
-use crate::view::{Part, Row};
+use crate::unpaired;
+use crate::words::{Words as _, estimand};
+use analysis::judge::ROUNDS_FOR_CLAIMS;
+use analysis::row::Row;
+use analysis::unpaired::{Change, Level, Sides, parts, primary, scenarios};
+use analysis::view::Part;
 use ledger::figure::{self, Zero};
 use observe::metric::{Direction, Metric};
+use stats::Verdict;
 use std::collections::BTreeSet;
 
 /// Machine facts shown before the rest is counted.
@@ -28,6 +34,8 @@ pub struct Comparison {
     preamble: Vec<String>,
     workloads: Vec<Workload>,
     level: Level,
+    /// Sessions a side.
+    sessions: usize,
 }
 
 /// What both measured of a workload.
@@ -59,9 +67,37 @@ impl Comparison {
     /// When a scenario ran on different benches: a guest's figures compare with those of the same guest only.
     pub fn of(a: &Input, b: &Input) -> Result<Comparison, Error> {
         check_benches(a, b)?;
-        let level = Level::of(a, b);
-        let tables = tables(a, b);
-        let mut workloads: Vec<Workload> = parts(a, b).into_iter().map(|pair| workload(pair, &tables)).collect();
+        let level = Level::of([&a.contents, &b.contents]).expect("two studies");
+        Ok(Comparison::judged(preamble(a, b), workloads(a, b), (level, 1)))
+    }
+
+    /// Of the second side's sessions with the first's, which took turns: the first of either, then the second, and so on.
+    ///
+    /// # Errors
+    /// As [`Comparison::of`], for any two of them.
+    ///
+    /// # Panics
+    /// Without a session.
+    pub fn of_sessions(pairs: &[[Input; 2]]) -> Result<Comparison, Error> {
+        let [first, _] = &pairs[0];
+        pairs.iter().flatten().try_for_each(|input| check_benches(first, input))?;
+        let level = Level::of(pairs.iter().flatten().map(|input| &input.contents)).expect("a session");
+        let mut all = pairs.iter().map(|[a, b]| workloads(a, b));
+        let mut found = all.next().expect("a session");
+        found.iter_mut().flat_map(|workload| &mut workload.lines).for_each(Line::become_session);
+        for next in all {
+            for workload in &mut found {
+                workload.add_session(&next);
+            }
+        }
+        let [a, b] = pairs.last().expect("a session");
+        let mut said = preamble(a, b);
+        let dates = |side: usize| pairs.iter().map(|pair| date(pair[side].contents.study.created)).collect::<Vec<_>>();
+        said.push(format!("Sessions of A: {}; of B: {}.", dates(0).join(", "), dates(1).join(", ")));
+        Ok(Comparison::judged(said, found, (level, pairs.len())))
+    }
+
+    fn judged(preamble: Vec<String>, mut workloads: Vec<Workload>, (level, sessions): (Level, usize)) -> Comparison {
         let families = [(true, stats::holm as fn(&[f64]) -> Vec<f64>), (false, stats::benjamini_hochberg)];
         for (is_primary, correct) in families {
             let is_asked = |line: &&mut Line| line.is_primary == is_primary && line.sides.have_logarithms();
@@ -70,16 +106,40 @@ impl Comparison {
             let changes = level.changes(&asked.iter().map(|line| &line.sides).collect::<Vec<_>>(), correct);
             asked.into_iter().zip(changes).for_each(|(line, change)| line.change = change);
         }
-        Ok(Comparison { preamble: preamble(a, b), workloads, level })
+        Comparison { preamble, workloads, level, sessions }
+    }
+
+    /// What is shown to be worse, and was measured so by at least this fraction: none where no primary figure has a verdict.
+    #[must_use]
+    pub fn worse_by(&self, fraction: f64) -> Option<Vec<String>> {
+        let lines = self.workloads.iter().flat_map(|workload| workload.lines.iter().map(move |line| (workload, line)));
+        let judged = lines.filter(|(_, line)| line.is_primary);
+        let judged = judged.filter_map(|(workload, line)| Some((workload, line, line.change?, line.change?.verdict?)));
+        let all: Vec<(&Workload, &Line, Change, Verdict)> = judged.collect();
+        let worse = |(workload, line, change, verdict): &(&Workload, &Line, Change, Verdict)| {
+            // As a part of what it was: less speed, or more time.
+            let by = if line.sides.more_is_better { 1.0 - change.ratio } else { change.ratio - 1.0 };
+            let said =
+                || format!("{}: {} is {} worse: {}", workload.name, line.label, percent(by), unpaired::figures(change));
+            (*verdict == Verdict::Slower && by >= fraction).then(said)
+        };
+        (!all.is_empty()).then(|| all.iter().filter_map(worse).collect())
     }
 
     /// What holds for all of it.
     fn cautions(&self) -> [String; 2] {
         let sure = percent(self.level.confidence);
         [
-            "The two were measured at different times: whatever differed between them besides what is named above is part of the \
-             difference. Only rounds of one study cancel that out."
-                .into(),
+            match self.sessions {
+                1 => "The difference is one between these two sessions, not between kernels, machines or settings: whatever else differed \
+                      between the two days is part of it. Several sessions a side, taken in turns, can tell: \
+                      `surefoot compare --sessions A1 B1 A2 B2 …`."
+                    .into(),
+                sessions => format!(
+                    "Each of the {sessions} sessions a side is one value, so that intervals hold how sessions differ; \
+                     a verdict takes {ROUNDS_FOR_CLAIMS} a side."
+                ),
+            },
             format!(
                 "Better and worse: chance is ruled out over all scenarios' primary metrics together (Holm's correction), and the difference \
                  is not shown to be smaller than {}. Other metrics are exploratory: corrected for the false discovery rate only \
@@ -91,6 +151,13 @@ impl Comparison {
 }
 
 impl Line {
+    /// Makes each side's rounds one value, that of a session.
+    fn become_session(&mut self) {
+        let means = [&self.sides.earlier, &self.sides.later].map(|values| vec![self.mean(values)]);
+        let [earlier, later] = means;
+        self.sides = Sides { earlier, later, are_sessions: true, ..self.sides };
+    }
+
     /// Its means in both, marked where commits had no flushes.
     fn means(&self) -> [String; 2] {
         let means = [&self.sides.earlier, &self.sides.later].map(|values| self.scale.with_unit(self.mean(values)));
@@ -111,7 +178,10 @@ impl Line {
     /// What is said of the two, or why nothing is.
     fn verdict(&self, level: &Level) -> String {
         match self.change {
-            Some(change) => change.words(level.margin),
+            Some(Change { verdict: None, .. }) if self.sides.are_sessions => {
+                format!("fewer than {ROUNDS_FOR_CLAIMS} sessions a side")
+            }
+            Some(change) => unpaired::words(&change, level.margin),
             None if !self.sides.have_logarithms() && self.is_primary => {
                 "not judged: it stalled, a trial's figure is 0".into()
             }
@@ -130,6 +200,26 @@ impl Line {
             (false, false) => format!("{}: {metric}", self.label),
         }
     }
+}
+
+impl Workload {
+    /// Adds a session a side; what it did not measure falls out.
+    fn add_session(&mut self, session: &[Workload]) {
+        let of_session = session.iter().find(|other| other.name == self.name);
+        self.lines.retain_mut(|line| {
+            let is_same = |other: &&Line| other.label == line.label && other.metric.name == line.metric.name;
+            let Some(other) = of_session.and_then(|of| of.lines.iter().find(is_same)) else { return false };
+            line.sides.earlier.push(other.mean(&other.sides.earlier));
+            line.sides.later.push(other.mean(&other.sides.later));
+            (0..2).for_each(|side| line.does_not_flush[side] |= other.does_not_flush[side]);
+            true
+        });
+    }
+}
+
+fn workloads(a: &Input, b: &Input) -> Vec<Workload> {
+    let tables = tables(a, b);
+    parts(a.view(), b.view()).into_iter().map(|pair| workload(pair, &tables)).collect()
 }
 
 /// A metric that has a direction, with its values in both by round and scenario.
@@ -153,7 +243,7 @@ fn workload(pair: (&Part, &Part), tables: &[Table]) -> Workload {
     let rows = scenarios(part, other);
     let of_primary = |(row, later): &(&Row, &Row)| {
         let sides = primary((part, row, later));
-        line(&part.metric, true, (row, later), sides, Some(part.scale.clone()))
+        line(&part.metric, true, (row, later), sides, Some(Scale::of_part(part)))
     };
     let mut lines: Vec<Line> = rows.iter().map(of_primary).collect();
     let others = tables.iter().filter(|(metric, _)| metric.name != part.metric.name);
@@ -171,6 +261,7 @@ fn exploratory((metric, [of_a, of_b]): &Table, rows: &[(&Row, &Row)]) -> Vec<Lin
             earlier: column(of_a, row),
             later: column(of_b, later),
             more_is_better: metric.direction == Direction::More,
+            are_sessions: false,
         };
         let is_there = !sides.earlier.is_empty() && !sides.later.is_empty();
         is_there.then(|| line(metric, false, (row, later), sides, None))
@@ -194,12 +285,11 @@ fn line(metric: &Metric, is_primary: bool, rows: (&Row, &Row), sides: Sides, sca
 /// Scenarios that would stand in one line must have run on the same bench. Where the bench is a factor of both studies, a
 /// label names its level, so that like meets like.
 pub(crate) fn check_benches(a: &Input, b: &Input) -> Result<(), Error> {
-    for (first, second) in parts(a, b).into_iter().flat_map(|(part, other)| scenarios(part, other)) {
+    for (first, second) in parts(a.view(), b.view()).into_iter().flat_map(|(part, other)| scenarios(part, other)) {
         let bench = |input: &Input, row: &Row| Bench::of(&input.contents, &input.contents.scenarios[row.index]);
         let (of_a, of_b) = (bench(a, first), bench(b, second));
         if !of_a.is_like(&of_b) {
-            let (a, b) = (Box::new(of_a), Box::new(of_b));
-            return Err(Error::OtherBench { scenario: first.label.clone(), a, b });
+            return Err(Error::OtherBench { scenario: first.label.clone(), a: of_a.words(), b: of_b.words() });
         }
     }
     Ok(())
@@ -219,6 +309,10 @@ fn preamble(a: &Input, b: &Input) -> Vec<String> {
     }
     if first.surefoot_version != second.surefoot_version {
         lines.push(format!("surefoot {} → {}", first.surefoot_version, second.surefoot_version));
+    }
+    let [of_a, of_b] = [first, second].map(|study| study.analysis.order);
+    if of_a != of_b {
+        lines.push(format!("A figure of A is of {}, one of B of {}.", estimand(of_a), estimand(of_b)));
     }
     // Those that are compared are alike; the files may hold others.
     lines.extend([("A", a), ("B", b)].iter().filter_map(|(name, input)| Some(format!("{name}: {}", note(input)?))));

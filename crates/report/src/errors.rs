@@ -1,9 +1,11 @@
-//! What is said of a scenario's errors, beside its speed wherever that is shown; what they are is `ledger::errors`.
+//! What is said of a scenario's errors, beside its speed wherever that is shown; what they are is `analysis::errors`.
 
-use crate::answer::some_of;
+use crate::flushing::Marked as _;
 use crate::number::{count, percent, words};
-use crate::view::{Part, Row};
-use ledger::errors::Errors;
+use crate::words::some_of;
+use analysis::errors::Errors;
+use analysis::row::Row;
+use analysis::view::Part;
 
 /// The head of their column.
 pub const HEAD: &str = "errors";
@@ -12,6 +14,14 @@ pub const HEAD: &str = "errors";
 #[must_use]
 pub fn cell(row: &Row) -> String {
     met(row).map_or_else(String::new, |errors| format!("{}: {}", percent(errors.share()), kinds(errors)))
+}
+
+/// As [`cell`], with the most frequent kind only: "3.1 % wrong status".
+#[must_use]
+pub fn short_cell(row: &Row) -> String {
+    let Some(errors) = met(row) else { return String::new() };
+    let most = errors.kinds.first().map_or("", |(kind, _)| kind);
+    format!("{} {}", percent(errors.share()), words(most))
 }
 
 /// Beside a speed in a sentence: "; 3.1 % of what was asked for went wrong (120 wrong status)".

@@ -1,10 +1,11 @@
 //! What each factor does, in words: its share of the differences, how far it swings what is measured, and what it does to another's
 //! effect. Part of the answer; `judge.rs` has the numbers.
 
-use crate::answer::{and_list, percent_whole, quantity, with_factor};
-use crate::judge::short_factor;
 use crate::number::{percent, ratio, ratio_number};
-use crate::view::{Part, Row, View};
+use crate::words::{and_list, percent_whole, quantity, with_factor};
+use analysis::judge::short_factor;
+use analysis::row::Row;
+use analysis::view::{Part, View};
 use stats::{Contrast, Interaction, NoShares, Swing};
 
 /// Swings from here on read better as a factor than as percent.

@@ -10,10 +10,12 @@ mod text;
 use crate::answer::heading;
 use crate::compare::check_benches;
 use crate::input::Input;
-use crate::judge::ROUNDS_FOR_CLAIMS;
 use crate::number::{date, percent, percent_number_signed, ratio, ratio_number};
-use crate::unpaired::{Change, Level, Sides, is_same_figure, parts, primary, scenarios};
-use crate::view::{Part, Row};
+use crate::unpaired;
+use analysis::judge::ROUNDS_FOR_CLAIMS;
+use analysis::row::Row;
+use analysis::unpaired::{Change, Level, Sides, is_same_figure, parts, primary, scenarios};
+use analysis::view::Part;
 use ledger::model::TrialState;
 use stats::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,9 +28,10 @@ const VALUE_LETTERS_MAX: usize = 60;
 const STORAGE_FACTS: &[&str] = &["features", "filesystem_options", "mount_options"];
 
 /// What holds for every history.
-const LIMITS: &str = "Days differ in more than what is recorded: a change shows that something changed, not what did it. A change is \
-    marked when each side has at least 4 rounds, chance is ruled out over all scenarios (Holm's correction), and it is not shown to be \
-    smaller than the margin: as the claims of one study, and by `surefoot compare`. Intervals are each one's own, not corrected.";
+const LIMITS: &str = "Each change is one between these sessions: days differ in more than what is recorded, so it shows that something changed, not \
+    what did it; `surefoot compare --sessions` holds several sessions a side against each other. A change is marked when each side has at \
+    least 4 rounds, chance is ruled out over all scenarios (Holm's correction), and it is not shown to be smaller than the margin: as the \
+    claims of one study, and by `surefoot compare`. Intervals are each one's own, not corrected.";
 
 /// Histories of studies, each on one machine.
 pub struct History {
@@ -229,7 +232,7 @@ fn words(change: &Change) -> String {
         Some(Verdict::Slower) => " worse",
         _ => "",
     };
-    format!("{}{mark}", change.figures())
+    format!("{}{mark}", unpaired::figures(change))
 }
 
 fn row_of<'a>(input: &'a Input, part: &Part, label: &str) -> Option<&'a Row> {
@@ -239,13 +242,15 @@ fn row_of<'a>(input: &'a Input, part: &Part, label: &str) -> Option<&'a Row> {
 
 /// All scenarios that both results measured, the later by the earlier: one family.
 fn changes(before: &Input, now: &Input) -> Changes {
-    let asked: Vec<((String, String), Sides)> = parts(before, now)
+    let asked: Vec<((String, String), Sides)> = parts(before.view(), now.view())
         .into_iter()
         .flat_map(|(part, other)| scenarios(part, other).into_iter().map(move |(row, later)| (part, row, later)))
         .map(|(part, row, later)| ((part.workload.clone(), row.label.clone()), primary((part, row, later))))
         .collect();
     let (keys, sides): (Vec<_>, Vec<Sides>) = asked.into_iter().unzip();
-    let found = Level::of(before, now).changes(&sides.iter().collect::<Vec<_>>(), stats::holm);
+    let found = Level::of([&before.contents, &now.contents])
+        .expect("two studies")
+        .changes(&sides.iter().collect::<Vec<_>>(), stats::holm);
     keys.into_iter().zip(found).filter_map(|(key, change)| Some((key, change?))).collect()
 }
 

@@ -3,8 +3,8 @@
 //! One measured run of each scenario: the one whose requests per second are the median of its runs. A figure that the ledger
 //! does not have is `-`. Shapes: httperf 0.9.0, `src/stat/basic.c`; http_load of 2016, `finish` in `http_load.c`.
 
+use crate::document::printable;
 use crate::input::{Counting, Error};
-use crate::terminal::printable;
 use ledger::model::{Contents, RunDetail, RunRow};
 use observe::latency::Latency;
 use serde_json::Value;

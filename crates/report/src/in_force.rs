@@ -3,7 +3,7 @@
 //!
 //! Taken from the ledger alone. What filesystems tell of their blocks is left to the results file.
 
-use crate::judge::short_factor;
+use analysis::judge::short_factor;
 use ledger::model::{Contents, Scenario};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

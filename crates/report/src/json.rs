@@ -1,20 +1,25 @@
 //! The answer for machines: every number that the report shows, with all its digits.
 
-use crate::answer;
 use crate::bench::{self, Bench};
-use crate::ceilings::Share;
-use crate::choice::Pick;
-use crate::confirmation::Confirmation;
 use crate::errors;
 use crate::factors;
-use crate::health::{self, Health};
+use crate::health;
 use crate::input::Input;
-use crate::judge::{Claim, Subject};
 use crate::notes;
 use crate::safety;
-use crate::view::{Part, Row};
 use crate::warnings::warnings;
-use crate::why::{Change, Went};
+use crate::words::{Words as _, estimand};
+use crate::{answer, flushing};
+use analysis::ceilings::Share;
+use analysis::choice::Pick;
+use analysis::claim::{Change, Went};
+use analysis::claim::{Claim, Subject};
+use analysis::confirmation::Confirmation;
+use analysis::health::{Cause, Health, Load};
+use analysis::orders::Orders;
+use analysis::row::Row;
+use analysis::tails::Tail;
+use analysis::view::Part;
 use serde_json::{Map, Value, json};
 use stats::{Interaction, Swing};
 
@@ -42,7 +47,7 @@ pub fn answer_json(input: &Input) -> Value {
         "warnings": warnings,
         "failed_trials": view.failed_total,
         "workloads": view.parts.iter().map(|part| part_json(part, input)).collect::<Vec<_>>(),
-        "benches": bench::benches(contents).iter().map(Bench::json).collect::<Vec<_>>(),
+        "benches": bench::benches(contents).iter().map(bench::json).collect::<Vec<_>>(),
         "probes": contents.probes,
         "machine": contents.sessions.last().map(|session| &session.machine),
     })
@@ -66,6 +71,7 @@ fn part_json(part: &Part, input: &Input) -> Value {
     json!({
         "workload": part.workload,
         "metric": part.metric,
+        "estimand": estimand(input.contents.study.analysis.order),
         "baseline": part.baseline,
         "rounds_complete": part.rounds_complete,
         "pick": part.pick().filter(|_| !is_empty).map(|row| &row.label),
@@ -76,6 +82,8 @@ fn part_json(part: &Part, input: &Input) -> Value {
         "notes": notes::of_part(part, input).iter().map(note_json).collect::<Vec<_>>(),
         "claims": claims(&part.judgement.claims),
         "versus_baseline": claims(&part.judgement.versus),
+        "tails": part.tails.iter().map(|tail| tail_json(tail, part)).collect::<Vec<_>>(),
+        "orders": orders_json(&part.orders),
         "rounds_needed": part.judgement.rounds_needed,
         "control": part.judgement.control.as_ref().map(|claim| claim_json(claim, part)),
         "importance": importance,
@@ -87,7 +95,7 @@ fn part_json(part: &Part, input: &Input) -> Value {
         "interactions": part.judgement.interactions.iter().map(interaction_json).collect::<Vec<_>>(),
         "drift_over_study": part.judgement.drift,
         "steps": part.judgement.steps.iter().map(|(round, change)| json!({ "from_round": round, "change": change })).collect::<Vec<_>>(),
-        "without_disturbed_trials": part.without_disturbed,
+        "without_disturbed_trials": health::without_disturbed(part),
         "outliers": part.judgement.outliers.iter().map(|(label, round)| json!({ "scenario": label, "round": round })).collect::<Vec<_>>(),
         "durability_differs": part.durability_differs,
         "allowed_classes": part.allowed,
@@ -95,6 +103,28 @@ fn part_json(part: &Part, input: &Input) -> Value {
         "screening": part.screened,
         "confirmations": part.confirmations.iter().map(|confirmation| confirmation_json(confirmation, part)).collect::<Vec<_>>(),
     })
+}
+
+/// A figure of the tail, with its comparisons as a family of their own.
+fn tail_json(tail: &Tail, part: &Part) -> Value {
+    let claims = tail.claims.iter().map(|claim| claim_json(claim, part)).collect::<Vec<_>>();
+    json!({ "figure": tail.what, "operation": tail.operation, "claims": claims })
+}
+
+/// How balanced the orders were, and what a turn did to the next one.
+fn orders_json(orders: &Orders) -> Value {
+    let balance = orders.balance.as_ref().map(|worst| {
+        json!({
+            "first": worst.first, "second": worst.second, "before": worst.before, "of": worst.of, "by_turns": worst.by_turns,
+        })
+    });
+    let carry_over = orders.carry_over.as_ref().map(|found| {
+        json!({
+            "after": found.after, "ratio": found.ratio, "low": found.low, "high": found.high, "p_corrected": found.p,
+            "rounds": found.rounds, "shown": found.is_shown(),
+        })
+    });
+    json!({ "least_balanced": balance, "carry_over": carry_over })
 }
 
 /// What new rounds measured of a pick; its claims are against the baseline and the runner-up.
@@ -161,7 +191,7 @@ fn row_json(row: &Row, part: &Part, input: &Input) -> Value {
         object.insert("ceilings".into(), ceiling.shares.iter().map(share).collect());
     }
     let scenario = &input.contents.scenarios[row.index];
-    object.extend(Bench::of(&input.contents, scenario).json().as_object().cloned().unwrap_or_default());
+    object.extend(bench::json(&Bench::of(&input.contents, scenario)).as_object().cloned().unwrap_or_default());
     if let Some(centre) = row.centre {
         object.insert("geometric_mean".into(), json!(centre.mean));
         object.insert("low".into(), json!(centre.low));
@@ -185,6 +215,7 @@ fn row_json(row: &Row, part: &Part, input: &Input) -> Value {
     }
     object.insert("dropped_after_round".into(), json!(row.dropped_after()));
     object.insert("values".into(), json!(row.values));
+    object.extend(row.slow.map(|slow| ("slow_runs".to_string(), json!(slow))));
     if let Some(stalls) = row.stalls {
         object.insert("stalled_runs".into(), json!(stalls.runs));
         object.insert("runs".into(), json!(stalls.of));
@@ -198,13 +229,13 @@ fn row_json(row: &Row, part: &Part, input: &Input) -> Value {
 
 /// How a scenario's runs went: counts by class, and what each trial shared the machine with.
 fn health_json(health: &Health) -> Value {
-    let load = |(round, load): (&u32, &health::Load)| {
+    let load = |(round, load): (&u32, &Load)| {
         json!({
             "round": round, "steal_share": load.steal, "other_cpu_cores": load.other_cores,
             "other_disk_bytes_per_second": load.other_disk,
         })
     };
-    let disturbed = |(round, cause): &(u32, health::Cause)| json!({ "round": round, "cause": cause });
+    let disturbed = |(round, cause): &(u32, Cause)| json!({ "round": round, "cause": cause });
     json!({
         "runs": health.runs.iter().map(|run| run.course).collect::<Vec<_>>(),
         "unsteady_runs": health.unsteady(),
@@ -223,7 +254,8 @@ fn claim_json(claim: &Claim, part: &Part) -> Value {
         Subject::Level { factor, .. } => ("level", Some(factor)),
         Subject::Control { .. } => ("control", None),
     };
-    let [of_mark, against_mark] = part.marks(claim).map(|mark| mark.trim_matches([' ', '(', ')']).to_string());
+    let [of_mark, against_mark] =
+        flushing::marks(part, claim).map(|mark| mark.trim_matches([' ', '(', ')']).to_string());
     json!({
         "kind": kind,
         "factor": factor,
@@ -241,6 +273,10 @@ fn claim_json(claim: &Claim, part: &Part) -> Value {
         "ruled_out_beyond": claim.ruled_out,
         "rounds": claim.rounds,
         "sign_flip_agrees": claim.signs_agree,
+        "slow_runs": claim.shapes,
+        "tail": claim.tail.map(|tail| json!({
+            "figure": tail.what, "ratio": tail.ratio, "low": tail.low, "high": tail.high, "is_worse": tail.is_worse,
+        })),
         "health": health::mark(claim, part),
         "went_with": claim.with.iter().map(change_json).collect::<Vec<_>>(),
     })
@@ -250,7 +286,7 @@ fn claim_json(claim: &Claim, part: &Part) -> Value {
 fn change_json(change: &Change) -> Value {
     let ratio = change.ratio;
     json!({
-        "figure": change.figure.name, "words": change.words, "of": change.first, "against": change.second,
+        "figure": change.figure.name, "words": change.words(), "of": change.first, "against": change.second,
         "ratio": ratio.map(|ratio| ratio.mean), "low": ratio.map(|ratio| ratio.low), "high": ratio.map(|ratio| ratio.high),
         "p_corrected": ratio.map(|ratio| ratio.p), "changed": ratio.map(|ratio| ratio.went == Went::With),
         "alike": ratio.map(|ratio| ratio.went == Went::Alike),

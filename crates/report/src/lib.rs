@@ -1,36 +1,38 @@
 //! From a ledger to an answer: words first, then a table, charts, one self-contained HTML file, JSON for machines.
 //!
-//! Reads ledgers only; knows no study, device or process. Start at `answer.rs` (the words) and `view.rs` (the numbers).
+//! Reads ledgers only; knows no study, device or process. Start at `answer.rs` (the words) and `document.rs` (what they stand in); the
+//! numbers are `analysis`.
 
+mod advice;
 mod answer;
+mod apply;
 mod bench;
 mod bencher;
+mod brief;
 mod ceilings;
 mod chart;
-mod choice;
+mod claims;
 mod compare;
-mod confirmation;
+mod document;
 mod errors;
 mod factors;
 mod flushing;
+mod formats;
+mod full;
 mod health;
 mod history;
-mod html;
 mod http_forms;
 mod in_force;
 pub mod input;
 mod json;
-mod judge;
+mod knowledge;
 mod labels;
-mod levels;
 mod live;
-mod markdown;
 mod marks;
 mod notes;
 pub mod number;
 mod openmetrics;
 mod pivot;
-mod print;
 mod reproduce;
 mod safety;
 pub mod screening;
@@ -38,34 +40,39 @@ pub mod served;
 mod side_by_side;
 mod sql_bench;
 mod standing;
+mod summary;
 mod sysbench;
-mod table;
-mod telemetry;
-mod terminal;
+mod tails;
 mod tuning;
 mod unpaired;
-mod view;
 mod warnings;
 mod why;
+mod words;
 
 pub use answer::answer;
+pub use apply::apply;
 pub use bench::{Bench, Guest};
 pub use bencher::bencher;
+pub use brief::{markdown, terminal};
 pub use compare::Comparison;
+pub use formats::{Asked, FORMATS, Format, Make};
+pub use full::{html, print, write_html};
 pub use history::History;
-pub use html::{html, write_html};
 pub use http_forms::{HttpForm, http};
 pub use input::{Error, Input, load, read};
 pub use json::answer_json;
+pub use knowledge::Knowledge;
 pub use live::{Estimate, live_estimate};
-pub use markdown::markdown;
 pub use openmetrics::openmetrics;
-pub use print::{Print, print};
 pub use reproduce::reproduce;
 pub use sql_bench::sql_bench;
 pub use standing::Standing;
+pub use summary::{LINES_MAX, Place, summary};
 pub use sysbench::{Form, sysbench};
-pub use terminal::terminal;
+pub use warnings::RUN_SECONDS_MIN;
+
+/// Fewer rounds than this claim no difference.
+pub const ROUNDS_FOR_CLAIMS: usize = analysis::judge::ROUNDS_FOR_CLAIMS;
 
 /// Whether trials failed, or what a power cut takes could not be measured, so that the answer has holes.
 #[must_use]

@@ -1,6 +1,6 @@
 //! The state of a study under way, for the line that the conductor's watcher redraws.
 
-use crate::view::{Centre, centre};
+use analysis::row::{Centre, centre};
 
 /// One scenario so far.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,7 @@
 //! Every report shows these at the scenario that they are of; the results file has each as it was said.
 
 use crate::input::Input;
-use crate::view::Part;
+use analysis::view::Part;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Shown of a scenario where there is room: on the page and on paper.

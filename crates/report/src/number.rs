@@ -2,6 +2,7 @@
 //!
 //! The only place that turns a float into text for the terminal and the page; machine output keeps all digits.
 
+use analysis::view::Part;
 use observe::metric::Metric;
 
 /// How the values of one metric are shown: all of a table or an axis in the same unit.
@@ -35,6 +36,12 @@ impl Scale {
             "1" => Scale::plain(largest, ""),
             unit => Scale::plain(largest, unit),
         }
+    }
+
+    /// Of a part's primary metric.
+    #[must_use]
+    pub fn of_part(part: &Part) -> Scale {
+        Scale::of(&part.metric, part.largest)
     }
 
     fn plain(largest: f64, unit: &str) -> Scale {
@@ -209,6 +216,16 @@ pub fn span(seconds: f64) -> String {
         s if s < 7200.0 => format!("{} min", figure(s / 60.0)),
         s if s < 172_800.0 => format!("{} h", figure(s / 3600.0)),
         s => format!("{} days", figure(s / 86_400.0)),
+    }
+}
+
+/// A span of time as it is said of what is to come: "41 s", "12 min", "2.1 h".
+#[must_use]
+pub fn about(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::input::Input;
 use crate::number::percent;
-use crate::view::Part;
+use analysis::view::Part;
 use observe::metric::Direction;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

@@ -1,8 +1,10 @@
 //! The tables that a study asks for: a metric by the levels of two factors, with figures that others published beside.
 
+use crate::document::{self, Table, Tone, head, no_cell, number_cell, word_cell, word_head};
 use crate::flushing::DAGGER;
 use crate::number::{Scale, words};
-use crate::view::{Centre, View, centre};
+use analysis::row::{Centre, centre};
+use analysis::view::View;
 use ledger::model::{Contents, Scenario, TableRecord};
 use observe::metric::{Direction, Metric};
 
@@ -47,6 +49,39 @@ impl Pivot<'_> {
     #[must_use]
     pub fn is_marked(&self) -> bool {
         self.rows.iter().flat_map(|(_, cells)| cells).any(|cell| cell.does_not_flush)
+    }
+}
+
+impl Pivot<'_> {
+    /// Each row of levels, and below it what others published; `mark` stands behind the figures of what does not flush, and
+    /// `missing` where nobody published one.
+    #[must_use]
+    pub fn table(
+        &self,
+        id: String,
+        mark: &str,
+        published: impl Fn(&str) -> String,
+        missing: fn() -> document::Cell,
+    ) -> Table {
+        let number = |value: f64| self.scale.number(value);
+        let ours = |cell: &Cell| match cell.ours {
+            Some(ours) => {
+                let mark = if cell.does_not_flush { mark } else { "" };
+                let shown = format!("{} ({}–{}){mark}", number(ours.median), number(ours.min), number(ours.max));
+                number_cell(&shown, ours.median)
+            }
+            None => no_cell(),
+        };
+        let theirs = |cell: &Cell| cell.published.map_or_else(missing, |value| number_cell(&number(value), value));
+        let mut table = Table::new(id, [word_head("")].into_iter().chain(self.columns.iter().map(|name| head(name))));
+        for (row, cells) in &self.rows {
+            table.row([word_cell(row)].into_iter().chain(cells.iter().map(ours)));
+            if cells.iter().any(|cell| cell.published.is_some()) {
+                let name = word_cell(&published(row));
+                table.toned_row(Tone::Published, [name].into_iter().chain(cells.iter().map(theirs)));
+            }
+        }
+        table
     }
 }
 

@@ -2,8 +2,9 @@
 //! recorded them.
 
 use crate::bench::Bench;
+use crate::document::printable;
 use crate::input::{Error, Input};
-use crate::terminal::printable;
+use crate::words::Words as _;
 use ledger::model::{Asked, Contents};
 use std::fmt::Write;
 
@@ -21,7 +22,7 @@ pub fn reproduce(input: &Input, scenario: &str) -> Result<String, Error> {
     let mut script = format!("# {} of study {}\n", printable(scenario), printable(&input.contents.study.name));
     let bench = Bench::of(&input.contents, found);
     if bench.is_guest() {
-        let _ = writeln!(script, "# these commands ran {}", printable(&bench.to_string()));
+        let _ = writeln!(script, "# these commands ran {}", printable(&bench.words()));
     }
     let _ = writeln!(script, "# workload {} with these settings:", printable(&found.workload));
     let settings = serde_json::to_string_pretty(&found.settings).unwrap_or_default();
@@ -56,7 +57,7 @@ pub fn command_of(asked: &Asked) -> String {
 }
 
 /// A word for a POSIX shell.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-+=:,./@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.into()

@@ -1,11 +1,12 @@
 //! What is said of power cuts where they were measured: a cell, the answer's sentences, what machines get.
 //!
-//! What they mean for the pick is `ledger::parity`.
+//! What they mean for the pick is `analysis::parity`.
 
-use crate::answer::some_of;
+use crate::flushing::Marked;
 use crate::number::{count, percent_at_most, rounded, seconds};
-use crate::view::{Part, Row};
-use ledger::parity::is_broken;
+use crate::words::some_of;
+use analysis::row::Row;
+use analysis::view::Part;
 use observe::durability::Class;
 use observe::safety::{Grade, Safety};
 use serde_json::{Value, json};
@@ -31,6 +32,19 @@ pub fn cell(found: &Safety) -> String {
             count(found.images),
             count(found.silent)
         ),
+    };
+    format!("{} · {what}", found.grade.letter())
+}
+
+/// As [`cell`], where there is little room: "A · lost nothing", "C · lost 12 commits", "E · damaged".
+#[must_use]
+pub fn short_cell(found: &Safety) -> String {
+    let what = match found.grade {
+        Grade::A => "lost nothing".into(),
+        Grade::B | Grade::C | Grade::D => format!("lost {}", commits(found.worst_lost_commits)),
+        Grade::E if found.damaged == 0 => "unmountable".into(),
+        Grade::E => "damaged".into(),
+        Grade::F => "wrong, and silent".into(),
     };
     format!("{} · {what}", found.grade.letter())
 }
@@ -99,7 +113,7 @@ pub fn risk(row: &Row, part: &Part) -> Option<String> {
         }
         (Some(found), _) if found.grade > Grade::A => {
             let but =
-                if hides_damage(row) { ", and the damage that is to be expected of it was not recorded" } else { "" };
+                if row.hides_damage() { ", and the damage that is to be expected of it was not recorded" } else { "" };
             Some(format!("in a power cut it {}{but}", took(found)))
         }
         (Some(found), Some(_)) => Some(format!("the study does not allow class {}", found.grade.letter())),
@@ -211,45 +225,28 @@ fn broken(part: &Part) -> Vec<String> {
         (Class::LosesRecent, "no more than the last seconds may be lost by the settings, but more was"),
     ];
     let said = promises.iter().filter_map(|(class, words)| {
-        let is_it = |row: &&Row| row.power_cut.as_ref().is_some_and(|found| promised(row, found) == *class);
-        let rows = part.rows.iter().filter(|row| !row.control && breaks(row)).filter(is_it);
+        let is_it = |row: &&Row| row.power_cut.as_ref().is_some_and(|found| row.promised(found) == *class);
+        let rows = part.rows.iter().filter(|row| !row.control && row.was_broken()).filter(is_it);
         let names = named(rows);
         (!names.is_empty()).then(|| format!("Contradiction: {words}: {names}."))
     });
     said.collect()
 }
 
-/// Whether a scenario was measured to keep less than its settings promise.
-#[must_use]
-pub fn breaks(row: &Row) -> bool {
-    row.power_cut.as_ref().is_some_and(|found| is_broken(promised(row, found), found.grade))
-}
-
-/// What the settings promise a load that asks for no more than the measured one did.
-fn promised(row: &Row, found: &Safety) -> Class {
-    row.durability.max(found.promise)
-}
-
 /// Settings with which damage is to be expected, and none was found: the recording lacks it, and says nothing for them.
 fn unrecorded(part: &Part) -> Option<String> {
-    let names = named(part.rows.iter().filter(|row| !row.control && hides_damage(row)));
+    let names = named(part.rows.iter().filter(|row| !row.control && row.hides_damage()));
     (!names.is_empty()).then(|| {
         format!("Damage is to be expected by the settings, and what was recorded did not contain it: {names}.")
     })
 }
 
-/// Whether nothing was damaged where nobody promises that.
-#[must_use]
-pub fn hides_damage(row: &Row) -> bool {
-    row.power_cut.as_ref().is_some_and(|found| promised(row, found) >= Class::MayCorrupt && found.bad() == 0)
-}
-
 /// Settings that promise less than was kept: that is no proof that they keep it.
 fn unseen(part: &Part) -> Option<String> {
     let is_clean =
-        |row: &&Row| row.power_cut.as_ref().is_some_and(|found| found.grade == Grade::A) && !hides_damage(row);
+        |row: &&Row| row.power_cut.as_ref().is_some_and(|found| found.grade == Grade::A) && !row.hides_damage();
     let rows = part.rows.iter().filter(|row| !row.control && row.durability > Class::KeepsAcknowledged);
-    let names: Vec<String> = rows.filter(is_clean).map(Row::marked).collect();
+    let names: Vec<String> = rows.filter(is_clean).map(Marked::marked).collect();
     let whose = if names.len() == 1 { "its" } else { "their" };
     (!names.is_empty())
         .then(|| format!("No loss was seen with {}, though {whose} settings do not promise that.", some_of(&names)))
@@ -271,8 +268,8 @@ pub fn of_row(row: &Row) -> Option<Value> {
     let mut value = json!(found);
     value["bad"] = json!(found.bad());
     value["bad_share_at_most"] = json!(found.bad_share_at_most());
-    value["breaks_promise"] = json!(breaks(row));
-    value["lacks_expected_damage"] = json!(hides_damage(row));
+    value["breaks_promise"] = json!(row.was_broken());
+    value["lacks_expected_damage"] = json!(row.hides_damage());
     value["may_be_picked"] = json!(row.competes_in.is_some());
     Some(value)
 }

@@ -1,42 +1,14 @@
 //! What is said of a screen: what it kept, what it left at the baseline's level and how much that may cost, and what it can't see.
 
-use crate::answer::{and_list, percent_whole};
-use crate::judge::short_factor;
 use crate::number::{percent, percent_signed};
-use crate::view::View;
-use ledger::model::{Contents, Phase, Screened, ScreenedFactor, TrialState};
+use crate::words::{and_list, percent_whole};
+use analysis::judge::short_factor;
+use analysis::screening::Progress;
+use analysis::view::View;
+use ledger::model::{Screened, ScreenedFactor};
 
 /// Sums of pairs that are named; the rest are counted, and the JSON has all.
 const SUMS_MAX: usize = 3;
-
-/// How far a study's screen is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Rounds that were begun.
-    pub rounds: u32,
-    /// Rounds that it has.
-    pub of: u32,
-    /// Its trials that failed.
-    pub failed: usize,
-    /// Whether it was decided what is studied on.
-    pub is_complete: bool,
-}
-
-impl Progress {
-    /// None of a study without a screen.
-    #[must_use]
-    pub fn of(contents: &Contents) -> Option<Progress> {
-        let trials: Vec<_> =
-            contents.counted_trials().into_iter().filter(|trial| trial.phase == Phase::Screen).collect();
-        let of = contents.study.analysis.screen_rounds;
-        (of > 0).then(|| Progress {
-            rounds: trials.iter().map(|trial| trial.round + 1).max().unwrap_or(0),
-            of,
-            failed: trials.iter().filter(|trial| trial.state == TrialState::Failed).count(),
-            is_complete: contents.scenarios.iter().any(|scenario| contents.screened(&scenario.workload).is_some()),
-        })
-    }
-}
 
 /// Said instead of an answer while the screen is not complete.
 #[must_use]

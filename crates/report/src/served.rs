@@ -5,7 +5,8 @@
 
 use crate::answer::answer;
 use crate::chart::escape;
-use crate::html::{body, framed, title};
+use crate::document::{Block, Document, framed};
+use crate::full;
 use crate::input::Input;
 use crate::number::date;
 use crate::side_by_side::side_by_side;
@@ -35,81 +36,78 @@ pub struct Served<'a> {
 #[must_use]
 pub fn report(input: &Input, standing: &Standing, has_siblings: bool, source: Source) -> String {
     let more = if has_siblings { " · <a href=\"/\">all results</a>" } else { "" };
-    let page = format!("{}{}{}", bar(source, more), progress(input, standing), body(input));
-    framed(&title(input), &page, Some(FOLLOW))
+    let mut document = full::document(input, String::new());
+    let begin = [bar(source, more)].into_iter().chain(progress(input, standing));
+    document.blocks.splice(0..0, begin);
+    framed(&document, Some(FOLLOW))
 }
 
 /// A list of all results.
 #[must_use]
 pub fn index(all: &[Served], source: Source) -> String {
-    let mut page = bar(source, "");
-    page.push_str("<header><h1>Results</h1></header>");
-    for served in all {
-        page.push_str(&card(served));
-    }
-    page.push_str("<p><a href=\"/all\">The same workloads side by side</a></p>");
-    framed("Results – surefoot", &page, Some(FOLLOW))
+    let mut blocks = vec![bar(source, ""), title("Results", "")];
+    blocks.extend(all.iter().map(card));
+    blocks.push(Block::Markup("<p><a href=\"/all\">The same workloads side by side</a></p>".into()));
+    framed(&document("Results – surefoot", blocks), Some(FOLLOW))
 }
 
 /// All results, and the same workloads side by side.
 #[must_use]
 pub fn all(all: &[Served], source: Source) -> String {
-    let mut page = bar(source, " · <a href=\"/\">all results</a>");
-    page.push_str("<header><h1>Results side by side</h1></header>");
-    for served in all {
-        page.push_str(&card(served));
-    }
+    let mut blocks = vec![bar(source, " · <a href=\"/\">all results</a>"), title("Results side by side", "")];
+    blocks.extend(all.iter().map(card));
     let readable: Vec<(&str, &Input)> =
         all.iter().filter_map(|served| Some((served.name, served.results.ok()?.0))).collect();
-    page.push_str(&side_by_side(&readable));
-    framed("Results side by side – surefoot", &page, Some(FOLLOW))
+    blocks.extend(side_by_side(&readable));
+    framed(&document("Results side by side – surefoot", blocks), Some(FOLLOW))
 }
 
 /// Something that went wrong, and what to do.
 #[must_use]
 pub fn message(what: &str, next: &str, source: Option<Source>) -> String {
-    let bar = source.map_or_else(String::new, |source| bar(source, ""));
-    let page = format!("{bar}<header><h1>{}</h1><p>{}</p></header>", escape(what), escape(next));
-    framed("surefoot", &page, source.map(|_| FOLLOW))
+    let blocks = source.map(|source| bar(source, "")).into_iter().chain([title(what, next)]);
+    framed(&document("surefoot", blocks.collect()), source.map(|_| FOLLOW))
+}
+
+fn document(name: &str, blocks: Vec<Block>) -> Document {
+    Document { name: name.into(), blocks, ..Document::default() }
+}
+
+fn title(title: &str, below: &str) -> Block {
+    Block::Title { above: String::new(), title: title.into(), below: below.into() }
 }
 
 /// What the script fills and reads.
-fn bar(source: Source, more: &str) -> String {
+fn bar(source: Source, more: &str) -> Block {
     let Source { version_path, version } = source;
-    format!(
+    Block::Markup(format!(
         "<p class=\"note\" id=\"served\" data-ask=\"{}\" data-version=\"{}\"><a href=\"\">Load again</a>{more} \
          <span role=\"status\"></span></p>",
         escape(version_path),
         escape(version)
-    )
+    ))
 }
 
 /// What a study under way does, and how far it is; nothing of one at rest, whose page says itself what it lacks.
-fn progress(input: &Input, standing: &Standing) -> String {
+fn progress(input: &Input, standing: &Standing) -> Option<Block> {
     let contents = &input.contents;
     if !standing.is_running {
-        return String::new();
+        return None;
     }
-    let now = standing.under_way(contents).map_or_else(String::new, |trial| {
+    let now = standing.under_way(contents).map(|trial| {
         let step = trial.steps.last().map_or_else(String::new, |(step, _)| format!(", `{step}` done"));
-        format!(
-            "<p>Under way: {} in round {}, since {}{}.</p>",
-            escape(&trial.scenario),
-            trial.round + 1,
-            date(trial.started),
-            escape(&step)
-        )
+        let (scenario, round, started) = (&trial.scenario, trial.round + 1, date(trial.started));
+        Block::Paragraph(format!("Under way: {scenario} in round {round}, since {started}{step}."))
     });
-    let first =
-        if standing.finished == 0 { "<p>No trial has finished yet; figures come with the first.</p>" } else { "" };
-    format!(
-        "<div class=\"flag\"><p><b>This study is {}.</b></p><p>{}.</p>{now}{first}</div>",
-        escape(standing.state),
-        escape(&standing.words(contents))
-    )
+    let first = "No trial has finished yet; figures come with the first.";
+    let first = (standing.finished == 0).then(|| Block::Paragraph(first.into()));
+    let words = Block::Paragraph(format!("{}.", standing.words(contents)));
+    let more = [words].into_iter().chain(now).chain(first).collect();
+    Some(Block::Warning(format!("This study is {}.", standing.state), more))
 }
 
-fn card(served: &Served) -> String {
+/// A result in a list, with a link to its own page.
+fn card(served: &Served) -> Block {
     let mut html = format!("<section class=\"card\"><h3><a href=\"/{0}\">{0}</a></h3>", escape(served.name));
     match served.results {
         Err(why) => {
@@ -131,5 +129,5 @@ fn card(served: &Served) -> String {
             let _ = write!(html, "<p><b>{}</b></p>", escape(&said));
         }
     }
-    html + "</section>"
+    Block::Markup(html + "</section>")
 }

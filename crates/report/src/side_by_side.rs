@@ -2,35 +2,31 @@
 //!
 //! Means stand beside each other and no difference is claimed: what two files have in common is `compare.rs`'s to say.
 
-use crate::chart::{escape, levels};
+use crate::chart::levels;
 use crate::compare::check_benches;
+use crate::document::{Block, Chart, Layout, Table, head, no_cell, number_cell, word_cell, word_head};
 use crate::flushing::{MARK, NAME_MARK};
-use crate::html::tables::{Table, head, number_cell, word_cell, word_head};
 use crate::input::Input;
 use crate::number::{Scale, words};
 use crate::pivot::{Cell, Pivot};
-use crate::view::{Part, Row};
-use std::fmt::Write;
+use analysis::row::Row;
+use analysis::view::Part;
 
 const CAUTION: &str = "Files were measured at different times: whatever differed between them is part of what differs here. \
     `surefoot compare` says of two of them what was shown.";
 
-/// A piece of a page. Figures of different benches are not set beside each other; what is said then names the files.
+/// A piece of a document. Figures of different benches are not set beside each other; what is said then names the files.
 #[must_use]
-pub fn side_by_side(results: &[(&str, &Input)]) -> String {
+pub fn side_by_side(results: &[(&str, &Input)]) -> Vec<Block> {
     for (i, (a, first)) in results.iter().enumerate() {
         for (b, second) in &results[i + 1..] {
             if let Err(error) = check_benches(first, second) {
-                let which = format!("A is {a}, B is {b}.");
-                return format!(
-                    "<div class=\"flag\"><p><b>{}.</b></p><p>{}</p></div>",
-                    escape(&error.to_string()),
-                    escape(&which)
-                );
+                let which = Block::Paragraph(format!("A is {a}, B is {b}."));
+                return vec![Block::Warning(format!("{error}."), vec![which])];
             }
         }
     }
-    let mut html = String::new();
+    let mut blocks = Vec::new();
     let mut alone = Vec::new();
     for (workload, metric) in workloads(results) {
         let parts: Vec<(&str, &Part)> = results
@@ -44,17 +40,15 @@ pub fn side_by_side(results: &[(&str, &Input)]) -> String {
         match parts.as_slice() {
             [] => {}
             [(name, _)] => alone.push(format!("{workload}, {} (only in {name})", words(metric))),
-            several => html.push_str(&section(several, &format!("{workload}-{metric}"))),
+            several => blocks.push(section(several, &format!("{workload}-{metric}"))),
         }
     }
-    if html.is_empty() {
-        html.push_str("<p>No two of these files have measured the same workload yet.</p>");
+    if blocks.is_empty() {
+        blocks.push(Block::Paragraph("No two of these files have measured the same workload yet.".into()));
     }
-    if !alone.is_empty() {
-        let _ = write!(html, "<p class=\"note\">Not shown: {}.</p>", escape(&alone.join("; ")));
-    }
-    let _ = write!(html, "<p class=\"note\">{CAUTION}</p>");
-    html
+    blocks.extend((!alone.is_empty()).then(|| Block::Note(format!("Not shown: {}.", alone.join("; ")))));
+    blocks.push(Block::Note(CAUTION.into()));
+    blocks
 }
 
 /// Workloads with their metrics, each once, in the order they are met.
@@ -69,7 +63,7 @@ fn workloads<'a>(results: &[(&'a str, &'a Input)]) -> Vec<(&'a str, &'a str)> {
     found
 }
 
-fn section(parts: &[(&str, &Part)], id: &str) -> String {
+fn section(parts: &[(&str, &Part)], id: &str) -> Block {
     let first = parts[0].1;
     let mut labels: Vec<&str> = Vec::new();
     for row in parts.iter().flat_map(|(_, part)| part.measured()).filter(|row| !row.control) {
@@ -97,32 +91,30 @@ fn section(parts: &[(&str, &Part)], id: &str) -> String {
         source: "",
         scale: Scale::of(&first.metric, largest),
     };
-    let picture = levels::draw(&format!("side-{id}"), &pivot)
-        .map_or_else(String::new, |svg| format!("<figure class=\"card\">{svg}</figure>"));
-    format!("<section><h2>{}</h2>{picture}{}</section>", escape(&pivot.title), table(&pivot, id))
-}
-
-fn table(pivot: &Pivot, id: &str) -> String {
-    let mut heads = vec![word_head("scenario")];
-    heads.extend(pivot.columns.iter().map(|name| head(name)));
-    let mut table = Table::new(&format!("table-{}", escape(id)), &heads);
-    for (label, cells) in &pivot.rows {
-        let figures = cells.iter().map(|cell| match cell.ours {
-            Some(ours) => {
-                let number = |value: f64| pivot.scale.number(value);
-                let mark = if cell.does_not_flush { NAME_MARK } else { "" };
-                let shown =
-                    format!("{} ({}–{}){mark}", pivot.scale.with_unit(ours.mean), number(ours.low), number(ours.high));
-                number_cell(&shown, ours.mean)
-            }
-            None => "<td>–</td>".into(),
-        });
-        table.row("", &[word_cell(label)].into_iter().chain(figures).collect::<Vec<_>>());
-    }
+    let picture = levels::draw(&format!("side-{id}"), &pivot);
+    let chart = picture.map(|picture| Block::Charts(Layout::Below, vec![Chart::new(picture, "")]));
     let marked = if pivot.is_marked() {
         format!(" † and ({MARK}): commits were acknowledged without flushes.")
     } else {
         String::new()
     };
-    format!("{}<p class=\"note\">Geometric means with their intervals.{marked}</p>", table.finish())
+    let note = Block::Note(format!("Geometric means with their intervals.{marked}"));
+    let heading = Block::Heading(2, pivot.title.clone());
+    Block::Section([heading].into_iter().chain(chart).chain([Block::Table(table(&pivot, id)), note]).collect())
+}
+
+fn table(pivot: &Pivot, id: &str) -> Table {
+    let heads = [word_head("scenario")].into_iter().chain(pivot.columns.iter().map(|name| head(name)));
+    let mut table = Table::new(format!("table-{id}"), heads);
+    let figure = |cell: &Cell| {
+        let Some(ours) = cell.ours else { return no_cell() };
+        let number = |value: f64| pivot.scale.number(value);
+        let mark = if cell.does_not_flush { NAME_MARK } else { "" };
+        let mean = pivot.scale.with_unit(ours.mean);
+        number_cell(&format!("{mean} ({}–{}){mark}", number(ours.low), number(ours.high)), ours.mean)
+    };
+    for (label, cells) in &pivot.rows {
+        table.row([word_cell(label)].into_iter().chain(cells.iter().map(figure)));
+    }
+    table
 }

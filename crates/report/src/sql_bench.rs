@@ -3,10 +3,10 @@
 //! One measured run of each scenario: the one whose total is the median of its runs. All of it is made from the run's figures;
 //! what a file of an older surefoot lacks is a `-`. Shape: `run-all-tests` of MySQL 5.x, and the RUN files in mysql-server's history.
 
-use crate::html::is_own;
+use crate::document::printable;
 use crate::input::{Counting, Error};
 use crate::number::date;
-use crate::terminal::printable;
+use analysis::means::is_own;
 use ledger::model::{Contents, RunRow, Scenario, Trial};
 use std::fmt::Write;
 

@@ -3,8 +3,8 @@
 //! One measured run of each scenario: the one whose transactions per second are the median of its runs. In 0.4's form a
 //! deadlock is any conflict, and its ROLLBACK, which sysbench does not send, is not counted.
 
+use crate::document::printable;
 use crate::input::{Counting, Error, Input};
-use crate::terminal::printable;
 use ledger::model::{RunRow, Scenario};
 use std::fmt::Write;
 

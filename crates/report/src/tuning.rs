@@ -1,12 +1,15 @@
 //! What is said where a study asked for the best only, or confirmed it: who was dropped, and what new rounds made of the pick.
 
-use crate::answer::{and_list, centre_in_words, claim_sentence, cost_of_default};
-use crate::confirmation::Confirmation;
-use crate::judge::{Claim, Subject};
+use crate::claims::{centre_in_words, claim_sentence, cost_of_default};
+use crate::flushing::Marked as _;
 use crate::number::percent;
 use crate::safety::competitors;
-use crate::view::{Part, Row, View};
 use crate::why;
+use crate::words::and_list;
+use analysis::claim::{Claim, Subject};
+use analysis::confirmation::Confirmation;
+use analysis::row::Row;
+use analysis::view::{Part, View};
 use stats::Verdict;
 
 /// Dropped scenarios that are named; the rest are counted, and the table has all.
@@ -30,7 +33,7 @@ pub fn standing(part: &Part) -> String {
 /// The figures by which it was picked, which look better than they are for having been picked.
 #[must_use]
 pub fn selection(confirmation: &Confirmation, pick: &Row, part: &Part, (bound, confidence): (f64, f64)) -> String {
-    let Some(centre) = pick.centre else { return String::new() };
+    let Some(centre) = part.centre_of_pick(pick) else { return String::new() };
     let safe = competitors(part);
     let sure = percent(confidence);
     let bound = match bound {

@@ -1,5 +1,6 @@
 //! Warnings: what was seen, what it does to the answer, what to do. One enum, so that none is worded twice or forgotten.
 
+mod brief;
 mod power_cuts;
 mod runs;
 
@@ -7,19 +8,20 @@ pub use power_cuts::OfPowerCuts;
 pub use runs::OfRuns;
 
 use crate::errors;
-use crate::flushing::Words as _;
 use crate::health;
 use crate::input::Counting;
-use crate::judge::ROUNDS_FOR_CLAIMS;
-use crate::number::{figure, percent, percent_signed, span};
-use crate::view::{Part, Row, View};
-use ledger::model::{Contents, RunRow, Scenario};
+use crate::number::{figure, percent, percent_signed, ratio_precise, span};
+use crate::words::Words as _;
+use analysis::judge::ROUNDS_FOR_CLAIMS;
+use analysis::row::Row;
+use analysis::view::{Part, View};
+use ledger::model::{Contents, Order, RunRow, Scenario};
 use stats::Verdict;
 use std::collections::BTreeMap;
 
 /// A run shorter than this spans too few flushes and checkpoints of a filesystem: ext4 commits its journal every 5 s,
 /// the kernel writes dirty pages back after 30 s.
-const RUN_SECONDS_MIN: f64 = 10.0;
+pub const RUN_SECONDS_MIN: f64 = 10.0;
 /// Cores that the load generator may use before the CPU is likely to be what was measured: it has one thread at least.
 const CLIENT_CORES_MAX: f64 = 0.8;
 /// Drift over the study below this is no news.
@@ -38,8 +40,10 @@ pub enum Warning {
     Runs(OfRuns),
     /// How far what was measured of power cuts can be trusted.
     PowerCuts(OfPowerCuts),
-    /// Trials far from their like.
+    /// Trials that are outliers.
     Outliers { workload: String, count: usize, examples: Vec<String> },
+    /// A turn changes the speed of the next one by more than the wanted precision.
+    CarryOver { workload: String, after: String, ratio: f64 },
     /// Scenarios of one comparison differ in what a power cut takes.
     DurabilityMix { workload: String },
     /// Settings promise to keep what was acknowledged, and no flush reached the device; a label and what was counted each.
@@ -87,28 +91,27 @@ impl Warning {
             Warning::Runs(runs) => runs.seen(),
             Warning::PowerCuts(cuts) => cuts.seen(),
             Warning::Outliers { workload, count, examples } => {
-                let more = more_than(*count, examples);
-                format!("{workload}: far from its like: {}{more}", examples.join(", "))
+                format!("{workload}: outlier: {}", listed(*count, examples, ", "))
+            }
+            Warning::CarryOver { workload, after, ratio } => {
+                format!(
+                    "{workload}: turns after {after} had {} times the speed of turns after others",
+                    ratio_precise(*ratio)
+                )
             }
             Warning::DurabilityMix { workload } => {
                 format!("{workload}: the scenarios do not keep the same promises in a power cut")
             }
-            Warning::DoesNotFlush { workload, count, examples } => {
-                let more = more_than(*count, examples);
-                format!(
-                    "{workload}: every acknowledged commit is kept by the settings, but the device got {}{more}",
-                    examples.join(", ")
-                )
-            }
-            Warning::WrongInFigures { workload, count, examples } => {
-                let more = more_than(*count, examples);
-                format!(
-                    "{workload}: this file was recorded before wrong answers were kept out of the figures, and there were some: {}{more}",
-                    examples.join("; ")
-                )
-            }
+            Warning::DoesNotFlush { workload, count, examples } => format!(
+                "{workload}: every acknowledged commit is kept by the settings, but the device got {}",
+                listed(*count, examples, ", ")
+            ),
+            Warning::WrongInFigures { workload, count, examples } => format!(
+                "{workload}: this file was recorded before wrong answers were kept out of the figures, and there were some: {}",
+                listed(*count, examples, "; ")
+            ),
             Warning::TooFewRounds { workload, rounds, wanted } => {
-                format!("{workload}: comparisons rest on {rounds} rounds, where {wanted} were wanted")
+                format!("{workload}: comparisons rest on {}, where {wanted} were wanted", in_rounds(*rounds))
             }
             Warning::FailedTrials { count: 1 } => "one trial failed".into(),
             Warning::FailedTrials { count } => format!("{count} trials failed"),
@@ -120,8 +123,9 @@ impl Warning {
                 format!("runs lasted only {}, too short to see whether they were steady", span(*seconds))
             }
             Warning::PrecisionNotReached { workload, half_width, wanted, reason, rounds_needed } => {
-                let needed =
-                    rounds_needed.map(|rounds| format!(", about {rounds} rounds would do")).unwrap_or_default();
+                let needed = rounds_needed.map_or_else(String::new, |rounds| {
+                    format!(", at this spread about {} are needed", in_rounds(rounds))
+                });
                 let (found, wanted) = (percent(*half_width), percent(*wanted));
                 format!(
                     "{workload}: the widest interval is ±{found}, where ±{wanted} was wanted{needed}; the study ended: {reason}"
@@ -140,7 +144,7 @@ impl Warning {
                 )
             }
             Warning::Stalled { workload, count, examples, .. } => {
-                format!("{workload}: {}{}", examples.join(", "), more_than(*count, examples))
+                format!("{workload}: {}", listed(*count, examples, ", "))
             }
             Warning::Unfinished => "the study is not finished".into(),
         }
@@ -156,10 +160,13 @@ impl Warning {
             Warning::Runs(runs) => runs.effect(),
             Warning::PowerCuts(cuts) => cuts.effect(),
             Warning::Drift { .. } => {
-                "Comparisons hold, as each round hits all scenarios alike; the absolute values hold for no single moment."
+                "Comparisons hold where this is slow against a round; the absolute values hold for no single moment."
             }
             Warning::Outliers { .. } => {
                 "They are kept: they widen the intervals and may be a slow mode that production will meet too."
+            }
+            Warning::CarryOver { .. } => {
+                "What a turn leaves behind is paid by who comes next, seldom by itself: a difference may be off by as much."
             }
             Warning::DurabilityMix { .. } => {
                 "A scenario that may lose data is fast for a reason: its speed is not comparable with a safe one's."
@@ -205,6 +212,7 @@ impl Warning {
                 "Look at the chart of trials over time, and for other load, thermal throttling or a filling device."
             }
             Warning::Outliers { .. } => "Look at their throughput second by second, and run more rounds.",
+            Warning::CarryOver { .. } => "Measure again with `--set design.order=blocks`, or with longer turns.",
             Warning::DurabilityMix { .. } => "Set `parity = \"require\"`, or compare within one class only.",
             Warning::DoesNotFlush { .. } => {
                 "Look for what swallows flushes: the filesystem, its mount options, or a setting of the database."
@@ -216,7 +224,9 @@ impl Warning {
             Warning::FailedTrials { .. } => "Read the failures below, mend the cause and run the same command again.",
             Warning::SignsDisagree { .. } => "Run more rounds.",
             Warning::ShortRuns { .. } => "Make each run last at least 30 s.",
-            Warning::PrecisionNotReached { .. } => "Run the same command again with a larger `--time` or `--rounds`.",
+            Warning::PrecisionNotReached { .. } => {
+                "Run the same command again with a larger `--time` or `--rounds`; a quieter machine, or shorter trials in more rounds, cost less."
+            }
             Warning::Said { .. } => "Correct the study file, or the machine.",
             Warning::NotProbed { .. } => "See docs/ceilings.md; `design.probe = \"0s\"` leaves the probe out.",
             Warning::FitsInMemory { .. } => {
@@ -253,13 +263,22 @@ pub fn warnings(view: &View, contents: &Contents) -> Vec<Warning> {
     list.extend(failures.map(|failure| Warning::NotProbed { failure }));
     list.extend(power_cuts::of(contents).into_iter().map(Warning::PowerCuts));
     list.extend(health::of_study(view).into_iter().map(Warning::Runs));
-    list.extend(about_runs(&counting, view));
+    list.extend(about_runs(contents.study.analysis.order, &counting, view));
     if list.iter().any(|warning| matches!(warning, Warning::ShortRuns { .. })) {
         // Said once: runs of so few seconds are too short for anything.
         list.retain(|warning| !matches!(warning, Warning::Runs(OfRuns::TooShort { .. })));
     }
     list.extend(fits_in_memory(&counting, contents));
     list
+}
+
+/// Examples, and how many more there are.
+fn listed(count: usize, examples: &[String], separator: &str) -> String {
+    format!("{}{}", examples.join(separator), more_than(count, examples))
+}
+
+fn in_rounds(rounds: usize) -> String {
+    if rounds == 1 { "one round".into() } else { format!("{rounds} rounds") }
 }
 
 fn more_than(count: usize, examples: &[String]) -> String {
@@ -317,6 +336,7 @@ fn of_part(part: &Part, view: &View, contents: &Contents) -> Vec<Warning> {
     if !disagreeing.is_empty() {
         list.push(Warning::SignsDisagree { workload: workload.clone(), claims: disagreeing });
     }
+    list.extend(carry_over(part, view));
     list.extend(precision(part, view, contents));
     let mut steps = part.judgement.steps.clone();
     steps.retain(|(_, change)| change.abs() >= DRIFT_MIN);
@@ -354,6 +374,13 @@ fn wrong_in_figures(part: &Part) -> Option<Warning> {
     (count > 0).then(|| Warning::WrongInFigures { workload: part.workload.clone(), count, examples })
 }
 
+fn carry_over(part: &Part, view: &View) -> Option<Warning> {
+    let found = part.orders.carry_over.as_ref()?;
+    let (workload, after) = (part.workload.clone(), found.after.clone());
+    let is_large = found.is_shown() && found.size() > view.precision;
+    is_large.then_some(Warning::CarryOver { workload, after, ratio: found.ratio })
+}
+
 fn precision(part: &Part, view: &View, contents: &Contents) -> Option<Warning> {
     let half_width = part.judgement.half_width_max?;
     (half_width > view.precision).then(|| Warning::PrecisionNotReached {
@@ -378,11 +405,12 @@ fn said(counting: &Counting) -> Vec<Warning> {
     messages.into_iter().map(|(message, trials)| Warning::Said { message: message.into(), trials }).collect()
 }
 
-fn about_runs(counting: &Counting, view: &View) -> Vec<Warning> {
+fn about_runs(order: Order, counting: &Counting, view: &View) -> Vec<Warning> {
     let mut list = Vec::new();
     let runs = || counting.runs.values().flatten().copied();
     let shortest = runs().map(|run: &RunRow| run.seconds).fold(f64::INFINITY, f64::min);
-    if shortest < RUN_SECONDS_MIN {
+    // The flush that ends a turn writes out what the journal and the kernel would have kept for later.
+    if order == Order::Blocks && shortest < RUN_SECONDS_MIN {
         let mut rows = view.parts.iter().flat_map(Part::measured).filter(|row| !row.health.runs.is_empty()).peekable();
         let is_judged = |row: &Row| row.health.count(|course| *course != stats::Course::TooShort) > 0;
         let judged = rows.peek().is_none() || rows.any(is_judged);

@@ -4,11 +4,14 @@
 //! not. PHP is a module of it (with `mpm = "prefork"`: Debian's module is not made for threads) or the service `php-fpm`.
 
 use crate::php::{self, Php};
-use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings_over, is_name};
+use crate::service::{
+    Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings, free_settings_over, is_name,
+};
 use crate::web;
 use nix::sys::signal::Signal;
 use observe::durability::Durability;
 use serde_json::{Map, Value};
+use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -25,6 +28,7 @@ pub static KIND: Kind = Kind {
     is_database: false,
     needs: |parameters| if parameters["php"] == "fpm" { &["php-fpm"] } else { &[] },
     durability: |_| Durability::full(),
+    files,
     check,
     open: |parameters| {
         let (program, version) = find()?;
@@ -148,6 +152,27 @@ fn missing_php(parameters: &Map<String, Value>) -> Option<Missing> {
     wants.then(|| php::missing(php_module().as_ref(), "PHP's module for Apache", "libapache2-mod-php", parameters))?
 }
 
+fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
+    let mpm = parameters["mpm"].as_str().unwrap_or_default();
+    let settings = free_settings(parameters);
+    let text = format!("# With the module mpm_{mpm}: a2enmod mpm_{mpm}\n{}", directives(&settings));
+    let checks =
+        vec!["apache2ctl -t".into(), "apache2ctl -t -D DUMP_RUN_CFG".into(), "apache2ctl -M | grep mpm_".into()];
+    let path = "/etc/apache2/conf-enabled/surefoot.conf".into();
+    let own = Configuration { path, text, checks };
+    let runs_php = parameters["php"] == "module";
+    std::iter::once(own)
+        .chain(runs_php.then(|| Php::of(parameters).file("apache2", "apache2ctl -M | grep php")))
+        .collect()
+}
+
+/// A line each, those first that others rest on.
+fn directives(settings: &BTreeMap<String, String>) -> String {
+    let (first, others): (Vec<_>, Vec<_>) =
+        settings.iter().partition(|(name, _)| FIRST.iter().any(|first| first.eq_ignore_ascii_case(name)));
+    first.into_iter().chain(others).map(|(name, value)| format!("{name} {value}\n")).collect()
+}
+
 fn check(parameters: &Map<String, Value>) -> Vec<String> {
     let mut problems =
         check_free(parameters, "settings", OURS, |name, value| is_name(name) && !value.contains(['\n', '\\']));
@@ -192,11 +217,7 @@ impl Apache {
         for name in [&*mpm].iter().chain(PLAIN).chain(&hosts).chain(&secure).chain(proxies) {
             let _ = writeln!(text, "LoadModule {name}_module {MODULES}/mod_{name}.so");
         }
-        let (first, others): (Vec<_>, Vec<_>) =
-            self.settings.iter().partition(|(name, _)| FIRST.iter().any(|first| first.eq_ignore_ascii_case(name)));
-        for (name, value) in first.into_iter().chain(others) {
-            let _ = writeln!(text, "{name} {value}");
-        }
+        text.push_str(&directives(&self.settings));
         if self.is_secure {
             let files = format!("SSLCertificateFile {run}/certificate.pem\nSSLCertificateKeyFile {run}/key.pem");
             let _ = writeln!(text, "SSLEngine on\n{files}");

@@ -7,6 +7,7 @@ use crate::web;
 use nix::sys::signal::Signal;
 use observe::durability::Durability;
 use serde_json::{Map, Value};
+use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ pub static KIND: Kind = Kind {
     is_database: false,
     needs: |_| &[],
     durability: |_| Durability::full(),
+    files,
     check,
     open: |parameters| {
         let (program, version) = find(parameters)?;
@@ -78,6 +80,20 @@ fn find(parameters: &Map<String, Value>) -> Result<(PathBuf, String), Missing> {
     if gunicorn.is_file() { Ok((gunicorn, version)) } else { Err(missing()) }
 }
 
+/// gunicorn reads its options from the environment, too.
+fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
+    let options: Vec<String> = options(&free_settings(parameters)).collect();
+    let text = format!("GUNICORN_CMD_ARGS=\"{}\"\n", options.join(" "));
+    let checks = vec!["gunicorn --print-config wsgi:application".into()];
+    let path = "/etc/default/gunicorn, as the EnvironmentFile of its unit".into();
+    let is_asked = !options.is_empty();
+    is_asked.then_some(Configuration { path, text, checks }).into_iter().collect()
+}
+
+fn options(settings: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
+    settings.iter().map(|(name, value)| format!("--{name}={value}"))
+}
+
 fn check(parameters: &Map<String, Value>) -> Vec<String> {
     let mut problems = check_free(parameters, "settings", OURS, |name, _| is_name(name));
     if parameters["server"] == "runserver" && !free_settings(parameters).is_empty() {
@@ -104,7 +120,7 @@ impl Django {
             arguments.push(address.into());
             return arguments;
         }
-        let options = self.settings.iter().map(|(name, value)| format!("--{name}={value}"));
+        let options = options(&self.settings);
         let ours = ["--chdir".into(), site.to_string_lossy().into_owned(), "--bind".into(), address.into()];
         ours.into_iter().chain(options).chain(["wsgi:application".into()]).collect()
     }

@@ -10,6 +10,7 @@ use crate::recovered::{Answers, deadline};
 use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings, free_settings_over};
 use observe::durability::{Class, Durability};
 use serde_json::{Map, Value};
+use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -28,6 +29,7 @@ pub static KIND: Kind = Kind {
     is_database: true,
     needs: |_| &[],
     durability,
+    files,
     check,
     open: |parameters| {
         let (folder, version) = find(version(parameters))?;
@@ -147,6 +149,40 @@ fn find(wanted: Option<&str>) -> Result<(PathBuf, String), Missing> {
     })
 }
 
+/// What the global directory editor is told of qualifiers, and how the journal is switched on.
+fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
+    let settings = free_settings_over(DEFAULTS, parameters);
+    let journal = parameters["journal"].as_str().unwrap_or_default();
+    let of = |of_segment: bool| qualifiers(&settings, of_segment);
+    let text = format!("change -segment DEFAULT{}\nchange -region DEFAULT{}\nexit\n", of(true), of(false));
+    let journaling = journaling(&settings, journal, "/MOUNTPOINT");
+    let journaling = journaling.map(|text| format!("mupip set \"{text}\" -region DEFAULT"));
+    let checks = journaling.into_iter().chain(["mupip dumpfhead -region DEFAULT".into()]).collect();
+    vec![Configuration { path: "surefoot.gde, given to `mumps -run GDE` before `mupip create`".into(), text, checks }]
+}
+
+/// Qualifiers of the segment, or of the region.
+fn qualifiers(settings: &BTreeMap<String, String>, of_segment: bool) -> String {
+    let mine = settings
+        .iter()
+        .filter(|(name, _)| !name.starts_with("journal_") && OF_SEGMENT.contains(&name.as_str()) == of_segment);
+    mine.map(|(name, value)| qualifier(name, value, " -")).collect()
+}
+
+/// The argument of `mupip set -journal`; none: no journal.
+fn journaling(settings: &BTreeMap<String, String>, journal: &str, folder: &str) -> Option<String> {
+    if journal == "none" {
+        return None;
+    }
+    let mut text = format!("-journal=enable,on,{journal},file={folder}/{JOURNAL_FILE}");
+    for (name, value) in settings {
+        if let Some(name) = name.strip_prefix("journal_") {
+            text.push_str(&qualifier(name, value, ","));
+        }
+    }
+    Some(text)
+}
+
 fn check(parameters: &Map<String, Value>) -> Vec<String> {
     let settings = free_settings(parameters);
     let ours = settings.keys().filter(|name| OURS.contains(&name.as_str()));
@@ -167,7 +203,7 @@ fn check(parameters: &Map<String, Value>) -> Vec<String> {
 
 /// GT.M Administration Guide, "GT.M Journaling".
 fn durability(parameters: &Map<String, Value>) -> Durability {
-    let because = |reason: &str| Durability { class: Class::MayCorrupt, reasons: vec![reason.into()] };
+    let because = |reason: &str| Durability::because(Class::MayCorrupt, reason);
     match parameters["journal"].as_str() {
         Some("none") => because("journal = none: nothing repairs GT.M's database after a power cut"),
         Some("nobefore") => {
@@ -189,13 +225,7 @@ struct Gtm {
 impl Gtm {
     /// Commands of the global directory editor.
     fn directory(&self) -> String {
-        let of = |of_segment: bool| {
-            let qualifiers = self
-                .settings
-                .iter()
-                .filter(|(name, _)| !name.starts_with("journal_") && OF_SEGMENT.contains(&name.as_str()) == of_segment);
-            qualifiers.map(|(name, value)| qualifier(name, value, " -")).collect::<String>()
-        };
+        let of = |of_segment: bool| qualifiers(&self.settings, of_segment);
         // GDE keeps the variable as it stands: a copy of the files works at any place. It takes all that follows a file's
         // name as part of it.
         let file = "-file_name=$surefoot_data/surefoot.dat";
@@ -204,16 +234,7 @@ impl Gtm {
 
     /// The argument of `mupip set -journal`; none: no journal.
     fn journaling(&self, folder: &str) -> Option<String> {
-        if self.journal == "none" {
-            return None;
-        }
-        let mut text = format!("-journal=enable,on,{},file={folder}/{JOURNAL_FILE}", self.journal);
-        for (name, value) in &self.settings {
-            if let Some(name) = name.strip_prefix("journal_") {
-                text.push_str(&qualifier(name, value, ","));
-            }
-        }
-        Some(text)
+        journaling(&self.settings, &self.journal, folder)
     }
 
     /// What a shell must know before one of GT.M's programs runs.
@@ -307,11 +328,11 @@ impl Service for Gtm {
         let enter = self.write_enter(place)?;
         let mut log = String::new();
         let folder = place.log.as_ref().unwrap_or(&place.data).to_string_lossy();
-        if let Some(journaling) = self.journaling(&folder).filter(|_| !place.careless) {
+        if let Some(journaling) = self.journaling(&folder).filter(|_| !place.skip_fsync) {
             log = run(&enter, &["mupip", "set", &journaling, "-region", "DEFAULT"], "")?;
         }
         let header = run(&enter, &["mupip", "dumpfhead", "-region", "DEFAULT"], "")?;
-        let effects = if place.careless { Effects::default() } else { self.effects(&header) };
+        let effects = if place.skip_fsync { Effects::default() } else { self.effects(&header) };
         Ok(Box::new(Open { enter, effects, log }))
     }
 

@@ -20,6 +20,7 @@ mod web;
 
 use serde_json::{Map, Value};
 use service::Kind;
+use settings::configuration::Configuration;
 use std::collections::BTreeMap;
 
 /// Every service there is.
@@ -46,6 +47,17 @@ pub struct Wanted {
     pub kind: &'static Kind,
     /// Its checked settings.
     pub settings: Map<String, Value>,
+}
+
+/// A service's settings as files that an administrator includes, from what a results file recorded of it; none recorded: its defaults.
+/// None where this version knows neither the service nor such settings.
+#[must_use]
+pub fn files(name: &str, recorded: Option<&Map<String, Value>>) -> Option<Vec<Configuration>> {
+    let kind = kind(name)?;
+    // What an older version recorded may lack a setting that there is now.
+    let mut all = settings::defaults(kind.settings);
+    all.extend(recorded.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
+    (kind.check)(&all).is_empty().then(|| (kind.files)(&all))
 }
 
 /// A scenario's services in the order of their start: those that `names` says, each with what it needs before it. `settings` are

@@ -8,6 +8,7 @@ use crate::web;
 use nix::sys::signal::Signal;
 use observe::durability::Durability;
 use serde_json::{Map, Value};
+use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,6 +25,7 @@ pub static KIND: Kind = Kind {
     is_database: false,
     needs: |_| &[],
     durability: |_| Durability::full(),
+    files,
     check,
     open: |parameters| {
         let (program, version) = find()?;
@@ -104,6 +106,17 @@ fn php_cgi() -> Option<(PathBuf, String)> {
 fn missing_php(parameters: &Map<String, Value>) -> Option<Missing> {
     let wants = parameters["php"] != "none";
     wants.then(|| php::missing(php_cgi().as_ref(), "PHP as CGI", "php-cgi", parameters))?
+}
+
+fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
+    let settings = free_settings(parameters);
+    let text: String = settings.iter().map(|(name, value)| format!("{name} = {}\n", written(value))).collect();
+    let checks =
+        vec!["lighttpd -tt -f /etc/lighttpd/lighttpd.conf".into(), "lighttpd -p -f /etc/lighttpd/lighttpd.conf".into()];
+    let own = Configuration { path: "/etc/lighttpd/conf-enabled/90-surefoot.conf".into(), text, checks };
+    let runs_php = parameters["php"] != "none";
+    let php = runs_php.then(|| Php::of(parameters).file("cgi", "php-cgi -i | grep -E 'opcache.enable|apc.enabled'"));
+    Some(own).filter(|own| !own.text.is_empty()).into_iter().chain(php).collect()
 }
 
 fn check(parameters: &Map<String, Value>) -> Vec<String> {

@@ -9,6 +9,7 @@ use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_s
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
 use serde_json::{Map, Value};
+use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -26,6 +27,7 @@ pub static KIND: Kind = Kind {
     is_database: true,
     needs: |_| &[],
     durability,
+    files,
     check,
     open: |parameters| {
         let programs = find()?;
@@ -125,6 +127,24 @@ fn plain(name: &str) -> String {
     name.replace('-', "_").to_ascii_lowercase()
 }
 
+fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
+    let settings = free_settings(parameters);
+    let mut text: String = settings.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
+    if parameters.get("binary_log") == Some(&Value::Bool(true)) {
+        text.push_str("log_bin\nserver_id = 1\n");
+    }
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let names: Vec<String> = settings.keys().map(|name| format!("'{}'", plain(name))).collect();
+    let ask = format!("mariadb -e \"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})\"", names.join(", "));
+    vec![Configuration {
+        path: "/etc/mysql/mariadb.conf.d/90-surefoot.cnf".into(),
+        text: format!("[mysqld]\n{text}"),
+        checks: if names.is_empty() { Vec::new() } else { vec![ask] },
+    }]
+}
+
 fn check(parameters: &Map<String, Value>) -> Vec<String> {
     let settings = free_settings(parameters);
     let ours = settings.keys().filter(|name| OURS.contains(&plain(name).as_str()));
@@ -135,27 +155,28 @@ fn check(parameters: &Map<String, Value>) -> Vec<String> {
 fn durability(parameters: &Map<String, Value>) -> Durability {
     let settings = free_settings(parameters);
     let value = |wanted: &str| settings.iter().find(|(name, _)| plain(name) == wanted).map(|(_, value)| value.as_str());
-    let because = |class, reason: String| Durability { class, reasons: vec![reason] };
     if value("innodb_doublewrite").is_some_and(|value| effect::same(value, "off", 1.0)) {
-        return because(
+        return Durability::because(
             Class::MayCorrupt,
-            "innodb_doublewrite = off: a page torn by a power cut is not repaired".into(),
+            "innodb_doublewrite = off: a page torn by a power cut is not repaired",
         );
     }
     if let Some(method) = value("innodb_flush_method")
         .filter(|method| method.eq_ignore_ascii_case("nosync") || method.eq_ignore_ascii_case("O_DIRECT_NO_FSYNC"))
     {
-        return because(Class::MayCorrupt, format!("innodb_flush_method = {method}: data files are not flushed"));
+        return Durability::because(
+            Class::MayCorrupt,
+            format!("innodb_flush_method = {method}: data files are not flushed"),
+        );
     }
     if parameters.get("binary_log") == Some(&Value::Bool(true)) && value("sync_binlog") != Some("1") {
-        return because(
+        return Durability::because(
             Class::LosesRecent,
-            "sync_binlog is not 1: commits wait for no flush of the binary log, which recovery and replicas go by"
-                .into(),
+            "sync_binlog is not 1: commits wait for no flush of the binary log, which recovery and replicas go by",
         );
     }
     if let Some(at) = value("innodb_flush_log_at_trx_commit").filter(|at| ["0", "2"].contains(at)) {
-        return because(
+        return Durability::because(
             Class::LosesRecent,
             format!("innodb_flush_log_at_trx_commit = {at}: the log is flushed once a second"),
         );
@@ -182,8 +203,9 @@ impl MariaDb {
     }
 
     fn configuration(&self, place: &Place) -> String {
+        // Servers in namespaces of their own have the same process numbers, and so the same names for temporary tables in /tmp.
         let mut text = format!(
-            "# written by surefoot\n[mysqld]\ndatadir = {}\nsocket = {}\npid_file = {}\nskip_networking\n",
+            "# written by surefoot\n[mysqld]\ndatadir = {0}\ntmpdir = {0}\nsocket = {1}\npid_file = {2}\nskip_networking\n",
             place.data.display(),
             place.run.join("mariadb.sock").display(),
             place.run.join("mariadb.pid").display(),
@@ -195,7 +217,7 @@ impl MariaDb {
         if let Some(log) = &place.log {
             line("innodb_log_group_home_dir", &log.to_string_lossy());
         }
-        if place.careless {
+        if place.skip_fsync {
             for (name, value) in self.format_settings() {
                 line(name, value);
             }
@@ -255,7 +277,7 @@ impl Service for MariaDb {
 
     fn create(&self, place: &Place) -> Result<(), Error> {
         let file = place.run.join("create.cnf");
-        let mut text = format!("[mysqld]\n{}", narrow());
+        let mut text = format!("[mysqld]\ntmpdir = {}\n{}", place.data.display(), narrow());
         for (name, value) in self.format_settings() {
             let _ = writeln!(text, "{name} = {value}");
         }
@@ -294,7 +316,7 @@ impl Service for MariaDb {
             self.to_run(place, &self.programs.server, arguments, place.run.join("mariadb.log")).server()?;
         let mut client = server.wait_ready(|| Client::connect(&socket, "root", ""))?;
         let none = BTreeMap::new();
-        let effects = effects(&mut client, if place.careless { &none } else { &self.settings })?;
+        let effects = effects(&mut client, if place.skip_fsync { &none } else { &self.settings })?;
         Ok(Box::new(AtWork::new(server, socket, effects, Signal::SIGTERM)))
     }
 
@@ -385,6 +407,7 @@ fn effects(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effe
         "innodb_page_size",
         "log_bin",
         "sync_binlog",
+        "tmpdir",
     ];
     for name in shown {
         if let Some(value) = all.get(name) {

@@ -3,11 +3,14 @@
 //! The document root `site` and the access log lie on the filesystem under test; configuration and temporary files do not. What
 //! a load is given instead of a socket is a file with the address that it listens on, a free port of loopback.
 
-use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings_over};
+use crate::service::{
+    Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings, free_settings_over,
+};
 use crate::web;
 use nix::sys::signal::Signal;
 use observe::durability::Durability;
 use serde_json::{Map, Value};
+use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,6 +27,7 @@ pub static KIND: Kind = Kind {
     is_database: false,
     needs: |parameters| if parameters["php"] == "fpm" { &["php-fpm"] } else { &[] },
     durability: |_| Durability::full(),
+    files,
     check,
     open: |parameters| {
         let (program, version) = find()?;
@@ -98,6 +102,25 @@ fn find() -> Result<(PathBuf, String), Missing> {
     let said = String::from_utf8_lossy(&said);
     let version = said.rsplit('/').next().unwrap_or_default().trim().to_string();
     Ok((program, version))
+}
+
+/// Debian includes a file in the context of all, of events in none, and of `http`; nginx refuses a directive that stands twice.
+fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
+    let settings = free_settings(parameters);
+    let lines = |belongs: &dyn Fn(&str) -> bool| -> String {
+        let mine = settings.iter().filter(|(name, _)| belongs(name));
+        mine.map(|(name, value)| format!("{name} {value};\n")).collect()
+    };
+    let (is_main, is_event) = (|name: &str| OF_MAIN.contains(&name), |name: &str| OF_EVENTS.contains(&name));
+    let of_http = lines(&|name| !is_main(name) && !is_event(name));
+    let all = [
+        ("/etc/nginx/modules-enabled/90-surefoot.conf", lines(&is_main)),
+        ("events { … } of /etc/nginx/nginx.conf", lines(&is_event)),
+        ("/etc/nginx/conf.d/surefoot.conf", of_http),
+    ];
+    let all = all.into_iter().filter(|(_, text)| !text.is_empty());
+    let checks = || vec!["nginx -t".into(), "nginx -T".into()];
+    all.map(|(path, text)| Configuration { path: path.into(), text, checks: checks() }).collect()
 }
 
 fn check(parameters: &Map<String, Value>) -> Vec<String> {

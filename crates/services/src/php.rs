@@ -6,6 +6,7 @@
 use crate::effect::{self, Effects};
 use crate::service::{Error, Missing, Place, check_free, free_table, is_name};
 use serde_json::{Map, Value};
+use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -56,10 +57,23 @@ impl Php {
         }
     }
 
+    /// As a file for one of Debian's forms of PHP; where sessions lie is the site's own affair.
+    pub fn file(&self, form: &str, check: &str) -> Configuration {
+        Configuration {
+            path: format!("/etc/php/VERSION/{form}/conf.d/90-surefoot.ini"),
+            text: self.lines(),
+            checks: vec![check.into()],
+        }
+    }
+
     /// What php.ini says beyond Debian's own.
     pub fn ini(&self, data: &str) -> String {
+        format!("session.save_path = \"{data}/sessions\"\n{}", self.lines())
+    }
+
+    fn lines(&self) -> String {
         let on = |is_on: bool| if is_on { "1" } else { "0" };
-        let mut text = format!("session.save_path = \"{data}/sessions\"\n");
+        let mut text = String::new();
         let _ = writeln!(text, "opcache.enable = {}\napc.enabled = {}", on(self.opcache), on(self.apcu));
         for (name, value) in &self.settings {
             let _ = writeln!(text, "{name} = \"{}\"", value.replace('"', "\\\""));

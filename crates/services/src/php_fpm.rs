@@ -2,11 +2,14 @@
 
 use crate::php::{self, Php};
 use crate::process::{AtWork, Start};
-use crate::service::{Error, Kind, Place, Running, Service, User, check_free, free_settings_over, is_name};
+use crate::service::{
+    Error, Kind, Place, Running, Service, User, check_free, free_settings, free_settings_over, is_name,
+};
 use crate::web;
 use nix::sys::signal::Signal;
 use observe::durability::Durability;
 use serde_json::{Map, Value};
+use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,6 +26,7 @@ pub static KIND: Kind = Kind {
     is_database: false,
     needs: |_| &[],
     durability: |_| Durability::full(),
+    files,
     check,
     open: |parameters| {
         let missing = php::missing(find().as_ref(), "PHP-FPM", "php-fpm", parameters);
@@ -59,6 +63,19 @@ const OURS: &[&str] = &["listen", "user", "group", "chroot", "chdir"];
 
 fn find() -> Option<(PathBuf, String)> {
     php::newest("/usr/sbin", "php-fpm", "")
+}
+
+fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
+    let settings = free_settings(parameters);
+    let lines: String = settings.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
+    let version = parameters.get("version").and_then(Value::as_str).unwrap_or("VERSION");
+    let pool = Configuration {
+        path: format!("/etc/php/{version}/fpm/pool.d/zz-surefoot.conf"),
+        text: format!("[www]\n{lines}"),
+        checks: vec![format!("php-fpm{version} -tt")],
+    };
+    let php = Php::of(parameters).file("fpm", "php-fpmVERSION -i | grep -E 'opcache.enable|apc.enabled'");
+    Some(pool).filter(|_| !lines.is_empty()).into_iter().chain([php]).collect()
 }
 
 fn check(parameters: &Map<String, Value>) -> Vec<String> {

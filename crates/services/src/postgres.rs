@@ -11,6 +11,7 @@ use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
 use serde_json::{Map, Value};
+use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -28,6 +29,7 @@ pub static KIND: Kind = Kind {
     is_database: true,
     needs: |_| &[],
     durability,
+    files,
     check,
     open: |parameters| {
         let bin = find(version(parameters))?;
@@ -88,6 +90,9 @@ const OURS: &[&str] = &[
 
 const SOCKET: &str = ".s.PGSQL.5432";
 
+/// What initdb takes unless it is told otherwise.
+const WAL_SEGMENT_BYTES: u64 = 16 << 20;
+
 fn version(parameters: &Map<String, Value>) -> Option<&str> {
     parameters.get("version").and_then(Value::as_str)
 }
@@ -120,6 +125,40 @@ fn find(wanted: Option<&str>) -> Result<Bin, Missing> {
     })
 }
 
+fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
+    let settings = free_settings(parameters);
+    let made = initdb_words(parameters);
+    let mut text = String::new();
+    if !made.is_empty() {
+        let _ = writeln!(text, "# The data directory was made with: initdb {}", made.join(" "));
+    }
+    text.push_str(&lines(&settings));
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let names: Vec<String> = settings.keys().map(|name| format!("'{}'", name.replace('\'', "''"))).collect();
+    let ask = format!(
+        "psql -c \"SELECT name, setting, unit, pending_restart FROM pg_settings WHERE name IN ({})\"",
+        names.join(", ")
+    );
+    let version = version(parameters).unwrap_or("VERSION");
+    let path = format!("/etc/postgresql/{version}/main/conf.d/surefoot.conf");
+    vec![Configuration { path, text, checks: if names.is_empty() { Vec::new() } else { vec![ask] } }]
+}
+
+/// What a data directory is made with that is not the default.
+fn initdb_words(parameters: &Map<String, Value>) -> Vec<String> {
+    let segment = parameters["wal_segment_size"].as_u64().filter(|bytes| *bytes != WAL_SEGMENT_BYTES);
+    let checksums = parameters["checksums"] == Value::Bool(true);
+    let segment = segment.map(|bytes| format!("--wal-segsize={}", bytes >> 20));
+    segment.into_iter().chain(checksums.then(|| "--data-checksums".into())).collect()
+}
+
+/// Lines of postgresql.conf.
+fn lines(settings: &BTreeMap<String, String>) -> String {
+    settings.iter().map(|(name, value)| format!("{name} = '{}'\n", value.replace('\'', "''"))).collect()
+}
+
 fn check(parameters: &Map<String, Value>) -> Vec<String> {
     let mut problems = check_free(parameters, "settings", OURS, |_, value| !value.contains('\n'));
     if let Some(bytes) = parameters["wal_segment_size"].as_u64().filter(|bytes| !bytes.is_power_of_two()) {
@@ -132,15 +171,17 @@ fn check(parameters: &Map<String, Value>) -> Vec<String> {
 fn durability(parameters: &Map<String, Value>) -> Durability {
     let settings = free_settings(parameters);
     let is_off = |name: &str| settings.get(name).is_some_and(|value| effect::same(value, "off", 1.0));
-    let because = |class, reason: &str| Durability { class, reasons: vec![reason.into()] };
     if is_off("fsync") {
-        return because(Class::MayCorrupt, "fsync = off: PostgreSQL never flushes");
+        return Durability::because(Class::MayCorrupt, "fsync = off: PostgreSQL never flushes");
     }
     if is_off("full_page_writes") {
-        return because(Class::MayCorrupt, "full_page_writes = off: a page torn by a power cut is not repaired");
+        return Durability::because(
+            Class::MayCorrupt,
+            "full_page_writes = off: a page torn by a power cut is not repaired",
+        );
     }
     if is_off("synchronous_commit") {
-        return because(Class::LosesRecent, "synchronous_commit = off: the last commits are flushed later");
+        return Durability::because(Class::LosesRecent, "synchronous_commit = off: the last commits are flushed later");
     }
     Durability::full()
 }
@@ -168,11 +209,7 @@ impl Postgres {
 
     /// The lines of postgresql.conf that the study asked for.
     fn asked(&self) -> String {
-        let mut text = String::new();
-        for (name, value) in &self.settings {
-            let _ = writeln!(text, "{name} = '{}'", value.replace('\'', "''"));
-        }
-        text
+        lines(&self.settings)
     }
 
     fn configuration(&self, place: &Place) -> String {
@@ -180,7 +217,7 @@ impl Postgres {
             "# written by surefoot\nlisten_addresses = ''\nunix_socket_directories = '{}'\nlogging_collector = off\n",
             place.run.display()
         );
-        if place.careless {
+        if place.skip_fsync {
             // WAL files that a load would leave to be used again are no part of a template.
             text.push_str("fsync = off\nfull_page_writes = off\nsynchronous_commit = off\nautovacuum = off\nmax_wal_size = '4GB'\nwal_recycle = off\n");
         } else {
@@ -233,7 +270,7 @@ impl Service for Postgres {
         let mut server = self.to_run(place, &program, arguments, place.run.join("postgres.log")).server()?;
         let mut client = server.wait_ready(|| Client::connect(&socket, "postgres", "postgres"))?;
         let none = BTreeMap::new();
-        let effects = effects(&mut client, if place.careless { &none } else { &self.settings })?;
+        let effects = effects(&mut client, if place.skip_fsync { &none } else { &self.settings })?;
         // "Fast": connections are ended, what is dirty is written out.
         Ok(Box::new(AtWork::new(server, socket, effects, Signal::SIGINT)))
     }

@@ -3,6 +3,7 @@
 use observe::durability::Durability;
 use serde_json::{Map, Value};
 use settings::Setting;
+use settings::configuration::Configuration;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -24,6 +25,8 @@ pub struct Kind {
     pub needs: fn(&Map<String, Value>) -> &'static [&'static str],
     /// What its settings do to durability.
     pub durability: fn(&Map<String, Value>) -> Durability,
+    /// Its settings as files that an administrator includes, from checked parameters; none where the study leaves its defaults.
+    pub files: fn(&Map<String, Value>) -> Vec<Configuration>,
     /// Problems of the settings as a whole.
     pub check: fn(&Map<String, Value>) -> Vec<String>,
     /// Opens it with checked parameters.
@@ -56,7 +59,7 @@ pub struct Place {
     /// The sockets of the servers that were started before it, by service.
     pub sockets: BTreeMap<String, PathBuf>,
     /// Set while data are loaded that will be copied: speed counts, a crash means to begin again.
-    pub careless: bool,
+    pub skip_fsync: bool,
 }
 
 /// An installed server with its settings.

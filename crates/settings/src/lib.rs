@@ -4,6 +4,7 @@
 //! described: the check of a study file, the JSON Schema, `surefoot help` and the reference docs all read it.
 //! Pure: no file, clock or process.
 
+pub mod configuration;
 pub mod quantity;
 mod setting;
 

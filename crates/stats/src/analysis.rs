@@ -1,7 +1,7 @@
 //! The whole analysis of one metric of one workload: from one number a trial to claims.
 
 use crate::best::{BestSet, best_set};
-use crate::compare::{Verdict, holm, verdict};
+use crate::compare::{Held, Verdict, holm, verdict};
 use crate::drift::drift;
 use crate::effects::{Interaction, Swing, interactions, swings};
 use crate::importance::{Importance, NoShares, importance};
@@ -35,8 +35,10 @@ pub struct Analysis {
     pub half_width_max: Option<f64>,
     /// Rounds that the wanted precision would take at this spread.
     pub rounds_needed: Option<usize>,
-    /// The level at which each claim was held.
+    /// The level at which the family was held.
     pub alpha: f64,
+    /// How many comparisons the family has, those that a stall leaves undecided with them.
+    pub family: usize,
 }
 
 /// A scenario by itself.
@@ -93,15 +95,13 @@ pub struct Claim {
     pub hodges_lehmann: f64,
     /// The robust check disagrees with the t interval.
     pub disagreement: bool,
-    /// What could have been seen, a fraction.
-    pub minimum_detectable: f64,
 }
 
 /// Analyses one metric.
 #[must_use]
 pub fn analyse(observations: &Observations, rules: &Rules) -> Analysis {
-    let alpha = rules.alpha();
-    let claims = claims(observations, rules, alpha);
+    let held = held(observations, rules);
+    let claims = claims(observations, rules, &held, |differences| Some(sign_flip_p(differences)));
     let candidates = observations.candidates();
     let best = best(observations, &observations.unstalled(), rules);
     let half_width = claims
@@ -128,11 +128,33 @@ pub fn analyse(observations: &Observations, rules: &Rules) -> Analysis {
         rounds_needed: claims.iter().map(needed).max(),
         claims,
         best,
-        alpha,
+        alpha: held.alpha,
+        family: held.family,
     }
 }
 
-fn claims(observations: &Observations, rules: &Rules, alpha: f64) -> Vec<Claim> {
+/// The claims of the declared family, and what they are held to; without the exact check beside each.
+#[must_use]
+pub fn family(observations: &Observations, rules: &Rules) -> (Vec<Claim>, Held) {
+    let held = held(observations, rules);
+    (claims(observations, rules, &held, |_| None), held)
+}
+
+fn held(observations: &Observations, rules: &Rules) -> Held {
+    let measured = observations
+        .family()
+        .iter()
+        .filter(|declared| observations.is_undecided(declared) || observations.differences(declared).len() >= 2)
+        .count();
+    Held { alpha: rules.alpha(), family: measured, margin: rules.margin, more_is_better: observations.more_is_better }
+}
+
+fn claims(
+    observations: &Observations,
+    rules: &Rules,
+    held: &Held,
+    exact_p: impl Fn(&[f64]) -> Option<f64>,
+) -> Vec<Claim> {
     let family = observations.family();
     let undecided = family.iter().filter(|declared| observations.is_undecided(declared)).count();
     let measured: Vec<_> = family
@@ -147,8 +169,8 @@ fn claims(observations: &Observations, rules: &Rules, alpha: f64) -> Vec<Claim> 
     let adjusted = holm(&p.collect::<Vec<_>>());
     let claim = |((contrast, declared, differences), p_holm): ((Contrast, _, Vec<f64>), f64)| {
         let declared: crate::observations::Declared = declared;
-        let verdict = verdict(&contrast, p_holm, alpha, rules.margin, observations.more_is_better);
-        let sign_flip_p = verdict.is_claim().then(|| sign_flip_p(&differences));
+        let verdict = verdict(&contrast, p_holm, held);
+        let sign_flip_p = if verdict.is_claim() { exact_p(&differences) } else { None };
         let hodges_lehmann = hodges_lehmann(&differences);
         // Below six rounds the exact test can't reach 0.05, and has no say.
         let far = |p: f64| p > 0.05 && differences.len() >= 6;
@@ -164,7 +186,6 @@ fn claims(observations: &Observations, rules: &Rules, alpha: f64) -> Vec<Claim> 
             sign_flip_p,
             hodges_lehmann,
             disagreement,
-            minimum_detectable: contrast.minimum_detectable_effect(rules.confidence),
             contrast,
         }
     };
@@ -175,11 +196,11 @@ fn claims(observations: &Observations, rules: &Rules, alpha: f64) -> Vec<Claim> 
 fn best(observations: &Observations, candidates: &[usize], rules: &Rules) -> Option<BestSet> {
     let measured: Vec<usize> =
         candidates.iter().copied().filter(|cell| observations.rounds.iter().any(|row| row[*cell].is_some())).collect();
-    let mut values = observations.complete(&measured);
-    if !observations.more_is_better {
-        values.iter_mut().flatten().for_each(|value| *value = -*value);
-    }
-    let found = best_set(&values, 1.0 - rules.confidence)?;
+    let sign = if observations.more_is_better { 1.0 } else { -1.0 };
+    let rounds = || observations.rounds.iter();
+    let logarithms = |cell: &usize| rounds().map(|row| row[*cell].map(|value| sign * value.ln())).collect();
+    let values: Vec<Vec<Option<f64>>> = measured.iter().map(logarithms).collect();
+    let found = best_set(&values, rules.alpha())?;
     let mut regret = vec![f64::NAN; observations.cells.len()];
     for (index, cell) in measured.iter().enumerate() {
         regret[*cell] = found.regret[index];

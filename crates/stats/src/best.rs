@@ -1,38 +1,54 @@
 //! What to pick, and how far behind the true best it may be (F8; Hsu 1984 with Bonferroni for unequal variances).
 
-use crate::interval::{mean, standard_deviation, t_quantile};
+use crate::interval::{RESOLUTION, mean, standard_deviation, t_quantile};
+use std::cell::OnceCell;
 
 /// The pick, what can't be told from it, and everyone's regret.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct BestSet {
-    /// Index of the pick: the best mean.
+    /// Index of the pick: the least behind another, which without holes is the best mean.
     pub pick: usize,
     /// Indices of all that may be the best.
     pub members: Vec<usize>,
     /// At most so far behind the best, log scale, for each.
     pub regret: Vec<f64>,
-    /// The critical value.
+    /// The critical value, of a pair without a hole.
     pub critical: f64,
 }
 
-/// The best set of cells from complete rounds: `values[cell][round]` on the log scale, more is better. One event covers
-/// every bound, so that picking from the same data is allowed. None below two cells or two rounds.
+/// The best set of cells: `values[cell][round]` on the log scale, more is better, none is a hole. Each pair is held against each other over
+/// the rounds that both have. One event covers every bound, so that picking from the same data is allowed. None below two cells, or where no
+/// pair has two rounds; a bound against a cell with which one has fewer is infinite.
 #[must_use]
-pub fn best_set(values: &[Vec<f64>], alpha: f64) -> Option<BestSet> {
-    let rounds = values.first()?.len();
-    if values.len() < 2 || rounds < 2 {
-        return None;
-    }
-    let critical = t_quantile(1.0 - alpha / (values.len() as f64 - 1.0), rounds - 1);
-    // The most that j may be ahead of i.
-    let ahead = |j: usize, i: usize| {
-        let differences: Vec<f64> = values[j].iter().zip(&values[i]).map(|(a, b)| a - b).collect();
-        mean(&differences) + critical * standard_deviation(&differences) / (rounds as f64).sqrt()
-    };
+pub fn best_set(values: &[Vec<Option<f64>>], alpha: f64) -> Option<BestSet> {
     let cells = 0..values.len();
     let others = |i: usize| cells.clone().filter(move |j| *j != i);
-    let regret = cells.clone().map(|i| others(i).map(|j| ahead(j, i)).fold(0.0, f64::max)).collect();
-    let members = cells.clone().filter(|i| others(*i).all(|j| ahead(*i, j) >= 0.0)).collect();
-    let pick = cells.clone().max_by(|a, b| mean(&values[*a]).total_cmp(&mean(&values[*b])))?;
-    Some(BestSet { pick, members, regret, critical })
+    // How far j is ahead of i, and over how many rounds, round by round.
+    let ahead = |j: usize, i: usize| -> Vec<f64> {
+        values[j].iter().zip(&values[i]).filter_map(|(a, b)| Some((*a)? - (*b)?)).collect()
+    };
+    let rounds_max =
+        cells.clone().flat_map(|i| others(i).map(move |j| (j, i))).map(|(j, i)| ahead(j, i).len()).max()?;
+    if rounds_max < 2 {
+        return None;
+    }
+    let quantiles = vec![OnceCell::new(); rounds_max + 1];
+    let quantile = |rounds: usize| -> f64 {
+        *quantiles[rounds].get_or_init(|| t_quantile(1.0 - alpha / (values.len() as f64 - 1.0), rounds - 1))
+    };
+    // The most that j may be ahead of i.
+    let at_most = |j: usize, i: usize| {
+        let differences = ahead(j, i);
+        if differences.len() < 2 {
+            return f64::INFINITY;
+        }
+        let error = standard_deviation(&differences).max(RESOLUTION) / (differences.len() as f64).sqrt();
+        mean(&differences) + quantile(differences.len()) * error
+    };
+    let behind =
+        |i: usize| others(i).map(|j| mean(&ahead(j, i))).filter(|mean| !mean.is_nan()).fold(f64::MIN, f64::max);
+    let regret = cells.clone().map(|i| others(i).map(|j| at_most(j, i)).fold(0.0, f64::max)).collect();
+    let members = cells.clone().filter(|i| others(*i).all(|j| at_most(*i, j) >= 0.0)).collect();
+    let pick = cells.clone().min_by(|a, b| behind(*a).total_cmp(&behind(*b)))?;
+    Some(BestSet { pick, members, regret, critical: quantile(rounds_max) })
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// Shortest stretch: a variance from fewer values says too little, and what passes sooner is a dip and no change.
 const LENGTH_MIN: usize = 5;
-/// A change must gain this many times ln n in −2 ln likelihood (Barrett et al. 2017, section 4.2): seconds of a run hang together,
+/// A change must gain this many times ln n in −2 ln likelihood (Barrett et al. 2017, section 4.2): seconds of a run are autocorrelated,
 /// and a smaller penalty takes that for changes.
 const PENALTY: f64 = 15.0;
 /// Longer series are averaged down to at most so many values: the search is quadratic where nothing changes.

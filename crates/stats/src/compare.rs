@@ -1,6 +1,6 @@
 //! Verdicts (F6) and corrections for many comparisons (F5); Welch's test where there are no common rounds (F12).
 
-use crate::interval::{Contrast, mean, standard_deviation, student};
+use crate::interval::{Contrast, contrast, mean, standard_deviation, student};
 use statrs::distribution::ContinuousCDF as _;
 
 /// What a contrast says, in the sense of better and worse: `Faster` is always good.
@@ -39,12 +39,33 @@ impl Verdict {
     }
 }
 
-/// The verdict of one contrast (F6). `p` is the one to hold against `alpha` (Holm's, in a family); equivalence is two
-/// one-sided tests: the interval at 1 − 2·alpha lies inside the margin (a fraction, 0.03).
+/// What the members of a family of claims are held to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Held {
+    /// The level of the family.
+    pub alpha: f64,
+    /// How many comparisons the family has.
+    pub family: usize,
+    /// Differences below this fraction are negligible.
+    pub margin: f64,
+    /// Whether more is better.
+    pub more_is_better: bool,
+}
+
+impl Held {
+    /// Each comparison's own level: of Holm's first step, and of each "the same" (Bonferroni; F18).
+    #[must_use]
+    pub fn level(&self) -> f64 {
+        self.alpha / self.family.max(1) as f64
+    }
+}
+
+/// The verdict of one contrast (F6). `p` is the corrected one (Holm's, in a family); equivalence is two one-sided tests: the interval at
+/// 1 − 2·level lies inside the margin, so that no "the same" of the family is wrong in more than alpha of studies.
 #[must_use]
-pub fn verdict(contrast: &Contrast, p: f64, alpha: f64, margin: f64, more_is_better: bool) -> Verdict {
-    let is_better = (contrast.mean > 0.0) == more_is_better;
-    decide(contrast.interval(1.0 - 2.0 * alpha), p < alpha, margin, is_better)
+pub fn verdict(contrast: &Contrast, p: f64, held: &Held) -> Verdict {
+    let is_better = (contrast.mean > 0.0) == held.more_is_better;
+    decide(contrast.interval(1.0 - 2.0 * held.level()), p < held.alpha, held.margin, is_better)
 }
 
 /// From the interval of the equivalence test, and whether chance is ruled out.
@@ -90,9 +111,9 @@ fn ascending(p: &[f64]) -> Vec<usize> {
     order
 }
 
-/// Two samples without common rounds: difference of means (a − b), its interval and p.
+/// A difference of means (a − b), its interval and p.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-pub struct Unpaired {
+pub struct Difference {
     /// Mean of a minus mean of b.
     pub difference: f64,
     /// Lower end.
@@ -105,23 +126,23 @@ pub struct Unpaired {
     pub standard_error: f64,
     /// t value.
     pub t: f64,
-    /// Satterthwaite's degrees of freedom.
+    /// Degrees of freedom; of two samples without common rounds Satterthwaite's.
     pub degrees_of_freedom: f64,
 }
 
-impl Unpaired {
+impl Difference {
     /// As [`verdict`], of this difference.
     #[must_use]
-    pub fn verdict(&self, p: f64, alpha: f64, margin: f64, more_is_better: bool) -> Verdict {
-        let half = student(self.degrees_of_freedom).inverse_cdf(1.0 - alpha) * self.standard_error;
-        let is_better = (self.difference > 0.0) == more_is_better;
-        decide((self.difference - half, self.difference + half), p < alpha, margin, is_better)
+    pub fn verdict(&self, p: f64, held: &Held) -> Verdict {
+        let half = student(self.degrees_of_freedom).inverse_cdf(1.0 - held.level()) * self.standard_error;
+        let is_better = (self.difference > 0.0) == held.more_is_better;
+        decide((self.difference - half, self.difference + half), p < held.alpha, held.margin, is_better)
     }
 }
 
 /// Welch's test. None below two values a side, or when neither side varies.
 #[must_use]
-pub fn welch(a: &[f64], b: &[f64], confidence: f64) -> Option<Unpaired> {
+pub fn welch(a: &[f64], b: &[f64], confidence: f64) -> Option<Difference> {
     if a.len() < 2 || b.len() < 2 {
         return None;
     }
@@ -139,5 +160,14 @@ pub fn welch(a: &[f64], b: &[f64], confidence: f64) -> Option<Unpaired> {
     let t = difference / standard_error;
     let p = 2.0 * student.cdf(-t.abs());
     let (low, high) = (difference - half, difference + half);
-    Some(Unpaired { difference, low, high, p, standard_error, t, degrees_of_freedom })
+    Some(Difference { difference, low, high, p, standard_error, t, degrees_of_freedom })
+}
+
+/// Two samples taken in turns, value by value (F1). None below two pairs.
+#[must_use]
+pub fn paired(a: &[f64], b: &[f64], confidence: f64) -> Option<Difference> {
+    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+    let Contrast { mean: difference, standard_error, low, high, p, .. } = contrast(&differences, confidence)?;
+    let (t, degrees_of_freedom) = (difference / standard_error, differences.len() as f64 - 1.0);
+    Some(Difference { difference, low, high, p, standard_error, t, degrees_of_freedom })
 }

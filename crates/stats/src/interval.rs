@@ -1,5 +1,6 @@
-//! One contrast a round, and a t interval over rounds (F1), with its power (F9).
+//! One contrast a round, and a t interval over rounds (F1).
 
+use crate::power::minimum_detectable_log;
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
 
 /// A mean of differences of logarithms over rounds, with its interval.
@@ -53,10 +54,10 @@ impl Contrast {
         (self.mean - half, self.mean + half)
     }
 
-    /// The smallest difference that would have been seen with 80 % power, as a fraction (F9).
+    /// The smallest difference that a test at this level would have found with 80 % power, as a fraction (F9).
     #[must_use]
-    pub fn minimum_detectable_effect(&self, confidence: f64) -> f64 {
-        minimum_detectable_log(self.standard_deviation, self.rounds, confidence).exp_m1()
+    pub fn minimum_detectable_effect(&self, level: f64) -> f64 {
+        minimum_detectable_log(self.standard_deviation, self.rounds, level).exp_m1()
     }
 
     /// The same contrast the other way round.
@@ -66,6 +67,10 @@ impl Contrast {
     }
 }
 
+/// Figures are known to a thousandth at best: a run of a second is timed to a millisecond, and counts some thousand pieces. What is
+/// rounded to steps of a thousandth strays by this much (a uniform distribution), though all its values may be equal; no less is believed.
+pub const RESOLUTION: f64 = 0.001 / 3.464_101_615_137_754_6;
+
 /// The mean of one number a round, with its t interval (F1). None below two rounds.
 #[must_use]
 pub fn contrast(differences: &[f64], confidence: f64) -> Option<Contrast> {
@@ -74,15 +79,10 @@ pub fn contrast(differences: &[f64], confidence: f64) -> Option<Contrast> {
         return None;
     }
     let mean = mean(differences);
-    let standard_deviation = standard_deviation(differences);
+    let standard_deviation = standard_deviation(differences).max(RESOLUTION);
     let standard_error = standard_deviation / (rounds as f64).sqrt();
     let half = t_quantile(0.5 + confidence / 2.0, rounds - 1) * standard_error;
-    let p = match (standard_error > 0.0, mean == 0.0) {
-        (true, _) => two_sided_p(mean / standard_error, rounds - 1),
-        // Figures without any spread: equal, or certainly not.
-        (false, true) => 1.0,
-        (false, false) => 0.0,
-    };
+    let p = two_sided_p(mean / standard_error, rounds - 1);
     Some(Contrast { rounds, mean, standard_deviation, standard_error, low: mean - half, high: mean + half, p })
 }
 
@@ -103,13 +103,6 @@ pub fn two_sided_p(t: f64, degrees_of_freedom: usize) -> f64 {
 
 pub(crate) fn student(degrees_of_freedom: f64) -> StudentsT {
     StudentsT::new(0.0, 1.0, degrees_of_freedom).expect("at least one degree of freedom")
-}
-
-/// The power line on the log scale, by the approximation of F9 (within 1 % of the non-central t from six rounds on).
-#[must_use]
-pub fn minimum_detectable_log(standard_deviation: f64, rounds: usize, confidence: f64) -> f64 {
-    let quantiles = t_quantile(0.5 + confidence / 2.0, rounds - 1) + t_quantile(0.8, rounds - 1);
-    quantiles * standard_deviation / (rounds as f64).sqrt()
 }
 
 /// Rounds until a contrast with this standard deviation has this half-width (log scale); at most 10,000.

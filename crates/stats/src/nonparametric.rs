@@ -1,6 +1,7 @@
 //! The robustness check beside each t interval (F4): it can only add a warning.
 
 use crate::interval::median;
+use random::SplitMix64;
 
 /// Above this many rounds, sign patterns are drawn instead of enumerated.
 const ENUMERATED_ROUNDS_MAX: usize = 20;
@@ -30,10 +31,10 @@ pub fn sign_flip_p(differences: &[f64]) -> f64 {
         let signed = |(i, d): (usize, &f64)| if words[i / 64] >> (i % 64) & 1 == 1 { *d } else { -*d };
         differences.iter().enumerate().map(signed).sum::<f64>().abs()
     };
-    let mut state = 1_u64;
+    let mut random = SplitMix64::new(1);
     let mut far = 0_u32;
     for _ in 0..DRAWN_PATTERNS {
-        let words: Vec<u64> = (0..=differences.len() / 64).map(|_| split_mix(&mut state)).collect();
+        let words: Vec<u64> = (0..=differences.len() / 64).map(|_| random.next_u64()).collect();
         far += u32::from(sum(&words) >= limit);
     }
     // The pattern that was seen is one of them: the p of a drawn test is never zero.
@@ -52,13 +53,4 @@ pub fn hodges_lehmann(differences: &[f64]) -> f64 {
         .flat_map(|(i, a)| differences[i..].iter().map(move |b| f64::midpoint(*a, *b)))
         .collect();
     median(&walsh)
-}
-
-/// SplitMix64 (Steele, Lea, Flood 2014).
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

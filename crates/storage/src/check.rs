@@ -1,11 +1,12 @@
 //! Cross-checks of `[storage]`: what each setting's own check can't see. Pure.
 
+use crate::device::Device;
+use crate::filesystem::ExternalLog;
 use crate::filesystems;
 use crate::guard;
 use crate::layer;
-use crate::mkfs;
 use crate::options;
-use crate::settings::{Device, StorageSettings};
+use crate::settings::StorageSettings;
 use serde_json::{Map, Value};
 use settings::quantity::format_bytes;
 
@@ -14,10 +15,6 @@ const TMPFS_BYTES_MIN: u64 = 16 << 20;
 
 /// Of which a virtual disk has a whole number.
 const PAGE_BYTES: u64 = 4096;
-
-/// Options with which mkfs makes nothing: dry runs (mke2fs, mkfs.nilfs2 `-n`; mkfs.xfs `-N`) and versions.
-const DRY_RUNS: &[(&str, &[&str])] =
-    &[("ext", &["-n", "-V", "-S"]), ("xfs", &["-N", "-V"]), ("nilfs2", &["-n", "-V"]), ("btrfs", &["-V"])];
 
 /// All that is wrong between the settings of a checked table: the setting, and the problem.
 #[must_use]
@@ -108,28 +105,24 @@ impl Problems {
 
     fn filesystem(&mut self, settings: &StorageSettings) {
         let row = settings.row();
-        if let Some(why) = row.not_this_way {
-            self.add("filesystem", why);
-            return;
-        }
         if matches!(settings.device, Device::Loop | Device::Virtual) && settings.size < row.bytes_min {
             self.add("size", format!("{} needs {} or more", row.name, format_bytes(row.bytes_min)));
         }
         self.preset(settings);
         self.mkfs(settings);
         let log = settings.external_log_bytes();
-        match row.external_log_bytes_min {
+        match &row.external_log {
             _ if log == 0 => {}
             None => self.add("external_log", format!("{} has no external log", row.name)),
-            Some(least) if log < least => {
-                self.add("external_log", format!("{} needs a log of {} or more", row.name, format_bytes(least)));
+            Some(ExternalLog { bytes_min, .. }) if log < *bytes_min => {
+                self.add("external_log", format!("{} needs a log of {} or more", row.name, format_bytes(*bytes_min)));
             }
             Some(_) => {}
         }
-        if log > 0 && row.is_ext() && !mkfs::has_journal(&mkfs::features(settings)) {
+        if log > 0 && row.external_log.is_some() && !(row.has_journal)(&settings.features()) {
             self.add("external_log", "has no effect without a journal");
         }
-        if settings.check && row.check == "none" {
+        if settings.check && row.check.is_none() {
             self.add("check", format!("{} has no checker", row.name));
         }
     }
@@ -165,14 +158,11 @@ impl Problems {
     }
 
     fn mkfs(&mut self, settings: &StorageSettings) {
-        let family = if settings.row().is_ext() { "ext" } else { &*settings.filesystem };
-        let dry = DRY_RUNS.iter().filter(|(name, _)| *name == family).flat_map(|(_, words)| *words);
-        let dry: Vec<_> = dry.collect();
         for word in &settings.mkfs {
             if guard::names_a_device(word) {
                 self.add("mkfs", format!("`{word}` may name a device or file; mkfs is given one device, by surefoot"));
             }
-            if dry.contains(&&&**word) {
+            if settings.row().mkfs_dry_runs.contains(&&**word) {
                 self.add("mkfs", format!("with `{word}` {} makes no filesystem", settings.row().mkfs));
             }
         }
@@ -181,7 +171,7 @@ impl Problems {
     /// Settings that shape a filesystem have no effect where none is made.
     fn without_filesystem(&mut self, settings: &StorageSettings) {
         let (defaults, tmpfs) = (StorageSettings::default(), settings.device == Device::Tmpfs);
-        let device = if tmpfs { "tmpfs" } else { "dir" };
+        let device = settings.device.name();
         let idle = [
             ("filesystem", settings.filesystem != defaults.filesystem),
             ("preset", settings.preset.is_some()),
@@ -244,7 +234,7 @@ mod tests {
     #[test]
     fn the_defaults_and_every_preset_are_fine() {
         check(json!({}), expect![[""]]);
-        for row in filesystems::filesystems().iter().filter(|row| row.not_this_way.is_none()) {
+        for row in filesystems::filesystems() {
             for preset in row.presets() {
                 check(json!({ "filesystem": row.name, "preset": preset.name }), expect![[""]]);
             }
@@ -388,12 +378,6 @@ mod tests {
         check(
             json!({ "filesystem": "ext4", "preset": "noatime", "mount": ["relatime"] }),
             expect!["mount: `noatime` and `relatime`: only one way to keep access times"],
-        );
-        check(
-            json!({ "filesystem": "zfs" }),
-            expect![[
-                r#"filesystem: zfs has no mkfs and no mount of a device: `zpool create` makes a pool that mounts itself; make one by hand and name a directory in it with device = "dir""#
-            ]],
         );
     }
 }

@@ -1,11 +1,12 @@
 //! The plain shell commands that make the same storage by hand, for `report --reproduce`.
 
+use crate::device::Device;
 use crate::image;
 use crate::layer::{Layer, SECTOR_BYTES};
 use crate::mkfs;
 use crate::mount;
 use crate::program::{command_line, quoted};
-use crate::settings::{Device, StorageSettings};
+use crate::settings::StorageSettings;
 use crate::virtual_disk;
 use settings::quantity::format_bytes;
 
@@ -71,10 +72,11 @@ pub(crate) fn made(settings: &StorageSettings, device: &str, log: Option<&str>, 
     if settings.makes_filesystem() {
         lines.extend(mkfs::commands(settings, device, log).iter().map(|(name, words)| command_line(name, words)));
     }
-    let source = if settings.device == Device::Tmpfs { "tmpfs" } else { device };
+    let kind = settings.mount_type().name;
+    let source = if settings.device == Device::Tmpfs { kind } else { device };
     let mut options = vec!["nosuid".to_string(), "nodev".to_string()];
     options.extend(mount::options(settings, log));
-    lines.push(command_line("mount", &["-t", settings.mount_type(), "-o", &options.join(","), source, mount_point]));
+    lines.push(command_line("mount", &["-t", kind, "-o", &options.join(","), source, mount_point]));
     // No standard program writes the same files, so these two are said, not commanded.
     if settings.fill > 0.0 {
         lines.push(format!("# then filled to {:.0} % with files of random bytes", settings.fill * 100.0));

@@ -3,24 +3,23 @@
 //! A class says what *fsync* promises, because that is what an engine's commit stands on; what happens to data that was
 //! never flushed is told in the reasons. Sources: the kernel's Documentation/filesystems/*, and each one's fsync.
 
-use crate::mkfs;
+use crate::device::Device;
+use crate::filesystem::MountType;
+use crate::filesystems;
 use crate::mountinfo::{self, Mount};
-use crate::settings::{Device, DiskCache, StorageSettings};
+use crate::settings::{DiskCache, StorageSettings};
 use observe::durability::{Class, Durability};
 use std::path::Path;
-
-/// Mount options by which a filesystem sends no flushes.
-const NO_BARRIER: &[&str] = &["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier"];
 
 /// The durability class of a scenario's storage, with its reasons.
 #[must_use]
 pub fn durability(settings: &StorageSettings) -> Durability {
     match settings.device {
-        Device::Tmpfs => judge("tmpfs", &[], &[]),
+        Device::Tmpfs => judge(settings.mount_type(), &[], &[]),
         Device::Dir => settings.path.as_deref().map_or_else(Durability::full, of_path),
         Device::Virtual => of_virtual(settings),
         Device::Loop | Device::Block => {
-            let mut found = judge(&settings.filesystem, &settings.mount_asked(), &mkfs::features(settings));
+            let mut found = judge(settings.mount_type(), &settings.mount_asked(), &settings.features());
             if settings.device == Device::Loop && found.class == Class::KeepsAcknowledged {
                 found.reasons.push("loop device: flushes reach the host's filesystem, which passes them on".into());
             }
@@ -31,20 +30,20 @@ pub fn durability(settings: &StorageSettings) -> Durability {
 
 /// Of the drive that is imitated.
 fn of_virtual(settings: &StorageSettings) -> Durability {
-    let (mut options, features) = (settings.mount_asked(), mkfs::features(settings));
+    let (kind, mut options) = (settings.mount_type(), settings.mount_asked());
     let on_disk = match settings.cache {
         DiskCache::Volatile => "virtual disk with a volatile cache: flushes make its content durable",
         DiskCache::WriteThrough => {
             // Who sends no flushes to a disk that needs none loses nothing by it.
-            options.retain(|option| !NO_BARRIER.contains(&&**option));
+            options.retain(|option| !kind.flushless.contains(&&**option));
             "virtual disk without a volatile cache: what was written is durable, and no flushes are sent"
         }
         DiskCache::Lying => {
             let why = "virtual disk with cache = \"lying\": it acknowledges flushes and loses and reorders what fsync promised";
-            return class(Class::MayCorrupt, why);
+            return Durability::because(Class::MayCorrupt, why);
         }
     };
-    let mut found = judge(&settings.filesystem, &options, &features);
+    let mut found = judge(kind, &options, &settings.features());
     if found.class == Class::KeepsAcknowledged {
         found.reasons.push(on_disk.into());
     }
@@ -72,96 +71,24 @@ pub fn under_images(folder: &Path) -> Durability {
 
 fn of_mount(mount: &Mount) -> Durability {
     let options: Vec<String> = mount.options.iter().chain(&mount.super_options).cloned().collect();
-    judge(&mount.filesystem, &options, &[])
+    filesystems::mount_type(&mount.filesystem)
+        .map_or_else(|| of_unknown(&mount.filesystem), |kind| judge(kind, &options, &[]))
 }
 
-fn judge(filesystem: &str, options: &[String], features: &[String]) -> Durability {
-    let has = |wanted: &[&str]| options.iter().find(|option| wanted.contains(&&***option)).cloned();
-    if let Some(option) = has(NO_BARRIER) {
-        return class(
+/// Of what is mounted with these options, and was made with these features.
+fn judge(kind: &MountType, options: &[String], features: &[String]) -> Durability {
+    match options.iter().find(|option| kind.flushless.contains(&&***option)) {
+        Some(option) => Durability::because(
             Class::MayCorrupt,
             format!("`{option}`: no flushes, so a volatile write cache loses and reorders what fsync promised"),
-        );
-    }
-    match filesystem {
-        "tmpfs" | "ramfs" => class(Class::LosesAll, "tmpfs: memory only"),
-        "ext2" => class(
-            Class::MayCorrupt,
-            "ext2 has no journal: metadata is written in no order, and fsck may drop or mix files",
         ),
-        "ext3" | "ext4" => of_ext(filesystem, options, features),
-        "xfs" => Durability::full(),
-        "btrfs" => of_btrfs(options),
-        "f2fs" if has(&["fsync_mode=strict"]).is_none() => note(
-            "f2fs in its default `fsync_mode=posix`: fsync keeps a file's data, a rename may need its folder's fsync too",
-        ),
-        "nilfs2" | "f2fs" | "reiserfs" => Durability::full(),
-        "jfs" => class(
-            Class::MayCorrupt,
-            "jfs sends the device no flushes: a volatile write cache loses and reorders what fsync promised",
-        ),
-        "bcachefs" => match has(&["journal_flush_disabled"]) {
-            Some(option) => class(Class::LosesRecent, format!("`{option}`: fsync does not flush the journal")),
-            None => Durability::full(),
-        },
-        "zfs" => note("zfs: kept unless the dataset has sync=disabled, which is not looked at"),
-        "overlay" => match has(&["volatile"]) {
-            Some(_) => class(Class::LosesAll, "overlay with `volatile`: fsync does nothing"),
-            None => note("overlay: as durable as the filesystem of its upper folder, which is not looked at"),
-        },
-        other => of_unknown(other),
+        None => (kind.durability)(options, features),
     }
-}
-
-fn of_ext(filesystem: &str, options: &[String], features: &[String]) -> Durability {
-    if !mkfs::has_journal(features) {
-        return class(
-            Class::MayCorrupt,
-            format!("{filesystem} without a journal: metadata is written in no order, and fsck may drop or mix files"),
-        );
-    }
-    let mut notes = Vec::new();
-    for option in options {
-        let what = match option.as_str() {
-            "data=writeback" => "what fsync flushed is kept; files written since may show old blocks after a crash",
-            "data=journal" => "data goes through the journal too",
-            "noauto_da_alloc" | "auto_da_alloc=0" => "a file replaced without fsync may be empty after a crash",
-            "journal_async_commit" => {
-                "the commit block is not waited for; its checksum tells at replay whether all was there"
-            }
-            _ => continue,
-        };
-        notes.push(format!("`{option}`: {what}"));
-    }
-    Durability { class: Class::KeepsAcknowledged, reasons: notes }
-}
-
-fn of_btrfs(options: &[String]) -> Durability {
-    let mut notes = Vec::new();
-    for option in options {
-        let what = match option.as_str() {
-            "nodatacow" => {
-                "data is overwritten in place and has no checksums: what fsync flushed is kept, a torn block is not noticed"
-            }
-            "nodatasum" => "data has no checksums: a damaged block is not noticed",
-            _ => continue,
-        };
-        notes.push(format!("`{option}`: {what}"));
-    }
-    Durability { class: Class::KeepsAcknowledged, reasons: notes }
 }
 
 /// What nobody has looked at is not called safe.
 fn of_unknown(name: &str) -> Durability {
-    class(Class::MayCorrupt, format!("surefoot does not know what {name} keeps"))
-}
-
-fn class(class: Class, reason: impl Into<String>) -> Durability {
-    Durability { class, reasons: vec![reason.into()] }
-}
-
-fn note(reason: &str) -> Durability {
-    class(Class::KeepsAcknowledged, reason)
+    Durability::because(Class::MayCorrupt, format!("surefoot does not know what {name} keeps"))
 }
 
 #[cfg(test)]

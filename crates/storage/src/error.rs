@@ -61,6 +61,12 @@ pub enum Error {
         /// What it said.
         log: String,
     },
+    /// A filesystem that nothing checks.
+    #[error("{filesystem} has no checker")]
+    NoChecker {
+        /// Which.
+        filesystem: &'static str,
+    },
     /// The kernel refused a mount.
     #[error("cannot mount {device} as {filesystem} with options `{options}`")]
     Mount {

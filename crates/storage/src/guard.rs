@@ -11,13 +11,14 @@ mod contents;
 mod leftovers;
 mod users;
 
+use crate::device::Device;
 use crate::device_mapper::{MappedDevice, Table};
 use crate::error::Error;
-use crate::filesystems::Filesystem;
+use crate::filesystem::Filesystem;
 use crate::layer::{Layer, SECTOR_BYTES};
 use crate::linux;
 use crate::loop_device::{self, LoopDevice};
-use crate::settings::{Device, StorageSettings};
+use crate::settings::StorageSettings;
 use crate::virtual_disk::Attached;
 use crate::{guest_disk, image, mountinfo, signatures};
 use contents::{contents, glance};

@@ -3,6 +3,7 @@
 //! In the guest, links with the images' names lead to the disks, so that a trial finds there what it finds on the host.
 
 use crate::error::Error;
+use crate::filesystems::DEFAULT;
 use crate::image;
 use crate::mountinfo;
 use crate::program;
@@ -93,7 +94,7 @@ pub fn prepare_cache(path: &Path) -> Result<(), Error> {
     file.set_len(CACHE_BYTES).map_err(Error::file("create", &partial))?;
     let words = ["-q", "-F", "-m", "0", "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1"];
     let words: Vec<&std::ffi::OsStr> = words.iter().map(std::ffi::OsStr::new).chain([partial.as_os_str()]).collect();
-    program::run("mkfs.ext4", &words, "e2fsprogs")?.success()?;
+    program::run(DEFAULT.mkfs, &words, DEFAULT.package)?.success()?;
     std::fs::rename(&partial, path).map_err(Error::file("rename", &partial))
 }
 

@@ -4,12 +4,13 @@
 //! filesystem on it is measured. An image is written under another name and renamed when it is whole, so that a kill
 //! leaves no half image. Only a folder that carries the marker is ever written to.
 
+use crate::device::Device;
 use crate::error::Error;
 use crate::extents::{self, Content};
 use crate::guest_disk;
 use crate::linux;
 use crate::loop_device;
-use crate::settings::{Device, StorageSettings};
+use crate::settings::StorageSettings;
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Write as _;

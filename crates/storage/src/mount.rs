@@ -1,9 +1,10 @@
 //! Mounting by mount(2), and unmounting; a failure carries what the kernel said meanwhile.
 
+use crate::device::Device;
 use crate::error::Error;
 use crate::linux;
 use crate::options;
-use crate::settings::{Device, StorageSettings};
+use crate::settings::StorageSettings;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
@@ -27,10 +28,8 @@ pub(crate) fn options(settings: &StorageSettings, log: Option<&str>) -> Vec<Stri
     } else if !settings.discard && !said {
         all.extend(row.mount_nodiscard.iter().map(|option| (*option).to_string()));
     }
-    // ext finds its journal by the superblock.
-    if let (Some(log), false) = (log, row.is_ext()) {
-        all.push(format!("logdev={log}"));
-    }
+    let log_option = row.external_log.as_ref().and_then(|log| log.mount_option);
+    all.extend(log_option.zip(log).map(|(option, log)| format!("{option}={log}")));
     all
 }
 

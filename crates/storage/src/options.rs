@@ -1,8 +1,9 @@
 //! Mount options: split for mount(2), and compared with what the kernel shows of them. Pure.
 //!
 //! The kernel does not show its defaults, shows some options by another name, and accepts some that it ignores. What it
-//! shows is in the functions `*_show_options` of each filesystem's source.
+//! shows is in the functions `*_show_options` of each filesystem's source; what is known of it stands in its [`MountType`].
 
+use crate::filesystem::{Conflict, MountType};
 use crate::mountinfo::Mount;
 
 const NO_SETUID: u64 = 1 << 1;
@@ -32,61 +33,6 @@ pub(crate) const NOT_THE_KERNELS: &[&str] = &[
     "move",
 ];
 
-/// Options that are in force without being shown, by filesystem.
-const HIDDEN_DEFAULTS: &[(&str, &[&str])] = &[
-    ("xfs", &["nodiscard", "noikeep", "nolargeio", "nogrpid", "sysvgroups", "attr2"]),
-    (
-        "btrfs",
-        &[
-            "nodiscard",
-            "datacow",
-            "datasum",
-            "barrier",
-            "treelog",
-            "noautodefrag",
-            "noflushoncommit",
-            "acl",
-            "commit=30",
-            "nocompress",
-            "compress=no",
-            "logreplay",
-            "nossd_spread",
-            "noenospc_debug",
-            "max_inline=2048",
-        ],
-    ),
-    ("nilfs2", &["order=relaxed", "barrier", "nodiscard", "errors=remount-ro"]),
-    ("jfs", &["integrity", "nodiscard", "errors=remount-ro"]),
-    ("reiserfs", &["data=ordered", "barrier=flush", "tail"]),
-    ("tmpfs", &["huge=never"]),
-    ("bcachefs", &["nodiscard"]),
-];
-
-/// Why an option has no effect, where that is known.
-const IGNORED: &[(&str, &[&str], &str)] = &[
-    (
-        "ext",
-        &[
-            "bh",
-            "nobh",
-            "orlov",
-            "oldalloc",
-            "reservation",
-            "noreservation",
-            "journal",
-            "mblk_io_submit",
-            "nomblk_io_submit",
-        ],
-        "ext4 accepts the option and ignores it: it was removed",
-    ),
-    ("xfs", &["attr2", "noattr2", "ikeep", "noikeep"], "xfs accepts the option and ignores it: it is deprecated"),
-    (
-        "btrfs",
-        &["alloc_start", "recovery", "subvolrootid", "inode_cache"],
-        "btrfs accepts the option and ignores it: it was removed",
-    ),
-];
-
 /// Mount options, as mount(2) wants them.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Split {
@@ -110,7 +56,7 @@ pub(crate) fn split(options: &[String]) -> Split {
 }
 
 /// Pairs of options of a filesystem of this kind of which only one can hold, in words.
-pub(crate) fn conflicts(kind: &str, options: &[String]) -> Vec<String> {
+pub(crate) fn conflicts(kind: &MountType, options: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for (index, first) in options.iter().enumerate() {
         for second in &options[index + 1..] {
@@ -122,11 +68,7 @@ pub(crate) fn conflicts(kind: &str, options: &[String]) -> Vec<String> {
     found
 }
 
-fn conflict(kind: &str, first: &str, second: &str) -> Option<&'static str> {
-    let either = |a: &[&str], b: &[&str]| {
-        let is = |option: &str, set: &[&str]| set.contains(&option.split('=').next().unwrap_or(option));
-        (is(first, a) && is(second, b)) || (is(first, b) && is(second, a))
-    };
+fn conflict(kind: &MountType, first: &str, second: &str) -> Option<&'static str> {
     let (one, other) = (canonical(kind, first), canonical(kind, second));
     let ((key, value), (other_key, other_value)) = (halves(&one), halves(&other));
     if one == other {
@@ -139,20 +81,13 @@ fn conflict(kind: &str, first: &str, second: &str) -> Option<&'static str> {
     if key == other_key && value != other_value {
         return Some("one value each");
     }
-    if is_negation(key, other_key)
-        || is_negation(other_key, key)
-        || either(&["async"], &["sync"])
-        || either(&["ro"], &["rw"])
-    {
+    let is = |option: &str, set: &[&str]| set.iter().any(|entry| *entry == option || *entry == halves(option).0);
+    let either = |a: &[&str], b: &[&str]| (is(&one, a) && is(&other, b)) || (is(&one, b) && is(&other, a));
+    let is_denial = is_negation(key, other_key) || is_negation(other_key, key);
+    if is_denial || either(&["async"], &["sync"]) || either(&["ro"], &["rw"]) {
         return Some("one denies the other");
     }
-    if kind == "btrfs" && either(&["nodatacow", "nodatasum"], &["compress", "compress-force"]) {
-        return Some("btrfs compresses only what it copies on write and checksums");
-    }
-    if is_ext(kind) && either(&["data"], &["delalloc"]) && (one == "data=journal" || other == "data=journal") {
-        return Some("a data journal has no delayed allocation");
-    }
-    None
+    kind.conflicts.iter().find(|Conflict { one, other, .. }| either(one, other)).map(|conflict| conflict.why)
 }
 
 fn is_negation(key: &str, other: &str) -> bool {
@@ -160,12 +95,12 @@ fn is_negation(key: &str, other: &str) -> bool {
 }
 
 /// Asked options that did not take effect, each with what is known of the reason. `listed` is what the kernel shows of the
-/// filesystem's own options: mountinfo's, and for ext2 to ext4 all of `/proc/fs/ext4/*/options`.
-pub(crate) fn ineffective(kind: &str, asked: &[String], mount: &Mount, listed: &[String]) -> Vec<String> {
+/// filesystem's own options.
+pub(crate) fn ineffective(kind: &MountType, asked: &[String], mount: &Mount, listed: &[String]) -> Vec<String> {
     asked.iter().filter_map(|option| why_ineffective(kind, option, mount, listed)).collect()
 }
 
-fn why_ineffective(kind: &str, option: &str, mount: &Mount, listed: &[String]) -> Option<String> {
+fn why_ineffective(kind: &MountType, option: &str, mount: &Mount, listed: &[String]) -> Option<String> {
     let shown = |list: &[String], word: &str| list.iter().any(|entry| entry == word);
     let effective = match option {
         "strictatime" => !shown(&mount.options, "noatime") && !shown(&mount.options, "relatime"),
@@ -181,7 +116,7 @@ fn why_ineffective(kind: &str, option: &str, mount: &Mount, listed: &[String]) -
     })
 }
 
-fn data_option(kind: &str, option: &str, listed: &[String]) -> Option<String> {
+fn data_option(kind: &MountType, option: &str, listed: &[String]) -> Option<String> {
     let wanted = canonical(kind, option);
     let (key, value) = halves(&wanted);
     let same_key: Vec<(&str, &str)> =
@@ -197,36 +132,17 @@ fn data_option(kind: &str, option: &str, listed: &[String]) -> Option<String> {
     if let Some(found) = denial {
         return Some(format!("mount option `{option}` did not take effect: the kernel shows `{found}`"));
     }
-    let hidden = HIDDEN_DEFAULTS.iter().filter(|(name, _)| *name == kind);
-    if hidden.flat_map(|(_, options)| *options).any(|default| *default == wanted) {
+    if kind.hidden_defaults.contains(&&*wanted) {
         return None;
     }
-    let family = if is_ext(kind) { "ext" } else { kind };
-    let known = IGNORED.iter().find(|(name, options, _)| *name == family && options.contains(&key));
-    let why = known.map_or("the kernel does not list it", |(_, _, why)| why);
+    let (ignored, why_ignored) = kind.ignored;
+    let why = if ignored.contains(&key) { why_ignored } else { "the kernel does not list it" };
     Some(format!("mount option `{option}` did not take effect: {why}"))
 }
 
-fn is_ext(kind: &str) -> bool {
-    kind.starts_with("ext")
-}
-
 /// The name by which the kernel shows an option.
-fn canonical(kind: &str, option: &str) -> String {
-    let name = match (kind, option) {
-        (name, "barrier=1") if is_ext(name) => "barrier",
-        (name, "barrier=0" | "barrier=none") if is_ext(name) => "nobarrier",
-        (name, "auto_da_alloc=0") if is_ext(name) => "noauto_da_alloc",
-        (name, "auto_da_alloc=1") if is_ext(name) => "auto_da_alloc",
-        (name, "dioread_lock") if is_ext(name) => "nodioread_nolock",
-        ("btrfs", "compress") => "compress=zlib",
-        ("btrfs", "compress-force") => "compress-force=zlib",
-        ("btrfs", "discard=sync") => "discard",
-        ("btrfs", "space_cache=v1") => "space_cache",
-        ("xfs", "usrquota" | "uquota" | "quota") => "usrquota",
-        _ => option,
-    };
-    name.to_string()
+fn canonical(kind: &MountType, option: &str) -> String {
+    kind.renamed.iter().find(|(asked, _)| *asked == option).map_or(option, |(_, shown)| shown).to_string()
 }
 
 fn halves(option: &str) -> (&str, &str) {
@@ -264,6 +180,10 @@ mod tests {
         text.split(',').filter(|word| !word.is_empty()).map(str::to_string).collect()
     }
 
+    fn of(name: &str) -> &'static MountType {
+        crate::filesystems::mount_type(name).expect("it is known")
+    }
+
     /// `asked` against what the kernel shows of the mount and of the filesystem.
     fn check(name: &str, asked: &str, options: &str, listed: &str, expect: &[&str]) {
         let mount = Mount {
@@ -274,7 +194,7 @@ mod tests {
             source: "/dev/loop0".into(),
             super_options: words(listed),
         };
-        assert_eq!(ineffective(name, &words(asked), &mount, &words(listed)), expect);
+        assert_eq!(ineffective(of(name), &words(asked), &mount, &words(listed)), expect);
     }
 
     #[test]
@@ -340,7 +260,7 @@ mod tests {
 
     #[test]
     fn only_one_of_two_can_hold() {
-        let conflicts = |name: &str, text: &str| conflicts(name, &words(text)).len();
+        let conflicts = |name: &str, text: &str| conflicts(of(name), &words(text)).len();
         assert_eq!(conflicts("ext4", "noatime,data=ordered,commit=5"), 0);
         assert_eq!(conflicts("ext4", "noatime,relatime"), 1);
         assert_eq!(conflicts("ext4", "data=ordered,data=journal"), 1);
@@ -387,7 +307,7 @@ mod tests {
                 source: String::new(), super_options: options.clone(),
             };
             let asked: Vec<String> = options.iter().filter(|option| FLAGS.iter().all(|(name, _)| name != option)).cloned().collect();
-            prop_assert_eq!(ineffective("f2fs", &asked, &mount, &options), Vec::<String>::new());
+            prop_assert_eq!(ineffective(of("f2fs"), &asked, &mount, &options), Vec::<String>::new());
         }
 
         #[test]

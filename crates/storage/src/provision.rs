@@ -4,9 +4,11 @@
 //! themselves, a trial's folder is removed.
 
 use crate::command;
+use crate::device::Device;
 use crate::device_mapper::{self, MappedDevice};
 use crate::durability;
 use crate::error::Error;
+use crate::filesystem::Facts;
 use crate::fill;
 use crate::guard::{self, Cleared};
 use crate::image;
@@ -16,22 +18,19 @@ use crate::mkfs;
 use crate::mount::{self, Mounting};
 use crate::mountinfo;
 use crate::program;
-use crate::readback::{self, Facts};
-use crate::settings::{Device, StorageSettings};
+use crate::readback;
+use crate::settings::StorageSettings;
 use crate::settle;
+use crate::trial_folder::TrialFolder;
 use crate::virtual_disk::{self, Attached};
 use observe::durability::Durability;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Name of the workload's folder on a filesystem that was made for it.
 pub(crate) const DATA_FOLDER: &str = "data";
-
-/// Beginning of the name of a trial's folder in an existing directory.
-const TRIAL_FOLDER: &str = "surefoot-trial-";
 
 /// Storage, ready for a load.
 #[derive(Debug)]
@@ -108,11 +107,14 @@ fn provision_by(settings: &StorageSettings, places: &Places, seed: u64, steps: &
         steps.run("mkfs", || mkfs::make(settings, device, devices.log.as_ref()))?;
         steps.run("write zeroed blocks", || write_zeroed(settings, &devices))?;
     }
-    let source = devices.device.as_ref().map_or("tmpfs".into(), |device| device.path().to_string_lossy().into_owned());
+    let source = devices
+        .device
+        .as_ref()
+        .map_or_else(|| settings.mount_type().name.into(), |device| device.path().to_string_lossy().into_owned());
     let log = devices.log.as_ref().map(|log| log.path().to_string_lossy().into_owned());
     let options = mount::options(settings, log.as_deref());
     let mounting =
-        steps.run("mount", || Mounting::new(&source, settings.mount_type(), &options, places.mount_point))?;
+        steps.run("mount", || Mounting::new(&source, settings.mount_type().name, &options, places.mount_point))?;
     let mut mounted = Mounted {
         data_folder: places.mount_point.join(DATA_FOLDER),
         facts: devices.facts.clone(),
@@ -367,6 +369,14 @@ impl Mounted {
         settle::settle(&self.data_folder, own)
     }
 
+    /// Writes out the filesystem.
+    ///
+    /// # Errors
+    /// When that fails.
+    pub fn flush(&self) -> Result<(), Error> {
+        crate::fill::flush(&self.data_folder)
+    }
+
     /// Unmounts, checks when the settings say so, and detaches. Gives what the checker said.
     ///
     /// # Errors
@@ -403,68 +413,15 @@ impl Mounted {
 
     /// The read-only check of the unmounted filesystem.
     fn check(&self) -> Result<Option<String>, Error> {
-        let (row, Some(device)) = (self.settings.row(), &self.devices.device) else { return Ok(None) };
-        let mut words: Vec<String> = row.check_flags.iter().map(|word| (*word).to_string()).collect();
-        if let Some(log) = &self.devices.log {
-            // e2fsck would look for its journal by UUID, which the disk below a delay has, too.
-            let option = if row.is_ext() { "-j" } else { "-l" };
-            words.extend([option.into(), log.path().to_string_lossy().into()]);
+        let row = self.settings.row();
+        let (Some(check), Some(device)) = (&row.check, &self.devices.device) else { return Ok(None) };
+        let mut words: Vec<String> = check.flags.iter().map(|word| (*word).to_string()).collect();
+        if let Some((log, asked)) = self.devices.log.as_ref().zip(row.external_log.as_ref()) {
+            words.extend([asked.check_option.into(), log.path().to_string_lossy().into()]);
         }
         words.push(device.path().to_string_lossy().into());
-        program::run(row.check, &words, row.package)?.success().map(Some)
+        program::run(check.program, &words, row.package)?.success().map(Some)
     }
-}
-
-/// A folder in an existing directory, a trial's own; removed with this.
-#[derive(Debug)]
-struct TrialFolder {
-    path: PathBuf,
-    /// Locked while the trial lives, so that a later one knows what a killed one left.
-    _lock: File,
-}
-
-impl TrialFolder {
-    fn new(parent: &Path) -> Result<TrialFolder, Error> {
-        remove_leftovers(parent);
-        loop {
-            let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
-            let path = parent.join(format!("{TRIAL_FOLDER}{}-{now}", std::process::id()));
-            match std::fs::create_dir(&path) {
-                Ok(()) => {
-                    let lock = File::open(&path).map_err(Error::file("open", &path))?;
-                    lock_now(&lock);
-                    return Ok(TrialFolder { path, _lock: lock });
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Error::file("create", path)(error)),
-            }
-        }
-    }
-
-    fn remove(self) -> Result<(), Error> {
-        std::fs::remove_dir_all(&self.path).map_err(Error::file("remove", &self.path))
-    }
-}
-
-impl Drop for TrialFolder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.path);
-    }
-}
-
-/// Removes folders of trials that live no more.
-fn remove_leftovers(parent: &Path) {
-    for entry in parent.read_dir().into_iter().flatten().flatten() {
-        let ours = entry.file_name().to_string_lossy().starts_with(TRIAL_FOLDER);
-        if ours && File::open(entry.path()).is_ok_and(|folder| lock_now(&folder)) {
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
-fn lock_now(folder: &File) -> bool {
-    // SAFETY: a plain system call on an open file.
-    unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
 }
 
 fn in_directory(settings: &StorageSettings, steps: &mut Steps) -> Result<Mounted, Error> {

@@ -2,23 +2,14 @@
 //! was asked.
 
 use crate::error::Error;
-use crate::mkfs::{self, values};
+use crate::filesystem::{About, Facts, Superblock};
+use crate::filesystems;
 use crate::mountinfo::{self, Mount};
 use crate::options;
 use crate::program;
 use crate::settings::StorageSettings;
-use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::Path;
-
-/// Facts by name.
-pub(crate) type Facts = BTreeMap<String, String>;
-
-/// What mke2fs calls otherwise than dumpe2fs.
-const EXT_NAMES: &[(&str, &str)] = &[("extents", "extent"), ("resize", "resize_inode"), ("64-bit", "64bit")];
-
-/// What mkfs.btrfs calls otherwise than the superblock's dump.
-const BTRFS_NAMES: &[(&str, &str)] =
-    &[("EXTREF", "EXTENDED_IREF"), ("MIXED_BG", "MIXED_GROUPS"), ("SQUOTA", "SIMPLE_QUOTA"), ("ZONED", "ZONED")];
 
 /// The mount of a mount point, now.
 pub(crate) fn mount_at(mount_point: &Path) -> Result<Mount, Error> {
@@ -41,8 +32,9 @@ pub(crate) fn mount_facts(mount: &Mount) -> Facts {
 /// The filesystem's own options, as fully as the kernel shows them.
 pub(crate) fn listed_options(mount: &Mount) -> Vec<String> {
     let mut all = mount.super_options.clone();
-    if let Some(device) = mount.source.strip_prefix("/dev/") {
-        let file = format!("/proc/fs/ext4/{}/options", device.replace('/', "!"));
+    let folder = filesystems::mount_type(&mount.filesystem).and_then(|kind| kind.options_folder);
+    if let Some((folder, device)) = folder.zip(mount.source.strip_prefix("/dev/")) {
+        let file = Path::new(folder).join(device.replace('/', "!")).join("options");
         let text = std::fs::read_to_string(file).unwrap_or_default();
         all.extend(text.lines().map(str::to_string));
     }
@@ -54,36 +46,44 @@ pub(crate) fn ineffective_mount(settings: &StorageSettings, mount: &Mount) -> Ve
     options::ineffective(settings.mount_type(), &settings.mount_asked(), mount, &listed_options(mount))
 }
 
+/// The shell commands that read a filesystem back by its own tool, by its name; none where no tool tells.
+#[must_use]
+pub fn reads_back(filesystem: &str, device: &str, mount_point: &str) -> Vec<String> {
+    let superblock = filesystems::filesystem(filesystem).and_then(|row| row.superblock.as_ref());
+    let questions = superblock
+        .into_iter()
+        .flat_map(|superblock| superblock.questions.iter().map(move |question| (superblock, question)));
+    let command = |(superblock, (words, about)): (&Superblock, &(&[&str], About))| {
+        let place = match about {
+            About::Device => device,
+            About::MountPoint => mount_point,
+        };
+        [&[superblock.program], *words, &[place]].concat().join(" ")
+    };
+    questions.map(command).collect()
+}
+
 /// Facts of the filesystem that was made, by its own tool.
 pub(crate) fn superblock(settings: &StorageSettings, device: &Path, mount_point: &Path) -> Result<Facts, Error> {
     let row = settings.row();
-    let tool = |name: &str, arguments: &[&std::ffi::OsStr]| program::run(name, arguments, row.package)?.success();
-    match row.facts {
-        Some("dumpe2fs") => Ok(parse_dumpe2fs(&tool("dumpe2fs", &["-h".as_ref(), device.as_os_str()])?)),
-        Some("xfs_info") => Ok(parse_xfs_info(&tool("xfs_info", &[mount_point.as_os_str()])?)),
-        Some("btrfs") => {
-            let dump = tool("btrfs", &["inspect-internal".as_ref(), "dump-super".as_ref(), device.as_os_str()])?;
-            let space = tool("btrfs", &["filesystem".as_ref(), "df".as_ref(), mount_point.as_os_str()])?;
-            let mut facts = parse_dump_super(&dump);
-            facts.extend(parse_profiles(&space));
-            Ok(facts)
-        }
-        _ => Ok(Facts::new()),
-    }
+    let Some(superblock) = &row.superblock else { return Ok(Facts::new()) };
+    let answer = |(words, about): &(&[&str], About)| {
+        let about = match about {
+            About::Device => device,
+            About::MountPoint => mount_point,
+        };
+        let words: Vec<&OsStr> = words.iter().map(OsStr::new).chain([about.as_os_str()]).collect();
+        program::run(superblock.program, &words, row.package)?.success()
+    };
+    let answers: Result<Vec<String>, Error> = superblock.questions.iter().map(answer).collect();
+    Ok((superblock.parse)(&answers?))
 }
 
 /// mkfs options that did not take effect, as far as the facts tell.
 pub(crate) fn ineffective_mkfs(settings: &StorageSettings, facts: &Facts) -> Vec<String> {
-    let row = settings.row();
-    let asked = settings.mkfs_asked();
-    let wanted = match row.name {
-        "xfs" => xfs_wanted(&asked),
-        "btrfs" => btrfs_wanted(&asked),
-        _ if row.is_ext() => ext_wanted(&asked),
-        _ => return Vec::new(),
-    };
-    let mut found = feature_problems(settings, facts);
-    for (option, fact, value) in wanted {
+    let Some(superblock) = &settings.row().superblock else { return Vec::new() };
+    let mut found = feature_problems(settings, superblock, facts);
+    for (option, fact, value) in (superblock.wanted)(&settings.mkfs_asked()) {
         let Some(have) = facts.get(&fact) else { continue };
         if !options::same_value(&value, have) && !have.contains(&format!("({value}")) {
             found.push(format!("mkfs option `{option}` did not take effect: the filesystem has {fact} = {have}"));
@@ -92,23 +92,17 @@ pub(crate) fn ineffective_mkfs(settings: &StorageSettings, facts: &Facts) -> Vec
     found
 }
 
-fn feature_problems(settings: &StorageSettings, facts: &Facts) -> Vec<String> {
+fn feature_problems(settings: &StorageSettings, superblock: &Superblock, facts: &Facts) -> Vec<String> {
     let Some(have) = facts.get("features") else { return Vec::new() };
     let have: Vec<&str> = have.split(' ').collect();
     let mut found = Vec::new();
     // The last word on a feature counts.
     let mut last: Facts = Facts::new();
-    for asked in
-        mkfs::features(settings).iter().filter(|asked| !["none", "list-all", "journal_dev"].contains(&&***asked))
-    {
+    for asked in settings.features().iter().filter(|asked| !["none", "list-all", "journal_dev"].contains(&&***asked)) {
         last.insert(asked.trim_start_matches(['^', '+']).into(), asked.clone());
     }
     for (name, asked) in last {
-        let name = if settings.filesystem == "btrfs" {
-            renamed(&name.replace('-', "_").to_uppercase(), BTRFS_NAMES)
-        } else {
-            renamed(&name, EXT_NAMES)
-        };
+        let name = (superblock.feature)(&name);
         let wanted = !asked.starts_with('^');
         if have.contains(&&*name) != wanted {
             let state = if wanted { "lacks" } else { "has" };
@@ -118,140 +112,15 @@ fn feature_problems(settings: &StorageSettings, facts: &Facts) -> Vec<String> {
     found
 }
 
-fn renamed(name: &str, names: &[(&str, &str)]) -> String {
-    names.iter().find(|(from, _)| *from == name).map_or(name, |(_, to)| to).to_string()
-}
-
-/// (option as asked, name of the fact, value it should have).
-type Wanted = Vec<(String, String, String)>;
-
-fn ext_wanted(asked: &[String]) -> Wanted {
-    let mut wanted = Wanted::new();
-    for (option, fact) in [("-b", "block_size"), ("-I", "inode_size"), ("-N", "inode_count")] {
-        wanted.extend(values(asked, &[option]).pop().map(|value| (format!("{option} {value}"), fact.into(), value)));
-    }
-    for list in values(asked, &["-J"]) {
-        let size = list.split(',').find_map(|part| part.strip_prefix("size="));
-        wanted.extend(size.map(|size| (format!("-J size={size}"), "total_journal_size".into(), megabytes(size))));
-    }
-    wanted
-}
-
-/// Journal sizes are megabytes when nothing is said (mke2fs(8)).
-fn megabytes(size: &str) -> String {
-    if size.bytes().all(|byte| byte.is_ascii_digit()) { format!("{size}M") } else { size.into() }
-}
-
-fn xfs_wanted(asked: &[String]) -> Wanted {
-    let mut wanted = Wanted::new();
-    for section in ["-m", "-b", "-i", "-d", "-n", "-s"] {
-        for part in values(asked, &[section]).iter().flat_map(|list| list.split(',')) {
-            let (key, value) = part.split_once('=').unwrap_or((part, "1"));
-            let fact = match (section, key) {
-                ("-b", "size") => "data bsize".to_string(),
-                ("-i", "size") => "meta-data isize".into(),
-                ("-i", "maxpct") => "data imaxpct".into(),
-                ("-d", "agcount") => "meta-data agcount".into(),
-                ("-n", "size") => "naming bsize".into(),
-                ("-n", "ftype") => "naming ftype".into(),
-                ("-s", "size") => "meta-data sectsz".into(),
-                ("-m" | "-i", key) => format!("meta-data {key}"),
-                _ => continue,
-            };
-            wanted.push((format!("{section} {part}"), fact, value.into()));
-        }
-    }
-    wanted
-}
-
-fn btrfs_wanted(asked: &[String]) -> Wanted {
-    let mut wanted = Wanted::new();
-    let options: [(&[&str], &str); 5] = [
-        (&["-n", "--nodesize"], "nodesize"),
-        (&["-s", "--sectorsize"], "sectorsize"),
-        (&["--csum", "--checksum"], "csum_type"),
-        (&["-d", "--data"], "data_profile"),
-        (&["-m", "--metadata"], "metadata_profile"),
-    ];
-    for (names, fact) in options {
-        wanted.extend(values(asked, names).pop().map(|value| (format!("{} {value}", names[0]), fact.into(), value)));
-    }
-    wanted
-}
-
-/// `Filesystem features:      has_journal ext_attr …`: every line a fact, in our spelling.
-fn parse_dumpe2fs(text: &str) -> Facts {
-    let mut facts = Facts::new();
-    for (name, value) in text.lines().filter_map(|line| line.split_once(':')) {
-        let name = name.trim().to_lowercase().replace(' ', "_");
-        let name = match name.strip_prefix("filesystem_") {
-            Some("features") => "features".to_string(),
-            _ => name,
-        };
-        // What differs from one mkfs to the next is no fact of the scenario.
-        if !["time", "checksum", "uuid", "seed", "created", "mounted", "check", "writes"]
-            .iter()
-            .any(|word| name.contains(word))
-        {
-            facts.insert(name, value.trim().into());
-        }
-    }
-    facts
-}
-
-/// `meta-data=/dev/loop0  isize=512  agcount=4, agsize=…`, lines that begin with blanks going on with the last section.
-fn parse_xfs_info(text: &str) -> Facts {
-    let mut facts = Facts::new();
-    let mut section = String::new();
-    for (head, rest) in text.lines().filter_map(|line| line.split_once('=')) {
-        if !head.trim().is_empty() {
-            section = head.trim().into();
-        }
-        let words = rest.split([' ', ',']).filter_map(|word| word.split_once('='));
-        for (key, value) in words {
-            facts.insert(format!("{section} {key}"), value.into());
-        }
-        if section == "log" && !head.trim().is_empty() {
-            let place = if rest.starts_with("internal") { "internal" } else { "external" };
-            facts.insert("log place".into(), place.into());
-        }
-    }
-    facts
-}
-
-/// `nodesize<tabs>16384`; flags follow their number on lines of their own.
-fn parse_dump_super(text: &str) -> Facts {
-    let kept = ["nodesize", "sectorsize", "csum_type", "total_bytes", "num_devices"];
-    let (mut facts, mut features, mut key) = (Facts::new(), Vec::new(), "");
-    for line in text.lines() {
-        let value = if line.starts_with(char::is_whitespace) {
-            line
-        } else {
-            let (name, value) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-            key = name;
-            value
-        };
-        if kept.contains(&key) {
-            facts.insert(key.into(), value.trim().into());
-        } else if ["incompat_flags", "compat_ro_flags"].contains(&key) {
-            let flags = value.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-            features
-                .extend(flags.filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase())).map(str::to_string));
-        }
-    }
-    facts.insert("features".into(), features.join(" "));
-    facts
-}
-
-/// `Metadata, DUP: total=…` of `btrfs filesystem df`.
-fn parse_profiles(text: &str) -> Facts {
-    let lines = text.lines().filter_map(|line| line.split_once(':')?.0.split_once(", "));
-    lines.map(|(what, profile)| (format!("{}_profile", what.to_lowercase()), profile.to_lowercase())).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The facts in what a filesystem's own tool answers.
+    fn parse(filesystem: &str, answers: &[&str]) -> Facts {
+        let superblock = settings(filesystem, &[]).row().superblock.as_ref().expect("it is read back");
+        (superblock.parse)(&answers.iter().map(|answer| (*answer).to_string()).collect::<Vec<_>>())
+    }
 
     fn settings(filesystem: &str, mkfs: &[&str]) -> StorageSettings {
         StorageSettings {
@@ -263,11 +132,9 @@ mod tests {
 
     #[test]
     fn ext_features_and_sizes_are_compared() {
-        let facts = parse_dumpe2fs(
-            "Filesystem features:      has_journal extent 64bit\nBlock size:               4096\nFilesystem UUID: 1-2\nTotal journal size:       64M\n",
-        );
-        assert_eq!(facts["features"], "has_journal extent 64bit");
-        assert_eq!(facts.len(), 3);
+        let text = "Filesystem features:      has_journal extent 64bit\nBlock size:               4096\nFilesystem UUID: 1-2\nTotal journal size:       64M\n";
+        let facts = parse("ext4", &[text]);
+        assert_eq!((&*facts["features"], facts.len()), ("has_journal extent 64bit", 3));
         let asked = settings("ext4", &["-O", "^extents,64bit,quota", "-b", "1024", "-J", "size=64"]);
         assert_eq!(
             ineffective_mkfs(&asked, &facts),
@@ -283,7 +150,7 @@ mod tests {
     fn xfs_geometry_is_compared() {
         let text = "meta-data=/dev/loop0 isize=512    agcount=4, agsize=25600 blks\n         =          reflink=1    bigtime=1\n\
                     data     =          bsize=4096   blocks=102400, imaxpct=25\nlog      =internal log bsize=4096   blocks=16384\n";
-        let facts = parse_xfs_info(text);
+        let facts = parse("xfs", &[text]);
         assert_eq!(
             (&*facts["meta-data reflink"], &*facts["data bsize"], &*facts["log place"]),
             ("1", "4096", "internal")
@@ -301,8 +168,8 @@ mod tests {
     #[test]
     fn btrfs_flags_are_compared() {
         let text = "csum_type\t\t1 (xxhash64)\nnodesize\t\t16384\nincompat_flags\t\t0x341\n\t\t\t( MIXED_BACKREF |\n\t\t\t  NO_HOLES )\ncache_generation\t0\n";
-        let mut facts = parse_dump_super(text);
-        facts.extend(parse_profiles("Data, single: total=8.00MiB, used=0.00B\nMetadata, DUP: total=1MiB\n"));
+        let profiles = "Data, single: total=8.00MiB, used=0.00B\nMetadata, DUP: total=1MiB\n";
+        let facts = parse("btrfs", &[text, profiles]);
         assert_eq!(facts["features"], "MIXED_BACKREF NO_HOLES");
         let asked = settings("btrfs", &["-O", "^no-holes", "--csum", "xxhash", "-m", "single", "-n", "16k"]);
         assert_eq!(

@@ -1,8 +1,9 @@
 //! What a machine must have: programs, kernel support, rights. Looks, and touches nothing.
 
-use crate::filesystems::Filesystem;
+use crate::device::Device;
+use crate::filesystem::Filesystem;
 use crate::program;
-use crate::settings::{Device, StorageSettings};
+use crate::settings::StorageSettings;
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -33,7 +34,7 @@ pub fn missing(settings: &StorageSettings) -> Vec<Missing> {
         all.push(Missing::new("only root may mount", "run as root, or use device = \"dir\""));
     }
     if settings.makes_filesystem() {
-        all.extend(settings.row().missing());
+        all.extend(missing_for(settings.row()));
     }
     all.extend(of_device_mapper(settings));
     let is_virtual = settings.device == Device::Virtual;
@@ -75,13 +76,8 @@ pub fn kernel_modules(settings: &StorageSettings) -> Vec<&'static str> {
     if settings.is_delayed() {
         all.push("dm_delay");
     }
-    match settings.makes_filesystem().then(|| settings.mount_type()) {
-        // It has none of its own since Linux 4.3.
-        Some("ext3") => all.push("ext4"),
-        // It asks for its checksums by an alias that only modprobe could resolve.
-        Some("f2fs") => all.extend(["crc32_generic", "f2fs"]),
-        Some(module) => all.push(module),
-        None => {}
+    if settings.makes_filesystem() {
+        all.extend(settings.row().modules);
     }
     all
 }
@@ -104,10 +100,7 @@ pub fn missing_in_guest(settings: &StorageSettings, has: &dyn Fn(&str) -> bool) 
         Device::Loop => {
             let mut all = of_programs(settings.row());
             let modules = kernel_modules(settings).into_iter().filter(|module| !has(module));
-            if settings.row().not_this_way.is_none() {
-                let lacks = |module| Missing::new(format!("the guest kernel has no {module}"), OTHER_KERNEL);
-                all.extend(modules.map(lacks));
-            }
+            all.extend(modules.map(|module| Missing::new(format!("the guest kernel has no {module}"), OTHER_KERNEL)));
             all
         }
     }
@@ -125,11 +118,12 @@ fn of_device_mapper(settings: &StorageSettings) -> Option<Missing> {
     uses_device_mapper(settings).then(|| Missing::new(what, "bench = \"guest\""))
 }
 
-/// What is missing for a filesystem on any device.
-pub(crate) fn of_filesystem(row: &Filesystem) -> Vec<Missing> {
+/// What this machine lacks to make a filesystem and mount it on any device: kernel support, programs.
+#[must_use]
+pub fn missing_for(row: &Filesystem) -> Vec<Missing> {
     let mut all = of_programs(row);
-    if row.not_this_way.is_none() && !kernel_has(row.mount_type) {
-        let name = row.mount_type;
+    let name = row.mount.name;
+    if !kernel_has(name) {
         let remedy = format!("use bench = \"guest\", a kernel with {name}, or load its module: modprobe {name}");
         all.insert(0, Missing::new(format!("this kernel has no {name}"), remedy));
     }
@@ -137,11 +131,8 @@ pub(crate) fn of_filesystem(row: &Filesystem) -> Vec<Missing> {
 }
 
 fn of_programs(row: &Filesystem) -> Vec<Missing> {
-    if let Some(why) = row.not_this_way {
-        return vec![Missing::new(format!("surefoot can't make {}", row.name), why)];
-    }
     let mut all = Vec::new();
-    for program in [Some(row.mkfs), row.facts].into_iter().flatten() {
+    for program in [row.mkfs].into_iter().chain(row.superblock.as_ref().map(|superblock| superblock.program)) {
         if program::find(program).is_none() {
             all.push(Missing::new(
                 format!("{program} is not installed"),
@@ -232,11 +223,5 @@ mod tests {
             .filter(|what| what.contains("kernel"))
             .collect();
         assert_eq!(missing, ["the guest kernel has no dm_delay"]);
-    }
-
-    #[test]
-    fn zfs_says_why_not() {
-        let zfs = crate::filesystems::filesystem("zfs").expect("a row");
-        assert!(of_filesystem(zfs)[0].remedy.contains("zpool create"));
     }
 }

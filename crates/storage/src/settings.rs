@@ -1,6 +1,9 @@
 //! The `[storage]` table of a study file: its settings, and their checked form.
 
-use crate::filesystems::{self, Filesystem, Preset};
+use crate::device::{self, Device};
+use crate::filesystem::{Filesystem, MountType, Preset};
+use crate::filesystems;
+use crate::mkfs_words;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use settings::{Kind, Setting};
@@ -9,7 +12,7 @@ use std::path::PathBuf;
 const SETTINGS: &[Setting] = &[
     Setting {
         name: "device",
-        kind: Kind::Choice(&["loop", "block", "dir", "tmpfs", "virtual"]),
+        kind: Kind::Choice(device::NAMES),
         default: Some("loop"),
         help: "What the filesystem stands on: `loop`, an image file behind a loop device with direct I/O; `block`, a real \
                device; `dir`, an existing directory as it is (no root needed); `tmpfs`, memory; `virtual`, a disk in memory with \
@@ -50,7 +53,7 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "filesystem",
         kind: Kind::Choice(filesystems::NAMES),
-        default: Some("ext4"),
+        default: Some(filesystems::DEFAULT.name),
         help: "Which filesystem is made. `surefoot list filesystems` shows them with their presets.",
     },
     Setting {
@@ -151,22 +154,6 @@ pub fn settings() -> &'static [Setting] {
     SETTINGS
 }
 
-/// What the filesystem stands on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Device {
-    /// An image file behind a loop device.
-    Loop,
-    /// A real block device, behind the guard.
-    Block,
-    /// An existing directory as it is.
-    Dir,
-    /// Memory.
-    Tmpfs,
-    /// A disk that is a process of surefoot's, whose file lies in the folder of the images.
-    Virtual,
-}
-
 /// What a virtual disk's cache keeps in a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -207,6 +194,7 @@ pub struct StorageSettings {
     /// What the filesystem stands on.
     pub device: Device,
     /// The block device or directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
     /// Size of the image file, virtual disk or tmpfs, in bytes.
     pub size: u64,
@@ -219,6 +207,7 @@ pub struct StorageSettings {
     /// Name of the filesystem, a row of [`filesystems()`](crate::filesystems()).
     pub filesystem: String,
     /// Name of a preset of the filesystem.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
     /// Options for mkfs, without the preset's.
     pub mkfs: Vec<String>,
@@ -245,6 +234,7 @@ pub struct StorageSettings {
     /// Whether a read-only fsck follows.
     pub check: bool,
     /// The device whose contents may be overwritten.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub wipe: Option<String>,
 }
 
@@ -320,15 +310,42 @@ impl StorageSettings {
         self.delays().iter().any(|(_, seconds)| *seconds > 0.0)
     }
 
+    /// The same device with a filesystem that adds nothing of its own.
+    #[must_use]
+    pub fn plain(&self) -> StorageSettings {
+        StorageSettings {
+            filesystem: filesystems::DEFAULT.name.into(),
+            preset: None,
+            mkfs: filesystems::PLAIN_OPTIONS.map(str::to_string).to_vec(),
+            mount: vec!["noatime".into()],
+            fill: 0.0,
+            age: 0,
+            external_log: 0,
+            check: false,
+            ..self.clone()
+        }
+    }
+
+    /// The smallest device that the filesystem can be made on, in bytes.
+    #[must_use]
+    pub fn bytes_min(&self) -> u64 {
+        self.row().bytes_min
+    }
+
     /// Whether copies of the filesystem can be mounted side by side.
     #[must_use]
     pub fn has_mountable_copies(&self) -> bool {
         self.row().copy_options.is_some()
     }
 
+    /// Features asked of mkfs.
+    pub(crate) fn features(&self) -> Vec<String> {
+        mkfs_words::features(&self.mkfs_asked())
+    }
+
     /// The type that is mounted.
-    pub(crate) fn mount_type(&self) -> &'static str {
-        if self.device == Device::Tmpfs { "tmpfs" } else { self.row().mount_type }
+    pub(crate) fn mount_type(&self) -> &'static MountType {
+        if self.device == Device::Tmpfs { &filesystems::TMPFS } else { &self.row().mount }
     }
 
     /// Whether a filesystem is made at all.

@@ -2,9 +2,9 @@
 //! left it.
 
 use crate::error::Error;
+use crate::filesystem::Check;
 use crate::guest_disk;
 use crate::loop_device::{self, LoopDevice};
-use crate::mkfs;
 use crate::mount::{self, Mounting};
 use crate::places::{self, Part};
 use crate::program;
@@ -129,9 +129,9 @@ impl CutDisk {
     /// # Errors
     /// When it can't be repaired or mounted.
     pub fn mount(&self) -> Result<AfterCut, Error> {
-        let checker_said = self.repair_flags().map(|flags| self.repair(flags)).transpose()?;
+        let checker_said = self.repair()?;
         let source = self.device.path().to_string_lossy();
-        let mounting = Mounting::new(&source, self.settings.mount_type(), &self.options, &self.mount_point)?;
+        let mounting = Mounting::new(&source, self.settings.mount_type().name, &self.options, &self.mount_point)?;
         Ok(AfterCut {
             root: self.mount_point.clone(),
             tells_places: self.settings.row().tells_places,
@@ -146,27 +146,27 @@ impl CutDisk {
     /// # Errors
     /// When it finds damage, or can't run.
     pub fn check(&self) -> Result<String, Error> {
-        let row = self.settings.row();
-        let mut words: Vec<String> = row.check_flags.iter().map(|word| (*word).to_string()).collect();
-        words.push(self.device.path().to_string_lossy().into());
-        program::run(row.check, &words, row.package)?.success()
+        self.checker(|check| check.flags)?.success()
     }
 
-    /// Of the checker, where a mount is not enough: of ext without a journal, and where the checker is what replays the log.
-    fn repair_flags(&self) -> Option<&'static [&'static str]> {
+    /// The checker with flags and the device.
+    fn checker(&self, flags: impl Fn(&Check) -> &'static [&'static str]) -> Result<program::Output, Error> {
         let row = self.settings.row();
-        let has_journal = self.settings.filesystem != "ext2" && mkfs::has_journal(&mkfs::features(&self.settings));
-        let is_needed = !row.is_ext() || !has_journal;
-        (is_needed && !row.repair_flags.is_empty()).then_some(row.repair_flags)
-    }
-
-    /// As a boot does after a crash (fsck(8): 1 means that all errors were corrected).
-    fn repair(&self, flags: &[&str]) -> Result<String, Error> {
-        let row = self.settings.row();
+        let Some(check) = &row.check else { return Err(Error::NoChecker { filesystem: row.name }) };
         let device = self.device.path().to_string_lossy();
-        let words: Vec<&str> = flags.iter().copied().chain([&*device]).collect();
-        let output = program::run(row.check, &words, row.package)?;
-        if matches!(output.status, Some(0 | 1)) { Ok(output.log) } else { Err(output.failure()) }
+        let words: Vec<&str> = flags(check).iter().copied().chain([&*device]).collect();
+        program::run(check.program, &words, row.package)
+    }
+
+    /// As a boot does after a crash, where a mount is not enough (fsck(8): 1 means that errors were corrected, 2 that a mounted
+    /// one would want a reboot; fsck.minix says both).
+    fn repair(&self) -> Result<Option<String>, Error> {
+        let flags = (self.settings.row().repair_flags)(&self.settings.features());
+        if flags.is_empty() {
+            return Ok(None);
+        }
+        let output = self.checker(|_| flags)?;
+        if matches!(output.status, Some(0..=3)) { Ok(Some(output.log)) } else { Err(output.failure()) }
     }
 }
 

@@ -1,21 +1,21 @@
 //! A tree to a study that cannot be wrong; every problem at once.
 
+mod rules;
+mod scenarios;
+
 use crate::Catalogue;
 use crate::change::{self, Override};
 use crate::document::{self, Content, Entry, Node};
 use crate::factor::{self, Factor};
-use crate::matrix::{Rule, matrix};
-use crate::own_settings::{
-    CPUS, DESIGN, Design, FREE_TABLES, GUEST, Mode, Parity, Screening, TOP, TUNE_ROUNDS_MIN, VOLUMES,
-};
-use crate::plan::plan;
+use crate::matrix::Rule;
+use crate::own_settings::{CPUS, DESIGN, Design, FREE_TABLES, GUEST, Mode, Parity, TOP, TUNE_ROUNDS_MIN, VOLUMES};
 use crate::problem::Problem;
 use crate::safety::{self, SAFETY, Safety};
 use crate::table::{self, TABLE, Table};
+use rules::{RuleKind, unknown_factor};
 use serde_json::{Map, Value};
 use settings::{Setting, defaults};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::ops::Range;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A study file, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +38,8 @@ pub struct Study {
     pub tables: Vec<Table>,
     /// Paths of the settings that the text or a change names; the others are at their defaults.
     pub named: Vec<String>,
+    /// Names of the settings of `[design]` that the text or a change names.
+    pub design_named: Vec<String>,
     pub(crate) base: Base,
     pub(crate) exclude: Vec<Rule>,
     pub(crate) include: Vec<Rule>,
@@ -152,6 +154,8 @@ impl Checker<'_> {
         let is_bench = |factor: &Factor| factor.paths().any(|path| path == "bench");
         let bench_is_said = self.root.get("bench").is_some() || factors.iter().any(is_bench);
         let named = self.named(&factors, &include);
+        let of_design = self.root.get("design").map_or(&[][..], Node::entries);
+        let design_named = of_design.iter().map(|entry| entry.key.clone()).collect();
         let design = design?;
         let study = Study {
             name,
@@ -163,6 +167,7 @@ impl Checker<'_> {
             bench_is_said,
             tables,
             named,
+            design_named,
             base,
             exclude,
             include,
@@ -455,205 +460,4 @@ impl Checker<'_> {
             self.problems.push(Problem::new(message, factor.span.clone(), format!("add [workload.{absent}]")));
         }
     }
-
-    fn rules(&mut self, kind: RuleKind, base: &Base, factors: &mut [Factor]) -> Vec<Rule> {
-        let Some(node) = self.root.get(kind.name()) else { return Vec::new() };
-        match &node.content {
-            Content::List(nodes) => nodes.iter().filter_map(|node| self.rule(kind, node, base, factors)).collect(),
-            _ => {
-                let (name, label) = (kind.name(), format!("a list of tables: [[{}]]", kind.name()));
-                self.problems.push(Problem::new(format!("`{name}` is not a list"), node.span.clone(), label));
-                Vec::new()
-            }
-        }
-    }
-
-    /// A table of factors and levels; in an include also of settings. The factor `workload` is always there.
-    fn rule(&mut self, kind: RuleKind, node: &Node, base: &Base, factors: &mut [Factor]) -> Option<Rule> {
-        if !node.is_table() {
-            let message = format!("`{}` is not a table of factors and levels", kind.name());
-            self.problems.push(Problem::new(message, node.span.clone(), "like { \"storage.filesystem\" = \"ext4\" }"));
-            return None;
-        }
-        let before = self.problems.len();
-        let mut rule = Rule { workload: None, levels: Vec::new(), settings: Vec::new(), span: node.span.clone() };
-        for (name, span, value) in factor::flatten(node) {
-            let place = factors.iter().position(|factor| factor.name == name);
-            if name == "workload" {
-                rule.workload = self.workload_of_rule(&value, base);
-            } else if let Some(place) = place {
-                rule.levels.extend(self.level(kind, &mut factors[place], &value).map(|level| (place, level)));
-            } else if kind == RuleKind::Include && factor::is_path(&name) {
-                rule.settings.extend(self.added_setting(&name, span, &value, factors));
-            } else {
-                let mut problem = unknown_factor(kind.name(), &name, span, factors);
-                // A right path was not misspelt: it is only not varied here.
-                if factor::setting_at(&name, None, self.catalogue, &mut Vec::new()).is_some() {
-                    problem.hint = None;
-                }
-                self.problems.push(problem);
-            }
-        }
-        if rule.workload.is_none() && rule.levels.is_empty() && self.problems.len() == before {
-            let message = format!("`{}` names no factor", kind.name());
-            self.problems.push(Problem::new(message, node.span.clone(), "factors and their levels"));
-        }
-        (self.problems.len() == before).then_some(rule)
-    }
-
-    fn workload_of_rule(&mut self, value: &Node, base: &Base) -> Option<String> {
-        let name = value.json();
-        let found =
-            base.workloads.iter().find(|known| Some(known.0.as_str()) == name.as_str()).map(|known| known.0.clone());
-        if found.is_none() {
-            let known: Vec<&str> = base.workloads.iter().map(|known| known.0.as_str()).collect();
-            self.problems.push(Problem::unknown_level("workload", &name, &known, value.span.clone()));
-        }
-        found
-    }
-
-    /// The index of a factor's level; an include may bring a new one of a path.
-    fn level(&mut self, kind: RuleKind, factor: &mut Factor, value: &Node) -> Option<usize> {
-        let setting = if factor.named {
-            None
-        } else {
-            Some(factor::setting_at(&factor.name, None, self.catalogue, self.problems)?)
-        };
-        let level = setting.map(|setting| factor::path_level(&factor.name, setting, value, self.problems));
-        let key = match &level {
-            Some(level) => level.as_ref()?.key.clone(),
-            None => value.json(),
-        };
-        let found = factor.levels.iter().position(|known| known.key == key);
-        match level.flatten().filter(|_| kind == RuleKind::Include) {
-            Some(level) if found.is_none() => Some(factor.include(level)),
-            _ => {
-                if found.is_none() {
-                    self.problems.push(Problem::unknown_level(
-                        &factor.name,
-                        &value.json(),
-                        &factor.level_names(),
-                        value.span.clone(),
-                    ));
-                }
-                found
-            }
-        }
-    }
-
-    fn added_setting(
-        &mut self,
-        path: &str,
-        span: Option<Range<usize>>,
-        value: &Node,
-        factors: &[Factor],
-    ) -> Option<(String, Value)> {
-        let setting = factor::setting_at(path, span.clone(), self.catalogue, self.problems)?;
-        if let Some(factor) = factors.iter().find(|factor| factor.paths().any(|known| known == path)) {
-            let message = format!("the factor `{}` sets `{path}` already", factor.name);
-            self.problems.push(Problem::new(message, span, "factors, their levels, and settings that no factor makes"));
-            return None;
-        }
-        Some((path.to_string(), factor::path_level(path, setting, value, self.problems)?.key))
-    }
-
-    /// A screen that this study can't have.
-    fn screen(&mut self, study: &Study) {
-        if !self.problems.is_empty() || matches!(study.design.screen, Screening::Off | Screening::Auto) {
-            return;
-        }
-        let problem = plan(study).ok().and_then(|plan| plan.screen_problem());
-        if let Some(message) = problem {
-            let span = self.root.get("design").and_then(|node| node.get("screen")).and_then(|node| node.span.clone());
-            let label = "\"auto\" screens where it can and it saves something, \"off\" measures everything";
-            self.problems.push(Problem::new(message, span, label));
-        }
-    }
-
-    /// Problems that only show when a scenario's settings are seen together: each once, naming the first scenario.
-    fn scenarios(&mut self, study: &Study) {
-        if !self.problems.is_empty() {
-            return;
-        }
-        let combinations = match matrix(study) {
-            Ok(matrix) => matrix.combinations,
-            Err(problems) => {
-                self.problems.extend(problems);
-                return;
-            }
-        };
-        let (mut said, mut driven) = (HashSet::new(), HashSet::new());
-        for combination in combinations {
-            let base = combination.settings(study);
-            let parameters = base.workloads.iter().find(|known| known.0 == combination.workload).map(|known| &known.1);
-            driven.extend(
-                parameters
-                    .into_iter()
-                    .flat_map(|known| self.catalogue.workload_services(&combination.workload, known, &base.services)),
-            );
-            for (table, message) in scenario_problems(self.catalogue, &base, &combination.workload) {
-                if said.insert(message.clone()) {
-                    let span =
-                        table.iter().try_fold(self.root, |node, key| node.get(key)).and_then(|node| node.span.clone());
-                    let label = format!("in the scenario `{}`", combination.label(study));
-                    self.problems.push(Problem::new(message, span, label));
-                }
-            }
-        }
-        for service in study.base.services.keys().filter(|service| !driven.contains(service.as_str())) {
-            let node = self.root.get("service").and_then(|services| services.get(service));
-            let message = format!("no workload of this study uses the service `{service}`");
-            let label = format!("for example [workload.oltp] engine = \"{service}\"");
-            self.problems.push(Problem::new(message, node.and_then(|node| node.span.clone()), label));
-        }
-    }
-}
-
-/// Which list of rules: they share their shape.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RuleKind {
-    Exclude,
-    Include,
-    Baseline,
-}
-
-impl RuleKind {
-    fn name(self) -> &'static str {
-        match self {
-            RuleKind::Exclude => "exclude",
-            RuleKind::Include => "include",
-            RuleKind::Baseline => "baseline",
-        }
-    }
-}
-
-fn unknown_factor(place: &str, name: &str, span: Option<Range<usize>>, factors: &[Factor]) -> Problem {
-    let known: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).chain(["workload"]).collect();
-    let hint = settings::nearest_name(name, known.iter().copied()).map(|name| format!("did you mean `{name}`?"));
-    let label = format!("factors of this study: {}", known.join(", "));
-    Problem::new(format!("`{name}` in `{place}` is not a factor"), span, label).hint(hint)
-}
-
-/// Problems of one scenario, each with the table it stands in.
-fn scenario_problems<'a>(catalogue: &dyn Catalogue, base: &Base, workload: &'a str) -> Vec<(Vec<&'a str>, String)> {
-    let storage = catalogue.storage_problems(&base.storage).into_iter();
-    let storage = storage.map(|(name, problem)| (vec!["storage"], format!("storage.{name}: {problem}")));
-    let of_volume = |(volume, settings): (&String, &Map<String, Value>)| {
-        let problems = catalogue.storage_problems(settings).into_iter();
-        problems
-            .map(|(name, problem)| (vec!["storage"], format!("storage.{volume}.{name}: {problem}")))
-            .collect::<Vec<_>>()
-    };
-    let of_service = |(service, settings): (&String, &Map<String, Value>)| {
-        let problems = catalogue.service_problems(service, settings).into_iter();
-        problems.map(|problem| (vec!["service"], format!("service.{service}.{problem}"))).collect::<Vec<_>>()
-    };
-    let storage =
-        storage.chain(base.volumes.iter().flat_map(of_volume)).chain(base.services.iter().flat_map(of_service));
-    let parameters = base.workloads.iter().find(|known| known.0 == workload).map(|known| &known.1);
-    let of_workload =
-        parameters.map(|parameters| catalogue.workload_problems(workload, parameters)).unwrap_or_default();
-    let of_workload =
-        of_workload.into_iter().map(|problem| (vec!["workload", workload], format!("workload.{workload}: {problem}")));
-    storage.chain(of_workload).collect()
 }

@@ -20,7 +20,7 @@
 //! let text = "name = \"naps\"\n[factors]\nworkload.nap.time = [\"1s\", \"2s\"]\n[workload.nap]\n";
 //! let (study, problems) = study::read(text, &[], &Nothing);
 //! assert!(problems.is_empty());
-//! let plan = study::plan(&study.expect("no problems")).expect("few scenarios");
+//! let plan = study::plan(&study.expect("no problems"), &|_| ()).expect("few scenarios");
 //! let labels: Vec<&str> = plan.scenarios.iter().map(|scenario| scenario.label.as_str()).collect();
 //! assert_eq!(labels, ["time=1s", "time=2s", "time=1s (control)"]);
 //! ```
@@ -29,8 +29,9 @@ mod change;
 mod check;
 mod document;
 mod factor;
+pub mod groups;
 mod matrix;
-mod order;
+pub mod order;
 mod own_settings;
 mod plan;
 mod problem;
@@ -43,12 +44,13 @@ pub mod trial_spec;
 pub use change::Override;
 pub use check::{Study, read};
 pub use matrix::SCENARIOS_MAX;
-pub use own_settings::{Design, GUEST, Mode, Parity, Screening, VOLUMES};
-pub use plan::{Plan, PlannedScenario, plan};
+pub use own_settings::{Design, GUEST, Mode, Order, Parity, ROUNDS_MAX, Screening, VOLUMES};
+pub use plan::{ChosenTurns, Drawn, Parsed, Plan, PlannedScenario, plan};
 pub use problem::{Problem, position};
 pub use safety::{AtomicUnit, Load, SAFETY, Safety};
 pub use schema::schema;
 pub use table::{Published, Table};
+pub use trial_spec::Bench;
 
 use serde_json::{Map, Value};
 use settings::Setting;

@@ -109,6 +109,36 @@ pub const DESIGN: &[Setting] = &[
         help: "Measured runs in a trial; their geometric mean is the trial's one figure.",
     },
     Setting {
+        name: "order",
+        kind: Kind::Choice(&["turns", "blocks"]),
+        default: None,
+        help: "How a round goes: `blocks`, a trial after the other; `turns`, all scenarios are up at once and take turns of `turn`, \
+               while the others stand still, so that what disturbs the machine for seconds disturbs all alike. A load that is no \
+               matter of time takes turns of whole runs. Without it, turns where a load is a matter of time and at least the \
+               baseline, its control and one more fit into the memory together.",
+    },
+    Setting {
+        name: "up_max",
+        kind: Kind::Integer { min: 2, max: 10_000 },
+        default: None,
+        help: "At most so many scenarios are up at once. A workload that has more takes turns in groups, each with the baseline and \
+               its control, and what they did in each group makes the groups comparable. Without it, as many as the memory and the \
+               disk have room for.",
+    },
+    Setting {
+        name: "turn",
+        kind: Kind::Seconds { min: 0.1, max: 600.0 },
+        default: Some("1s"),
+        help: "Length of a turn. The runs of a trial are cut into as many as they have time for. Where the machine's noise was measured, a study \
+               that does not say it has the length that is best by it.",
+    },
+    Setting {
+        name: "charge_flush",
+        kind: Kind::Boolean,
+        default: Some("true"),
+        help: "The flush that ends a turn counts as time of that turn, as what a scenario leaves behind is its own work.",
+    },
+    Setting {
         name: "warm_up_runs",
         kind: Kind::Integer { min: 0, max: 100 },
         default: Some("1"),
@@ -169,8 +199,8 @@ pub const DESIGN: &[Setting] = &[
     Setting {
         name: "seed",
         kind: Kind::Integer { min: 0, max: i64::MAX },
-        default: Some("1"),
-        help: "Seed of the order, the data and the load.",
+        default: None,
+        help: "Seed of the orders, the data and the load. Without it, one is drawn for the study and kept in its results file.",
     },
     Setting {
         name: "cache",
@@ -214,6 +244,15 @@ pub struct Design {
     pub rounds_max: u32,
     /// Measured runs a trial.
     pub runs: u32,
+    /// How a round goes, where the study says so.
+    pub order: Option<Order>,
+    /// At most so many scenarios are up at once, where the study says so.
+    pub up_max: Option<u32>,
+    /// Length of a turn.
+    #[serde(rename = "turn")]
+    pub turn_seconds: f64,
+    /// Whether a turn's flush is a part of it.
+    pub charge_flush: bool,
     /// Unmeasured runs a trial.
     pub warm_up_runs: u32,
     /// Wanted half-width, a fraction.
@@ -233,8 +272,8 @@ pub struct Design {
     /// No round is begun that would end later.
     #[serde(rename = "time_budget")]
     pub time_budget_seconds: Option<f64>,
-    /// Seed of order and data.
-    pub seed: u64,
+    /// Seed of orders and data, where the study says it.
+    pub seed: Option<u64>,
     /// Caches before each run.
     pub cache: Cache,
     /// A trial is ended after this long.
@@ -248,6 +287,16 @@ pub struct Design {
     /// What an option without effect does.
     #[serde(rename = "ineffective")]
     pub ineffective_options: Ineffective,
+}
+
+/// How a round goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// A trial after the other.
+    Blocks,
+    /// All scenarios are up, and take turns.
+    Turns,
 }
 
 /// What a study asks of its scenarios.

@@ -1,29 +1,34 @@
 //! A study to its plan: scenarios, their order in each round, and the specification of each trial.
 
 use crate::check::Study;
+use crate::groups;
 use crate::matrix::{Combination, matrix};
-use crate::order::{data_seed, shuffled};
-use crate::own_settings::{Design, Mode, Parity, ROUNDS_MAX, Screening};
+use crate::order::{balanced, data_seed, shuffled};
+use crate::own_settings::{Design, Mode, Order, Parity, ROUNDS_MAX, Screening};
 use crate::problem::Problem;
 use crate::safety::Safety;
 use crate::screen::Screen;
 use crate::table::Table;
-use crate::trial_spec::{Levels, TrialSpec};
+use crate::trial_spec::{Bench, Levels, TrialSpec};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Deref;
 
 /// What a study comes to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct Plan<S> {
     /// The study's name.
     pub name: String,
     /// Its question.
     pub question: String,
     /// Scenarios; each workload's control comes after all others.
-    pub scenarios: Vec<PlannedScenario>,
+    pub scenarios: Vec<PlannedScenario<S>>,
     /// How it is run.
     pub design: Design,
+    /// What its orders and data are made from.
+    pub drawn: Drawn,
     /// How it is measured what a power cut takes from each scenario; none: it is not. It decides no speed.
     pub safety: Option<Safety>,
     /// What differing durability does.
@@ -34,6 +39,8 @@ pub struct Plan {
     pub tables: Vec<Table>,
     /// Paths of the settings that the study names; the others are at their defaults.
     pub named: Vec<String>,
+    /// Names of the settings of `[design]` that the study names.
+    pub design_named: Vec<String>,
     /// Workloads of which a part goes before the others.
     pub screens: Vec<Screen>,
     /// Workloads that can't be screened though it was asked for, and why.
@@ -45,17 +52,49 @@ pub struct Plan {
     pub hash: String,
 }
 
+/// What the orders and data of a study are made from: drawn when it starts, and kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drawn {
+    /// The seed.
+    pub seed: u64,
+    /// Whether orders are balanced: in results files of before they are shuffled.
+    pub is_balanced: bool,
+    /// How a round goes.
+    pub order: Order,
+    /// Scenarios that are up at once at most where they take turns; none: all of a workload.
+    pub up_max: Option<u32>,
+    /// What turns a round has, where that was chosen by the machine's noise; none: as the design says.
+    pub turns: Option<ChosenTurns>,
+}
+
+/// Turns that were chosen for a study when it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChosenTurns {
+    /// Length of a turn.
+    pub turn_milliseconds: u32,
+    /// Turns of a scenario in a round; none: as many as its runs have time for.
+    pub turns: Option<u32>,
+    /// Rounds after which the wanted precision was expected.
+    pub rounds: u32,
+}
+
+/// The seed where nobody said one, before it was drawn: in the hash still, so that a study stays the one that it was.
+const SEED_BEFORE: u64 = 1;
+
+/// The length of a turn where nobody says one: no part of the hash, as older studies know none.
+const TURN_SECONDS: f64 = 1.0;
+
 /// One bar in the chart.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PlannedScenario {
+pub struct PlannedScenario<S> {
     /// Label, unique in the plan.
     pub label: String,
     /// Factor → level label.
     pub levels: Levels,
-    /// Settings of `[storage]`, plain form.
-    pub storage: Map<String, Value>,
+    /// Settings of `[storage]`.
+    pub storage: Parsed<S>,
     /// Further volumes, each like `storage`.
-    pub volumes: BTreeMap<String, Map<String, Value>>,
+    pub volumes: BTreeMap<String, Parsed<S>>,
     /// Settings of `[service.NAME]` by name.
     pub services: BTreeMap<String, Map<String, Value>>,
     /// Which workload.
@@ -63,7 +102,7 @@ pub struct PlannedScenario {
     /// Its settings, plain form.
     pub parameters: Map<String, Value>,
     /// Where it runs.
-    pub bench: String,
+    pub bench: Bench,
     /// Settings of `[guest]`, plain form; empty on the host.
     pub guest: Map<String, Value>,
     /// Memory limit.
@@ -78,14 +117,37 @@ pub struct PlannedScenario {
     pub control: bool,
 }
 
-/// Plans a study.
+/// Checked settings, parsed once. They are written down, and hashed, in their plain form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parsed<S> {
+    plain: Map<String, Value>,
+    settings: S,
+}
+
+impl<S> Deref for Parsed<S> {
+    type Target = S;
+
+    fn deref(&self) -> &S {
+        &self.settings
+    }
+}
+
+impl<S> Serialize for Parsed<S> {
+    fn serialize<T: Serializer>(&self, serializer: T) -> Result<T::Ok, T::Error> {
+        self.plain.serialize(serializer)
+    }
+}
+
+/// Plans a study; `parse` knows what checked settings of `[storage]` are.
 ///
 /// # Errors
 /// When it has too many scenarios (counted, not made), a rule that changes nothing, or no clear baseline. [`crate::read`]
 /// says so too, of all of them at once.
-pub fn plan(study: &Study) -> Result<Plan, Problem> {
+pub fn plan<S: Clone>(study: &Study, parse: &dyn Fn(&Map<String, Value>) -> S) -> Result<Plan<S>, Problem> {
     let matrix = matrix(study).map_err(|mut problems| problems.swap_remove(0))?;
-    let mut scenarios: Vec<PlannedScenario> = matrix.combinations.iter().map(|known| scenario(study, known)).collect();
+    let parsed = |plain: Map<String, Value>| Parsed { settings: parse(&plain), plain };
+    let mut scenarios: Vec<PlannedScenario<S>> =
+        matrix.combinations.iter().map(|known| scenario(study, known, &parsed)).collect();
     for index in matrix.baselines {
         scenarios[index].baseline = true;
     }
@@ -94,11 +156,19 @@ pub fn plan(study: &Study) -> Result<Plan, Problem> {
         question: study.question.clone(),
         scenarios,
         design: study.design.clone(),
+        drawn: Drawn {
+            seed: study.design.seed.unwrap_or(SEED_BEFORE),
+            is_balanced: true,
+            order: study.design.order.unwrap_or(Order::Blocks),
+            up_max: study.design.up_max,
+            turns: None,
+        },
         safety: study.safety.clone(),
         parity: study.parity,
         bench_is_said: study.bench_is_said,
         tables: study.tables.clone(),
         named: study.named.clone(),
+        design_named: study.design_named.clone(),
         screens: Vec::new(),
         unscreened: Vec::new(),
         baseline: 0,
@@ -108,15 +178,19 @@ pub fn plan(study: &Study) -> Result<Plan, Problem> {
     Ok(plan)
 }
 
-fn scenario(study: &Study, combination: &Combination) -> PlannedScenario {
+fn scenario<S>(
+    study: &Study,
+    combination: &Combination,
+    parsed: &dyn Fn(Map<String, Value>) -> Parsed<S>,
+) -> PlannedScenario<S> {
     let mut base = combination.settings(study);
     let cpus = |name: &str| -> Vec<usize> {
         let list = base.cpus[name].as_array().map(Vec::as_slice).unwrap_or_default();
         list.iter().filter_map(Value::as_u64).filter_map(|cpu| usize::try_from(cpu).ok()).collect()
     };
     let (server_cpus, client_cpus) = (cpus("server"), cpus("client"));
-    let bench = base.top["bench"].as_str().unwrap_or_default().to_string();
-    let guest = if bench == "guest" { std::mem::take(&mut base.guest) } else { Map::new() };
+    let bench = if base.top["bench"] == "guest" { Bench::Guest } else { Bench::Host };
+    let guest = if bench == Bench::Guest { std::mem::take(&mut base.guest) } else { Map::new() };
     let parameters = base.workloads.iter_mut().find(|known| known.0 == combination.workload);
     PlannedScenario {
         label: combination.label(study),
@@ -128,19 +202,45 @@ fn scenario(study: &Study, combination: &Combination) -> PlannedScenario {
         memory_bytes: base.top["memory"].as_u64(),
         server_cpus,
         client_cpus,
-        storage: base.storage,
-        volumes: base.volumes,
+        storage: parsed(base.storage),
+        volumes: base.volumes.into_iter().map(|(name, volume)| (name, parsed(volume))).collect(),
         services: base.services,
         baseline: false,
         control: false,
     }
 }
 
-impl Plan {
-    /// The order of a round: indices of scenarios, shuffled by SplitMix64(seed + round) and Fisher-Yates from the end.
+impl<S: Clone> Plan<S> {
+    /// The order of the `wanted` scenarios in a round, as indices. Balanced over the rounds of a phase.
     #[must_use]
-    pub fn order(&self, round: u32) -> Vec<usize> {
-        shuffled(self.scenarios.len(), self.design.seed, round)
+    pub fn order(&self, round: u32, wanted: &[bool]) -> Vec<usize> {
+        let Drawn { seed, is_balanced, .. } = self.drawn;
+        if !is_balanced {
+            let all = shuffled(self.scenarios.len(), seed, round);
+            return all.into_iter().filter(|index| wanted[*index]).collect();
+        }
+        let wanted: Vec<usize> = (0..self.scenarios.len()).filter(|index| wanted[*index]).collect();
+        balanced(wanted.len(), self.phase_seed(round), round % ROUNDS_MAX)
+            .into_iter()
+            .map(|place| wanted[place])
+            .collect()
+    }
+
+    /// A round of these scenarios of one workload in so many groups, each with the `shared` ones: indices in the order of their first turns.
+    #[must_use]
+    pub fn groups(&self, round: u32, shared: &[usize], others: &[usize], count: usize) -> Vec<Vec<usize>> {
+        let (seed, round) = (self.phase_seed(round), round % ROUNDS_MAX);
+        let in_order = |(number, group): (usize, Vec<usize>)| -> Vec<usize> {
+            let all: Vec<usize> = shared.iter().copied().chain(group.into_iter().map(|place| others[place])).collect();
+            let index = round * u32::try_from(count).expect("a plan has few scenarios") + number as u32;
+            balanced(all.len(), seed, index).into_iter().map(|place| all[place]).collect()
+        };
+        groups::split(others.len(), count, seed, round).into_iter().enumerate().map(in_order).collect()
+    }
+
+    /// The seed of the orders of a round's phase.
+    fn phase_seed(&self, round: u32) -> u64 {
+        self.drawn.seed ^ u64::from(round / ROUNDS_MAX).rotate_right(8)
     }
 
     /// The number under which order and seeds of a confirmation's round are drawn: no main round has it.
@@ -157,18 +257,18 @@ impl Plan {
 
     /// All that one trial needs to know.
     #[must_use]
-    pub fn trial_spec(&self, scenario: usize, round: u32, position: u32) -> TrialSpec {
+    pub fn trial_spec(&self, scenario: usize, round: u32, position: u32) -> TrialSpec<S> {
         let planned = &self.scenarios[scenario];
         TrialSpec {
             study: self.name.clone(),
             scenario: planned.label.clone(),
             round,
             position,
-            seed: data_seed(self.design.seed, round),
-            bench: planned.bench.clone(),
+            seed: data_seed(self.drawn.seed, round),
+            bench: planned.bench,
             guest: planned.guest.clone(),
-            storage: planned.storage.clone(),
-            volumes: planned.volumes.clone(),
+            storage: planned.storage.settings.clone(),
+            volumes: planned.volumes.iter().map(|(name, volume)| (name.clone(), volume.settings.clone())).collect(),
             services: planned.services.clone(),
             workload: planned.workload.clone(),
             parameters: planned.parameters.clone(),
@@ -177,6 +277,7 @@ impl Plan {
             client_cpus: planned.client_cpus.clone(),
             warm_up_runs: self.design.warm_up_runs,
             runs: self.design.runs,
+            turns: None,
             cache: self.design.cache,
             timeout_seconds: self.design.trial_timeout_seconds,
             ineffective_options: self.design.ineffective_options,
@@ -216,7 +317,7 @@ impl Plan {
     fn settle(&mut self) {
         self.scenarios.retain(|scenario| !scenario.control);
         for workload in self.workloads() {
-            let of = |scenario: &&mut PlannedScenario| scenario.workload == workload;
+            let of = |scenario: &&mut PlannedScenario<S>| scenario.workload == workload;
             if !self.scenarios.iter_mut().filter(of).any(|scenario| scenario.baseline)
                 && let Some(first) = self.scenarios.iter_mut().find(of)
             {
@@ -224,7 +325,7 @@ impl Plan {
             }
         }
         if self.design.control {
-            let controls: Vec<PlannedScenario> =
+            let controls: Vec<PlannedScenario<S>> =
                 self.scenarios.iter().filter(|known| known.baseline).map(control).collect();
             self.scenarios.extend(controls);
         }
@@ -263,7 +364,7 @@ impl Plan {
     }
 
     fn digest(&self) -> String {
-        let scenario = |s: &PlannedScenario| {
+        let scenario = |s: &PlannedScenario<S>| {
             let bench = if s.guest.is_empty() { json!(s.bench) } else { json!([s.bench, s.guest]) };
             json!([
                 s.label,
@@ -283,12 +384,18 @@ impl Plan {
         let design = &self.design;
         let mut all = json!({
             "name": self.name, "scenarios": self.scenarios.iter().map(scenario).collect::<Vec<_>>(),
-            "runs": design.runs, "warm_up_runs": design.warm_up_runs, "seed": design.seed, "cache": design.cache,
+            "runs": design.runs, "warm_up_runs": design.warm_up_runs, "seed": design.seed.unwrap_or(SEED_BEFORE), "cache": design.cache,
             "ineffective": design.ineffective_options, "margin": design.margin, "confidence": design.confidence,
         });
         // Studies of older surefoots, which are full ones, keep their hash.
         if design.mode == Mode::Tune {
             all["mode"] = json!("tune");
+        }
+        if design.order == Some(Order::Turns) || design.turn_seconds != TURN_SECONDS || !design.charge_flush {
+            all["turns"] = json!([design.turn_seconds, design.charge_flush]);
+        }
+        if let Some(up_max) = design.up_max {
+            all["up_max"] = json!(up_max);
         }
         if !self.screens.is_empty() {
             let parts: Vec<_> = self.screens.iter().map(|screen| (&screen.workload, &screen.design.name)).collect();
@@ -298,7 +405,7 @@ impl Plan {
     }
 }
 
-fn control(baseline: &PlannedScenario) -> PlannedScenario {
+fn control<S: Clone>(baseline: &PlannedScenario<S>) -> PlannedScenario<S> {
     PlannedScenario {
         label: format!("{} (control)", baseline.label),
         baseline: false,

@@ -137,7 +137,7 @@ impl Screen {
     ///
     /// # Errors
     /// With the reason why nothing is.
-    pub fn of(workload: &str, scenarios: &[PlannedScenario], wanted: Screening) -> Result<Screen, String> {
+    pub fn of<S>(workload: &str, scenarios: &[PlannedScenario<S>], wanted: Screening) -> Result<Screen, String> {
         let of: Vec<usize> = (0..scenarios.len())
             .filter(|index| scenarios[*index].workload == workload && !scenarios[*index].control)
             .collect();
@@ -220,7 +220,7 @@ impl Screen {
 }
 
 /// Factors with more than one level and their levels, the baseline's first.
-fn factors(of: &[usize], scenarios: &[PlannedScenario]) -> Vec<(String, Vec<String>)> {
+fn factors<S>(of: &[usize], scenarios: &[PlannedScenario<S>]) -> Vec<(String, Vec<String>)> {
     let mut factors: Vec<(String, Vec<String>)> = Vec::new();
     let baseline = of.iter().filter(|index| scenarios[**index].baseline);
     for (factor, level) in baseline.chain(of).flat_map(|index| &scenarios[*index].levels) {

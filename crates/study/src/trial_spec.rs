@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// One scenario, provisioned once, in one round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TrialSpec {
+pub struct TrialSpec<S> {
     /// Name of the study.
     pub study: String,
     /// The scenario's label, unique in the study: `ext4 · noatime`.
@@ -17,15 +17,15 @@ pub struct TrialSpec {
     pub position: u32,
     /// Seed of the round's data and load: the same for all scenarios of a round.
     pub seed: u64,
-    /// `host` or `guest`.
-    pub bench: String,
+    /// Where it runs.
+    pub bench: Bench,
     /// Checked settings of `[guest]`, plain form; empty on other benches.
     #[serde(default)]
     pub guest: Map<String, Value>,
-    /// Checked settings of `[storage]`, plain form (see `settings::Kind`).
-    pub storage: Map<String, Value>,
+    /// Checked settings of `[storage]`.
+    pub storage: S,
     /// Further volumes by name, each like `storage`.
-    pub volumes: BTreeMap<String, Map<String, Value>>,
+    pub volumes: BTreeMap<String, S>,
     /// Checked settings of `[service.NAME]` by name; a service that the study says nothing about is absent.
     pub services: BTreeMap<String, Map<String, Value>>,
     /// Which workload.
@@ -42,6 +42,9 @@ pub struct TrialSpec {
     pub warm_up_runs: u32,
     /// Measured runs.
     pub runs: u32,
+    /// Whether it waits before each measured run, and before its end, until it is told to go on; and how.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<Turns>,
     /// State of the caches before each run.
     pub cache: Cache,
     /// The trial is ended after this long.
@@ -53,19 +56,19 @@ pub struct TrialSpec {
     pub cut: Option<Cut>,
 }
 
-impl TrialSpec {
+impl<S> TrialSpec<S> {
     /// A trial beside the rounds: one warm run of a workload, on settings that are still to be said, in five minutes at most.
     #[must_use]
-    pub fn single(study: &str, scenario: &str, workload: &str, bench: &str, seed: u64) -> TrialSpec {
+    pub fn single(study: &str, scenario: &str, workload: &str, bench: Bench, seed: u64, storage: S) -> TrialSpec<S> {
         TrialSpec {
             study: study.into(),
             scenario: scenario.into(),
             round: 0,
             position: 0,
             seed,
-            bench: bench.into(),
+            bench,
             guest: Map::new(),
-            storage: Map::new(),
+            storage,
             volumes: BTreeMap::new(),
             services: BTreeMap::new(),
             workload: workload.into(),
@@ -75,12 +78,32 @@ impl TrialSpec {
             client_cpus: Vec::new(),
             warm_up_runs: 0,
             runs: 1,
+            turns: None,
             cache: Cache::Warm,
             timeout_seconds: 300.0,
             ineffective_options: Ineffective::Fail,
             cut: None,
         }
     }
+}
+
+/// Where trials run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bench {
+    /// On this machine's kernel.
+    Host,
+    /// In a kernel of its own.
+    Guest,
+}
+
+/// How a trial takes its turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turns {
+    /// Whether the flush that ends a turn is a part of it.
+    pub charge_flush: bool,
+    /// Whether a turn is a whole job, and no length of time.
+    pub is_job: bool,
 }
 
 /// How a trial measures what a power cut takes.

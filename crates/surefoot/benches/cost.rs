@@ -195,6 +195,8 @@ fn synthetic(path: &Path, shape: &Shape) {
         precision: 0.03,
         rounds_min: 6,
         rounds_max: rounds,
+        up_max: None,
+        order: ledger::model::Order::default(),
         mode: Mode::Full,
         confirmation_rounds: 0,
         screen_rounds: 0,
@@ -209,11 +211,13 @@ fn synthetic(path: &Path, shape: &Shape) {
         named: None,
         hash: String::new(),
         seed: 1,
+        balanced_orders: true,
         surefoot_version: String::new(),
         created: 0.0,
         baseline: label(0),
         analysis,
         tables: Vec::new(),
+        turns: None,
     };
     let scenario = |index: u32| Scenario {
         label: label(index),
@@ -294,8 +298,5 @@ fn template(folder: &Path, goals: &mut Goals) {
 }
 
 fn surefoot(folder: &Path, arguments: &[&str]) -> String {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_surefoot")).args(arguments).current_dir(folder).output().expect("it starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    goals::said(Path::new(env!("CARGO_BIN_EXE_surefoot")), folder, arguments)
 }

@@ -9,6 +9,7 @@
 //! most that of pgbench. Missed where the median's interval lies wholly on the wrong side.
 
 use goals::{Goals, Spread};
+use load::workload::{Context, Workload};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use serde_json::{Map, Value, json};
@@ -18,7 +19,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::AtomicBool;
-use workloads::workload::{Context, Workload};
 
 /// Odd, so that the median is a pair's.
 const PAIRS: usize = 9;
@@ -157,7 +157,7 @@ impl Server {
             run: make("run"),
             cpus: Vec::new(),
             sockets: std::collections::BTreeMap::new(),
-            careless: false,
+            skip_fsync: false,
         };
         service.create(&place).unwrap_or_else(|error| panic!("{error}: {}", error.log()));
         let running = service.start(&place).unwrap_or_else(|error| panic!("{error}: {}", error.log()));

@@ -8,7 +8,7 @@
 use goals::{Goals, Spread};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 const GUESTS: usize = 12;
 
@@ -147,10 +147,7 @@ fn study(folder: &Path, bench: &str, load: &str, rounds: u32) -> Value {
 }
 
 fn surefoot(folder: &Path, arguments: &[&str]) -> String {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_surefoot")).args(arguments).current_dir(folder).output().expect("it starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    goals::said(Path::new(env!("CARGO_BIN_EXE_surefoot")), folder, arguments)
 }
 
 /// Trials of the scenarios with this text.

@@ -1,6 +1,11 @@
 //! The words of the command line. Completions and man pages are made from this file.
 
-use clap::{Args, Parser, Subcommand};
+pub mod replay;
+
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand};
+use replay::ReplayArgs;
+use report::{Asked, FORMATS, Format};
 use std::path::PathBuf;
 
 /// Finds out what your server should stand on: filesystem, mount options and settings, measured under real load
@@ -8,7 +13,7 @@ use std::path::PathBuf;
 #[command(name = "surefoot", version = env!("SUREFOOT_VERSION"), max_term_width = 100, disable_help_subcommand = true)]
 #[command(
     after_help = "Exit status: 0 answered, 1 surefoot's own fault, 2 bad study or usage, 3 answered with holes, \
-                        4 refused to touch a device, 5 something missing, 130 interrupted"
+                        4 refused to touch a device, 5 something missing, 6 worse by what --fail-on names, 130 interrupted"
 )]
 pub struct Surefoot {
     /// What to do
@@ -98,7 +103,7 @@ pub struct StudyArgs {
     /// Time budget of the study, like 30min
     #[arg(long, value_name = "TIME")]
     pub time: Option<String>,
-    /// Seed of order and data
+    /// Seed of orders and data [default: drawn, and kept in the results file]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Folder for image files and caches: it must lie on the disk under test [default: surefoot-work/STUDY]
@@ -127,6 +132,9 @@ pub struct RunArgs {
     /// Write the HTML report here [default: beside the results file]
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Say everything at the end: all comparisons, what mattered, every warning and every scenario
+    #[arg(long, conflicts_with = "json")]
+    pub full: bool,
     /// Print the answer as JSON
     #[arg(long)]
     pub json: bool,
@@ -170,174 +178,91 @@ pub struct PlanArgs {
 pub struct ReportArgs {
     /// A results file
     pub results: PathBuf,
-    /// Write the HTML report here; `-` for standard output
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-    /// Set the report as a PDF, with every raw value: to hand over, or to do the study again from
-    #[arg(long, value_name = "FILE")]
-    pub pdf: Option<PathBuf>,
-    /// Export every raw run as CSV; `-` for standard output
-    #[arg(long, value_name = "FILE")]
-    pub csv: Option<PathBuf>,
-    /// Write the same as a Parquet file, with a column for each factor
-    #[arg(long, value_name = "FILE")]
-    pub parquet: Option<PathBuf>,
-    /// Print everything as JSON: the analysis, and every raw run
+    /// Say everything: all comparisons, what mattered, every warning and every scenario
     #[arg(long)]
-    pub json: bool,
-    /// Print the answer, its tables and its warnings as Markdown, for a wiki or a pull request
-    #[arg(long)]
-    pub markdown: bool,
+    pub full: bool,
+    /// What it is written as.
+    #[command(flatten)]
+    pub formats: Formats,
     /// Print the plain shell commands that set up a scenario by hand
     #[arg(long, value_name = "SCENARIO")]
     pub reproduce: Option<String>,
-    /// Print the means in a format that another tool reads, or the runs of `oltp`, of `sql-bench` and of the HTTP loads in the
-    /// shape of another tool's report
-    #[arg(long, value_name = "FORMAT")]
-    pub format: Option<Format>,
+    /// Print how a scenario is put in place: mkfs, fstab, the servers' settings, what to check, and what was not measured
+    #[arg(long, value_name = "SCENARIO")]
+    pub apply: Option<String>,
 }
 
-/// Formats and reports of other tools.
-#[derive(clap::ValueEnum, Clone, Copy)]
-pub enum Format {
-    /// Bencher Metric Format: each scenario's geometric mean with its interval, JSON
-    Bencher,
-    /// OpenMetrics, as Prometheus reads it: the same, with the levels of factors as labels
-    #[value(name = "openmetrics")]
-    OpenMetrics,
-    /// sysbench 1.0
-    Sysbench,
-    /// sysbench 0.4
-    #[value(name = "sysbench-0.4")]
-    SysbenchZeroFour,
-    /// A RUN file of MySQL's sql-bench
-    SqlBench,
-    /// httperf
-    Httperf,
-    /// http_load
-    #[value(name = "http_load")]
-    HttpLoad,
+/// The formats that are asked for, with a place each: an option for each of the list in `report`.
+#[derive(Clone)]
+pub struct Formats(pub Vec<(&'static Format, PathBuf)>);
+
+/// Standard output, as a place.
+pub const STANDARD: &str = "-";
+/// The option of formats that have none of their own.
+pub const FORMAT: &str = "format";
+
+fn asked(how: Asked) -> impl Iterator<Item = &'static Format> {
+    FORMATS.iter().filter(move |format| format.asked == how)
 }
 
-/// `replay`.
-#[derive(Args)]
-pub struct ReplayArgs {
-    /// An access log: Common or Combined Log Format, with or without a virtual host before it, or JSON lines; plain, gzip or
-    /// Zstandard
-    pub log: PathBuf,
-    /// The server: http://HOST:PORT or https://HOST:PORT
-    pub url: String,
-    /// Connections at a time
-    #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=20_000))]
-    pub connections: u32,
-    /// Use a connection again, instead of a new one for each request
-    #[arg(long)]
-    pub keep_alive: bool,
-    /// Requests that a connection makes before it is closed; more than one keep it open between them, and `--rate` then counts
-    /// connections, as httperf's does [default: with `--keep-alive` as many as the server lets it, else one]
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    pub calls: u64,
-    /// From an answer to the next request on its connection
-    #[arg(long, value_name = "SECONDS", value_parser = within(1e-6, 1e6))]
-    pub think_time: Option<f64>,
-    /// Send at the log's own times, so many times as fast, instead of as fast as the server answers
-    #[arg(long, value_name = "FACTOR", value_parser = within(1e-6, 1e6))]
-    pub speed: Option<f64>,
-    /// Send so many requests a second, whatever the server does
-    #[arg(long, value_name = "PER_SECOND", value_parser = within(1e-3, 1e7), conflicts_with = "speed")]
-    pub rate: Option<f64>,
-    /// Stop after this many requests
-    #[arg(long, value_name = "N")]
-    pub requests: Option<u64>,
-    /// Ask for this Host, whatever the log says [default: the log's virtual hosts, else the URL's host]
-    #[arg(long, value_name = "NAME")]
-    pub host: Option<String>,
-    /// Ask for another Host where the log has this one
-    #[arg(long, value_name = "LOGGED=HOST")]
-    pub map: Vec<String>,
-    /// Send requests other than GET and HEAD with the body in this file (`/dev/null`: an empty one), instead of leaving them
-    /// out
-    #[arg(long, value_name = "FILE")]
-    pub body: Option<PathBuf>,
-    /// What answers are held against
-    #[arg(long, value_name = "WHAT", default_value = "status")]
-    pub expect: Expect,
-    /// A text that each page (2xx in the log) must have: an error page may come with status 200
-    #[arg(long, value_name = "TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    pub expect_text: Option<String>,
-    /// Trust the authorities in this PEM file, instead of the system's
-    #[arg(long, value_name = "FILE")]
-    pub ca_file: Option<PathBuf>,
-    /// Take any certificate
-    #[arg(long, conflicts_with = "ca_file")]
-    pub insecure: bool,
-    /// An answer that takes longer is an error; in latencies it counts as the time that was waited
-    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = within(0.01, 1e6))]
-    pub timeout: f64,
-    /// Per cent of lines that may be no requests
-    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
-    pub bad_lines_max: f64,
-    /// The most bytes of text that the log may have, decompressed, like 1TiB; a longer one is refused
-    #[arg(long, value_name = "SIZE", default_value = "64GiB", value_parser = bytes)]
-    pub log_bytes_max: u64,
-    /// Threads of the load generator
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub threads: u16,
-    /// Drive connections by these calls
-    #[arg(long, value_name = "CALLS", default_value = "auto")]
-    pub engine: HttpEngine,
-    /// Print the figures as JSON
-    #[arg(long)]
-    pub json: bool,
-}
+impl Args for Formats {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let of = |format: &'static Format| Arg::new(format.name).long(format.name).help(format.help);
+        let files =
+            asked(Asked::File).map(|format| of(format).value_name("FILE").value_parser(clap::value_parser!(PathBuf)));
+        let printed = asked(Asked::Printed).map(|format| of(format).action(ArgAction::SetTrue));
+        let names = asked(Asked::Named).map(|format| PossibleValue::new(format.name).help(format.help));
+        let help = "Print the means in a format that another tool reads, or the runs of `oltp`, of `sql-bench` and of the HTTP \
+            loads in the shape of another tool's report";
+        let named = Arg::new(FORMAT)
+            .long(FORMAT)
+            .value_name("FORMAT")
+            .value_parser(PossibleValuesParser::new(names))
+            .help(help);
+        command.args(files).args(printed).arg(named)
+    }
 
-/// A number between these two.
-fn within(min: f64, max: f64) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
-    move |text: &str| {
-        let number: f64 = text.parse().map_err(|_| "not a number".to_string())?;
-        if (min..=max).contains(&number) { Ok(number) } else { Err(format!("must be from {min} to {max}")) }
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Formats::augment_args(command)
     }
 }
 
-fn bytes(text: &str) -> Result<u64, String> {
-    settings::quantity::parse_bytes(text).ok_or_else(|| "not a size like 10GiB".into())
-}
+impl FromArgMatches for Formats {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Formats, clap::Error> {
+        let place = |format: &'static Format| match format.asked {
+            Asked::File => matches.get_one::<PathBuf>(format.name).cloned(),
+            Asked::Printed => matches.get_flag(format.name).then(|| STANDARD.into()),
+            Asked::Named => {
+                let name = matches.get_one::<String>(FORMAT);
+                name.filter(|name| *name == format.name).map(|_| STANDARD.into())
+            }
+        };
+        Ok(Formats(FORMATS.iter().filter_map(|format| Some((format, place(format)?))).collect()))
+    }
 
-/// What a replayed request's answer is held against.
-#[derive(clap::ValueEnum, Clone, Copy)]
-pub enum Expect {
-    /// Nothing
-    Nothing,
-    /// The class of the logged status
-    Status,
-    /// That, and the logged size of a GET that was answered 200
-    Size,
-}
-
-/// By which calls connections are driven.
-#[derive(clap::ValueEnum, Clone, Copy)]
-pub enum HttpEngine {
-    /// io_uring where the kernel has it, else epoll
-    Auto,
-    /// io_uring
-    #[value(name = "io_uring")]
-    Uring,
-    /// epoll
-    Epoll,
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Formats::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// `compare`.
 #[derive(Args)]
 pub struct CompareArgs {
-    /// The first results file: what the other is compared with
-    pub a: PathBuf,
-    /// The second results file
-    pub b: PathBuf,
+    /// Two results files, the first of which is what the other is compared with; with --sessions 2, 4, 6 …: A B A B
+    #[arg(required = true, num_args = 2..)]
+    pub results: Vec<PathBuf>,
+    /// The files are sessions of two sides that took turns: only so can a difference be told from that of two days
+    #[arg(long)]
+    pub sessions: bool,
+    /// End with status 6 where a scenario is shown to be worse, and by so much: "slower by 5 %"
+    #[arg(long, value_name = "CHANGE")]
+    pub fail_on: Option<String>,
     /// Write a page with a chart of all intervals to this file, `-` for standard output, instead of text
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Print it as JSON
-    #[arg(long, conflicts_with = "html")]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -350,7 +275,7 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Print it as JSON
-    #[arg(long, conflicts_with = "html")]
+    #[arg(long)]
     pub json: bool,
 }
 
@@ -381,9 +306,15 @@ pub struct StatusArgs {
 /// `doctor`.
 #[derive(Args)]
 pub struct DoctorArgs {
-    /// The folder that would hold the image files
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub work: PathBuf,
+    /// The folder that would hold the image files [default: this folder; with --noise surefoot-work/noise]
+    #[arg(long, value_name = "DIR")]
+    pub work: Option<PathBuf>,
+    /// Measure instead how much the machine strays by itself, under a small load; kept until the next boot, for `plan` and `run`
+    #[arg(long)]
+    pub noise: bool,
+    /// Measure that for so long, 2s to 1h
+    #[arg(long, value_name = "TIME", default_value = "30s", requires = "noise")]
+    pub time: String,
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
@@ -453,6 +384,9 @@ pub struct ManArgs {
 pub struct TrialArgs {
     /// The study's work folder
     pub work: PathBuf,
+    /// Which place in it, of several trials that are up at the same time
+    #[arg(long)]
+    pub slot: Option<usize>,
 }
 
 /// `disk`.

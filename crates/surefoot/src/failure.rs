@@ -28,6 +28,8 @@ pub enum Status {
     Refused = 4,
     /// A program, filesystem or right is missing.
     Missing = 5,
+    /// The change that `--fail-on` names was shown.
+    Worse = 6,
     /// Interrupted by the user.
     Interrupted = 130,
 }

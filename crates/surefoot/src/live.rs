@@ -1,16 +1,20 @@
 //! What a person watches while a study runs: a small table on a terminal, plain lines elsewhere.
 
+mod forecast;
+
+use crash::plan::{Plan, PlannedScenario};
+use forecast::Wanted;
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::bench::End;
-use lab::conductor::{Event, Values};
-use lab::safety::Ended;
+use lab::conductor::Ended;
+use lab::conductor::Event;
+use lab::values::Values;
 use ledger::model::Phase;
 use observe::record::Record;
 use settings::quantity::format_seconds;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
-use study::Plan;
 
 /// How much of what a failed program said is shown; the report has more of it.
 const LINES_SHOWN: usize = 12;
@@ -18,7 +22,8 @@ const LINES_SHOWN: usize = 12;
 /// The live display.
 pub struct Live {
     mode: Mode,
-    confidence: f64,
+    wanted: Wanted,
+    scenarios: usize,
     started: Instant,
     trials_here: usize,
     number: usize,
@@ -50,7 +55,8 @@ impl Live {
         };
         Live {
             mode,
-            confidence: plan.design.confidence,
+            wanted: wanted(plan),
+            scenarios: plan.scenarios.len(),
             started: Instant::now(),
             trials_here: 0,
             number: 0,
@@ -93,11 +99,19 @@ impl Live {
                 self.scenario = format!("{of_phase} {} · {scenario}", round + 1);
                 (self.doing, self.speed) = ("provisioning".into(), None);
             }
+            Event::TurnStarted { scenario, number, of } => {
+                self.scenario = (*scenario).to_string();
+                self.doing = format!("turn {number} of {of}");
+            }
             Event::Record(record) => self.record(record),
             Event::TrialEnded { scenario, end, seconds } => self.trial_ended(scenario, end, *seconds),
             Event::Screened(screened) => self.line(&report::screening::sentence(screened)),
             Event::RoundEnded { round, values, decision } => {
-                self.estimates = estimates(values, self.confidence);
+                self.estimates = estimates(values, self.wanted.confidence);
+                let forecast = self.forecast(values);
+                if !forecast.is_empty() {
+                    let _ = writeln!(self.estimates, "  differences are known {forecast}");
+                }
                 self.line(&format!("round {} done: {decision}\n{}", round + 1, self.estimates.trim_end()));
             }
         }
@@ -109,6 +123,15 @@ impl Live {
         if let Mode::Terminal(bar) = &self.mode {
             bar.finish_and_clear();
         }
+    }
+
+    /// When differences will be known, as far as this session says how long a round takes.
+    fn forecast(&self, values: &Values) -> String {
+        if self.trials_here < self.scenarios {
+            return String::new();
+        }
+        let trial_seconds = self.started.elapsed().as_secs_f64() / self.trials_here as f64;
+        forecast::sentence(values, &self.wanted, trial_seconds * self.scenarios as f64)
     }
 
     fn record(&mut self, record: &Record) {
@@ -178,6 +201,19 @@ impl Live {
             let _ = write!(text, "\n{}", self.estimates.trim_end());
         }
         bar.set_message(text);
+    }
+}
+
+/// What the study's rounds are to reach: each scenario against its workload's baseline.
+fn wanted(plan: &Plan) -> Wanted {
+    let baseline = |workload: &str| plan.scenarios.iter().position(|one| one.baseline && one.workload == workload);
+    let of = |(index, one): (usize, &PlannedScenario)| Some((index, baseline(&one.workload)?)).filter(|(a, b)| a != b);
+    let design = &plan.design;
+    Wanted {
+        pairs: plan.scenarios.iter().enumerate().filter_map(of).collect(),
+        confidence: design.confidence,
+        precision: design.precision,
+        rounds_min: design.rounds_min as usize,
     }
 }
 

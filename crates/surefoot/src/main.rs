@@ -6,7 +6,9 @@ mod catalogue;
 mod cli;
 mod failure;
 mod interrupt;
+mod knowledge;
 mod live;
+mod paper;
 mod source;
 mod verbs;
 

@@ -4,9 +4,13 @@ use crate::catalogue::BuiltIn;
 use crate::cli::StudyArgs;
 use crate::failure::{Failure, Status};
 use anyhow::anyhow;
+use crash::plan::Plan;
+use lab::groups::Room;
+use lab::noise::Measured;
 use ledger::model::Asked;
+use stats::MachineNoise;
 use std::path::{Path, PathBuf};
-use study::{Override, Parity, Plan, Problem};
+use study::{Override, Parity, Problem};
 
 /// Built-in studies: name and text.
 pub const STUDIES: &[(&str, &str)] = &[
@@ -41,6 +45,8 @@ pub struct Loaded {
     pub results: PathBuf,
     /// The work folder.
     pub work: PathBuf,
+    /// The machine's noise as it was measured last, for a study by turns.
+    pub noise: Option<MachineNoise>,
 }
 
 /// Reads, changes, checks and plans a study.
@@ -59,6 +65,12 @@ pub fn load(args: &StudyArgs) -> Result<Loaded, Failure> {
 }
 
 impl Loaded {
+    /// Says what turns a new study has, by what was measured of the machine.
+    pub fn choose_turns(&mut self, measured: Option<&Measured>) {
+        self.noise = measured.and_then(Measured::noise);
+        self.plan.drawn.turns = self.noise.and_then(|noise| lab::forecast::chosen_turns(&self.plan, &noise));
+    }
+
     /// What decides what is measured, for the results file. A file with a built-in study's text is that study.
     pub fn asked(&self, verb: &str, left_out: Vec<(String, String)>) -> Asked {
         let built_in = STUDIES.iter().find(|(_, text)| *text == self.text).map(|(name, _)| (*name).to_string());
@@ -69,7 +81,7 @@ impl Loaded {
 
 /// Formatting and mounting need root, a directory does not.
 fn needs_root(plan: &Plan) -> bool {
-    let is_directory = |scenario: &study::PlannedScenario| scenario.storage["device"] == "dir";
+    let is_directory = |scenario: &crash::plan::PlannedScenario| scenario.storage.device == storage::Device::Dir;
     !plan.scenarios.iter().all(is_directory)
 }
 
@@ -89,7 +101,7 @@ fn load_as_said(args: &StudyArgs) -> Result<Loaded, Failure> {
         Some(study) if problems.is_empty() => study,
         _ => return Err(failed(problems)),
     };
-    let mut plan = study::plan(&study).map_err(|problem| failed(vec![problem]))?;
+    let mut plan = crash::plan::plan(&study).map_err(|problem| failed(vec![problem]))?;
     if !args.only.is_empty() {
         plan.only(&args.only);
         if plan.scenarios.is_empty() {
@@ -103,13 +115,44 @@ fn load_as_said(args: &StudyArgs) -> Result<Loaded, Failure> {
     require_parity(&plan).map_err(|problem| failed(vec![problem]))?;
     let results = args.results.clone().unwrap_or_else(|| format!("{}.surefoot", plan.name).into());
     let work = args.work.clone().unwrap_or_else(|| Path::new("surefoot-work").join(&plan.name));
-    Ok(Loaded { text, overrides, only: args.only.clone(), plan, results, work })
+    choose_order(&mut plan, &work)?;
+    let noise = lab::noise::kept(&work).filter(|_| plan.drawn.order == study::Order::Turns);
+    let mut loaded = Loaded { text, overrides, only: args.only.clone(), plan, results, work, noise: None };
+    loaded.choose_turns(noise.as_ref());
+    Ok(loaded)
 }
 
 /// A screen by name needs all the scenarios that its design is made of.
 pub fn require_screen(plan: &Plan) -> Result<(), Failure> {
     let Some(problem) = plan.screen_problem() else { return Ok(()) };
     Err(Failure::new(Status::BadStudy, anyhow!(problem)).hint("--set design.screen=off measures what is left in full"))
+}
+
+/// Bytes that image files may have in a work folder, which need not be there yet: what is free, and those that are there.
+fn image_room(work: &Path) -> u64 {
+    let absolute = std::path::absolute(work).unwrap_or_else(|_| work.into());
+    let free = absolute.ancestors().find_map(|folder| storage::free_bytes(folder).ok()).unwrap_or(u64::MAX);
+    free.saturating_add(images_there(work))
+}
+
+/// Bytes of the image files in a work folder, those of trials that take turns included.
+pub fn images_there(work: &Path) -> u64 {
+    ["images", "slots"].iter().map(|part| storage::images_bytes(&work.join(part))).sum()
+}
+
+/// What this machine has for scenarios that are up at the same time.
+pub fn room(work: &Path) -> Room {
+    Room::of_this_machine(image_room(work))
+}
+
+/// Says how rounds go; turns that are asked for need scenarios that can be up at the same time.
+fn choose_order(plan: &mut Plan, work: &Path) -> Result<(), Failure> {
+    let room = room(work);
+    (plan.drawn.order, plan.drawn.up_max) = lab::turns::chosen(plan, room);
+    let is_asked = plan.design.order == Some(study::Order::Turns);
+    let Some(reason) = is_asked.then(|| lab::turns::why_not(plan, room)).flatten() else { return Ok(()) };
+    Err(Failure::new(Status::BadStudy, anyhow!("the scenarios can't be up at the same time: {reason}"))
+        .hint("--set design.order=blocks measures a trial after the other"))
 }
 
 /// `parity = "require"` refuses scenarios that promise different durability.

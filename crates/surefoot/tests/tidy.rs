@@ -3,6 +3,12 @@
 #[path = "tidy/documents.rs"]
 mod documents;
 
+#[path = "tidy/kinds.rs"]
+mod kinds;
+
+#[path = "tidy/circles.rs"]
+mod circles;
+
 #[path = "tidy/claims.rs"]
 mod claims;
 
@@ -12,34 +18,63 @@ use std::path::{Path, PathBuf};
 /// Which of our crates each crate may import: the direction of ARCHITECTURE.md.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("settings", &[]),
-    ("study", &["settings"]),
-    ("stats", &[]),
+    ("random", &[]),
+    ("study", &["settings", "random"]),
+    ("stats", &["random"]),
     ("observe", &[]),
-    ("storage", &["settings", "observe"]),
+    ("storage", &["settings", "random", "observe"]),
     ("guest", &[]),
-    ("powercut", &["observe"]),
+    ("powercut", &["random", "observe"]),
     ("wire", &[]),
-    ("typeset", &[]),
+    ("pdf", &[]),
     ("http", &[]),
-    ("fuzz", &[]),
+    ("fuzz", &["random"]),
     ("goals", &["stats"]),
     ("services", &["settings", "observe", "wire"]),
-    ("workloads", &["settings", "observe", "wire", "http"]),
+    ("sandbox", &["settings", "services"]),
+    ("load", &["settings", "random", "observe", "wire", "http"]),
+    ("sites", &["load", "random", "settings", "observe", "wire", "http"]),
+    ("sqlbench", &["load", "random", "settings", "observe", "wire"]),
+    ("workloads", &["load", "sites", "sqlbench", "random", "settings", "observe", "wire", "http"]),
+    (
+        "crash",
+        &["study", "guest", "powercut", "storage", "services", "sandbox", "load", "workloads", "observe", "settings"],
+    ),
     ("ledger", &["observe"]),
-    ("report", &["ledger", "observe", "stats", "settings"]),
+    ("analysis", &["ledger", "observe", "stats", "settings"]),
+    ("report", &["analysis", "ledger", "observe", "stats", "settings"]),
     (
         "lab",
-        &["study", "guest", "powercut", "storage", "services", "workloads", "observe", "ledger", "stats", "settings"],
+        &[
+            "study",
+            "sandbox",
+            "crash",
+            "guest",
+            "powercut",
+            "storage",
+            "services",
+            "load",
+            "workloads",
+            "observe",
+            "ledger",
+            "analysis",
+            "random",
+            "stats",
+            "settings",
+        ],
     ),
     (
         "surefoot",
         &[
             "lab",
+            "crash",
+            "sandbox",
             "guest",
             "powercut",
             "study",
             "storage",
             "services",
+            "load",
             "workloads",
             "observe",
             "ledger",
@@ -47,22 +82,21 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "report",
             "settings",
             "http",
-            "typeset",
         ],
     ),
 ];
 
 /// What benchmarks and tests may import beside that: what keeps a benchmark's goals, and what makes hostile inputs.
-const MAY_IMPORT_IN_TESTS: &[&str] = &["goals", "fuzz"];
+const MAY_IMPORT_IN_TESTS: &[&str] = &["goals", "fuzz", "random"];
 
 /// A foreign language is spoken in one crate only.
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("clap", &["surefoot"]),
     ("toml", &["study"]),
     ("anyhow", &["surefoot"]),
-    ("rusqlite", &["ledger", "workloads"]),
+    ("rusqlite", &["ledger", "load", "sites", "sqlbench", "workloads"]),
     ("statrs", &["stats"]),
-    ("typst", &["typeset"]),
+    ("typst", &["pdf"]),
 ];
 
 const FUNCTION_LINES_MAX: usize = 70;
@@ -172,7 +206,7 @@ fn functions_are_short() {
 fn architecture_has_every_crate() {
     let text = read(&root().join("ARCHITECTURE.md"));
     for name in dependencies("dependencies").keys() {
-        assert!(text.contains(&format!("### crates/{name}\n")), "ARCHITECTURE.md has no paragraph for crates/{name}");
+        assert!(text.contains(&format!("\n| `crates/{name}` |")), "ARCHITECTURE.md has no row for crates/{name}");
     }
 }
 

@@ -1,30 +1,15 @@
 //! `block-io`: blocks of one file, read or written one by one or many at a time: what a device and filesystem can do.
 //!
-//! The loop is one thread with nothing between the calls but what is measured, because it shares the machine with what
-//! it measures: `benches/block_io_against_fio.rs` holds its speed and its CPU time against fio's. With `verify`, each
-//! block carries its number, the serial of its last write and a checksum; reads check them, and after the last run the
-//! whole file is read back, so that a lost, torn or misplaced write is an error.
-//!
-//! Driven by `lab::trial`; [`measure`] runs it alone.
+//! The loop is `load::block_io`. Driven by `lab::trial`.
 
-mod drive;
-mod file;
-mod psync;
-#[cfg_attr(not(target_os = "linux"), path = "block_io/uring_elsewhere.rs")]
-mod uring;
-
-use crate::asked::Asked;
-use crate::random::Random;
-use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::asked::Asked;
+use load::block_io::{BlockIo, Engine, Pattern, drive, file};
+use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::{Class, Durability};
-use observe::latency::Latency;
 use observe::metric::{Direction, Measured, Metric};
-use serde::Deserialize;
+use random::Random;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 /// The row of the list.
 pub static KIND: Kind = Kind {
@@ -33,13 +18,14 @@ pub static KIND: Kind = Kind {
     example: "[workload.block-io]\nsize = \"1GiB\"\npattern = \"randwrite\"\nengine = \"io_uring\"\ndepth = 16\n\
               direct = true\n",
     settings: SETTINGS,
-    metrics: |map| metrics(BlockIo::of(map).pattern),
-    durability: |map| durability(&BlockIo::of(map)),
-    estimate: |map| estimate(&BlockIo::of(map)),
-    check: |map| check(&BlockIo::of(map)),
+    metrics: |map| metrics(of(map).pattern),
+    durability: |map| durability(&of(map)),
+    estimate: |map| estimate(&of(map)),
+    check: |map| check(&of(map)),
     services: |_| Vec::new(),
     data_key: |_| String::new(),
-    open: |map| Ok(Box::new(BlockIoWorkload { job: BlockIo::of(map), serials: Vec::new(), runs: 0 })),
+    run_seconds: load::workload::by_time,
+    open: |map| Ok(Box::new(BlockIoWorkload { job: of(map), serials: Vec::new(), runs: 0 })),
 };
 
 const SETTINGS: &[Setting] = &[
@@ -97,125 +83,19 @@ const SETTINGS: &[Setting] = &[
     },
 ];
 
+fn of(map: &Map<String, Value>) -> BlockIo {
+    serde_json::from_value(Value::Object(map.clone())).expect("the table of settings checked the parameters")
+}
+
+fn at(job: &BlockIo, context: &Context) -> BlockIo {
+    BlockIo { path: context.data_folder.join("block-io.data"), seed: context.seed, ..job.clone() }
+}
+
 const IOS_PER_SECOND: Metric = Metric::new("ios_per_second", "1/s", Direction::More);
 const BYTES_PER_SECOND: Metric = Metric::new("bytes_per_second", "B/s", Direction::More);
 const CPU_PER_IO: Metric = Metric::new("cpu_microseconds_per_io", "µs", Direction::Less);
 /// With the time of the flush after the last write.
 const IOS_PER_SECOND_SYNCED: Metric = Metric::new("ios_per_second_synced", "1/s", Direction::More);
-
-/// One job: what to do to which file.
-#[derive(Debug, Clone, Deserialize)]
-pub struct BlockIo {
-    /// The file.
-    #[serde(skip)]
-    pub path: PathBuf,
-    /// Random places come from this.
-    #[serde(skip)]
-    pub seed: u64,
-    /// Bytes of the file.
-    pub size: u64,
-    /// Bytes of a block.
-    pub block_size: usize,
-    /// What is done to which blocks.
-    pub pattern: Pattern,
-    /// By which calls.
-    pub engine: Engine,
-    /// I/Os in flight.
-    pub depth: usize,
-    /// Past the page cache.
-    pub direct: bool,
-    /// Writes between two flushes; 0: none.
-    pub fdatasync_ios: u64,
-    /// Seconds.
-    pub time: f64,
-    /// Whether blocks carry checksums.
-    pub verify: bool,
-}
-
-/// What is done to which blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Pattern {
-    /// Writes at random places.
-    Randwrite,
-    /// Reads at random places.
-    Randread,
-    /// Writes from start to end, again and again.
-    Write,
-    /// Reads from start to end, again and again.
-    Read,
-}
-
-/// By which calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Engine {
-    /// `pread`, `pwrite`.
-    Psync,
-    /// Many in flight.
-    IoUring,
-}
-
-/// What a job did.
-#[derive(Debug, Clone, Default)]
-pub struct BlockIoResult {
-    /// Blocks read or written.
-    pub ios: u64,
-    /// From the first call to the last return.
-    pub seconds: f64,
-    /// CPU time of the driving thread, in user and kernel.
-    pub cpu_seconds: f64,
-    /// Calls of `fdatasync`.
-    pub flushes: u64,
-    /// `read` or `write`, and `fdatasync`.
-    pub latencies: BTreeMap<String, Latency>,
-    /// I/Os of each whole second.
-    pub rates: Vec<f64>,
-}
-
-/// Writes the whole file, as [`measure`] expects it.
-///
-/// # Errors
-/// When the file can't be written.
-pub fn lay_out(job: &BlockIo) -> Result<(), Error> {
-    file::lay_out(job, &AtomicBool::new(false))
-}
-
-/// Runs a job on a file that [`lay_out`] wrote.
-///
-/// # Errors
-/// When an I/O fails, or a block that was read is not what was written.
-pub fn measure(job: &BlockIo) -> Result<BlockIoResult, Error> {
-    let mut serials = file::serials_after_lay_out(job);
-    drive::drive(job, &mut serials, &AtomicBool::new(false), &mut |_, _| {})
-}
-
-impl BlockIo {
-    fn of(map: &Map<String, Value>) -> BlockIo {
-        serde_json::from_value(Value::Object(map.clone())).expect("the table of settings checked the parameters")
-    }
-
-    /// Whole blocks in the file.
-    fn blocks(&self) -> u64 {
-        self.size / self.block_size as u64
-    }
-
-    fn at(&self, context: &Context) -> BlockIo {
-        BlockIo { path: context.data_folder.join("block-io.data"), seed: context.seed, ..self.clone() }
-    }
-}
-
-impl Pattern {
-    /// Whether blocks are written.
-    #[must_use]
-    pub fn writes(self) -> bool {
-        matches!(self, Pattern::Randwrite | Pattern::Write)
-    }
-
-    fn is_random(self) -> bool {
-        matches!(self, Pattern::Randwrite | Pattern::Randread)
-    }
-}
 
 fn metrics(pattern: Pattern) -> Vec<Metric> {
     let mut metrics = vec![IOS_PER_SECOND, BYTES_PER_SECOND, CPU_PER_IO];
@@ -230,7 +110,7 @@ fn durability(job: &BlockIo) -> Durability {
         return Durability::full();
     }
     let reason = "`fdatasync_ios = 0`: writes are not flushed during the run";
-    Durability { class: Class::LosesRecent, reasons: vec![reason.into()] }
+    Durability::because(Class::LosesRecent, reason)
 }
 
 /// Loading at 100 MB/s, a slow disk's sequential speed.
@@ -266,14 +146,14 @@ struct BlockIoWorkload {
 
 impl Workload for BlockIoWorkload {
     fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
-        let job = self.job.at(context);
+        let job = at(&self.job, context);
         file::lay_out(&job, context.interrupted)?;
         self.serials = file::serials_after_lay_out(&job);
         Ok(Vec::new())
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
-        let mut job = self.job.at(context);
+        let mut job = at(&self.job, context);
         job.seed = Random::of_stream(context.seed, self.runs).next_u64();
         self.runs += 1;
         let done = drive::drive(&job, &mut self.serials, context.interrupted, context.progress)?;
@@ -301,16 +181,7 @@ impl Workload for BlockIoWorkload {
         if !self.job.verify {
             return Ok(());
         }
-        file::verify(&self.job.at(context), &self.serials, context.interrupted)
-    }
-}
-
-/// A damaged or stale block as an error.
-fn wrong(path: &Path, block: u64, damage: crate::stamp::Damage) -> Error {
-    Error::WrongData {
-        place: format!("block {block} of {}", path.display()),
-        expected: damage.expected,
-        found: damage.found,
+        file::verify(&at(&self.job, context), &self.serials, context.interrupted)
     }
 }
 

@@ -10,14 +10,13 @@
 
 mod metric;
 mod placeholder;
-pub(crate) mod process;
 
-use crate::asked::Asked;
-use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::asked::Asked;
+use load::process::{self, Finished};
+use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use metric::Extractor;
 use observe::durability::{Class, Durability};
 use observe::metric::Measured;
-use process::Finished;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
@@ -48,6 +47,7 @@ latency_nanoseconds_p99 = "json:/jobs/0/write/clat_ns/percentile/99.000000; unit
     check: |map| check(&Parameters::of(map)),
     services: |_| Vec::new(),
     data_key: |_| String::new(),
+    run_seconds: load::workload::whole_job,
     open: |map| open(Parameters::of(map)),
 };
 
@@ -140,7 +140,7 @@ impl Parameters {
 
 fn durability() -> Durability {
     let reason = "`command`: what the program itself flushes is not known";
-    Durability { class: Class::KeepsAcknowledged, reasons: vec![reason.into()] }
+    Durability::because(Class::KeepsAcknowledged, reason)
 }
 
 fn estimate(parameters: &Parameters) -> Estimate {

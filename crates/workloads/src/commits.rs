@@ -6,23 +6,23 @@
 //! a row holds follows from its place (`rule.rs`): half a transaction, a torn row or a stale page can't pass for a right one,
 //! whatever ran before the cut. `stream.rs` is a connection at work, `write_back.rs` what the kernel may do
 //! meanwhile, `look.rs` what a database holds afterwards.
-//! What differs between databases is behind `ground.rs`.
+//! What differs between databases is behind `target.rs`.
 
-mod ground;
 mod gtm;
 mod look;
 mod rule;
 mod stream;
 mod tables;
+mod target;
 mod write_back;
 
-pub use look::{Look, look, look_at_sqlite, questions};
+pub use look::{Look, look, look_at_embedded, questions};
 
-use crate::asked::Asked;
-use crate::sql::{self, Place, Pragmas, Sqlite, same, sqlite};
-use crate::witness::{self, Witness};
-use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
-use ground::{Committed, Ground};
+use crate::ack_log::{self, AckLog};
+use load::asked::Asked;
+use load::engines;
+use load::sql::{self, Engine, Place, Pragmas, same};
+use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use rule::Rule;
@@ -30,6 +30,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::path::PathBuf;
+use target::{CommitTarget, Committed};
 
 /// The row that is in no list.
 pub static KIND: Kind = Kind {
@@ -45,7 +46,7 @@ pub static KIND: Kind = Kind {
         run_seconds: Parameters::from_map(map).time_seconds,
     },
     check: |_| Vec::new(),
-    services: |map| service_of(map["engine"].as_str().unwrap_or_default()).into_iter().collect(),
+    services: engines::services,
     data_key: |map| {
         let parameters = Parameters::from_map(map);
         format!(
@@ -53,14 +54,15 @@ pub static KIND: Kind = Kind {
             parameters.connections, parameters.payload_bytes, parameters.seed
         )
     },
+    run_seconds: load::workload::whole_job,
     open: |map| Ok(Box::new(Commits::new(Parameters::from_map(map)))),
 };
 
 const SETTINGS: &[Setting] = &[
     Setting {
         name: "engine",
-        kind: Is::Choice(&["sqlite", "postgres", "mariadb", "gtm"]),
-        default: Some("sqlite"),
+        kind: Is::Choice(engines::NAMES),
+        default: Some(engines::sqlite::ENGINE.name),
         help: "The database.",
     },
     Setting {
@@ -118,12 +120,12 @@ const SETTINGS: &[Setting] = &[
         default: Some("after-commit"),
         help: "Which moment is written down as the acknowledgement's. `before-commit` is a planted bug, with which the measurement itself is tested: it must be found.",
     },
-    sqlite::JOURNAL_MODE,
-    sqlite::SYNCHRONOUS,
-    sqlite::PAGE_SIZE,
-    sqlite::CACHE_SIZE,
-    sqlite::MMAP_SIZE,
-    sqlite::BUSY_TIMEOUT,
+    sql::JOURNAL_MODE,
+    sql::SYNCHRONOUS,
+    sql::PAGE_SIZE,
+    sql::CACHE_SIZE,
+    sql::MMAP_SIZE,
+    sql::BUSY_TIMEOUT,
 ];
 
 const COMMITS_PER_SECOND: Metric = Metric::new("commits_per_second", "1/s", Direction::More);
@@ -146,7 +148,7 @@ fn adding() -> String {
 /// Checked parameters.
 #[derive(Debug, Clone, Deserialize)]
 struct Parameters {
-    engine: String,
+    engine: &'static Engine,
     connections: u32,
     #[serde(rename = "time")]
     time_seconds: f64,
@@ -180,11 +182,6 @@ impl Acknowledge {
     }
 }
 
-/// The service that an engine's name stands for; none: it is embedded.
-fn service_of(engine: &str) -> Option<&'static str> {
-    if engine == gtm::ENGINE { Some(gtm::ENGINE) } else { sql::service_of(engine) }
-}
-
 impl Parameters {
     fn from_map(map: &Map<String, Value>) -> Parameters {
         serde_json::from_value(Value::Object(map.clone())).expect("the settings' checks make every field fit")
@@ -194,56 +191,60 @@ impl Parameters {
         Rule { seed: self.seed, streams: self.connections, payload_bytes: self.payload_bytes as usize }
     }
 
+    fn target(&self) -> Box<dyn CommitTarget> {
+        target(self.engine, &self.pragmas)
+    }
+
     /// Whether the database has checkpoints at all.
     fn checkpoints(&self) -> bool {
-        service_of(&self.engine).is_some() || self.pragmas.journal_mode == "wal"
+        !self.engine.is_embedded || self.pragmas.journal_mode == "wal"
+    }
+}
+
+/// What commits are made to: tables, or what an engine without SQL has in their place.
+fn target(engine: &Engine, pragmas: &Pragmas) -> Box<dyn CommitTarget> {
+    match engine.sql {
+        Some(open) => Box::new(tables::Tables(open(pragmas))),
+        None => Box::new(gtm::Gtm::default()),
     }
 }
 
 fn durability(map: &Map<String, Value>) -> Durability {
     let parameters = Parameters::from_map(map);
-    // A server's own settings decide, and its service knows them.
-    match service_of(&parameters.engine) {
-        Some(_) => Durability::full(),
-        None => parameters.pragmas.durability(),
-    }
+    parameters.engine.durability(&parameters.pragmas)
 }
 
 /// The workload at work.
 struct Commits {
     parameters: Parameters,
-    ground: Box<dyn Ground>,
+    target: Box<dyn CommitTarget>,
     /// By stream, the number of its last commit.
     last: Vec<u64>,
     /// Of all runs together.
-    witness: Option<Witness>,
+    ack_log: Option<AckLog>,
 }
 
 impl Commits {
     fn new(parameters: Parameters) -> Commits {
         let last = vec![0; parameters.connections as usize];
-        if parameters.engine == gtm::ENGINE {
-            return Commits { last, parameters, ground: Box::new(gtm::Gtm::default()), witness: None };
-        }
-        let database = sql::served(&parameters.engine).unwrap_or_else(|| Box::new(Sqlite(parameters.pragmas.clone())));
-        Commits { last, parameters, ground: Box::new(tables::Tables(database)), witness: None }
+        Commits { last, target: parameters.target(), parameters, ack_log: None }
     }
 }
 
 impl Workload for Commits {
     fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
         let started = std::time::Instant::now();
-        self.ground.fill(&Place::of(context), self.parameters.rule())?;
+        self.target.fill(&Place::of(context), self.parameters.rule())?;
         Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
     }
 
     fn ready(&mut self, context: &mut Context) -> Result<(), Error> {
-        self.ground.checkpoint(&Place::of(context))
+        self.target.checkpoint(&Place::of(context))
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
-        let witness = witness::of_all_runs(&mut self.witness, self.parameters.witness.as_deref())?;
-        let run = stream::drive(&self.parameters, &*self.ground, context, witness, &mut self.last)?;
+        let ack_log = ack_log::of_all_runs(&mut self.ack_log, self.parameters.witness.as_deref())?;
+        let run = stream::drive(&self.parameters, &*self.target, context, ack_log, &mut self.last)?;
         let (commits, checkpoints) = (run.commits as f64, run.checkpoints as f64);
         Ok(Outcome {
             seconds: run.seconds,
@@ -260,7 +261,7 @@ impl Workload for Commits {
     }
 
     fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
-        let look = look::of(&self.parameters, &self.ground.ask(&Place::of(context))?);
+        let look = look::of(self.parameters.rule(), &*self.target, &self.target.ask(&Place::of(context))?);
         if let Some(complaint) = look.damage.as_ref().or(look.wrong.first()) {
             let (place, expected) = ("the tables".into(), "what was committed".into());
             return Err(Error::WrongData { place, expected, found: complaint.clone() });

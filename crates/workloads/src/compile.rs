@@ -12,11 +12,11 @@
 mod generate;
 mod source;
 
-use crate::asked::Asked;
-use crate::command::process::{self, Finished};
 use crate::flush;
-use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use generate::Program;
+use load::asked::Asked;
+use load::process::{self, Finished};
+use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
@@ -43,6 +43,7 @@ check = ["./ssh", "-V"]
     check: |map| check(&Parameters::of(map)),
     services: |_| Vec::new(),
     data_key: |_| String::new(),
+    run_seconds: load::workload::whole_job,
     open: |map| Ok(Box::new(Compile::new(Parameters::of(map)))),
 };
 
@@ -149,7 +150,7 @@ impl Parameters {
 
 fn durability() -> Durability {
     let reason = "`compile`: compilers do not flush what they write";
-    Durability { class: Class::LosesRecent, reasons: vec![reason.into()] }
+    Durability::because(Class::LosesRecent, reason)
 }
 
 /// A generated file took a compiler 0.3 s of processor time on the small, busy virtual machine of 2026 that this was written on,

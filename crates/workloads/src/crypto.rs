@@ -8,9 +8,9 @@
 
 mod speed;
 
-use crate::asked::Asked;
-use crate::command::process::{self, Finished};
-use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::asked::Asked;
+use load::process::{self, Finished};
+use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
@@ -37,6 +37,7 @@ primary = "rsa_2048_verify_per_second"
     check: |map| check(&Parameters::of(map)),
     services: |_| Vec::new(),
     data_key: |_| String::new(),
+    run_seconds: load::workload::whole_job,
     open: |map| Ok(Box::new(Crypto { parameters: Parameters::of(map) })),
 };
 

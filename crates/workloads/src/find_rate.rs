@@ -4,17 +4,17 @@
 //! gap is halved, on a scale of ratios, down to the precision; the rate that is left is tried once more, because one lucky try is
 //! no proof. All tries are in the result: its latencies by rate are the curve, the last that held is the knee.
 
-use crate::asked::{self, Asked};
-use crate::duration;
-use crate::http_client::settings::{self as sending, Sending};
-use crate::http_client::{self, Client, Fault, Pace, Tally};
-use crate::random::Random;
-use crate::site::{self, Site};
-use crate::workload::{Context, Error, Kind, Outcome, Workload};
+use load::asked::{self, Asked};
+use load::duration;
+use load::http_client::settings::{self as sending, Sending};
+use load::http_client::{self, Client, Fault, Pace, Tally};
+use load::workload::{Context, Error, Kind, Outcome, Workload};
 use observe::metric::{Direction, Measured, Metric};
+use random::Random;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
+use sites::site::{self, Site};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -41,6 +41,7 @@ pub static KIND: Kind = Kind {
     },
     services: sending::services,
     data_key: |map| Parameters::of(map).site.words(),
+    run_seconds: load::workload::whole_job,
     open: |map| Ok(Box::new(FindRate { parameters: Parameters::of(map), runs: 0 })),
 };
 

@@ -1,6 +1,6 @@
 //! Everything on a filesystem to its device.
 
-use crate::workload::Error;
+use load::workload::Error;
 use std::path::Path;
 
 /// Flushes the filesystem that a folder is on.

@@ -2,17 +2,17 @@
 //!
 //! Driven by `lab::trial`; the server is a service.
 
-use crate::asked;
-use crate::duration;
-use crate::http_client::settings::{self as sending, Sending};
-use crate::http_client::{self, Client, Pace};
-use crate::random::Random;
-use crate::site::{self, Site};
-use crate::workload::{Context, Error, Kind, Outcome, Workload};
+use load::asked;
+use load::duration;
+use load::http_client::settings::{self as sending, Sending};
+use load::http_client::{self, Client, Pace};
+use load::workload::{Context, Error, Kind, Outcome, Workload};
 use observe::metric::Measured;
+use random::Random;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
+use sites::site::{self, Site};
 
 /// The row of the list.
 pub static KIND: Kind = Kind {
@@ -32,6 +32,7 @@ pub static KIND: Kind = Kind {
         let Parameters { site, sending, .. } = Parameters::of(map);
         site.words() + &sending.text_words()
     },
+    run_seconds: load::workload::by_time,
     open: |map| Ok(Box::new(HttpLoad { parameters: Parameters::of(map), runs: 0 })),
 };
 

@@ -1,26 +1,22 @@
 //! `http-replay`: the requests of an access log, in its order, each once, against a site made from the same log.
 //!
-//! `log.rs` is the log as a source of requests, which `surefoot replay` sends to any server; `site.rs` makes the site,
-//! `spread.rs` undoes the whole seconds of a log's times. Driven by `lab::trial`; the server is a service.
+//! `load::http_log` is the log as a source of requests, which `surefoot replay` sends to any server, too, and says which files a site
+//! made from it has. Driven by `lab::trial`; the server is a service.
 
-pub mod log;
-mod site;
 mod visits;
 
-use crate::asked;
-use crate::cms;
-mod spread;
-
-use crate::http_client::settings::{self as sending, Sending};
-use crate::http_client::{self, Pace};
-use crate::site::files;
-use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
-use log::{Expected, Hosts, Known, Log, Others};
+use load::asked;
+use load::http_client::settings::{self as sending, Sending};
+use load::http_client::{self, Pace};
+use load::http_log::{self, Expected, Hosts, Log, Others};
+use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
+use sites::cms;
+use sites::site::files;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
@@ -39,11 +35,12 @@ pub static KIND: Kind = Kind {
     estimate: |map| estimate(&Parameters::of(map)),
     check: |map| check(&Parameters::of(map)),
     services: |map| {
-        let databases: &[&str] = if map["site"] == "cms" { &["mariadb", "postgres"] } else { &[] };
+        let databases: &[&str] = if map["site"] == "cms" { &cms::SERVICES } else { &[] };
         databases.iter().copied().chain(sending::services(map)).collect()
     },
     data_key: |map| data_key(&Parameters::of(map)),
-    open: |map| Ok(Box::new(HttpReplay { parameters: Parameters::of(map), known: None })),
+    run_seconds: load::workload::whole_job,
+    open: |map| Ok(Box::new(HttpReplay { parameters: Parameters::of(map), expected: None })),
 };
 
 const SETTINGS: &[Setting] = &[
@@ -172,7 +169,8 @@ impl Parameters {
                 _ => Others::Skipped,
             },
             hosts: Hosts { default: host, is_one: false, map: BTreeMap::new() },
-            expected: Expected::Pages,
+            // Whoever sends it says what is expected.
+            expected: Expected::Nothing,
             body_text: self.sending.body_text(),
             keep_alive: self.sending.keep_alive,
             bytes_max: self.log_bytes_max,
@@ -244,8 +242,8 @@ fn check_log(parameters: &Parameters) -> Vec<String> {
     };
     let sending = &parameters.sending;
     let pace = if sending.rate > 0.0 { Pace::PerSecond(sending.rate) } else { parameters.otherwise() };
-    let refused = log::refuse(&parameters.path, &survey, parameters.bad_lines_max);
-    refused.into_iter().chain(log::endless(&survey, pace, sending.calls)).collect()
+    let refused = http_log::refuse(&parameters.path, &survey, parameters.bad_lines_max);
+    refused.into_iter().chain(http_log::endless(&survey, pace, sending.calls)).collect()
 }
 
 /// The site is the log's: another log, or the same file grown, is another site.
@@ -263,8 +261,8 @@ fn data_key(parameters: &Parameters) -> String {
 /// The workload at work.
 struct HttpReplay {
     parameters: Parameters,
-    /// What the site `cms` must answer, from the first run on.
-    known: Option<Arc<Known>>,
+    /// What the site must answer, from the first run on.
+    expected: Option<Expected>,
 }
 
 /// Requests of the log that are sent before its first replay: pages of several hosts are among them.
@@ -277,7 +275,7 @@ impl Workload for HttpReplay {
             SiteKind::Cms => self.parameters.visits().install(context)?,
             SiteKind::FromLog => {
                 let text = self.parameters.sending.body_contains.as_bytes();
-                files::make(site::files(&self.parameters.log(String::new()))?.into_iter(), text, context)?;
+                files::make(http_log::site::files(&self.parameters.log(String::new()))?.into_iter(), text, context)?;
             }
         }
         Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
@@ -288,15 +286,19 @@ impl Workload for HttpReplay {
         let parameters = &self.parameters;
         let client = parameters.sending.client(&server, parameters.otherwise(), None);
         let mut log = parameters.log(server.address.to_string());
-        if parameters.site == SiteKind::Cms {
-            let visits = parameters.visits();
+        let visits = (parameters.site == SiteKind::Cms).then(|| parameters.visits());
+        if let Some(visits) = &visits {
             log.path = visits.log(&context.cache_folder)?;
-            let is_first = self.known.is_none();
-            let known = self.known.get_or_insert_with(|| Arc::new(visits.known()));
-            log.expected = Expected::Known(Arc::clone(known));
-            if is_first {
-                sending::probe(&client, PROBES, &mut log.source(Pace::Closed)?, context)?;
-            }
+        }
+        let is_first = self.expected.is_none();
+        log.expected = match (self.expected.take(), &visits) {
+            (Some(known), _) => known,
+            (None, Some(visits)) => Expected::Known(Arc::new(visits.known())),
+            (None, None) => Expected::Pages(Arc::new(http_log::site::sizes(http_log::site::files(&log)?))),
+        };
+        self.expected = Some(log.expected.clone());
+        if is_first && visits.is_some() {
+            sending::probe(&client, PROBES, &mut log.source(Pace::Closed)?, context)?;
         }
         let mut source = log.source(client.pace)?;
         let (tally, rates) = http_client::drive(&client, &mut source, context.interrupted, context.progress)?;
@@ -307,6 +309,6 @@ impl Workload for HttpReplay {
         if self.parameters.site == SiteKind::Cms {
             return self.parameters.visits().verify(context);
         }
-        files::verify(site::files(&self.parameters.log(String::new()))?.into_iter(), context)
+        files::verify(http_log::site::files(&self.parameters.log(String::new()))?.into_iter(), context)
     }
 }

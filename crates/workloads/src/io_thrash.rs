@@ -13,9 +13,9 @@ mod journal;
 mod stream;
 mod verify;
 
-use crate::asked::Asked;
-use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use journal::Journal;
+use load::asked::Asked;
+use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
@@ -38,6 +38,7 @@ pub static KIND: Kind = Kind {
     check: |_| Vec::new(),
     services: |_| Vec::new(),
     data_key: |_| String::new(),
+    run_seconds: load::workload::whole_job,
     open: |map| Ok(Box::new(IoThrash { parameters: Parameters::of(map) })),
 };
 
@@ -154,7 +155,7 @@ fn durability(parameters: &Parameters) -> Durability {
         }
         (SyncMode::Commit, JournalMode::Before) => return Durability::full(),
     };
-    Durability { class, reasons: vec![reason.into()] }
+    Durability::because(class, reason)
 }
 
 /// Time from the talk's machine, page-cache bound (6 µs an I/O); a flush is put at 2 ms, a disk's revolution being 8.

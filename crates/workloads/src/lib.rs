@@ -2,18 +2,12 @@
 //!
 //! Driven by `lab::trial`. A workload does not know its filesystem: it gets a folder on it.
 
-pub mod asked;
-pub mod duration;
-pub mod workload;
-
 pub mod block_io;
-mod cms;
 pub mod command;
 pub mod commits;
 pub mod compile;
 pub mod crypto;
 mod find_rate;
-pub mod http_client;
 mod http_load;
 pub mod http_replay;
 pub mod io_thrash;
@@ -24,29 +18,19 @@ pub mod replacements;
 mod three_n_plus_one;
 pub mod tree;
 
+mod ack_log;
 mod flush;
-mod gtm;
-mod load;
-mod noise;
-mod random;
-mod readiness;
-mod site;
-mod sql;
-mod sql_bench;
-mod stamp;
-mod ticker;
 mod tpcb;
-mod witness;
 #[cfg(test)]
 mod workload_tests;
 
-use workload::{Error, Kind};
+use load::workload::{Error, Kind};
 
 /// Every workload there is.
 static KINDS: [&Kind; 14] = [
     &oltp::KIND,
     &tpcb::KIND,
-    &sql_bench::KIND,
+    &sqlbench::KIND,
     &three_n_plus_one::KIND,
     &io_thrash::KIND,
     &tree::KIND,

@@ -1,7 +1,7 @@
 //! `null`: does nothing, to measure surefoot itself and the time of provisioning.
 
-use crate::asked::Asked;
-use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::asked::Asked;
+use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use serde_json::{Map, Value};
@@ -26,6 +26,7 @@ pub static KIND: Kind = Kind {
     check: |_| Vec::new(),
     services: |_| Vec::new(),
     data_key: |_| String::new(),
+    run_seconds: load::workload::by_time,
     open: |map| Ok(Box::new(Null { time: Duration::from_secs_f64(seconds(map)) })),
 };
 

@@ -8,15 +8,16 @@ mod keys;
 mod mix;
 mod script;
 
-use crate::load::{self, Load};
-use crate::random::Random;
-use crate::sql::{self, COUNTERS, Cell, Column, ColumnKind, Database, Place, Pragmas, Sqlite, same, sqlite};
-use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use acknowledged::RowId;
 use keys::Distribution;
+use load::engines;
+use load::sql::{self, COUNTERS, Cell, Column, ColumnKind, Database, Engine, Place, Pragmas, same};
+use load::sql_load::{self, Load};
+use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use mix::{Mix, Mixture, RowsLike};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
+use random::Random;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
@@ -29,23 +30,24 @@ pub static KIND: Kind = Kind {
     summary: "sysbench's OLTP transactions (14 reads, 4 writes, begin and commit, and its other mixes) on SQLite, PostgreSQL or MariaDB",
     example: "[workload.oltp]\nengine = \"sqlite\"\ntable_size = 100000\nthreads = 4\ntime = \"30s\"\n",
     settings: SETTINGS,
-    metrics: |_| load::metrics().chain(COUNTERS.iter().cloned()).collect(),
+    metrics: |_| sql_load::metrics().chain(COUNTERS.iter().cloned()).collect(),
     durability,
     estimate,
     check,
-    services: |map| sql::service_of(map["engine"].as_str().unwrap_or_default()).into_iter().collect(),
+    services: engines::services,
     data_key: |map| {
         let parameters = Parameters::from_map(map);
         format!("oltp, {} tables of {} rows like {:?}", parameters.tables, parameters.table_size, parameters.rows_like)
     },
+    run_seconds: load::workload::by_time,
     open: |map| Ok(Box::new(Oltp::new(Parameters::from_map(map)))),
 };
 
 const SETTINGS: &[Setting] = &[
     Setting {
         name: "engine",
-        kind: Is::Choice(&["sqlite", "postgres", "mariadb"]),
-        default: Some("sqlite"),
+        kind: Is::Choice(engines::SQL_NAMES),
+        default: Some(engines::sqlite::ENGINE.name),
         help: "The database: embedded SQLite, or a server that `[service.NAME]` configures.",
     },
     Setting {
@@ -89,8 +91,8 @@ const SETTINGS: &[Setting] = &[
         default: None,
         help: "Rows that the run touches, from id 1. Default: the whole table. A well-known comparison of 2005 loaded 200,000 rows and touched 10,000: table_size = 200000 with id_range = 10000 is that study to the letter.",
     },
-    load::THREADS,
-    load::DRIVER_THREADS,
+    sql_load::THREADS,
+    sql_load::DRIVER_THREADS,
     Setting {
         name: "distribution",
         kind: Is::Choice(&["uniform", "gaussian", "special-1.0", "special-0.4", "pareto", "zipf"]),
@@ -103,38 +105,38 @@ const SETTINGS: &[Setting] = &[
         default: Some("100"),
         help: "Rows of a range query.",
     },
-    load::TIME,
-    load::TRANSACTIONS,
+    sql_load::TIME,
+    sql_load::TRANSACTIONS,
     Setting {
         name: "in_transaction",
         kind: Is::Boolean,
         default: Some("true"),
         help: "Whether BEGIN and COMMIT stand around the statements of a mix that has several.",
     },
-    load::PREPARED,
-    load::RATE,
-    load::THINK_TIME,
-    load::RETRY,
-    load::RECONNECT,
-    load::ERRORS_MAX,
+    sql_load::PREPARED,
+    sql_load::RATE,
+    sql_load::THINK_TIME,
+    sql_load::RETRY,
+    sql_load::RECONNECT,
+    sql_load::ERRORS_MAX,
     Setting {
         name: "begin",
         kind: Is::Choice(&["immediate", "deferred"]),
         default: Some("immediate"),
         help: "How SQLite begins: `immediate` takes the write lock at once and waits for it; `deferred` is sysbench's plain BEGIN, whose upgrade to a write fails when another thread has written, and is then retried.",
     },
-    sqlite::JOURNAL_MODE,
-    sqlite::SYNCHRONOUS,
-    sqlite::PAGE_SIZE,
-    sqlite::CACHE_SIZE,
-    sqlite::MMAP_SIZE,
-    sqlite::BUSY_TIMEOUT,
+    sql::JOURNAL_MODE,
+    sql::SYNCHRONOUS,
+    sql::PAGE_SIZE,
+    sql::CACHE_SIZE,
+    sql::MMAP_SIZE,
+    sql::BUSY_TIMEOUT,
 ];
 
 /// Checked parameters.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Parameters {
-    engine: String,
+    engine: &'static Engine,
     mix: Mixture,
     rows_like: RowsLike,
     tables: u32,
@@ -183,7 +185,7 @@ fn estimate(map: &Map<String, Value>) -> Estimate {
 
 fn check(map: &Map<String, Value>) -> Vec<String> {
     let parameters = Parameters::from_map(map);
-    let mut problems: Vec<String> = load::check(&parameters.load).into_iter().collect();
+    let mut problems: Vec<String> = sql_load::check(&parameters.load).into_iter().collect();
     if parameters.ids() > parameters.table_size {
         problems.push(format!("id_range ({}) is larger than table_size ({})", parameters.ids(), parameters.table_size));
     }
@@ -199,11 +201,7 @@ fn check(map: &Map<String, Value>) -> Vec<String> {
 
 fn durability(map: &Map<String, Value>) -> Durability {
     let parameters = Parameters::from_map(map);
-    // A server's own settings decide, and its service knows them.
-    match sql::service_of(&parameters.engine) {
-        Some(_) => Durability::full(),
-        None => parameters.pragmas.durability(),
-    }
+    parameters.engine.durability(&parameters.pragmas)
 }
 
 /// sysbench's names.
@@ -233,7 +231,7 @@ fn fill(database: &dyn Database, place: &Place, parameters: &Parameters, seed: u
     for table in 1..=parameters.tables {
         let name = table_name(table);
         let index = format!("CREATE INDEX k_{table} ON {name} (k)");
-        run(&database.table(&name, &COLUMNS))?;
+        run(&database.dialect().create(&name, &COLUMNS))?;
         // 0.4 makes the index before it loads, 1.0 after.
         if parameters.rows_like == RowsLike::ZeroFour {
             run(&index)?;
@@ -276,7 +274,7 @@ struct Oltp {
 
 impl Oltp {
     fn new(parameters: Parameters) -> Oltp {
-        let database = sql::served(&parameters.engine).unwrap_or_else(|| Box::new(Sqlite(parameters.pragmas.clone())));
+        let database = parameters.engine.database(&parameters.pragmas);
         Oltp { parameters, database, runs: 0, rows_added: 0, rows_unknown: 0, possible: BTreeMap::new() }
     }
 
@@ -351,7 +349,7 @@ impl Workload for Oltp {
         let may_miss = self.database.misses_replaced_rows();
         let script =
             |number: usize| script::Oltp::new(parameters, Mix::new(parameters, seed, run, number as u64), may_miss);
-        let driven = load::drive(&parameters.load, &*self.database, context, script)?;
+        let driven = sql_load::drive(&parameters.load, &*self.database, context, script)?;
         let mut outcome = driven.outcome;
         outcome.metrics.extend(self.database.counters(&place)?.since(before, outcome.commits as f64));
         self.rows_added += driven.scripts.iter().map(|script| script.rows_added).sum::<i64>();
@@ -386,10 +384,10 @@ pub fn driver_cost(folder: &std::path::Path, transactions: u64) -> Result<Driver
     map.extend([("time".to_string(), 0.0.into()), ("transactions".to_string(), transactions.into())]);
     let parameters = Parameters::from_map(&map);
     let place = Place { data_folder: folder.into(), server: None };
-    let database = Sqlite(parameters.pragmas.clone());
+    let database = engines::sqlite::Sqlite(parameters.pragmas.clone());
     fill(&database, &place, &parameters, 1)?;
     let mix = || Mix::new(&parameters, 1, 1, 0);
-    let cost = |script| load::thread_cpu_seconds_per_transaction(&parameters.load, &database, &place, script);
+    let cost = |script| sql_load::thread_cpu_seconds_per_transaction(&parameters.load, &database, &place, script);
     Ok(DriverCost {
         whole_seconds_per_transaction: cost(script::Oltp::new(&parameters, mix(), false))?,
         driver_seconds_per_transaction: cost(script::Oltp::without_statements(&parameters, mix()))?,

@@ -4,9 +4,9 @@
 //! round, on the bench and the storage that the trials have. The device is asked by `block_io` past the page cache, on one
 //! file: in sequence, at random with many I/Os under way, and by a flush after each write.
 
-use crate::asked::Asked;
-use crate::block_io::{self, BlockIo, BlockIoResult, Engine, Pattern};
-use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::asked::Asked;
+use load::block_io::{self, BlockIo, BlockIoResult, Engine, Pattern};
+use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,7 @@ pub static KIND: Kind = Kind {
     check: |_| Vec::new(),
     services: |_| Vec::new(),
     data_key: |_| String::new(),
+    run_seconds: load::workload::whole_job,
     open: |map| Ok(Box::new(Probe { settings: Settings::of(map), file: PathBuf::new(), bytes: 0 })),
 };
 
@@ -184,22 +185,43 @@ fn cpu_steps_per_second(threads: usize, seconds: f64) -> f64 {
     })
 }
 
-/// A step reads, mixes (SplitMix64's multiplication and shift) and writes a word at a place that depends on the last one.
-fn cpu_steps(seed: u64, seconds: f64) -> f64 {
-    let (mut words, mut state, mut steps) = (vec![seed; CPU_WORDS], seed, 0_u64);
-    let started = Instant::now();
-    let limit = Duration::from_secs_f64(seconds);
-    while started.elapsed() < limit {
-        for _ in 0..CPU_STEPS_A_LOOK {
-            let word = &mut words[(state >> 40) as usize % CPU_WORDS];
+/// Arithmetic and memory without end. A step reads, mixes (SplitMix64's multiplication and shift) and writes a word at a place that depends
+/// on the last one.
+#[derive(Debug)]
+pub struct Steps {
+    words: Vec<u64>,
+    state: u64,
+}
+
+impl Steps {
+    /// Those of this seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Steps {
+        Steps { words: vec![seed; CPU_WORDS], state: seed }
+    }
+
+    /// Makes so many.
+    pub fn take(&mut self, count: u64) {
+        let mut state = self.state;
+        for _ in 0..count {
+            let word = &mut self.words[(state >> 40) as usize % CPU_WORDS];
             state =
                 (state ^ (state >> 27) ^ *word).wrapping_mul(0x94d0_49bb_1331_11eb).wrapping_add(0x9e37_79b9_7f4a_7c15);
             *word = state;
         }
-        steps += CPU_STEPS_A_LOOK;
+        self.state = std::hint::black_box(state);
     }
-    std::hint::black_box(&words);
-    steps as f64 / started.elapsed().as_secs_f64()
+}
+
+fn cpu_steps(seed: u64, seconds: f64) -> f64 {
+    let (mut made, mut steps) = (0, Steps::new(seed));
+    let started = Instant::now();
+    let limit = Duration::from_secs_f64(seconds);
+    while started.elapsed() < limit {
+        steps.take(CPU_STEPS_A_LOOK);
+        made += CPU_STEPS_A_LOOK;
+    }
+    made as f64 / started.elapsed().as_secs_f64()
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@
 mod rule;
 mod writer;
 
-use crate::asked::Asked;
+use crate::ack_log::{self, AckLog};
 use crate::commits::Look;
-use crate::witness::{self, Witness};
-use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::asked::Asked;
+use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
 use rule::{Damage, FILE_BYTES, FILES, Rule};
@@ -37,9 +37,10 @@ pub static KIND: Kind = Kind {
     check: |_| Vec::new(),
     services: |_| Vec::new(),
     data_key: |_| String::new(),
+    run_seconds: load::workload::whole_job,
     open: |map| {
         let parameters = Parameters::from_map(map);
-        Ok(Box::new(Replacements { parameters, last: [0; FILES as usize], witness: None }))
+        Ok(Box::new(Replacements { parameters, last: [0; FILES as usize], ack_log: None }))
     },
 };
 
@@ -116,7 +117,7 @@ impl Method {
             Method::Truncate => (Class::MayCorrupt, "a file is emptied before its new content is there"),
             Method::OverwriteFsync => (Class::MayCorrupt, "a file is written over in place"),
         };
-        Durability { class, reasons: vec![reason.into()] }
+        Durability::because(class, reason)
     }
 }
 
@@ -190,7 +191,7 @@ struct Replacements {
     /// By file, its last version.
     last: [u64; FILES as usize],
     /// Of all runs together.
-    witness: Option<Witness>,
+    ack_log: Option<AckLog>,
 }
 
 impl Workload for Replacements {
@@ -204,8 +205,8 @@ impl Workload for Replacements {
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
-        let witness = witness::of_all_runs(&mut self.witness, self.parameters.witness.as_deref())?;
-        let run = writer::drive(&self.parameters, context, witness, &mut self.last)?;
+        let ack_log = ack_log::of_all_runs(&mut self.ack_log, self.parameters.witness.as_deref())?;
+        let run = writer::drive(&self.parameters, context, ack_log, &mut self.last)?;
         let replacements = run.replacements as f64;
         Ok(Outcome {
             seconds: run.seconds,

@@ -15,17 +15,18 @@ mod worker;
 
 pub use worker::worker_main;
 
-use crate::asked::Asked;
-use crate::sql::{self, COUNTERS, Place};
-use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
-use observe::durability::{Class, Durability};
+use load::asked::Asked;
+use load::engines;
+use load::sql::{COUNTERS, Engine, Place, Pragmas};
+use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use store::{Shared, Store, Totals};
+use store::{Store, StoreKind, Totals};
 
 /// The row in the list of workloads.
 pub static KIND: Kind = Kind {
@@ -37,17 +38,18 @@ pub static KIND: Kind = Kind {
     durability,
     estimate,
     check,
-    services: |map| Parameters::from_map(map).engine.service().into_iter().collect(),
+    services: engines::services,
     // Nothing but an empty database is loaded.
     data_key: |_| "three-n-plus-one".into(),
+    run_seconds: load::workload::whole_job,
     open: |map| Ok(Box::new(ThreeNPlusOne { parameters: Parameters::from_map(map) })),
 };
 
 const SETTINGS: &[Setting] = &[
     Setting {
         name: "engine",
-        kind: Is::Choice(&["lmdb", "sqlite", "gtm", "postgres", "mariadb"]),
-        default: Some("lmdb"),
+        kind: Is::Choice(engines::NAMES),
+        default: Some(engines::lmdb::ENGINE.name),
         help: "The key-value store: embedded, or a server that `[service.NAME]` configures. On `gtm` the workers are GT.M's own processes, as in the original; figures of the others are ports.",
     },
     Setting {
@@ -108,7 +110,7 @@ const METRICS: &[Metric] = &[
 /// Checked parameters; they travel to the worker processes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Parameters {
-    engine: Engine,
+    engine: &'static Engine,
     from: u64,
     to: u64,
     streams: u64,
@@ -120,35 +122,8 @@ pub(crate) struct Parameters {
     map_bytes: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Engine {
-    Lmdb,
-    Sqlite,
-    Gtm,
-    Postgres,
-    MariaDb,
-}
-
-impl Engine {
-    fn name(self) -> &'static str {
-        match self {
-            Engine::Lmdb => "lmdb",
-            Engine::Sqlite => "sqlite",
-            Engine::Gtm => "gtm",
-            Engine::Postgres => "postgres",
-            Engine::MariaDb => "mariadb",
-        }
-    }
-
-    /// The service that it is; none: it is embedded.
-    fn service(self) -> Option<&'static str> {
-        match self {
-            Engine::Gtm => Some("gtm"),
-            other => sql::service_of(other.name()),
-        }
-    }
-}
+/// Engines that are stores in a way of their own; on all others the store is a database server's.
+static STORES: [&StoreKind; 3] = [&lmdb::STORE, &sqlite::STORE, &gtm::STORE];
 
 impl Parameters {
     fn from_map(map: &Map<String, Value>) -> Parameters {
@@ -174,23 +149,13 @@ impl Parameters {
             .collect()
     }
 
-    fn store(&self, place: &Place) -> Result<Box<dyn Store>, Error> {
-        match self.engine {
-            Engine::Lmdb => Ok(Box::new(lmdb::Lmdb::open(&folder(place), self)?)),
-            Engine::Sqlite => Ok(Box::new(sqlite::Sqlite::open(&folder(place), self)?)),
-            Engine::Gtm => Ok(Box::new(gtm::Gtm::open(place, self)?)),
-            Engine::Postgres | Engine::MariaDb => Ok(Box::new(served::Served::open(place, self)?)),
-        }
+    fn kind(&self) -> &'static StoreKind {
+        let own = STORES.into_iter().find(|store| store.engine == Some(self.engine));
+        own.unwrap_or(&served::STORE)
     }
 
-    /// The store of one of our own workers.
-    fn shared(&self, place: &Place) -> Result<Box<dyn Shared>, Error> {
-        match self.engine {
-            Engine::Lmdb => Ok(Box::new(lmdb::Lmdb::open(&folder(place), self)?)),
-            Engine::Sqlite => Ok(Box::new(sqlite::Sqlite::open(&folder(place), self)?)),
-            Engine::Gtm => unreachable!("GT.M's workers are its own"),
-            Engine::Postgres | Engine::MariaDb => Ok(Box::new(served::Served::open(place, self)?)),
-        }
+    fn store(&self, place: &Place) -> Result<Box<dyn Store>, Error> {
+        (self.kind().open)(place, self)
     }
 
     /// As the original corrects them: `k->k'` where a value was changed.
@@ -200,25 +165,18 @@ impl Parameters {
     }
 }
 
-/// Most integers of a range whose sequences fit an engine's numbers: 64 bits with a sign, which that of 8,528,817,511 leaves.
-const SQL_TO_MAX: u64 = 8_528_817_510;
-
 fn check(map: &Map<String, Value>) -> Vec<String> {
     let parameters = Parameters::from_map(map);
-    let (engine, to) = (parameters.engine.name(), parameters.to);
+    let (engine, to) = (parameters.engine.name, parameters.to);
     let mut problems = Vec::new();
     if to < parameters.from {
         problems.push(format!("`to` ({to}) is below `from` ({})", parameters.from));
     }
-    let to_max = match parameters.engine {
-        Engine::Lmdb => u64::MAX,
-        Engine::Gtm => gtm::TO_MAX,
-        Engine::Sqlite | Engine::Postgres | Engine::MariaDb => SQL_TO_MAX,
-    };
+    let to_max = parameters.kind().to_max;
     if to > to_max {
         problems.push(format!("`to` ({to}) is above {to_max}: {engine} cannot hold all numbers of its sequences"));
     }
-    if parameters.sync == "commit" && parameters.engine.service().is_some() {
+    if parameters.sync == "commit" && !parameters.engine.is_embedded {
         problems.push(format!("`sync` is of lmdb and sqlite; what {engine} flushes is set in [service.{engine}]"));
     }
     problems
@@ -227,22 +185,14 @@ fn check(map: &Map<String, Value>) -> Vec<String> {
 /// Numbers stored for each integer of a range from 1: 2.17 at 10^5 to 10^8.
 const UPDATES_PER_INTEGER: f64 = 2.17;
 
-/// Bytes on the filesystem for each number stored in digits (logs included), numbers a second with four workers, and how
-/// much more room words take. Measured at 10^6 and, on servers, 10^5 (2026-11-21, two cores).
-fn costs(engine: Engine) -> (f64, f64, f64) {
-    match engine {
-        Engine::Lmdb | Engine::Sqlite => (29.5, 100_000.0, 3.9),
-        Engine::Gtm => (200.0, 300_000.0, 3.9),
-        Engine::Postgres => (230.0, 15_000.0, 3.9),
-        Engine::MariaDb => (105.0, 15_000.0, 3.9),
-    }
-}
+/// How much more room numbers in words take than in digits (2026-11-21).
+const WIDENING: f64 = 3.9;
 
 fn estimate(map: &Map<String, Value>) -> Estimate {
     let parameters = Parameters::from_map(map);
     let updates = parameters.range() as f64 * UPDATES_PER_INTEGER;
-    let (bytes, per_second, widening) = costs(parameters.engine);
-    let widening = if parameters.words { widening } else { 1.0 };
+    let (bytes, per_second) = (parameters.engine.small_row_bytes, parameters.kind().numbers_per_second);
+    let widening = if parameters.words { WIDENING } else { 1.0 };
     // A path a millisecond when each is flushed.
     let seconds = if parameters.sync == "commit" { parameters.range() as f64 / 1000.0 } else { updates / per_second };
     Estimate { data_bytes: (updates * bytes * widening) as u64, load_seconds: 0.0, run_seconds: seconds }
@@ -250,21 +200,7 @@ fn estimate(map: &Map<String, Value>) -> Estimate {
 
 fn durability(map: &Map<String, Value>) -> Durability {
     let parameters = Parameters::from_map(map);
-    let because = |class, reason: &str| Durability { class, reasons: vec![reason.to_string()] };
-    match (parameters.engine, parameters.sync.as_str(), parameters.journal_mode.as_str()) {
-        (Engine::Postgres | Engine::MariaDb, ..) | (_, "commit", _) => Durability::full(),
-        (Engine::Gtm, ..) => because(
-            Class::LosesRecent,
-            "GT.M flushes single updates with the next transaction, or about a second later",
-        ),
-        (Engine::Lmdb, ..) => {
-            because(Class::MayCorrupt, "sync = none: LMDB without sync may be corrupt after a power cut")
-        }
-        (Engine::Sqlite, _, "wal") => because(Class::LosesRecent, "sync = none: WAL is flushed at checkpoints only"),
-        (Engine::Sqlite, ..) => {
-            because(Class::MayCorrupt, "sync = none without WAL: a power cut at the wrong moment may corrupt")
-        }
-    }
+    if parameters.sync == "commit" { Durability::full() } else { (parameters.kind().durability)(&parameters) }
 }
 
 /// Where the embedded engines keep their files.
@@ -279,7 +215,9 @@ struct ThreeNPlusOne {
 
 impl Workload for ThreeNPlusOne {
     fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
-        served::Served::make_database(&Place::of(context), self.parameters.engine.name())?;
+        if let Some(open) = self.parameters.engine.sql {
+            open(&Pragmas::default()).create(&Place::of(context))?;
+        }
         Ok(Vec::new())
     }
 
@@ -306,7 +244,7 @@ impl Workload for ThreeNPlusOne {
 /// Makes an empty store, or takes one whose run was killed; says which. A finished one is of the run before.
 fn prepare_store(place: &Place, parameters: &Parameters) -> Result<bool, Error> {
     let folder = folder(place);
-    let is_embedded = parameters.engine.service().is_none();
+    let is_embedded = parameters.engine.is_embedded;
     if !is_embedded || folder.exists() {
         let mut store = parameters.store(place)?;
         if store.unfinished_blocks()? > 0 {

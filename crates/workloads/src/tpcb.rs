@@ -3,12 +3,13 @@
 //! Three balances are raised by one delta and the delta is written down, so after each run the sums of all must agree, and the
 //! history has exactly the acknowledged transactions. Statements and tables are those of PostgreSQL's manual, "pgbench".
 
-use crate::load::{self, Class, Load, PARAMS_MAX, Script};
-use crate::random::Random;
-use crate::sql::{self, COUNTERS, Cell, Column, ColumnKind, Database, Place, Pragmas, Sqlite, same};
-use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::engines;
+use load::sql::{self, COUNTERS, Cell, Column, ColumnKind, Database, Engine, Place, Pragmas, same};
+use load::sql_load::{self, Class, Load, PARAMS_MAX, Script};
+use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
+use random::Random;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
@@ -21,20 +22,21 @@ pub static KIND: Kind = Kind {
     summary: "pgbench's TPC-B-like transactions on PostgreSQL, MariaDB or SQLite",
     example: "[workload.tpcb]\nengine = \"postgres\"\nscale = 10\nthreads = 16\ntime = \"30s\"\n",
     settings: SETTINGS,
-    metrics: |_| load::metrics().chain(COUNTERS.iter().cloned()).collect(),
+    metrics: |_| sql_load::metrics().chain(COUNTERS.iter().cloned()).collect(),
     durability: |_| Durability::full(),
     estimate,
-    check: |map| load::check(&Parameters::from_map(map).load).into_iter().collect(),
-    services: |map| sql::service_of(map["engine"].as_str().unwrap_or_default()).into_iter().collect(),
+    check: |map| sql_load::check(&Parameters::from_map(map).load).into_iter().collect(),
+    services: engines::services,
     data_key: |map| format!("tpcb, scale {}", Parameters::from_map(map).scale),
+    run_seconds: load::workload::by_time,
     open: |map| Ok(Box::new(Tpcb::new(Parameters::from_map(map)))),
 };
 
 const SETTINGS: &[Setting] = &[
     Setting {
         name: "engine",
-        kind: Is::Choice(&["postgres", "mariadb", "sqlite"]),
-        default: Some("postgres"),
+        kind: Is::Choice(engines::SQL_NAMES),
+        default: Some(engines::postgres::ENGINE.name),
         help: "The database: a server that `[service.NAME]` configures, or embedded SQLite with WAL and full flushes.",
     },
     Setting {
@@ -49,16 +51,16 @@ const SETTINGS: &[Setting] = &[
         default: Some("1"),
         help: "100,000 accounts, 10 tellers and 1 branch each. Below the number of connections, they wait for each other's branch.",
     },
-    load::THREADS,
-    load::DRIVER_THREADS,
-    load::TIME,
-    load::TRANSACTIONS,
-    load::PREPARED,
-    load::RATE,
-    load::THINK_TIME,
-    load::RETRY,
-    load::RECONNECT,
-    load::ERRORS_MAX,
+    sql_load::THREADS,
+    sql_load::DRIVER_THREADS,
+    sql_load::TIME,
+    sql_load::TRANSACTIONS,
+    sql_load::PREPARED,
+    sql_load::RATE,
+    sql_load::THINK_TIME,
+    sql_load::RETRY,
+    sql_load::RECONNECT,
+    sql_load::ERRORS_MAX,
 ];
 
 const ACCOUNTS: i64 = 100_000;
@@ -83,7 +85,7 @@ enum Mixture {
 
 #[derive(Debug, Clone, Deserialize)]
 struct Parameters {
-    engine: String,
+    engine: &'static Engine,
     mix: Mixture,
     scale: i64,
     #[serde(flatten)]
@@ -170,7 +172,7 @@ fn fill(database: &dyn Database, place: &Place, scale: i64) -> Result<(), Error>
     database.create(place)?;
     let mut connection = database.connect(place)?;
     for table in &TABLES {
-        let sql = database.table(table.name, table.columns);
+        let sql = database.dialect().create(table.name, table.columns);
         connection.query(&sql).map_err(sql::failed(database.name(), "make its tables"))?;
         let (rows, mut id) = (table.rows_per_scale * scale, 0);
         if rows == 0 {
@@ -348,7 +350,7 @@ struct Tpcb {
 
 impl Tpcb {
     fn new(parameters: Parameters) -> Tpcb {
-        let database = sql::served(&parameters.engine).unwrap_or_else(|| Box::new(Sqlite(Pragmas::default())));
+        let database = parameters.engine.database(&Pragmas::default());
         Tpcb { parameters, database, runs: 0, deltas: 0, acknowledged: 0, unknown: 0 }
     }
 
@@ -405,7 +407,7 @@ impl Workload for Tpcb {
             acknowledged: 0,
             unknown: 0,
         };
-        let driven = load::drive(&parameters.load, &*self.database, context, script)?;
+        let driven = sql_load::drive(&parameters.load, &*self.database, context, script)?;
         let mut outcome = driven.outcome;
         outcome.metrics.extend(self.database.counters(&place)?.since(before, outcome.commits as f64));
         self.deltas += driven.scripts.iter().map(|script| script.deltas).sum::<i64>();

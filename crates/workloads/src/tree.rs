@@ -14,10 +14,10 @@ mod extract;
 mod generate;
 mod remove;
 
-use crate::asked::Asked;
 use crate::flush;
-use crate::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use archive::Manifest;
+use load::asked::Asked;
+use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
@@ -38,6 +38,7 @@ pub static KIND: Kind = Kind {
     check: |map| check(&Parameters::of(map)),
     services: |_| Vec::new(),
     data_key: |_| String::new(),
+    run_seconds: load::workload::whole_job,
     open: |map| Ok(Box::new(Tree { parameters: Parameters::of(map), archive: None })),
 };
 
@@ -86,7 +87,7 @@ impl Parameters {
 
 fn durability() -> Durability {
     let reason = "`tree`: files are not flushed one by one, as tar does not either";
-    Durability { class: Class::LosesRecent, reasons: vec![reason.into()] }
+    Durability::because(Class::LosesRecent, reason)
 }
 
 /// 25,000 files took the talk-era machines of the original comparison 22 s to extract and 2 s to remove; half of that

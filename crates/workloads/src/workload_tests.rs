@@ -1,6 +1,6 @@
 //! What the tests of several workloads share.
 
-use crate::workload::Context;
+use load::workload::Context;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

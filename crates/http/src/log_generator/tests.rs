@@ -4,15 +4,9 @@ use super::*;
 use crate::access_log::{self, Entry};
 use proptest::prelude::*;
 
-/// SplitMix64 (Steele, Lea and Flood 2014).
 fn stream(seed: u64) -> impl FnMut() -> u64 {
-    let mut counter = seed;
-    move || {
-        counter = counter.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (counter ^ (counter >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
+    let mut random = random::SplitMix64::new(seed);
+    move || random.next_u64()
 }
 
 /// Twenty pages of each kind, with a style that all share and a picture of their own.

@@ -1,17 +1,17 @@
 //! The talk with a trial's process, wherever that runs: the specification in, records out, `stop`, time-outs, and how it ended.
 
 use super::{End, Error};
-use crate::work::Work;
+use crash::plan::TrialSpec;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use observe::record::{Failure, Record};
+use sandbox::work::Work;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use study::trial_spec::TrialSpec;
 
 /// After `stop`, a trial has this long to tear down before it is killed: a workload looks at the flag at least once a second.
 const STOP_SECONDS_MAX: u64 = 20;
@@ -32,82 +32,20 @@ pub(super) fn start(mut command: Command, work: &Work) -> Result<Child, Error> {
 }
 
 /// What a talk is about.
-pub(super) struct Talk<'a> {
+pub(super) struct TrialProcess<'a> {
     /// The trial.
     pub spec: &'a TrialSpec,
     /// Set when the user interrupts.
     pub interrupted: &'a AtomicBool,
     /// Where the trial's programs write what they say.
-    pub log: &'a Path,
+    pub log: PathBuf,
     /// Said to the process.
     pub opening: String,
     /// When: at once, or when it has said this line.
     pub after: Option<&'static str>,
 }
 
-impl Talk<'_> {
-    /// Talks with a process until it has ended, whose input and output are pipes and which leads a process group.
-    pub(super) fn hold(&self, mut child: Child, sink: &mut dyn FnMut(Heard)) -> Result<End, Error> {
-        let mut input = child.stdin.take().expect("standard input was piped");
-        let output = child.stdout.take().expect("standard output was piped");
-        if self.after.is_none() {
-            // A trial that died at once closes its end: its exit status says more than EPIPE.
-            let _ = input.write_all(self.opening.as_bytes());
-        }
-        let mut last = Last::Nothing;
-        let cut = self.follow(output, &mut input, &mut |heard| last.note(heard, sink));
-        if cut.is_some() {
-            // The whole group: without namespaces the trial's programs would outlive it.
-            let _ = nix::sys::signal::killpg(nix::unistd::Pid::from_raw(child.id() as i32), nix::sys::signal::SIGKILL);
-        }
-        drop(input);
-        let status = child.wait().map_err(Error::Pipe)?;
-        Ok(self.end(last, cut, status))
-    }
-
-    /// Reads records until the trial closes its output, its time is over, or it does not heed `stop`.
-    fn follow(&self, mut output: ChildStdout, input: &mut ChildStdin, note: &mut dyn FnMut(Heard)) -> Option<Cut> {
-        let deadline = Instant::now() + Duration::from_secs_f64(self.spec.timeout_seconds);
-        let mut stop_deadline = None;
-        let mut is_told = self.after.is_none();
-        let mut pending = Vec::new();
-        let mut buffer = [0; 65536];
-        loop {
-            if Instant::now() >= deadline {
-                return Some(Cut::TimedOut(self.spec.timeout_seconds));
-            }
-            match stop_deadline {
-                // Before it was told what to do, there is nothing that it should tear down.
-                None if self.interrupted.load(Ordering::Relaxed) && !is_told => return Some(Cut::DeafToStop),
-                None if self.interrupted.load(Ordering::Relaxed) => {
-                    let _ = writeln!(input, "stop");
-                    stop_deadline = Some(Instant::now() + Duration::from_secs(STOP_SECONDS_MAX));
-                }
-                Some(limit) if Instant::now() >= limit => return Some(Cut::DeafToStop),
-                _ => {}
-            }
-            let mut ready = [PollFd::new(output.as_fd(), PollFlags::POLLIN)];
-            if !matches!(poll(&mut ready, PollTimeout::from(POLL_MILLISECONDS)), Ok(1..)) {
-                continue;
-            }
-            match output.read(&mut buffer) {
-                Ok(0) | Err(_) => return None,
-                Ok(count) => pending.extend_from_slice(&buffer[..count]),
-            }
-            while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = pending.drain(..=end).collect();
-                if self.after.is_some_and(|after| line.trim_ascii_end() == after.as_bytes()) {
-                    let _ = input.write_all(self.opening.as_bytes());
-                    is_told = true;
-                    note(Heard::Ready);
-                } else if let Ok(record) = serde_json::from_slice(&line) {
-                    note(Heard::Record(record));
-                }
-                // A line that is no record can't come from our own trial: it is cut off by a kill, and the exit status says so.
-            }
-        }
-    }
-
+impl TrialProcess<'_> {
     fn end(&self, last: Last, cut: Option<Cut>, status: ExitStatus) -> End {
         match (last, cut) {
             (Last::Finished, _) => End::Finished,
@@ -118,17 +56,170 @@ impl Talk<'_> {
                 self.failure(format!("the trial did not end within {}", settings::quantity::format_seconds(seconds))),
             ),
             _ if self.interrupted.load(Ordering::Relaxed) => End::Interrupted,
-            _ => End::Failed(self.failure(died(status, &std::fs::read(self.log).unwrap_or_default()))),
+            _ => End::Failed(self.failure(died(status, &std::fs::read(&self.log).unwrap_or_default()))),
         }
     }
 
     fn failure(&self, cause: String) -> Failure {
-        Failure { step: "trial".into(), causes: vec![cause], log: tail(self.log) }
+        Failure { step: "trial".into(), causes: vec![cause], log: tail(&self.log) }
     }
 }
 
+/// A talk with a process that was started.
+pub(super) struct Talk<'a> {
+    process: TrialProcess<'a>,
+    child: Child,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    /// What was read and is no whole line yet.
+    pending: Vec<u8>,
+    last: Last,
+    is_told: bool,
+    stop_deadline: Option<Instant>,
+    /// How long it was listened to: while it waits, its time stands still, too.
+    spent: Duration,
+}
+
+impl<'a> Talk<'a> {
+    /// Begins with a process whose input and output are pipes and which leads a process group: it is told what it is to do, if it
+    /// listens already.
+    pub(super) fn begin(process: TrialProcess<'a>, mut child: Child) -> Talk<'a> {
+        let input = child.stdin.take().expect("standard input was piped");
+        let output = child.stdout.take().expect("standard output was piped");
+        let is_listening = process.after.is_none();
+        let mut talk = Talk {
+            process,
+            child,
+            input: Some(input),
+            output,
+            pending: Vec::new(),
+            last: Last::Nothing,
+            is_told: false,
+            stop_deadline: None,
+            spent: Duration::ZERO,
+        };
+        if is_listening {
+            talk.tell();
+        }
+        talk
+    }
+
+    /// Follows the process to its end. Where it waits for a turn, it has it.
+    pub(super) fn follow_to_end(&mut self, sink: &mut dyn FnMut(Event)) -> Result<End, Error> {
+        loop {
+            if let Some(end) = self.follow(sink)? {
+                return Ok(end);
+            }
+            self.go_on();
+        }
+    }
+
+    /// Lets a process that waits go on.
+    pub(super) fn go_on(&mut self) {
+        self.say(&format!("{}\n", crate::trial::GO));
+    }
+
+    /// Hears records until the process waits (none), or has ended.
+    pub(super) fn follow(&mut self, sink: &mut dyn FnMut(Event)) -> Result<Option<End>, Error> {
+        let began = Instant::now();
+        let paused = self.read(began, sink);
+        self.spent += began.elapsed();
+        let cut = match paused {
+            Paused::Waiting => return Ok(None),
+            Paused::Ended => None,
+            Paused::Cut(cut) => Some(cut),
+        };
+        if cut.is_some() {
+            // The whole group: without namespaces the trial's programs would outlive it.
+            let group = nix::unistd::Pid::from_raw(self.child.id() as i32);
+            let _ = nix::sys::signal::killpg(group, nix::sys::signal::SIGKILL);
+        }
+        drop(self.input.take());
+        let status = self.child.wait().map_err(Error::Pipe)?;
+        let last = std::mem::replace(&mut self.last, Last::Nothing);
+        Ok(Some(self.process.end(last, cut, status)))
+    }
+
+    /// Says what is to be done.
+    fn tell(&mut self) {
+        let opening = std::mem::take(&mut self.process.opening);
+        self.say(&opening);
+        self.is_told = true;
+    }
+
+    /// A trial that died closes its end: its exit status says more than EPIPE.
+    fn say(&mut self, words: &str) {
+        if let Some(input) = &mut self.input {
+            let _ = input.write_all(words.as_bytes());
+        }
+    }
+
+    /// Reads records until the trial waits, closes its output, its time is over, or it does not heed `stop`.
+    fn read(&mut self, began: Instant, sink: &mut dyn FnMut(Event)) -> Paused {
+        let seconds_max = self.process.spec.timeout_seconds;
+        let mut buffer = [0; 65536];
+        loop {
+            if (self.spent + began.elapsed()).as_secs_f64() >= seconds_max {
+                return Paused::Cut(Cut::TimedOut(seconds_max));
+            }
+            let is_interrupted = self.process.interrupted.load(Ordering::Relaxed);
+            match self.stop_deadline {
+                // Before it was told what to do, there is nothing that it should tear down.
+                None if is_interrupted && !self.is_told => return Paused::Cut(Cut::DeafToStop),
+                None if is_interrupted => {
+                    self.say("stop\n");
+                    self.stop_deadline = Some(Instant::now() + Duration::from_secs(STOP_SECONDS_MAX));
+                }
+                Some(limit) if Instant::now() >= limit => return Paused::Cut(Cut::DeafToStop),
+                _ => {}
+            }
+            let mut ready = [PollFd::new(self.output.as_fd(), PollFlags::POLLIN)];
+            if !matches!(poll(&mut ready, PollTimeout::from(POLL_MILLISECONDS)), Ok(1..)) {
+                continue;
+            }
+            match self.output.read(&mut buffer) {
+                Ok(0) | Err(_) => return Paused::Ended,
+                Ok(count) => self.pending.extend_from_slice(&buffer[..count]),
+            }
+            if self.hear(sink) {
+                return Paused::Waiting;
+            }
+        }
+    }
+
+    /// Takes the whole lines that were read; whether the last of them says that the process waits.
+    fn hear(&mut self, sink: &mut dyn FnMut(Event)) -> bool {
+        let mut is_waiting = false;
+        while let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.pending.drain(..=end).collect();
+            if self.process.after.is_some_and(|after| line.trim_ascii_end() == after.as_bytes()) {
+                self.tell();
+                sink(Event::Ready);
+                continue;
+            }
+            // A line that is no record can't come from our own trial: it is cut off by a kill, and the exit status says so.
+            match serde_json::from_slice(&line) {
+                Ok(Record::Waiting) => is_waiting = true,
+                Ok(record) => self.last.note(Event::Record(record), sink),
+                Err(_) => {}
+            }
+        }
+        is_waiting
+    }
+}
+
+/// Why a talk pauses.
+enum Paused {
+    /// The process waits to be told to go on.
+    Waiting,
+    /// It closed its output.
+    Ended,
+    /// It is to be killed.
+    Cut(Cut),
+}
+
 /// What comes from the process.
-pub(super) enum Heard {
+pub(super) enum Event {
     /// It is there and was told what to do.
     Ready,
     /// A record, but none of the last.
@@ -143,10 +234,10 @@ enum Last {
 }
 
 impl Last {
-    fn note(&mut self, heard: Heard, sink: &mut dyn FnMut(Heard)) {
+    fn note(&mut self, heard: Event, sink: &mut dyn FnMut(Event)) {
         match heard {
-            Heard::Record(Record::Finished) => *self = Last::Finished,
-            Heard::Record(Record::Failed(failure)) => *self = Last::Failed(failure),
+            Event::Record(Record::Finished) => *self = Last::Finished,
+            Event::Record(Record::Failed(failure)) => *self = Last::Failed(failure),
             other => sink(other),
         }
     }

@@ -1,7 +1,7 @@
 //! The guest bench: each trial is the first process of a User-Mode Linux kernel, which is an ordinary process of an
 //! ordinary user in namespaces of its own.
 //!
-//! `surefoot guest` (`enclose`) builds the walls on the host and starts the kernel; its first process is `surefoot
+//! `surefoot guest` (`enclose`) isolates it on the host and starts the kernel; its first process is `surefoot
 //! guest-init`, which runs the same trial as the host bench does. The kernel's first serial line is the talk's pipes.
 
 #[cfg(target_os = "linux")]
@@ -10,14 +10,15 @@ mod enclosure;
 #[cfg(target_os = "linux")]
 pub use enclosure::{Enclosed, enclose};
 
-use super::conversation::{self, Heard, Talk};
+use super::conversation::{self, Event, Talk, TrialProcess};
 use super::{End, Error};
-use crate::recording::RecordingDisk;
-use crate::work::Work;
+use crash::plan::TrialSpec;
+use crash::recording::RecordingDisk;
 use guest::boot::{self, Boot, Machine};
 use guest::kernel::Kernel;
 use observe::durability::Durability;
 use observe::record::{Failure, Provisioned, Record};
+use sandbox::work::Work;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -26,8 +27,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
-use storage::StorageSettings;
-use study::trial_spec::TrialSpec;
 
 /// The guest's first process is this binary with this word.
 const INIT_WORD: &str = "guest-init";
@@ -86,20 +85,26 @@ impl Guest {
         let starting = Instant::now();
         let child = self.start(kernel, spec, &images)?;
         let log = self.work.trial_log();
-        let talk = Talk { spec, interrupted, log: &log, opening: self.opening(spec, images), after: Some(boot::READY) };
+        let process = TrialProcess {
+            spec,
+            interrupted,
+            log: log.clone(),
+            opening: self.opening(spec, images),
+            after: Some(boot::READY),
+        };
         let mut last_heard = starting;
-        let end = talk.hold(child, &mut |heard| {
+        let end = Talk::begin(process, child).follow_to_end(&mut |heard| {
             last_heard = Instant::now();
             match heard {
-                Heard::Ready => {
+                Event::Ready => {
                     sink(Record::Step { name: "start guest".into(), seconds: starting.elapsed().as_secs_f64() });
                 }
-                Heard::Record(Record::Provisioned(provisioned)) => {
+                Event::Record(Record::Provisioned(provisioned)) => {
                     let mut explained = self.explained(provisioned, kernel, spec);
                     explained.facts.insert("guest_kernel_file_sha256".into(), digest.clone());
                     sink(Record::Provisioned(explained));
                 }
-                Heard::Record(record) => sink(record),
+                Event::Record(record) => sink(record),
             }
         })?;
         if end == End::Finished {
@@ -120,10 +125,9 @@ impl Guest {
         let mut all = Vec::new();
         let volumes = spec.volumes.iter().map(|(name, settings)| (Some(name), settings));
         for (volume, settings) in std::iter::once((None, &spec.storage)).chain(volumes) {
-            let settings = StorageSettings::from_map(settings);
             let of_volume = volume.map_or_else(|| folder.clone(), |name| self.work.volume_images(name));
-            storage::prepare_images(&settings, &of_volume)?;
-            for name in storage::images(&settings).into_keys() {
+            storage::prepare_images(settings, &of_volume)?;
+            for name in storage::images(settings).into_keys() {
                 let image = of_volume.join(name);
                 storage::settle_image(&image)?;
                 all.push(image.strip_prefix(work).expect("it lies in there").to_path_buf());
@@ -162,7 +166,7 @@ impl Guest {
             images.push(disk.strip_prefix(self.work.folder()).expect("it lies in there").to_path_buf());
         }
         let all = std::iter::once(&spec.storage).chain(spec.volumes.values());
-        let modules = all.flat_map(|settings| storage::kernel_modules(&StorageSettings::from_map(settings)));
+        let modules = all.flat_map(storage::kernel_modules);
         let modules = std::iter::once(DISK_MODULE).chain(modules).map(str::to_string).collect();
         let path = std::env::join_paths(storage::search_path()).expect("the parts came from a search path");
         let boot = Boot { work: self.work.folder().into(), images, modules, path };
@@ -250,5 +254,7 @@ mod tests {
         assert_eq!(panic_of(&with_panic(failure(tail.clone()), &tail)), None);
         let init = "Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000100\n";
         assert_eq!(panic_of(&with_panic(failure(tail), init)), None);
+        let without_memory = "Kernel panic - not syncing: Out of memory\n";
+        assert_eq!(panic_of(&with_panic(failure(String::new()), without_memory)), None);
     }
 }

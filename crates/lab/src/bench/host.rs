@@ -3,17 +3,17 @@
 //! The trial's standard input carries the TrialSpec, then the word `stop` if the user interrupts; its end means that
 //! the conductor is gone. Its standard output carries records; everything its programs say goes to the trial's log.
 
-use super::conversation::{self, Heard, Talk};
+use super::conversation::{self, Event, Talk, TrialProcess};
 use super::{Bench, End, Error};
-use crate::memory_limit::MemoryLimit;
-use crate::work::Work;
+use crash::plan::TrialSpec;
 use observe::record::Record;
+use sandbox::memory_limit::MemoryLimit;
+use sandbox::work::Work;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::{Child, Command};
-use std::sync::atomic::AtomicBool;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
-use study::trial_spec::TrialSpec;
 
 /// Runs trials on this machine's kernel.
 pub struct Host {
@@ -25,18 +25,37 @@ pub struct Host {
 
 impl Bench for Host {
     fn run(&mut self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
-        let limit = spec.memory_bytes.map(|bytes| MemoryLimit::new(bytes, &self.work)).transpose()?;
-        let child = self.start(limit.as_ref())?;
-        let log = self.work.trial_log();
-        let line = serde_json::to_string(spec).expect("a TrialSpec is plain data");
-        let talk = Talk { spec, interrupted, log: &log, opening: line + "\n", after: None };
-        let end = talk.hold(child, &mut |heard| {
-            if let Heard::Record(record) = heard {
-                sink(record);
+        self.start(spec, None, interrupted)?.talk.follow_to_end(&mut records(sink))
+    }
+
+    fn run_by_turns(
+        &mut self,
+        specs: &[TrialSpec],
+        order: &[usize],
+        interrupted: &AtomicBool,
+        sink: &mut dyn FnMut(usize, Record),
+    ) -> Result<Vec<End>, Error> {
+        let mut all: Vec<Option<Up>> = Vec::new();
+        let mut ends: Vec<Option<End>> = vec![None; specs.len()];
+        // One after the other, so that none is measured while another is made.
+        for (index, spec) in specs.iter().enumerate() {
+            let mut up = self.start(spec, Some(index), interrupted)?;
+            ends[index] = up.talk.follow(&mut records(&mut |record| sink(index, record)))?;
+            all.push(ends[index].is_none().then_some(up));
+        }
+        // And once more at the end, where each looks at its data and takes its storage away.
+        for index in order.iter().copied().chain(0..specs.len()) {
+            let Some(up) = &mut all[index] else { continue };
+            // Who is to stop hears it in `follow`; told to go on, it would take a turn that nobody asked for.
+            if !interrupted.load(Ordering::Relaxed) {
+                up.talk.go_on();
             }
-        });
-        drop(limit);
-        end
+            ends[index] = up.talk.follow(&mut records(&mut |record| sink(index, record)))?;
+            if ends[index].is_some() {
+                all[index] = None;
+            }
+        }
+        Ok(ends.into_iter().map(|end| end.unwrap_or(End::Interrupted)).collect())
     }
 
     fn now(&self) -> f64 {
@@ -44,20 +63,49 @@ impl Bench for Host {
     }
 
     fn machine(&self) -> BTreeMap<String, String> {
-        let mut facts = observe::machine::facts();
+        let mut facts = observe::machine::facts(&storage::version_commands());
         facts.extend(observe::machine::facts_for(self.work.folder()));
         facts
     }
 }
 
+/// A trial that is up, with its limit.
+struct Up<'a> {
+    talk: Talk<'a>,
+    _limit: Option<MemoryLimit>,
+}
+
+/// Hands out what comes from a process that listens from the start.
+fn records(sink: &mut dyn FnMut(Record)) -> impl FnMut(Event) {
+    move |heard| {
+        if let Event::Record(record) = heard {
+            sink(record);
+        }
+    }
+}
+
 impl Host {
-    fn start(&self, limit: Option<&MemoryLimit>) -> Result<Child, Error> {
+    /// Starts a trial, in a slot of the work folder where it is one of several.
+    fn start<'a>(
+        &self,
+        spec: &'a TrialSpec,
+        slot: Option<usize>,
+        interrupted: &'a AtomicBool,
+    ) -> Result<Up<'a>, Error> {
+        let limit = spec.memory_bytes.map(|bytes| MemoryLimit::new(bytes, &self.work)).transpose()?;
         let mut command = Command::new(&self.program);
         command.arg("trial").arg(self.work.folder());
-        if let Some(limit) = limit {
+        let work = slot.map_or_else(|| Ok(self.work.clone()), |slot| self.work.slot(slot))?;
+        if let Some(slot) = slot {
+            command.arg("--slot").arg(slot.to_string());
+        }
+        if let Some(limit) = &limit {
             let started = |source| Error::Start { program: self.program.display().to_string(), source };
             limit.start_inside(&mut command).map_err(started)?;
         }
-        conversation::start(command, &self.work)
+        let child = conversation::start(command, &work)?;
+        let opening = serde_json::to_string(spec).expect("a TrialSpec is plain data") + "\n";
+        let process = TrialProcess { spec, interrupted, log: work.trial_log(), opening, after: None };
+        Ok(Up { talk: Talk::begin(process, child), _limit: limit })
     }
 }

@@ -2,11 +2,12 @@
 //! replay in milliseconds.
 
 use super::{Bench, End, Error};
+use crash::plan::TrialSpec;
 use observe::metric::{Direction, Metric};
 use observe::record::{Failure, Record, Run};
+use random::SplitMix64;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use study::trial_spec::TrialSpec;
 
 /// What each trial's load tells of its errors.
 const ASKED: Metric = Metric::new("asked", "1", Direction::Neither);
@@ -27,6 +28,8 @@ pub struct Simulated {
     pub noise: f64,
     /// Linear drift per trial on the log scale: a machine that gets slower has a negative one.
     pub drift: f64,
+    /// Standard deviation, on the log scale, of what disturbs all trials alike that are up at the same time.
+    pub spell: f64,
     /// Share of trials that fail.
     pub failures: f64,
     /// Share of trials in which the first measured run stalls, of scenarios whose label contains a word.
@@ -39,6 +42,8 @@ pub struct Simulated {
     pub trial_seconds: f64,
     clock: f64,
     trials: u32,
+    /// Trials at the time when those that are up were begun.
+    begun: u32,
 }
 
 impl Simulated {
@@ -52,6 +57,7 @@ impl Simulated {
             errors: Vec::new(),
             noise: 0.03,
             drift: 0.0,
+            spell: 0.0,
             failures: 0.0,
             stalls: (String::new(), 0.0),
             interrupt_after: None,
@@ -59,6 +65,7 @@ impl Simulated {
             trial_seconds: 10.0,
             clock: 1_000_000_000.0,
             trials: 0,
+            begun: 0,
         }
     }
 
@@ -71,11 +78,20 @@ impl Simulated {
     /// A uniform number in (0, 1) that depends on seed, scenario, round and purpose only: the same trial done again
     /// after a resume yields the same figure.
     fn uniform(&self, spec: &TrialSpec, purpose: u64) -> f64 {
-        let mut state = self.seed ^ (u64::from(spec.round) << 32) ^ (purpose << 56);
+        // Who is in several groups of a round has a figure in each.
+        let position = if self.spell > 0.0 { u64::from(spec.position) } else { 0 };
+        let mut state = self.seed ^ position ^ (u64::from(spec.round) << 32) ^ (purpose << 56);
         for byte in spec.scenario.bytes() {
-            state = mixed(state ^ u64::from(byte));
+            state = SplitMix64::new(state ^ u64::from(byte)).next_u64();
         }
-        (mixed(state) >> 11) as f64 / (1_u64 << 53) as f64 + f64::EPSILON
+        SplitMix64::new(state).fraction() + f64::EPSILON
+    }
+
+    /// What disturbs the trials that are up now.
+    fn disturbance(&self) -> f64 {
+        let mut random = SplitMix64::new(SplitMix64::new(self.seed ^ u64::from(self.begun)).next_u64());
+        let radius = (-2.0 * (1.0 - random.fraction()).ln()).sqrt();
+        self.spell * radius * (std::f64::consts::TAU * random.fraction()).cos()
     }
 
     fn value(&self, spec: &TrialSpec) -> f64 {
@@ -84,33 +100,23 @@ impl Simulated {
         let drift = self.drift * f64::from(self.trials);
         let effects = self.effects.iter().filter(|(word, _)| spec.scenario.contains(word.as_str()));
         let speed = speed.map_or(1000.0, |(_, speed)| *speed) * effects.map(|(_, effect)| effect).product::<f64>();
-        speed * (self.noise * normal + drift).exp()
+        speed * (self.noise * normal + drift + self.disturbance()).exp()
     }
-}
 
-/// SplitMix64's output function (Steele, Lea, Flood 2014).
-fn mixed(state: u64) -> u64 {
-    let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-impl Bench for Simulated {
-    fn run(&mut self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
+    fn trial(&mut self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> End {
         if self.interrupt_after == Some(self.trials) {
             interrupted.store(true, Ordering::Relaxed);
-            return Ok(End::Interrupted);
+            return End::Interrupted;
         }
         self.trials += 1;
         self.clock += self.trial_seconds;
         sink(Record::Step { name: "mkfs".into(), seconds: 0.1 });
         if self.uniform(spec, 3) < self.failures {
-            return Ok(End::Failed(Failure {
+            return End::Failed(Failure {
                 step: "run".into(),
                 causes: vec!["a simulated failure".into()],
                 log: String::new(),
-            }));
+            });
         }
         let stalls = spec.scenario.contains(&self.stalls.0) && self.uniform(spec, 4) < self.stalls.1;
         for run in 0..spec.warm_up_runs + spec.runs {
@@ -128,7 +134,26 @@ impl Bench for Simulated {
                 ..Run::default()
             }));
         }
-        Ok(End::Finished)
+        End::Finished
+    }
+}
+
+impl Bench for Simulated {
+    fn run(&mut self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
+        self.begun = self.trials;
+        Ok(self.trial(spec, interrupted, sink))
+    }
+
+    fn run_by_turns(
+        &mut self,
+        specs: &[TrialSpec],
+        _order: &[usize],
+        interrupted: &AtomicBool,
+        sink: &mut dyn FnMut(usize, Record),
+    ) -> Result<Vec<End>, Error> {
+        self.begun = self.trials;
+        let one = |(index, spec): (usize, &TrialSpec)| self.trial(spec, interrupted, &mut |record| sink(index, record));
+        Ok(specs.iter().enumerate().map(one).collect())
     }
 
     fn now(&self) -> f64 {

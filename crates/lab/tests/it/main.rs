@@ -1,13 +1,17 @@
 //! Whole studies on the simulated bench: order, stop rule, faults and resumes, in milliseconds; and real servers that go down by force.
 
+mod claimed;
+mod claims;
+mod groups;
 mod power_cuts;
 mod probe;
-mod recovered;
 mod screened;
 mod screening;
 mod stalls;
 mod tune;
+mod vectors;
 
+use crash::plan::Plan;
 use lab::bench::simulated::Simulated;
 use lab::conductor::{self, Event, Stop, Summary};
 use lab::resume::{self, Session};
@@ -18,7 +22,7 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use study::{Catalogue, Plan};
+use study::Catalogue;
 
 struct Known;
 
@@ -49,13 +53,13 @@ fn text(filesystems: &[&str], design: &str) -> String {
 fn plan(text: &str) -> Plan {
     let (study, problems) = study::read(text, &[], &Known);
     assert!(problems.is_empty(), "{problems:?}");
-    study::plan(&study.expect("no problems")).expect("small")
+    crash::plan::plan(&study.expect("no problems")).expect("small")
 }
 
 fn machine() -> Simulated {
     Simulated::new(
         7,
-        &conductor::primary_metric("null", &settings::defaults(workloads::kind("null").expect("null").settings)),
+        &lab::values::primary_metric("null", &settings::defaults(workloads::kind("null").expect("null").settings)),
     )
 }
 
@@ -67,6 +71,7 @@ fn session(text: &str) -> Session<'_> {
         machine: BTreeMap::from([("cpu".into(), "simulated".into())]),
         accept_changes: false,
         retry_failed: false,
+        noise: None,
         now: 1e9,
     }
 }
@@ -106,6 +111,60 @@ fn every_scenario_once_a_round_until_the_rounds_are_done() {
     let summary = run(&text, &mut noisy, &results);
     assert_eq!(summary, Summary { stop: Stop::RoundsMax, failed: 0 });
     assert_eq!(finished(&results).len(), 3 * 4, "two filesystems and the control");
+}
+
+/// (round, scenarios by position) of the trials of a results file.
+fn orders(results: &Path) -> BTreeMap<u32, Vec<String>> {
+    let mut trials = contents(results).trials;
+    trials.sort_by_key(|trial| (trial.round, trial.position));
+    let mut orders: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    trials.into_iter().for_each(|trial| orders.entry(trial.round).or_default().push(trial.scenario));
+    orders
+}
+
+#[test]
+fn a_study_keeps_what_was_drawn_for_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("s.surefoot");
+    let text = text(&["ext4", "xfs"], "rounds_min = 3\nrounds_max = 3");
+    let drawn = |plan: &Plan, new| resume::drawn(&results, plan, new).expect("readable");
+    let mut plan = plan(&text);
+    plan.drawn = drawn(&plan, 99);
+    assert_eq!(
+        plan.drawn,
+        study::Drawn { seed: 99, is_balanced: true, order: study::Order::Blocks, up_max: None, turns: None }
+    );
+    drop(resume::open(&results, &plan, &session(&text)).expect("it opens"));
+    assert_eq!(drawn(&plan, 100), plan.drawn, "the same when it goes on");
+    plan.drawn.turns = Some(study::ChosenTurns { turn_milliseconds: 750, turns: None, rounds: 8 });
+    assert_eq!(drawn(&plan, 100).turns, None, "what a later session would choose is of no account");
+    plan.design.seed = Some(5);
+    plan.drawn = drawn(&plan, 100);
+    let refused = resume::open(&results, &plan, &session(&text)).err();
+    assert!(matches!(refused, Some(resume::Error::OtherStudy { .. })), "another seed is another study");
+}
+
+#[test]
+fn a_study_of_before_goes_on_in_shuffled_orders() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (new, old) = (folder.path().join("new.surefoot"), folder.path().join("old.surefoot"));
+    let text = text(&["ext4", "xfs", "btrfs"], "rounds_min = 4\nrounds_max = 4");
+    run(&text, &mut machine(), &new);
+    let mut begun = contents(&new);
+    (begun.study.balanced_orders, begun.study.seed) = (false, 1);
+    let mut writer = ledger::Writer::create_or_open(&old).expect("a new file");
+    writer.set_study(&begun.study, &begun.scenarios).expect("written");
+    drop(writer);
+    let mut plan = plan(&text);
+    plan.drawn = resume::drawn(&old, &plan, 99).expect("readable");
+    let opened = resume::open(&old, &plan, &session(&text)).expect("it goes on");
+    let mut bench = machine();
+    conductor::conduct(&plan, opened, &mut bench, &AtomicBool::new(false), &mut |_| {}).expect("it starts");
+    // SplitMix64(1 + round), and Fisher and Yates from the end: by a few lines of Python.
+    let shuffled = [[2, 0, 3, 1], [0, 1, 3, 2], [2, 3, 0, 1], [0, 3, 1, 2]]
+        .map(|order: [usize; 4]| order.map(|index| begun.scenarios[index].label.clone()).to_vec());
+    assert_eq!(orders(&old).into_values().collect::<Vec<_>>(), shuffled);
+    assert_ne!(orders(&new), orders(&old));
 }
 
 #[test]
@@ -166,7 +225,7 @@ fn another_study_or_machine_is_refused() {
     run(&more, &mut machine(), &results);
     assert_eq!(finished(&results).len(), 4);
     let mut moved = session(&more);
-    let mut facts = observe::machine::facts();
+    let mut facts = observe::machine::facts(&[]);
     facts.insert("kernel".into(), "of another day".into());
     moved.machine = facts;
     // The simulated machine's facts have no kernel: whatever is identity there must differ here.

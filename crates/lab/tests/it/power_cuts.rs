@@ -1,6 +1,7 @@
 //! Power cuts of a scenario that failed: measured again on request, and never called known.
 
 use crate::{machine, plan, session};
+use crash::plan::TrialSpec;
 use lab::bench::simulated::Simulated;
 use lab::bench::{Bench, End, Error};
 use lab::conductor::{self, Stop};
@@ -10,7 +11,6 @@ use observe::safety::Grade;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use study::trial_spec::TrialSpec;
 
 #[path = "../../../report/tests/it/found.rs"]
 mod found;

@@ -157,7 +157,7 @@ fn each_workload_is_screened_for_itself() {
     let text = large("screen = \"auto\"\nrounds_min = 6\nrounds_max = 6\nconfirm = 0");
     let (study, problems) = study::read(&text, &[], &Known);
     assert!(problems.is_empty(), "{problems:?}");
-    let mut plan = study::plan(&study.expect("no problems")).expect("small");
+    let mut plan = crash::plan::plan(&study.expect("no problems")).expect("small");
     assert_eq!((plan.screens.len(), plan.unscreened.len()), (1, 0));
     plan.only(&["xfs".into()]);
     let [(workload, reason)] = &plan.unscreened[..] else { panic!("{:?}", plan.unscreened) };
@@ -187,4 +187,29 @@ fn sparse_effects_are_found_and_a_hidden_pair_is_not_always() {
     }
     let hidden = repeat(60, Truth { hidden: true, ..truth }, run);
     assert!(hidden.best_kept < 0.95, "two that do nothing alone are taken for others: {hidden:?}");
+}
+
+/// A part of the scenarios may be without the baseline, by which groups are compared.
+#[test]
+fn a_screen_in_groups_has_the_baseline_in_each() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("s.surefoot");
+    let mut machine = machine_of();
+    (machine.spell, machine.noise, machine.drift) = (0.3, 0.01, 0.0);
+    let groups = format!("{ROUNDS}\norder = \"turns\"\nup_max = 10");
+    assert_eq!(run(&large(&groups), &mut machine, &results).failed, 0);
+    let contents = contents(&results);
+    let mut groups: BTreeMap<(Phase, u32, u32), Vec<&str>> = BTreeMap::new();
+    for trial in contents.counted_trials() {
+        // New rounds of three fit into one group.
+        let Some(group) = trial.group else { continue };
+        groups.entry((trial.phase, trial.round, group)).or_default().push(&trial.scenario);
+    }
+    assert!(groups.keys().filter(|(phase, ..)| *phase == Phase::Screen).count() > 3);
+    let baseline = contents.study.baseline.as_str();
+    for (place, scenarios) in &groups {
+        assert!(scenarios.contains(&baseline) && scenarios.len() <= 10, "{place:?}: {scenarios:?}");
+    }
+    let kept = names(&screened(&contents).kept);
+    assert!(kept.contains(&"storage.filesystem") && kept.contains(&"a") && kept.contains(&"d"), "{kept:?}");
 }

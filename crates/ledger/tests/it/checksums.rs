@@ -109,6 +109,19 @@ fn changed(sql: &str) -> Result<String, Error> {
     all(&path)
 }
 
+/// One bit of its key, and nobody would ever have looked at the row.
+#[test]
+fn a_row_that_lost_its_run_is_missed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.surefoot");
+    made(&path);
+    Connection::open(&path)
+        .and_then(|file| file.execute_batch("PRAGMA foreign_keys = OFF; UPDATE latency SET run = 0 WHERE run = 1"))
+        .expect("changed");
+    let error = Reader::open(&path).and_then(|reader| reader.verify()).expect_err("a row is lost").to_string();
+    assert!(error.contains("a row of `latency` belongs to one that is not in it"), "{error}");
+}
+
 #[test]
 fn rows_that_were_changed_or_taken_away_are_named() {
     let check = |sql: &str, says: &str| {

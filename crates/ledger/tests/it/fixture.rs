@@ -26,6 +26,7 @@ pub fn study() -> StudyRecord {
         hash: "0af3".into(),
         // Above what a signed 64-bit integer holds.
         seed: u64::MAX - 1,
+        balanced_orders: true,
         surefoot_version: "0.0.0".into(),
         created: 1_795_219_440.25,
         baseline: SCENARIOS[0].into(),
@@ -35,12 +36,15 @@ pub fn study() -> StudyRecord {
             precision: 0.03,
             rounds_min: 3,
             rounds_max: 10,
+            up_max: None,
+            order: ledger::model::Order::default(),
             mode: Mode::Full,
             confirmation_rounds: 0,
             screen_rounds: 0,
             safety_classes: None,
         },
         tables: Vec::new(),
+        turns: None,
     }
 }
 

@@ -119,7 +119,7 @@ fn a_file_from_before_power_cuts_were_measured_goes_on() {
     writer.safety(&safety(SCENARIOS[1])).expect("written");
     drop(writer);
     let contents = Reader::open_untouched(&path).and_then(|reader| reader.contents()).expect("readable");
-    assert_eq!((version(&path), contents.probes), (5, vec![probe]));
+    assert_eq!((version(&path), contents.probes), (6, vec![probe]));
     assert_eq!(contents.safety, [safety(SCENARIOS[1])]);
 }
 
@@ -153,7 +153,7 @@ fn files_of_all_earlier_versions_open_and_go_on() {
         let verified = reader.verify().expect("whole");
         assert_eq!(
             (reader.version(), verified.runs, verified.without_checksum),
-            (5, 4, 1),
+            (6, 4, 1),
             "the old run stays without"
         );
     }
@@ -171,4 +171,33 @@ fn a_newer_file_is_refused_by_both_and_left_as_it_is() {
         assert!(error.hint().is_some());
     }
     assert_eq!(version(&path), 99);
+}
+
+/// Rows of version 5 have checksums that know no group.
+#[test]
+fn a_file_from_before_rounds_were_split_keeps_its_checksums() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("five.surefoot");
+    let mut writer = crate::fixture::begun(&path);
+    crate::fixture::trial(&mut writer, SCENARIOS[0], 0, ledger::model::TrialState::Finished, 9.0);
+    drop(writer);
+    let to_version_5 = "ALTER TABLE trial DROP COLUMN group_number; PRAGMA user_version = 5;";
+    Connection::open(&path).and_then(|file| file.execute_batch(to_version_5)).expect("version 5");
+    let groups = || -> Vec<Option<u32>> {
+        let reader = Reader::open(&path).expect("readable");
+        reader.verify().expect("whole");
+        reader.contents().expect("readable").trials.iter().map(|trial| trial.group).collect()
+    };
+    assert_eq!((version(&path), groups()), (5, vec![None]));
+    let mut writer = Writer::create_or_open(&path).expect("it climbs");
+    let place = ledger::model::Place { group: Some(1), ..ledger::model::Place::main(1, 0) };
+    writer.begin_trial(SCENARIOS[0], place, 1, 2.0).expect("written");
+    drop(writer);
+    assert_eq!((version(&path), groups()), (6, vec![None, Some(1)]));
+    for group in ["0", "NULL"] {
+        let changed = format!("UPDATE trial SET group_number = {group} WHERE id = 2");
+        Connection::open(&path).and_then(|file| file.execute_batch(&changed)).expect("changed");
+        let refused = Reader::open(&path).and_then(|reader| reader.contents()).expect_err("its checksum differs");
+        assert!(matches!(refused, Error::Damaged { .. }), "{refused}");
+    }
 }

@@ -5,11 +5,12 @@
 
 use super::Error;
 use super::orders::{Answer, Order};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 
 /// Bytes of a piece, at most.
 const PIECE_BYTES: usize = 2048;
@@ -17,6 +18,9 @@ const PIECE_BYTES: usize = 2048;
 /// Bytes of a line, at most: an image that decides each of a million units in turn has fewer. Else a line without an end would take all
 /// memory.
 const LINE_BYTES_MAX: usize = 64 << 20;
+
+/// Far longer than any order takes: a disk that says nothing for so long is stopped, or hangs.
+const ANSWER_SECONDS_MAX: u16 = 300;
 
 /// What a piece ends with that others follow; no JSON text ends so.
 const MORE: u8 = b'+';
@@ -72,6 +76,17 @@ impl Line {
     }
 
     pub(super) fn hear(&mut self) -> Result<Answer, Error> {
+        self.hear_within(ANSWER_SECONDS_MAX)
+    }
+
+    fn hear_within(&mut self, seconds: u16) -> Result<Answer, Error> {
+        if self.answers.buffer().is_empty() {
+            let mut ready = [PollFd::new(self.answers.get_ref().as_fd(), PollFlags::POLLIN)];
+            let limit = PollTimeout::try_from(i32::from(seconds) * 1000).expect("not negative");
+            if poll(&mut ready, limit).map_err(|errno| Error::Pipe(errno.into()))? == 0 {
+                return Err(Error::Silent { seconds });
+            }
+        }
         let line = receive(&mut self.answers, &mut self.orders).map_err(Error::Pipe)?.ok_or(Error::Ended)?;
         serde_json::from_slice(&line).map_err(|_| Error::Ended)
     }
@@ -119,6 +134,16 @@ fn text(order: &Order) -> Vec<u8> {
 mod tests {
     use super::*;
     use std::io::pipe;
+
+    #[test]
+    fn a_disk_that_says_nothing_is_not_waited_for_for_ever() {
+        let ((_orders_there, orders), (answers, answers_there)) = (pipe().expect("a pipe"), pipe().expect("a pipe"));
+        let file = |end: OwnedFd| File::from(end);
+        let mut line = Line::new(file(orders.into()), file(answers.into()));
+        assert!(matches!(line.hear_within(0), Err(Error::Silent { seconds: 0 })));
+        drop(answers_there);
+        assert!(matches!(line.hear_within(0), Err(Error::Ended)), "its process is gone");
+    }
 
     #[test]
     fn lines_of_any_length_arrive_and_no_piece_is_too_long_for_a_serial_line() {

@@ -9,9 +9,9 @@ use super::line;
 use super::recorder::{Full, Recorder};
 use super::server::{Content, Server, Shared};
 use super::{Error, Log, Options, map, now_nanoseconds};
-use crate::punctuality::{Punctuality, Tally};
 use crate::states::{Choice, History, Rules, Unit};
 use crate::timing::{Model, Profile};
+use crate::timing_fidelity::{Tally, TimingFidelity};
 use observe::record::causes;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -51,7 +51,7 @@ pub(super) enum Order<'a> {
 #[serde(rename_all = "snake_case")]
 pub(super) enum Answer {
     Done,
-    Stopped { punctuality: Option<Punctuality> },
+    Stopped { timing_fidelity: Option<TimingFidelity> },
     Read { units: Vec<Unit> },
     Now { at_nanoseconds: u64 },
     Full { reason: String },
@@ -155,11 +155,11 @@ fn follow(order: Order, content: &Shared) -> Result<Answer, Error> {
     let mut held = content.lock();
     Ok(match (order, &mut *held) {
         (Order::Begin, Content::Recording(recorder)) => {
-            recorder.punctuality = Tally::default();
+            recorder.timing_fidelity = Tally::default();
             recorder.begin(at_nanoseconds).map_or_else(Answer::from, |()| Answer::Done)
         }
         (Order::Stop, Content::Recording(recorder)) => match recorder.stop() {
-            Ok(()) => Answer::Stopped { punctuality: recorder.punctuality.punctuality() },
+            Ok(()) => Answer::Stopped { timing_fidelity: recorder.timing_fidelity.timing_fidelity() },
             Err(full) => full.into(),
         },
         (Order::Now, _) => Answer::Now { at_nanoseconds },

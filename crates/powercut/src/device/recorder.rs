@@ -3,7 +3,7 @@
 //! A log that can't go on, by its limit or because its filesystem is full, is closed and the disk goes on without.
 
 use super::spool::Spool;
-use crate::punctuality::Tally;
+use crate::timing_fidelity::Tally;
 use crate::write_log::{Event, Operation, Request, Writer};
 use memmap2::{MmapMut, MmapOptions, UncheckedAdvice};
 use std::fs::File;
@@ -18,7 +18,7 @@ pub(super) struct Recorder {
     /// Number of the next request.
     next: Request,
     /// How much later than due requests were answered.
-    pub(super) punctuality: Tally,
+    pub(super) timing_fidelity: Tally,
 }
 
 enum Log {
@@ -41,7 +41,7 @@ impl Recorder {
             Some((file, bytes_max)) => Log::Open(Writer::new(Spool::new(file, bytes_max)?, disk_bytes)?),
             None => Log::Closed,
         };
-        Ok(Recorder { content, log, next: 0, punctuality: Tally::default() })
+        Ok(Recorder { content, log, next: 0, timing_fidelity: Tally::default() })
     }
 
     /// The bytes there now.

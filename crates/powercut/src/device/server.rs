@@ -6,8 +6,8 @@ use super::fuse::{self, Ask, Buffer, Connection, Received};
 use super::images::Images;
 use super::recorder::Recorder;
 use super::{Log, now_nanoseconds};
-use crate::punctuality::Moments;
 use crate::timing::{Model, Work};
+use crate::timing_fidelity::Timestamps;
 use crate::write_log::{Operation, Request};
 use nix::errno::Errno;
 use std::io;
@@ -122,8 +122,8 @@ impl Server {
             let pending = delays.waiting[ticket];
             finish(&self.connection, &mut content, pending, &mut self.scratch);
             if let Content::Recording(recorder) = &mut *content {
-                let moments = Moments { came: pending.at_nanoseconds, due, answered: now_nanoseconds() };
-                recorder.punctuality.add(moments);
+                let timestamps = Timestamps { came: pending.at_nanoseconds, due, answered: now_nanoseconds() };
+                recorder.timing_fidelity.add(timestamps);
             }
         }
     }

@@ -80,11 +80,11 @@ impl<B: AsRef<[u8]>, S: Subject> Explorer<'_, B, S> {
         if self.drawable.is_empty() {
             return Ok(false);
         }
-        let point = self.drawable[self.random.below(self.drawable.len())];
+        let point = self.drawable[self.random.index(self.drawable.len())];
         let history = self.history;
         let mut units = BTreeMap::new();
         for (unit, versions) in &history.points()[point].undecided {
-            let version = self.random.below(versions.len());
+            let version = self.random.index(versions.len());
             if version + 1 < versions.len() {
                 units.insert(*unit, version as u32);
             }

@@ -61,7 +61,7 @@ impl<F: FnMut(&mut dyn FnMut(Unit) -> u8) -> Found> Subject for Toy<'_, F> {
 
 fn up(numbers: impl IntoIterator<Item = u64>) -> Found {
     Found {
-        came: Came::Up,
+        outcome: RecoveryOutcome::Up,
         streams: BTreeMap::from([(0, numbers.into_iter().collect())]),
         wrong: Vec::new(),
         logged: None,
@@ -285,7 +285,7 @@ fn the_expected_loss_is_the_mean_over_cuts_at_random_moments() {
 fn a_cut_that_leaves_a_ruin_is_bad_and_has_no_loss() {
     let (history, attempts) = coins();
     let needs_the_second = |read: &mut dyn FnMut(Unit) -> u8| match (read(0), read(1)) {
-        (1, 0) => Found { came: Came::Down("no answer".into()), ..up([]) },
+        (1, 0) => Found { outcome: RecoveryOutcome::Down("no answer".into()), ..up([]) },
         (0, 0) => up([]),
         _ => Found { wrong: vec!["half".into()], ..up([]) },
     };
@@ -295,7 +295,7 @@ fn a_cut_that_leaves_a_ruin_is_bad_and_has_no_loss() {
     let share = safety.random_cuts_bad as f64 / safety.random_cuts as f64;
     assert!((0.6..0.8).contains(&share), "three in four, once both are written: {share}");
     assert!(safety.bad_share_at_most().is_some_and(|most| most > share && most < share + 0.15));
-    let ruin = |_: &mut dyn FnMut(Unit) -> u8| Found { came: Came::Down(String::new()), ..up([]) };
+    let ruin = |_: &mut dyn FnMut(Unit) -> u8| Found { outcome: RecoveryOutcome::Down(String::new()), ..up([]) };
     let safety = explored(&mut Toy::new(&history, ruin), &attempts, &UNLIMITED);
     assert_eq!((safety.random_cuts_bad, safety.expected_lost_commits), (safety.random_cuts, None));
 }
@@ -374,7 +374,7 @@ fn a_recovery_that_does_otherwise_the_second_time_is_counted() {
         turn += 1;
         match with_checksums(read) {
             found if turn % 2 == 0 || found.streams[&0].len() as u64 == TRANSACTIONS => found,
-            found => Found { came: Came::Down("no answer".into()), ..found },
+            found => Found { outcome: RecoveryOutcome::Down("no answer".into()), ..found },
         }
     };
     let mut toy = Toy::new(&history, recover);
@@ -392,9 +392,9 @@ fn reads_of_both_recoveries_are_branched_on() {
     let mut turn = 0;
     let recover = |read: &mut dyn FnMut(Unit) -> u8| {
         turn += 1;
-        let came = Came::Down("always".into());
+        let outcome = RecoveryOutcome::Down("always".into());
         read((turn % 2) as Unit);
-        Found { came, ..up([]) }
+        Found { outcome, ..up([]) }
     };
     let mut toy = Toy::new(&history, recover);
     let safety = explored(&mut toy, &[], &UNLIMITED);
@@ -433,7 +433,7 @@ fn many_kinds_of_fault_are_listed_in_one() {
     let units: Vec<Record> = (0..30).map(|unit| write(unit, unit, &[1])).collect();
     let history = history(Cache::Volatile, 1 << 20, &[vec![Record::Begin], units].concat());
     let recover = |read: &mut dyn FnMut(Unit) -> u8| match (0..30u8).find(|unit| read(Unit::from(*unit)) == 0) {
-        Some(unit) => Found { came: Came::Down("x".repeat(usize::from(unit) + 1)), ..up([]) },
+        Some(unit) => Found { outcome: RecoveryOutcome::Down("x".repeat(usize::from(unit) + 1)), ..up([]) },
         None => up([]),
     };
     let mut toy = Toy::new(&history, recover);
@@ -446,16 +446,16 @@ fn many_kinds_of_fault_are_listed_in_one() {
 /// Reads units that follow from what it read, and ends in one of many states: any deterministic recovery.
 fn wanderer(seed: u64, sectors: usize) -> impl FnMut(&mut dyn FnMut(Unit) -> u8) -> Found {
     move |read| {
-        let mut random = Chance(seed);
+        let mut random = SplitMix64::new(seed);
         for _ in 0..6 {
-            let unit = random.below(sectors) as Unit;
-            random.0 = random.0.wrapping_mul(31).wrapping_add(u64::from(read(unit)));
-            if random.below(5) == 0 {
+            let unit = random.index(sectors) as Unit;
+            random = SplitMix64::new(random.next_u64().wrapping_add(u64::from(read(unit))));
+            if random.index(5) == 0 {
                 break;
             }
         }
         let letter = |number: usize| char::from(b'a' + number as u8);
-        let words = [letter(random.below(26)), letter(random.below(26))].iter().collect();
+        let words = [letter(random.index(26)), letter(random.index(26))].iter().collect();
         Found { wrong: vec![words], ..up([]) }
     }
 }

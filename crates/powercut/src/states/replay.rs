@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use super::contents::{Content, Contents};
-use super::moments::Moments;
+use super::crash_points::CrashPoints;
 use super::{Cache, Durable, Point, Rules, Unit};
 use crate::write_log::{Error, Event, Operation, Reader, Request};
 
@@ -19,7 +19,7 @@ pub(super) struct Replayed {
 }
 
 /// Goes through a log, and cuts power at these moments, too.
-pub(super) fn replay(log: &[u8], rules: Rules, moments: Option<Moments>) -> Result<Replayed, Error> {
+pub(super) fn replay(log: &[u8], rules: Rules, crash_points: Option<CrashPoints>) -> Result<Replayed, Error> {
     let reader = Reader::new(log)?;
     let disk_bytes = reader.disk_bytes;
     if disk_bytes.div_ceil(u64::from(rules.unit_bytes)) > u64::from(Unit::MAX) {
@@ -41,7 +41,7 @@ pub(super) fn replay(log: &[u8], rules: Rules, moments: Option<Moments>) -> Resu
         record: 0,
         is_measured: false,
         points: Points::new(rules.cache),
-        moments,
+        crash_points,
         named: only.values().flatten().map(|write| (*write, Change::MAX)).collect(),
         only,
         writes: 0,
@@ -168,7 +168,7 @@ struct Replay<'a> {
     record: u64,
     is_measured: bool,
     points: Points,
-    moments: Option<Moments>,
+    crash_points: Option<CrashPoints>,
     only: HashMap<Request, Vec<Request>>,
     /// The changes of the writes in there.
     named: HashMap<Request, Change>,
@@ -183,7 +183,7 @@ impl<'a> Replay<'a> {
                 self.make_durable(self.completed.len());
                 self.is_measured = true;
                 self.points = Points::new(self.rules.cache);
-                self.moments.iter_mut().for_each(Moments::begin);
+                self.crash_points.iter_mut().for_each(CrashPoints::begin);
                 (self.writes, self.flushes) = (0, 0);
             }
             Event::Submitted { request, operation: Operation::Flush, .. } => {
@@ -370,7 +370,7 @@ impl<'a> Replay<'a> {
 
     /// Cuts power at the random moments that come before this.
     fn cut_at_moments_before(&mut self, at_nanoseconds: u64) {
-        let Some(moments) = &mut self.moments else { return };
+        let Some(moments) = &mut self.crash_points else { return };
         while let Some(moment) = moments.next_before(at_nanoseconds) {
             let open = self.open.iter().map(|(&unit, open)| (unit, open, self.durable.get(unit)));
             moments.cut(moment, open, &self.changes);
@@ -379,7 +379,7 @@ impl<'a> Replay<'a> {
 
     /// Tells the random cuts of the point that follows them, unless it was left out.
     fn pass(&mut self, point: Option<&mut Point>, is_end: bool) {
-        if let Some(moments) = &mut self.moments {
+        if let Some(moments) = &mut self.crash_points {
             moments.pass(point, is_end);
         }
     }

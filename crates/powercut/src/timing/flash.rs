@@ -2,7 +2,7 @@
 
 use super::medium::Written;
 use super::{Done, Work};
-use crate::chance::Chance;
+use random::SplitMix64;
 use std::collections::VecDeque;
 
 /// What tells one drive from another.
@@ -59,7 +59,7 @@ const PAGE_BYTES: u64 = 4096;
 pub(super) struct Flash {
     parameters: &'static Parameters,
     is_volatile: bool,
-    chance: Chance,
+    chance: SplitMix64,
     /// When the next read and the next write can begin, in nanoseconds.
     reads_free_at: u64,
     writes_free_at: u64,
@@ -89,7 +89,7 @@ impl Flash {
         Flash {
             parameters,
             is_volatile,
-            chance: Chance(seed),
+            chance: SplitMix64::new(seed),
             reads_free_at: 0,
             writes_free_at: 0,
             last_write_end: 0,

@@ -6,7 +6,7 @@
 
 use super::medium::Written;
 use super::{Done, Work};
-use crate::chance::Chance;
+use random::SplitMix64;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
@@ -166,7 +166,7 @@ pub(super) struct Spindle {
 
 impl Spindle {
     pub(super) fn new(mechanics: &'static Mechanics, has_write_cache: bool, seed: u64) -> Spindle {
-        let phase = Chance(seed).between((0.0, mechanics.revolution_nanoseconds())) as u64;
+        let phase = SplitMix64::new(seed).between((0.0, mechanics.revolution_nanoseconds())) as u64;
         Spindle {
             mechanics,
             has_write_cache,

@@ -2,7 +2,7 @@
 //!
 //! Times better and not the metric's own ratio, so that rates and times stand on one axis and better is always to the right.
 
-use super::{Anchor, Axis, Svg, WIDTH, fitted_names, tick_label, width_of};
+use super::{Anchor, Axis, Picture, Svg, WIDTH, fitted_names, tick_label, width_of};
 
 const ROW: f64 = 46.0;
 const TOP: f64 = 8.0;
@@ -23,7 +23,7 @@ pub struct Row {
 
 /// The chart; `None` without rows.
 #[must_use]
-pub fn draw(id: &str, rows: &[Row], margin: f64) -> Option<String> {
+pub fn draw(id: &str, rows: &[Row], margin: f64) -> Option<Picture> {
     if rows.is_empty() {
         return None;
     }

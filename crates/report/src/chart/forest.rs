@@ -1,12 +1,13 @@
 //! Is it real: every claim's ratio with its interval, the band in which a difference does not matter, and the verdict.
 
-use super::{Anchor, Axis, Svg, WIDTH, fitted, fitted_names, width_of};
-use crate::answer::{interval_words, verdict_words};
-use crate::flushing::{DAGGER, NAME_MARK};
-use crate::judge::{Claim, Subject, short_factor};
-use crate::levels::bare;
+use super::{Anchor, Axis, Picture, Svg, WIDTH, fitted, fitted_names, width_of};
+use crate::claims::{interval_words, verdict_words};
+use crate::flushing::{self, DAGGER, NAME_MARK};
 use crate::number::ratio_precise;
-use crate::view::Part;
+use analysis::claim::{Claim, Subject};
+use analysis::judge::short_factor;
+use analysis::levels::bare;
+use analysis::view::Part;
 use stats::Verdict;
 
 const ROW: f64 = 46.0;
@@ -16,7 +17,7 @@ pub const ROWS_MAX: usize = 60;
 
 /// The chart of one workload's claims, the control last; `None` without claims.
 #[must_use]
-pub fn draw(id: &str, part: &Part, margin: f64) -> Option<String> {
+pub fn draw(id: &str, part: &Part, margin: f64) -> Option<Picture> {
     let claims: Vec<&Claim> = part.judgement.claims.iter().take(ROWS_MAX).chain(&part.judgement.control).collect();
     if claims.is_empty() {
         return None;
@@ -78,7 +79,7 @@ fn names(claims: &[&Claim], part: &Part) -> Vec<String> {
     let levels = fitted_names(claims.iter().map(|claim| about(claim, part)), room);
     let side = |side: usize| {
         claims.iter().map(move |claim| {
-            let (name, mark) = ([claim.names().0, claim.names().1][side], &part.marks(claim)[side]);
+            let (name, mark) = ([claim.names().0, claim.names().1][side], &flushing::marks(part, claim)[side]);
             format!("{name}{}", if mark.is_empty() { "" } else { NAME_MARK })
         })
     };
@@ -99,7 +100,7 @@ fn names(claims: &[&Claim], part: &Part) -> Vec<String> {
 
 /// In full.
 fn about(claim: &Claim, part: &Part) -> String {
-    let (names, marks) = (claim.names(), part.marks(claim));
+    let (names, marks) = (claim.names(), flushing::marks(part, claim));
     let dagger = |name: &str, mark: &str| if mark.is_empty() { name.into() } else { format!("{name} {DAGGER}") };
     let both = |a: &str, b: &str| format!("{} vs {}", dagger(a, &marks[0]), dagger(b, &marks[1]));
     match &claim.subject {

@@ -1,9 +1,9 @@
 //! Two factors as a grid of coloured cells, the value in each; hatched where a cell can't be told from the best.
 
-use super::{Anchor, Svg, TEXT, WIDTH, fitted_names};
+use super::{Anchor, Picture, Svg, TEXT, WIDTH, fitted_names};
 use crate::flushing::DAGGER;
-use crate::levels::{Cell, Grid};
 use crate::number::Scale;
+use analysis::levels::{Cell, Grid};
 
 const ROW: f64 = 34.0;
 const TOP: f64 = 26.0;
@@ -15,7 +15,7 @@ const VERMILION: [f64; 3] = [213.0, 94.0, 0.0];
 
 /// The heat map; `None` with fewer than two values, or where columns have no room.
 #[must_use]
-pub fn draw(id: &str, grid: &Grid, scale: &Scale, more_is_better: bool) -> Option<String> {
+pub fn draw(id: &str, grid: &Grid, scale: &Scale, more_is_better: bool) -> Option<Picture> {
     let logarithms: Vec<f64> = grid
         .placed()
         .filter_map(|(_, _, cell)| cell.mean.filter(|mean| mean.0 > 0.0))

@@ -2,9 +2,9 @@
 //!
 //! Results stand at equal distances, whatever time lay between them: what matters is which came after which.
 
-use super::{Anchor, Axis, Svg, WIDTH, colour, fitted_names, tick_label};
+use super::{Anchor, Axis, Picture, Svg, WIDTH, colour, fitted_names, tick_label};
 use crate::number::Scale;
-use crate::view::Centre;
+use analysis::row::Centre;
 
 const LEFT: f64 = 58.0;
 const HEIGHT: f64 = 220.0;
@@ -23,7 +23,7 @@ pub struct Line<'a> {
 
 /// The chart; `None` where fewer than two results have figures.
 #[must_use]
-pub fn draw(id: &str, lines: &[Line], dates: &[String], scale: &Scale, metric: &str) -> Option<String> {
+pub fn draw(id: &str, lines: &[Line], dates: &[String], scale: &Scale, metric: &str) -> Option<Picture> {
     let lines = &lines[..lines.len().min(LINES_MAX)];
     let centres = || lines.iter().flat_map(|line| line.centres.iter().flatten());
     let measured = |at: usize| lines.iter().any(|line| line.centres[at].is_some());

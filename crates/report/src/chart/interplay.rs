@@ -1,9 +1,9 @@
 //! What a factor does at each level of another: marks with intervals side by side; lines only between levels that are numbers.
 
-use super::{Anchor, Axis, COLOURS, Svg, TEXT, WIDTH, colour, fitted_names, tick_label};
+use super::{Anchor, Axis, COLOURS, Picture, Svg, TEXT, WIDTH, colour, fitted_names, tick_label};
 use crate::flushing::DAGGER;
-use crate::levels::{Cell, Grid};
 use crate::number::Scale;
+use analysis::levels::{Cell, Grid};
 use std::ops::RangeInclusive;
 
 const LEFT: f64 = 56.0;
@@ -13,7 +13,7 @@ const BEYOND_MAX: f64 = 2.0;
 
 /// The chart: columns of the grid along the axis, its rows as series. `None` with fewer than two values or too many series.
 #[must_use]
-pub fn draw(id: &str, grid: &Grid, scale: &Scale) -> Option<String> {
+pub fn draw(id: &str, grid: &Grid, scale: &Scale) -> Option<Picture> {
     let means = || grid.placed().filter_map(|(_, _, cell)| cell.mean);
     if means().count() < 2 || grid.rows.levels.len() > COLOURS.len() {
         return None;

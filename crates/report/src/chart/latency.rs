@@ -2,7 +2,7 @@
 //!
 //! Merged counts, never averages of percentiles.
 
-use super::{Anchor, Axis, Svg, WIDTH, fitted_names, tick_label, width_of};
+use super::{Anchor, Axis, Picture, Svg, WIDTH, fitted_names, tick_label, width_of};
 use crate::number::Scale;
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
@@ -27,7 +27,7 @@ pub struct Curve<'a> {
 
 /// The chart of one operation; `None` when nothing was counted.
 #[must_use]
-pub fn draw(id: &str, operation: &str, curves: &[Curve]) -> Option<String> {
+pub fn draw(id: &str, operation: &str, curves: &[Curve]) -> Option<Picture> {
     let curves: Vec<&Curve> = curves.iter().filter(|curve| curve.latency.count() > 0).take(LINES_MAX).collect();
     let points: Vec<Vec<(f64, f64)>> = curves.iter().map(|curve| quantiles(curve.latency)).collect();
     let all = || points.iter().flatten();

@@ -1,6 +1,6 @@
 //! A metric by the levels of two factors: a block for each level of one, in it a mark with its interval for each of the other.
 
-use super::{Anchor, Axis, Svg, WIDTH, fitted_names, tick_label};
+use super::{Anchor, Axis, Picture, Svg, WIDTH, fitted_names, tick_label};
 use crate::pivot::Pivot;
 
 const LINE: f64 = 18.0;
@@ -12,7 +12,7 @@ const VALUE: f64 = 64.0;
 
 /// The chart of a table's own figures; `None` when fewer than two were measured.
 #[must_use]
-pub fn draw(id: &str, pivot: &Pivot) -> Option<String> {
+pub fn draw(id: &str, pivot: &Pivot) -> Option<Picture> {
     let centres = || pivot.rows.iter().flat_map(|(_, cells)| cells).filter_map(|cell| cell.ours);
     if centres().count() < 2 {
         return None;

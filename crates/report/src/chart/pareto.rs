@@ -2,9 +2,12 @@
 //!
 //! Filled is what no other scenario beats in both; hollow is what another does.
 
-use super::{Anchor, Axis, Svg, WIDTH, fitted_names, ranking, tick_label, width_of};
+use super::{Anchor, Axis, Picture, Svg, WIDTH, fitted_names, ranking, tick_label, width_of};
+use crate::flushing::Marked as _;
+use crate::number::Scale;
 use crate::safety;
-use crate::view::{Centre, Part, Row};
+use analysis::row::{Centre, Row};
+use analysis::view::Part;
 use observe::safety::{Grade, Safety};
 
 const HEAD: f64 = 22.0;
@@ -22,12 +25,12 @@ struct Point<'a> {
 
 /// The chart of one workload; `None` when fewer than two of its scenarios have both figures.
 #[must_use]
-pub fn draw(id: &str, part: &Part) -> Option<String> {
+pub fn draw(id: &str, part: &Part) -> Option<Picture> {
     let points: Vec<Point> = points(part).take(ranking::ROWS_MAX).collect();
     if points.len() < 2 {
         return None;
     }
-    let scale = &part.scale;
+    let scale = &Scale::of_part(part);
     let low = points.iter().map(|point| point.centre.low).fold(f64::INFINITY, f64::min);
     let high = points.iter().map(|point| point.centre.high).fold(f64::NEG_INFINITY, f64::max);
     let axis = Axis::fitting(scale.apply(low), scale.apply(high), 12.0, WIDTH - 12.0);
@@ -93,7 +96,7 @@ fn draw_point(
     top: f64,
 ) {
     let Point { row, centre, found } = *point;
-    let scale = &part.scale;
+    let scale = &Scale::of_part(part);
     let value = scale.number(centre.mean);
     svg.text(12.0, top + 13.0, Anchor::Start, name);
     svg.bold_text(WIDTH - 4.0, top + 13.0, Anchor::End, &value);
@@ -125,7 +128,7 @@ fn draw_point(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::centre;
+    use analysis::row::centre;
     use observe::durability::Class;
 
     fn row(mean: f64) -> Row {
@@ -144,6 +147,7 @@ mod tests {
             ceiling: None,
             values: Vec::new(),
             stalls: None,
+            slow: None,
             centre: centre(vec![mean], 0.95),
             failed: 0,
             worse: None,

@@ -2,10 +2,12 @@
 //!
 //! Dots and not bars: the axis need not start at 0, and the spread is seen.
 
-use super::{Anchor, Axis, Svg, TEXT, WIDTH, fitted, fitted_names, tick_label, width_of};
+use super::{Anchor, Axis, Picture, Svg, TEXT, WIDTH, fitted, fitted_names, tick_label, width_of};
 use crate::errors;
-use crate::number::words;
-use crate::view::{Part, Row};
+use crate::flushing::Marked as _;
+use crate::number::{Scale, words};
+use analysis::row::Row;
+use analysis::view::Part;
 
 const ROW: f64 = 46.0;
 const TOP: f64 = 8.0;
@@ -16,13 +18,13 @@ pub const DOTS_MAX: usize = 120;
 
 /// The chart of one workload's primary metric; `None` when nothing was measured.
 #[must_use]
-pub fn draw(id: &str, part: &Part, margin: f64) -> Option<String> {
+pub fn draw(id: &str, part: &Part, margin: f64) -> Option<Picture> {
     let rows: Vec<&Row> = part.rows.iter().filter(|row| row.centre.is_some()).take(ROWS_MAX).collect();
     let centres = || rows.iter().filter_map(|row| row.centre);
     let low = centres().map(|centre| centre.low.min(centre.min)).fold(f64::INFINITY, f64::min);
     let high = centres().map(|centre| centre.high.max(centre.max)).fold(f64::NEG_INFINITY, f64::max);
     let best = rows.first()?.centre?.mean;
-    let scale = &part.scale;
+    let scale = &Scale::of_part(part);
     let axis = Axis::fitting(scale.apply(low), scale.apply(high), 10.0, WIDTH - 10.0);
     let bottom = TOP + ROW * rows.len() as f64;
     let mut svg = Svg::new(id);
@@ -55,11 +57,8 @@ pub fn draw(id: &str, part: &Part, margin: f64) -> Option<String> {
 pub fn axis_title(part: &Part, logarithmic: bool) -> String {
     let better = if part.more_is_better { "more is better →" } else { "← less is better" };
     // "transactions per second, 1/s" says it twice.
-    let unit = if part.scale.unit.is_empty() || part.scale.unit == "1/s" {
-        String::new()
-    } else {
-        format!(", {}", part.scale.unit)
-    };
+    let scale = Scale::of_part(part);
+    let unit = if scale.unit.is_empty() || scale.unit == "1/s" { String::new() } else { format!(", {}", scale.unit) };
     let scale = if logarithmic { ", log" } else { "" };
     let name =
         fitted(&words(&part.metric.name), WIDTH - (unit.len() + scale.len() + better.len() + 4) as f64 * TEXT * 0.6);
@@ -74,14 +73,15 @@ fn tags(row: &Row) -> String {
 
 /// Beside the value and the tags of any row.
 fn room_of_names(rows: &[&Row], part: &Part) -> f64 {
-    let value = |row: &Row| row.centre.map_or_else(String::new, |centre| part.scale.number(centre.mean));
+    let scale = Scale::of_part(part);
+    let value = |row: &Row| row.centre.map_or_else(String::new, |centre| scale.number(centre.mean));
     let taken = |row: &&Row| width_of(&value(row)) + width_of(&tags(row));
     WIDTH - 32.0 - rows.iter().map(taken).fold(0.0, f64::max)
 }
 
 fn draw_row(svg: &mut Svg, part: &Part, (row, name): (&Row, &str), axis: &Axis, top: f64) {
     let Some(centre) = row.centre else { return };
-    let scale = &part.scale;
+    let scale = &Scale::of_part(part);
     let value = scale.number(centre.mean);
     svg.mark(row.index, 8.0, top + 10.0, 4.5, 1.0, "");
     svg.text(18.0, top + 14.5, Anchor::Start, &format!("{name}{}", tags(row)));

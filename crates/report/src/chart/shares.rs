@@ -1,6 +1,6 @@
 //! Where time went: one bar a scenario, split into shares that make up the whole.
 
-use super::{Anchor, Svg, WIDTH, colour, fitted_names};
+use super::{Anchor, Picture, Svg, WIDTH, colour, fitted_names};
 use crate::number::percent;
 
 const ROW: f64 = 40.0;
@@ -15,7 +15,7 @@ pub struct Bar {
 
 /// The chart under its title and description; `None` without bars.
 #[must_use]
-pub fn draw(id: &str, (title, description): (&str, &str), legend: &[&str], bars: &[Bar]) -> Option<String> {
+pub fn draw(id: &str, (title, description): (&str, &str), legend: &[&str], bars: &[Bar]) -> Option<Picture> {
     if bars.is_empty() {
         return None;
     }

@@ -1,10 +1,11 @@
 //! One scenario's value second by second, all rounds as thin lines: the saw-tooth and the stall are visible. The warm-up before is
 //! shaded, and what is known of a run's moments is marked.
 
-use super::{Anchor, Axis, Svg, colour, tick_label};
+use super::{Anchor, Axis, Picture, Svg, colour, tick_label};
 use crate::input::Line;
-use crate::marks::Kind;
 use crate::number::Scale;
+use crate::words::Words as _;
+use analysis::marks::Kind;
 
 /// Scenarios drawn, the best first.
 pub const PANELS_MAX: usize = 24;
@@ -51,7 +52,7 @@ pub struct Panel<'a> {
 
 /// The panel of one scenario.
 #[must_use]
-pub fn draw(id: &str, panel: &Panel, frame: Frame) -> String {
+pub fn draw(id: &str, panel: &Panel, frame: Frame) -> Picture {
     let x_axis = Axis::exact(-frame.warm_up_seconds, frame.seconds, LEFT, WIDTH - 8.0);
     let y_axis = Axis::exact(0.0, frame.scale.apply(frame.high) * 1.03, BOTTOM, TOP);
     let mut svg = Svg::new(id);

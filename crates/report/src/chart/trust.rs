@@ -2,7 +2,7 @@
 //!
 //! A calm machine shows a flat band; a slope or a step hits every scenario of a round alike, which is why claims hold.
 
-use super::{Anchor, Axis, Svg, WIDTH, tick_label};
+use super::{Anchor, Axis, Picture, Svg, WIDTH, tick_label};
 use crate::number::{percent_signed, span};
 
 const LEFT: f64 = 52.0;
@@ -27,7 +27,7 @@ pub struct Dot<'a> {
 
 /// The chart; `None` with fewer than two trials.
 #[must_use]
-pub fn draw(id: &str, dots: &[Dot]) -> Option<String> {
+pub fn draw(id: &str, dots: &[Dot]) -> Option<Picture> {
     if dots.len() < 2 {
         return None;
     }

@@ -1,6 +1,7 @@
 //! A comparison for machines.
 
 use super::{Comparison, Line, Workload};
+use crate::unpaired;
 use serde_json::{Value, json};
 
 impl Comparison {
@@ -12,6 +13,7 @@ impl Comparison {
             "cautions": self.cautions(),
             "confidence": self.level.confidence,
             "margin": self.level.margin,
+            "sessions_a_side": self.sessions,
             "workloads": self.workloads.iter().map(of_workload).collect::<Vec<_>>(),
         })
     }
@@ -30,6 +32,6 @@ fn of_line(line: &Line) -> Value {
         "metric": line.metric.name, "unit": line.metric.unit, "more_is_better": line.sides.more_is_better,
         "scenario": line.label, "exploratory": !line.is_primary,
         "a": side(&line.sides.earlier), "b": side(&line.sides.later),
-        "change": line.change.map(|change| change.json()),
+        "change": line.change.map(|change| unpaired::json(&change)),
     })
 }

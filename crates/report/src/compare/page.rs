@@ -2,39 +2,34 @@
 
 use super::{Comparison, Line, Workload};
 use crate::answer::LIMITS;
-use crate::chart::{comparison, escape};
-use crate::html::page;
-use crate::html::tables::{Table, head, number_cell, word_cell, word_head};
+use crate::chart::comparison;
+use crate::document::{
+    Block, Cell, Chart, Document, Layout, Table, head, no_cell, number_cell, page, word_cell, word_head,
+};
 use crate::number::{ratio_precise, words};
-use std::fmt::Write;
+use crate::unpaired;
 
 impl Comparison {
     /// The page.
     #[must_use]
     pub fn html(&self) -> String {
-        let mut body =
-            String::from("<header><h1>Two results side by side</h1></header><section class=\"card decision\"><ul>");
-        for line in &self.preamble {
-            let _ = write!(body, "<li>{}</li>", escape(line));
-        }
-        body.push_str("</ul></section>");
+        let title =
+            Block::Title { above: String::new(), title: "Two results side by side".into(), below: String::new() };
+        let mut blocks = vec![title, Block::Answer(vec![Block::List(self.preamble.clone())])];
         for (at, workload) in self.workloads.iter().enumerate() {
-            let _ = write!(body, "<section><h2>{}</h2>", escape(&workload.name));
-            body.push_str(&self.chart(&format!("compared-{at}"), workload));
-            body.push_str(&self.table(&format!("compared-table-{at}"), workload));
-            for line in &workload.left_out {
-                let _ = write!(body, "<p class=\"note\">{}</p>", escape(line));
-            }
-            body.push_str("</section>");
+            let mut of_workload = vec![Block::Heading(2, workload.name.clone())];
+            of_workload.extend(self.chart(&format!("compared-{at}"), workload));
+            of_workload.push(Block::Table(self.table(format!("compared-table-{at}"), workload)));
+            of_workload.extend(workload.left_out.iter().map(|line| Block::Note(line.clone())));
+            blocks.push(Block::Section(of_workload));
         }
-        for line in self.cautions().iter().map(String::as_str).chain([LIMITS]) {
-            let _ = write!(body, "<p class=\"note\">{}</p>", escape(line));
-        }
-        page("Two results – surefoot", &body)
+        blocks.extend(self.cautions().into_iter().map(Block::Note));
+        blocks.push(Block::Note(LIMITS.into()));
+        page(&Document { name: "Two results – surefoot".into(), blocks, ..Document::default() })
     }
 
     /// Every figure of a workload with its interval on one axis; where they are too many, primary metrics and what differs.
-    fn chart(&self, id: &str, workload: &Workload) -> String {
+    fn chart(&self, id: &str, workload: &Workload) -> Option<Block> {
         let mut drawn: Vec<&Line> = workload.lines.iter().filter(|line| line.change.is_some()).collect();
         let all = drawn.len();
         if all > comparison::ROWS_MAX {
@@ -51,44 +46,40 @@ impl Comparison {
         };
         let rows: Vec<comparison::Row> = drawn.iter().filter_map(row).collect();
         let more = all - rows.len();
-        let note = if more > 0 {
-            format!("<figcaption>{more} more, most of which show no difference, are in the table.</figcaption>")
-        } else {
-            String::new()
+        let note = match more {
+            0 => String::new(),
+            more => format!("{more} more, most of which show no difference, are in the table."),
         };
-        comparison::draw(id, &rows, self.level.margin)
-            .map_or_else(String::new, |svg| format!("<figure class=\"card\">{svg}{note}</figure>"))
+        let picture = comparison::draw(id, &rows, self.level.margin)?;
+        Some(Block::Charts(Layout::Below, vec![Chart::new(picture, note)]))
     }
 
-    fn table(&self, id: &str, workload: &Workload) -> String {
+    fn table(&self, id: String, workload: &Workload) -> Table {
         let mut heads = vec![word_head("metric"), word_head("scenario")];
         heads.extend(["A", "B", "B by A", "interval", "p, corrected"].map(head));
         heads.push(word_head("B against A"));
-        let mut table = Table::new(id, &heads);
+        let mut table = Table::new(id, heads);
         for line in &workload.lines {
             let better = if line.sides.more_is_better { "more is better" } else { "less is better" };
             let [a, b] = line.means();
-            let figures = match line.change {
-                Some(change) => {
-                    let p = change.p.map_or("<td>–</td>".into(), |p| number_cell(&format!("{p:.3}"), p));
+            let figures = line.change.map_or_else(
+                || [no_cell(), no_cell(), no_cell()],
+                |change| {
                     let ratio = number_cell(&ratio_precise(change.ratio), change.ratio);
-                    [ratio, number_cell(&change.interval(), change.low), p].concat()
-                }
-                None => "<td>–</td>".repeat(3),
-            };
-            let kind = if line.is_primary { "" } else { " (exploratory)" };
-            table.row(
-                "",
-                &[
-                    word_cell(&format!("{}, {better}", words(&line.metric.name))),
-                    word_cell(&line.label),
-                    number_cell(&a, line.mean(&line.sides.earlier)),
-                    number_cell(&b, line.mean(&line.sides.later)),
-                    figures,
-                    word_cell(&format!("{}{kind}", line.verdict(&self.level))),
-                ],
+                    let p: Cell = change.p.map_or_else(no_cell, |p| number_cell(&format!("{p:.3}"), p));
+                    [ratio, number_cell(&unpaired::interval(&change), change.low), p]
+                },
             );
+            let kind = if line.is_primary { "" } else { " (exploratory)" };
+            let first = [
+                word_cell(&format!("{}, {better}", words(&line.metric.name))),
+                word_cell(&line.label),
+                number_cell(&a, line.mean(&line.sides.earlier)),
+                number_cell(&b, line.mean(&line.sides.later)),
+            ];
+            let verdict = word_cell(&format!("{}{kind}", line.verdict(&self.level)));
+            table.row(first.into_iter().chain(figures).chain([verdict]));
         }
-        table.finish()
+        table
     }
 }

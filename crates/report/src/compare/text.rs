@@ -2,7 +2,8 @@
 
 use super::{Comparison, Line, Workload};
 use crate::answer::metric_heading;
-use crate::terminal::printable;
+use crate::document::printable;
+use crate::unpaired;
 use std::fmt::Write;
 
 /// Other metrics' lines of a workload.
@@ -60,7 +61,7 @@ impl Comparison {
         for (line, name) in lines.iter().zip(&names) {
             let gap = " ".repeat(widest - name.chars().count());
             let [a, b] = line.means();
-            let figures = line.change.map_or_else(String::new, |change| format!("{}  ", change.figures()));
+            let figures = line.change.map_or_else(String::new, |change| format!("{}  ", unpaired::figures(&change)));
             let _ = writeln!(out, "{}{gap}  {a} → {b}  {figures}{}", printable(name), line.verdict(&self.level));
         }
     }

@@ -1,7 +1,7 @@
 //! A history for machines.
 
 use super::{History, Series, Workload, changes, meanwhile};
-use crate::unpaired::Change;
+use crate::unpaired;
 use serde_json::{Value, json};
 
 impl History {
@@ -41,7 +41,7 @@ fn of_workload(series: &Series, workload: &Workload) -> Value {
             let centre = row?.centre?;
             let to = |earlier: Option<usize>| {
                 let changes = changes(&series.results[earlier?].1, &series.results[at].1);
-                changes.get(&workload.key(label)).map(Change::json)
+                changes.get(&workload.key(label)).map(unpaired::json)
             };
             Some(json!({
                 "result": at, "mean": centre.mean, "low": centre.low, "high": centre.high, "rounds": centre.count,

@@ -1,8 +1,9 @@
 //! A history for a terminal.
 
 use super::{History, LIMITS, Series, changes, words};
+use crate::document::printable;
 use crate::flushing::NAME_MARK;
-use crate::terminal::printable;
+use crate::number::Scale;
 use std::fmt::Write;
 
 impl History {
@@ -35,7 +36,7 @@ fn table(out: &mut String, series: &Series) {
                     let change = changes(&series.results[earlier].1, input).remove(&workload.key(label));
                     change.map_or_else(String::new, |change| format!("  {}", words(&change)))
                 };
-                let scale = &workload.part.scale;
+                let scale = &Scale::of_part(workload.part);
                 let change = if at == 0 { String::new() } else { to(at - 1) };
                 let first = if at < 2 { String::new() } else { format!(" |{}", to(0)) };
                 let _ = writeln!(

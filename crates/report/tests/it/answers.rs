@@ -12,12 +12,12 @@ fn check(table: &Table, expected: Expect) {
     expected.assert_eq(&(answer.join("\n") + "\n"));
 }
 
-fn study(rows: Vec<Row>) -> Table {
+pub fn study(rows: Vec<Row>) -> Table {
     Table { rows, ..fixture::filesystems_and_buffers() }
 }
 
 /// Eight rounds around a level, with the same small noise for each seed.
-fn rounds(level: f64, noise: f64, seed: usize) -> Vec<f64> {
+pub fn rounds(level: f64, noise: f64, seed: usize) -> Vec<f64> {
     let pattern = [0.6, -1.1, 0.2, 1.3, -0.4, -0.9, 1.0, -0.7];
     (0..8).map(|i| level * (1.0 + noise * pattern[(i * 3 + seed) % 8])).collect()
 }
@@ -27,16 +27,17 @@ fn the_published_data_set() {
     check(
         &fixture::filesystems_and_buffers(),
         expect![[r#"
-            Pick xfs · 2G: 3,886 transactions per second (95 % interval 3,790–3,984, 6 trials).
-            It is shown to be the best of the scenarios measured (95 % confidence).
+            No winner yet: xfs · 2G can't be told apart from ext4 · 2G. xfs · 2G was ahead: 3,886 transactions per second (95 % interval 3,730–4,048, 6 trials). Compare by the ratios below, not by these.
+            Choosing xfs · 2G costs at most 0.1 % against whichever of the scenarios measured is truly best (95 % confidence).
             The baseline, ext4 · 128M, measured 24.2 % less than xfs · 2G (95 % interval 23.5–24.9 %).
             xfs is 3.2 % faster than ext4 (95 % interval +1.8 to +4.6 %), averaged over cache size.
             btrfs is 14.6 % slower than ext4 (95 % interval −15.5 to −13.6 %), averaged over cache size.
             xfs is 20.8 % faster than btrfs (95 % interval +18.4 to +23.3 %), averaged over cache size.
             cache size 2G is 1.25× 128M (95 % interval 1.23–1.27), averaged over filesystem.
+            Not ruled out as the best: ext4 · 2G.
             Cache size explains 63 % of the differences and swings transactions per second by 25.0 % (95 % interval 23.0–27.1 %; best 2G, worst 128M). Filesystem explains 35 % and swings it by 20.8 % (17.5–24.2 %; best xfs, worst btrfs). Interplay of factors 1 %, noise under 1 %; apart from these 100 %, drift between rounds 2 %. Without any one round: cache size 62–65 %, filesystem 33–36 %.
             Filesystem and cache size interact: btrfs is 0.83× ext4 with cache size 2G, but 0.88× with cache size 128M; the one ratio is 0.93× the other (95 % interval 0.92–0.95).
-            Noise floor: the same scenario measured twice under two names differed by 0.1 % (95 % interval −0.7 to +1.0 %).
+            Check: two copies of ext4 · 128M differed by 0.1 % (95 % interval −0.7 to +1.0 %), so this study can't resolve less than about 1.0 %.
             Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
         "#]],
     );
@@ -47,7 +48,7 @@ fn a_clear_winner() {
     check(
         &study(vec![Row::new("ext3", &rounds(1000.0, 0.01, 0)), Row::new("xfs", &rounds(1420.0, 0.01, 1))]),
         expect![[r#"
-        Pick xfs: 1,420 transactions per second (95 % interval 1,409–1,431, 8 trials).
+        Pick xfs: 1,420 transactions per second (95 % interval 1,407–1,433, 8 trials).
         It is shown to be the best of the scenarios measured (95 % confidence).
         xfs is 1.42× ext3 (95 % interval 1.40–1.44).
         Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
@@ -65,14 +66,14 @@ fn equivalents_and_a_loser() {
     check(
         &study(rows),
         expect![[r#"
-        Pick xfs: 1,004 transactions per second (95 % interval 998–1,010, 8 trials).
-        It is at most 0.4 % behind the best of the scenarios measured (95 % confidence).
-        xfs and ext4 can't be told apart within 3 %: no difference found, and the data rule out more than ±1.2 %.
-        xfs is 1.43× btrfs (95 % interval 1.42–1.45).
-        btrfs is 0.70× ext4 (95 % interval 0.69–0.71).
-        Not ruled out as the best: ext4.
-        Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]],
+            No winner yet: xfs can't be told apart from ext4. xfs was ahead: 1,004 transactions per second (95 % interval 996–1,012, 8 trials). Compare by the ratios below, not by these.
+            Choosing xfs costs at most 0.6 % against whichever of the scenarios measured is truly best (95 % confidence).
+            xfs and ext4 can't be told apart within 3 %: no difference found, and the data rule out more than ±1.5 %.
+            xfs is 1.43× btrfs (95 % interval 1.42–1.45).
+            btrfs is 0.70× ext4 (95 % interval 0.69–0.71).
+            Not ruled out as the best: ext4.
+            Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+        "#]],
     );
 }
 
@@ -82,12 +83,12 @@ fn inconclusive() {
     check(
         &study(rows),
         expect![[r#"
-        Pick xfs: 1,028 transactions per second (95 % interval 967–1,092, 8 trials).
-        It is at most 3.5 % behind the best of the scenarios measured (95 % confidence).
-        xfs against ext4 is inconclusive (95 % interval −4.9 to +11.6 %): differences below 11.7 % could not be seen.
-        Not ruled out as the best: ext4.
-        Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]],
+            No winner yet: xfs can't be told apart from ext4. xfs was ahead: 1,028 transactions per second (95 % interval 956–1,105, 8 trials). Compare by the ratios below, not by these.
+            Choosing xfs costs at most 5.2 % against whichever of the scenarios measured is truly best (95 % confidence).
+            xfs against ext4 is open: from 4.9 % slower to 11.6 % faster (95 %). A true difference of 13.7 % would have been found in 8 of 10 such studies.
+            Not ruled out as the best: ext4.
+            Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+        "#]],
     );
 }
 
@@ -114,7 +115,7 @@ fn holes() {
     check(
         &study(vec![Row::new("ext4", &rounds(1000.0, 0.01, 0)), xfs, btrfs]),
         expect![[r#"
-        Pick xfs: 1,421 transactions per second (95 % interval 1,409–1,434, 7 trials).
+        Pick xfs: 1,421 transactions per second (95 % interval 1,407–1,436, 7 trials).
         It is shown to be the best of the scenarios measured (95 % confidence).
         xfs is 1.42× ext4 (95 % interval 1.40–1.44).
         Hole: 1 of 8 trials of xfs failed (load: No space left on device); it is compared by the rounds it finished.
@@ -131,7 +132,7 @@ fn unequal_promises_in_a_power_cut() {
     check(
         &study(vec![Row::new("ext4", &rounds(1000.0, 0.01, 0)), fast, memory]),
         expect![[r#"
-        Pick ext4: 1,000 transactions per second (95 % interval 992–1,008, 8 trials).
+        Pick ext4: 1,000 transactions per second (95 % interval 990–1,010, 8 trials).
         tmpfs measured 9.00× that, but is no choice: after a power cut, everything is lost.
         ext4 nobarrier is 1.90× ext4 (95 % interval 1.88–1.92).
         tmpfs is 9.00× ext4 (95 % interval 8.90–9.10).
@@ -154,13 +155,13 @@ fn a_metric_of_which_less_is_better() {
     check(
         &Table { workload: "tree", metric, rows },
         expect![[r#"
-        Pick xfs: elapsed 7.10 s (95 % interval 7.05–7.15, 8 trials).
-        It is shown to be the best of the scenarios measured (95 % confidence).
-        xfs takes 0.71× the time of ext4 (95 % interval 0.70–0.72).
-        xfs takes 0.65× the time of btrfs (95 % interval 0.64–0.66).
-        btrfs takes 9.0 % more time than ext4 (95 % interval +7.8 to +10.2 %).
-        Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]],
+            Pick xfs: elapsed 7.10 s (95 % interval 7.03–7.17, 8 trials).
+            It is shown to be the best of the scenarios measured (95 % confidence).
+            xfs takes 0.71× the time of ext4 (95 % interval 0.70–0.72).
+            xfs takes 0.65× the time of btrfs (95 % interval 0.64–0.66).
+            btrfs takes 9.0 % more time than ext4 (95 % interval +7.8 to +10.2 %).
+            Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+        "#]],
     );
 }
 
@@ -207,7 +208,7 @@ fn three_rounds_show_a_direction_only() {
     check(
         &study(rows),
         expect![[r#"
-        xfs was ahead: 1,403 transactions per second (95 % interval 1,366–1,442, 3 trials).
+        xfs was ahead: 1,403 transactions per second (95 % interval 1,350–1,459, 3 trials).
         3 rounds show a direction only: no difference is claimed. Run at least 4 rounds, better 6.
         Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
     "#]],
@@ -222,12 +223,11 @@ fn a_noisy_machine_is_told_apart_from_a_finding() {
         study(vec![Row::new("ext4", &rounds(1000.0, 0.01, 0)), Row::new("xfs", &rounds(1050.0, 0.01, 1)), control]);
     let shown = report::terminal(&fixture::input(&table), 100, false);
     expect![[r#"
-        Pick xfs: 1,050 transactions per second (95 % interval 1,042–1,058, 8 trials).
+        Pick xfs: 1,050 transactions per second (95 % interval 1,040–1,060, 8 trials).
         It is shown to be the best of the scenarios measured (95 % confidence).
-        xfs is 5.0 % faster than ext4 (95 % interval +3.6 to +6.4 %); but that is no more than the noise
-          floor of 6.0 %.
-        Noise floor: the same scenario measured twice under two names differed by 6.0 % (95 % interval +4.8
-          to +7.2 %).
+        xfs is 5.0 % faster than ext4 (95 % interval +3.6 to +6.4 %).
+        Check: two copies of ext4 differed by 6.0 % (95 % interval +4.8 to +7.2 %), so this study can't
+          resolve less than about 7.2 %.
         Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals
           cover the variation from trial to trial and round to round on this machine only.
         warning: oltp: the A/A control differs from its twin by 6.0 %. Two equal scenarios look different
@@ -239,12 +239,20 @@ fn a_noisy_machine_is_told_apart_from_a_finding() {
         1  ext4 (control)      1,060    1,052–1,068                                  keeps all               8
         2  xfs                 1,050    1,042–1,058  1.050 [1.036, 1.064]  faster    keeps all               8
         3  ext4                1,000      992–1,008                     1  baseline  keeps all               8
+        Orders: ext4 (control) went before xfs in 8 of 8 rounds; of all pairs this one is the least
+          balanced.
+
+        oltp: tails and shapes that differ
+        figure                    claim                     ratio  95 % interval  verdict  p, corrected  rounds
+        rate of the worst second  xfs vs ext4 (filesystem)  1.050    1.036–1.064  better        < 0.001       8
+        Each figure is a family of claims of its own (Holm), one value a trial. Percentiles of speed are of
+          its turns, or seconds.
     "#]]
     .assert_eq(&shown);
 }
 
 /// Scenarios by a filesystem and a size, with the level of each pair.
-fn by_size(levels: &[(&'static str, &'static str, f64)], noise: f64) -> Table {
+pub fn by_size(levels: &[(&'static str, &'static str, f64)], noise: f64) -> Table {
     let row = |(seed, (filesystem, size, level)): (usize, &(&'static str, &'static str, f64))| Row {
         label: format!("{filesystem} · {size}"),
         levels: vec![("storage.filesystem", (*filesystem).into()), ("service.mariadb.buffer_pool", (*size).into())],
@@ -261,7 +269,7 @@ fn a_combination_that_is_left_out_makes_shares_approximate() {
     check(
         &table,
         expect![[r#"
-            Pick xfs · 2G: 3,886 transactions per second (95 % interval 3,790–3,984, 6 trials).
+            Pick xfs · 2G: 3,886 transactions per second (95 % interval 3,737–4,041, 6 trials).
             It is shown to be the best of the scenarios measured (95 % confidence).
             The baseline, ext4 · 128M, measured 24.2 % less than xfs · 2G (95 % interval 23.5–24.9 %).
             xfs is 3.5 % faster than ext4 (95 % interval +1.9 to +5.0 %), averaged over cache size.
@@ -269,7 +277,7 @@ fn a_combination_that_is_left_out_makes_shares_approximate() {
             xfs is 17.3 % faster than btrfs (95 % interval +14.3 to +20.4 %), where cache size is 128M.
             cache size 2G is 1.28× 128M (95 % interval 1.25–1.30), averaged over filesystem.
             Cache size explains 80 % of the differences and swings transactions per second by 27.5 % (95 % interval 25.2–29.9 %; best 2G, worst 128M). Filesystem explains 19 % and swings it by 17.3 % (13.1–21.8 %; best xfs, worst btrfs). Interplay of factors 0 %, noise under 1 %; apart from these 100 %, drift between rounds 2 %. Without any one round: cache size 79–82 %, filesystem 17–20 %. Shares are approximate: not every combination was measured in every round.
-            Noise floor: the same scenario measured twice under two names differed by 0.1 % (95 % interval −0.7 to +1.0 %).
+            Check: two copies of ext4 · 128M differed by 0.1 % (95 % interval −0.7 to +1.0 %), so this study can't resolve less than about 1.0 %.
             Hole: 1 of 6 trials of xfs · 128M failed (load: No space left on device); it is compared by the rounds it finished.
             Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
         "#]],
@@ -286,7 +294,7 @@ fn factors_that_change_together_have_no_shares() {
     check(
         &table,
         expect![[r#"
-        Pick xfs · 2G: 1,200 transactions per second (95 % interval 1,191–1,209, 8 trials).
+        Pick xfs · 2G: 1,200 transactions per second (95 % interval 1,188–1,212, 8 trials).
         It is shown to be the best of the scenarios measured (95 % confidence).
         xfs · 2G is 20.0 % faster than ext4 · 1G (95 % interval +18.8 to +21.2 %).
         btrfs · 3G is 10.0 % slower than ext4 · 1G (95 % interval −11.0 to −9.0 %).
@@ -305,7 +313,7 @@ fn levels_that_cross_are_picked_together() {
     check(
         &by_size(&levels, 0.01),
         expect![[r#"
-            Pick xfs · 2G: 1,150 transactions per second (95 % interval 1,141–1,159, 8 trials).
+            Pick xfs · 2G: 1,150 transactions per second (95 % interval 1,138–1,162, 8 trials).
             It is shown to be the best of the scenarios measured (95 % confidence).
             The baseline, ext4 · 1G, measured 13.0 % less than xfs · 2G (95 % interval 11.9–14.2 %).
             buffer pool 2G is 13.0 % faster than 1G (95 % interval +12.2 to +13.8 %), averaged over filesystem.
@@ -323,10 +331,10 @@ fn a_factor_that_does_nothing_is_bounded() {
     check(
         &by_size(&levels, 0.01),
         expect![[r#"
-            Pick xfs · 1G: 1,500 transactions per second (95 % interval 1,489–1,511, 8 trials).
-            It is at most 1.0 % behind the best of the scenarios measured (95 % confidence).
+            No winner yet: xfs · 1G can't be told apart from xfs · 2G. xfs · 1G was ahead: 1,500 transactions per second (95 % interval 1,484–1,516, 8 trials). Compare by the ratios below, not by these.
+            Choosing xfs · 1G costs at most 1.2 % against whichever of the scenarios measured is truly best (95 % confidence).
             The baseline, ext4 · 1G, measured 33.3 % less than xfs · 1G (95 % interval 32.6–34.1 %).
-            buffer pool 2G and 1G can't be told apart within 3 %, averaged over filesystem: no difference found, and the data rule out more than ±0.8 %.
+            buffer pool 2G and 1G can't be told apart within 3 %, averaged over filesystem: no difference found, and the data rule out more than ±0.9 %.
             xfs is 1.50× ext4 (95 % interval 1.48–1.51), averaged over buffer pool.
             Not ruled out as the best: xfs · 2G.
             Filesystem explains 100 % of the differences and swings transactions per second by 49.7 % (95 % interval 48.3–51.1 %; best xfs, worst ext4). Buffer pool explains 0 % and no swing is shown, at most 0.8 %. Interplay of factors 0 %, noise under 1 %; apart from these 100 %, drift between rounds 0 %.
@@ -336,7 +344,7 @@ fn a_factor_that_does_nothing_is_bounded() {
 }
 
 /// Scenarios by a filesystem and a rate of requests, with the time of a request.
-fn by_rate(levels: &[(&'static str, &'static str, f64)]) -> Table {
+pub fn by_rate(levels: &[(&'static str, &'static str, f64)]) -> Table {
     let row = |(seed, (filesystem, rate, level)): (usize, &(&'static str, &'static str, f64))| Row {
         label: format!("http-load · {filesystem} · {rate}"),
         levels: vec![("storage.filesystem", (*filesystem).into()), ("workload.http-load.rate", (*rate).into())],
@@ -353,7 +361,7 @@ fn a_rate_is_not_picked() {
     check(
         &by_rate(&levels),
         expect![[r#"
-            Pick xfs under every rate: request mean 2.00 ms (95 % interval 1.98–2.02, 8 trials) with rate=200; request mean 4.00 ms (95 % interval 3.97–4.03, 8 trials) with rate=300.
+            Pick xfs under every rate: request mean 2.00 ms (95 % interval 1.98–2.02, 8 trials) with rate=200; request mean 4.00 ms (95 % interval 3.96–4.04, 8 trials) with rate=300.
             It is shown to be the best of the scenarios measured under each of these conditions (95 % confidence).
             The baseline, http-load · ext4 · rate=200, measured 10.0 % more than http-load · xfs · rate=200 (95 % interval 8.7–11.3 %).
             xfs takes 9.1 % less time than ext4 (95 % interval −9.9 to −8.2 %), averaged over rate.
@@ -375,7 +383,7 @@ fn what_is_best_at_one_rate_need_not_be_at_another() {
     check(
         &by_rate(&levels),
         expect![[r#"
-            Pick by rate: xfs with rate=200: request mean 2.00 ms (95 % interval 1.98–2.02, 8 trials); ext4 with rate=300: request mean 3.00 ms (95 % interval 2.98–3.02, 8 trials).
+            Pick by rate: xfs with rate=200: request mean 2.00 ms (95 % interval 1.98–2.02, 8 trials); ext4 with rate=300: request mean 3.00 ms (95 % interval 2.97–3.03, 8 trials).
             Each is shown to be the best of the scenarios measured under its condition (95 % confidence).
             The baseline, http-load · ext4 · rate=200, measured 10.0 % more than http-load · xfs · rate=200 (95 % interval 8.7–11.3 %).
             xfs takes 10.1 % more time than ext4 (95 % interval +9.1 to +11.1 %), averaged over rate.

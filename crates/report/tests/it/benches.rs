@@ -119,7 +119,10 @@ fn several_in_one_view_are_of_one_bench() {
     let alike = all(&[("a", &first), ("b", &second)]);
     assert!(alike.contains("id=\"side-oltp-") && !alike.contains("of different benches"), "{alike}");
     let mixed = all(&[("a", &first), ("b", &second), ("c", &other)]);
-    assert!(mixed.contains("figures of different benches are not compared: of `xfs`, A ran on the host"), "{mixed}");
+    assert!(
+        mixed.contains("figures of different benches are not compared: of <code>xfs</code>, A ran on the host"),
+        "{mixed}"
+    );
     assert!(mixed.contains("A is a, B is c.") && !mixed.contains("id=\"side-oltp-"), "{mixed}");
 }
 

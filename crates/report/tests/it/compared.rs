@@ -92,14 +92,21 @@ fn too_few_rounds_give_no_verdict() {
 }
 
 /// Six scenarios that are all alike, in six rounds, with a latency of its own noise.
-fn alike(noise: &mut Noise, rounds_max: u32) -> Input {
+fn alike(noise: &mut Noise, has_looked: bool) -> Input {
     let mut table = fixture::filesystems_and_buffers();
     table.rows.truncate(6);
     for row in &mut table.rows {
         row.values.iter_mut().for_each(|value| *value = Some(1000.0 * (0.05 * noise.normal()).exp()));
     }
     let mut contents = fixture::contents(&table);
-    contents.study.analysis.rounds_max = rounds_max;
+    if has_looked {
+        // An answer after the first half of the trials.
+        let begun: Vec<f64> = contents.trials.iter().map(|trial| trial.started).collect();
+        let mut first = contents.sessions[0].clone();
+        (first.started, first.ended) = (begun[0], Some(begun[begun.len() / 2] - 0.001));
+        first.reason = Some("all rounds are done".into());
+        contents.sessions.insert(0, first);
+    }
     for run in &mut contents.runs {
         run.metrics.insert(LATENCY.into(), 2000.0 * (0.05 * noise.normal()).exp());
     }
@@ -112,8 +119,7 @@ fn equals_are_seldom_called_different_and_history_says_the_same() {
     let (mut primary, mut exploratory, mut uncorrected) = (0, 0, 0);
     for seed in 0..PAIRS {
         let mut noise = Noise(seed);
-        // The number of rounds was fixed: claims are held at the nominal level.
-        let (a, b) = (alike(&mut noise, 6), alike(&mut noise, 6));
+        let (a, b) = (alike(&mut noise, false), alike(&mut noise, false));
         let found = figures(&compared(&a, &b));
         let any = |is_it: &dyn Fn(&Value) -> bool| u32::from(found.iter().any(is_it));
         let is_flagged = |figure: &Value| figure["change"]["flagged"] == true;
@@ -139,31 +145,56 @@ fn equals_are_seldom_called_different_and_history_says_the_same() {
 
 #[test]
 fn a_studys_own_level_holds_between_two_of_them() {
-    // Rounds chosen by the stop rule: half the nominal level, as for the study's own claims.
+    // A study's second answer has half the level of its first.
     let mut noise = Noise(1);
-    let pair = |noise: &mut Noise, factor: f64, rounds_max| {
-        let mut input = alike(noise, rounds_max);
+    let pair = |noise: &mut Noise, factor: f64, has_looked| {
+        let mut input = alike(noise, has_looked);
         input.contents.runs.iter_mut().flat_map(|run| run.metrics.values_mut()).for_each(|value| *value *= factor);
         Input::new(input.contents, report::input::Details::default())
     };
     for _ in 0..60 {
         let start = noise.0;
-        let [fixed, adaptive] = [6, 20].map(|rounds_max| {
+        let [first, second] = [false, true].map(|has_looked| {
             let mut noise = Noise(start);
-            let (a, b) = (pair(&mut noise, 1.0, rounds_max), pair(&mut noise, 1.09, rounds_max));
+            let (a, b) = (pair(&mut noise, 1.0, has_looked), pair(&mut noise, 1.09, has_looked));
             figures(&compared(&a, &b))
         });
         noise.uniform();
-        for (fixed, adaptive) in fixed.iter().zip(&adaptive) {
-            let p = fixed["change"]["p_corrected"].as_f64();
-            assert_eq!(adaptive["change"]["p_corrected"].as_f64(), p);
+        for (first, second) in first.iter().zip(&second) {
+            let p = first["change"]["p_corrected"].as_f64();
+            assert_eq!(second["change"]["p_corrected"].as_f64(), p);
             let Some(p) = p else { continue };
             let is_flagged = |figure: &Value| figure["change"]["flagged"] == true;
-            if is_flagged(fixed) != is_flagged(adaptive) {
-                assert!((0.025..0.05).contains(&p) && is_flagged(fixed), "{p}");
+            if is_flagged(first) != is_flagged(second) {
+                assert!((0.0125..0.025).contains(&p) && is_flagged(first), "{p}");
                 return;
             }
         }
     }
     panic!("no difference lies between the two levels");
+}
+
+/// Sessions of equal sides whose days differ by 5 %: of one a side a change is shown, of six in turns none; and what is twice as slow is.
+#[test]
+fn sessions_in_turns_hold_how_days_differ() {
+    let day = |factor: f64| {
+        let values = [1000.0, 1010.0, 995.0, 1005.0].map(|value| value * factor);
+        fixture::input(&Table { rows: vec![Row::new("ext4", &values)], ..fixture::filesystems_and_buffers() })
+    };
+    let flagged = |comparison: &Comparison| figures(comparison)[0]["change"]["flagged"] == true;
+    let one = compared(&day(1.0), &day(0.95));
+    assert!(flagged(&one) && one.text().contains("one between these two sessions"), "{}", one.text());
+    assert_eq!(one.worse_by(0.04).map(|worse| worse.len()), Some(1));
+    assert_eq!(one.worse_by(0.06).map(|worse| worse.len()), Some(0));
+    let pairs = |effect: f64, days: &[[f64; 2]]| -> Vec<[Input; 2]> {
+        days.iter().map(|[a, b]| [day(*a), day(b * effect)]).collect()
+    };
+    let days = [[1.0, 0.95], [0.96, 1.0], [1.05, 1.01], [0.97, 1.03], [1.02, 0.98], [1.0, 1.04]];
+    let of = |effect, days: &[[f64; 2]]| Comparison::of_sessions(&pairs(effect, days)).expect("both ran on the host");
+    let six = of(1.0, &days);
+    assert!(!flagged(&six) && six.text().contains("Each of the 6 sessions a side is one value"), "{}", six.text());
+    assert_eq!(six.worse_by(0.0), Some(Vec::new()));
+    assert!(flagged(&of(0.5, &days)));
+    let few = of(0.5, &days[..2]);
+    assert!(few.text().contains("fewer than 4 sessions a side") && few.worse_by(0.05).is_none(), "{}", few.text());
 }

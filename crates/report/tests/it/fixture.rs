@@ -9,6 +9,7 @@ use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
 use observe::record::Failure;
 use observe::safety::Safety;
+use report::Place;
 use report::input::{Details, Input};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -82,6 +83,7 @@ pub fn contents(table: &Table) -> Contents {
         named: None,
         hash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into(),
         seed: 7,
+        balanced_orders: true,
         surefoot_version: "0.1.0".into(),
         created: 1_795_219_440.0,
         baseline: table.rows.first().map(|row| row.label.clone()).unwrap_or_default(),
@@ -91,12 +93,15 @@ pub fn contents(table: &Table) -> Contents {
             precision: 0.03,
             rounds_min: 6,
             rounds_max: 20,
+            up_max: None,
+            order: ledger::model::Order::default(),
             mode: Mode::Full,
             confirmation_rounds: 0,
             screen_rounds: 0,
             safety_classes: None,
         },
         tables: Vec::new(),
+        turns: None,
     };
     let mut contents = Contents {
         study,
@@ -179,6 +184,7 @@ fn add_trial(contents: &mut Contents, table: &Table, row: &Row, round: u32, posi
         scenario: row.label.clone(),
         phase: Phase::Main,
         round,
+        group: None,
         position,
         seed: u64::from(round) + 7,
         state: if value.is_some() { TrialState::Finished } else { TrialState::Failed },
@@ -251,13 +257,31 @@ pub fn input_of(contents: Contents, table: &Table) -> Input {
     for run in &contents.runs {
         let trial = contents.trials.iter().find(|trial| trial.id == run.trial).expect("each run has its trial");
         let value = run.metrics[table.metric.name.as_ref()];
-        details.add(trial, &detail(value, &table.metric.name, u64::from(trial.round) * 97 + trial.id as u64));
+        // A load that takes less time has shorter latencies, too.
+        let speed = if table.metric.direction == Direction::More { value } else { 3e4 / value.max(1e-9) };
+        let seed = u64::from(trial.round) * 97 + trial.id as u64;
+        details.add(trial, &detail((value, speed), &table.metric.name, seed));
     }
     details.runs_all = contents.runs.len();
+    // Of an input of its own: what this one means must not be worked out before its test has changed it.
+    is_short(&Input::new(contents.clone(), details.clone()));
     Input::new(contents, details)
 }
 
-fn detail(value: f64, series: &str, seed: u64) -> RunDetail {
+/// The short answer of every study that any test makes has at most twelve lines of at most a hundred letters.
+pub fn is_short(input: &Input) {
+    let place = Place {
+        study: Some("oltp-on-filesystems"),
+        results: Some("filesystems.surefoot"),
+        page: Some("filesystems.html"),
+    };
+    let text = report::summary(input, &place, 100, false);
+    let lines = text.lines().count();
+    assert!((1..=report::LINES_MAX).contains(&lines), "{lines} lines:\n{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "wider than 100:\n{text}");
+}
+
+fn detail((value, speed): (f64, f64), series: &str, seed: u64) -> RunDetail {
     let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
         random ^= random << 13;
@@ -268,7 +292,7 @@ fn detail(value: f64, series: &str, seed: u64) -> RunDetail {
     let mut latency = Latency::default();
     for _ in 0..4_000 {
         let tail = -next().max(1e-9).ln();
-        latency.record(Duration::from_nanos((4e9 / value.max(1e-3) * (0.6 + 0.25 * tail * tail)) as u64));
+        latency.record(Duration::from_nanos((4e9 / speed.max(1e-3) * (0.6 + 0.25 * tail * tail)) as u64));
     }
     let line = |i: usize, noise: f64| if i % 12 == 11 { 0.45 * value } else { value * (0.96 + 0.12 * noise) };
     let values: Vec<f64> = (0..30).map(|i| line(i, next())).collect();

@@ -94,7 +94,7 @@ fn a_warm_up_that_goes_on_is_said_with_its_remedy() {
     check(
         &input,
         expect![[r#"
-            xfs is 4.0 % faster than ext4 (95 % interval +3.2 to +4.8 %); 8 of its 16 runs were not steady.
+            xfs is 4.0 % faster than ext4 (95 % interval +3.2 to +4.8 %); 8 of its 16 runs were not steady. But the rate of the worst second of xfs is 0.60× that of ext4 (95 % interval 0.60–0.60).
             ! oltp: without a warm-up run, 8 of 16 runs were still warming up, for up to 15.0 s (xfs); one would hold that and half as much again
         "#]],
     );
@@ -175,11 +175,13 @@ fn a_disturbed_trial_stays_and_is_said_with_what_it_changes() {
     check(
         &input(contents, 30, |_, _| 1.0),
         expect![[r#"
+            No winner yet: ext4 can't be told apart from xfs. ext4 was ahead: 1,000 transactions per second (95 % interval 993–1,007, 8 trials). Compare by the ratios below, not by these.
+            Choosing ext4 costs at most 11.7 % against whichever of the scenarios measured is truly best (95 % confidence).
             ext4 was bound by CPU: 54 % of the CPUs.
-            xfs against ext4 is inconclusive (95 % interval −12.1 to +11.7 %): differences below 18.0 % could not be seen; one of its trials was disturbed.
-            ! oltp: the widest interval is ±12.8 %, where ±3 % was wanted, about 94 rounds would do; the study ended: the wanted precision is reached
+            xfs against ext4 is open: from 12.1 % slower to 11.7 % faster (95 %). A true difference of 21.2 % would have been found in 8 of 10 such studies; one of its trials was disturbed.
+            ! oltp: the widest interval is ±12.8 %, where ±3 % was wanted, at this spread about 94 rounds are needed; the study ended: the wanted precision is reached
             ! oltp: all scenarios together moved by +3.9 % from the first round to the last
-            ! oltp: far from its like: ext4 in round 3, xfs in round 3
+            ! oltp: outlier: ext4 in round 3, xfs in round 3
             ! oltp: slow while the machine was not theirs alone: xfs in round 3 (30 % of the CPUs' time stolen); without them, xfs against ext4 would be “faster” and not “can't tell”
         "#]],
     );
@@ -194,11 +196,13 @@ fn a_slow_trial_on_a_quiet_machine_is_no_disturbance() {
     check(
         &input(contents, 30, |_, _| 1.0),
         expect![[r#"
+            No winner yet: ext4 can't be told apart from xfs. ext4 was ahead: 1,000 transactions per second (95 % interval 993–1,007, 8 trials). Compare by the ratios below, not by these.
+            Choosing ext4 costs at most 11.7 % against whichever of the scenarios measured is truly best (95 % confidence).
             ext4 was bound by CPU: 54 % of the CPUs.
-            xfs against ext4 is inconclusive (95 % interval −12.1 to +11.7 %): differences below 18.0 % could not be seen.
-            ! oltp: the widest interval is ±12.8 %, where ±3 % was wanted, about 94 rounds would do; the study ended: the wanted precision is reached
+            xfs against ext4 is open: from 12.1 % slower to 11.7 % faster (95 %). A true difference of 21.2 % would have been found in 8 of 10 such studies.
+            ! oltp: the widest interval is ±12.8 %, where ±3 % was wanted, at this spread about 94 rounds are needed; the study ended: the wanted precision is reached
             ! oltp: all scenarios together moved by +3.9 % from the first round to the last
-            ! oltp: far from its like: ext4 in round 3, xfs in round 3
+            ! oltp: outlier: ext4 in round 3, xfs in round 3
         "#]],
     );
 }
@@ -247,5 +251,29 @@ fn the_health_of_runs_is_on_paper_as_it_is_on_the_page() {
     let input = input(contents, 60, |_, _| 1.0);
     let title = "Health of the runs";
     assert!(report::html(&input).contains(title));
-    assert!(report::print(&input, Vec::new()).description.contains(title));
+    assert!(report::print(&input, String::new()).contains(title));
+}
+
+#[test]
+fn what_was_not_counted_is_no_zero() {
+    let mut contents = fixture::contents(&table());
+    quiet(&mut contents);
+    let driver_unread = contents.trials.iter().find(|trial| trial.scenario == "xfs").expect("a trial").id;
+    for run in &mut contents.runs {
+        // A kernel without steal time, a directory instead of a device; and one trial of a driver whose CPU time was not read.
+        run.metrics.retain(|name, _| &**name != "cpu_steal_share" && !name.starts_with("device"));
+        if run.trial == driver_unread {
+            run.metrics.remove("driver_cpu_cores");
+        }
+    }
+    let input = input(contents, 60, |_, _| 1.0);
+    let html = report::html(&input);
+    let table =
+        html.split("Health of the runs").nth(1).and_then(|rest| rest.split("</table>").next()).expect("the table");
+    assert_eq!(table.matches("<td>–</td>").count(), 4, "steal and disk of two scenarios: {table}");
+    let json = report::answer_json(&input);
+    let scenarios = json["workloads"][0]["scenarios"].as_array().expect("rows");
+    let loads: Vec<_> = scenarios.iter().flat_map(|row| row["health"]["loads"].as_array().expect("loads")).collect();
+    assert!(loads.iter().all(|load| load["steal_share"].is_null() && load["other_disk_bytes_per_second"].is_null()));
+    assert_eq!(loads.iter().filter(|load| load["other_cpu_cores"].is_null()).count(), 1, "{loads:?}");
 }

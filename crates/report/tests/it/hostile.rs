@@ -11,6 +11,7 @@ fn read(path: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
     let exported = ledger::export::csv(&reader, &mut text).and_then(|()| ledger::export::json(&reader, &mut text));
     let input = report::read(&reader)?;
     assert!(!report::terminal(&input, 100, true).is_empty());
+    let _ = report::summary(&input, &report::Place::default(), 100, true);
     let _ = (report::html(&input), report::markdown(&input), report::answer_json(&input));
     let _ = (report::bencher(&input), report::openmetrics(&input), report::has_holes(&input));
     exported?;
@@ -41,4 +42,5 @@ fn the_corpus_can_be_read() {
     let file = folder.path().join("x.surefoot");
     std::fs::copy(stored, &file).expect("room");
     read(&file).expect("a whole file");
+    crate::fixture::is_short(&report::load(&file).expect("a whole file"));
 }

@@ -76,6 +76,7 @@ fn a_large_ledger_becomes_a_small_page() {
     println!("loaded in {:?}", begun.elapsed());
     let answer = report::answer(&input);
     println!("answered in {:?}: {}", begun.elapsed(), answer[0]);
+    fixture::is_short(&input);
     let html = report::html(&input);
     println!("page of {} bytes after {:?}", html.len(), begun.elapsed());
     println!(

@@ -22,6 +22,8 @@ mod power_cuts;
 mod screening;
 mod sql_bench;
 mod stalls;
+mod summary;
 mod sysbench;
+mod tails;
 mod tuning;
 mod why;

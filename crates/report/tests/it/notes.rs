@@ -34,8 +34,8 @@ fn they_stand_in_every_report_once_with_the_worst_first() {
     let page = report::html(&input);
     let said = page.split("What the workload said").nth(1).expect("a table of them");
     assert!(said.contains(&format!("{worst} &lt;b&gt;) (the most of 6 of 6 trials)")) && said.contains("and 9 more"));
-    let paper = report::print(&input, Vec::new());
-    assert!(paper.description.contains("What the workload said") && paper.description.contains(worst));
+    let paper = report::print(&input, String::new());
+    assert!(paper.contains("What the workload said") && paper.contains(worst));
     let json = report::answer_json(&input);
     let notes = json["workloads"][0]["notes"].as_array().expect("notes");
     assert_eq!((notes.len(), &notes[0]["trials"], &notes[0]["scenario"]), (21, &6.into(), &"xfs".into()));

@@ -29,10 +29,11 @@ fn the_json_holds_the_numbers_of_the_published_data_set() {
     let page = report::html(&fixture::input(&fixture::filesystems_and_buffers())).replace('\u{a0}', " ");
     assert!(page.contains("drift between rounds, apart from these 100 %") && page.contains("33.1 % – 36.1 %"));
     let best = &oltp["scenarios"][0];
-    assert_eq!(best["behind_best_at_most"], 0.0);
+    // At 5 % it is shown to be the best (vector B1); a first answer is held at half of that.
+    assert!((best["behind_best_at_most"].as_f64().unwrap() - 0.00135).abs() < 5e-6, "{best}");
     assert!((best["geometric_mean"].as_f64().unwrap() / 3_885.924_204 - 1.0).abs() < 1e-9);
     let second = &oltp["scenarios"][1];
-    assert!((second["behind_best_at_most"].as_f64().unwrap() - 0.0591).abs() < 5e-5, "{second}");
+    assert!((second["behind_best_at_most"].as_f64().unwrap() - 0.0648).abs() < 5e-5, "{second}");
 }
 
 #[test]

@@ -88,8 +88,8 @@ fn pairs_of_factors_are_drawn_without_a_script() {
     for mean in ["2,944", "3,768", "3,040", "3,886", "2,602", "3,110"] {
         assert!(heat.contains(&format!(">{mean}</text>")), "no {mean}: {heat}");
     }
-    // Vector B1 of the data set: xfs with 2G is provably the best, so nothing else is hatched.
-    assert_eq!(heat.matches("stroke-opacity=\"0.55\"").count(), 1);
+    // At the level of a first answer ext4 with 2G may be the best as well as xfs with 2G: both are hatched.
+    assert_eq!(heat.matches("stroke-opacity=\"0.55\"").count(), 2);
     // Sizes lie along the axis, in order, and lines join them: one a filesystem.
     let pair = picture("interplay-0-1-workload-oltp-cache-size");
     assert_eq!(pair.matches("fill=\"none\"").count(), 3, "{pair}");

@@ -21,7 +21,7 @@ fn change_points_are_those_of_ruptures() {
     }
 }
 
-/// Seconds of a run: a level by second, and noise that hangs together (an AR(1) process) with this spread.
+/// Seconds of a run: a level by second, and autocorrelated noise (an AR(1) process) with this spread.
 fn run(seed: u64, seconds: usize, spread: f64, hanging: f64, level: impl Fn(usize) -> f64) -> Vec<f64> {
     let mut random = Noise(seed);
     let mut noise = random.normal();

@@ -2,6 +2,7 @@
 
 mod change_points;
 mod importance;
+mod machine_noise;
 mod noise;
 mod properties;
 mod screening;

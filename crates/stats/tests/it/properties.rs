@@ -1,10 +1,11 @@
 //! What must hold for any figures.
 
+use crate::vectors::HELD;
 use proptest::prelude::*;
 use stats::{Cell, Observations, Rules, Verdict, analyse, contrast, enough, verdict};
 use std::collections::BTreeMap;
 
-const RULES: Rules = Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 3, rounds_max: 20 };
+const RULES: Rules = Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 3, rounds_max: 20, looks: 1 };
 
 fn observations(rounds: Vec<Vec<Option<f64>>>) -> Observations {
     let cells = (0..rounds[0].len()).map(|index| Cell {
@@ -52,13 +53,13 @@ proptest! {
         let (a, b) = (contrast(&differences, 0.95).expect("three"), contrast(&swapped, 0.95).expect("three"));
         prop_assert!((a.ratio() * b.ratio() - 1.0).abs() < 1e-12);
         prop_assert_eq!(a.flipped(), b);
-        let opposite = match verdict(&a, a.p, 0.05, 0.03, true) {
+        let opposite = match verdict(&a, a.p, &HELD) {
             Verdict::Faster => Verdict::Slower,
             Verdict::Slower => Verdict::Faster,
             same => same,
         };
-        prop_assert_eq!(verdict(&b, b.p, 0.05, 0.03, true), opposite);
-        prop_assert_eq!(verdict(&a, a.p, 0.05, 0.03, false), opposite);
+        prop_assert_eq!(verdict(&b, b.p, &HELD), opposite);
+        prop_assert_eq!(verdict(&a, a.p, &stats::Held { more_is_better: false, ..HELD }), opposite);
     }
 
     #[test]

@@ -37,7 +37,8 @@ fn share_with_a_claim(speeds: &[f64], noise: f64, rules: &Rules) -> f64 {
     claimed.count() as f64 / f64::from(REPETITIONS)
 }
 
-const ADAPTIVE: Rules = Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: 20 };
+const ADAPTIVE: Rules =
+    Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: 20, looks: 1 };
 const FIXED: Rules = Rules { rounds_max: 6, ..ADAPTIVE };
 
 #[test]

@@ -60,7 +60,8 @@ const WANDERING: f64 = 0.01;
 
 /// Runs one study.
 pub fn study(truth: &Truth, run: Run, random: &mut Noise) -> Outcome {
-    let rules = Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: run.rounds_max };
+    let rules =
+        Rules { confidence: 0.95, margin: 0.03, precision: 0.03, rounds_min: 6, rounds_max: run.rounds_max, looks: 1 };
     let count = truth.speeds.len();
     let looks = Looks { alpha: 0.05, rounds_max: run.rounds_max, candidates: count };
     let mut tuned = observations(count);
@@ -94,6 +95,11 @@ pub fn study(truth: &Truth, run: Run, random: &mut Noise) -> Outcome {
     judged(truth, &tuned, &standing, (trials, trials_full), random)
 }
 
+/// Without a hole.
+fn whole(values: &[Vec<f64>]) -> Vec<Vec<Option<f64>>> {
+    values.iter().map(|of_cell| of_cell.iter().copied().map(Some).collect()).collect()
+}
+
 fn judged(
     truth: &Truth,
     tuned: &Observations,
@@ -110,7 +116,7 @@ fn judged(
     // Against a scenario that nobody chose: the wandering of the machine is no flattery.
     let others: Vec<f64> = (0..values.len()).map(|cell| mean(&values[cell]) - truth.speeds[standing[cell]]).collect();
     let new: Vec<f64> = (0..NEW_ROUNDS).map(|_| stray(truth, pick, random)).collect();
-    let bound = stats::best_set(&values, 0.05).map_or(0.0, |found| found.regret[picked]);
+    let bound = stats::best_set(&whole(&values), 0.05).map_or(0.0, |found| found.regret[picked]);
     let behind = truth.speeds[best] - truth.speeds[pick];
     Outcome {
         best_kept: standing.contains(&best),

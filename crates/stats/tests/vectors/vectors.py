@@ -15,7 +15,7 @@ import sys
 import numpy as np
 import pandas as pd
 import ruptures
-from scipy import optimize, signal, special, stats
+from scipy import integrate, optimize, signal, stats
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 from statsmodels.stats.multitest import multipletests
@@ -269,11 +269,15 @@ def verdicts():
     return {"delta": 0.03, "cases": cases}, {name: verdict(d) for name, d in cases.items()}
 
 
-def noncentrality(rounds, power):
-    """Of the two-sided t test at 5 % that sees an effect with this power."""
-    critical = stats.t.ppf(0.975, rounds - 1)
-    seen = lambda shift: special.nctdtr(rounds - 1, shift, -critical) + 1 - special.nctdtr(rounds - 1, shift, critical)
-    return optimize.brentq(lambda shift: seen(shift) - power, 1.0, 6.0, xtol=1e-13, rtol=1e-14)
+def noncentrality(rounds, power, family=1):
+    """Of the two-sided t test at 5 % over the family's size that sees an effect with this power."""
+    critical, freedom = stats.t.ppf(1 - 0.025 / family, rounds - 1), rounds - 1
+    # Over the estimated deviation, in true ones: SciPy's own distribution (nctdtr) is NaN here and there.
+    deviation = lambda s: stats.chi.pdf(s, freedom, scale=1 / math.sqrt(freedom))
+    beyond = lambda s, shift: stats.norm.sf(critical * s - shift) + stats.norm.sf(critical * s + shift)
+    whole = lambda shift: integrate.quad(lambda s: beyond(s, shift) * deviation(s), 0, 6, epsabs=1e-14, epsrel=1e-12, limit=500)
+    seen = lambda shift: whole(shift)[0]
+    return optimize.brentq(lambda shift: seen(shift) - power, 1.0, 20.0, xtol=1e-13, rtol=1e-14)
 
 
 def detectable():
@@ -289,6 +293,17 @@ def detectable():
             "mde_log_approx": both * deviation / math.sqrt(rounds),
         }
     return {"s_d": deviation, "alpha": 0.05, "power": 0.8}, out
+
+
+def detectable_in_a_family():
+    """At the first step of Holm's correction."""
+    out = []
+    for deviation, rounds in [(0.05, 6), (0.03, 10)]:
+        for family in [1, 3, 6, 28]:
+            exact = noncentrality(rounds, 0.8, family) * deviation / math.sqrt(rounds)
+            case = {"s_d": deviation, "rounds": rounds, "family": family}
+            out.append({**case, "mde_log_exact": exact, "mde_pct_exact": math.expm1(exact) * 100})
+    return {"alpha": 0.05, "power": 0.8}, out
 
 
 def rounds_needed():
@@ -413,6 +428,32 @@ def half_fraction():
 
 
 DATA = {"data": "D0"}
+# Rates of eight turns of three seconds in six rounds, of two scenarios.
+TURN_SECONDS = 3.0
+TURNS_A = [
+    [985.524, 1026.544, 973.921, 884.368, 937.032, 838.064, 1008.177, 1248.436],
+    [994.174, 949.04, 707.734, 900.298, 991.783, 1044.489, 781.119, 927.73],
+    [906.453, 1377.238, 1170.574, 818.597, 1017.422, 1075.305, 975.798, 1069.104],
+    [920.981, 976.575, 1220.341, 1104.936, 946.485, 915.112, 962.833, 1240.137],
+    [803.655, 1033.844, 781.087, 747.883, 950.313, 868.344, 1046.741, 1422.35],
+    [961.763, 936.176, 957.762, 758.591, 847.23, 1008.356, 754.417, 1185.592],
+]
+TURNS_B = [
+    [1008.686, 1083.15, 951.832, 883.835, 928.057, 898.517, 1019.985, 1294.288],
+    [1078.549, 1022.923, 693.867, 970.708, 1085.759, 1019.561, 856.459, 980.893],
+    [937.246, 1409.122, 1209.361, 907.786, 1020.468, 1117.903, 1040.686, 1095.766],
+    [1014.401, 1055.263, 1266.957, 1187.977, 989.567, 1025.384, 1011.161, 1342.886],
+    [838.74, 1103.423, 815.967, 749.654, 1010.974, 894.1, 1108.004, 1478.881],
+    [1062.062, 953.056, 1026.549, 755.688, 915.794, 1090.82, 761.831, 1164.14],
+]
+
+
+def turns():
+    """One contrast a round: the work of all turns over their time."""
+    whole = lambda rounds: np.array([np.sum(np.array(rates) * TURN_SECONDS) / (len(rates) * TURN_SECONDS) for rates in rounds])
+    return {"a": TURNS_A, "b": TURNS_B, "seconds": TURN_SECONDS}, contrast(np.log(whole(TURNS_B) / whole(TURNS_A)))
+
+
 VECTORS = [
     ("D0.dataset", 'all vectors with data="D0" use ln(tps); row=cell, column=block', d0()),
     (
@@ -425,6 +466,7 @@ VECTORS = [
         "per block: mean over cells with fs=xfs minus mean over cells with fs=ext4; then as C1",
         (DATA, contrast(FILESYSTEM)),
     ),
+    ("T1.turns", "per block: ln of (sum of work / sum of time) of B less that of A; then as C1", turns()),
     ("C3.main_effect_buffer", "per block: mean(2G cells)-mean(128M cells)", (DATA, contrast(BUFFER))),
     (
         "C4.interaction_contrast",
@@ -481,6 +523,11 @@ VECTORS = [
         "MDE=lambda*s_d/sqrt(b), lambda solves P(|t_{b-1}(lambda)|>t(0.975,b-1))=0.8; approx lambda=t(.975)+t(.80); "
         "percent=exp(MDE)-1",
         detectable(),
+    ),
+    (
+        "P4.minimum_detectable_effect_in_a_family",
+        "as P1 at alpha over the family's size: the level of the first step of Holm's correction",
+        detectable_in_a_family(),
     ),
     (
         "P2.blocks_needed",

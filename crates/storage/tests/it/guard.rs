@@ -1,9 +1,9 @@
 //! The guard before real marks: every one is refused, untouched; `wipe` names the device; mounted and in use stay refused.
 
 use crate::world::{MIB, World, alone, images};
+use nix::unistd::{Whence, lseek};
 use std::fs::{File, OpenOptions};
 use std::hash::{Hash as _, Hasher as _};
-use std::io::Read as _;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,7 +23,7 @@ impl Disk {
     fn new(world: &World) -> Disk {
         // A file of its own each time: the loop device on the last one may take a moment to go.
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let image = world.folder().join(format!("disk-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
+        let image = world.memory().join(format!("disk-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
         File::create(&image).and_then(|file| file.set_len(BYTES)).expect("made");
         let output = said("losetup", &["--find", "--show", image.to_str().expect("a path")]);
         Disk { image, path: output.trim().into() }
@@ -56,13 +56,25 @@ impl Disk {
         StorageSettings { device: Device::Block, path: Some(self.path.clone()), ..StorageSettings::default() }
     }
 
-    /// A digest of all that is on it.
+    /// A digest of all that is on it. Holes of the file are not read: they are most of it.
     fn digest(&self) -> u64 {
         self.flush();
-        let mut file = File::open(&self.image).expect("open");
+        let file = File::open(&self.image).expect("open");
         let (mut hash, mut chunk) = (std::hash::DefaultHasher::new(), vec![0; MIB as usize]);
-        while let Ok(count @ 1..) = file.read(&mut chunk) {
-            chunk[..count].hash(&mut hash);
+        let mut end = 0;
+        // No such place is ENXIO: what is left is a hole.
+        while let Ok(start) = lseek(&file, end, Whence::SeekData) {
+            end = lseek(&file, start, Whence::SeekHole).expect("the end of the file is one");
+            for offset in (start as u64..end as u64).step_by(chunk.len()) {
+                let bytes = &mut chunk[..(end as u64 - offset).min(MIB) as usize];
+                file.read_exact_at(bytes, offset).expect("read");
+                // Where it was written, and what, but for zeros, which a hole is, too.
+                for (number, block) in bytes.chunks(4096).enumerate() {
+                    if block.iter().any(|byte| *byte != 0) {
+                        (offset, number, block).hash(&mut hash);
+                    }
+                }
+            }
         }
         hash.finish()
     }
@@ -116,7 +128,7 @@ fn check(mark: impl FnOnce(&Disk) + Send, expect: &str) {
         let mounted = disk.provision(world, true).expect("named by wipe");
         assert_eq!(mounted.facts["filesystem"], "ext4");
         mounted.tear_down().expect("taken away");
-        disk.provision(world, false).expect("it was left as empty as it was found").tear_down().expect("taken away");
+        storage::check_device(&disk.settings(), &images()).expect("it was left as empty as it was found");
     });
 }
 
@@ -316,7 +328,9 @@ fn what_can_not_be_formatted_is_said_before() {
 fn every_mkfs_meets_a_device_that_another_holds() {
     alone(|world| {
         let disk = Disk::new(world);
-        for row in storage::filesystems().iter().filter(|row| row.missing().is_empty() || row.name == "nilfs2") {
+        for row in
+            storage::filesystems().iter().filter(|row| storage::missing_for(row).is_empty() || row.name == "nilfs2")
+        {
             let holder = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&disk.path).expect("open");
             let output = Command::new(row.mkfs).args(row.mkfs_flags).arg(&disk.path).output();
             let Ok(output) = output else { continue };

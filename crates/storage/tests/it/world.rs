@@ -17,6 +17,7 @@ static IMAGES: Mutex<()> = Mutex::new(());
 /// A test's own folder, with the shared images.
 pub struct World {
     folder: tempfile::TempDir,
+    memory: tempfile::TempDir,
 }
 
 /// Runs a test in a mount namespace of its own, with the images to itself; afterwards nothing may be attached.
@@ -25,7 +26,8 @@ pub fn alone(test: impl FnOnce(&World) + Send) {
         return;
     }
     let _images = IMAGES.lock().unwrap_or_else(PoisonError::into_inner);
-    let world = World { folder: tempfile::tempdir().expect("a folder") };
+    let memory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
+    let world = World { folder: tempfile::tempdir().expect("a folder"), memory };
     std::thread::scope(|scope| {
         let body = || {
             enter_namespace();
@@ -64,6 +66,11 @@ impl World {
         self.folder.path()
     }
 
+    /// In memory: for disks whose contents matter and not that they are disks.
+    pub fn memory(&self) -> &Path {
+        self.memory.path()
+    }
+
     pub fn mount_point(&self) -> PathBuf {
         self.folder().join("mount")
     }
@@ -87,7 +94,7 @@ impl World {
             let devices = Path::new("/sys/block").read_dir().expect("sysfs").flatten().map(|entry| entry.path());
             let ours = |device: &PathBuf| {
                 let backing = std::fs::read_to_string(device.join("loop/backing_file")).unwrap_or_default();
-                [&*images, self.folder()].iter().any(|folder| Path::new(&backing).starts_with(folder))
+                [&*images, self.folder(), self.memory()].iter().any(|folder| Path::new(&backing).starts_with(folder))
             };
             devices.filter(ours).collect::<Vec<_>>()
         };

@@ -200,7 +200,7 @@ fn values_are_toml_or_plain_text() {
     )
     .expect("right");
     assert_eq!(plan.scenarios[0].memory_bytes, Some(1 << 30));
-    assert_eq!((plan.name.as_str(), plan.question.as_str(), plan.design.seed), ("other", "What is 1?", 16));
+    assert_eq!((plan.name.as_str(), plan.question.as_str(), plan.drawn.seed), ("other", "What is 1?", 16));
     assert_eq!((plan.parity, &plan.scenarios[0].parameters["like"]), (study::Parity::Require, &json!("0.4")));
 }
 
@@ -244,7 +244,7 @@ fn wrong_changes_are_said_like_wrong_files() {
             - `` is not a setting of this study | settings of this study: storage.filesystem, journal, name, question, memory, bench, parity
             - `a.b` is not a setting's path | a path is like storage.filesystem, workload.oltp.threads, service.postgres.settings.fsync, memory or cpus.client
             - `design.rounds_max` can't be "many" | expected a whole number from 1 to 10000
-            - `round_max` is not a setting of `design` | settings of `design`: rounds_min, rounds_max, runs, warm_up_runs, precision, margin, confidence, mode, confirm, screen, screen_rounds, time_budget, seed, cache, trial_timeout, control, probe, ineffective (did you mean `rounds_max`?)
+            - `round_max` is not a setting of `design` | settings of `design`: rounds_min, rounds_max, runs, order, up_max, turn, charge_flush, warm_up_runs, precision, margin, confidence, mode, confirm, screen, screen_rounds, time_budget, seed, cache, trial_timeout, control, probe, ineffective (did you mean `rounds_max`?)
             - `storage.filesystem` can't be "zfs" | expected one of ext3, ext4, xfs (did you mean `xfs`?)
         "#]],
     );

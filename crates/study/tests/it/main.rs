@@ -11,7 +11,10 @@ mod schema;
 use expect_test::Expect;
 use serde_json::{Map, Value, json};
 use settings::{Kind, Setting};
-use study::{Catalogue, Override, Plan, Problem, plan, position, read};
+use study::{Catalogue, Override, Problem, plan, position, read};
+
+/// Settings stay in their plain form here.
+pub type Plan = study::Plan<Map<String, Value>>;
 
 /// A small world of storage and two workloads.
 pub struct Small;
@@ -106,7 +109,7 @@ pub fn planned(text: &str, changes: &[(&str, &str)]) -> Result<Plan, String> {
         changes.iter().map(|(path, value)| Override { path: (*path).into(), value: (*value).into() }).collect();
     let (study, problems) = read(text, &changes, &Small);
     let study = study.ok_or_else(|| told(text, &problems))?;
-    plan(&study).map_err(|problem| format!("only plan() said: {}", told(text, &[problem])))
+    plan(&study, &Map::clone).map_err(|problem| format!("only plan() said: {}", told(text, &[problem])))
 }
 
 /// The plan of a file that is right.

@@ -1,6 +1,6 @@
 //! What right files come to.
 
-use crate::{HEAD, check, planned, right};
+use crate::{HEAD, Plan, check, planned, right};
 use expect_test::expect;
 use serde_json::json;
 
@@ -191,7 +191,7 @@ cache = "cold"
     let spec = plan.trial_spec(3, 2, 1);
     assert_eq!(spec.memory_bytes, Some(1 << 30));
     assert_eq!((spec.client_cpus, spec.server_cpus), (vec![0, 1], vec![3]));
-    assert_eq!((spec.round, spec.position, spec.bench.as_str()), (2, 1, "host"));
+    assert_eq!((spec.round, spec.position, spec.bench), (2, 1, study::Bench::Host));
     assert_eq!((spec.warm_up_runs, spec.runs, spec.timeout_seconds), (1, 1, 1800.0));
     assert_eq!(spec.parameters["threads"], 1);
 }
@@ -262,7 +262,7 @@ fn an_include_gives_matching_scenarios_settings() {
 
 #[test]
 fn only_keeps_a_baseline_and_its_control() {
-    let labels = |plan: &study::Plan| plan.scenarios.iter().map(|scenario| scenario.label.clone()).collect::<Vec<_>>();
+    let labels = |plan: &Plan| plan.scenarios.iter().map(|scenario| scenario.label.clone()).collect::<Vec<_>>();
     let mut plan = right("[factors]\n\"storage.filesystem\" = [\"ext3\", \"ext4\", \"xfs\"]\n[workload.oltp]\n");
     let whole = plan.hash.clone();
     plan.only(&["ext4".into(), "storage.filesystem=xfs".into()]);

@@ -70,7 +70,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// Memory cgroups with our prefix (`lab::memory_limit`), of v2 and v1.
+/// Memory cgroups with our prefix (`sandbox::memory_limit`), of v2 and v1.
 fn groups() -> BTreeSet<PathBuf> {
     let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/memory", "/sys/fs/cgroup/unified"];
     let ours = |path: &PathBuf| {

@@ -43,39 +43,59 @@ const PLAIN: Row = Row {
 
 const PG_COMMITS: &str = "PostgreSQL manual, chapter Reliability and the Write-Ahead Log, Reliability";
 const PG_FSYNC: &str =
-    "PostgreSQL manual, Write Ahead Log settings, `fsync`: off \"can result in unrecoverable data corruption\"";
-const PG_PAGES: &str = "PostgreSQL manual, Write Ahead Log settings, `full_page_writes`: off may lead to unrecoverable or silent corruption";
-const PG_LATER: &str = "PostgreSQL manual, Write Ahead Log settings, `synchronous_commit`: off delays by at most three times `wal_writer_delay`";
+    "PostgreSQL manual, Write Ahead Log, Settings, `fsync`: off \"can result in unrecoverable data corruption\"";
+const PG_PAGES: &str =
+    "PostgreSQL manual, Write Ahead Log, Settings, `full_page_writes`: off might corrupt, unrecoverably or silently";
+const PG_LATER: &str =
+    "PostgreSQL manual, Write Ahead Log, Settings, `synchronous_commit`: off delays by up to three `wal_writer_delay`";
 const PG_METHOD: &str =
-    "PostgreSQL manual, Write Ahead Log settings, `wal_sync_method`, `synchronous_commit`, `commit_delay`";
+    "PostgreSQL manual, Write Ahead Log, Settings, `wal_sync_method`: the way in which WAL is forced to disk";
+const PG_LOCAL: &str =
+    "PostgreSQL manual, Write Ahead Log, Settings, `synchronous_commit`: local waits for the local flush to disk";
+const PG_DELAY: &str = "PostgreSQL manual, Asynchronous Commit: `commit_delay` is a synchronous commit method";
 const BARRIER: &str = "Linux, admin-guide/ext4, `barrier`: makes volatile disk write caches safe to use";
-const BATTERY: &str = "Linux, admin-guide/ext4, `barrier`: can be disabled safely with a battery-backed cache";
-const PRAGMA_FULL: &str = "SQLite, PRAGMA synchronous, FULL";
+const BATTERY: &str = "Linux, admin-guide/ext4, `barrier`: disks with a battery may safely do without";
+const PRAGMA_FULL: &str =
+    "SQLite, PRAGMA synchronous, FULL: in WAL mode a sync after each commit, durable across a power loss";
+const PRAGMA_FULL_TRUNCATE: &str =
+    "SQLite, pager.c, `pager_end_transaction`: FULL syncs the truncated journal lest the last transaction roll back";
+const PRAGMA_FULL_PERSIST: &str = "SQLite, pager.c, `zeroJournalHdr`: the journal is synced once its header is zeroed";
 const PRAGMA_EXTRA: &str = "SQLite, PRAGMA synchronous, EXTRA: durability FULL does not give in DELETE mode";
+const PRAGMA_EXTRA_WAL: &str = "SQLite, PRAGMA synchronous, EXTRA: like FULL, and more in DELETE mode";
 const PRAGMA_NORMAL: &str =
-    "SQLite, PRAGMA synchronous, NORMAL: corruption has a very small chance on older filesystems";
+    "SQLite, PRAGMA synchronous, NORMAL: DELETE is probably safe on modern filesystems, less durable than EXTRA";
+const PRAGMA_NORMAL_PERSIST: &str =
+    "SQLite, PRAGMA synchronous, NORMAL: DELETE is probably safe on modern filesystems; PERSIST is not named";
 const PRAGMA_NORMAL_WAL: &str = "SQLite, PRAGMA synchronous, NORMAL: in WAL mode consistent, a commit might roll back";
 const PRAGMA_OFF: &str = "SQLite, PRAGMA synchronous, OFF: the database might become corrupted";
 const PRAGMA_JOURNAL: &str =
-    "SQLite, PRAGMA journal_mode, MEMORY and OFF: a crash within a transaction very likely corrupts";
-const SQLITE_SECTORS: &str =
-    "SQLite, Atomic Commit In SQLite, Hardware Assumptions: a sector's write need not be atomic";
-const SQLITE_LIES: &str = "SQLite, How To Corrupt An SQLite Database File, disk drives that do not honor sync requests";
+    "SQLite, PRAGMA journal_mode, MEMORY and OFF: an application's crash in a transaction very likely corrupts";
+const SQLITE_TORN: &str = "SQLite, Powersafe Overwrite, Torn Pages: a page's write is never assumed to be atomic";
+const SQLITE_LIES: &str =
+    "SQLite, How To Corrupt An SQLite Database File, Disk drives that do not honor sync requests: at checkpoints";
 const INNODB_ACID: &str = "MariaDB, InnoDB System Variables, `innodb_flush_log_at_trx_commit` = 1: ACID";
 const INNODB_SECOND: &str =
     "MariaDB, InnoDB System Variables, `innodb_flush_log_at_trx_commit` = 0, 2: the last second may be lost";
-const INNODB_DOUBLE: &str = "MariaDB, InnoDB Doublewrite Buffer: recovers half-written pages";
-const BINLOG: &str = "MariaDB, Replication and Binary Log System Variables, `sync_binlog`";
-const GTM_JOURNAL: &str = "GT.M Administration and Operations Guide, chapter GT.M Journaling, Introduction";
-const GTM_NONE: &str = "GT.M Administration and Operations Guide, chapter GT.M Journaling, Introduction: journaling restores integrity after a crash";
+const INNODB_DOUBLE: &str =
+    "MariaDB, InnoDB Doublewrite Buffer: recovers half-written pages; off is safe where page writes are atomic";
+const BINLOG: &str = "MariaDB, Group Commit for the Binary Log, Durability: what was committed is there after a crash";
+const BINLOG_LATE: &str =
+    "MariaDB, Group Commit for the Binary Log, Non-Durable Binary Logs: replicas may lack transactions";
+const GTM_JOURNAL: &str =
+    "GT.M Administration and Operations Guide, chapter GT.M Journaling, Introduction: durability through journaling";
+const GTM_NONE: &str =
+    "GT.M Administration and Operations Guide, Database Repair: a system crash often damages a database file";
 const EXT4_ALLOC: &str =
     "Linux, admin-guide/ext4, `auto_da_alloc`: blocks are forced to disk before the rename is committed";
 const EXT4_NO_ALLOC: &str = "Linux, admin-guide/ext4, `noauto_da_alloc`: the zero-length problem";
-const EXT4_WRITEBACK: &str = "Linux, admin-guide/ext4, `data=writeback`: a crash can cause incorrect data in files";
+const EXT4_WRITEBACK: &str = "Linux, admin-guide/ext4, Data Mode, writeback: a crash can cause incorrect data in files";
 const BTRFS_FLUSH: &str = "btrfs(5), `flushoncommit`: the committed state is fully consistent";
 const FSYNC: &str = "fsync(2): the folder's entry needs an fsync of its own";
+const FSYNC_ORDER: &str =
+    "fsync(2): the folder needs its own fsync; Chinner, linux-kernel, 2018-09-14: ext4 keeps the order of renames";
 const ALICE: &str = "Pillai et al., OSDI 2014, Table 1: a write of several blocks is atomic on no filesystem";
-const REISER_BARRIER: &str = "mount(8), options for reiserfs, `barrier`";
+const REISER_BARRIER: &str =
+    "mount(8), Mount options for reiserfs, `barrier`: makes volatile disk write caches safe to use";
 
 const BEFORE_IMAGES: &str = "journal = \"before\"\n";
 const NO_JOURNAL: &str = "journal = \"none\"\n";
@@ -166,8 +186,8 @@ pub const ROWS: &[Row] = &[
         Expected::Nothing,
         PG_METHOD,
     ),
-    postgres("PostgreSQL, synchronous_commit = local", "synchronous_commit = \"local\"", Expected::Nothing, PG_METHOD),
-    postgres("PostgreSQL, commit_delay = 1000", "commit_delay = 1000", Expected::Nothing, PG_METHOD),
+    postgres("PostgreSQL, synchronous_commit = local", "synchronous_commit = \"local\"", Expected::Nothing, PG_LOCAL),
+    postgres("PostgreSQL, commit_delay = 1000", "commit_delay = 1000", Expected::Nothing, PG_DELAY),
     postgres(
         "PostgreSQL, synchronous_commit = off, wal_writer_delay = 200ms",
         "synchronous_commit = \"off\", wal_writer_delay = \"200ms\"",
@@ -195,16 +215,16 @@ pub const ROWS: &[Row] = &[
     sqlite("SQLite delete/extra", DELETE_EXTRA, Expected::Nothing, PRAGMA_EXTRA),
     sqlite("SQLite delete/full", DELETE_FULL, Expected::LastCommit, PRAGMA_EXTRA),
     sqlite("SQLite delete/normal", DELETE_NORMAL, Expected::LastCommit, PRAGMA_NORMAL),
-    on("xfs", sqlite("SQLite persist/normal", PERSIST_NORMAL, Expected::NoDamage, PRAGMA_NORMAL)),
-    sqlite("SQLite truncate/full", TRUNCATE_FULL, Expected::Nothing, PRAGMA_FULL),
-    sqlite("SQLite persist/full", PERSIST_FULL, Expected::Nothing, PRAGMA_FULL),
+    on("xfs", sqlite("SQLite persist/normal", PERSIST_NORMAL, Expected::NoDamage, PRAGMA_NORMAL_PERSIST)),
+    sqlite("SQLite truncate/full", TRUNCATE_FULL, Expected::Nothing, PRAGMA_FULL_TRUNCATE),
+    sqlite("SQLite persist/full", PERSIST_FULL, Expected::Nothing, PRAGMA_FULL_PERSIST),
     sqlite("SQLite wal/full", WAL_FULL, Expected::Nothing, PRAGMA_FULL),
     on("xfs", sqlite("SQLite wal/full", WAL_FULL, Expected::Nothing, PRAGMA_FULL)),
     on("btrfs", sqlite("SQLite wal/full", WAL_FULL, Expected::Nothing, PRAGMA_FULL)),
-    on("xfs", sqlite("SQLite wal/extra", WAL_EXTRA, Expected::Nothing, PRAGMA_FULL)),
+    on("xfs", sqlite("SQLite wal/extra", WAL_EXTRA, Expected::Nothing, PRAGMA_EXTRA_WAL)),
     Row {
         safety: "unit = \"512\"\n",
-        ..sqlite("SQLite wal/full, 512-byte units", WAL_FULL, Expected::NoDamage, SQLITE_SECTORS)
+        ..sqlite("SQLite wal/full, 512-byte units", WAL_FULL, Expected::NoDamage, SQLITE_TORN)
     },
     sqlite("SQLite wal/normal", WAL_NORMAL, Expected::Loses, PRAGMA_NORMAL_WAL),
     sqlite("SQLite wal/off", WAL_OFF, Expected::Damage, PRAGMA_OFF),
@@ -253,7 +273,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         service: "binary_log = true\n",
-        ..mariadb("MariaDB, binary log, sync_binlog = 0", "sync_binlog = 0", Expected::Divergence, BINLOG)
+        ..mariadb("MariaDB, binary log, sync_binlog = 0", "sync_binlog = 0", Expected::Divergence, BINLOG_LATE)
     },
     gtm("GT.M", BEFORE_IMAGES, Expected::Nothing, GTM_JOURNAL),
     on("xfs", gtm("GT.M", BEFORE_IMAGES, Expected::Nothing, GTM_JOURNAL)),
@@ -288,7 +308,7 @@ pub const ROWS: &[Row] = &[
             ),
         ),
     ),
-    files("files: rename-fsync", RENAME_FSYNC, Expected::LastCommit, FSYNC),
+    files("files: rename-fsync", RENAME_FSYNC, Expected::LastCommit, FSYNC_ORDER),
     files("files: rename-fsync-directory", RENAME_FSYNC_DIRECTORY, Expected::Nothing, FSYNC),
     on("xfs", files("files: rename-fsync-directory", RENAME_FSYNC_DIRECTORY, Expected::Nothing, FSYNC)),
     files("files: overwrite-fsync", OVERWRITE_FSYNC, MIXED, ALICE),

@@ -46,7 +46,7 @@ fn planned(text: &str, changes: &[Override]) -> bool {
     };
     let Some(study) = study else { return failed(problems) };
     assert!(problems.is_empty(), "a study or problems: {problems:?}");
-    let plan = match study::plan(&study) {
+    let plan = match crash::plan::plan(&study) {
         Ok(plan) => plan,
         Err(problem) => return failed(vec![problem]),
     };
@@ -54,12 +54,12 @@ fn planned(text: &str, changes: &[Override]) -> bool {
     for scenario in plan.scenarios.iter().take(10) {
         let _ = lab::durability::of(scenario);
         if let Some(safety) = &plan.safety {
-            let _ = lab::safety::why_not(scenario, safety);
+            let _ = crash::safety::why_not(scenario, safety);
         }
     }
     for (scenario, round) in [(0, 0), (plan.scenarios.len() - 1, plan.design.rounds_max)] {
         assert!(serde_json::to_string(&plan.trial_spec(scenario, round, 0)).is_ok());
-        let _ = plan.order(round);
+        let _ = plan.order(round, &vec![true; plan.scenarios.len()]);
     }
     true
 }

@@ -2,8 +2,9 @@
 
 use crate::cli::CleanArgs;
 use crate::failure::{Failure, Status};
+use crate::source;
 use anyhow::anyhow;
-use lab::work::{Error, Holder, Work};
+use sandbox::work::{Error, Holder, Work};
 use settings::quantity::format_bytes;
 use std::path::{Path, PathBuf};
 
@@ -11,10 +12,10 @@ use std::path::{Path, PathBuf};
 pub fn run(args: &CleanArgs) -> Result<Status, Failure> {
     let (mut removed, mut groups, mut refused) = (0, 0, None);
     for folder in folders(args)? {
-        let bytes = storage::images_bytes(&folder.join("images"));
+        let bytes = source::images_there(&folder);
         match Work::own(&folder, &Holder::this_process(None)) {
             Ok(work) => {
-                groups += lab::memory_limit::remove_leftovers(&work);
+                groups += sandbox::memory_limit::remove_leftovers(&work);
                 work.remove()?;
             }
             Err(error @ (Error::InUse { .. } | Error::NotPrivate { .. })) => {

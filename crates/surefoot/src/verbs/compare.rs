@@ -1,25 +1,74 @@
-//! `surefoot compare A B`: two results files side by side.
+//! `surefoot compare A B`: two results files side by side, or several sessions a side.
 
 use crate::cli::CompareArgs;
 use crate::failure::{Failure, Status};
-use crate::verbs::report::{unreadable, write_to};
+use crate::verbs::report::{unreadable, write_page_and_text};
+use anyhow::anyhow;
+use report::{Comparison, Input};
 
-/// Prints the comparison.
+/// Prints the comparison; with `--fail-on`, says by its status whether that was shown.
 pub fn run(args: &CompareArgs) -> Result<Status, Failure> {
-    let a = report::load(&args.a).map_err(|error| unreadable(error.into()))?;
-    let b = report::load(&args.b).map_err(|error| unreadable(error.into()))?;
-    let comparison = report::Comparison::of(&a, &b).map_err(|error| {
+    let limit = args.fail_on.as_deref().map(limit).transpose()?;
+    let count = args.results.len();
+    if count != 2 && !args.sessions || !count.is_multiple_of(2) {
+        let error = anyhow!("{count} results files are not two sides");
+        return Err(Failure::new(Status::BadStudy, error)
+            .hint("name two; or with --sessions an even number, the sessions of either side in turns: A1 B1 A2 B2"));
+    }
+    let load = |path| report::load(path).map_err(|error| unreadable(error.into()));
+    let mut inputs = args.results.iter().map(|path| load(path)).collect::<Result<Vec<Input>, Failure>>()?.into_iter();
+    let mut pairs = Vec::new();
+    while let (Some(a), Some(b)) = (inputs.next(), inputs.next()) {
+        pairs.push([a, b]);
+    }
+    let compared = match &pairs[..] {
+        [[a, b]] if !args.sessions => Comparison::of(a, b),
+        pairs => Comparison::of_sessions(pairs),
+    };
+    let comparison = compared.map_err(|error| {
         Failure::new(Status::BadStudy, error).hint(
             "run both on the same bench, with the same guest kernel and memory; or make what differs, such as `bench` or \
              `guest.memory`, a factor of one study",
         )
     })?;
-    if args.json {
-        println!("{:#}", comparison.json());
-    } else if let Some(target) = &args.html {
-        return write_to(target, |out| Ok(out.write_all(comparison.html().as_bytes())?));
-    } else {
-        print!("{}", comparison.text());
+    let (html, json) = (args.html.as_deref(), || format!("{:#}", comparison.json()));
+    let status = write_page_and_text(html, args.json, || comparison.html(), json, || comparison.text())?;
+    limit.map_or(Ok(status), |limit| gate(&comparison, limit))
+}
+
+/// Whether anything is shown to be worse by this fraction.
+fn gate(comparison: &Comparison, limit: f64) -> Result<Status, Failure> {
+    let Some(worse) = comparison.worse_by(limit) else {
+        let error = anyhow!("--fail-on has nothing to judge by: no scenario has a verdict in both");
+        return Err(Failure::new(Status::BadStudy, error).hint("a verdict takes 4 rounds a side, or 4 sessions"));
+    };
+    worse.iter().for_each(|line| eprintln!("{line}"));
+    Ok(if worse.is_empty() { Status::Answered } else { Status::Worse })
+}
+
+/// The fraction of "slower by 5 %".
+fn limit(change: &str) -> Result<f64, Failure> {
+    let number = change.strip_prefix("slower by ").and_then(|rest| rest.trim_end().strip_suffix('%'));
+    let fraction = number.and_then(|number| number.trim().parse::<f64>().ok()).map(|percent| percent / 100.0);
+    fraction.filter(|fraction| (0.0..1.0).contains(fraction)).ok_or_else(|| {
+        let error = anyhow!("`--fail-on {change}` names no change");
+        Failure::new(Status::BadStudy, error).hint("write it as --fail-on \"slower by 5 %\"")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::limit;
+
+    #[test]
+    fn a_gate_is_a_share_of_speed() {
+        for (change, fraction) in [("slower by 5 %", 0.05), ("slower by 12.5%", 0.125), ("slower by 0 %", 0.0)] {
+            assert_eq!(limit(change).ok(), Some(fraction), "{change}");
+        }
+        for bad in
+            ["", "slower", "slower by 5", "faster by 5 %", "slower by -1 %", "slower by NaN %", "slower by 100 %"]
+        {
+            assert!(limit(bad).is_err(), "{bad}");
+        }
     }
-    Ok(Status::Answered)
 }

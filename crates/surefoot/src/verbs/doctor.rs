@@ -1,13 +1,20 @@
 //! `surefoot doctor`: what this machine can do, and what would disturb a measurement.
 
+mod noise;
+
 use crate::cli::DoctorArgs;
 use crate::failure::{Failure, Status};
 use observe::quiet::{Check, CheckStatus};
+use std::path::Path;
 use storage::StorageSettings;
 
 /// Prints a line a check, with the remedy below what is not well.
 pub fn run(args: &DoctorArgs) -> Result<Status, Failure> {
-    let mut checks = observe::quiet::checks(&args.work);
+    if args.noise {
+        return noise::run(args);
+    }
+    let work = args.work.as_deref().unwrap_or(Path::new("."));
+    let mut checks = observe::quiet::checks(work);
     checks.push(namespaces());
     checks.push(memory_limit());
     checks.push(virtual_disk());
@@ -33,7 +40,7 @@ pub fn run(args: &DoctorArgs) -> Result<Status, Failure> {
 }
 
 fn namespaces() -> Check {
-    let granted = lab::isolation::available();
+    let granted = sandbox::isolation::available();
     Check {
         name: "namespaces".into(),
         status: if granted { CheckStatus::Ok } else { CheckStatus::Missing },
@@ -43,7 +50,7 @@ fn namespaces() -> Check {
 }
 
 fn memory_limit() -> Check {
-    let granted = lab::memory_limit::available();
+    let granted = sandbox::memory_limit::available();
     Check {
         name: "memory limit".into(),
         status: if granted { CheckStatus::Ok } else { CheckStatus::Missing },
@@ -96,7 +103,7 @@ fn service(kind: &'static services::service::Kind) -> Check {
 }
 
 fn filesystem(filesystem: &'static storage::Filesystem) -> Check {
-    let missing = filesystem.missing();
+    let missing = storage::missing_for(filesystem);
     Check {
         name: filesystem.name.into(),
         status: if missing.is_empty() { CheckStatus::Ok } else { CheckStatus::Missing },

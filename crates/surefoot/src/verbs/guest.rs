@@ -4,12 +4,12 @@ use crate::cli::GuestArgs;
 use crate::failure::{Failure, Status};
 use guest::boot::Boot;
 use guest::init::{self, Line};
-use lab::isolation::Walls;
-use lab::work::Work;
 use observe::record::Record;
+use sandbox::isolation::Isolation;
+use sandbox::work::Work;
 use std::time::Instant;
 
-/// On the host: walls, and the kernel in them.
+/// On the host: isolation, and the kernel in it.
 pub fn run(args: &GuestArgs) -> Result<Status, Failure> {
     let work = Work::open(&args.work)?;
     let recording = args.recording.as_deref().map(serde_json::from_str).transpose()?;
@@ -31,7 +31,7 @@ pub fn init() -> Result<Status, Failure> {
             // From this guest's first word, so that it and "start guest" leave nothing out.
             let seconds = ready.elapsed().as_secs_f64();
             lab::trial::say(&mut records, &Record::Step { name: "furnish guest".into(), seconds });
-            lab::trial::main(&work, line.input, records, Walls::Namespaces);
+            lab::trial::main(&work, line.input, records, Isolation::Namespaces);
         }
         Err(error) => {
             let failure = observe::record::Failure::of("furnish guest", &*error, String::new());
@@ -43,7 +43,7 @@ pub fn init() -> Result<Status, Failure> {
 
 fn furnish(boot: &Boot) -> Result<Work, Box<dyn std::error::Error>> {
     init::furnish(boot)?;
-    lab::isolation::loopback_up()?;
+    sandbox::isolation::loopback_up()?;
     // SAFETY: this process has one thread yet.
     unsafe { std::env::set_var("PATH", &boot.path) };
     let work = Work::in_guest(&boot.work)?;

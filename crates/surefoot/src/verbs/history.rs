@@ -2,7 +2,7 @@
 
 use crate::cli::HistoryArgs;
 use crate::failure::{Failure, Status};
-use crate::verbs::report::{unreadable, write_to};
+use crate::verbs::report::{unreadable, write_page_and_text};
 use crate::verbs::status::results_in;
 use report::{History, Input};
 use std::path::{Path, PathBuf};
@@ -31,14 +31,8 @@ pub fn run(args: &HistoryArgs) -> Result<Status, Failure> {
              --results ANOTHER.surefoot"
         );
     }
-    if args.json {
-        println!("{:#}", history.json());
-    } else if let Some(target) = &args.html {
-        return write_to(target, |out| Ok(out.write_all(history.html().as_bytes())?));
-    } else {
-        print!("{}", history.text());
-    }
-    Ok(Status::Answered)
+    let (html, json) = (args.html.as_deref(), || format!("{:#}", history.json()));
+    write_page_and_text(html, args.json, || history.html(), json, || history.text())
 }
 
 /// Histograms and series are not needed.

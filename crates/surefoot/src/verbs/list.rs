@@ -38,7 +38,7 @@ fn list(what: &str) -> Option<String> {
                 (row.name.into(), format!("{} (package {}){presets}", row.mkfs, row.package))
             })
             .collect(),
-        "devices" => DEVICES.iter().map(|(name, help)| ((*name).into(), (*help).into())).collect(),
+        "devices" => storage::DEVICES.iter().map(|(name, help)| ((*name).into(), (*help).into())).collect(),
         _ => return None,
     };
     let mut out = format!("{what}:\n");
@@ -47,15 +47,6 @@ fn list(what: &str) -> Option<String> {
     }
     Some(out)
 }
-
-/// The values of `storage.device`.
-const DEVICES: &[(&str, &str)] = &[
-    ("loop", "an image file in the work folder behind a loop device with direct I/O (default)"),
-    ("block", "a real block device, behind the guard: it must hold zeros only, or be named by storage.wipe"),
-    ("dir", "an existing directory as it is; needs no root"),
-    ("tmpfs", "memory: the ceiling, not a candidate"),
-    ("virtual", "a disk in memory with the times of a drive, and its cache: storage.disk = \"sata-7200\" and others"),
-];
 
 fn explain(what: &str) -> Option<String> {
     if let Some((_, text)) = STUDIES.iter().find(|(name, _)| *name == what) {
@@ -85,8 +76,8 @@ fn explain(what: &str) -> Option<String> {
         ));
     }
     let row = storage::filesystems().iter().find(|row| row.name == what)?;
-    let mut out =
-        format!("{}: made by {} (Debian package {}), checked by {}\n", row.name, row.mkfs, row.package, row.check);
+    let check = row.check.as_ref().map_or("none", |check| check.program);
+    let mut out = format!("{}: made by {} (Debian package {}), checked by {check}\n", row.name, row.mkfs, row.package);
     for preset in row.presets() {
         let _ = writeln!(out, "  preset {:16} {}", preset.name, preset.help);
     }
@@ -121,9 +112,10 @@ fn all_as_json() -> serde_json::Value {
         workloads::kinds().iter().map(|kind| json!({ "name": kind.name, "summary": kind.summary })).collect();
     let filesystems: Vec<_> = storage::filesystems()
         .iter()
-        .map(|row| json!({ "name": row.name, "mkfs": row.mkfs, "package": row.package, "missing": row.missing().iter().map(|m| &m.what).collect::<Vec<_>>() }))
+        .map(|row| json!({ "name": row.name, "mkfs": row.mkfs, "package": row.package, "missing": storage::missing_for(row).iter().map(|m| &m.what).collect::<Vec<_>>() }))
         .collect();
-    let devices: Vec<_> = DEVICES.iter().map(|(name, help)| json!({ "name": name, "summary": help })).collect();
+    let devices: Vec<_> =
+        storage::DEVICES.iter().map(|(name, help)| json!({ "name": name, "summary": help })).collect();
     let services: Vec<_> =
         services::kinds().iter().map(|kind| json!({ "name": kind.name, "summary": kind.summary })).collect();
     json!({ "studies": studies, "workloads": workloads, "services": services, "filesystems": filesystems, "devices": devices })

@@ -4,7 +4,7 @@
 #[cfg(target_os = "linux")]
 mod kept;
 
-use crate::cli::PowercutArgs;
+use crate::cli::{PowercutArgs, StudyArgs};
 use crate::failure::{Failure, Status};
 use crate::source;
 use crate::verbs::run;
@@ -16,14 +16,37 @@ pub fn run(args: &PowercutArgs) -> Result<Status, Failure> {
         require_no_run(args)?;
         return look(args, &loaded.work, scenario);
     }
+    // What says how rounds are measured says nothing here, where none is.
+    refuse(&about_rounds(&args.run.study), "`powercut`, which measures no rounds")
+        .map_err(|failure| failure.hint("leave it out; `--set safety.budget=60s` looks longer at each scenario"))?;
     loaded.plan.safety.get_or_insert_default();
     run::conduct(&args.run, loaded, run::Measured::PowerCuts)
+}
+
+/// An option, and whether it is given.
+type Given = (&'static str, bool);
+
+/// What says how rounds are measured.
+fn about_rounds(study: &StudyArgs) -> [Given; 4] {
+    [
+        ("--rounds", study.rounds.is_some()),
+        ("--time", study.time.is_some()),
+        ("--tune", study.tune),
+        ("--exhaustive", study.exhaustive),
+    ]
+}
+
+/// Refuses the first option that is given without use.
+fn refuse(options: &[Given], beside: &str) -> Result<(), Failure> {
+    let Some((option, _)) = options.iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+    let error = anyhow::anyhow!("`{option}` has no effect with {beside}");
+    Err(Failure::new(Status::BadStudy, error).hint("leave it out"))
 }
 
 /// Who looks at what is kept measures nothing.
 fn require_no_run(args: &PowercutArgs) -> Result<(), Failure> {
     let (run, study) = (&args.run, &args.run.study);
-    let given = [
+    let of_run = [
         ("--html", run.html.is_some()),
         ("--json", run.json),
         ("--quiet", run.quiet),
@@ -31,22 +54,16 @@ fn require_no_run(args: &PowercutArgs) -> Result<(), Failure> {
         ("--retry-failed", run.retry_failed),
         ("--accept-changes", run.accept_changes),
         ("--results", study.results.is_some()),
-        ("--rounds", study.rounds.is_some()),
-        ("--time", study.time.is_some()),
-        ("--tune", study.tune),
-        ("--exhaustive", study.exhaustive),
         ("--only", !study.only.is_empty()),
     ];
-    let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
-    let error =
-        anyhow::anyhow!("`{option}` has no effect with `--replay` and `--export`, which only look at what is kept");
-    Err(Failure::new(Status::BadStudy, error).hint("leave it out"))
+    let all = [&of_run[..], &about_rounds(study)].concat();
+    refuse(&all, "`--replay` and `--export`, which only look at what is kept")
 }
 
 #[cfg(target_os = "linux")]
 fn look(args: &PowercutArgs, work: &std::path::Path, scenario: &str) -> Result<Status, Failure> {
-    let holder = lab::work::Holder::this_process(None);
-    let work = lab::work::Work::own(work, &holder).map_err(run::unusable)?;
+    let holder = sandbox::work::Holder::this_process(None);
+    let work = sandbox::work::Work::own(work, &holder).map_err(run::unusable)?;
     match (&args.replay, &args.export) {
         (Some(state), _) => kept::replay(&work, scenario, state),
         (_, Some(file)) => kept::export(&work, scenario, file),

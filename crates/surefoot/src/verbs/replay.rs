@@ -1,21 +1,21 @@
 //! `surefoot replay`: one's own access log against one's own running server, without a study.
 
-use crate::cli::{Expect, HttpEngine, ReplayArgs};
+use crate::cli::replay::{Expect, HttpEngine, ReplayArgs};
 use crate::failure::{Failure, Status};
 use crate::interrupt;
 use anyhow::anyhow;
 use http::url::{Scheme, Url};
 use indicatif::{ProgressBar, ProgressStyle};
+use load::duration;
+use load::http_client::tls::{SYSTEM_AUTHORITIES, Trust};
+use load::http_client::{Client, Engine, Fault, Pace, Tally, Tls, drive};
+use load::http_log::{Expected, Hosts, Log, Others, Survey, endless, refuse, takes};
+use load::workload::Error;
 use report::number::{count, figure, percent, span};
 use serde_json::{Value, json};
 use settings::quantity::format_bytes;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
-use workloads::duration;
-use workloads::http_client::tls::{SYSTEM_AUTHORITIES, Trust};
-use workloads::http_client::{Client, Engine, Fault, Pace, Tally, Tls, drive};
-use workloads::http_replay::log::{Expected, Hosts, Log, Others, Survey, endless, refuse, takes};
-use workloads::workload::Error;
 
 /// Looks at the log, sends it, says what came of it.
 pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {

@@ -1,8 +1,10 @@
 //! `surefoot report RESULTS`: the answer again, from the ledger alone. Every output that is asked for is written.
 
-use crate::cli::{Format, ReportArgs};
+use crate::cli::{FORMAT, ReportArgs, STANDARD};
 use crate::failure::{Failure, Status};
+use crate::knowledge;
 use anyhow::{Context as _, anyhow};
+use report::{Asked, Format, Make};
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::Path;
@@ -11,22 +13,23 @@ use std::path::Path;
 pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
     let outputs = outputs(args);
     require_apart(&outputs)?;
-    let read = || -> Result<_, Failure> {
-        let reader = ledger::Reader::open(&args.results).map_err(|error| unreadable(error.into()))?;
-        let input = report::read(&reader).map_err(|error| unreadable(error.into()))?;
-        Ok((reader, input))
-    };
+    if args.full && !outputs.is_empty() {
+        return Err(Failure::new(Status::BadStudy, anyhow!("`--full` has no effect on what is exported"))
+            .hint("leave it out: every format has all of it"));
+    }
+    let open = || ledger::Reader::open(&args.results).map_err(|error| unreadable(error.into()));
+    let read = || report::read(&open()?).map(knowledge::told).map_err(|error| unreadable(error.into()));
     if outputs.is_empty() {
-        let (_, input) = read()?;
-        print!("{}", terminal(&input));
+        let input = read()?;
+        let results = args.results.to_string_lossy();
+        let place = report::Place { results: Some(&results), ..report::Place::default() };
+        print!("{}", terminal(&input, &place, args.full));
         return Ok(if report::has_holes(&input) { Status::Holes } else { Status::Answered });
     }
-    // Raw exports and other tools' forms need no analysis, which of a large file takes most of the time.
-    let needs_input = |output: &Output| !matches!(output.what, What::Csv | What::Parquet | What::Format(_));
-    let input = if outputs.iter().any(needs_input) { Some(read()?.1) } else { None };
+    let is_analysed = |output: &Output| !matches!(output.what, What::Format(Format { make: Make::Ledger(_), .. }));
+    let input = if outputs.iter().any(is_analysed) { Some(read()?) } else { None };
     for output in &outputs {
-        let reader = ledger::Reader::open(&args.results).map_err(|error| unreadable(error.into()))?;
-        output.write(args, &reader, input.as_ref())?;
+        output.write(&open()?, input.as_ref())?;
     }
     Ok(Status::Answered)
 }
@@ -34,127 +37,111 @@ pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
 /// What is written, and where.
 struct Output<'a> {
     what: What<'a>,
-    /// The option that asks for it.
-    option: &'static str,
     target: &'a Path,
 }
 
-#[derive(Clone, Copy)]
-enum What<'a> {
-    Csv,
-    Parquet,
-    Format(Format),
-    Commands(&'a str),
-    Json,
-    Markdown,
-    Pdf,
-    Html,
-}
+/// Makes text of one scenario.
+type OfScenario = fn(&report::Input, &str) -> Result<String, report::Error>;
 
-/// Standard output.
-const STANDARD: &str = "-";
+enum What<'a> {
+    Format(&'static Format),
+    /// What is made of one scenario: by which option, how, and its label.
+    Scenario(&'static str, OfScenario, &'a str),
+}
 
 /// All that are asked for.
 fn outputs(args: &ReportArgs) -> Vec<Output<'_>> {
-    let standard = Path::new(STANDARD);
-    let files = [
-        (What::Csv, "--csv", &args.csv),
-        (What::Parquet, "--parquet", &args.parquet),
-        (What::Pdf, "--pdf", &args.pdf),
-        (What::Html, "--html", &args.html),
-    ];
-    let files = files
-        .into_iter()
-        .filter_map(|(what, option, target)| Some(Output { what, option, target: target.as_deref()? }));
-    let printed = [
-        args.format.map(|format| (What::Format(format), "--format")),
-        args.reproduce.as_deref().map(|scenario| (What::Commands(scenario), "--reproduce")),
-        args.json.then_some((What::Json, "--json")),
-        args.markdown.then_some((What::Markdown, "--markdown")),
-    ];
-    let printed = printed.into_iter().flatten().map(|(what, option)| Output { what, option, target: standard });
-    files.chain(printed).collect()
+    let formats = args.formats.0.iter().map(|(format, target)| Output { what: What::Format(format), target });
+    let commands = args.reproduce.as_deref().map(|label| What::Scenario("--reproduce", report::reproduce, label));
+    let applied = args.apply.as_deref().map(|label| What::Scenario("--apply", report::apply, label));
+    let of_scenarios = commands.into_iter().chain(applied);
+    formats.chain(of_scenarios.map(|what| Output { what, target: Path::new(STANDARD) })).collect()
 }
 
 /// Two outputs to one place would be neither.
 fn require_apart(outputs: &[Output]) -> Result<(), Failure> {
     for (index, one) in outputs.iter().enumerate() {
         if let Some(other) = outputs[index + 1..].iter().find(|other| other.target == one.target) {
-            let (a, b) = (one.option, other.option);
-            let error = match one.target == Path::new(STANDARD) {
-                true => anyhow!("`{a}` and `{b}` both write to standard output"),
-                false => anyhow!("`{a}` and `{b}` both write to {}", one.target.display()),
-            };
-            return Err(Failure::new(Status::BadStudy, error)
-                .hint("name a file of its own for each, or ask for one after the other"));
+            return Err(one_place(&one.option(), &other.option(), one.target));
         }
     }
     Ok(())
 }
 
+/// Two outputs that would write over each other.
+fn one_place(one: &str, other: &str, target: &Path) -> Failure {
+    let place = if target == Path::new(STANDARD) { "standard output".into() } else { target.display().to_string() };
+    Failure::new(Status::BadStudy, anyhow!("`{one}` and `{other}` both write to {place}"))
+        .hint("name a file of its own for each, or ask for one after the other")
+}
+
+/// A page into a file, JSON or else text on standard output: what is asked for of a comparison.
+pub fn write_page_and_text(
+    html: Option<&Path>,
+    is_json: bool,
+    page: impl Fn() -> String,
+    json: impl Fn() -> String,
+    text: impl Fn() -> String,
+) -> Result<Status, Failure> {
+    if is_json && html == Some(Path::new(STANDARD)) {
+        return Err(one_place("--html", "--json", Path::new(STANDARD)));
+    }
+    if let Some(target) = html {
+        write_to(target, |out| Ok(out.write_all(page().as_bytes())?))?;
+    }
+    if is_json {
+        println!("{}", json());
+    } else if html.is_none() {
+        print!("{}", text());
+    }
+    Ok(Status::Answered)
+}
+
 impl Output<'_> {
-    /// `input` is there for whatever shows an answer.
-    fn write(
-        &self,
-        args: &ReportArgs,
-        reader: &ledger::Reader,
-        input: Option<&report::Input>,
-    ) -> Result<Status, Failure> {
+    /// The option that asks for it.
+    fn option(&self) -> String {
+        match self.what {
+            What::Format(Format { asked: Asked::Named, .. }) => format!("--{FORMAT}"),
+            What::Format(format) => format!("--{}", format.name),
+            What::Scenario(option, ..) => option.into(),
+        }
+    }
+
+    /// `input` is there for whatever is made from more than the results file.
+    fn write(&self, reader: &ledger::Reader, input: Option<&report::Input>) -> Result<Status, Failure> {
         let input = || input.expect("read for what shows an answer");
-        let text = match self.what {
-            What::Csv => return write_to(self.target, |out| Ok(ledger::export::csv(reader, out)?)),
-            What::Parquet => return write_to(self.target, |out| Ok(ledger::parquet::write(reader, out)?)),
-            What::Json => {
-                return write_to(self.target, |out| {
-                    write!(out, "{{\"analysis\":{},\"ledger\":", report::answer_json(input()))?;
-                    ledger::export::json(reader, out)?;
-                    Ok(writeln!(out, "}}")?)
-                });
+        let format = match self.what {
+            What::Format(format) => format,
+            What::Scenario(_, make, scenario) => {
+                let text = make(input(), scenario).map_err(|error| Failure::new(Status::BadStudy, error))?;
+                return write_to(self.target, |out| Ok(out.write_all(text.as_bytes())?));
             }
-            What::Pdf => {
-                let mut runs = Vec::new();
-                ledger::export::csv(reader, &mut runs).map_err(|error| unreadable(error.into()))?;
-                let report::Print { description, files } = report::print(input(), runs);
-                let pdf = typeset::pdf(&description, files)?;
-                return write_to(self.target, |out| Ok(out.write_all(&pdf)?));
-            }
-            What::Format(format) => in_shape_of(format, args)?,
-            What::Commands(scenario) => {
-                report::reproduce(input(), scenario).map_err(|error| Failure::new(Status::BadStudy, error))?
-            }
-            What::Markdown => report::markdown(input()),
-            What::Html => report::html(input()),
         };
-        write_to(self.target, |out| Ok(out.write_all(text.as_bytes())?))
+        let make = |out: &mut (dyn Write + Send)| match format.make {
+            Make::Ledger(make) => make(reader, out),
+            Make::Analysis(make) => make(input(), reader, out),
+        };
+        // What may fail for want of a run or a program does so before anything is written.
+        if format.asked != Asked::Named && format.program.is_none() {
+            return write_to(self.target, |out| Ok(make(out)?));
+        }
+        let mut made = Vec::new();
+        make(&mut made).map_err(|error| unreadable(error.into()))?;
+        if format.program.is_some() {
+            made = crate::paper::pdf(&made)?;
+        }
+        write_to(self.target, |out| Ok(out.write_all(&made)?))
     }
 }
 
-/// What another tool reads, or prints.
-fn in_shape_of(format: Format, args: &ReportArgs) -> Result<String, Failure> {
-    let of_answer = |shape: fn(&report::Input) -> String| report::load(&args.results).map(|input| shape(&input));
-    let sysbench = |form| report::sysbench(&report::load(&args.results)?, form);
-    let http = |form| {
-        let reader = ledger::Reader::open(&args.results)?;
-        report::http(&reader.contents()?, |run| reader.detail(run), form)
-    };
-    let sql_bench = || report::sql_bench(&ledger::Reader::open(&args.results)?.contents()?);
-    let text = match format {
-        Format::Bencher => of_answer(report::bencher),
-        Format::OpenMetrics => of_answer(report::openmetrics),
-        Format::Sysbench => sysbench(report::Form::One),
-        Format::SysbenchZeroFour => sysbench(report::Form::ZeroFour),
-        Format::SqlBench => sql_bench(),
-        Format::Httperf => http(report::HttpForm::Httperf),
-        Format::HttpLoad => http(report::HttpForm::HttpLoad),
-    };
-    text.map_err(|error| unreadable(error.into()))
-}
-
-/// The answer for a terminal, as wide and as colourful as it is.
-pub fn terminal(input: &report::Input) -> String {
+/// The answer for a terminal, as wide and as colourful as it is: in brief, or in full.
+pub fn terminal(input: &report::Input, place: &report::Place, is_full: bool) -> String {
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let width = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or(100);
-    report::terminal(input, width, colour)
+    match is_full {
+        true => report::terminal(input, width, colour),
+        false => report::summary(input, place, width, colour),
+    }
 }
 
 /// A results file that can't be read is the user's to mend.
@@ -167,8 +154,8 @@ pub fn write_to(
     target: &Path,
     write: impl FnOnce(&mut (dyn Write + Send)) -> anyhow::Result<()>,
 ) -> Result<Status, Failure> {
-    let of_ledger = |error: anyhow::Error| match error.downcast_ref::<ledger::Error>() {
-        None | Some(ledger::Error::Export(_)) => Failure::new(Status::Fault, error),
+    let of_ledger = |error: anyhow::Error| match error.downcast_ref::<report::Error>() {
+        None | Some(report::Error::Ledger(ledger::Error::Export(_))) => Failure::new(Status::Fault, error),
         Some(_) => unreadable(error),
     };
     if target == Path::new(STANDARD) {
@@ -181,6 +168,6 @@ pub fn write_to(
     let mut out = BufWriter::new(File::create(target).with_context(cannot)?);
     write(&mut out).map_err(of_ledger)?;
     out.flush().with_context(cannot)?;
-    println!("{}", target.display());
+    eprintln!("{}", target.display());
     Ok(Status::Answered)
 }

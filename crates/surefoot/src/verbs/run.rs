@@ -3,17 +3,23 @@
 use crate::cli::RunArgs;
 use crate::failure::{Failure, Status};
 use crate::source::{self, Loaded};
-use crate::verbs::plan::{expected_seconds, missing, refused, space_needed};
-use crate::{interrupt, live};
+use crate::{interrupt, knowledge, live};
 use anyhow::{Context as _, anyhow};
 use lab::bench::guest::Guest;
 use lab::bench::host::Host;
 use lab::bench::{Bench as _, OfThisMachine};
 use lab::conductor::{self, Stop, Summary};
+use lab::estimate::{expected_seconds, space_needed};
+use lab::requirements::{missing, refused};
 use lab::resume::{self, Opened, Session};
-use lab::work::{Holder, Work};
+use sandbox::work::{Holder, Work};
+use settings::quantity::format_seconds;
+use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
-use storage::StorageSettings;
+
+/// How long a study measures how the machine strays, and which share of its time that may be.
+const NOISE_SECONDS: f64 = 30.0;
+const NOISE_SHARE: f64 = 0.05;
 
 /// Starts a study, or goes on with it.
 pub fn run(args: &RunArgs) -> Result<Status, Failure> {
@@ -57,12 +63,17 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     ask_guard(&loaded)?;
     let holder = Holder::this_process(Some(&loaded.results));
     let work = Work::own(&loaded.work, &holder).map_err(unusable)?;
-    let _ = lab::memory_limit::remove_leftovers(&work);
+    let _ = sandbox::memory_limit::remove_leftovers(&work);
+    if measured == Measured::Everything {
+        measure_noise(&mut loaded, &work, args.quiet || args.json);
+    }
     let program = std::env::current_exe()?;
     let mut bench = OfThisMachine {
         host: Host { program: program.clone(), work: work.clone() },
         guest: Guest::new(program, work.clone(), loaded.plan.scenarios.iter().map(|scenario| &scenario.guest))?,
     };
+    loaded.plan.drawn =
+        resume::drawn(&loaded.results, &loaded.plan, new_seed()).map_err(|error| explained(error, args))?;
     let session = Session {
         text: &loaded.text,
         asked: loaded.asked(measured.verb(), left_out),
@@ -70,6 +81,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
         machine: bench.machine(),
         accept_changes: args.accept_changes,
         retry_failed: args.retry_failed,
+        noise: loaded.noise,
         now: bench.now(),
     };
     let mut opened = resume::open(&loaded.results, &loaded.plan, &session).map_err(|error| explained(error, args))?;
@@ -86,9 +98,31 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     tell(args, &loaded, summary)
 }
 
+/// A new study by turns that takes ten minutes or more first measures how the machine strays, where that is not known. One that asks for no probe
+/// is not delayed; where the measurement fails, turns are as the study says.
+fn measure_noise(loaded: &mut Loaded, work: &Work, is_quiet: bool) {
+    let plan = &loaded.plan;
+    let is_worth_it = expected_seconds(plan) * NOISE_SHARE >= NOISE_SECONDS && plan.design.probe_seconds != Some(0.0);
+    if loaded.results.is_file() || loaded.noise.is_some() || !is_worth_it || !lab::forecast::has_choice(plan) {
+        return;
+    }
+    if !is_quiet {
+        eprintln!("measuring for {} how much this machine strays", format_seconds(NOISE_SECONDS));
+    }
+    if let Ok(found) = lab::noise::measure(work.folder(), NOISE_SECONDS, &interrupt::INTERRUPTED) {
+        let _ = found.keep(work.folder());
+        loaded.choose_turns(Some(&found));
+    }
+}
+
+/// Any number that is short enough to be typed.
+fn new_seed() -> u64 {
+    u64::from(RandomState::new().hash_one(std::process::id()) as u32)
+}
+
 /// A work folder that can't be used.
-pub(super) fn unusable(error: lab::work::Error) -> Failure {
-    use lab::work::Error;
+pub(super) fn unusable(error: sandbox::work::Error) -> Failure {
+    use sandbox::work::Error;
     let (hint, status) = match &error {
         Error::InUse { .. } => (error.hint(), Status::BadStudy),
         Error::NotPrivate { .. } => (error.hint(), Status::Refused),
@@ -99,7 +133,7 @@ pub(super) fn unusable(error: lab::work::Error) -> Failure {
 
 /// What the devices and CPUs can give, once for a study: a session that goes on stands on the same machine.
 fn probe(
-    plan: &study::Plan,
+    plan: &crash::plan::Plan,
     opened: &mut Opened,
     bench: &mut OfThisMachine,
     live: &mut live::Live,
@@ -115,21 +149,22 @@ fn probe(
 
 /// The answer, the report and the way on.
 fn tell(args: &RunArgs, loaded: &Loaded, summary: Summary) -> Result<Status, Failure> {
-    let input = report::load(&loaded.results)?;
+    let input = knowledge::told(report::load(&loaded.results)?);
     let html = html_path(args, &loaded.results);
     report::write_html(&input, &html).with_context(|| format!("cannot write {}", html.display()))?;
     if args.json {
         println!("{:#}", report::answer_json(&input));
     } else {
-        print!("{}", super::report::terminal(&input));
-        println!("\nresults: {}\nreport:  {}", loaded.results.display(), html.display());
+        let (results, page) = (loaded.results.to_string_lossy(), html.to_string_lossy());
+        let place = report::Place { study: Some(&args.study.study), results: Some(&results), page: Some(&page) };
+        print!("{}", super::report::terminal(&input, &place, args.full));
     }
     if summary.stop == Stop::Interrupted {
         eprintln!("\ninterrupted: what was measured is kept; the same command goes on where it stopped");
         return Ok(Status::Interrupted);
     }
-    if !args.json {
-        println!("stopped:  {}", summary.stop.words());
+    if !args.quiet {
+        eprintln!("stopped: {}", summary.stop.words());
     }
     let has_holes = report::has_holes(&input) || summary.stop == Stop::ScreenFailed;
     Ok(if has_holes { Status::Holes } else { Status::Answered })
@@ -177,8 +212,10 @@ fn ask_guard(loaded: &Loaded) -> Result<(), Failure> {
 
 /// Writes the image files once for the study, so that every trial starts from the same allocated blocks.
 fn prepare_images(loaded: &Loaded, work: &Work, live: &mut live::Live) -> Result<(), Failure> {
+    let places = lab::turns::places(&loaded.plan, work).map_err(unusable)?;
     let free = storage::free_bytes(work.folder())?;
-    let needed = space_needed(&loaded.plan).saturating_sub(storage::images_bytes(&work.images()));
+    let there: u64 = places.iter().map(|place| storage::images_bytes(&place.images())).sum();
+    let needed = space_needed(&loaded.plan).saturating_sub(there);
     if needed > free {
         let bytes = settings::quantity::format_bytes;
         let error = anyhow!(
@@ -191,10 +228,10 @@ fn prepare_images(loaded: &Loaded, work: &Work, live: &mut live::Live) -> Result
             .hint("name a folder on a larger disk with --work DIR, or make storage.size smaller"));
     }
     live.say("preparing the image files");
-    for scenario in &loaded.plan.scenarios {
-        storage::prepare_images(&StorageSettings::from_map(&scenario.storage), &work.images())?;
+    for (place, scenario) in places.iter().flat_map(|place| loaded.plan.scenarios.iter().map(move |one| (place, one))) {
+        storage::prepare_images(&scenario.storage, &place.images())?;
         for (name, volume) in &scenario.volumes {
-            storage::prepare_images(&StorageSettings::from_map(volume), &work.volume_images(name))?;
+            storage::prepare_images(volume, &place.volume_images(name))?;
         }
     }
     Ok(())
@@ -208,6 +245,8 @@ fn explained(error: resume::Error, args: &RunArgs) -> Failure {
             "start anew with --results FILE and compare the two, or go on all the same with `surefoot resume {} --accept-changes`",
             args.study.study
         )),
+        // A disk that is full or fails is the machine's.
+        resume::Error::Ledger(ledger::Error::Sqlite { .. }) => Failure::new(Status::Fault, error),
         resume::Error::Ledger(_) => super::report::unreadable(error.into()),
     }
 }

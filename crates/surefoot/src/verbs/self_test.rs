@@ -22,6 +22,7 @@ pub fn run(args: &SelfTestArgs) -> Result<Status, Failure> {
         retry_failed: false,
         accept_changes: false,
         html: None,
+        full: false,
         json: false,
         quiet: args.quiet,
     })

@@ -1,4 +1,4 @@
-//! `surefoot trial` (hidden): walls first, then one trial.
+//! `surefoot trial` (hidden): isolation first, then one trial.
 
 use crate::cli::TrialArgs;
 use crate::failure::{Failure, Status};
@@ -11,8 +11,9 @@ pub fn run(args: &TrialArgs) -> Result<Status, Failure> {
     let records = std::io::stdout().as_fd().try_clone_to_owned()?;
     nix::unistd::dup2_stdout(std::io::stderr())?;
     assert!(records.as_raw_fd() > 2, "the record pipe is apart from the standard streams");
-    let walls = lab::isolation::enter()?;
-    let work = lab::work::Work::open(&args.work)?;
-    lab::trial::main(&work, BufReader::new(std::io::stdin()), std::fs::File::from(records), walls);
+    let isolation = sandbox::isolation::enter()?;
+    let work = sandbox::work::Work::open(&args.work)?;
+    let work = args.slot.map_or_else(|| Ok(work.clone()), |slot| work.slot(slot))?;
+    lab::trial::main(&work, BufReader::new(std::io::stdin()), std::fs::File::from(records), isolation);
     Ok(Status::Answered)
 }

@@ -45,7 +45,7 @@ fn a_killed_trial_is_a_hole_and_the_rest_goes_on() {
     assert_eq!(child.wait().expect("it ends").code(), Some(3));
     assert_eq!(finished(&world, "small.surefoot"), 5);
     world.assert_nothing_left();
-    world.surefoot(&["report", "small.surefoot"]).status(3).says("SIGKILL");
+    world.surefoot(&["report", "small.surefoot", "--full"]).status(3).says("SIGKILL");
     // On request, the hole is filled.
     world.surefoot(&["resume", "small.toml", "--retry-failed"]).status(0);
     assert_eq!(finished(&world, "small.surefoot"), 6);
@@ -136,7 +136,7 @@ fn a_crashing_program_and_a_hanging_one_are_failed_trials() {
         format!(
             "name = \"c\"\nquestion = \"?\"\n[factors]\n\"storage.filesystem\" = [\"ext4\"]\n[storage]\nsize = \"320MiB\"\n\
              [workload.command]\ncommand = [\"sh\", \"-c\", \"{line}\"]\nmetrics = {{ speed = \"regex:speed ([0-9]+); unit 1/s; more\" }}\n\
-             [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\ntrial_timeout = \"3s\"\n"
+             [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\ntrial_timeout = \"3s\"\n"
         )
     };
     world.write("crash.toml", study("echo last words; kill -SEGV $$"));
@@ -359,5 +359,5 @@ fn an_image_that_is_cut_short_between_two_trials_fails_the_next() {
     let image = world.path().join("w/images/device-335544320.img");
     std::fs::File::options().write(true).open(image).and_then(|image| image.set_len(1 << 20)).expect("cut");
     assert_eq!(run.wait().expect("it ends").code(), Some(3));
-    world.surefoot(&["report", "small.surefoot"]).status(3).says("is not a whole image");
+    world.surefoot(&["report", "small.surefoot", "--full"]).status(3).says("is not a whole image");
 }

@@ -69,6 +69,7 @@ f2fs = { storage.filesystem = "f2fs" }
 f2fs-nobarrier = { storage.filesystem = "f2fs", storage.mount = ["fsync_mode=nobarrier"] }
 nilfs2 = { storage.filesystem = "nilfs2" }
 nilfs2-nobarrier = { storage.filesystem = "nilfs2", storage.preset = "nobarrier" }
+minix = { storage.filesystem = "minix" }
 [storage]
 size = "320MiB"
 "#;
@@ -80,6 +81,7 @@ mix = "write-only"
 table_size = 200
 time = "400ms"
 [design]
+probe = "0s"
 rounds_min = 1
 rounds_max = 1
 warm_up_runs = 0
@@ -99,14 +101,14 @@ fn an_ordinary_user_compares_filesystems_and_sees_which_flush() {
     }
     let flushes = |scenario: &str| metric(&ledger, scenario, "flushes_per_commit");
     // SQLite flushes at least once a commit, and each of these hands that down.
-    for scenario in ["ext2", "ext3", "ext4", "xfs", "btrfs", "reiserfs", "f2fs", "nilfs2"] {
+    for scenario in ["ext2", "ext3", "ext4", "xfs", "btrfs", "reiserfs", "f2fs", "nilfs2", "minix"] {
         assert!(flushes(scenario) >= 0.9, "{scenario}: {}", flushes(scenario));
     }
     // jfs has no flush at all; the others were told to leave it out.
     for scenario in ["jfs", "ext4-nobarrier", "reiserfs-none", "f2fs-nobarrier", "nilfs2-nobarrier"] {
         assert!(flushes(scenario) < 0.1, "{scenario}: {}", flushes(scenario));
     }
-    let report = world.surefoot(&["report", "all.surefoot"]).status(0);
+    let report = world.surefoot(&["report", "all.surefoot", "--full"]).status(0);
     report.says("does not flush").says("in a guest kernel: Linux ");
     let answer = world.surefoot(&["report", "all.surefoot", "--json"]).json()["analysis"].take();
     let scenarios = answer["workloads"][0]["scenarios"].as_array().expect("scenarios");
@@ -182,7 +184,7 @@ fn a_guest_writes_nothing_outside_its_work_folder() {
     let study = format!(
         "name = \"fence\"\n[storage]\nsize = \"320MiB\"\n[workload.command]\ncommand = [\"sh\", \"-c\", {script:?}]\n\
          metrics = {{ seen = \"regex:seen ([0-9]); more\", inside = \"regex:inside ([0-9]); more\", written = \"regex:(?:written|escaped) ([0-9]); less\" }}\n\
-         [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
+         [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
     );
     world.write("fence.toml", study);
     let run = world.surefoot(&["run", "fence.toml", "--set", "bench=guest"]).status(0);
@@ -280,7 +282,7 @@ fn a_guest_that_hangs_or_panics_is_ended_and_recorded() {
     let study = format!(
         "name = \"panic\"\nbench = \"guest\"\n[storage]\nsize = \"320MiB\"\n[workload.command]\n\
          command = [\"sh\", \"-c\", {script:?}]\n\
-         metrics = {{ never = \"regex:never ([0-9]); more\" }}\n[design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
+         metrics = {{ never = \"regex:never ([0-9]); more\" }}\n[design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
     );
     world.write("panic.toml", study);
     world.surefoot(&["run", "panic.toml"]).status(3);

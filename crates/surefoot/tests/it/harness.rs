@@ -145,6 +145,7 @@ table_size = 2000
 threads = 1
 time = "300ms"
 [design]
+probe = "0s"
 rounds_min = {rounds}
 rounds_max = {rounds}
 warm_up_runs = 0

@@ -3,10 +3,14 @@
 
 mod acceptance;
 mod again;
+mod apply;
 mod bad_studies;
+mod blogs;
 mod ceilings;
+mod compare;
 mod cut_trials;
 mod faults;
+mod forecast;
 mod guest;
 mod harness;
 mod history;
@@ -18,6 +22,7 @@ mod serve;
 mod servers;
 mod sql_bench;
 mod studies;
+mod turns;
 mod verbs;
 mod virtual_disk;
 mod web;

@@ -1,7 +1,9 @@
 //! Results files from outside: every output that is asked for is written, and what is damaged is said to be.
 
 use crate::harness::World;
+use nix::mount::{MsFlags, mount, umount};
 use rusqlite::Connection;
+use std::path::PathBuf;
 
 /// Two trials of nothing, which take as long as they must.
 const STUDY: &str = r#"name = "s"
@@ -43,6 +45,17 @@ fn every_output_that_is_asked_for_is_written() {
     world.surefoot(&["plan", "s.toml", "--results", "x"]).status(2).says("`--results` has no effect");
     let look = ["powercut", "s.toml", "--scenario", "x", "--replay", "y", "--rounds", "3"];
     world.surefoot(&look).status(2).says("`--rounds` has no effect");
+    world.surefoot(&["powercut", "s.toml", "--time", "30min"]).status(2).says("`--time` has no effect with `powercut`");
+    // Standard output is the JSON alone.
+    let json =
+        |stdout: &str| serde_json::from_str::<serde_json::Value>(stdout).unwrap_or_else(|e| panic!("{e}: {stdout}"));
+    json(&said.stdout);
+    for verb in ["compare", "history"] {
+        let both = world.surefoot(&[verb, "s.surefoot", "s.surefoot", "--html", "both.html", "--json"]).status(0);
+        json(&both.stdout);
+        std::fs::remove_file(world.path().join("both.html")).unwrap_or_else(|_| panic!("no page of {verb}"));
+        world.surefoot(&[verb, "s.surefoot", "s.surefoot", "--html", "-", "--json"]).status(2).says("both write to");
+    }
 }
 
 #[test]
@@ -73,4 +86,71 @@ fn damage_ends_every_verb_in_a_sentence_with_a_remedy() {
             assert!(said.stderr.contains("hint: "), "{verb:?}: {}", said.stderr);
         }
     }
+}
+
+/// A filesystem of this many KiB for results; unmounted at the end.
+struct Small(PathBuf);
+
+impl Small {
+    fn new(world: &World, kib: u32) -> Small {
+        let folder = world.path().join("small");
+        std::fs::create_dir(&folder).expect("a folder");
+        let (tmpfs, size) = (Some("tmpfs"), format!("size={kib}k"));
+        mount(tmpfs, &folder, tmpfs, MsFlags::empty(), Some(&*size)).expect("a tmpfs");
+        Small(folder)
+    }
+
+    /// Leaves this many bytes free.
+    fn fill(&self, free: u64) {
+        let mut filler = std::fs::File::create(self.0.join("filler")).expect("a file");
+        std::io::copy(&mut std::io::repeat(1), &mut filler).expect_err("it is full");
+        let bytes = filler.metadata().expect("it is there").len();
+        filler.set_len(bytes.saturating_sub(free)).expect("shorter");
+    }
+
+    fn empty(&self) {
+        std::fs::remove_file(self.0.join("filler")).expect("removed");
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        umount(&self.0).expect("nobody uses it");
+    }
+}
+
+#[test]
+fn a_disk_without_room_for_results_ends_a_run_in_a_sentence_and_the_same_command_goes_on() {
+    let world = World::new();
+    world.write("s.toml", STUDY.replace("HERE", &world.path().to_string_lossy()));
+    let small = Small::new(&world, 2048);
+    let run = ["run", "s.toml", "--quiet", "--results", "small/s.surefoot"];
+    // Without any room there is not even a file; with less and less, it fails later and later.
+    for free_kib in [0, 4, 24, 48, 96, 128, 160, 192, 224] {
+        small.fill(free_kib << 10);
+        let said = world.surefoot(&run);
+        if said.status == Some(0) {
+            break;
+        }
+        let said = said.status(1).says("hint: ");
+        assert!(said.stderr.contains("full") && !said.stderr.contains("panicked"), "{free_kib} KiB: {}", said.stderr);
+        small.empty();
+        if small.0.join("s.surefoot").exists() {
+            // Whole, or made and without a study yet: never damaged.
+            let found = world.surefoot(&["status", "small/s.surefoot", "--verify"]);
+            let is_empty = found.stderr.contains("holds no study yet") && found.status == Some(2);
+            assert!(is_empty || found.status == Some(0), "{free_kib} KiB: {} {}", found.stdout, found.stderr);
+        }
+    }
+    if small.0.join("filler").exists() {
+        small.empty();
+    }
+    world.surefoot(&run).status(0);
+    world
+        .surefoot(&["status", "small/s.surefoot", "--verify"])
+        .status(0)
+        .says("2 trials finished, 0 failed")
+        .says("whole: ");
+    drop(small);
+    world.assert_nothing_left();
 }

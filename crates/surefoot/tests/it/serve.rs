@@ -69,6 +69,7 @@ fn begun(path: &Path, name: &str) -> ledger::Writer {
         named: None,
         hash: "0".into(),
         seed: 1,
+        balanced_orders: true,
         surefoot_version: "0".into(),
         created: 1_795_219_440.0,
         baseline: "ext4".into(),
@@ -78,12 +79,15 @@ fn begun(path: &Path, name: &str) -> ledger::Writer {
             precision: 0.03,
             rounds_min: 6,
             rounds_max: 20,
+            up_max: None,
+            order: ledger::model::Order::default(),
             mode: Mode::default(),
             confirmation_rounds: 0,
             screen_rounds: 0,
             safety_classes: None,
         },
         tables: Vec::new(),
+        turns: None,
     };
     let scenario = |filesystem: &str| Scenario {
         label: filesystem.into(),

@@ -1,15 +1,16 @@
 //! Real database servers on real filesystems: they run, say what is in effect, fail with their own words, and leave nothing.
 
-use crate::harness::{World, wait_until};
+use crate::harness::{World, said, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::process::Command;
 use std::time::Duration;
 
 fn study(service: &str, factors: &str, more: &str, oltp: &str, design: &str) -> String {
     format!(
         "name = \"s\"\nquestion = \"?\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\nsize = \"512MiB\"\n{more}\n\
          [workload.oltp]\nengine = \"{service}\"\ntable_size = 1000\nthreads = 2\ntime = \"300ms\"\n{oltp}\n\
-         [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n{design}\n"
+         [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n{design}\n"
     )
 }
 
@@ -67,7 +68,17 @@ fn mariadb_runs_and_loads_anew_when_asked() {
     let world = World::new();
     let factors = "\"service.mariadb.settings.innodb_flush_log_at_trx_commit\" = [1, 2]";
     world.write("s.toml", study("mariadb", factors, "[service.mariadb]\ndata = \"load\"\nbinary_log = true", "", ""));
-    let said = world.surefoot(&["run", "s.toml"]).status(0);
+    // Servers that are up at the same time would find each other's temporary tables in a shared /tmp.
+    let mut with_tmp_read_only = Command::new("unshare");
+    with_tmp_read_only.args([
+        "--mount",
+        "sh",
+        "-c",
+        "mount --bind /tmp /tmp && mount -o remount,bind,ro /tmp && exec \"$@\"",
+        "sh",
+    ]);
+    with_tmp_read_only.args([env!("CARGO_BIN_EXE_surefoot"), "run", "s.toml"]).current_dir(world.path());
+    let said = said(&with_tmp_read_only.output().expect("unshare starts")).status(0);
     assert!(said.stdout.contains("seconds"), "2 may lose the last seconds, and the report says so: {}", said.stdout);
     let json = json(&world);
     assert!(steps(&json["ledger"]["trials"][0]).contains(&"load".to_string()));
@@ -101,7 +112,7 @@ fn tpcb_adds_up_on_both_servers() {
     let text = "name = \"s\"\nquestion = \"?\"\n[factors]\n\"workload.tpcb.engine\" = [\"postgres\", \"mariadb\"]\n\
                 \"workload.tpcb.mix\" = [\"tpcb-like\", \"simple-update\", \"select-only\"]\n\
                 [storage]\nfilesystem = \"xfs\"\nsize = \"512MiB\"\n[workload.tpcb]\nthreads = 4\ntime = \"400ms\"\n\
-                [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n";
+                [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n";
     world.write("s.toml", text);
     world.surefoot(&["run", "s.toml"]).status(0);
     let runs = json(&world)["ledger"]["runs"].as_array().expect("runs").clone();
@@ -114,7 +125,7 @@ fn integers(factors: &str, more: &str, to: u64) -> String {
     format!(
         "name = \"s\"\nquestion = \"?\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\nsize = \"512MiB\"\n{more}\n\
          [workload.three-n-plus-one]\nto = {to}\nstreams = 3\nengine = \"gtm\"\n\
-         [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n"
+         [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n"
     )
 }
 
@@ -291,7 +302,7 @@ fn a_lost_connection_fails_the_trial_or_is_made_anew_as_the_study_says() {
             let text = format!(
                 "name = \"s\"\n[storage]\nsize = \"512MiB\"\n[workload.{workload}]\nengine = \"{service}\"\nthreads = 4\n\
                  reconnect = {reconnect}\nerrors_max = \"10%\"\ntime = \"4s\"\n\
-                 [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
+                 [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
             );
             world.write("s.toml", text);
             let mut child = world.start(&["run", "s.toml"]);
@@ -361,7 +372,9 @@ fn lose_connections(conductor: i32, service: &str) {
 #[test]
 fn a_full_disk_and_too_many_connections_end_in_the_servers_words() {
     let world = World::new();
-    let full = study("postgres", "\"workload.oltp.mix\" = [\"insert\"]", "", "", "")
+    // Nobody waits for a flush, so that it is full sooner.
+    let lazy = "[service.postgres]\nsettings = { synchronous_commit = \"off\" }";
+    let full = study("postgres", "\"workload.oltp.mix\" = [\"insert\"]", lazy, "", "")
         .replace("512MiB", "128MiB")
         .replace("\"300ms\"", "\"300s\"");
     world.write("s.toml", full);

@@ -12,6 +12,7 @@ size = "512MiB"
 [workload.sql-bench]
 scale = 0.0001
 [design]
+probe = "0s"
 rounds_min = 1
 rounds_max = 1
 warm_up_runs = 0

@@ -119,14 +119,14 @@ fn a_memory_limit_holds_and_is_taken_away() {
     world.write("small.toml", study);
     world.surefoot(&["run", "small.toml", "--set", "design.control=false"]).status(0);
     world.assert_nothing_left();
-    let work = lab::work::Work::open(&world.path().join("surefoot-work/small")).expect("its work folder");
-    assert_eq!(lab::memory_limit::remove_leftovers(&work), 0, "the trial's cgroup went with it");
+    let work = sandbox::work::Work::open(&world.path().join("surefoot-work/small")).expect("its work folder");
+    assert_eq!(sandbox::memory_limit::remove_leftovers(&work), 0, "the trial's cgroup went with it");
     // What a killed run left goes when the next command of the study starts, and nobody else's.
-    let left = lab::memory_limit::MemoryLimit::new(1 << 28, &work).expect("a memory controller");
+    let left = sandbox::memory_limit::MemoryLimit::new(1 << 28, &work).expect("a memory controller");
     let folder = left.folder().to_path_buf();
     std::mem::forget(left);
-    let other = lab::work::Work::open(&world.path().join("other")).expect("another work folder");
-    let others = lab::memory_limit::MemoryLimit::new(1 << 28, &other).expect("a memory controller");
+    let other = sandbox::work::Work::open(&world.path().join("other")).expect("another work folder");
+    let others = sandbox::memory_limit::MemoryLimit::new(1 << 28, &other).expect("a memory controller");
     assert!(folder.exists());
     world.surefoot(&["run", "small.toml", "--set", "design.control=false"]).status(0);
     assert!(!folder.exists() && others.folder().exists());
@@ -143,7 +143,7 @@ fn a_directory_needs_no_root() {
     std::os::unix::fs::chown(world.path(), Some(65534), Some(65534)).expect("chown");
     let study = format!(
         "name = \"home\"\nquestion = \"?\"\n[factors]\n\"workload.oltp.threads\" = [1, 2]\n[storage]\ndevice = \"dir\"\n\
-         path = {folder:?}\n[workload.oltp]\ntable_size = 1000\ntime = \"200ms\"\n[design]\nrounds_min = 1\nrounds_max = 1\n\
+         path = {folder:?}\n[workload.oltp]\ntable_size = 1000\ntime = \"200ms\"\n[design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\n\
          warm_up_runs = 0\ncontrol = false\n"
     );
     world.write("home.toml", study);
@@ -177,6 +177,7 @@ size = "320MiB"
 command = ["sh", "-c", "dd if=/dev/zero of={data}/file bs=64k count=100 conv=fsync 2>&1 && echo speed 123.5"]
 metrics = { speed = "regex:speed ([0-9.]+); unit MB/s; more" }
 [design]
+probe = "0s"
 rounds_min = 1
 rounds_max = 1
 control = false
@@ -222,7 +223,7 @@ fn every_workload_runs_on_a_real_filesystem() {
     let study = format!(
         "name = \"all\"\nquestion = \"Do they all run?\"\n[factors]\n\"storage.filesystem\" = [\"xfs\"]\n\
          [storage]\nsize = \"512MiB\"\n[service.nginx]\n[service.postgres]\n{tables}\
-         [design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
+         [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
     );
     world.write("all.toml", study);
     world.surefoot(&["run", "all.toml"]).status(0);

@@ -139,3 +139,28 @@ fn a_closed_pipe_is_no_crash() {
     let output = Command::new("sh").args(["-c", &line]).current_dir(world.path()).output().expect("sh");
     assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"), "{output:?}");
 }
+
+#[test]
+fn doctor_measures_the_noise_of_the_machine_and_keeps_it() {
+    let world = World::new();
+    let said = world.surefoot(&["doctor", "--noise", "--time", "3s", "--json"]).status(0).json();
+    for series in ["processor", "writes"] {
+        let number = |pointer: &str| said[series].pointer(pointer).and_then(serde_json::Value::as_f64);
+        assert!(number("/rate").is_some_and(|rate| rate > 1.0), "{said:#}");
+        assert!(number("/model/white").is_some_and(|white| white > 0.0), "{said:#}");
+        let spreads = said[series]["spreads"].as_array().expect("spreads");
+        assert_eq!(spreads.len(), 5, "{said:#}");
+        for spread in spreads {
+            // Three averages must fit in to be called measured.
+            assert_eq!(spread["is_extrapolated"], spread["seconds"].as_f64() > Some(1.0), "{said:#}");
+            assert!(spread["low"].as_f64() <= spread["high"].as_f64(), "{said:#}");
+        }
+    }
+    assert!(said["kept"].as_str().is_some_and(|kept| kept.ends_with("surefoot-work/noise/noise.json")), "{said:#}");
+    let left = world.path().join("surefoot-work/noise").read_dir().expect("the work folder").flatten();
+    let data = left.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "data"));
+    assert_eq!(data.count(), 0, "the file that was written is gone");
+    world.surefoot(&["doctor", "--noise", "--time", "2s"]).status(0).says("extrapolated").says("kept in");
+    world.surefoot(&["doctor", "--noise", "--time", "soon"]).status(2).says("from 2s to 1h");
+    world.surefoot(&["clean"]).status(0).says("removed surefoot-work/noise");
+}

@@ -5,12 +5,13 @@ use crate::harness::{World, wait_until};
 use crate::servers::{command_line, descendants};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::io::Read as _;
 use std::process::Child;
 
 fn study(factors: &str, service: &str, load: &str) -> String {
     format!(
         "name = \"s\"\nquestion = \"?\"\n{factors}\n[storage]\nfilesystem = \"ext4\"\nsize = \"64MiB\"\n{service}\n\
-         [workload.http-load]\n{load}\n[design]\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
+         [workload.http-load]\n{load}\n[design]\norder = \"blocks\"\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
     )
 }
 
@@ -37,6 +38,13 @@ fn an_nginx_that_refuses_connections_has_no_better_figure() {
     let runs = found["ledger"]["runs"].as_array().expect("runs");
     assert_eq!(runs.len(), 1, "no figure comes of it: {runs:#?}");
     assert_eq!(found["analysis"]["workloads"][0]["pick"], "limit_conn=all 100");
+    // By turns it has turns, and no figure is made of them.
+    world.surefoot(&["run", "s.toml", "--set", "design.order=turns", "--results", "turns.surefoot"]).status(3);
+    let by_turns = world.surefoot(&["report", "turns.surefoot", "--json"]).json();
+    let rows = by_turns["analysis"]["workloads"][0]["scenarios"].as_array().expect("rows");
+    let refused = rows.iter().find(|row| row["scenario"] == "limit_conn=all 1").expect("a row");
+    assert!(refused["geometric_mean"].is_null() && refused["failed"] == 1, "{refused}");
+    assert_eq!(by_turns["analysis"]["workloads"][0]["pick"], "limit_conn=all 100");
     std::fs::remove_file(world.path().join("s.surefoot")).expect("removed");
 
     world.write("s.toml", study(factors, nginx, &load("rate = 20")));
@@ -95,5 +103,26 @@ fn a_php_that_is_killed_in_a_run_fails_it() {
     }
     let words = failure(&world, child);
     assert!(words.contains("× wrong status (first: 502"), "{words}");
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_disk_that_fills_in_a_run_fails_it() {
+    let world = World::new();
+    let load =
+        "site = \"sqlite-page\"\nsqlite_synchronous = \"off\"\nconnections = 4\nkeep_alive = false\ntime = \"12s\"";
+    world.write("s.toml", study("", PHP, load));
+    let (child, master) = under_way(&world);
+    // The filesystem under test is mounted in the trial's namespace alone.
+    let mount = world.path().join("surefoot-work/s/mount");
+    let inside = format!("/proc/{master}/root{}/filler", mount.display());
+    let mut filler = std::fs::File::create(inside).expect("the filesystem under test");
+    let full =
+        std::io::copy(&mut std::io::repeat(0).take(64 << 20), &mut filler).expect_err("an image of 64 MiB is full");
+    assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+    // An open file would keep the mount.
+    drop(filler);
+    let words = failure(&world, child);
+    assert!(words.contains("× wrong status (first: 500: \\\"database or disk is full"), "{words}");
     world.assert_nothing_left();
 }

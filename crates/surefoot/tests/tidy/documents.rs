@@ -226,7 +226,7 @@ fn studies_can_be_planned() {
         );
         checked += 1;
     }
-    assert!(checked >= 8, "{checked} studies");
+    assert!(checked >= 6, "{checked} studies");
 }
 
 #[test]

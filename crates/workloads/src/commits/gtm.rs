@@ -4,26 +4,39 @@
 //! this side of the pipes: before the order is written, so that a try is never dated late, and after the answer was read, so
 //! that an acknowledgement is never dated early; the answer's way makes it some microseconds late, as it would any client's.
 
-use super::ground::{Client, Committed, Ground};
-use super::look::{Rows, questions, rows_of_lines};
+use super::look::Rows;
 use super::rule::{LOADED_ROWS, LOADED_STREAM, Rule, id};
-use crate::gtm;
-use crate::sql::Place;
-use crate::witness::nanoseconds;
-use crate::workload::Error;
+use super::target::{Client, CommitTarget, Committed};
+use crate::ack_log::nanoseconds;
+use load::engines::gtm;
+use load::sql::Place;
+use load::workload::Error;
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::Mutex;
-
-/// The name of the engine, and of its service.
-pub const ENGINE: &str = "gtm";
 
 /// The routine.
 const ROUTINE: &str = include_str!("commits.m");
 
 /// An epoch: what is dirty is written and flushed, and before-images begin anew. Only of a database that the process has open.
 const CHECKPOINT: &str = "if $data(^counters) view \"EPOCH\"";
+
+/// `integ` reads every block. Where a global or a subscript is gone, so are its rows.
+const QUESTIONS: [&str; 3] = [
+    "mupip\ninteg\n-full\n-region\nDEFAULT",
+    "mumps\n-run\n%XCMD\nset id=\"\" for  set id=$order(^commits(id)) quit:id=\"\"  \
+     write id,$char(9),$translate(^commits(id),\" \",$char(9)),!",
+    "mumps\n-run\n%XCMD\nset id=\"\" for  set id=$order(^counters(id)) quit:id=\"\"  write id,$char(9),^counters(id),!",
+];
+
+/// What `mupip integ` says of a database that is whole, in one line of many.
+const WHOLE: &str = "No errors detected by integ.";
+
+/// What a program said as an answer's rows: a line each, with tabs between columns.
+fn rows_of_lines(said: &str) -> Rows {
+    said.lines().map(|line| line.split('\t').map(|cell| Some(cell.to_string())).collect()).collect()
+}
 
 /// The trial's database.
 #[derive(Default)]
@@ -39,7 +52,7 @@ impl Gtm {
     }
 }
 
-impl Ground for Gtm {
+impl CommitTarget for Gtm {
     fn fill(&self, place: &Place, rule: Rule) -> Result<(), Error> {
         let mut orders = String::new();
         for stream in 0..rule.streams {
@@ -60,7 +73,15 @@ impl Ground for Gtm {
     fn ask(&self, place: &Place) -> Result<Vec<Rows>, Error> {
         let database = self.open(place)?;
         let answer = |question: &String| database.run(&question.split('\n').collect::<Vec<_>>(), "");
-        questions(ENGINE).iter().map(|question| Ok(rows_of_lines(&answer(question)?))).collect()
+        self.questions().iter().map(|question| Ok(rows_of_lines(&answer(question)?))).collect()
+    }
+
+    fn questions(&self) -> [String; 3] {
+        QUESTIONS.map(String::from)
+    }
+
+    fn is_well(&self, answer: &[Vec<Option<String>>], _row: &[Option<String>]) -> bool {
+        answer.iter().flatten().flatten().any(|line| line.trim() == WHOLE)
     }
 
     fn connect<'a>(&'a self, place: &Place, rule: Rule, stream: u32) -> Result<Box<dyn Client + 'a>, Error> {
@@ -122,5 +143,16 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.orders.write_all(b"\n");
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_gtm_prints_are_rows() {
+        let cell = |text: &str| Some(text.to_string());
+        assert_eq!(rows_of_lines("1\t2\n\nx\n"), [vec![cell("1"), cell("2")], vec![cell("")], vec![cell("x")]]);
     }
 }

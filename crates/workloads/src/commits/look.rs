@@ -1,8 +1,10 @@
 //! What a database holds, asked after it has recovered: its own consistency check, then every row held against the rule.
 
 use super::rule::{LOADED_ROWS, LOADED_STREAM, NUMBERS, Rule, id};
-use super::{COUNTERS, Parameters, ROWS, adding, gtm};
-use crate::sql::{self, Database as _, Place, Pragmas, Sqlite, sqlite};
+use super::tables::Tables;
+use super::target::CommitTarget;
+use super::{Parameters, adding};
+use load::sql::{Place, Pragmas};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,43 +25,11 @@ pub struct Look {
     pub logged: Option<BTreeMap<u32, Vec<u64>>>,
 }
 
-/// What is asked of a recovered database, in this order: in SQL, by a connection that needs to have chosen no database; of GT.M, by
-/// one of its programs with its arguments, each on a line of its own.
+/// What is asked of a recovered database, in this order: in SQL, by a connection that has chosen no database; of one without SQL, by one
+/// of its programs with its arguments, each on a line of its own.
 #[must_use]
-pub fn questions(engine: &str) -> Vec<String> {
-    if engine == gtm::ENGINE {
-        return OF_GTM.map(String::from).to_vec();
-    }
-    let database = sql::served(engine);
-    let name = |table: &str| database.as_ref().map_or_else(|| table.into(), |database| database.qualified(table));
-    let (rows, counters) = (name(ROWS), name(COUNTERS));
-    let check = match engine {
-        // amcheck: every index, and that each row of its table is in it. It complains by an error.
-        "postgres" => format!(
-            "SELECT count(bt_index_check(indexrelid, true)) FROM pg_index \
-             WHERE indrelid IN ('{rows}'::regclass, '{counters}'::regclass)"
-        ),
-        "mariadb" => format!("CHECK TABLE {rows}, {counters} EXTENDED"),
-        _ => "PRAGMA integrity_check".into(),
-    };
-    let rows = format!("SELECT id, stream, number, revision, payload FROM {rows}");
-    vec![check, rows, format!("SELECT id, n FROM {counters}")]
-}
-
-/// `integ` reads every block. Where a global or a subscript is gone, so are its rows.
-const OF_GTM: [&str; 3] = [
-    "mupip\ninteg\n-full\n-region\nDEFAULT",
-    "mumps\n-run\n%XCMD\nset id=\"\" for  set id=$order(^commits(id)) quit:id=\"\"  \
-     write id,$char(9),$translate(^commits(id),\" \",$char(9)),!",
-    "mumps\n-run\n%XCMD\nset id=\"\" for  set id=$order(^counters(id)) quit:id=\"\"  write id,$char(9),^counters(id),!",
-];
-
-/// What `mupip integ` says of a database that is whole.
-const WHOLE: &str = "No errors detected by integ.";
-
-/// What a program said as an answer's rows: a line each, with tabs between columns.
-pub(super) fn rows_of_lines(said: &str) -> Rows {
-    said.lines().map(|line| line.split('\t').map(|cell| Some(cell.to_string())).collect()).collect()
+pub fn questions(parameters: &Map<String, Value>) -> Vec<String> {
+    Parameters::from_map(parameters).target().questions().to_vec()
 }
 
 /// What the answers to [`questions`] show, for a load with these parameters; and the text of each transaction that replicas are
@@ -67,7 +37,7 @@ pub(super) fn rows_of_lines(said: &str) -> Rows {
 #[must_use]
 pub fn look(parameters: &Map<String, Value>, answers: &[Rows], logged: Option<&[String]>) -> Look {
     let parameters = Parameters::from_map(parameters);
-    let look = of(&parameters, answers);
+    let look = of(parameters.rule(), &*parameters.target(), answers);
     Look { logged: logged.map(|transactions| commits_in(parameters.rule(), transactions)), ..look }
 }
 
@@ -88,55 +58,49 @@ fn commits_in(rule: Rule, transactions: &[String]) -> BTreeMap<u32, Vec<u64>> {
     streams
 }
 
-/// As [`look`], of SQLite's file in a folder.
+/// As [`look`], of an embedded database in a folder.
 ///
 /// # Errors
-/// What SQLite says, when the database does not come up.
-pub fn look_at_sqlite(parameters: &Map<String, Value>, data_folder: &Path) -> Result<Look, String> {
+/// What it says, when it does not come up.
+pub fn look_at_embedded(parameters: &Map<String, Value>, data_folder: &Path) -> Result<Look, String> {
     let parameters = Parameters::from_map(parameters);
-    let file = sqlite::file(data_folder);
-    if !file.exists() {
-        return Err("the database's file is gone".into());
-    }
     // What a recovery writes is thrown away with the image: it need not be flushed.
     let pragmas = Pragmas { synchronous: "off".into(), ..parameters.pragmas.clone() };
+    let tables = Tables(parameters.engine.database(&pragmas));
     let place = Place { data_folder: data_folder.into(), server: None };
+    if !tables.0.is_there(&place) {
+        return Err("the database's file is gone".into());
+    }
     let words = |error: &dyn std::error::Error| error.source().map_or(error.to_string(), ToString::to_string);
-    let mut connection = Sqlite(pragmas).connect(&place).map_err(|error| words(&error))?;
+    let mut connection = tables.0.connect(&place).map_err(|error| words(&error))?;
     let mut answers = Vec::new();
-    for question in questions(&parameters.engine) {
+    for question in tables.questions() {
         match connection.query(&question) {
             Ok(answer) => answers.push(answer.rows),
             Err(error) if answers.is_empty() => return Err(error.to_string()),
             Err(error) => return Ok(Look { damage: Some(error.to_string()), ..Look::default() }),
         }
     }
-    Ok(of(&parameters, &answers))
+    Ok(of(parameters.rule(), &tables, &answers))
 }
 
 /// As [`look`].
-pub(super) fn of(parameters: &Parameters, answers: &[Rows]) -> Look {
+pub(super) fn of(rule: Rule, target: &dyn CommitTarget, answers: &[Rows]) -> Look {
     let answer = |index: usize| answers.get(index).map_or(&[][..], Vec::as_slice);
-    let mut found = Found::new(parameters.rule());
+    let mut found = Found::new(rule);
     answer(1).iter().for_each(|row| found.row(row));
     found.loaded_rows();
     found.counters(answer(2));
-    let damage = complaint(&parameters.engine, answer(0));
+    let damage = complaint(target, answer(0));
     Look { streams: found.streams(), wrong: found.wrong(), damage, logged: None }
 }
 
 /// What the database's own check complains of in its answer.
-fn complaint(engine: &str, rows: &[Vec<Option<String>>]) -> Option<String> {
-    let is_well = |row: &[Option<String>]| match engine {
-        "postgres" => true,
-        // One line of many says it.
-        gtm::ENGINE => rows.iter().flatten().flatten().any(|line| line.trim() == WHOLE),
-        _ => row.last().is_some_and(|said| said.as_deref().is_some_and(|said| said.eq_ignore_ascii_case("ok"))),
-    };
+fn complaint(target: &dyn CommitTarget, rows: &[Vec<Option<String>>]) -> Option<String> {
     if rows.is_empty() {
         return Some("its own check said nothing".into());
     }
-    let complaint = rows.iter().find(|row| !is_well(row))?;
+    let complaint = rows.iter().find(|row| !target.is_well(rows, row))?;
     Some(complaint.iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" "))
 }
 
@@ -322,17 +286,12 @@ mod tests {
     }
 
     #[test]
-    fn what_gtm_prints_are_rows() {
-        let cell = |text: &str| Some(text.to_string());
-        assert_eq!(rows_of_lines("1\t2\n\nx\n"), [vec![cell("1"), cell("2")], vec![cell("")], vec![cell("x")]]);
-    }
-
-    #[test]
     fn a_check_that_complains_is_damage() {
         let said = |engine: &str, rows: &[&[&str]]| {
             let rows: Rows =
                 rows.iter().map(|row| row.iter().map(|cell| Some((*cell).to_string())).collect()).collect();
-            complaint(engine, &rows)
+            let engine = load::engines::named(engine).expect("in the list");
+            complaint(&*super::super::target(engine, &Pragmas::default()), &rows)
         };
         assert_eq!(said("sqlite", &[&["ok"]]), None);
         assert_eq!(said("sqlite", &[&["row 3 missing from index k"]]).as_deref(), Some("row 3 missing from index k"));

@@ -1,6 +1,6 @@
 //! What every row holds, by its place alone. Pure.
 
-use crate::random::Random;
+use random::Random;
 use std::collections::BTreeMap;
 
 /// Ids are `stream × NUMBERS + number`; they fit 32 bits.

@@ -4,13 +4,13 @@
 //! that is, before the stream goes on or gives up.
 
 use super::Parameters;
-use super::ground::{Client, Ground};
 use super::rule::NUMBERS;
+use super::target::{Client, CommitTarget};
 use super::write_back;
-use crate::sql::Place;
-use crate::ticker::Ticker;
-use crate::witness::{Witness, nanoseconds};
-use crate::workload::{Context, Error};
+use crate::ack_log::{AckLog, nanoseconds};
+use load::sql::Place;
+use load::ticker::Ticker;
+use load::workload::{Context, Error};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, RwLock};
 use std::thread::ScopedJoinHandle;
@@ -33,9 +33,9 @@ pub struct Run {
 /// What the streams of a run share.
 struct Shared<'a> {
     parameters: &'a Parameters,
-    ground: &'a dyn Ground,
+    target: &'a dyn CommitTarget,
     place: &'a Place,
-    witness: &'a Witness,
+    ack_log: &'a AckLog,
     interrupted: &'a AtomicBool,
     failed: AtomicBool,
     commits: AtomicU64,
@@ -47,17 +47,17 @@ struct Shared<'a> {
 /// Runs the streams once, each from the number after its last.
 pub fn drive(
     parameters: &Parameters,
-    ground: &dyn Ground,
+    target: &dyn CommitTarget,
     context: &mut Context,
-    witness: &Witness,
+    ack_log: &AckLog,
     last: &mut [u64],
 ) -> Result<Run, Error> {
     let place = Place::of(context);
     let shared = Shared {
         parameters,
-        ground,
+        target,
         place: &place,
-        witness,
+        ack_log,
         interrupted: context.interrupted,
         failed: AtomicBool::new(false),
         commits: AtomicU64::new(0),
@@ -113,7 +113,7 @@ struct Stream<'a> {
 
 impl<'a> Stream<'a> {
     fn connect(shared: &'a Shared<'a>, number: u32) -> Result<Stream<'a>, Error> {
-        let client = shared.ground.connect(shared.place, shared.parameters.rule(), number)?;
+        let client = shared.target.connect(shared.place, shared.parameters.rule(), number)?;
         Ok(Stream { shared, number, client })
     }
 
@@ -133,7 +133,7 @@ impl<'a> Stream<'a> {
                 if !matches!(committed, Ok(None)) {
                     let committed = committed.as_ref().ok().and_then(Option::as_ref);
                     let acknowledged = committed.map(|committed| shared.parameters.acknowledge.of(committed));
-                    shared.witness.write(self.number, last + 1, tried, acknowledged)?;
+                    shared.ack_log.write(self.number, last + 1, tried, acknowledged)?;
                 }
                 if committed?.is_none() {
                     break;
@@ -153,8 +153,8 @@ impl<'a> Stream<'a> {
         if self.number != 0 || every == 0 || !number.is_multiple_of(every) || !shared.parameters.checkpoints() {
             return Ok(());
         }
-        let _alone = shared.ground.checkpoints_alone().then(|| shared.gate.write().expect("no stream panics"));
-        shared.ground.checkpoint(shared.place)?;
+        let _alone = shared.target.checkpoints_alone().then(|| shared.gate.write().expect("no stream panics"));
+        shared.target.checkpoint(shared.place)?;
         shared.checkpoints.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }

@@ -1,12 +1,12 @@
 //! Commits in SQL: to tables of SQLite, PostgreSQL or MariaDB.
 
-use super::ground::{Client, Committed, Ground};
-use super::look::{Rows, questions};
+use super::look::Rows;
 use super::rule::{LOADED_ROWS, LOADED_STREAM, Rule, id};
+use super::target::{Client, CommitTarget, Committed};
 use super::{COUNTERS, ROWS, adding};
-use crate::sql::{self, Cell, Column, ColumnKind, Database, Place, same};
-use crate::witness::nanoseconds;
-use crate::workload::Error;
+use crate::ack_log::nanoseconds;
+use load::sql::{self, Cell, Column, ColumnKind, Database, Place, same};
+use load::workload::Error;
 use wire::{Conflict, Connection, Param, Statement};
 
 /// Bytes that make a counter's row as wide as such rows are.
@@ -19,7 +19,7 @@ const fn column(name: &'static str, kind: ColumnKind) -> Column {
     Column { name, kind }
 }
 
-impl Ground for Tables {
+impl CommitTarget for Tables {
     fn fill(&self, place: &Place, rule: Rule) -> Result<(), Error> {
         let database = &*self.0;
         let rows = [
@@ -38,7 +38,7 @@ impl Ground for Tables {
         let mut connection = database.connect(place)?;
         for (table, columns) in [(ROWS, &rows[..]), (COUNTERS, &counters[..])] {
             connection
-                .query(&database.table(table, columns))
+                .query(&database.dialect().create(table, columns))
                 .map_err(sql::failed(database.name(), "make its tables"))?;
         }
         let mut numbers = 1..=LOADED_ROWS;
@@ -66,14 +66,24 @@ impl Ground for Tables {
         self.0.checkpoint(place)
     }
 
-    /// MariaDB's ends when no page is dirty.
     fn checkpoints_alone(&self) -> bool {
-        self.0.name() == "mariadb"
+        self.0.checkpoints_alone()
+    }
+
+    fn questions(&self) -> [String; 3] {
+        let [rows, counters] = [ROWS, COUNTERS].map(|table| self.0.qualified(table));
+        let check = self.0.question_of_health(&[rows.clone(), counters.clone()]);
+        let rows = format!("SELECT id, stream, number, revision, payload FROM {rows}");
+        [check, rows, format!("SELECT id, n FROM {counters}")]
+    }
+
+    fn is_well(&self, _answer: &[Vec<Option<String>>], row: &[Option<String>]) -> bool {
+        self.0.is_well(row)
     }
 
     fn ask(&self, place: &Place) -> Result<Vec<Rows>, Error> {
         let mut connection = self.0.connect(place)?;
-        let answers = questions(self.0.name()).into_iter().map(|question| {
+        let answers = self.questions().into_iter().map(|question| {
             let answer = connection.query(&question).map_err(sql::failed(self.0.name(), "say what it holds"));
             answer.map(|answer| answer.rows)
         });

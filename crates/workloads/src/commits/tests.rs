@@ -1,7 +1,7 @@
 //! `commits` on a real SQLite file in a temporary folder.
 
 use super::*;
-use crate::witness::tests::witnessed;
+use crate::ack_log::tests::witnessed;
 use crate::workload_tests::with_context;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ fn all_that_was_acknowledged_is_found() {
             expected.entry(stream).or_default().push(number);
         }
         assert!(!expected[&0].is_empty());
-        let look = look_at_sqlite(&parameters, folder.path()).expect("it comes up");
+        let look = look_at_embedded(&parameters, folder.path()).expect("it comes up");
         assert_eq!(look, Look { streams: expected, ..Look::default() });
     }
 }
@@ -56,9 +56,9 @@ fn what_is_altered_by_hand_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
     let parameters = committed(folder.path(), json!({}));
     let altered = |sql: &str, back: &str| {
-        let file = rusqlite::Connection::open(sqlite::file(folder.path())).expect("the file");
+        let file = rusqlite::Connection::open(engines::sqlite::file(folder.path())).expect("the file");
         file.execute_batch(sql).expect(sql);
-        let look = look_at_sqlite(&parameters, folder.path()).expect("it comes up");
+        let look = look_at_embedded(&parameters, folder.path()).expect("it comes up");
         file.execute_batch(back).expect(back);
         assert_eq!(look.damage, None, "{sql}");
         look.wrong.join("; ")
@@ -85,7 +85,7 @@ fn a_commit_that_failed_is_listed_without_an_acknowledgement() {
     with_context(folder.path(), |context| {
         let mut workload = (KIND.open)(&parameters).expect("it opens");
         workload.prepare(context).expect("it loads");
-        let thief = rusqlite::Connection::open(sqlite::file(folder.path())).expect("the file");
+        let thief = rusqlite::Connection::open(engines::sqlite::file(folder.path())).expect("the file");
         thief.execute_batch("DELETE FROM counters WHERE id = 1").expect("it is writable");
         // The other stream ends, too.
         let error = workload.run(context).expect_err("a counter is gone");
@@ -93,7 +93,7 @@ fn a_commit_that_failed_is_listed_without_an_acknowledgement() {
     });
     let failed: Vec<_> = witnessed(folder.path()).into_iter().filter(|line| line.3.is_none()).collect();
     assert_eq!(failed.iter().map(|line| (line.0, line.1)).collect::<Vec<_>>(), [(1, 1)]);
-    let look = look_at_sqlite(&parameters, folder.path()).expect("it comes up");
+    let look = look_at_embedded(&parameters, folder.path()).expect("it comes up");
     assert!(look.wrong[0].contains("stream 1: it is missing, 0 rows are there"), "{:?}", look.wrong);
     assert!(look.streams[&1].is_empty());
 }
@@ -102,12 +102,12 @@ fn a_commit_that_failed_is_listed_without_an_acknowledgement() {
 fn a_file_that_is_no_database_does_not_come_up_and_an_empty_one_is_damaged() {
     let folder = tempfile::tempdir().expect("a folder");
     let parameters = parameters(folder.path(), json!({}));
-    let look = || look_at_sqlite(&parameters, folder.path());
+    let look = || look_at_embedded(&parameters, folder.path());
     assert_eq!(look(), Err("the database's file is gone".into()));
-    std::fs::write(sqlite::file(folder.path()), "").expect("written");
+    std::fs::write(engines::sqlite::file(folder.path()), "").expect("written");
     let damage = look().expect("SQLite takes it for a new one").damage.expect("without tables");
     assert!(damage.contains("no such table: commits"), "{damage}");
-    std::fs::write(sqlite::file(folder.path()), vec![7; 8192]).expect("written");
+    std::fs::write(engines::sqlite::file(folder.path()), vec![7; 8192]).expect("written");
     let said = look().expect_err("it is none");
     assert!(said.contains("file is not a database"), "{said}");
 }
@@ -116,12 +116,12 @@ fn a_file_that_is_no_database_does_not_come_up_and_an_empty_one_is_damaged() {
 fn a_page_that_was_overwritten_is_damage() {
     let folder = tempfile::tempdir().expect("a folder");
     let parameters = committed(folder.path(), json!({ "journal_mode": "delete" }));
-    let file = sqlite::file(folder.path());
+    let file = engines::sqlite::file(folder.path());
     let mut bytes = std::fs::read(&file).expect("there");
     // Its second page is the root of a table.
     bytes[4096..6144].fill(0xa5);
     std::fs::write(&file, bytes).expect("written");
-    match look_at_sqlite(&parameters, folder.path()) {
+    match look_at_embedded(&parameters, folder.path()) {
         Ok(look) => assert!(look.damage.is_some(), "{look:?}"),
         Err(said) => assert!(said.contains("malformed"), "{said}"),
     }
@@ -150,6 +150,9 @@ fn what_is_loaded_and_asked_does_not_depend_on_the_run() {
     };
     assert_eq!(key(json!({})), key(json!({ "witness": "/elsewhere", "time": "9s", "synchronous": "off" })));
     assert_ne!(key(json!({})), key(json!({ "seed": 2 })));
-    assert_eq!(questions("mariadb")[2], "SELECT id, n FROM sbtest.counters");
+    assert_eq!(
+        target(&engines::mariadb::ENGINE, &Pragmas::default()).questions()[2],
+        "SELECT id, n FROM sbtest.counters"
+    );
     assert!(crate::kind_of_trial("commits").is_some() && crate::kind("commits").is_none());
 }

@@ -7,8 +7,8 @@
 //! disk, no metadata is committed and no setting of the machine is changed. What the database wrote past the cache has no
 //! dirty pages, and a filesystem that never writes over data shows what was written back only after a commit of its own.
 
-use crate::random::Random;
-use crate::workload::Error;
+use load::workload::Error;
+use random::Random;
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -5,7 +5,7 @@
 //! header a file needs, so that `make -j` may do anything at once. What a function computes is known here, too, so a
 //! compiler, linker or filesystem that breaks the program is found out.
 
-use crate::random::Random;
+use random::Random;
 use std::fmt::Write;
 
 /// C source of a file with its header, on average over seeds.

@@ -1,8 +1,8 @@
 //! The source tree: from an archive or a generated program, and clean copies of it.
 
 use super::generate::Program;
-use crate::command::process;
-use crate::workload::{Context, Error};
+use load::process;
+use load::workload::{Context, Error};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

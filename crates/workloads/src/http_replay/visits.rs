@@ -1,11 +1,11 @@
 //! The site `cms` as a replay needs it: a log of visits that never were, and what each answer must hold.
 
-use super::log::{Answer, Known};
-use crate::cms::{self, Page, Places, Sizes};
-use crate::random::Random;
-use crate::site;
-use crate::workload::{Context, Error};
 use http::log_generator::{self, Asset, Generator, Shape};
+use load::http_log::{Answer, Known};
+use load::workload::{Context, Error};
+use random::Random;
+use sites::cms::{self, Page, Places, Sizes};
+use sites::site;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -76,7 +76,7 @@ impl Visits {
 }
 
 fn places<'a>(site: &'a Path, context: &'a Context) -> Places<'a> {
-    Places { site, mariadb: &context.sockets["mariadb"], postgres: &context.sockets["postgres"] }
+    Places::of(site, &context.sockets)
 }
 
 /// The generator's pages, the most popular first: front pages, then all others in the order of a draw, so that no kind of

@@ -8,8 +8,8 @@
 //! | 20..24 | CRC-32 of the header so far |
 //! | 24.. | the block as it was |
 
-use crate::stamp;
-use crate::workload::Error;
+use load::stamp;
+use load::workload::Error;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::os::unix::fs::FileExt;

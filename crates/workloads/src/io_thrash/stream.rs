@@ -2,12 +2,12 @@
 
 use super::journal::{HEADER_BYTES, Journal};
 use super::{Parameters, SyncMode};
-use crate::noise::Noise;
-use crate::random::Random;
-use crate::stamp;
-use crate::ticker::Ticker;
-use crate::workload::{Context, Error};
+use load::noise::Noise;
+use load::stamp;
+use load::ticker::Ticker;
+use load::workload::{Context, Error};
 use observe::latency::Latency;
+use random::Random;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -1,8 +1,8 @@
 //! Reads the whole file back: every block intact, and as many updates in it as there were I/Os.
 
 use super::Parameters;
-use crate::stamp::{Damage, serial_of};
-use crate::workload::Error;
+use load::stamp::{Damage, serial_of};
+use load::workload::Error;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use std::fs::File;
 use std::io::Read;

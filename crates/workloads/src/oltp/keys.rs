@@ -1,6 +1,6 @@
 //! How ids are drawn: sysbench's distributions, each as the version it is named after draws it.
 
-use crate::random::Random;
+use random::Random;
 use serde::Deserialize;
 
 /// A distribution over ids.

@@ -2,7 +2,7 @@
 
 use super::Parameters;
 use super::keys::Keys;
-use crate::random::Random;
+use random::Random;
 use serde::Deserialize;
 use std::fmt::Write as _;
 

@@ -3,8 +3,8 @@
 use super::acknowledged::{self, Acknowledged};
 use super::mix::{self, Mix, Mixture, RowsLike, Transaction};
 use super::{Parameters, table_name};
-use crate::load::{Class, PARAMS_MAX, Script};
-use crate::workload::Error;
+use load::sql_load::{Class, PARAMS_MAX, Script};
+use load::workload::Error;
 use std::time::Instant;
 use wire::{Param, Value};
 

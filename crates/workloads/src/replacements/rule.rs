@@ -1,6 +1,6 @@
 //! What every block of every version of a file holds, by its place alone; and what is told from that of a file that was found. Pure.
 
-use crate::random::Random;
+use random::Random;
 use std::collections::BTreeSet;
 
 /// Files that are replaced.

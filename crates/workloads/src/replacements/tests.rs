@@ -1,7 +1,7 @@
 //! `replacements` in a temporary folder.
 
 use super::*;
-use crate::witness::tests::witnessed;
+use crate::ack_log::tests::witnessed;
 use crate::workload_tests::with_context;
 use serde_json::json;
 use std::sync::atomic::AtomicBool;

@@ -7,9 +7,9 @@
 
 use super::rule::{FILES, Rule};
 use super::{Method, Parameters, path};
-use crate::ticker::Ticker;
-use crate::witness::{Witness, nanoseconds};
-use crate::workload::{Context, Error};
+use crate::ack_log::{AckLog, nanoseconds};
+use load::ticker::Ticker;
+use load::workload::{Context, Error};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
@@ -42,23 +42,18 @@ pub struct Run {
 struct Shared<'a> {
     parameters: &'a Parameters,
     folder: &'a Path,
-    witness: &'a Witness,
+    ack_log: &'a AckLog,
     interrupted: &'a AtomicBool,
     failed: AtomicBool,
     replacements: AtomicU64,
 }
 
 /// Runs the writers once, each file from the version after its last.
-pub fn drive(
-    parameters: &Parameters,
-    context: &mut Context,
-    witness: &Witness,
-    last: &mut [u64],
-) -> Result<Run, Error> {
+pub fn drive(parameters: &Parameters, context: &mut Context, ack_log: &AckLog, last: &mut [u64]) -> Result<Run, Error> {
     let shared = Shared {
         parameters,
         folder: &context.data_folder,
-        witness,
+        ack_log,
         interrupted: context.interrupted,
         failed: AtomicBool::new(false),
         replacements: AtomicU64::new(0),
@@ -119,7 +114,7 @@ impl Shared<'_> {
                 let tried = nanoseconds();
                 let replaced = replace(self.folder, *file, &content, method);
                 let acknowledged = replaced.is_ok().then(nanoseconds);
-                self.witness.write(*file, *version + 1, tried, acknowledged)?;
+                self.ack_log.write(*file, *version + 1, tried, acknowledged)?;
                 replaced.map_err(|source| Error::file("replace", &path(self.folder, *file), source))?;
                 *version += 1;
                 self.replacements.fetch_add(1, Ordering::Relaxed);

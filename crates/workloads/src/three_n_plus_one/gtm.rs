@@ -1,18 +1,34 @@
 //! GT.M as a store for 3n+1: the workers are GT.M's own processes, running the routine `surefoot.m`.
 
 use super::Parameters;
-use super::store::{Store, Totals};
-use crate::gtm;
-use crate::sql::{Counters, Place};
-use crate::workload::Error;
+use super::store::{Store, StoreKind, Totals, Workers};
+use load::engines::gtm;
+use load::sql::{Counters, Place};
+use load::workload::Error;
+use observe::durability::{Class, Durability};
 use std::fmt::Write as _;
 use std::process::Command;
+
+/// The row in the list of stores.
+pub static STORE: StoreKind = StoreKind {
+    engine: Some(&gtm::ENGINE),
+    to_max: TO_MAX,
+    numbers_per_second: 300_000.0,
+    durability: |_| {
+        Durability::because(
+            Class::LosesRecent,
+            "GT.M flushes single updates with the next transaction, or about a second later",
+        )
+    },
+    open: |place, parameters| Ok(Box::new(Gtm::open(place, parameters)?)),
+    workers: Workers::Own(|place, parameters| Ok(Gtm::open(place, parameters)?.worker())),
+};
 
 /// The routine; its entries read orders a line each.
 const ROUTINE: &str = include_str!("surefoot.m");
 
 /// M's numbers have 18 digits. Below this integer no sequence goes above 10^18 (the first that does is that of 319,804,831).
-pub const TO_MAX: u64 = 319_804_830;
+const TO_MAX: u64 = 319_804_830;
 
 /// The trial's database.
 pub struct Gtm {

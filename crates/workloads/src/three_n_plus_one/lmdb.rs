@@ -1,13 +1,27 @@
 //! LMDB as a store for 3n+1, shared by processes through its own lock file.
 
-use super::Parameters;
-use super::store::{Shared, Store, Totals};
+use super::store::{Shared, Store, StoreKind, Totals, Workers};
 use super::words::Spelling;
-use crate::workload::Error;
+use super::{Parameters, folder};
 use heed::byteorder::BigEndian;
 use heed::types::{Str, U64, Unit};
 use heed::{Database, Env, EnvFlags, EnvOpenOptions, RwTxn};
+use load::engines::lmdb::ENGINE;
+use load::workload::Error;
+use observe::durability::{Class, Durability};
 use std::path::Path;
+
+/// The row in the list of stores.
+pub static STORE: StoreKind = StoreKind {
+    engine: Some(&ENGINE),
+    to_max: u64::MAX,
+    numbers_per_second: 100_000.0,
+    durability: |_| {
+        Durability::because(Class::MayCorrupt, "sync = none: LMDB without sync may be corrupt after a power cut")
+    },
+    open: |place, parameters| Ok(Box::new(Lmdb::open(&folder(place), parameters)?)),
+    workers: Workers::Ours(|place, parameters| Ok(Box::new(Lmdb::open(&folder(place), parameters)?))),
+};
 
 /// First integer of a block → (last, claimed, done) packed as last · 4 + claimed · 2 + done.
 type Blocks = Database<U64<BigEndian>, U64<BigEndian>>;
@@ -204,5 +218,5 @@ impl Shared for Lmdb {
 }
 
 fn failed(action: &str, error: heed::Error) -> Error {
-    Error::Engine { engine: "lmdb".into(), action: action.into(), source: Box::new(error) }
+    Error::Engine { engine: ENGINE.name.into(), action: action.into(), source: Box::new(error) }
 }

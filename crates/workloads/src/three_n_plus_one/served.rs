@@ -1,12 +1,24 @@
 //! A database server as a store for 3n+1: a table of texts, each worker on a connection of its own.
 
 use super::Parameters;
-use super::store::{Shared, Store, Totals};
+use super::store::{SIGNED_TO_MAX, Shared, Store, StoreKind, Totals, Workers};
 use super::words::Spelling;
-use crate::sql::{self, Counters, Database, Place, failed};
-use crate::workload::Error;
+use load::sql::{Counters, Database, Place, Pragmas, failed};
+use load::workload::Error;
+use observe::durability::Durability;
 use std::fmt::Write as _;
 use wire::{Connection, Param, Statement};
+
+/// The store on every server that takes SQL.
+pub static STORE: StoreKind = StoreKind {
+    engine: None,
+    to_max: SIGNED_TO_MAX,
+    numbers_per_second: 15_000.0,
+    // What it flushes its own settings decide.
+    durability: |_| Durability::full(),
+    open: |place, parameters| Ok(Box::new(Served::open(place, parameters)?)),
+    workers: Workers::Ours(|place, parameters| Ok(Box::new(Served::open(place, parameters)?))),
+};
 
 /// Sizes of the columns: a number of 20 digits in words has 359 bytes.
 const TABLES: [&str; 3] = [
@@ -31,21 +43,12 @@ pub struct Served {
 impl Served {
     /// Opens the store in the trial's server.
     pub fn open(place: &Place, parameters: &Parameters) -> Result<Served, Error> {
-        let engine = parameters.engine.name();
-        let database = sql::served(engine).ok_or_else(|| Error::Parameter {
-            setting: "engine",
-            problem: format!("{engine} is not a database server"),
-        })?;
+        let database = parameters.engine.database(&Pragmas::default());
         let connection = database.connect(place)?;
         let spelling = Spelling::new(parameters.words);
         let (key, value) = (String::new(), String::new());
         let known = Totals::default();
         Ok(Served { database, place: place.clone(), connection, find: None, spelling, key, value, known })
-    }
-
-    /// Makes the database that the tables will be in.
-    pub fn make_database(place: &Place, engine: &str) -> Result<(), Error> {
-        sql::served(engine).map_or(Ok(()), |database| database.create(place))
     }
 
     fn ask(&mut self, action: &'static str, statement: &str) -> Result<wire::Answer, Error> {
@@ -85,10 +88,7 @@ impl Served {
             rows.push(row);
         }
         rows.sort_unstable();
-        let anew = match self.database.name() {
-            "mariadb" => "ON DUPLICATE KEY UPDATE steps = VALUES(steps)",
-            _ => "ON CONFLICT (n) DO UPDATE SET steps = excluded.steps",
-        };
+        let anew = (self.database.dialect().replacing)("n", "steps");
         format!("INSERT INTO step VALUES {} {anew}", rows.join(","))
     }
 }
@@ -102,8 +102,7 @@ impl Store for Served {
     fn create(&mut self, blocks: &[(u64, u64)]) -> Result<(), Error> {
         let action = "make its tables";
         // Numbers in words are in many scripts, and compared byte by byte.
-        let of_words =
-            if self.database.name() == "mariadb" { " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin" } else { "" };
+        let of_words = self.database.dialect().table_bytewise;
         for (name, table) in ["step", "block", "total"].into_iter().zip(TABLES) {
             self.ask(action, &format!("DROP TABLE IF EXISTS {name}"))?;
             self.ask(action, &format!("{table}{of_words}"))?;

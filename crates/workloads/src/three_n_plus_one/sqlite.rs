@@ -1,12 +1,30 @@
 //! SQLite as a store for 3n+1: a table of texts, shared by processes in WAL mode.
 
-use super::Parameters;
-use super::store::{Shared, Store, Totals};
+use super::store::{SIGNED_TO_MAX, Shared, Store, StoreKind, Totals, Workers};
 use super::words::Spelling;
-use crate::workload::Error;
+use super::{Parameters, folder};
+use load::engines::sqlite::ENGINE;
+use load::workload::Error;
+use observe::durability::{Class, Durability};
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 use std::path::Path;
 use std::time::Duration;
+
+/// The row in the list of stores.
+pub static STORE: StoreKind = StoreKind {
+    engine: Some(&ENGINE),
+    to_max: SIGNED_TO_MAX,
+    numbers_per_second: 100_000.0,
+    durability: |parameters| match parameters.journal_mode.as_str() {
+        "wal" => Durability::because(Class::LosesRecent, "sync = none: WAL is flushed at checkpoints only"),
+        _ => Durability::because(
+            Class::MayCorrupt,
+            "sync = none without WAL: a power cut at the wrong moment may corrupt",
+        ),
+    },
+    open: |place, parameters| Ok(Box::new(Sqlite::open(&folder(place), parameters)?)),
+    workers: Workers::Ours(|place, parameters| Ok(Box::new(Sqlite::open(&folder(place), parameters)?))),
+};
 
 /// Workers wait for each other's locks; a lock is held for one short transaction.
 const BUSY_SECONDS_MAX: u64 = 60;
@@ -174,5 +192,5 @@ impl Shared for Sqlite {
 }
 
 fn failed(action: &str, error: rusqlite::Error) -> Error {
-    Error::Engine { engine: "sqlite".into(), action: action.into(), source: Box::new(error) }
+    Error::Engine { engine: ENGINE.name.into(), action: action.into(), source: Box::new(error) }
 }

@@ -1,7 +1,40 @@
-//! The seam: what a key-value store must do for 3n+1. An engine is one file.
+//! The seam: what a key-value store must do for 3n+1. An engine is one file; database servers share `served.rs`.
 
-use crate::sql::Counters;
-use crate::workload::Error;
+use super::Parameters;
+use load::sql::{Counters, Engine, Place};
+use load::workload::Error;
+use observe::durability::Durability;
+use std::process::Command;
+
+/// Opens something of a store where it lies.
+type Opens<T> = fn(&Place, &Parameters) -> Result<T, Error>;
+
+/// A store as a row of the list.
+pub struct StoreKind {
+    /// What it is on; none: any server that takes SQL.
+    pub engine: Option<&'static Engine>,
+    /// The largest integer of a range: the engine holds all numbers of its sequences.
+    pub to_max: u64,
+    /// Numbers that four workers store in a second; measured at 10^6 and, on servers, 10^5 (2026-11-21, two cores).
+    pub numbers_per_second: f64,
+    /// What a power cut may take when no path is flushed.
+    pub durability: fn(&Parameters) -> Durability,
+    /// Opens it.
+    pub open: Opens<Box<dyn Store>>,
+    /// Who works on it.
+    pub workers: Workers,
+}
+
+/// Who looks numbers up and stores them.
+pub enum Workers {
+    /// Processes of ours, each of which opens it so.
+    Ours(Opens<Box<dyn Shared>>),
+    /// Processes of the engine's: how one is started, and its orders.
+    Own(Opens<(Command, Vec<u8>)>),
+}
+
+/// Most integers of a range whose sequences fit 64 bits with a sign, which that of 8,528,817,511 leaves.
+pub const SIGNED_TO_MAX: u64 = 8_528_817_510;
 
 /// What all workers found together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -5,10 +5,10 @@
 //! it is ready, and begins when it is told, so that no start of a process is measured. With one stream on an embedded engine
 //! the work is done right here.
 
-use super::store::Shared;
-use super::{Engine, Parameters, gtm};
-use crate::sql::Place;
-use crate::workload::{Context, Error};
+use super::Parameters;
+use super::store::{Shared, Workers};
+use load::sql::Place;
+use load::workload::{Context, Error};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ struct Orders {
 
 /// Works until every block is done; gives the seconds from the workers' common begin to the end of the last.
 pub fn run_all(place: &Place, parameters: &Parameters, context: &mut Context) -> Result<f64, Error> {
-    if parameters.streams == 1 && parameters.engine.service().is_none() {
+    if parameters.streams == 1 && parameters.engine.is_embedded {
         return run_here(place, parameters, context);
     }
     let mut workers = Vec::new();
@@ -38,7 +38,7 @@ pub fn run_all(place: &Place, parameters: &Parameters, context: &mut Context) ->
 }
 
 fn run_here(place: &Place, parameters: &Parameters, context: &mut Context) -> Result<f64, Error> {
-    let mut store = parameters.shared(place)?;
+    let mut store = shared(place, parameters)?;
     let started = Instant::now();
     let mut last = (started, 0);
     work(&mut *store, &mut |reads| {
@@ -83,8 +83,8 @@ const READY: &str = "ready";
 const LINE_BYTES: usize = 64;
 
 fn command(place: &Place, parameters: &Parameters) -> Result<(Command, Vec<u8>), Error> {
-    if parameters.engine == Engine::Gtm {
-        return Ok(gtm::Gtm::open(place, parameters)?.worker());
+    if let Workers::Own(start) = parameters.kind().workers {
+        return start(place, parameters);
     }
     let program = std::env::current_exe().map_err(|source| Error::file("find", "this program".as_ref(), source))?;
     let mut command = Command::new(program);
@@ -158,10 +158,18 @@ pub fn worker_main() -> Result<(), Error> {
         source: Box::new(source),
     })?;
     let place = Place { data_folder: orders.data_folder, server: orders.server };
-    let mut store = orders.parameters.shared(&place)?;
+    let mut store = shared(&place, &orders.parameters)?;
     println!("{READY}");
     std::io::stdin().read_line(&mut line).map_err(|source| file("read", source))?;
     work(&mut *store, &mut |_| true)
+}
+
+/// The store of one of our own workers.
+fn shared(place: &Place, parameters: &Parameters) -> Result<Box<dyn Shared>, Error> {
+    match parameters.kind().workers {
+        Workers::Ours(open) => open(place, parameters),
+        Workers::Own(_) => unreachable!("its workers are none of ours"),
+    }
 }
 
 /// Takes blocks until none is left. `go_on` is told the reads so far after each integer.

@@ -1,6 +1,6 @@
 //! The archive: found or unpacked, checked for what may not be in it, and what a tree made from it must look like.
 
-use crate::workload::Error;
+use load::workload::Error;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read};

@@ -2,8 +2,8 @@
 
 use super::archive;
 use super::beneath::Root;
-use crate::ticker::Ticker;
-use crate::workload::{Context, Error};
+use load::ticker::Ticker;
+use load::workload::{Context, Error};
 use nix::sys::stat::futimens;
 use nix::sys::time::TimeSpec;
 use observe::latency::Latency;

@@ -5,8 +5,8 @@
 //! integers and products of floats are used, which every processor computes alike.
 
 use super::archive::write_once;
-use crate::random::Random;
-use crate::workload::Error;
+use load::workload::Error;
+use random::Random;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

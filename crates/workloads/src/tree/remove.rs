@@ -1,6 +1,6 @@
 //! Removes a tree, with the calls that `rm -r` makes: read a folder, unlink what is in it, remove it.
 
-use crate::workload::Error;
+use load::workload::Error;
 use observe::latency::Latency;
 use std::fs;
 use std::path::Path;

@@ -1,12 +1,12 @@
 //! `block-io`: both engines, what they write, and what they see.
 
 use crate::desk::{Desk, has_its_metrics, is_disk_full, on_small_tmpfs, open};
+use load::workload::Error;
 use serde_json::{Value, json};
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering;
 use workloads::block_io::KIND;
-use workloads::workload::Error;
 
 fn small(more: Value) -> Value {
     let mut written = json!({"size": "1MiB", "time": "50ms"});

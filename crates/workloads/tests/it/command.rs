@@ -1,11 +1,11 @@
 //! `command`: scripts, fio, and programs that fail, hang or say nothing.
 
 use crate::desk::{Desk, has_its_metrics, open, parameters, value};
+use load::workload::Error;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use workloads::command::KIND;
-use workloads::workload::Error;
 
 fn script(text: &str) -> Value {
     json!({

@@ -1,12 +1,12 @@
 //! `compile`: the generated program, archives, and builds that are wrong.
 
 use crate::desk::{Desk, has_its_metrics, open, value};
+use load::workload::Error;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use workloads::compile::KIND;
-use workloads::workload::Error;
 
 /// A project of one file, which notes each of its configurations and builds, packed.
 fn archive(folder: &Path, name: &str) -> Value {

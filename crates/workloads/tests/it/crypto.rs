@@ -1,10 +1,10 @@
 //! `crypto`: the program itself.
 
 use crate::desk::{Desk, has_its_metrics, open, parameters, value};
+use load::workload::Error;
 use serde_json::json;
 use std::sync::atomic::Ordering;
 use workloads::crypto::KIND;
-use workloads::workload::Error;
 
 #[test]
 fn this_machines_openssl_yields_every_metric() {

@@ -1,11 +1,11 @@
 //! What `lab::trial` does for a workload, as far as a test needs it.
 
+use load::workload::{Context, Error, Kind, Outcome, Workload};
 use serde_json::{Map, Value};
 use settings::check_all;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
-use workloads::workload::{Context, Error, Kind, Outcome, Workload};
 
 /// A folder under test, a cache and an interrupt flag.
 pub struct Desk {

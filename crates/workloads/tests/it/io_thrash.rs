@@ -1,12 +1,12 @@
 //! `io-thrash`: its counts, its order, its faults.
 
 use crate::desk::{Desk, has_its_metrics, is_disk_full, on_small_tmpfs, open, value};
+use load::workload::Error;
 use serde_json::{Value, json};
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering;
 use workloads::io_thrash::KIND;
-use workloads::workload::Error;
 
 fn small(more: Value) -> Value {
     let mut written = json!({"ios": 3000, "block_size": "512B"});

@@ -1,6 +1,7 @@
 //! `tree`: generated and given archives, and what must not be extracted.
 
 use crate::desk::{Desk, has_its_metrics, is_disk_full, on_small_tmpfs, open, value};
+use load::workload::Error;
 use serde_json::json;
 use std::fs::File;
 use std::io::Write;
@@ -8,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use tar::{Builder, EntryType, Header};
 use workloads::tree::KIND;
-use workloads::workload::Error;
 
 /// An archive of entries: name, kind, content or target.
 fn archive(path: &Path, entries: &[(&str, EntryType, &str)]) -> PathBuf {

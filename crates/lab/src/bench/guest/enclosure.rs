@@ -1,16 +1,16 @@
-//! The process around a guest kernel: walls on the host, its disks, and the kernel on one CPU.
+//! The process around a guest kernel: isolation on the host, its disks, and the kernel on one CPU.
 
 use super::scratch;
-use crate::isolation::{self, Walls};
-use crate::recording::RecordingDisk;
-use crate::recording_disk::Disks;
-use crate::work::Work;
+use crash::recording::RecordingDisk;
+use crash::recording_disk::Disks;
 use guest::boot;
 use nix::fcntl::{FcntlArg, FdFlag};
 use nix::sched::CpuSet;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use powercut::device::Served;
+use sandbox::isolation::{self, Isolation};
+use sandbox::work::Work;
 use std::ffi::OsString;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -42,13 +42,13 @@ pub struct Enclosed<'a> {
     pub recording: Option<RecordingDisk>,
 }
 
-/// The life of a `surefoot guest` process: walls on the host, in which nothing but the work folder can be written, and the
+/// The life of a `surefoot guest` process: isolation on the host, in which nothing but the work folder can be written, and the
 /// kernel in them. Returns its exit status, when it has ended.
 ///
 /// # Errors
-/// When there are no namespaces to be had, or the walls can't be built.
+/// When there are no namespaces to be had, or they can't be set up.
 pub fn enclose(work: &Work, machine: &Enclosed, program: &Path, arguments: &[OsString]) -> std::io::Result<i32> {
-    if isolation::enter()? == Walls::None {
+    if isolation::enter()? == Isolation::None {
         return Err(std::io::Error::other(
             "the kernel refuses namespaces, without which a killed guest leaves processes",
         ));

@@ -2,8 +2,7 @@
 //! work folder's, for a person who can't look into this kernel.
 
 use super::super::{Out, Stopped, Trial};
-use crate::replay::Kept;
-use crate::replay::in_guest::{RECOVERY, folder};
+use crash::replay::{Kept, RECOVERY, copy_folder};
 use observe::record::{CopiedOut, Record};
 use powercut::states::Image;
 use std::io::{self, Write};
@@ -23,7 +22,7 @@ pub(super) fn conduct(trial: &Trial, name: &str, out: &mut Out<impl Write>) -> R
         stopped
     })?;
     let (kernel, checker) = (after.kernel_said(), after.checker_said.take());
-    let copied = copy(&trial.work.mount_point(), &folder(trial.work, scenario, name));
+    let copied = copy(&trial.work.mount_point(), &copy_folder(trial.work, scenario, name));
     let lacking = copied.map_err(|error| Stopped::at("copy")(error.into()))?;
     out.say(&Record::CopiedOut(CopiedOut { checker, kernel, lacking }));
     Ok(())

@@ -4,11 +4,11 @@
 use crate::failure::{Failure, Status};
 use crate::interrupt;
 use anyhow::anyhow;
-use lab::replay::in_guest::{self, Ended};
-use lab::replay::{self, Kept};
-use lab::work::Work;
+use crash::replay::{self, Kept};
+use lab::copy_out::{self, Ended};
 use observe::record::causes;
 use powercut::states::Image;
+use sandbox::work::Work;
 use std::path::Path;
 
 /// Brings a state up in the kernel that it was measured in.
@@ -58,7 +58,7 @@ fn show(kept: &Kept, work: &Work, scenario: &str, image: &Image) -> Result<Statu
 /// Nobody can walk about in a guest.
 fn copy_from_guest(kept: &Kept, work: &Work, scenario: &str, image: &Image) -> Result<Status, Failure> {
     interrupt::catch();
-    match in_guest::copy_out(kept, work, image, std::env::current_exe()?, &interrupt::INTERRUPTED)? {
+    match copy_out::copy_out(kept, work, image, std::env::current_exe()?, &interrupt::INTERRUPTED)? {
         Ended::Copied { folder, said } => {
             println!("{scenario}, as power came back: {}", folder.display());
             println!(

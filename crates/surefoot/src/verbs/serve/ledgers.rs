@@ -3,6 +3,7 @@
 //! Asking for the version opens no file, and costs next to nothing. While one request
 //! reads a new version, others get the page of the one before: a large ledger takes seconds.
 
+use crate::knowledge;
 use report::served::{self, Source};
 use report::{Input, Standing};
 use std::path::PathBuf;
@@ -110,7 +111,7 @@ impl Ledger {
     fn results(&self) -> Result<(Input, Standing), String> {
         let read = || -> anyhow::Result<(Input, Standing)> {
             let is_running = ledger::is_held(&self.path);
-            let input = report::read(&ledger::Reader::open_untouched(&self.path)?)?;
+            let input = knowledge::told(report::read(&ledger::Reader::open_untouched(&self.path)?)?);
             let standing = Standing::of(&input.contents, is_running);
             Ok((input, standing))
         };

@@ -1,0 +1,191 @@
+//! What to do about one workload, in values: who may be chosen, how far each is from the first, and what more rounds would settle.
+//!
+//! `report` makes the short answer of these. What is picked among equals is `Part::pick`; here is whether it may be called a pick.
+
+use crate::judge::ROUNDS_FOR_CLAIMS;
+use crate::row::Row;
+use crate::view::Part;
+use ledger::model::{Contents, Phase};
+use std::collections::BTreeMap;
+
+/// From a bound of this fraction on nothing is decided: the best may be a quarter better than what is chosen.
+pub const BOUND_MAX: f64 = 0.25;
+
+/// What the data say about whom to choose.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Advice {
+    /// Nothing has a value.
+    Unmeasured,
+    /// There are values, and nobody may be picked.
+    NoneAllowed,
+    /// There is one scenario.
+    Alone,
+    /// The factors are conditions of the load: there is nothing to choose.
+    Given,
+    /// Fewer rounds than a claim needs.
+    Direction {
+        /// How many.
+        rounds: usize,
+    },
+    /// The best may be far better than the first: at most by this fraction.
+    Open {
+        /// How far.
+        bound: f64,
+    },
+    /// Others can't be ruled out as the best.
+    Among {
+        /// Their labels, the best first.
+        rivals: Vec<String>,
+        /// So far at most is the first behind the best.
+        bound: f64,
+    },
+    /// Shown to be the best.
+    Best,
+}
+
+/// A scenario against the first one: in the rounds that both have.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Against {
+    /// Its figure over the first one's.
+    pub ratio: f64,
+    /// Lower end of the interval of this pair alone.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// Differences that are worth more rounds where the wanted precision takes too long: as fractions.
+const DIFFERENCES: [f64; 3] = [0.05, 0.1, 0.2];
+/// More seconds than this are too long.
+const SECONDS_MAX: f64 = 3600.0;
+
+/// What more rounds would tell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MoreRounds {
+    /// In all.
+    pub rounds: usize,
+    /// Differences of this size, a fraction; none: a first verdict.
+    pub difference: Option<f64>,
+    /// Seconds that those still to be measured take, at the pace so far; none where no trial has ended.
+    pub seconds: Option<f64>,
+}
+
+impl Part {
+    /// What to do.
+    #[must_use]
+    pub fn advice(&self) -> Advice {
+        if self.measured().next().is_none() {
+            return Advice::Unmeasured;
+        }
+        if self.choice.as_ref().is_some_and(|choice| choice.is_empty) {
+            return Advice::Given;
+        }
+        let Some(pick) = self.pick() else { return Advice::NoneAllowed };
+        if !self.has_choice() {
+            return Advice::Alone;
+        }
+        let rounds = self.rounds_compared();
+        if rounds < ROUNDS_FOR_CLAIMS {
+            return Advice::Direction { rounds };
+        }
+        let rivals = self.rivals(pick);
+        // Without a bound it stands alone: all others were shown to be worse, or are no choice.
+        let bound = self.bound(pick).unwrap_or(0.0);
+        match (rivals.is_empty(), bound > BOUND_MAX) {
+            (true, _) => Advice::Best,
+            (false, true) => Advice::Open { bound },
+            (false, false) => Advice::Among { rivals, bound },
+        }
+    }
+
+    /// Those that could be as good as what is picked, under its condition where there are conditions; the best first.
+    fn rivals(&self, pick: &Row) -> Vec<String> {
+        let is_rival = |label: &String| match &self.choice {
+            Some(choice) => choice.picks.iter().any(|pick| pick.label != *label && pick.best_set.contains(label)),
+            None => pick.label != *label && self.judgement.best_set.contains(label),
+        };
+        self.measured().filter(|row| !row.control && is_rival(&row.label)).map(|row| row.label.clone()).collect()
+    }
+
+    /// How far what is picked is behind the best, at most; the widest of all conditions.
+    fn bound(&self, pick: &Row) -> Option<f64> {
+        match &self.choice {
+            Some(choice) => choice.picks.iter().filter_map(|pick| pick.regret).reduce(f64::max),
+            None => self.judgement.regrets.get(&pick.label).copied(),
+        }
+    }
+
+    /// A scenario against another; none where they share no round, or one of them stalled.
+    #[must_use]
+    pub fn against(&self, row: &Row, first: &Row) -> Option<Against> {
+        let pairs = row.values.iter().zip(&first.values).filter_map(|(a, b)| Some(((*a)?, (*b)?)));
+        let differences: Vec<f64> = pairs.map(|(a, b)| a.ln() - b.ln()).collect();
+        if differences.is_empty() || differences.iter().any(|difference| !difference.is_finite()) {
+            return None;
+        }
+        let mean = differences.iter().sum::<f64>() / differences.len() as f64;
+        let (low, high) = stats::contrast(&differences, self.confidence)
+            .map_or((mean, mean), |contrast| (contrast.low, contrast.high));
+        Some(Against { ratio: mean.exp(), low: low.exp(), high: high.exp() })
+    }
+
+    /// A true difference of this size, a fraction, would have been found in 8 of 10 such studies: of what is still open, the largest.
+    #[must_use]
+    pub fn visible(&self) -> Option<f64> {
+        let open =
+            self.judgement.claims.iter().filter(|claim| !claim.verdict.is_some_and(|verdict| verdict.is_claim()));
+        open.map(|claim| claim.visible).filter(|visible| visible.is_finite()).reduce(f64::max)
+    }
+
+    /// What more rounds would tell: the wanted precision, or the smallest difference that takes no more than an hour. None where it is
+    /// reached, or no number of rounds is known.
+    #[must_use]
+    pub fn more_rounds(&self, contents: &Contents) -> Option<MoreRounds> {
+        let (done, settings) = (self.rounds_compared(), &contents.study.analysis);
+        let each = seconds_a_round(contents);
+        let more = |rounds: usize, difference: Option<f64>| {
+            let more = rounds.checked_sub(done).filter(|more| *more > 0)?;
+            Some(MoreRounds { rounds, difference, seconds: each.map(|seconds| seconds * more as f64) })
+        };
+        if done < ROUNDS_FOR_CLAIMS {
+            // Before any claim nothing is known of the spread.
+            return more((settings.rounds_min as usize).max(ROUNDS_FOR_CLAIMS), None);
+        }
+        let now = self.judgement.half_width_max.filter(|half_width| *half_width > settings.precision)?;
+        let needed = self.judgement.rounds_needed?;
+        // An interval's width goes with the root of the rounds.
+        let rounds = |difference: f64| {
+            let share = settings.precision.ln_1p() / difference.ln_1p();
+            more((needed as f64 * share * share).ceil() as usize, Some(difference))
+        };
+        let is_of_use = |difference: &f64| *difference > settings.precision && *difference < now;
+        let coarser = DIFFERENCES.into_iter().filter(is_of_use).filter_map(rounds);
+        let mut all: Vec<MoreRounds> = more(needed, Some(settings.precision)).into_iter().chain(coarser).collect();
+        let soon = all.iter().position(|more| more.seconds.is_none_or(|seconds| seconds <= SECONDS_MAX));
+        match soon {
+            Some(first) => Some(all.swap_remove(first)),
+            None => all.pop(),
+        }
+    }
+}
+
+/// A main round of all scenarios, from the lengths of the trials that ended. Those that took turns were up together: their time counts once.
+fn seconds_a_round(contents: &Contents) -> Option<f64> {
+    let of_main = contents.counted_trials().into_iter().filter(|trial| trial.phase == Phase::Main);
+    let mut spans: Vec<(f64, f64, u32)> =
+        of_main.filter_map(|trial| Some((trial.started, trial.ended?, trial.round))).collect();
+    spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut up, mut until) = (0.0, f64::NEG_INFINITY);
+    let mut trials: BTreeMap<u32, usize> = BTreeMap::new();
+    for (started, ended, round) in &spans {
+        up += (ended - started.max(until)).max(0.0);
+        until = until.max(*ended);
+        *trials.entry(*round).or_default() += 1;
+    }
+    let scenarios = contents.scenarios.iter().filter(|scenario| {
+        !contents.screened(&scenario.workload).is_some_and(|screened| screened.leaves_out(&scenario.levels))
+    });
+    // Groups share scenarios, which have a trial in each.
+    let most = trials.into_values().max()?;
+    Some(up / spans.len() as f64 * scenarios.count().max(most) as f64)
+}

@@ -1,0 +1,125 @@
+//! What bound made-up scenarios, rule by rule.
+
+use super::*;
+
+/// Two CPUs, a quarter busy with one embedded connection, and a device that rests.
+fn idle() -> Use {
+    Use { cpus: 2.0, cpu_busy: 0.25, driver_cores: 0.4, device_busy: Some(0.1), connections: 1.0, ..Use::default() }
+}
+
+/// A server with a load of eight connections from two threads.
+fn served() -> Use {
+    Use { others_cores: Some(0.1), connections: 8.0, driver_threads: Some(2.0), ..idle() }
+}
+
+fn probe() -> Probe {
+    let figures = [
+        ("flushes_per_second", 1000.0),
+        ("sequential_write_bytes_per_second", 1e9),
+        ("sequential_read_bytes_per_second", 2e9),
+        ("random_write_ios_per_second_4096", 20_000.0),
+        ("random_write_ios_per_second_16384", 8000.0),
+        ("random_read_ios_per_second_4096", 40_000.0),
+    ];
+    let figures = figures.iter().map(|(name, value)| ((*name).to_string(), *value)).collect();
+    Probe { scenarios: Vec::new(), figures, failure: None }
+}
+
+#[track_caller]
+fn check(used: &Use, expected: Option<By>) {
+    assert_eq!(bound(used, &shares(used, Some(&probe()))), expected, "{used:?}");
+}
+
+#[test]
+fn a_load_that_leaves_all_idle_is_not_clear() {
+    check(&idle(), None);
+}
+
+#[test]
+fn a_given_rate_that_is_reached_and_pauses_bind() {
+    check(&Use { reached: Some(0.99), ..served() }, Some(By::Given));
+    check(&Use { pauses: true, ..served() }, Some(By::Given));
+    check(&Use { reached: Some(0.5), cpu_busy: 0.99, others_cores: Some(1.5), ..served() }, Some(By::Cpu));
+}
+
+#[test]
+fn a_generator_with_full_threads_binds() {
+    let full = Use { driver_threads: Some(1.0), driver_cores: 0.95, cpu_busy: 0.6, ..served() };
+    check(&full, Some(By::Generator));
+    check(&Use { driver_threads: Some(2.0), ..full.clone() }, None);
+    // The engine in the generator's own thread is what is measured.
+    check(&Use { others_cores: None, connections: 1.0, ..full }, Some(By::Cpu));
+}
+
+#[test]
+fn a_generator_with_most_of_the_full_processors_binds() {
+    let full = Use { cpu_busy: 0.97, driver_cores: 1.1, others_cores: Some(0.7), ..served() };
+    check(&full, Some(By::Generator));
+    check(&Use { driver_cores: 0.5, others_cores: Some(1.3), ..full }, Some(By::Cpu));
+}
+
+#[test]
+fn full_processors_bind_and_it_is_said_when_others_fill_them() {
+    check(&Use { cpu_busy: 0.9, driver_cores: 1.6, connections: 2.0, ..idle() }, Some(By::Cpu));
+    check(&Use { cpu_busy: 1.0, driver_cores: 0.4, ..idle() }, Some(By::OthersCpu));
+    check(&Use { cpu_busy: 1.0, driver_cores: 0.4, flushes: Some(900.0), ..idle() }, Some(By::Flushes));
+}
+
+#[test]
+fn one_thread_binds_with_the_processor_that_it_has() {
+    check(&Use { cpu_busy: 0.5, driver_cores: 0.97, ..idle() }, Some(By::Cpu));
+    check(&Use { cpu_busy: 0.5, driver_cores: 0.97, connections: 2.0, device_busy: Some(0.6), ..idle() }, None);
+}
+
+#[test]
+fn a_server_binds_with_the_processors_that_it_has() {
+    let on_eight = Use { cpus: 8.0, cpu_busy: 0.8, driver_cores: 0.3, others_cores: Some(6.2), ..served() };
+    check(&on_eight, Some(By::Cpu));
+    check(&Use { others_cores: Some(3.0), ..on_eight }, None);
+}
+
+#[test]
+fn an_embedded_engine_is_no_generator() {
+    let workload = |engine: &str| serde_json::json!({ "engine": engine, "threads": 1, "driver_threads": 2 });
+    assert_eq!(["postgres", "sqlite"].map(|engine| driver_threads(&workload(engine))), [Some(2.0), None]);
+}
+
+#[test]
+fn flushes_bind_by_their_number_or_by_their_time() {
+    check(&Use { flushes: Some(610.0), ..idle() }, Some(By::Flushes));
+    check(&Use { flushes: Some(200.0), flush_time: Some(0.8), ..idle() }, Some(By::Flushes));
+    check(&Use { flushes: Some(200.0), flush_time: Some(0.1), ..idle() }, None);
+    check(&Use { flushes: Some(610.0), cpu_busy: 0.6, driver_cores: 0.95, ..idle() }, Some(By::Cpu));
+}
+
+#[test]
+fn bytes_bind_reading_and_writing_together() {
+    check(&Use { write_bytes: Some(8e8), ..idle() }, Some(By::Bandwidth));
+    check(&Use { write_bytes: Some(4e8), read_bytes: Some(8e8), ..idle() }, Some(By::Bandwidth));
+    check(&Use { write_bytes: Some(4e8), ..idle() }, None);
+}
+
+#[test]
+fn requests_bind_by_the_probe_of_their_size() {
+    let writes =
+        |bytes: f64, requests: f64| Use { write_bytes: Some(bytes * requests), writes: Some(requests), ..idle() };
+    check(&writes(4096.0, 15_000.0), Some(By::Io));
+    check(&writes(4096.0, 7000.0), None);
+    check(&writes(16_384.0, 7000.0), Some(By::Io));
+    check(&Use { device_busy: Some(0.95), ..idle() }, Some(By::Io));
+}
+
+#[test]
+fn locks_bind_where_they_are_counted_or_nothing_else_has_to_do() {
+    check(&served(), Some(By::Locks));
+    check(&Use { locked: Some(5.0), cpu_busy: 0.7, others_cores: Some(0.9), ..served() }, Some(By::Locks));
+    check(&Use { locked: Some(1.0), cpu_busy: 0.7, others_cores: Some(0.9), ..served() }, None);
+    check(&Use { device_busy: None, ..served() }, None);
+}
+
+#[test]
+fn without_a_probe_only_the_processors_have_a_limit() {
+    let used = Use { flushes: Some(610.0), commits: Some(600.0), ..idle() };
+    assert_eq!(shares(&used, None), [Share { of: Of::Cpus, used: 0.5, limit: 2.0 }]);
+    assert_eq!(bound(&used, &shares(&used, None)), None);
+}

@@ -1,0 +1,69 @@
+//! What is given and what can be chosen: a rate, a number of connections or an amount of data is a condition of the load, which
+//! nobody picks. Scenarios compete under the same conditions only.
+
+use ledger::model::Scenario;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Settings of a load that say what is under test and not what it is put to: the server, the engine, and an embedded engine's own.
+const CHOSEN: &[&str] = &[
+    "engine",
+    "server",
+    "cache_size",
+    "journal_mode",
+    "mmap_size",
+    "page_size",
+    "sqlite_journal",
+    "sqlite_synchronous",
+    "synchronous",
+];
+
+/// Tables of a scenario's settings that set conditions.
+const CONDITIONS: &[&str] = &["workload", "guest", "bench"];
+
+/// Paths of the factors that set conditions only, of scenarios of one workload.
+#[must_use]
+pub fn conditions(scenarios: &[&Scenario]) -> Vec<String> {
+    let mut levels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (factor, level) in scenarios.iter().flat_map(|scenario| &scenario.levels) {
+        levels.entry(factor).or_default().insert(level);
+    }
+    let varied = levels.into_iter().filter(|(_, levels)| levels.len() > 1).map(|(factor, _)| factor);
+    varied.filter(|factor| is_condition(factor, scenarios)).map(str::to_string).collect()
+}
+
+/// A setting's path tells by itself; of a named factor the settings that its levels change.
+fn is_condition(factor: &str, scenarios: &[&Scenario]) -> bool {
+    if factor.contains('.') || factor == "bench" {
+        return sets_condition(factor);
+    }
+    let mut alike: BTreeMap<Vec<(&String, &String)>, &Scenario> = BTreeMap::new();
+    let mut changed = BTreeSet::new();
+    for scenario in scenarios.iter().filter(|scenario| !scenario.control) {
+        let others = scenario.levels.iter().filter(|(name, _)| *name != factor).collect();
+        match alike.get(&others) {
+            Some(first) => differences("", &first.settings, &scenario.settings, &mut changed),
+            None => drop(alike.insert(others, scenario)),
+        }
+    }
+    !changed.is_empty() && changed.iter().all(|path| sets_condition(path))
+}
+
+fn sets_condition(path: &str) -> bool {
+    let (table, setting) = (path.split('.').next().unwrap_or(path), path.rsplit('.').next().unwrap_or(path));
+    CONDITIONS.contains(&table) && !CHOSEN.contains(&setting)
+}
+
+/// Paths of settings that differ.
+fn differences(path: &str, a: &Value, b: &Value, changed: &mut BTreeSet<String>) {
+    match (a.as_object(), b.as_object()) {
+        (Some(of_a), Some(of_b)) => {
+            for key in of_a.keys().chain(of_b.keys()) {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                differences(&path, &a[key], &b[key], changed);
+            }
+        }
+        _ if a != b => drop(changed.insert(path.into())),
+        _ => {}
+    }
+}

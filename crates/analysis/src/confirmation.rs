@@ -1,0 +1,95 @@
+//! What new rounds measured of pick, runner-up and baseline. They chose nothing, so their figures are free of the luck by which a
+//! pick looks better in the rounds that chose it than it is.
+
+use crate::claim::{Claim, Subject};
+use crate::judge::claim;
+use crate::row::{Centre, centre};
+use ledger::model::{AnalysisSettings, Contents, Phase};
+use stats::{Cell, Held, Observations};
+use std::collections::BTreeMap;
+
+/// Pick, runner-up and baseline in new rounds.
+#[derive(Debug, Clone)]
+pub struct Confirmation {
+    /// The label that the main rounds picked.
+    pub pick: String,
+    /// Main rounds that it was picked from.
+    pub chosen_in: u32,
+    /// New rounds in which the pick has a value.
+    pub rounds: usize,
+    /// Label → its values in the new rounds.
+    pub centres: BTreeMap<String, Centre>,
+    /// The pick against the baseline, then against the runner-up.
+    pub claims: Vec<Claim>,
+}
+
+impl Confirmation {
+    /// Another that did better than the pick here.
+    #[must_use]
+    pub fn ahead(&self, more_is_better: bool) -> Option<&str> {
+        let pick = self.centres.get(&self.pick)?.merit(more_is_better);
+        let mut others = self.centres.iter();
+        others.find(|(_, centre)| centre.merit(more_is_better) > pick).map(|(label, _)| label.as_str())
+    }
+}
+
+/// The new rounds of a workload, one a condition of the load; empty where there are none, or none yet.
+#[must_use]
+pub fn confirmations(contents: &Contents, workload: &str, primary: &str, more_is_better: bool) -> Vec<Confirmation> {
+    let settings = &contents.study.analysis;
+    let rounds = contents.values_in(Phase::Confirmation, primary);
+    let column = |label: &String| contents.scenarios.iter().position(|scenario| scenario.label == *label);
+    let mut found = Vec::new();
+    let mut contrasts = Vec::new();
+    for finalists in contents.finalists().filter(|finalists| finalists.workload == workload) {
+        let mut labels = vec![&finalists.pick];
+        for other in finalists.baseline.iter().chain(&finalists.runner_up) {
+            if !labels.contains(&other) {
+                labels.push(other);
+            }
+        }
+        let values = |label: &&String| -> Vec<Option<f64>> { rounds.iter().map(|row| row[column(label)?]).collect() };
+        let values: Vec<Vec<Option<f64>>> = labels.iter().map(values).collect();
+        let observations = observations(&labels, &values, more_is_better);
+        for other in 1..labels.len() {
+            let differences = observations.differences(&observations.pair(0, other));
+            if let Some(contrast) = stats::contrast(&differences, settings.confidence) {
+                let subject = Subject::Scenario { label: labels[0].clone(), against: labels[other].clone() };
+                contrasts.push((found.len(), subject, contrast));
+            }
+        }
+        let centres = labels.iter().zip(&values).filter_map(|(label, values)| {
+            Some(((*label).clone(), centre(values.iter().copied().flatten().collect(), settings.confidence)?))
+        });
+        found.push(Confirmation {
+            pick: finalists.pick.clone(),
+            chosen_in: finalists.round + 1,
+            rounds: values[0].iter().flatten().count(),
+            centres: centres.collect(),
+            claims: Vec::new(),
+        });
+    }
+    let held = held(settings, contrasts.len(), more_is_better);
+    let adjusted = stats::holm(&contrasts.iter().map(|(_, _, contrast)| contrast.p).collect::<Vec<_>>());
+    for ((place, subject, contrast), p) in contrasts.into_iter().zip(adjusted) {
+        found[place].claims.push(claim(subject, &contrast, p, &held));
+    }
+    found.retain(|confirmation| confirmation.rounds > 0);
+    found
+}
+
+/// The number of new rounds was fixed beforehand, and closes the choice: the nominal level holds.
+fn held(settings: &AnalysisSettings, family: usize, more_is_better: bool) -> Held {
+    Held { alpha: 1.0 - settings.confidence, family, margin: settings.margin, more_is_better }
+}
+
+fn observations(labels: &[&String], values: &[Vec<Option<f64>>], more_is_better: bool) -> Observations {
+    let cell =
+        |label: &&String| Cell { label: (*label).clone(), levels: BTreeMap::new(), control: false, baseline: false };
+    let rounds = values.first().map_or(0, Vec::len);
+    Observations {
+        cells: labels.iter().map(cell).collect(),
+        rounds: (0..rounds).map(|round| values.iter().map(|of_cell| of_cell[round]).collect()).collect(),
+        more_is_better,
+    }
+}

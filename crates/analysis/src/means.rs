@@ -1,0 +1,69 @@
+//! Means of every metric, for tables and charts that explain.
+
+use crate::counting::Counting;
+use crate::health::mean;
+use crate::row::Row;
+use crate::view::Part;
+use ledger::figure::{self, Zero};
+use ledger::model::Contents;
+use std::collections::BTreeMap;
+
+/// Names that `observe` gives to what it samples begin with what was sampled.
+#[must_use]
+pub fn is_own(name: &str) -> bool {
+    const MACHINE: [&str; 10] = [
+        "cpu",
+        "device_",
+        "backing_device_",
+        "memory_",
+        "dirty_",
+        "pressure_",
+        "context_",
+        "driver_",
+        "others_",
+        "filesystem_",
+    ];
+    !MACHINE.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// By scenario and metric.
+pub type Means<'a> = BTreeMap<&'a str, BTreeMap<String, f64>>;
+
+/// Of every metric, over the figures of trials.
+#[must_use]
+pub fn metric_means<'a>(part: &'a Part, contents: &Contents) -> Means<'a> {
+    let counting = Counting::of(contents);
+    let mut figures: BTreeMap<&str, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
+    for (id, runs) in &counting.runs {
+        let mut of_trial: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+        for run in runs {
+            for (name, value) in &run.metrics {
+                of_trial.entry(name).or_default().push((*value, run.seconds));
+            }
+        }
+        let of_scenario = figures.entry(&counting.trials[id].scenario).or_default();
+        for (name, values) in of_trial {
+            of_scenario
+                .entry(name)
+                .or_default()
+                .extend(figure::of_runs(&values, contents.rule(name, zero(part, name))));
+        }
+    }
+    let of_row = |label: &str| -> BTreeMap<String, f64> {
+        let found = figures.get(label).into_iter().flatten().filter(|(_, values)| !values.is_empty());
+        found.map(|(name, values)| ((*name).to_string(), figure::mean(values, zero(part, name)))).collect()
+    };
+    part.measured().map(|row| (row.label.as_str(), of_row(&row.label))).collect()
+}
+
+fn zero(part: &Part, metric: &str) -> Zero {
+    if *part.metric.name == *metric { Zero::Stall } else { Zero::Count }
+}
+
+/// The arithmetic mean of a metric over all measured runs of a scenario; none where none has it.
+#[must_use]
+pub fn mean_over_runs(counting: &Counting, row: &Row, name: &str) -> Option<f64> {
+    let of_row = counting.runs.iter().filter(|(id, _)| counting.trials[id].scenario == row.label);
+    let runs = of_row.flat_map(|(_, runs)| runs);
+    mean(runs.filter_map(|run| run.metrics.get(name).copied()))
+}

@@ -1,0 +1,128 @@
+//! In which order scenarios went, as far as the results file tells: how well that was balanced, and what a turn did to the next one (F16).
+
+use crate::counting::Counting;
+use ledger::model::{Contents, Order, Phase, RunRow, Scenario, Trial};
+use stats::carry_over::{Turn, carry_over, cycles, worst_balance};
+use std::collections::BTreeMap;
+
+/// Below this p a carry-over is called one.
+const ALPHA: f64 = 0.05;
+
+/// The pair of scenarios that the orders treat least alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Balance {
+    /// Who went first more often.
+    pub first: String,
+    /// Who less often.
+    pub second: String,
+    /// In so many.
+    pub before: usize,
+    /// Of so many rounds; under turns, of so many cycles of turns.
+    pub of: usize,
+    /// Whether cycles of turns are meant.
+    pub by_turns: bool,
+}
+
+/// What a turn does to the next one, of whom it does most.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CarryOver {
+    /// After whom.
+    pub after: String,
+    /// Speed of the turn after it by that after the others.
+    pub ratio: f64,
+    /// Lower end of its interval over rounds.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// p, corrected over all who could go before.
+    pub p: f64,
+    /// Rounds it rests on.
+    pub rounds: usize,
+}
+
+impl CarryOver {
+    /// Whether there is any.
+    #[must_use]
+    pub fn is_shown(&self) -> bool {
+        self.p < ALPHA
+    }
+
+    /// How far it moves a turn, a fraction.
+    #[must_use]
+    pub fn size(&self) -> f64 {
+        (self.ratio - 1.0).abs()
+    }
+}
+
+/// Of one workload's scenarios, by their labels.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Orders {
+    /// None without two scenarios.
+    pub balance: Option<Balance>,
+    /// None without turns, or where too few tell it apart.
+    pub carry_over: Option<CarryOver>,
+}
+
+/// From the moments at which the main rounds' trials and turns began.
+#[must_use]
+pub fn orders(contents: &Contents, counting: &Counting, scenarios: &[&Scenario], more_is_better: bool) -> Orders {
+    let labels: Vec<&str> = scenarios.iter().map(|scenario| scenario.label.as_str()).collect();
+    let primary = scenarios.first().map_or("", |scenario| scenario.primary_metric.as_str());
+    let settings = &contents.study.analysis;
+    let mut rounds: BTreeMap<u32, Vec<&Trial>> = BTreeMap::new();
+    let mains = counting.trials.values().filter(|trial| trial.phase == Phase::Main);
+    for trial in mains.filter(|trial| labels.contains(&trial.scenario.as_str())) {
+        rounds.entry(trial.round).or_default().push(trial);
+    }
+    let index = |trial: &Trial| labels.iter().position(|label| *label == trial.scenario).unwrap_or_default();
+    let by_turns = settings.order == Order::Turns;
+    let of_round = |trials: &Vec<&Trial>| turns((trials, counting), primary, more_is_better, index);
+    let turns: Vec<Vec<Turn>> = if by_turns { rounds.values().map(of_round).collect() } else { Vec::new() };
+    let orders: Vec<Vec<usize>> = if by_turns {
+        let cycles = turns.iter().flat_map(|round| cycles(round));
+        cycles.map(|cycle| cycle.iter().map(|turn| turn.scenario).collect()).collect()
+    } else {
+        rounds.values_mut().for_each(|trials| trials.sort_by(|a, b| a.started.total_cmp(&b.started)));
+        rounds.values().map(|trials| trials.iter().map(|trial| index(trial)).collect()).collect()
+    };
+    let label = |index: usize| labels[index].to_string();
+    let balance = worst_balance(&orders, labels.len()).map(|worst| Balance {
+        first: label(worst.first),
+        second: label(worst.second),
+        before: worst.before,
+        of: worst.of,
+        by_turns,
+    });
+    let carry_over = carry_over(&turns, labels.len(), settings.confidence).map(|found| CarryOver {
+        after: label(found.after),
+        ratio: found.effect.ratio(),
+        low: found.effect.ratio_low(),
+        high: found.effect.ratio_high(),
+        p: found.p,
+        rounds: found.effect.rounds,
+    });
+    Orders { balance, carry_over }
+}
+
+/// The turns of a round's trials, the first one first. Who went before counts while its trial is still up: it may be another group's.
+fn turns(
+    (trials, counting): (&[&Trial], &Counting),
+    primary: &str,
+    more_is_better: bool,
+    index: impl Fn(&Trial) -> usize,
+) -> Vec<Turn> {
+    let mut all: Vec<(&Trial, &RunRow)> = Vec::new();
+    for trial in trials {
+        all.extend(counting.runs.get(&trial.id).into_iter().flatten().map(|run| (*trial, *run)));
+    }
+    all.sort_by(|a, b| a.1.started.total_cmp(&b.1.started));
+    let sign = if more_is_better { 1.0 } else { -1.0 };
+    let of_place = |place: usize| {
+        let (trial, run) = all[place];
+        let is_up = |before: &&Trial| before.ended.is_none_or(|ended| ended > run.started);
+        let before = place.checked_sub(1).map(|before| all[before].0).filter(is_up);
+        let value = run.metrics.get(primary).copied().unwrap_or(f64::NAN);
+        Turn { scenario: index(trial), before: before.map(&index), log_rate: sign * value.ln() }
+    };
+    (0..all.len()).map(of_place).collect()
+}

@@ -1,0 +1,170 @@
+//! Tails and shapes: the slowest operations, the worst second, and the distribution of a trial's turns or seconds. Each is a family of claims of
+//! its own (Holm), by the declared comparisons, one figure a trial.
+//!
+//! Pieces of a distribution are a trial's turns; where trials came one after the other, its seconds.
+
+use crate::claim::{Claim, Subject, What};
+use crate::counting::Counting;
+use crate::details::{Details, TailOfTrial};
+use crate::judge::{Scenarios, families, family};
+use ledger::figure::{self, Rule, Zero};
+use ledger::groups;
+use ledger::model::{Contents, Order, Phase, RunRow, Trial};
+use stats::shape::{QUANTILES, quantile};
+
+/// The operation whose latencies are compared, where a load has several; else the one that it has most of.
+const WHOLE: [&str; 2] = ["transaction", "request"];
+/// A turn that is shorter is a second by itself: its series has none, or pieces of one.
+const TURN_SECONDS_MAX: f64 = 2.0;
+/// A distribution has at least so many pieces a trial.
+const PIECES_MIN: usize = 10;
+
+/// One figure of the tail, compared.
+#[derive(Debug, Clone)]
+pub struct Tail {
+    /// Which.
+    pub what: What,
+    /// Of latencies: of which operation.
+    pub operation: Option<String>,
+    /// Its comparisons, as a family; of the quantiles of a distribution, p is by permutations and corrected over all of them.
+    pub claims: Vec<Claim>,
+}
+
+/// What tails are read from.
+pub struct Read<'a> {
+    /// All of a study.
+    pub contents: &'a Contents,
+    /// What counts of it.
+    pub counting: &'a Counting<'a>,
+    /// Its histograms and series.
+    pub details: &'a Details,
+    /// Which answer this is.
+    pub looks: u32,
+}
+
+/// All tails of one workload; those without a figure, or without a comparison, are left out.
+#[must_use]
+pub fn tails(read: &Read, asked: &Scenarios, more_is_better: bool) -> Vec<Tail> {
+    let Some(first) = asked.all.first() else { return Vec::new() };
+    let primary = first.primary_metric.as_str();
+    let operation = operation(read, asked);
+    let order = read.contents.study.analysis.order;
+    let latency = |_: &Trial, tail: &TailOfTrial, _: &[&RunRow]| {
+        let runs: Vec<(f64, f64)> = tail.p99.get(operation.as_ref()?)?.iter().map(|value| (*value, 1.0)).collect();
+        figure::of_runs(&runs, Rule::of(order, "µs", Zero::Stall))
+    };
+    let worst =
+        |_: &Trial, tail: &TailOfTrial, runs: &[&RunRow]| seconds(tail, runs, primary).into_iter().reduce(f64::min);
+    let is_rate = read.contents.metrics.get(primary).is_some_and(|metric| metric.unit.ends_with("/s"));
+    let mut found = Vec::new();
+    found.extend(operation.is_some().then(|| of(read, asked, (What::LatencyP99, false), &latency)));
+    found.extend(is_rate.then(|| of(read, asked, (What::WorstSecond, true), &worst)));
+    found
+        .iter_mut()
+        .filter(|tail| tail.what == What::LatencyP99)
+        .for_each(|tail| tail.operation.clone_from(&operation));
+    found.extend(distribution(read, asked, (primary, order), more_is_better));
+    found.retain(|tail| !tail.claims.is_empty());
+    found
+}
+
+/// A figure of a trial.
+type Figure<'a> = &'a dyn Fn(&Trial, &TailOfTrial, &[&RunRow]) -> Option<f64>;
+
+fn of(read: &Read, asked: &Scenarios, (what, more_is_better): (What, bool), figure: Figure) -> Tail {
+    let settings = &read.contents.study.analysis;
+    let rounds = rounds(read, asked, figure);
+    Tail { what, operation: None, claims: family((settings, read.looks), asked, &rounds, more_is_better) }
+}
+
+/// `[round][scenario]` of the main rounds, those of split rounds made comparable as the primary figure is.
+fn rounds(read: &Read, asked: &Scenarios, figure: Figure) -> Vec<Vec<Option<f64>>> {
+    let nothing = TailOfTrial::default();
+    let mut rounds: Vec<Vec<groups::Figure>> = Vec::new();
+    for (id, trial) in read.counting.trials.iter().filter(|(_, trial)| trial.phase == Phase::Main) {
+        let Some(scenario) = asked.all.iter().position(|scenario| scenario.label == trial.scenario) else { continue };
+        let runs = read.counting.runs.get(id).map_or(&[][..], Vec::as_slice);
+        let round = trial.round as usize;
+        if rounds.len() <= round {
+            rounds.resize(round + 1, Vec::new());
+        }
+        let is_shared = asked.all[scenario].baseline || asked.all[scenario].control;
+        let value = figure(trial, read.details.tails.get(id).unwrap_or(&nothing), runs);
+        rounds[round].extend(value.map(|value| groups::Figure { scenario, group: trial.group, is_shared, value }));
+    }
+    let row = |round: Vec<groups::Figure>| {
+        let found = groups::adjusted(&round);
+        (0..asked.all.len()).map(|scenario| found.get(&scenario).copied()).collect()
+    };
+    rounds.into_iter().map(row).collect()
+}
+
+/// The operation whose latencies all scenarios have.
+fn operation(read: &Read, asked: &Scenarios) -> Option<String> {
+    let of_first = asked.all.iter().find_map(|scenario| read.details.latencies.get(&scenario.label))?;
+    let whole = WHOLE.iter().find(|name| of_first.contains_key(**name)).map(|name| (*name).to_string());
+    let most = || of_first.iter().max_by_key(|(_, latency)| latency.count()).map(|(name, _)| name.clone());
+    whole.or_else(most)
+}
+
+/// The rates of a trial's seconds: those of its series, or of turns that are as short.
+fn seconds(tail: &TailOfTrial, runs: &[&RunRow], primary: &str) -> Vec<f64> {
+    let is_short = runs.iter().all(|run| run.seconds < TURN_SECONDS_MAX);
+    match tail.seconds.get(primary) {
+        Some(seconds) if !is_short => seconds.clone(),
+        _ if is_short && runs.len() > 1 => turns(runs, primary),
+        _ => Vec::new(),
+    }
+}
+
+fn turns(runs: &[&RunRow], primary: &str) -> Vec<f64> {
+    runs.iter().filter_map(|run| run.metrics.get(primary).copied()).collect()
+}
+
+/// The quantiles of speeds, and how sure it is that they differ: by swapping the sides of whole rounds.
+fn distribution(read: &Read, asked: &Scenarios, (primary, order): (&str, Order), more_is_better: bool) -> Vec<Tail> {
+    let settings = &read.contents.study.analysis;
+    let at = |share: f64| {
+        let figure = move |_: &Trial, tail: &TailOfTrial, runs: &[&RunRow]| {
+            let pieces = match order {
+                Order::Turns => turns(runs, primary),
+                Order::Blocks => tail.seconds.get(primary).cloned().unwrap_or_default(),
+            };
+            // Of times the slow end is the upper one.
+            let share = if more_is_better || order == Order::Blocks { share } else { 1.0 - share };
+            (pieces.len() >= PIECES_MIN).then(|| quantile(&pieces, share)).flatten()
+        };
+        rounds(read, asked, &figure)
+    };
+    // Seconds have rates, whatever the figure of the runs is.
+    let more_is_better = more_is_better || order == Order::Blocks;
+    let quantiles = QUANTILES.map(at);
+    let found = families((settings, read.looks), asked, &quantiles, more_is_better);
+    let what = [What::Hundredth, What::Tenth, What::Median];
+    what.into_iter().zip(found).map(|(what, claims)| Tail { what, operation: None, claims }).collect()
+}
+
+impl Tail {
+    /// Its claim of the same two sides, and whether they are named the other way round.
+    #[must_use]
+    pub fn claim_of(&self, subject: &Subject) -> Option<(&Claim, bool)> {
+        let factor = |subject: &Subject| match subject {
+            Subject::Level { factor, .. } => Some(factor.clone()),
+            _ => None,
+        };
+        let wanted = names(subject);
+        let of_same = self.claims.iter().filter(|claim| factor(&claim.subject) == factor(subject));
+        of_same.map(|claim| (claim, claim.names())).find_map(|(claim, (a, b))| match () {
+            () if (a, b) == wanted => Some((claim, false)),
+            () if (b, a) == wanted => Some((claim, true)),
+            () => None,
+        })
+    }
+}
+
+fn names(subject: &Subject) -> (&str, &str) {
+    match subject {
+        Subject::Scenario { label, against } | Subject::Control { label, against } => (label, against),
+        Subject::Level { level, against, .. } => (level, against),
+    }
+}

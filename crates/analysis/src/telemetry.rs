@@ -1,0 +1,115 @@
+//! What the machine did in a run beside the work that was done: flushes per commit, bytes written per transaction.
+//!
+//! Pure; what an older file or another kernel does not have is none.
+
+use ledger::model::RunRow;
+use observe::metric::{Direction, Metric};
+
+/// What a run's work is counted in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Work {
+    /// The metric that tells how much was done in a second, with the word for one of it; none: a run's work is given.
+    rate: Option<(String, String)>,
+}
+
+impl Work {
+    /// By the primary metric: `transactions_per_second` counts transactions. Of a time or a latency, each run does the same.
+    #[must_use]
+    pub fn of(metric: &Metric) -> Work {
+        let counted = metric.name.strip_suffix("_per_second").filter(|_| metric.unit == "1/s");
+        let unit = |counted: &str| match counted {
+            "ios" => "I/O".to_string(),
+            _ => counted.strip_suffix('s').unwrap_or(counted).replace('_', " "),
+        };
+        Work {
+            rate: counted
+                .filter(|_| metric.direction == Direction::More)
+                .map(|counted| (metric.name.to_string(), unit(counted))),
+        }
+    }
+
+    /// What one piece of it is: a transaction, or a run.
+    #[must_use]
+    pub fn unit(&self) -> &str {
+        self.rate.as_ref().map_or("run", |(_, unit)| unit)
+    }
+
+    /// How much of it a run did.
+    fn count(&self, run: &RunRow) -> Option<f64> {
+        let Some((name, _)) = &self.rate else { return Some(1.0) };
+        Some(run.metrics.get(name.as_str())? * run.seconds).filter(|count| *count > 0.0)
+    }
+}
+
+/// One of a run's metrics.
+#[must_use]
+pub fn metric(run: &RunRow, name: &str) -> Option<f64> {
+    run.metrics.get(name).copied()
+}
+
+/// What the device got, and a log of changes that has a device of its own.
+#[must_use]
+pub fn of_devices(run: &RunRow, name: &str) -> Option<f64> {
+    let of_log = match metric(run, "device_log_writes") {
+        Some(_) => metric(run, &format!("device_log_{name}"))?,
+        None => 0.0,
+    };
+    Some(metric(run, &format!("device_{name}"))? + of_log)
+}
+
+/// CPU seconds of the load and what it loads.
+#[must_use]
+pub fn cpu_seconds(run: &RunRow) -> Option<f64> {
+    Some(metric(run, "driver_cpu_seconds")? + metric(run, "others_cpu_seconds").unwrap_or(0.0))
+}
+
+/// A figure that may explain a difference.
+#[derive(Debug)]
+pub struct Figure {
+    /// Its name for machines.
+    pub name: &'static str,
+    /// Whether it is told for each piece of work done.
+    pub is_per_work: bool,
+    value: fn(&RunRow) -> Option<f64>,
+}
+
+impl Figure {
+    /// Its value in a run.
+    #[must_use]
+    pub fn of(&self, run: &RunRow, work: &Work) -> Option<f64> {
+        let value = (self.value)(run)?;
+        if self.is_per_work { Some(value / work.count(run)?) } else { Some(value) }
+    }
+}
+
+const fn per_work(name: &'static str, value: fn(&RunRow) -> Option<f64>) -> Figure {
+    Figure { name, is_per_work: true, value }
+}
+
+const fn whole(name: &'static str, value: fn(&RunRow) -> Option<f64>) -> Figure {
+    Figure { name, is_per_work: false, value }
+}
+
+/// All of them, from what a commit waits for down to what it may not need at all.
+pub const FIGURES: &[Figure] = &[
+    whole("flushes_per_commit", |run| metric(run, "flushes_per_commit")),
+    per_work("flushes", |run| match metric(run, "flushes_per_commit") {
+        // Told per commit already.
+        Some(_) => None,
+        None => of_devices(run, "flushes"),
+    }),
+    whole("flush_seconds_mean", |run| metric(run, "flush_seconds_mean")),
+    per_work("write_bytes", |run| of_devices(run, "write_bytes")),
+    per_work("log_bytes", |run| metric(run, "log_bytes")),
+    per_work("writes", |run| of_devices(run, "writes")),
+    whole("device_busy_share", |run| metric(run, "device_busy_share")),
+    per_work("cpu_seconds", cpu_seconds),
+    per_work("context_switches", |run| Some(metric(run, "context_switches_per_second")? * run.seconds)),
+    per_work("lock_waits", |run| metric(run, "lock_waits")),
+    per_work("lock_wait_seconds", |run| metric(run, "lock_wait_seconds")),
+    per_work("conflicts", |run| Some(metric(run, "deadlocks")? + metric(run, "lock_timeouts")?)),
+    per_work("merges", |run| of_devices(run, "merges")),
+    per_work("read_bytes", |run| of_devices(run, "read_bytes")),
+    per_work("reads", |run| of_devices(run, "reads")),
+    whole("pressure_io_some_share", |run| metric(run, "pressure_io_some_share")),
+];

@@ -1,0 +1,198 @@
+//! The numbers of a report: each workload's scenarios, ranked, with their intervals and what stats claims of them.
+//!
+//! The terminal, the page, the JSON and the words all read these, so that no two of them can differ. How they are made is
+//! `view/make.rs`.
+
+mod make;
+
+use crate::choice::Choice;
+use crate::claim::{Claim, Subject};
+use crate::confirmation::Confirmation;
+use crate::health::Without;
+use crate::judge::Judgement;
+use crate::orders::Orders;
+use crate::row::{Centre, Row, centre, simultaneous};
+use crate::screening::Progress;
+use crate::tails::Tail;
+use ledger::model::{Mode, Screened};
+use observe::durability::Class;
+use observe::metric::Metric;
+use observe::safety::Grade;
+use std::collections::BTreeMap;
+
+/// All parts of a study.
+#[derive(Debug)]
+pub struct View {
+    /// One a workload, in plan order.
+    pub parts: Vec<Part>,
+    /// Two-sided confidence.
+    pub confidence: f64,
+    /// Margin below which a difference is negligible, as a fraction.
+    pub margin: f64,
+    /// Wanted half-width, as a fraction.
+    pub precision: f64,
+    /// Trials that failed.
+    pub failed_total: usize,
+    /// How far the screen is; none where nothing is screened.
+    pub screen: Option<Progress>,
+    failures: BTreeMap<String, String>,
+}
+
+/// One workload's question and answer.
+#[derive(Debug)]
+pub struct Part {
+    /// The workload.
+    pub workload: String,
+    /// Its primary metric.
+    pub metric: Metric,
+    /// The largest value of that metric.
+    pub largest: f64,
+    /// Whether more of it is better.
+    pub more_is_better: bool,
+    /// Label of the scenario that others are compared with; none where this workload lacks it.
+    pub baseline: Option<String>,
+    /// Scenarios with values first, the best on top; then those without.
+    pub rows: Vec<Row>,
+    /// What stats makes of them.
+    pub judgement: Judgement,
+    /// What was shown of tails and shapes, each a family of its own.
+    pub tails: Vec<Tail>,
+    /// How balanced the orders were, and what a turn did to the next one.
+    pub orders: Orders,
+    /// The pick by condition; none where every factor is a choice.
+    pub choice: Option<Choice>,
+    /// Rounds in which every scenario that has values has one.
+    pub rounds_complete: usize,
+    /// What the verdicts would be without the disturbed trials; none where no trial was.
+    pub without_disturbed: Option<Without>,
+    /// Whether scenarios differ in what a power cut may take, so that not all of them may be picked.
+    pub durability_differs: bool,
+    /// What a power cut was measured to take: the classes that may be picked, where the study names them and any was measured.
+    pub allowed: Option<Vec<Grade>>,
+    /// Two-sided confidence.
+    pub confidence: f64,
+    /// The level of this answer's claims, bounds and best set.
+    pub alpha: f64,
+    /// What was asked of the scenarios.
+    pub mode: Mode,
+    /// What a screen showed, and left out; none where nothing was screened.
+    pub screened: Option<Screened>,
+    /// New rounds that were wanted.
+    pub confirmation_rounds: u32,
+    /// What new rounds measured of the picks: one a condition of the load; empty where there were none.
+    pub confirmations: Vec<Confirmation>,
+}
+
+impl Part {
+    /// Scenarios with values, the best first.
+    pub fn measured(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| row.centre.is_some())
+    }
+
+    /// A scenario's comparison with the baseline.
+    #[must_use]
+    pub fn claim_of(&self, scenario: &str) -> Option<&Claim> {
+        let versus = &self.judgement.versus;
+        versus.iter().find(|claim| matches!(&claim.subject, Subject::Scenario { label, .. } if label == scenario))
+    }
+
+    /// The best scenario of the safest class that competes; the control is another's double and no choice. Where factors are
+    /// conditions, what is picked under those of the baseline. None where nothing was measured, or nothing may be picked.
+    #[must_use]
+    pub fn pick(&self) -> Option<&Row> {
+        if let Some(choice) = &self.choice {
+            let baseline = self.rows.iter().find(|row| row.baseline);
+            let level = |factor: &String| baseline.and_then(|row| row.levels.get(factor));
+            let levels: Vec<Option<&String>> = choice.conditions.iter().map(level).collect();
+            let of_baseline = choice.picks.iter().find(|pick| pick.levels.iter().map(Some).eq(levels.iter().copied()));
+            let pick = of_baseline.or(choice.picks.first())?;
+            return self.row(&pick.label);
+        }
+        if let Some(confirmation) = self.confirmations.first() {
+            let confirmed = self.row(&confirmation.pick);
+            if confirmed.is_none_or(|row| row.has_more_errors_than.is_none()) {
+                return confirmed.filter(|row| row.competes_in.is_some() && row.stalls.is_none());
+            }
+        }
+        let safest = self.safest()?;
+        let is_choice = |row: &&Row| !row.control && row.is_choice_in(safest) && row.dropped_after().is_none();
+        self.measured().find(is_choice)
+    }
+
+    /// Where the values of a pick lie, with an interval that holds although they are why it was picked: one of those of all that it was picked
+    /// from, which hold together.
+    #[must_use]
+    pub fn centre_of_pick(&self, pick: &Row) -> Option<Centre> {
+        centre(
+            pick.values.iter().copied().flatten().collect(),
+            simultaneous(self.confidence, self.beside(pick).count()),
+        )
+    }
+
+    /// The safest class that a measured scenario competes in.
+    #[must_use]
+    pub fn safest(&self) -> Option<Class> {
+        self.measured().filter(|row| !row.control).filter_map(|row| row.competes_in).min()
+    }
+
+    /// What could be picked in this one's place if neither power cuts nor errors mattered, the best first: all under the same conditions.
+    pub fn beside<'a>(&'a self, pick: &'a Row) -> impl Iterator<Item = &'a Row> {
+        let conditions = self.choice.as_ref().map_or(&[][..], |choice| &choice.conditions);
+        let is_alike =
+            move |row: &&Row| conditions.iter().all(|factor| row.levels.get(factor) == pick.levels.get(factor));
+        self.measured().filter(move |row| !row.control && is_alike(row))
+    }
+
+    /// A scenario by its label.
+    #[must_use]
+    pub fn row(&self, label: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.label == label)
+    }
+
+    /// Of the scenarios on a claim's two sides, how many do not flush, and how many there are.
+    #[must_use]
+    pub fn without_flushes(&self, claim: &Claim) -> [(usize, usize); 2] {
+        sides(claim, &self.rows).map(|rows| (rows.iter().filter(|row| row.does_not_flush()).count(), rows.len()))
+    }
+
+    /// How many rounds the comparisons rest on.
+    #[must_use]
+    pub fn rounds_compared(&self) -> usize {
+        self.judgement.claims.iter().map(|claim| claim.rounds).max().unwrap_or(self.rounds_complete)
+    }
+
+    /// Whether there is anything to compare.
+    #[must_use]
+    pub fn has_choice(&self) -> bool {
+        self.measured().filter(|row| !row.control).nth(1).is_some()
+    }
+}
+
+/// The scenarios with values on a claim's two sides.
+#[must_use]
+pub fn sides<'a>(claim: &Claim, rows: &'a [Row]) -> [Vec<&'a Row>; 2] {
+    let (a, b) = claim.names();
+    [a, b].map(|side| {
+        let of_side = |row: &&Row| match &claim.subject {
+            Subject::Level { factor, .. } => row.levels.get(factor).is_some_and(|level| level == side),
+            Subject::Scenario { .. } | Subject::Control { .. } => row.label == side,
+        };
+        let measured = rows.iter().filter(|row| row.centre.is_some() && (!row.control || row.label == side));
+        measured.filter(of_side).collect()
+    })
+}
+
+impl View {
+    /// Whether a scenario's commits were acknowledged without flushes.
+    #[must_use]
+    pub fn does_not_flush(&self, label: &str) -> bool {
+        let mut rows = self.parts.iter().flat_map(|part| &part.rows);
+        rows.any(|row| row.label == label && row.does_not_flush())
+    }
+
+    /// Why a scenario's trials failed, in a few words.
+    #[must_use]
+    pub fn failure_of(&self, label: &str) -> Option<&str> {
+        self.failures.get(label).map(String::as_str)
+    }
+}

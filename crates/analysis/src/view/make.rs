@@ -1,0 +1,306 @@
+//! From a study's contents to its view.
+
+use super::{Part, View};
+use crate::ceilings::{Ceiling, ceilings};
+use crate::choice::{self, choice};
+use crate::conditions::conditions;
+use crate::confirmation::confirmations;
+use crate::counting::Counting;
+use crate::details::Details;
+use crate::errors::{Errors, errors};
+use crate::flushing::{Flushing, flushing};
+use crate::health::{self, Without};
+use crate::judge::{self, Judgement, Scenarios, judge};
+use crate::looks::looks;
+use crate::orders::orders;
+use crate::parity::{Rule, Standing, fewest_errors};
+use crate::row::{Row, Stalls, centre};
+use crate::screening::Progress;
+use crate::shapes::hold_back;
+use crate::tails::{self, Tail};
+use crate::telemetry::Work;
+use crate::why;
+use ledger::model::{Contents, Order, RunRow, Scenario};
+use observe::durability::Class;
+use observe::metric::{Direction, Metric};
+use stats::slow::SlowMode;
+use std::collections::BTreeMap;
+
+impl View {
+    /// Works out everything from a study's contents, and how its runs went from their details.
+    #[must_use]
+    pub fn of(contents: &Contents, details: &Details) -> View {
+        let counting = Counting::of(contents);
+        let settings = &contents.study.analysis;
+        let mut workloads: Vec<&str> = Vec::new();
+        for scenario in &contents.scenarios {
+            if !workloads.contains(&scenario.workload.as_str()) {
+                workloads.push(&scenario.workload);
+            }
+        }
+        let failures = counting.failed.iter().filter_map(|trial| {
+            let failure = trial.failure.as_ref()?;
+            Some((trial.scenario.clone(), format!("{}: {}", failure.step, failure.causes.last()?)))
+        });
+        let machine =
+            Machine { errors: errors(contents), flushing: flushing(contents), ceilings: ceilings(contents, &counting) };
+        let screen = Progress::of(contents);
+        let read = Read { contents, counting: &counting, details, screen: screen.as_ref() };
+        View {
+            failures: failures.collect(),
+            failed_total: counting.failed.len(),
+            parts: workloads.iter().map(|workload| part(&read, &machine, workload)).collect(),
+            screen,
+            confidence: settings.confidence,
+            margin: settings.margin,
+            precision: settings.precision,
+        }
+    }
+}
+
+/// What the machine's counters and the loads' errors say, by scenario.
+struct Machine {
+    errors: BTreeMap<String, Errors>,
+    flushing: BTreeMap<String, Flushing>,
+    ceilings: BTreeMap<String, Ceiling>,
+}
+
+/// What was read of a study.
+struct Read<'a> {
+    contents: &'a Contents,
+    counting: &'a Counting<'a>,
+    details: &'a Details,
+    screen: Option<&'a Progress>,
+}
+
+/// `[round][scenario]`: each trial is one number.
+fn values(contents: &Contents, scenarios: &[(usize, &Scenario)], primary: &str) -> Vec<Vec<Option<f64>>> {
+    let all = contents.values(primary);
+    all.iter().map(|round| scenarios.iter().map(|(column, _)| round[*column]).collect()).collect()
+}
+
+/// A workload's scenarios, with their places in the plan; without those that a screen left out.
+fn studied<'a>(contents: &'a Contents, workload: &str) -> Vec<(usize, &'a Scenario)> {
+    let screened = contents.screened(workload);
+    let all = contents.scenarios.iter().enumerate().filter(|(_, scenario)| scenario.workload == workload);
+    all.filter(|(_, scenario)| !screened.is_some_and(|screened| screened.leaves_out(&scenario.levels))).collect()
+}
+
+/// One workload's part: what was measured, and what stats makes of it.
+fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
+    let Read { contents, screen, .. } = *read;
+    let scenarios = studied(contents, workload);
+    let primary = scenarios.first().map_or("", |(_, scenario)| scenario.primary_metric.as_str());
+    let unknown = || Metric::named(primary.into(), String::new(), Direction::More);
+    let metric = contents.metrics.get(primary).cloned().unwrap_or_else(unknown);
+    let more_is_better = metric.direction != Direction::Less;
+    let rounds = values(contents, &scenarios, primary);
+    let confidence = contents.study.analysis.confidence;
+    let plain: Vec<&Scenario> = scenarios.iter().map(|(_, scenario)| *scenario).collect();
+    let baseline = baseline(contents, &plain);
+    let mut confirmations = confirmations(contents, workload, primary, more_is_better);
+    let mut rows: Vec<Row> = scenarios
+        .iter()
+        .enumerate()
+        .map(|(column, (index, scenario))| Row {
+            index: *index,
+            baseline: Some(&scenario.label) == baseline.as_ref(),
+            confirmed: confirmations.iter().find_map(|of| of.centres.get(&scenario.label)).copied(),
+            stalls: self::stalls(read, scenario, more_is_better).filter(|_| counts_stalls(contents, &rounds, column)),
+            slow: slow(read, scenario, more_is_better),
+            ..row(read, machine, scenario, rounds.iter().map(|round| round[column]).collect())
+        })
+        .collect();
+    let largest = rows.iter().filter_map(|row| row.centre).map(|centre| centre.max).fold(0.0, f64::max);
+    let conditions = conditions(&plain);
+    mark_more_errors(&mut rows, &conditions);
+    let classes: Vec<Option<Class>> = rows.iter().map(|row| row.competes_in).collect();
+    let may_be_picked = rows.iter().map(|row| row.competes_in.filter(|_| row.has_more_errors_than.is_none()));
+    let may_be_picked: Vec<Option<Class>> = may_be_picked.collect();
+    let dropped: Vec<bool> = rows.iter().map(|row| row.dropped_after().is_some()).collect();
+    let judged = Scenarios { all: &plain, classes: &may_be_picked, baseline: baseline.as_deref(), dropped: &dropped };
+    let tails = tails::tails(&of_tails(read), &judged, more_is_better);
+    let mut judgement = judgement(contents, &judged, (&rows, &tails), &rounds, more_is_better);
+    why::explain(contents, &Work::of(&metric), &mut judgement, &mut confirmations);
+    let without = mark_disturbed(&mut rows, &judgement, &rounds, more_is_better)
+        .map(|rounds| self::judgement(contents, &judged, (&rows, &tails), &rounds, more_is_better));
+    rank(&mut rows, more_is_better);
+    if screen.is_some_and(|screen| !screen.is_complete) {
+        // Most of them will not be studied.
+        rows.retain(|row| row.centre.is_some());
+    }
+    let to_pick: Vec<&Row> = rows.iter().filter(|row| row.centre.is_some() && !row.control).collect();
+    let alpha = judge::rules(&contents.study.analysis, looks(contents)).alpha();
+    let held = choice::Rules { alpha, more_is_better };
+    Part {
+        without_disturbed: without.map(|without| Without::of(&judgement, &without)),
+        choice: choice(conditions, &to_pick, workload, (held, &confirmations)),
+        mode: contents.study.analysis.mode,
+        screened: contents.screened(workload).cloned(),
+        confirmation_rounds: contents.study.analysis.confirmation_rounds,
+        workload: workload.into(),
+        largest,
+        more_is_better,
+        baseline,
+        rounds_complete: rounds_complete(&rounds, &rows),
+        durability_differs: classes.iter().min() != classes.iter().max(),
+        allowed: match Rule::of(contents, workload) {
+            Rule::Classes(classes) => Some(classes.to_vec()),
+            Rule::Promise => None,
+        },
+        orders: orders(contents, read.counting, &plain, more_is_better),
+        tails,
+        judgement,
+        rows,
+        metric,
+        confidence,
+        alpha,
+        confirmations,
+    }
+}
+
+fn of_tails<'a>(read: &Read<'a>) -> tails::Read<'a> {
+    let Read { contents, counting, details, .. } = *read;
+    tails::Read { contents, counting, details, looks: looks(contents) }
+}
+
+/// Whether a run of 0 decides its trial's figure: a turn of 0 is a part of its trial's work.
+fn counts_stalls(contents: &Contents, rounds: &[Vec<Option<f64>>], column: usize) -> bool {
+    let is_typical = contents.study.analysis.order == Order::Blocks;
+    is_typical || rounds.iter().any(|round| round[column].is_some_and(|value| value <= 0.0))
+}
+
+/// What stats makes of these rounds, and of the shape of their runs' figures.
+fn judgement(
+    contents: &Contents,
+    asked: &Scenarios,
+    (rows, tails): (&[Row], &[Tail]),
+    rounds: &[Vec<Option<f64>>],
+    more_is_better: bool,
+) -> Judgement {
+    let mut found = judge((&contents.study.analysis, looks(contents)), asked, rounds, more_is_better);
+    hold_back(&mut found, rows, (tails, contents.study.analysis.margin));
+    found
+}
+
+/// A scenario with its values and what the machine says of it; which of them is the baseline is not known here.
+fn row(read: &Read, machine: &Machine, scenario: &Scenario, values: Vec<Option<f64>>) -> Row {
+    let Read { contents, counting, details, .. } = *read;
+    let (label, promised) = (scenario.label.clone(), scenario.durability.class);
+    let flushing = machine.flushing.get(&label).cloned();
+    let power_cut = contents.safety_of(scenario).and_then(|measured| measured.safety.clone());
+    let rule = Rule::of(contents, &scenario.workload);
+    Row {
+        index: 0,
+        levels: scenario.levels.clone(),
+        baseline: false,
+        control: scenario.control,
+        durability: promised,
+        competes_in: rule.competes_in(promised, flushing.as_ref(), power_cut.as_ref()),
+        power_cut,
+        flushing,
+        errors: machine.errors.get(&label).cloned(),
+        has_more_errors_than: None,
+        ceiling: machine.ceilings.get(&label).cloned(),
+        centre: centre(values.iter().copied().flatten().collect(), contents.study.analysis.confidence),
+        values,
+        stalls: None,
+        slow: None,
+        failed: counting.failed_of(&label),
+        worse: contents.worse().find(|worse| worse.scenario == label).cloned(),
+        confirmed: None,
+        health: health::health(counting, details, contents.study.analysis.order, scenario),
+        label,
+    }
+}
+
+/// Marks whoever is as safe as the safest and had more errors than another under the same conditions: it is not picked over that one.
+fn mark_more_errors(rows: &mut [Row], conditions: &[String]) {
+    let is_measured = |row: &&Row| row.centre.is_some() && !row.control && row.dropped_after().is_none();
+    let Some(safest) = rows.iter().filter(is_measured).filter_map(|row| row.competes_in).min() else { return };
+    let given = |row: &Row| conditions.iter().map(|factor| row.levels.get(factor).cloned()).collect::<Vec<_>>();
+    let better_than = |row: &Row| {
+        let alike =
+            || rows.iter().filter(is_measured).filter(|other| other.stalls.is_none() && given(other) == given(row));
+        let standing = |other: &Row| Some(Standing { class: other.competes_in?, errors: other.error_share() });
+        let fewest = fewest_errors(alike().filter_map(standing), safest)?;
+        let has_more = row.competes_in == Some(safest) && !row.control && row.error_share() > fewest;
+        let is_best = |other: &&Row| other.competes_in == Some(safest) && other.error_share() <= fewest;
+        has_more.then(|| alike().find(is_best).map(|other| other.label.clone())).flatten()
+    };
+    let marks: Vec<Option<String>> = rows.iter().map(better_than).collect();
+    rows.iter_mut().zip(marks).for_each(|(row, mark)| row.has_more_errors_than = mark);
+}
+
+/// The best first; then who stalled, whose mean is 0; then who was dropped on the way, whose means over fewer rounds of a machine that
+/// drifts are no rank among the others; then who has no value.
+fn rank(rows: &mut [Row], more_is_better: bool) {
+    let merit = |row: &Row| row.centre.map(|centre| centre.merit(more_is_better));
+    rows.sort_by(|a, b| merit(b).partial_cmp(&merit(a)).expect("means are numbers"));
+    rows.sort_by_key(|row| (row.centre.is_none(), row.dropped_after().is_some(), row.stalls.is_some()));
+}
+
+/// Marks trials far on the bad side of their like while something else loaded the machine; the values without them, if any.
+fn mark_disturbed(
+    rows: &mut [Row],
+    judgement: &Judgement,
+    rounds: &[Vec<Option<f64>>],
+    more_is_better: bool,
+) -> Option<Vec<Vec<Option<f64>>>> {
+    let mut without = rounds.to_vec();
+    for (column, row) in rows.iter_mut().enumerate() {
+        for (_, round) in judgement.outliers.iter().filter(|(label, _)| *label == row.label) {
+            let (Some(value), Some(centre)) = (row.values[*round], row.centre) else { continue };
+            let is_worse = if more_is_better { value < centre.median } else { value > centre.median };
+            if let Some(cause) = health::cause(&row.health, *round as u32).filter(|_| is_worse) {
+                row.health.disturbed.push((*round as u32, cause));
+                without[*round][column] = None;
+            }
+        }
+    }
+    (without != rounds).then_some(without)
+}
+
+/// The workload's baseline; in an older file, which marks none, the study's.
+fn baseline(contents: &Contents, scenarios: &[&Scenario]) -> Option<String> {
+    let marked = scenarios.iter().find(|scenario| scenario.baseline);
+    let named = || scenarios.iter().find(|scenario| scenario.label == contents.study.baseline);
+    marked.or_else(named).map(|scenario| scenario.label.clone())
+}
+
+/// Rounds in which every scenario that has values at all, and was not dropped, has one.
+fn rounds_complete(rounds: &[Vec<Option<f64>>], rows: &[Row]) -> usize {
+    let measured: Vec<&Row> = rows.iter().filter(|row| row.centre.is_some() && row.dropped_after().is_none()).collect();
+    if measured.is_empty() {
+        return 0;
+    }
+    (0..rounds.len()).filter(|round| measured.iter().all(|row| row.values[*round].is_some())).count()
+}
+
+/// A scenario's runs whose figure was 0; none where there were none.
+fn stalls(read: &Read, scenario: &Scenario, more_is_better: bool) -> Option<Stalls> {
+    let values = pieces(read, scenario);
+    let stalled = values.iter().filter(|value| **value <= 0.0).count();
+    (stalled > 0).then_some(Stalls { runs: stalled, of: values.len(), more_is_better })
+}
+
+/// How many runs were far slower than their like: of turns those of the same trial, so that a round in which the machine was slow makes none.
+fn slow(read: &Read, scenario: &Scenario, more_is_better: bool) -> Option<SlowMode> {
+    if read.contents.study.analysis.order == Order::Blocks {
+        return SlowMode::of(&pieces(read, scenario), more_is_better);
+    }
+    let trials = read.counting.trials.values().filter(|trial| trial.scenario == scenario.label);
+    let runs = trials.filter_map(|trial| read.counting.runs.get(&trial.id));
+    let of_trial = |runs: &Vec<&RunRow>| {
+        let figures = runs.iter().filter_map(|run| run.metrics.get(&*scenario.primary_metric).copied());
+        SlowMode::of(&figures.collect::<Vec<f64>>(), more_is_better)
+    };
+    SlowMode::together(&runs.filter_map(of_trial).collect::<Vec<SlowMode>>())
+}
+
+/// The figures of a scenario's measured runs.
+fn pieces(read: &Read, scenario: &Scenario) -> Vec<f64> {
+    let trials = read.counting.trials.values().filter(|trial| trial.scenario == scenario.label);
+    let runs = trials.filter_map(|trial| read.counting.runs.get(&trial.id)).flatten();
+    runs.filter_map(|run| run.metrics.get(&*scenario.primary_metric).copied()).collect()
+}

@@ -1,0 +1,83 @@
+//! A database that is asked what is there after power cuts.
+
+use sandbox::stage::{Stage, data_name};
+use sandbox::work::Work;
+use services::service::{self, Place, Service};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Why it can't be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The server or its data.
+    #[error(transparent)]
+    Service(#[from] service::Error),
+    /// The folders that its user can reach.
+    #[error("cannot prepare the server's folders")]
+    Stage(#[from] std::io::Error),
+}
+
+/// What is found of a database after a power cut.
+pub struct Recovered {
+    /// The rows of each answer.
+    pub answers: Vec<Vec<Vec<Option<String>>>>,
+    /// The transactions that a replica would be told of, if there is a log for replicas.
+    pub logged: Option<Vec<String>>,
+}
+
+/// A database that is asked what is there after power cuts, on the data of one after the other.
+pub struct Asked {
+    kind: &'static services::service::Kind,
+    service: Box<dyn Service>,
+    stage: Stage,
+}
+
+impl Asked {
+    /// With folders that its user can reach.
+    ///
+    /// # Errors
+    /// When there is no such database, or the folders can't be made.
+    pub fn new(wanted: &services::Wanted, work: &Work) -> Result<Asked, Error> {
+        let service = (wanted.kind.open)(&wanted.settings)?;
+        Ok(Asked { kind: wanted.kind, service, stage: Stage::set(work)? })
+    }
+
+    /// Starts it on data as they were found, asks and ends it.
+    ///
+    /// # Errors
+    /// When it does not come up, or refuses to answer.
+    pub fn ask(&mut self, data: &Path, questions: &[String]) -> Result<Recovered, Error> {
+        let recovered = self.ask_on_stage(data, questions);
+        self.stage.clear()?;
+        recovered
+    }
+
+    fn ask_on_stage(&mut self, data: &Path, questions: &[String]) -> Result<Recovered, Error> {
+        // What can't be read is the data's fault, not the stage's.
+        let opened = std::fs::create_dir_all(data).and_then(|()| data.read_dir());
+        opened.map_err(service::Error::file("open", data))?;
+        let name = self.kind.name;
+        let user = self.service.user();
+        let data = self.stage.lend(data, &data_name(name), user.as_ref())?;
+        let run = self.stage.folder(name, user.as_ref())?;
+        let place = Place { data, log: None, run, cpus: Vec::new(), sockets: BTreeMap::new(), skip_fsync: false };
+        let answers = self.service.ask_recovered(&place, questions)?;
+        Ok(Recovered { answers, logged: self.service.logged(&place)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_that_can_not_be_opened_are_the_databases_fault() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let work = Work::open(&folder.path().join("work")).expect("ours");
+        let data = folder.path().join("data");
+        std::fs::write(&data, "no folder").expect("a file");
+        let wanted = services::wanted(&["postgres"], &BTreeMap::new()).pop().expect("known");
+        let failed = Asked::new(&wanted, &work).expect("installed").ask(&data, &[]).err().expect("no folder");
+        assert!(matches!(failed, Error::Service(service::Error::File { action: "open", .. })), "{failed}");
+    }
+}

@@ -1,0 +1,159 @@
+//! Brings images up, as many side by side as there are CPUs.
+//!
+//! Files of a server name the folder that they lie in, so every image must be seen at the same place: each recovery runs in a thread
+//! that has mounts of its own.
+
+use crate::mounted_image::{Images, MountedImage};
+use crate::plan::TrialSpec;
+use crate::recovery::{Broken, Memo, Recovery, nothing};
+use crate::watchdog::Watchdog;
+use powercut::explore::{Recovered, Subject};
+use powercut::states::Choice;
+use powercut::verdict::RecoveryOutcome;
+use sandbox::isolation;
+use std::collections::{HashSet, VecDeque};
+use std::num::NonZero;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::Scope;
+use std::time::Duration;
+use storage::StorageSettings;
+
+/// At most so many side by side: each has the disk's content in memory.
+const WORKERS_MAX: usize = 4;
+
+/// Brings images up again, as many side by side as there are CPUs: each in a worker of its own, which is a thread with a disk and mounts
+/// that no other sees.
+pub struct Recoveries {
+    jobs: Sender<Job>,
+    workers: usize,
+    /// Where the results of those that were begun come, in that order.
+    begun: VecDeque<Receiver<Result<Recovered, Broken>>>,
+    /// Images that were recovered: one that comes again is to be done again.
+    done: HashSet<(usize, Choice)>,
+}
+
+/// An image to bring up.
+struct Job {
+    point: usize,
+    choice: Choice,
+    is_again: bool,
+    result: Sender<Result<Recovered, Broken>>,
+}
+
+impl Recoveries {
+    /// Of the scenario that was recorded, in threads of this scope. A recovery that takes more than `seconds_max` hangs, and costs its
+    /// worker the disk: it gets another.
+    #[must_use]
+    pub fn start<'scope>(
+        scope: &'scope Scope<'scope, '_>,
+        spec: &'scope TrialSpec,
+        seconds_max: f64,
+        images: Images<'scope>,
+    ) -> Recoveries {
+        let (jobs, to_do) = channel();
+        let to_do = Arc::new(Mutex::new(to_do));
+        let memo = Arc::new(Mutex::new(Memo::default()));
+        let settings = &spec.storage;
+        let workers = workers(spec, &images, settings);
+        for _ in 0..workers {
+            let (to_do, memo, settings) = (to_do.clone(), memo.clone(), settings.clone());
+            scope.spawn(move || {
+                let isolation = if workers > 1 { isolation::own_mounts() } else { Ok(()) };
+                let mut worker = Worker::new(spec, settings, seconds_max, images, memo);
+                let next = || to_do.lock().ok()?.recv().ok();
+                while let Some(job) = next() {
+                    let recovered = isolation.map_err(Broken::Namespace).and_then(|()| worker.recover(&job));
+                    // Nobody waits for it any more where another has failed.
+                    let _ = job.result.send(recovered);
+                }
+            });
+        }
+        Recoveries { jobs, workers, begun: VecDeque::new(), done: HashSet::new() }
+    }
+}
+
+/// One where there can't be more: in a guest kernel, of a filesystem that would be taken for one with its copy, and where memory is limited,
+/// which the disks' contents count against.
+fn workers(spec: &TrialSpec, images: &Images, settings: &StorageSettings) -> usize {
+    let can_be_several = images.can_be_several() && settings.has_mountable_copies() && spec.memory_bytes.is_none();
+    if !isolation::may_mount() || !can_be_several {
+        return 1;
+    }
+    std::thread::available_parallelism().map_or(1, NonZero::get).min(WORKERS_MAX)
+}
+
+impl Subject for Recoveries {
+    type Error = Broken;
+
+    fn side_by_side(&self) -> usize {
+        self.workers
+    }
+
+    fn begin(&mut self, point: usize, choice: &Choice) -> Result<(), Broken> {
+        let (result, comes) = channel();
+        let is_again = !self.done.insert((point, choice.clone()));
+        self.jobs.send(Job { point, choice: choice.clone(), is_again, result }).map_err(|_| Broken::Ended)?;
+        self.begun.push_back(comes);
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<Recovered, Broken> {
+        self.begun.pop_front().ok_or(Broken::Ended)?.recv().map_err(|_| Broken::Ended)?
+    }
+}
+
+/// Where one image at a time is brought up.
+struct Worker<'a> {
+    images: Images<'a>,
+    /// None after a recovery that hung.
+    shown: Option<MountedImage<'a>>,
+    settings: StorageSettings,
+    recovery: Recovery<'a>,
+    /// Takes the disk from under a recovery that hangs.
+    watchdog: Watchdog,
+    seconds_max: f64,
+}
+
+impl<'a> Worker<'a> {
+    fn new(
+        spec: &TrialSpec,
+        settings: StorageSettings,
+        seconds_max: f64,
+        images: Images<'a>,
+        memo: Arc<Mutex<Memo>>,
+    ) -> Worker<'a> {
+        Worker {
+            images,
+            shown: None,
+            settings,
+            recovery: Recovery::new(spec, images.work, memo),
+            watchdog: Watchdog::new(Duration::from_secs_f64(seconds_max)),
+            seconds_max,
+        }
+    }
+
+    fn recover(&mut self, job: &Job) -> Result<Recovered, Broken> {
+        let mut shown = match self.shown.take() {
+            Some(shown) => shown,
+            None => match self.images.show(&self.settings, &self.watchdog)? {
+                Some(shown) => shown,
+                None => return Ok(self.hung()),
+            },
+        };
+        let breaker = shown.breaker()?;
+        let (recovered, hung) =
+            self.watchdog.over(breaker, || self.recovery.bring_up(&mut shown, job.point, &job.choice, job.is_again));
+        if hung {
+            return Ok(self.hung());
+        }
+        self.shown = Some(shown);
+        recovered
+    }
+
+    fn hung(&self) -> Recovered {
+        let said = format!("the recovery did not end within {} s", self.seconds_max);
+        let found = Arc::new(nothing(RecoveryOutcome::Unmountable(said)));
+        Recovered { found, read: Vec::new(), is_new: true }
+    }
+}

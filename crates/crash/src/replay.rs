@@ -1,0 +1,192 @@
+//! Images of a power cut that were found bad, kept so that a person can look at one: the log of the disk, and how it was made.
+//! The log can be had in the format of another tool, too.
+//!
+//! This machine's kernel shows an image mounted ([`Kept::serve`]). What was measured in a guest kernel is brought up by that one, which
+//! copies what it sees ([`Kept::copy`]).
+
+use crate::plan::TrialSpec;
+use crate::recording_disk::{self, Disks};
+use powercut::device::Disk;
+use powercut::states::Image;
+use sandbox::work::Work;
+use std::io;
+use std::path::{Path, PathBuf};
+use storage::{AfterCut, CutDisk};
+use study::trial_spec::Cut;
+
+/// The step of a trial at which an image did not come up.
+pub const RECOVERY: &str = "recovery";
+
+/// Why an image can't be served again.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nothing was kept of the scenario.
+    #[error(
+        "nothing is kept of the power cuts of `{scenario}` in {folder}: logs are kept of scenarios that lost something"
+    )]
+    NotKept {
+        /// Its label.
+        scenario: String,
+        /// Where it would be.
+        folder: PathBuf,
+    },
+    /// A kept file can't be read or written.
+    #[error("cannot use {path}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// It was not written by this version.
+    #[error("{0} is not what surefoot keeps")]
+    Foreign(PathBuf),
+    /// The disk does not start.
+    #[error(transparent)]
+    Start(#[from] recording_disk::Error),
+    /// The log or the file that it is exported to.
+    #[error("cannot export {path}")]
+    Export {
+        /// The log.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: powercut::log_writes::ExportError,
+    },
+    /// The disk.
+    #[error(transparent)]
+    Disk(#[from] powercut::device::Error),
+    /// The filesystem on it.
+    #[error(transparent)]
+    Storage(#[from] storage::Error),
+}
+
+/// An image that is served, with what came up from it.
+pub struct Replayed {
+    /// The filesystem as its own recovery left it, or why it did not come up.
+    pub after: Result<AfterCut, storage::Error>,
+    /// What the filesystem's checker says of it, when it was not mounted.
+    pub checked: Option<String>,
+    // In this order, so that the mount goes before the device and that before the disk.
+    _attached: CutDisk,
+    _disk: Disk,
+}
+
+/// Keeps the log of a scenario, with what is needed to serve it again, and gives its new place.
+///
+/// # Errors
+/// When the files can't be written.
+pub fn keep(work: &Work, spec: &TrialSpec, log: &Path) -> io::Result<PathBuf> {
+    let (kept, file) = (path(work, &spec.scenario, ".log"), path(work, &spec.scenario, ".json"));
+    std::fs::rename(log, &kept)?;
+    std::fs::write(file, serde_json::to_vec(spec).expect("a TrialSpec is plain data"))?;
+    Ok(kept)
+}
+
+/// Removes what was kept of a scenario.
+///
+/// # Errors
+/// When it can't be removed.
+pub fn forget(work: &Work, scenario: &str) -> io::Result<()> {
+    [".log", ".json"].into_iter().try_for_each(|ending| std::fs::remove_file(path(work, scenario, ending)))
+}
+
+/// What is kept of a scenario.
+pub struct Kept {
+    spec: TrialSpec,
+    cut: Cut,
+    log: PathBuf,
+}
+
+impl Kept {
+    /// By the scenario's label.
+    ///
+    /// # Errors
+    /// When nothing was kept.
+    pub fn find(work: &Work, scenario: &str) -> Result<Kept, Error> {
+        let (log, file) = (path(work, scenario, ".log"), path(work, scenario, ".json"));
+        if !file.is_file() {
+            return Err(Error::NotKept { scenario: scenario.into(), folder: work.power_cuts() });
+        }
+        let text = std::fs::read(&file).map_err(|source| Error::File { path: file.clone(), source })?;
+        let spec: TrialSpec = serde_json::from_slice(&text).map_err(|_| Error::Foreign(file.clone()))?;
+        let cut = spec.cut.clone().ok_or(Error::Foreign(file))?;
+        Ok(Kept { spec, cut, log })
+    }
+
+    /// Whether it was measured in a guest kernel.
+    #[must_use]
+    pub fn is_of_guest(&self) -> bool {
+        self.spec.bench == study::Bench::Guest
+    }
+
+    /// The trial that brings an image up in a guest kernel and copies all that is on it, and the folder that the copy goes to.
+    #[must_use]
+    pub fn copy(&self, work: &Work, image: &Image) -> (TrialSpec, PathBuf) {
+        let cut = Cut { copy_out: Some(image.to_string()), ..self.cut.clone() };
+        let folder = copy_folder(work, &self.spec.scenario, &image.to_string());
+        (TrialSpec { cut: Some(cut), ..self.spec.clone() }, folder)
+    }
+
+    /// Serves an image and brings its filesystem up, in the kernel that this runs in; it goes when the result goes.
+    ///
+    /// # Errors
+    /// When the disk can't be served.
+    pub fn serve(&self, work: &Work, image: &Image) -> Result<Replayed, Error> {
+        let mut disk = Disks::of(&self.spec, &self.cut)?.explore(work, &self.log)?;
+        disk.show(image.point, &image.choice)?;
+        let attached =
+            CutDisk::attach(&self.spec.storage, &storage::recording_disk(&work.disk()), &work.mount_point())?;
+        let after = attached.mount();
+        let checked = after.is_err().then(|| attached.check().unwrap_or_else(|error| said(&error)));
+        Ok(Replayed { after, checked, _attached: attached, _disk: disk })
+    }
+}
+
+/// Where the copy of an image goes that a guest kernel brought up.
+#[must_use]
+pub fn copy_folder(work: &Work, scenario: &str, image: &str) -> PathBuf {
+    path(work, &format!("{scenario} {image}"), "")
+}
+
+/// Writes a scenario's log to a file as dm-log-writes would have; gives the number of entries.
+///
+/// # Errors
+/// When nothing was kept, or the file can't be written.
+pub fn export(work: &Work, scenario: &str, file: &Path) -> Result<u64, Error> {
+    let path = path(work, scenario, ".log");
+    if !path.is_file() {
+        return Err(Error::NotKept { scenario: scenario.into(), folder: work.power_cuts() });
+    }
+    let log = std::fs::read(&path).map_err(|source| Error::File { path: path.clone(), source })?;
+    let out = std::fs::File::create(file).map_err(|source| Error::File { path: file.into(), source })?;
+    powercut::log_writes::export(&log, std::io::BufWriter::new(out)).map_err(|source| Error::Export { path, source })
+}
+
+/// Of a checker that found damage, what it found.
+fn said(error: &storage::Error) -> String {
+    format!("{error}\n{}", error.log().unwrap_or_default())
+}
+
+/// A scenario's file: its label as far as a file name can have it, and a number that tells labels apart.
+fn path(work: &Work, scenario: &str, ending: &str) -> PathBuf {
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() || "=.".contains(letter) { letter } else { '-' };
+    let name: String = scenario.chars().map(plain).take(80).collect();
+    let number = scenario.bytes().fold(0u32, |all, byte| all.wrapping_mul(31).wrapping_add(byte.into()));
+    work.power_cuts().join(format!("{name}-{number:08x}{ending}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_that_differ_behind_a_dot_have_files_of_their_own() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let work = Work::open(folder.path()).expect("ours");
+        let [one, other] = ["delay=1.5s", "delay=1.7s"].map(|label| path(&work, label, ".log"));
+        assert_ne!(one, other);
+        assert!(one.to_string_lossy().ends_with(".log"), "{}", one.display());
+    }
+}

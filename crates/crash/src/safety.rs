@@ -1,0 +1,224 @@
+//! What a power cut takes from each scenario: one trial each, on a recording disk and on the scenario's own bench.
+//!
+//! The trial has the scenario's filesystem and its options; the load is `commits`, with the scenario's server and its settings, or
+//! `replacements`, which needs no server. Both know what must be there afterwards.
+
+use crate::drive;
+use crate::plan::TrialSpec;
+use crate::plan::{Plan, PlannedScenario};
+use load::engines;
+use load::workload::Kind;
+use observe::record::Record;
+use observe::safety::{Finding, Grade, Safety};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use storage::{Device, StorageSettings};
+use study::Load;
+use study::trial_spec::Cut;
+use workloads::{commits, replacements};
+
+/// Provisioning, the load and the way back, beside what may be spent on recoveries.
+const BESIDE_SECONDS: f64 = 180.0;
+
+/// What the load here leaves is recovered in about a second, and on a busy machine in a few.
+const RECOVERY_SECONDS_MAX: f64 = 60.0;
+
+/// Names of settings that the load of a measurement has itself; a scenario's own of these names mean another load.
+const OF_THE_LOAD: [&str; 10] = [
+    "connections",
+    "time",
+    "pause",
+    "payload",
+    "checkpoint_every",
+    "witness",
+    "seed",
+    "acknowledge",
+    METHOD,
+    WRITE_BACK,
+];
+
+/// The load's setting that `safety.files` is.
+const METHOD: &str = "method";
+
+/// The load's setting that `safety.write_back` is.
+const WRITE_BACK: &str = "write_back";
+
+/// Why a scenario's safety can't be measured, if it can't.
+#[must_use]
+pub fn why_not(scenario: &PlannedScenario, settings: &study::Safety) -> Option<String> {
+    let storage = &scenario.storage;
+    if !matches!(storage.device, Device::Loop | Device::Virtual) {
+        let moved = "device = \"loop\" or \"virtual\"";
+        return Some(format!(
+            "only scenarios on image files or virtual disks ({moved}) can be moved to a recording disk"
+        ));
+    }
+    if !scenario.volumes.is_empty() || storage.stripe > 1 || storage.external_log_bytes() > 0 {
+        return Some("it has more than one disk, and one is recorded".into());
+    }
+    // As ext4's `errors=panic`: what a cut leaves may be damaged, and is mounted.
+    let may_panic = storage.mount.iter().chain(&storage.mkfs).any(|option| option.contains("panic"));
+    if may_panic && scenario.bench != study::Bench::Guest {
+        return Some("its options let damage end this machine; with bench = \"guest\" it ends a guest kernel".into());
+    }
+    if settings.load == Load::Commits { why_no_commits(scenario) } else { None }
+}
+
+/// Why it can't be measured what `commits` loses in a scenario's place.
+fn why_no_commits(scenario: &PlannedScenario) -> Option<String> {
+    let name = scenario.parameters.get("engine").and_then(Value::as_str).unwrap_or("none");
+    let workload = &*scenario.workload;
+    let Some(engine) = engines::named(name).filter(|engine| engine.power_cuts_of.contains(&workload)) else {
+        return Some(format!(
+            "of {workload} on {name} nobody knows which commits must be there; load = \"files\" measures files that are replaced"
+        ));
+    };
+    if scenario.bench == study::Bench::Guest && !engine.is_embedded {
+        return Some(format!(
+            "in a guest kernel embedded engines are measured, as sqlite is, and {name} on bench = \"host\" only"
+        ));
+    }
+    let of_service = scenario.services.get(name);
+    of_service.and_then(|settings| (engine.unmeasured)(settings)).map(Into::into)
+}
+
+/// What is known of a measurement while its trial runs.
+#[derive(Debug, Default)]
+pub struct Measurement {
+    safety: Option<Box<Safety>>,
+    /// The image whose recovery was begun last.
+    recovering: Option<String>,
+}
+
+impl Measurement {
+    /// Takes what its trial says.
+    pub fn take(&mut self, record: Record) {
+        match record {
+            Record::Safety(found) => self.safety = Some(found),
+            Record::Recovering { image } => self.recovering = Some(image),
+            _ => {}
+        }
+    }
+
+    /// What was found, once the trial has finished.
+    #[must_use]
+    pub fn finished(self) -> Option<Box<Safety>> {
+        self.safety
+    }
+
+    /// What was found until a recovery killed the kernel that it ran in, for this reason, which is a fault like one that keeps a
+    /// filesystem from coming up. None where it died before the first recovery.
+    #[must_use]
+    pub fn killed(self, why: &str) -> Option<Box<Safety>> {
+        let (mut safety, example) = (self.safety?, self.recovering?);
+        let finding = Finding {
+            what: format!("the kernel itself dies of the recovery: {why}"),
+            images: 1,
+            example,
+            lacks: String::new(),
+            checked: String::new(),
+        };
+        // The worst come first.
+        let place = if safety.grade > Grade::E { safety.findings.len() } else { 0 };
+        safety.findings.insert(place, finding);
+        safety.grade = safety.grade.max(Grade::E);
+        safety.images += 1;
+        safety.unmountable += 1;
+        safety.is_complete = false;
+        let note = "the search ended with that kernel; what it found in its last tenth of a second is not counted";
+        safety.notes.push(note.into());
+        Some(safety)
+    }
+}
+
+/// The trial that measures a scenario.
+#[must_use]
+pub fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> TrialSpec {
+    let cut = Cut {
+        budget_seconds: settings.budget_seconds,
+        unit_bytes: settings.unit.bytes(),
+        cache: settings.cache.clone(),
+        profile: settings.profile.clone(),
+        log_bytes_max: settings.log_bytes_max,
+        recovery_seconds_max: RECOVERY_SECONDS_MAX,
+        copy_out: None,
+    };
+    let load = load(settings);
+    let on_disk = StorageSettings {
+        device: Device::Virtual,
+        size: settings.disk_bytes.max(scenario.storage.bytes_min()),
+        disk: settings.profile.clone(),
+        cache: drive::named(&settings.cache).expect("the study's table has the storage's names"),
+        fill: 0.0,
+        age: 0,
+        check: false,
+        ..(*scenario.storage).clone()
+    };
+    TrialSpec {
+        guest: scenario.guest.clone(),
+        services: if settings.load == Load::Commits { scenario.services.clone() } else { BTreeMap::new() },
+        parameters: parameters(load, scenario, settings),
+        timeout_seconds: settings.budget_seconds + settings.time_seconds + BESIDE_SECONDS,
+        ineffective_options: plan.design.ineffective_options,
+        cut: Some(cut),
+        ..TrialSpec::single(&plan.name, &scenario.label, load.name, scenario.bench, plan.drawn.seed, on_disk)
+    }
+}
+
+/// What is at work when power is cut.
+fn load(settings: &study::Safety) -> &'static Kind {
+    match settings.load {
+        Load::Commits => &commits::KIND,
+        Load::Files => &replacements::KIND,
+    }
+}
+
+/// The engine's own settings as the scenario has them, and the load's.
+fn parameters(load: &Kind, scenario: &PlannedScenario, settings: &study::Safety) -> Map<String, Value> {
+    let mut parameters = settings::defaults(load.settings);
+    let of_engine = parameters.keys().filter(|name| !OF_THE_LOAD.contains(&name.as_str())).cloned().collect::<Vec<_>>();
+    for name in of_engine {
+        if let Some(value) = scenario.parameters.get(&name) {
+            parameters.insert(name, value.clone());
+        }
+    }
+    parameters.insert("connections".into(), settings.connections.into());
+    parameters.insert("time".into(), settings.time_seconds.into());
+    if let Some(method) = &settings.files {
+        parameters.insert(METHOD.into(), method.as_str().into());
+    }
+    if let Some(write_back) = settings.write_back {
+        parameters.insert(WRITE_BACK.into(), write_back.into());
+    }
+    parameters
+}
+
+#[cfg(test)]
+#[path = "../../report/tests/it/found.rs"]
+mod found;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_study_may_choose_the_load_knows() {
+        let of_study = study::SAFETY.iter().find(|setting| setting.name == "files").expect("a setting");
+        let of_load = replacements::KIND.settings.iter().find(|setting| setting.name == METHOD).expect("a setting");
+        assert_eq!(of_study.kind, of_load.kind);
+    }
+
+    #[test]
+    fn a_kernel_that_a_recovery_killed_is_a_finding() {
+        let so_far = |recovering: Option<&str>| {
+            let safety = Safety { images: 4, is_complete: true, ..found::found(Grade::A) };
+            Measurement { safety: Some(Box::new(safety)), recovering: recovering.map(Into::into) }
+        };
+        let safety = so_far(Some("0:oldest")).killed("Kernel mode signal 8").expect("a finding");
+        assert_eq!((safety.grade, safety.images, safety.unmountable, safety.is_complete), (Grade::E, 5, 1, false));
+        let finding = &safety.findings[0];
+        assert_eq!(finding.example, "0:oldest");
+        assert!(finding.what.ends_with("Kernel mode signal 8"), "{finding:?}");
+        assert!(so_far(None).killed("Kernel mode signal 8").is_none(), "it died before the first recovery");
+    }
+}

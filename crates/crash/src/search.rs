@@ -1,0 +1,177 @@
+//! The second half of a measurement: real recoveries on images that a cut may have left of a recorded load.
+
+use crate::drive::Drive;
+use crate::examples;
+use crate::mounted_image::Images;
+use crate::plan::TrialSpec;
+use crate::recording_disk::Disks;
+use crate::recoveries::Recoveries;
+use crate::recovery::Broken;
+use crate::replay;
+use crate::watchdog::Watchdog;
+use observe::durability::Class;
+use observe::record::Record;
+use observe::safety::{Grade, Safety};
+use powercut::ack_log::{self, Attempt};
+use powercut::device::{self, keep_awake};
+use powercut::explore::{Budget, Recovered, Subject, explore};
+use powercut::states::{Cache, Choice, Draw, History, Image};
+use sandbox::work::Work;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use study::trial_spec::Cut;
+
+/// Recoveries beyond this tell nothing new, however quick they are.
+const IMAGES_MAX: u64 = 1_000_000;
+
+/// How often what was found so far is told, where the kernel may die.
+const TALLY_INTERVAL: Duration = Duration::from_millis(100);
+
+/// A load that was recorded.
+pub struct Recording<'a> {
+    pub(crate) work: &'a Work,
+    pub(crate) spec: TrialSpec,
+    pub(crate) cut: &'a Cut,
+    /// That served it, and serve images of it.
+    pub(crate) disks: Disks,
+    /// Where the log is kept.
+    pub(crate) log: PathBuf,
+    pub(crate) attempts: Vec<Attempt>,
+    /// What a reader should know of it.
+    pub(crate) notes: Vec<String>,
+    /// When it was begun.
+    pub(crate) started: Instant,
+}
+
+impl Recording<'_> {
+    /// Runs recoveries on the images that a cut may have left; `promise` is what the load asked for. The log is kept where something
+    /// was lost. `say` hears of each recovery before it begins, where the kernel may die of one, and what was found so far.
+    ///
+    /// # Errors
+    /// When the log can't be used, or a recovery can't be tried.
+    pub fn search(
+        self,
+        promise: Class,
+        interrupted: &AtomicBool,
+        say: &mut dyn FnMut(&Record),
+    ) -> Result<Safety, Box<dyn std::error::Error>> {
+        let found = self.explore(promise, interrupted, say);
+        match &found {
+            Ok(safety) if safety.grade == Grade::A => replay::forget(self.work, &self.spec.scenario)?,
+            Ok(_) => {}
+            Err(_) => drop(replay::forget(self.work, &self.spec.scenario)),
+        }
+        found
+    }
+
+    fn explore(
+        &self,
+        promise: Class,
+        interrupted: &AtomicBool,
+        say: &mut dyn FnMut(&Record),
+    ) -> Result<Safety, Box<dyn std::error::Error>> {
+        let Drive { rules, profile } = Drive::new(self.cut)?;
+        let until_nanoseconds = ack_log::last_acknowledged_nanoseconds(&self.attempts);
+        let draw = Draw { seed: self.spec.seed, profile, until_nanoseconds };
+        let history = History::with_random_cuts(device::map(&self.log)?, rules, &draw)?;
+        let mut notes = self.notes.clone();
+        if history.points_left_out() > 0 {
+            notes.push(format!("{} more points at which power may fail were left out", history.points_left_out()));
+        }
+        let (disk, cache) = (describe(self.cut, rules.cache), rules.cache);
+        let about = About { disk, cache, notes, promise, started: self.started };
+        let images = Images { history: &history, log: &self.log, disks: &self.disks, work: self.work };
+        let is_wanted = self.spec.bench == study::Bench::Guest;
+        // No figure of speed comes of it.
+        let _awake = keep_awake();
+        let budget = Budget { seconds: self.cut.budget_seconds, images_max: IMAGES_MAX, seed: self.spec.seed };
+        let started = Instant::now();
+        let mut clock = || started.elapsed().as_secs_f64();
+        let is_interrupted = || interrupted.load(Ordering::Relaxed);
+        let mut found = std::thread::scope(|scope| {
+            let recoveries = Recoveries::start(scope, &self.spec, self.cut.recovery_seconds_max, images);
+            let mut told = Told { recoveries, say, is_wanted, about: &about, last: None };
+            explore(&history, &self.attempts, &mut told, &budget, &mut clock, &is_interrupted)
+        })?;
+        // A guest's kernel is not put at risk for it.
+        if !is_wanted && !found.findings.is_empty() {
+            let watchdog = Watchdog::new(Duration::from_secs_f64(self.cut.recovery_seconds_max));
+            if let Some(mut shown) = images.show(&self.spec.storage, &watchdog)? {
+                examples::describe(&mut found.findings, &mut shown, &watchdog, rules.unit_bytes);
+            }
+        }
+        Ok(about.complete(found))
+    }
+}
+
+fn describe(wanted: &Cut, cache: Cache) -> String {
+    let cache = match cache {
+        Cache::Volatile => "a volatile cache",
+        Cache::WriteThrough => "no volatile cache",
+        Cache::Lying => "a cache whose flushes do nothing",
+    };
+    let speed =
+        if wanted.profile == "none" { "as fast as memory".into() } else { format!("timed as {}", wanted.profile) };
+    format!("{cache}, {}-byte units, {speed}", wanted.unit_bytes)
+}
+
+/// What is to be said with all that is found.
+struct About {
+    /// The disk, in words.
+    disk: String,
+    cache: Cache,
+    notes: Vec<String>,
+    promise: Class,
+    started: Instant,
+}
+
+impl About {
+    fn complete(&self, found: Safety) -> Safety {
+        let mut notes = [&found.notes[..], &self.notes].concat();
+        if found.flushes == 0 && self.cache == Cache::Volatile {
+            notes.push("the disk was not asked for a single flush while these commits were acknowledged".into());
+        }
+        let seconds = self.started.elapsed().as_secs_f64();
+        Safety { disk: self.disk.clone(), promise: self.promise, notes, seconds, ..found }
+    }
+}
+
+/// Recoveries of which somebody outside hears before they begin: a guest's kernel may die of one, and all that it knew with it.
+struct Told<'a> {
+    recoveries: Recoveries,
+    say: &'a mut dyn FnMut(&Record),
+    is_wanted: bool,
+    about: &'a About,
+    /// When the tally was told.
+    last: Option<Instant>,
+}
+
+impl Subject for Told<'_> {
+    type Error = Broken;
+
+    fn side_by_side(&self) -> usize {
+        self.recoveries.side_by_side()
+    }
+
+    fn begin(&mut self, point: usize, choice: &Choice) -> Result<(), Broken> {
+        if self.is_wanted {
+            let image = Image { point, choice: choice.clone() }.to_string();
+            (self.say)(&Record::Recovering { image });
+        }
+        self.recoveries.begin(point, choice)
+    }
+
+    fn end(&mut self) -> Result<Recovered, Broken> {
+        self.recoveries.end()
+    }
+
+    fn wants_tally(&self) -> bool {
+        self.is_wanted && self.last.is_none_or(|last| last.elapsed() >= TALLY_INTERVAL)
+    }
+
+    fn tally(&mut self, so_far: Safety) {
+        self.last = Some(Instant::now());
+        (self.say)(&Record::Safety(Box::new(self.about.complete(so_far))));
+    }
+}

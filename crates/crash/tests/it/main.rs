@@ -1,0 +1,3 @@
+//! What real databases recover. Needs root and the servers.
+
+mod recovered;

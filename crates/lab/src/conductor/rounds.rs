@@ -1,0 +1,110 @@
+//! The second phase: rounds of all that is studied, until it is enough.
+
+use super::event::{Cut, Error, Event, Stop};
+use super::session::Session;
+use crash::plan::Plan;
+use ledger::model::{Decision, Phase, Worse};
+use study::Mode;
+
+/// Runs rounds, and says why they ended.
+pub(super) fn conduct(session: &mut Session) -> Result<Stop, Cut> {
+    let rounds_max = session.plan.design.rounds_max;
+    // Who is confirmed was chosen from these rounds: more of them would choose again.
+    let rounds = session.tune.closed_after().map_or(rounds_max, |last| rounds_max.min(last + 1));
+    let mut seconds_max: f64 = 0.0;
+    for round in 0..rounds {
+        // Rounds of an earlier session are walked through again, so that the stop rule sees what it saw then.
+        let wanted: Vec<bool> = (0..session.plan.scenarios.len()).map(|index| session.is_studied(index)).collect();
+        let is_open = session.is_open((Phase::Main, round), &wanted);
+        // The confirmation has to fit in, too.
+        let confirmed = session.plan.design.confirmation_rounds() as usize * session.tune.confirmed_max();
+        if is_open && session.exceeds_budget(seconds_max + session.seconds_of(confirmed)) {
+            return Ok(Stop::TimeBudget);
+        }
+        let begun = session.bench.now();
+        let row = session.round((Phase::Main, round), &wanted)?;
+        session.values.rounds.push(row);
+        if is_open {
+            seconds_max = seconds_max.max(session.bench.now() - begun);
+        }
+        if (0..wanted.len()).all(|index| !wanted[index] || session.is_given_up(index)) {
+            return Ok(Stop::NothingLeft);
+        }
+        let (stop, decision) = decide(session, round)?;
+        (session.watch)(Event::RoundEnded { round, values: &session.values, decision });
+        if let Some(stop) = stop {
+            return Ok(stop);
+        }
+    }
+    Ok(if rounds < rounds_max { Stop::TimeBudget } else { Stop::RoundsMax })
+}
+
+/// Why to stop after this round, if it is enough, and in words what was decided.
+fn decide(session: &mut Session, round: u32) -> Result<(Option<Stop>, String), Error> {
+    let rules = rules(session.plan);
+    let (decisions, found) = match session.plan.design.mode {
+        Mode::Full => (enough(session, &rules), Vec::new()),
+        Mode::Tune => look(session, round, &rules)?,
+    };
+    let enough = decisions.iter().all(stats::StopDecision::is_enough);
+    let one_left = decisions.iter().all(|decision| *decision == stats::StopDecision::OneLeft);
+    let dropped = found.iter().map(|worse| {
+        let what = if worse.stays { "is shown to be worse" } else { "is dropped" };
+        let behind = worse.behind_at_least * 100.0;
+        format!("{} {what}: at least {behind:.1} % behind {}", worse.scenario, worse.than)
+    });
+    let words = decisions.iter().map(ToString::to_string).chain(dropped).collect::<Vec<_>>().join("; ");
+    let stop = if one_left { Stop::OneLeft } else { Stop::PrecisionReached };
+    Ok((enough.then_some(stop), words))
+}
+
+/// The stop rule, workload by workload: enough when every one has enough.
+fn enough(session: &Session, rules: &stats::Rules) -> Vec<stats::StopDecision> {
+    let of = |workload: &String| stats::enough(&observations(session, workload), rules);
+    session.plan.workloads().iter().map(of).collect()
+}
+
+/// Drops what is shown to be worse; where a later session walks through the round, what was decided then.
+fn look(
+    session: &mut Session,
+    round: u32,
+    rules: &stats::Rules,
+) -> Result<(Vec<stats::StopDecision>, Vec<Worse>), Error> {
+    let standings = session.standings()?;
+    session.tune.recall(round);
+    let mut found = Vec::new();
+    if !session.done.went_on_after(round) && session.tune.closed_after().is_none() {
+        found = session.tune.look(round, &session.values, &standings, rules);
+        session.writer.decide(&found.iter().cloned().map(Decision::Worse).collect::<Vec<_>>())?;
+    }
+    Ok((session.tune.enough(&session.values, &standings, rules), found))
+}
+
+fn observations(session: &Session, workload: &str) -> stats::Observations {
+    let scenarios = &session.plan.scenarios;
+    let is_column = |i: &usize| scenarios[*i].workload == workload && !session.is_left_out(*i);
+    let columns: Vec<usize> = (0..scenarios.len()).filter(is_column).collect();
+    let cells = columns.iter().map(|i| stats::Cell {
+        label: scenarios[*i].label.clone(),
+        levels: scenarios[*i].levels.clone(),
+        control: scenarios[*i].control,
+        baseline: scenarios[*i].baseline,
+    });
+    let rounds = session.values.rounds.iter().map(|row| columns.iter().map(|i| row[*i]).collect());
+    // Widths do not depend on which way is better.
+    stats::Observations { cells: cells.collect(), rounds: rounds.collect(), more_is_better: true }
+}
+
+/// The rules of analysis that a plan declares.
+fn rules(plan: &Plan) -> stats::Rules {
+    let design = &plan.design;
+    stats::Rules {
+        confidence: design.confidence,
+        margin: design.margin,
+        precision: design.precision,
+        rounds_min: design.rounds_min,
+        rounds_max: design.rounds_max,
+        // Widths are looked at, whatever level claims are held at.
+        looks: 1,
+    }
+}

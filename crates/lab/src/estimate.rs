@@ -1,0 +1,112 @@
+//! What a study takes, roughly and before it runs: time, room in the work folder, memory.
+
+use crate::bench::guest;
+use crate::groups;
+use crash::plan::{Plan, PlannedScenario, volumes};
+use std::collections::BTreeMap;
+use storage::Device;
+
+/// Seconds a trial spends on provisioning, settling and teardown, roughly: 0.4 to 0.5 s on a 1 GiB loop device (2026-11-21,
+/// two cores, all filesystems), and as much again for caution.
+pub const PROVISION_SECONDS: f64 = 1.0;
+
+/// The length of the rounds that the study has at least, roughly.
+#[must_use]
+pub fn expected_seconds(plan: &Plan) -> f64 {
+    round_seconds(plan) * f64::from(plan.design.rounds_min)
+}
+
+/// The length of a round of all scenarios, roughly, with those that are in each of several groups.
+#[must_use]
+pub fn round_seconds(plan: &Plan) -> f64 {
+    let repeated = groups::repeated(plan).into_iter().map(|index| &plan.scenarios[index]);
+    plan.scenarios.iter().chain(repeated).map(|scenario| trial_seconds(plan, scenario)).sum()
+}
+
+/// A trial's length, roughly.
+#[must_use]
+pub fn trial_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
+    let by_time = workloads::kind(&scenario.workload).and_then(|kind| (kind.run_seconds)(&scenario.parameters));
+    let chosen = plan.drawn.turns.filter(|_| by_time.is_some());
+    let of_turns =
+        chosen.and_then(|chosen| Some(f64::from(chosen.turns?) * f64::from(chosen.turn_milliseconds) / 1000.0));
+    let measured = of_turns.unwrap_or_else(|| f64::from(plan.design.runs) * run_seconds(scenario));
+    unmeasured_seconds(plan, scenario) + measured
+}
+
+/// What of it is not measured: provisioning, load and warm-up.
+#[must_use]
+pub fn unmeasured_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
+    let Some(kind) = workloads::kind(&scenario.workload) else { return 0.0 };
+    let estimate = (kind.estimate)(&scenario.parameters);
+    PROVISION_SECONDS + estimate.load_seconds + f64::from(plan.design.warm_up_runs) * estimate.run_seconds
+}
+
+/// A run's length, roughly; 0 where nothing is known of it.
+#[must_use]
+pub fn run_seconds(scenario: &PlannedScenario) -> f64 {
+    workloads::kind(&scenario.workload).map_or(0.0, |kind| (kind.estimate)(&scenario.parameters).run_seconds)
+}
+
+/// Bytes that the study needs at once in the work folder: image files, and the loaded data that trials copy.
+#[must_use]
+pub fn space_needed(plan: &Plan) -> u64 {
+    images_bytes(plan).saturating_add(template_bytes(plan))
+}
+
+/// Bytes of the image files of all that is up at the same time.
+#[must_use]
+pub fn images_bytes(plan: &Plan) -> u64 {
+    image_bytes(plan).saturating_mul(groups::up_max_of(plan) as u64)
+}
+
+/// Bytes of the image files of one trial.
+pub(crate) fn image_bytes(plan: &Plan) -> u64 {
+    let mut images = BTreeMap::new();
+    for scenario in &plan.scenarios {
+        images.extend(storage::images(&scenario.storage));
+        for (name, volume) in &scenario.volumes {
+            let of_volume = storage::images(volume).into_iter();
+            images.extend(of_volume.map(|(image, bytes)| (format!("{name}/{image}"), bytes)));
+        }
+    }
+    images.values().sum()
+}
+
+/// A server's files without any rows, about: MariaDB's are the largest.
+const EMPTY_SERVER_BYTES: u64 = 160 << 20;
+
+pub(crate) fn template_bytes(plan: &Plan) -> u64 {
+    let mut templates = BTreeMap::new();
+    for scenario in &plan.scenarios {
+        let Some(kind) = workloads::kind(&scenario.workload) else { continue };
+        let services = services::wanted(&(kind.services)(&scenario.parameters), &scenario.services);
+        if services.is_empty() {
+            continue;
+        }
+        let names: Vec<&str> = services.iter().map(|service| service.kind.name).collect();
+        let empty = services.iter().filter(|service| service.kind.is_database).count() as u64 * EMPTY_SERVER_BYTES;
+        let estimate = (kind.estimate)(&scenario.parameters);
+        // What only grows in the runs is in no template.
+        let rows = if estimate.load_seconds > 0.0 { estimate.data_bytes } else { 0 };
+        templates.insert((names, (kind.data_key)(&scenario.parameters)), empty + rows);
+    }
+    templates.values().sum()
+}
+
+/// What a scenario's virtual disks take of the memory when all of them is written to.
+#[must_use]
+pub fn virtual_bytes(scenario: &PlannedScenario) -> u64 {
+    volumes(scenario).filter(|settings| settings.device == Device::Virtual).map(|settings| settings.size).sum()
+}
+
+/// Whether the data of a scenario fit into the memory that its trials have.
+#[must_use]
+pub fn fits_into_memory(scenario: &PlannedScenario) -> bool {
+    let guest = (!scenario.guest.is_empty()).then(|| guest::memory_bytes(&scenario.guest));
+    let limit = guest.or(scenario.memory_bytes).unwrap_or_else(observe::machine::memory_bytes);
+    workloads::kind(&scenario.workload).is_some_and(|kind| {
+        let data = (kind.estimate)(&scenario.parameters).data_bytes;
+        data > 0 && data < limit
+    })
+}

@@ -1,0 +1,108 @@
+//! What a study needs and this machine lacks, and which devices it will not get. Looks, and touches nothing.
+
+use crate::bench::guest;
+use crate::estimate::virtual_bytes;
+use crash::plan::{Plan, PlannedScenario, volumes};
+use sandbox::work::Work;
+use settings::quantity::format_bytes;
+use std::collections::BTreeSet;
+use std::path::Path;
+use storage::Device;
+use study::Bench;
+use study::trial_spec::Cache;
+
+/// What this machine lacks, scenario by scenario.
+#[must_use]
+pub fn missing(plan: &Plan) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for scenario in &plan.scenarios {
+        let in_guest = scenario.bench == Bench::Guest;
+        let of_bench = if in_guest { missing_in_guest(scenario) } else { missing_on_host(plan, scenario) };
+        all.extend(of_bench.into_iter().map(|what| (scenario.label.clone(), what)));
+        for missing in missing_services(scenario) {
+            all.push((scenario.label.clone(), format!("{}; {}", missing.what, missing.remedy)));
+        }
+    }
+    all
+}
+
+/// The block devices that `run` will not touch, each once, with the first scenario that names it and why.
+#[must_use]
+pub fn refused(plan: &Plan, work: &Path) -> Vec<(String, storage::Error)> {
+    let images = Work::images_in(work);
+    let mut asked = BTreeSet::new();
+    let mut all = Vec::new();
+    for scenario in &plan.scenarios {
+        let own = std::iter::once((images.clone(), &scenario.storage));
+        let further = scenario.volumes.iter().map(|(name, volume)| (images.join(name), volume));
+        for (images, settings) in own.chain(further) {
+            // A filesystem that needs more room than another is a question of its own.
+            let question = (settings.path.clone(), settings.wipe.clone(), settings.filesystem.clone(), images.clone());
+            if settings.device == Device::Block && asked.insert(question) {
+                let label = scenario.label.clone();
+                all.extend(storage::check_device(settings, &images).err().map(|error| (label, error)));
+            }
+        }
+    }
+    all
+}
+
+fn missing_on_host(plan: &Plan, scenario: &PlannedScenario) -> Vec<String> {
+    let mut all: Vec<String> = volumes(scenario)
+        .flat_map(storage::missing)
+        .map(|missing| format!("{}; {}", missing.what, missing.remedy))
+        .collect();
+    let (wanted, available) = (virtual_bytes(scenario), observe::machine::available_bytes());
+    if wanted > available {
+        let (wanted, available) = (format_bytes(wanted), format_bytes(available));
+        all.push(format!("virtual disks lie in memory: they have {wanted}, and this machine has {available} to give; smaller: storage.size"));
+    }
+    if scenario.memory_bytes.is_some() && !sandbox::memory_limit::available() {
+        all.push("`memory` needs a cgroup memory controller that may be written".into());
+    }
+    if plan.design.cache == Cache::Cold && !storage::may_drop_caches() {
+        all.push("cache = \"cold\": only root may drop the page cache; run as root, or use \"warm\"".into());
+    }
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    for cpu in scenario.client_cpus.iter().chain(&scenario.server_cpus).filter(|cpu| **cpu >= processors) {
+        all.push(format!("there is no CPU {cpu}; this machine has 0 to {}", processors - 1));
+    }
+    all
+}
+
+fn missing_in_guest(scenario: &PlannedScenario) -> Vec<String> {
+    let kernel = match guest::kernel(&scenario.guest) {
+        Ok(kernel) => kernel,
+        Err(error) => {
+            return vec![format!("{error}; install the package user-mode-linux, or name one with guest.kernel")];
+        }
+    };
+    let has = |module: &str| kernel.has(module);
+    let mut all: Vec<String> = volumes(scenario)
+        .flat_map(|settings| storage::missing_in_guest(settings, &has))
+        .map(|missing| format!("{}; {}", missing.what, missing.remedy))
+        .collect();
+    if !sandbox::isolation::available() {
+        let remedy = "run as root, or allow user namespaces: kernel.unprivileged_userns_clone=1";
+        all.push(format!("a guest kernel needs namespaces, which this kernel refuses; {remedy}"));
+    }
+    let (wanted, available) = (guest::memory_bytes(&scenario.guest), observe::machine::available_bytes());
+    if wanted > available {
+        let (wanted, available) = (format_bytes(wanted), format_bytes(available));
+        all.push(format!("guest.memory is {wanted}, and this machine has {available} to give"));
+    }
+    if scenario.memory_bytes.is_some() {
+        all.push("`memory` limits trials on the host; a guest has guest.memory".into());
+    }
+    if scenario.client_cpus.iter().chain(&scenario.server_cpus).any(|cpu| *cpu > 0) {
+        all.push("a guest kernel has one CPU, 0".into());
+    }
+    all
+}
+
+fn missing_services(scenario: &PlannedScenario) -> Vec<services::service::Missing> {
+    let names =
+        workloads::kind(&scenario.workload).map(|kind| (kind.services)(&scenario.parameters)).unwrap_or_default();
+    let wanted = services::wanted(&names, &scenario.services);
+    wanted.iter().filter_map(|service| (service.kind.missing)(&service.settings)).collect()
+}

@@ -1,0 +1,130 @@
+//! A trial's turns: before each it stands still, with all that it started, until it is told to go on; a flush ends each.
+
+use super::{INTERRUPTED, Out, STOP, Stopped};
+use crate::volumes::Volumes;
+use load::asked::Asked;
+use observe::disk::Counters;
+use observe::metric::{Direction, Measured, Metric};
+use observe::record::Record;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Receiver;
+use std::time::Instant;
+
+/// How long the flush took that ended a turn.
+const FLUSH: Metric = Metric::new("turn_flush_seconds", "s", Direction::Less);
+
+/// The primary figure without that flush, where the flush is a part of the turn.
+const BEFORE_FLUSH: &str = "before_flush";
+
+/// What was read from and written to a trial's own devices while it stood still: others' turns had to bear it.
+const STANDSTILL: Metric = Metric::new("standstill_bytes", "B", Direction::Less);
+
+/// What is known from turn to turn.
+pub(super) struct Turns<'a> {
+    settings: study::trial_spec::Turns,
+    told: &'a Receiver<()>,
+    standstill_bytes: u64,
+    asked: Option<Asked>,
+    noted: BTreeSet<String>,
+}
+
+impl<'a> Turns<'a> {
+    /// Before the first turn; each `told` is one.
+    pub(super) fn new(settings: study::trial_spec::Turns, told: &'a Receiver<()>) -> Turns<'a> {
+        Turns { settings, told, standstill_bytes: 0, asked: None, noted: BTreeSet::new() }
+    }
+
+    /// Stands still until it is told to go on.
+    pub(super) fn wait(&mut self, volumes: &Volumes, out: &mut Out<impl Write>) -> Result<(), Stopped> {
+        let failed = |error: nix::Error| Stopped::at("stand still")(error.into());
+        sandbox::isolation::stand_still(true).map_err(failed)?;
+        let before = moved_bytes(volumes);
+        out.say(&Record::Waiting);
+        // The sender's thread ends the process before it hangs up.
+        let _ = self.told.recv();
+        self.standstill_bytes = moved_bytes(volumes).saturating_sub(before);
+        sandbox::isolation::stand_still(false).map_err(failed)?;
+        if STOP.load(Ordering::Relaxed) { Err(Stopped::at("wait")(INTERRUPTED.into())) } else { Ok(()) }
+    }
+
+    /// Writes out what the turn left behind, and says how long that took.
+    pub(super) fn flush(&self, volumes: &Volumes) -> Result<f64, Stopped> {
+        let flushing = Instant::now();
+        volumes.flush().map_err(|error| Stopped::at("flush")(error.into()))?;
+        Ok(flushing.elapsed().as_secs_f64())
+    }
+
+    /// Adds what a turn's end and the wait before it took to its figures; gives the turn's seconds.
+    pub(super) fn charge(&self, metrics: &mut Vec<Measured>, primary: &str, seconds: f64, flush_seconds: f64) -> f64 {
+        metrics.extend([FLUSH.at(flush_seconds), STANDSTILL.at(self.standstill_bytes as f64)]);
+        if !self.settings.charge_flush {
+            return seconds;
+        }
+        let Some(figure) = metrics.iter_mut().find(|measured| measured.metric.name == primary) else { return seconds };
+        let before = figure.value;
+        figure.value = match (&*figure.metric.unit, self.settings.is_job) {
+            (unit, false) if unit.ends_with("/s") => before * seconds / (seconds + flush_seconds),
+            ("s", true) => before + flush_seconds,
+            // A latency is what it was.
+            _ => before,
+        };
+        let unit = figure.metric.unit.to_string();
+        metrics.push(Metric::named(BEFORE_FLUSH.into(), unit, Direction::Neither).at(before));
+        seconds + flush_seconds
+    }
+
+    /// Notes what a turn asked for; the turns of a trial stand or fall together.
+    pub(super) fn note(&mut self, asked: &Asked) {
+        match &mut self.asked {
+            Some(sum) => sum.add(asked),
+            None => self.asked = Some(asked.clone()),
+        }
+    }
+
+    /// Whether a note is said for the first time.
+    pub(super) fn is_new(&mut self, note: &str) -> bool {
+        self.noted.insert(note.into())
+    }
+
+    /// Judges all turns as one run.
+    pub(super) fn judge(&self, out: &mut Out<impl Write>) -> Result<(), Stopped> {
+        let Some(asked) = &self.asked else { return Ok(()) };
+        asked.judge().map_err(|error| Stopped::at("run")(error.into()))?;
+        for message in asked.notes() {
+            out.say(&Record::Note { message });
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that went to and from the trial's own devices since they were attached.
+fn moved_bytes(volumes: &Volumes) -> u64 {
+    let devices = volumes.data.device_name.as_deref().into_iter().chain(volumes.log_device());
+    devices.filter_map(Counters::read).map(|counters| counters.read_bytes + counters.write_bytes).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(unit: &str, value: f64, settings: study::trial_spec::Turns, expected: (f64, f64)) {
+        let (_told, orders) = std::sync::mpsc::channel();
+        let mut metrics = vec![Metric::named("figure".into(), unit.into(), Direction::More).at(value)];
+        let seconds = Turns::new(settings, &orders).charge(&mut metrics, "figure", 2.0, 0.5);
+        assert_eq!((metrics[0].value, seconds), expected, "{unit}");
+        let before = metrics.iter().find(|measured| measured.metric.name == BEFORE_FLUSH);
+        assert_eq!(before.map(|measured| measured.value), settings.charge_flush.then_some(value));
+    }
+
+    #[test]
+    fn the_flush_belongs_to_the_turn() {
+        let charged = study::trial_spec::Turns { charge_flush: true, is_job: false };
+        // 200 in 2 s are 80 a second once the flush of 0.5 s is counted.
+        check("1/s", 100.0, charged, (80.0, 2.5));
+        check("s", 0.004, charged, (0.004, 2.5));
+        check("s", 2.0, study::trial_spec::Turns { is_job: true, ..charged }, (2.5, 2.5));
+        check("1/s", 100.0, study::trial_spec::Turns { charge_flush: false, ..charged }, (100.0, 2.0));
+    }
+}

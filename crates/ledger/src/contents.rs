@@ -1,0 +1,137 @@
+//! What is asked of a ledger's contents: decisions by kind, the trials that count, figures by round and scenario.
+
+use crate::figure::{self, Rule, Zero};
+use crate::groups::{self, Figure};
+use crate::model::{
+    Contents, Decision, Finalists, MeasuredSafety, Phase, RunRow, Scenario, Screened, Trial, TrialState, Worse,
+};
+use std::collections::{BTreeMap, HashMap};
+
+impl Contents {
+    /// Scenarios that were shown to be worse than another, in the order in which they were.
+    pub fn worse(&self) -> impl Iterator<Item = &Worse> {
+        self.decisions.iter().filter_map(|decision| match decision {
+            Decision::Worse(worse) => Some(worse),
+            Decision::Screen(_) | Decision::Confirm(_) => None,
+        })
+    }
+
+    /// The last time that it was measured what a power cut takes from a scenario; the A/A control is its baseline once more.
+    #[must_use]
+    pub fn safety_of(&self, scenario: &Scenario) -> Option<&MeasuredSafety> {
+        let last = |label: &str| self.safety.iter().rfind(|measured| measured.scenario == label);
+        let is_twin = |other: &&Scenario| {
+            !other.control && other.workload == scenario.workload && other.levels == scenario.levels
+        };
+        let of_twin = || self.scenarios.iter().filter(is_twin).find_map(|twin| last(&twin.label));
+        last(&scenario.label).or_else(|| if scenario.control { of_twin() } else { None })
+    }
+
+    /// What was measured once more.
+    pub fn finalists(&self) -> impl Iterator<Item = &Finalists> {
+        self.decisions.iter().filter_map(|decision| match decision {
+            Decision::Confirm(finalists) => Some(finalists),
+            Decision::Screen(_) | Decision::Worse(_) => None,
+        })
+    }
+
+    /// What a workload's screen showed; none where nothing was screened, or not yet to the end.
+    #[must_use]
+    pub fn screened(&self, workload: &str) -> Option<&Screened> {
+        self.decisions.iter().find_map(|decision| match decision {
+            Decision::Screen(screened) if screened.workload == workload => Some(screened),
+            _ => None,
+        })
+    }
+
+    /// The trials that count: of each scenario, phase, round and group the last attempt, voided ones left out.
+    #[must_use]
+    pub fn counted_trials(&self) -> Vec<&Trial> {
+        let mut last: BTreeMap<(&str, Phase, u32, Option<u32>), &Trial> = BTreeMap::new();
+        for trial in &self.trials {
+            if matches!(trial.state, TrialState::Finished | TrialState::Failed) {
+                last.insert((&trial.scenario, trial.phase, trial.round, trial.group), trial);
+            }
+        }
+        let mut trials: Vec<&Trial> = last.into_values().collect();
+        trials.sort_by_key(|trial| trial.id);
+        trials
+    }
+
+    /// `[round][scenario]` of the main rounds: a metric's figure, made comparable within the round where claims rest on it (`groups.rs`).
+    /// None: a hole.
+    #[must_use]
+    pub fn values(&self, metric: &str) -> Vec<Vec<Option<f64>>> {
+        self.values_in(Phase::Main, metric)
+    }
+
+    /// As [`Contents::values`], of one phase.
+    #[must_use]
+    pub fn values_in(&self, phase: Phase, metric: &str) -> Vec<Vec<Option<f64>>> {
+        self.figures(phase, metric, &|run| run.metrics.get(metric).copied())
+    }
+
+    /// As [`Contents::values_in`], of a figure that is worked out from a run's metrics, and that no claim rests on.
+    #[must_use]
+    pub fn worked_out(&self, phase: Phase, figure: &dyn Fn(&RunRow) -> Option<f64>) -> Vec<Vec<Option<f64>>> {
+        self.figures(phase, "", figure)
+    }
+
+    /// How a trial's figure of a metric is made.
+    #[must_use]
+    pub fn rule(&self, metric: &str, zero: Zero) -> Rule {
+        let unit = self.metrics.get(metric).map_or("", |metric| &metric.unit);
+        Rule::of(self.study.analysis.order, unit, zero)
+    }
+
+    /// The figure of a metric of each finished trial that counts, as it was measured.
+    #[must_use]
+    pub fn trial_values(&self, phase: Phase, metric: &str) -> Vec<(&Trial, f64)> {
+        self.trial_figures(phase, metric, &|run| run.metrics.get(metric).copied())
+    }
+
+    /// Whether claims on a scenario rest on this metric.
+    fn is_claimed(&self, column: usize, metric: &str) -> bool {
+        self.scenarios[column].primary_metric == metric
+    }
+
+    fn columns(&self) -> HashMap<&str, usize> {
+        self.scenarios.iter().enumerate().map(|(column, scenario)| (&*scenario.label, column)).collect()
+    }
+
+    fn trial_figures(&self, phase: Phase, metric: &str, figure: &dyn Fn(&RunRow) -> Option<f64>) -> Vec<(&Trial, f64)> {
+        let columns = self.columns();
+        let mut of_trial: HashMap<i64, Vec<(f64, f64)>> = HashMap::new();
+        for run in self.runs.iter().filter(|run| !run.warm_up) {
+            if let Some(value) = figure(run) {
+                of_trial.entry(run.trial).or_default().push((value, run.seconds));
+            }
+        }
+        let of_phase = |trial: &&Trial| trial.state == TrialState::Finished && trial.phase == phase;
+        let value = |trial: &Trial| {
+            let zero = if self.is_claimed(*columns.get(&*trial.scenario)?, metric) { Zero::Stall } else { Zero::Count };
+            figure::of_runs(of_trial.get(&trial.id)?, self.rule(metric, zero))
+        };
+        self.counted_trials().into_iter().filter(of_phase).filter_map(|trial| Some((trial, value(trial)?))).collect()
+    }
+
+    fn figures(&self, phase: Phase, metric: &str, figure: &dyn Fn(&RunRow) -> Option<f64>) -> Vec<Vec<Option<f64>>> {
+        let columns = self.columns();
+        // Only trials of one workload have groups in common.
+        let mut rounds: BTreeMap<(u32, &str, bool), Vec<Figure>> = BTreeMap::new();
+        for (trial, value) in self.trial_figures(phase, metric, figure) {
+            let column = columns[&*trial.scenario];
+            let scenario = &self.scenarios[column];
+            let of = rounds.entry((trial.round, &scenario.workload, self.is_claimed(column, metric))).or_default();
+            let is_shared = scenario.baseline || scenario.control;
+            of.push(Figure { scenario: column, group: trial.group, is_shared, value });
+        }
+        let count = rounds.keys().map(|(round, ..)| *round as usize + 1).max().unwrap_or(0);
+        let mut rows = vec![vec![None; self.scenarios.len()]; count];
+        for ((round, _, is_claimed), of) in rounds {
+            let found = if is_claimed { groups::adjusted(&of) } else { groups::plain(&of) };
+            found.into_iter().for_each(|(column, value)| rows[round as usize][column] = Some(value));
+        }
+        rows
+    }
+}

@@ -1,0 +1,69 @@
+//! GT.M as loads see it: the program that enters the trial's database, with their routines beside it.
+
+use crate::sql::{Engine, Place};
+use crate::workload::Error;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// The row in the list of engines.
+pub static ENGINE: Engine = Engine {
+    name: "gtm",
+    page_bytes: 4096,
+    is_embedded: false,
+    sql: None,
+    small_row_bytes: 200.0,
+    power_cuts_of: &["three-n-plus-one"],
+    unmeasured: |service| {
+        let is_rolled_forward = service.get("journal").is_some_and(|journal| journal == "nobefore");
+        is_rolled_forward
+            .then_some("GT.M's journal without before-images is rolled forward from a backup, which is not imitated")
+    },
+};
+
+/// The database that the trial's service made.
+pub struct Gtm {
+    enter: PathBuf,
+}
+
+impl Gtm {
+    /// Opens it, and gives it a routine: `name` in M, `text` its source, whose own first lines do nothing. Not by two threads at once.
+    pub fn open(place: &Place, name: &str, text: &str) -> Result<Gtm, Error> {
+        let enter = place.server.clone().ok_or_else(|| Error::Parameter {
+            setting: "engine",
+            problem: "the trial opened no GT.M database".into(),
+        })?;
+        let path = enter.with_file_name("r").join(format!("{name}.m"));
+        let gtm = Gtm { enter };
+        // Writing it anew would make every process compile it; the first run does, before there are several.
+        if !path.exists() {
+            std::fs::write(&path, text).map_err(|source| Error::file("write", &path, source))?;
+            gtm.run(&["mumps", "-run", name], "")?;
+        }
+        Ok(gtm)
+    }
+
+    /// One of GT.M's programs with its arguments.
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.enter);
+        command.args(words);
+        command
+    }
+
+    /// Runs one; gives all that it said.
+    pub fn run(&self, words: &[&str], input: &str) -> Result<String, Error> {
+        let mut command = self.command(words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let file = |source| Error::file("start", &self.enter, source);
+        let mut child = command.spawn().map_err(file)?;
+        // It may end before it has read all; what it says then is the reason.
+        let _ = child.stdin.take().expect("standard input was piped").write_all(input.as_bytes());
+        let output = child.wait_with_output().map_err(file)?;
+        let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
+        said.push_str(&String::from_utf8_lossy(&output.stderr));
+        if output.status.success() {
+            return Ok(said);
+        }
+        Err(Error::Program { program: words.join(" "), status: output.status.to_string(), log: said })
+    }
+}

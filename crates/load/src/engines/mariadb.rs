@@ -1,0 +1,201 @@
+//! MariaDB or MySQL with InnoDB under a load.
+
+use crate::sql::{
+    COMMON, Cell, Column, Counters, Database, Dialect, Engine, Place, column_names, failed, same, socket,
+};
+use crate::workload::Error;
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+use wire::Connection;
+use wire::mysql::Mysql as Client;
+
+const NAME: &str = ENGINE.name;
+
+/// The row in the list of engines.
+pub static ENGINE: Engine = Engine {
+    name: "mariadb",
+    page_bytes: 16_384,
+    is_embedded: false,
+    sql: Some(|_| Box::new(MariaDb)),
+    small_row_bytes: 105.0,
+    power_cuts_of: &["oltp", "tpcb"],
+    unmeasured: |_| None,
+};
+
+const DIALECT: Dialect = Dialect {
+    identity: "INTEGER NOT NULL AUTO_INCREMENT PRIMARY KEY",
+    timestamp: "DATETIME",
+    tiny: "TINYINT",
+    medium: "MEDIUMINT",
+    float: "FLOAT",
+    table: " ENGINE = InnoDB",
+    table_bytewise: " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+    quotient: "DIV",
+    indexes_in_tables: true,
+    replacing: |_, column| format!("ON DUPLICATE KEY UPDATE {column} = VALUES({column})"),
+    ..COMMON
+};
+
+/// sysbench's own name for it.
+const DATABASE: &str = "sbtest";
+
+/// An INSERT of about this size: well below `max_allowed_packet`.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// Rows a transaction while loading.
+const COMMIT_ROWS: u64 = 100_000;
+
+/// A buffer pool is written out within this time, or the checkpoint counts as failed.
+const CHECKPOINT_SECONDS_MAX: u64 = 120;
+
+/// Settings while a checkpoint is made; the server's own come back after it.
+const WHILE_CHECKPOINTING: [(&str, u32); 4] = [
+    ("innodb_io_capacity_max", 1_000_000),
+    ("innodb_io_capacity", 1_000_000),
+    ("innodb_max_dirty_pages_pct_lwm", 0),
+    ("innodb_max_dirty_pages_pct", 0),
+];
+
+/// A MariaDB or MySQL server.
+pub struct MariaDb;
+
+impl MariaDb {
+    fn client(&self, place: &Place) -> Result<Client, Error> {
+        Client::connect(&socket(place, NAME)?, "root", DATABASE).map_err(failed(NAME, "take a connection"))
+    }
+}
+
+impl Database for MariaDb {
+    fn engine(&self) -> &'static Engine {
+        &ENGINE
+    }
+
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
+    }
+
+    fn connect(&self, place: &Place) -> Result<Box<dyn Connection>, Error> {
+        Ok(Box::new(self.client(place)?))
+    }
+
+    fn create(&self, place: &Place) -> Result<(), Error> {
+        let mut client =
+            Client::connect(&socket(place, NAME)?, "root", "").map_err(failed(NAME, "take a connection"))?;
+        client
+            .query(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}"))
+            .map(drop)
+            .map_err(failed(NAME, "make the database"))
+    }
+
+    fn load(
+        &self,
+        place: &Place,
+        table: &str,
+        columns: &[Column],
+        next: &mut dyn FnMut(&mut Vec<Cell>) -> bool,
+    ) -> Result<(), Error> {
+        let mut client = self.client(place)?;
+        let head = format!("INSERT INTO {table} ({}) VALUES ", column_names(columns));
+        let (mut row, mut rows, mut more) = (Vec::new(), 0, true);
+        let mut run = |sql: &str| client.query(sql).map(drop).map_err(failed(NAME, "load the rows"));
+        run("SET autocommit = 0")?;
+        while more {
+            let mut sql = head.clone();
+            while sql.len() < PIECE_BYTES {
+                row.clear();
+                more = next(&mut row);
+                if !more {
+                    break;
+                }
+                sql.push_str(if sql.len() == head.len() { "(" } else { ",(" });
+                for (index, cell) in row.iter().enumerate() {
+                    let comma = if index > 0 { "," } else { "" };
+                    let _ = match cell {
+                        Cell::Integer(value) => write!(sql, "{comma}{value}"),
+                        Cell::Text(text) => write!(sql, "{comma}'{text}'"),
+                    };
+                }
+                sql.push(')');
+                rows += 1;
+            }
+            if sql.len() > head.len() {
+                run(&sql)?;
+            }
+            if rows >= COMMIT_ROWS {
+                run("COMMIT")?;
+                rows = 0;
+            }
+        }
+        run("COMMIT")
+    }
+
+    fn loaded(&self, place: &Place, tables: &[String]) -> Result<(), Error> {
+        let mut client = self.client(place)?;
+        let sql = format!("ANALYZE TABLE {}", tables.join(", "));
+        client.query(&sql).map(drop).map_err(failed(NAME, "analyze its tables"))
+    }
+
+    /// InnoDB has no statement for it: with no dirty page allowed and all the I/O it wants, the page cleaner writes all of
+    /// them out. At its default of 200 pages a second that took 35 s after each run.
+    fn checkpoint(&self, place: &Place) -> Result<(), Error> {
+        let mut client = self.client(place)?;
+        let mut run = |sql: &str| client.query(sql).map_err(failed(NAME, "checkpoint"));
+        let names = WHILE_CHECKPOINTING.map(|(name, _)| format!("@@{name}"));
+        let before = run(&format!("SELECT {}", names.join(", ")))?.rows.first().cloned().unwrap_or_default();
+        for (name, value) in WHILE_CHECKPOINTING {
+            run(&format!("SET GLOBAL {name} = {value}"))?;
+        }
+        let deadline = Instant::now() + Duration::from_secs(CHECKPOINT_SECONDS_MAX);
+        let mut dirty = i64::MAX;
+        while dirty > 0 && Instant::now() < deadline {
+            let answer = run("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'")?;
+            dirty = answer.rows.first().and_then(|row| row.get(1)?.as_deref()?.parse().ok()).unwrap_or(0);
+            if dirty > 0 {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+        // Backwards, because a limit may not be below what it limits.
+        for ((name, _), value) in WHILE_CHECKPOINTING.iter().zip(&before).rev() {
+            value.as_ref().map(|value| run(&format!("SET GLOBAL {name} = {value}"))).transpose()?;
+        }
+        same("dirty pages after a checkpoint", "0", &dirty.to_string())
+    }
+
+    fn check(&self, place: &Place, tables: &[String]) -> Result<(), Error> {
+        let mut client = self.client(place)?;
+        for table in tables {
+            let answer = client.query(&format!("CHECK TABLE {table}")).map_err(failed(NAME, "check its tables"))?;
+            let said = answer.rows.last().and_then(|row| row.last()?.clone()).unwrap_or_default();
+            same(&format!("CHECK TABLE {table}"), "OK", &said)?;
+        }
+        Ok(())
+    }
+
+    fn question_of_health(&self, tables: &[String]) -> String {
+        format!("CHECK TABLE {} EXTENDED", tables.join(", "))
+    }
+
+    /// It ends when no page is dirty.
+    fn checkpoints_alone(&self) -> bool {
+        true
+    }
+
+    fn counters(&self, place: &Place) -> Result<Counters, Error> {
+        let mut client = self.client(place)?;
+        let mut ask = |name: &str| -> Result<Option<f64>, Error> {
+            let sql = format!("SHOW GLOBAL STATUS LIKE '{name}'");
+            let answer = client.query(&sql).map_err(failed(NAME, "say its status"))?;
+            Ok(answer.rows.first().and_then(|row| row.get(1)?.as_deref()?.parse().ok()))
+        };
+        Ok(Counters {
+            log_bytes: ask("Innodb_os_log_written")?,
+            checkpoints: None,
+            lock_waits: ask("Innodb_row_lock_waits")?,
+            lock_wait_seconds: ask("Innodb_row_lock_time")?.map(|milliseconds| milliseconds * 1e-3),
+        })
+    }
+
+    fn qualified(&self, table: &str) -> String {
+        format!("{DATABASE}.{table}")
+    }
+}

@@ -1,0 +1,240 @@
+//! SQLite under a load: embedded, but to a load a connection like any other.
+//!
+//! BEGIN is IMMEDIATE by default: with plain BEGIN a transaction that reads first and then writes fails at once when another
+//! has written in between, however long it would wait (sqlite.org/rescode.html#busy_snapshot).
+
+use crate::sql::{
+    COMMON, Cell, Column, Counters, Database, Dialect, Engine, Place, Pragmas, column_names, failed, same,
+};
+use crate::workload::Error;
+use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
+use rusqlite::{ErrorCode, Statement as Prepared, types::ValueRef};
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use wire::{Answer, Connection, Param, Statement, Value};
+
+const NAME: &str = ENGINE.name;
+
+/// The row in the list of engines.
+pub static ENGINE: Engine = Engine {
+    name: "sqlite",
+    page_bytes: 4096,
+    is_embedded: true,
+    sql: Some(|pragmas| Box::new(Sqlite(pragmas.clone()))),
+    small_row_bytes: 29.5,
+    power_cuts_of: &["oltp", "tpcb"],
+    unmeasured: |_| None,
+};
+
+const DIALECT: Dialect = Dialect { timestamp: "TEXT", alters_many_columns: false, ..COMMON };
+
+/// A file with the tables in it.
+pub struct Sqlite(pub Pragmas);
+
+impl Sqlite {
+    fn open(&self, place: &Place) -> Result<rusqlite::Connection, Error> {
+        let open = || {
+            let p = &self.0;
+            let connection = rusqlite::Connection::open(file(&place.data_folder))?;
+            connection.busy_timeout(Duration::from_secs_f64(p.busy_timeout_seconds))?;
+            connection.pragma_update(None, "page_size", p.page_bytes as i64)?;
+            connection.pragma_update_and_check(None, "journal_mode", &p.journal_mode, |_| Ok(()))?;
+            connection.pragma_update(None, "synchronous", &p.synchronous)?;
+            // Negative: in KiB instead of pages.
+            connection.pragma_update(None, "cache_size", -(p.cache_bytes as i64 / 1024))?;
+            connection
+                .pragma_update_and_check(None, "mmap_size", p.mmap_bytes as i64, |_| Ok(()))
+                .or_else(not_a_row)?;
+            Ok(connection)
+        };
+        open().map_err(refused).map_err(failed(NAME, "open the database"))
+    }
+}
+
+impl Database for Sqlite {
+    fn engine(&self) -> &'static Engine {
+        &ENGINE
+    }
+
+    fn dialect(&self) -> &'static Dialect {
+        &DIALECT
+    }
+
+    fn is_there(&self, place: &Place) -> bool {
+        file(&place.data_folder).exists()
+    }
+
+    fn connect(&self, place: &Place) -> Result<Box<dyn Connection>, Error> {
+        Ok(Box::new(SqliteConnection { statements: Vec::new(), connection: Box::new(self.open(place)?) }))
+    }
+
+    fn load(
+        &self,
+        place: &Place,
+        table: &str,
+        columns: &[Column],
+        next: &mut dyn FnMut(&mut Vec<Cell>) -> bool,
+    ) -> Result<(), Error> {
+        let mut connection = self.open(place)?;
+        let names = column_names(columns);
+        let marks = vec!["?"; columns.len()].join(", ");
+        let mut load = || {
+            let transaction = connection.transaction()?;
+            {
+                let mut insert = transaction.prepare(&format!("INSERT INTO {table} ({names}) VALUES ({marks})"))?;
+                let mut row = Vec::new();
+                while next(&mut row) {
+                    for (index, cell) in row.iter().enumerate() {
+                        match cell {
+                            Cell::Integer(value) => insert.raw_bind_parameter(index + 1, value)?,
+                            Cell::Text(text) => insert.raw_bind_parameter(index + 1, text)?,
+                        }
+                    }
+                    insert.raw_execute()?;
+                    row.clear();
+                }
+            }
+            transaction.commit()
+        };
+        load().map_err(refused).map_err(failed(NAME, "load the rows"))
+    }
+
+    fn loaded(&self, _place: &Place, _tables: &[String]) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn checkpoint(&self, place: &Place) -> Result<(), Error> {
+        let connection = self.open(place)?;
+        let done = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        done.map_err(refused).map_err(failed(NAME, "checkpoint"))
+    }
+
+    fn question_of_health(&self, _tables: &[String]) -> String {
+        "PRAGMA integrity_check".into()
+    }
+
+    fn check(&self, place: &Place, _tables: &[String]) -> Result<(), Error> {
+        let report = self.open(place)?.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0));
+        same("integrity_check", "ok", &report.map_err(refused).map_err(failed(NAME, "check its integrity"))?)
+    }
+
+    fn counters(&self, _place: &Place) -> Result<Counters, Error> {
+        Ok(Counters::default())
+    }
+
+    fn begin(&self) -> &'static str {
+        if self.0.begin_immediate { "BEGIN IMMEDIATE" } else { "BEGIN" }
+    }
+}
+
+/// A connection and its prepared statements.
+struct SqliteConnection {
+    // Declared before the connection, so that the statements go first.
+    statements: Vec<Prepared<'static>>,
+    connection: Box<rusqlite::Connection>,
+}
+
+impl Connection for SqliteConnection {
+    fn prepare(&mut self, sql: &str) -> Result<Statement, wire::Error> {
+        // SAFETY: the connection is boxed, so its address stays; it is dropped after every statement (field order) and
+        // never handed out or moved out of the box.
+        let lasting: &'static rusqlite::Connection = unsafe { &*std::ptr::from_ref(&*self.connection) };
+        self.statements.push(lasting.prepare(sql).map_err(refused)?);
+        Ok(Statement::numbered(self.statements.len() as u32 - 1))
+    }
+
+    fn start(
+        &mut self,
+        statement: Statement,
+        params: &[Param],
+        row: &mut dyn FnMut(Value),
+    ) -> Result<Option<u64>, wire::Error> {
+        let statement = &mut self.statements[statement.number() as usize];
+        for (index, param) in params.iter().enumerate() {
+            match param {
+                Param::Integer(value) => statement.raw_bind_parameter(index + 1, value),
+                Param::Text(text) => statement.raw_bind_parameter(index + 1, text),
+            }
+            .map_err(refused)?;
+        }
+        step_through(statement, row).map(Some)
+    }
+
+    fn start_text(&mut self, sql: &str, row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
+        let mut statement = self.connection.prepare(sql).map_err(refused)?;
+        step_through(&mut statement, row).map(Some)
+    }
+
+    /// An embedded statement is done when it is started.
+    fn advance(&mut self, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
+        Ok(Some(0))
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Answer, wire::Error> {
+        let mut answer = Answer::default();
+        let mut statement = self.connection.prepare(sql).map_err(refused)?;
+        let columns = statement.column_count();
+        if columns == 0 {
+            answer.changed = statement.raw_execute().map_err(refused)? as u64;
+            return Ok(answer);
+        }
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next().map_err(refused)? {
+            let column = |index| Ok(as_text(row.get_ref(index)?));
+            answer.rows.push((0..columns).map(column).collect::<rusqlite::Result<_>>().map_err(refused)?);
+        }
+        Ok(answer)
+    }
+}
+
+/// Runs a statement whose parameters are bound: hands out the first column of each row, and gives the number of changed rows.
+fn step_through(statement: &mut Prepared, row: &mut dyn FnMut(Value)) -> Result<u64, wire::Error> {
+    if statement.column_count() == 0 {
+        return statement.raw_execute().map(|changed| changed as u64).map_err(refused);
+    }
+    let mut rows = statement.raw_query();
+    while let Some(found) = rows.next().map_err(refused)? {
+        row(match found.get_ref(0).map_err(refused)? {
+            ValueRef::Integer(value) => Value::Integer(value),
+            ValueRef::Text(text) => Value::Text(text),
+            _ => Value::Null,
+        });
+    }
+    Ok(0)
+}
+
+fn as_text(value: ValueRef) -> Option<String> {
+    match value {
+        ValueRef::Null | ValueRef::Blob(_) => None,
+        ValueRef::Integer(value) => Some(value.to_string()),
+        ValueRef::Real(value) => Some(value.to_string()),
+        ValueRef::Text(text) => Some(String::from_utf8_lossy(text).into_owned()),
+    }
+}
+
+fn refused(error: rusqlite::Error) -> wire::Error {
+    let extended = error.sqlite_error().map(|error| error.extended_code);
+    let code = match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => "SQLITE_BUSY",
+        _ if extended.is_some_and(|code| [SQLITE_CONSTRAINT_UNIQUE, SQLITE_CONSTRAINT_PRIMARYKEY].contains(&code)) => {
+            "SQLITE_CONSTRAINT_UNIQUE"
+        }
+        _ => "SQLite",
+    };
+    wire::Error::Refused { code: code.into(), message: error.to_string() }
+}
+
+/// A build of SQLite without memory mapping answers this pragma with no row.
+fn not_a_row(error: rusqlite::Error) -> rusqlite::Result<()> {
+    if error == rusqlite::Error::QueryReturnedNoRows { Ok(()) } else { Err(error) }
+}
+
+/// Where the tables are.
+pub fn file(folder: &Path) -> PathBuf {
+    folder.join("oltp.sqlite")
+}

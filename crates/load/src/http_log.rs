@@ -1,0 +1,426 @@
+//! An access log as a source of requests: in its order, each exactly once.
+//!
+//! What a log does not have (bodies, cookies) can't be replayed: methods other than GET and HEAD are left out or sent without
+//! a body, and counted. The log is read while it is replayed, so that its length costs no memory.
+
+pub mod site;
+mod spread;
+
+use crate::duration;
+use crate::http_client::{Pace, Source, Status, Task};
+use crate::workload::Error;
+use http::access_log::Entry;
+use http::reader::{Reader, Rejects};
+use http::request::Request;
+use spread::Spread;
+use std::collections::{BTreeMap, HashMap};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Which log, and what is made of its lines.
+#[derive(Debug, Clone)]
+pub struct Log {
+    /// The file: plain, gzip or Zstandard.
+    pub path: PathBuf,
+    /// The most requests; 0: all.
+    pub requests_max: u64,
+    /// What becomes of methods other than GET and HEAD.
+    pub others: Others,
+    /// The `Host` that is asked for.
+    pub hosts: Hosts,
+    /// What an answer is held against.
+    pub expected: Expected,
+    /// A text in the body of each answer that the log has as a page (2xx); none: bodies are not looked at.
+    pub body_text: Option<Arc<[u8]>>,
+    /// Whether connections are used again.
+    pub keep_alive: bool,
+    /// The most bytes of text that it may have, decompressed.
+    pub bytes_max: u64,
+}
+
+/// Methods other than GET and HEAD: what they sent is not in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Others {
+    /// They are left out.
+    Skipped,
+    /// They are sent with this body.
+    WithBody(Vec<u8>),
+}
+
+/// Which `Host` is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hosts {
+    /// For lines without a virtual host.
+    pub default: String,
+    /// Whether all lines take the default.
+    pub is_one: bool,
+    /// From a host of the log to another.
+    pub map: BTreeMap<String, String>,
+}
+
+/// What an answer is held against.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expected {
+    /// Nothing.
+    Nothing,
+    /// The class of the logged status.
+    Status,
+    /// That, and for a GET answered 200 the logged size.
+    Size,
+    /// A whole page where the log's server had one, as the site was made from the log's answers; elsewhere anything but a failure (5xx).
+    Pages(Arc<Sizes>),
+    /// What is known of the site.
+    Known(Arc<Known>),
+}
+
+/// The files of a site that was made from a log: by path below the document root, their bytes.
+pub type Sizes = HashMap<Vec<u8>, u64>;
+
+/// What is known of a site's answers: by host, then by path and query.
+pub type Known = HashMap<Vec<u8>, HashMap<Vec<u8>, Answer>>;
+
+/// What an answer of a known site holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Length of its body, where it has one length.
+    pub body_bytes: Option<u64>,
+    /// A text of its body.
+    pub body_text: Option<Arc<[u8]>>,
+}
+
+/// What a log holds, looked at without sending anything.
+#[derive(Debug, Clone, Default)]
+pub struct Survey {
+    /// Its lines.
+    pub lines: u64,
+    /// Those that are no requests.
+    pub rejects: Rejects,
+    /// Requests that will be sent.
+    pub requests: u64,
+    /// Requests by method, those that are left out too.
+    pub methods: BTreeMap<String, u64>,
+    /// Virtual hosts and their requests.
+    pub hosts: BTreeMap<String, u64>,
+    /// From the first request to the last.
+    pub span: Duration,
+}
+
+/// Kept of a log whose requests have thousands of virtual hosts or methods.
+const NAMES_MAX: usize = 1000;
+
+impl Log {
+    /// Reads the whole log and counts.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn survey(&self) -> Result<Survey, Error> {
+        let mut survey = Survey::default();
+        let mut first = None;
+        let reader = self.each(|entry| {
+            let first = *first.get_or_insert(entry.unix_microseconds);
+            let since = u64::try_from(entry.unix_microseconds.saturating_sub(first)).unwrap_or(0);
+            survey.span = survey.span.max(Duration::from_micros(since));
+            count(&mut survey.methods, &entry.method);
+            entry.host.as_ref().inspect(|host| count(&mut survey.hosts, host));
+            survey.requests += u64::from(self.takes(entry));
+        })?;
+        survey.lines = reader.lines();
+        survey.rejects = reader.rejects().clone();
+        Ok(survey)
+    }
+
+    /// Looks at each line that is a request, up to the last one that will be sent.
+    pub(super) fn each(&self, mut see: impl FnMut(&Entry)) -> Result<Reader, Error> {
+        let mut reader = self.reader()?;
+        let limit = if self.requests_max == 0 { u64::MAX } else { self.requests_max };
+        let mut taken = 0;
+        while taken < limit {
+            let seen = reader.next(|entry| {
+                see(&entry);
+                taken += u64::from(self.takes(&entry));
+            });
+            if seen.map_err(|source| Error::file("read", &self.path, source))?.is_none() {
+                break;
+            }
+        }
+        Ok(reader)
+    }
+
+    /// Its requests, from the beginning; where the pace follows their times, those of one second are spread over it.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn source(&self, pace: Pace) -> Result<impl Source + use<>, Error> {
+        let spread = matches!(pace, Pace::AsLogged(_)).then(|| Spread::new(self)).transpose()?;
+        Ok(Requests { log: self.clone(), reader: self.reader()?, spread, sent: 0, first: None, latest: i64::MIN })
+    }
+
+    pub(super) fn reader(&self) -> Result<Reader, Error> {
+        Reader::open(&self.path, self.bytes_max).map_err(|source| Error::file("read", &self.path, source))
+    }
+
+    pub(super) fn takes(&self, entry: &Entry) -> bool {
+        has_all(entry) || self.others != Others::Skipped
+    }
+
+    fn host<'a>(&'a self, entry: &'a Entry) -> &'a [u8] {
+        let Some(named) = entry.host.as_deref().filter(|_| !self.hosts.is_one) else {
+            return self.hosts.default.as_bytes();
+        };
+        let mapped = std::str::from_utf8(named).ok().and_then(|name| self.hosts.map.get(name));
+        mapped.map_or(named, |mapped| mapped.as_bytes())
+    }
+
+    /// Writes the request of a line; none when it is left out.
+    fn write(&self, entry: &Entry, request: &mut Vec<u8>) -> Option<Task> {
+        if !self.takes(entry) {
+            return None;
+        }
+        let is_plain = has_all(entry);
+        let body = match &self.others {
+            Others::WithBody(body) if !is_plain => Some(&body[..]),
+            _ => None,
+        };
+        let (host, keep_alive) = (self.host(entry), self.keep_alive);
+        let (method, target, referer, agent) = (&*entry.method, &*entry.target, &*entry.referer, &*entry.agent);
+        Request { method, target, host, referer, agent, keep_alive, body }.write(request);
+        let is_head = &*entry.method == b"HEAD";
+        if let Expected::Known(known) = &self.expected {
+            let answer = known.get(host).and_then(|targets| targets.get(target));
+            return Some(Task {
+                is_head,
+                is_repeatable: is_plain,
+                status: if answer.is_some() { Status::Class(2) } else { Status::NoFailure },
+                body_bytes: answer.and_then(|answer| answer.body_bytes).filter(|_| !is_head),
+                body_text: answer.and_then(|answer| answer.body_text.clone()).filter(|_| !is_head),
+                ..Task::default()
+            });
+        }
+        let class = expected_class(entry.status);
+        // The file that the site has for it, where a filesystem has such a name, and its size: a folder's is its index's.
+        let file = match &self.expected {
+            Expected::Pages(sizes) if class == 2 && is_plain => {
+                site::path(&entry.target).map(|path| sizes.get(path.as_os_str().as_bytes()).copied())
+            }
+            _ => None,
+        };
+        let is_page = class == 2 && (!matches!(self.expected, Expected::Pages(_)) || file.is_some());
+        let has_body = is_page && !is_head && !matches!(entry.status, 204 | 205);
+        Some(Task {
+            is_head,
+            is_repeatable: is_plain,
+            status: match self.expected {
+                Expected::Nothing | Expected::Known(_) => Status::Any,
+                Expected::Status | Expected::Size => Status::Class(class),
+                Expected::Pages(_) if is_page => Status::Class(2),
+                // The site lacks what the log's server had none of, or takes no such method; it need not fail.
+                Expected::Pages(_) => Status::NoFailure,
+            },
+            body_bytes: match self.expected {
+                Expected::Size => entry.bytes.filter(|_| entry.status == 200),
+                _ => file.flatten(),
+            }
+            .filter(|_| !is_head),
+            body_text: self.body_text.clone().filter(|_| has_body),
+            ..Task::default()
+        })
+    }
+}
+
+/// Whether the log has all of the request: these two have no body.
+fn has_all(entry: &Entry) -> bool {
+    matches!(&*entry.method, b"GET" | b"HEAD")
+}
+
+/// A class of the logged status; where the client had the page already or asked for a part of it, the whole is expected,
+/// because the log does not have the headers that asked so.
+pub fn expected_class(status: u16) -> u16 {
+    if matches!(status, 304 | 206 | 416) { 2 } else { status / 100 }
+}
+
+fn count(counts: &mut BTreeMap<String, u64>, name: &[u8]) {
+    let name = String::from_utf8_lossy(name);
+    if let Some(count) = counts.get_mut(&*name) {
+        *count += 1;
+    } else if counts.len() < NAMES_MAX {
+        counts.insert(name.into_owned(), 1);
+    }
+}
+
+/// The requests of a log.
+struct Requests {
+    log: Log,
+    reader: Reader,
+    spread: Option<Spread>,
+    sent: u64,
+    /// Time of the first request, in microseconds since 1970.
+    first: Option<i64>,
+    /// The latest so far: a line is written when its answer ends, so that times may go back a little; requests don't.
+    latest: i64,
+}
+
+impl Source for Requests {
+    fn next(&mut self, request: &mut Vec<u8>) -> Result<Option<Task>, Error> {
+        let Requests { log, reader, spread, sent, first, latest } = self;
+        if log.requests_max > 0 && *sent == log.requests_max {
+            return Ok(None);
+        }
+        loop {
+            let drawn = reader.next(|entry| {
+                let task = log.write(&entry, request)?;
+                *latest = entry.unix_microseconds.max(*latest);
+                Some(task)
+            });
+            match drawn.map_err(|source| Error::file("read", &log.path, source))? {
+                None => return Ok(None),
+                Some(None) => {}
+                Some(Some(task)) => {
+                    *sent += 1;
+                    let time = spread.as_mut().map_or(Ok(*latest), |spread| spread.at(*latest))?;
+                    let since = time.saturating_sub(*first.get_or_insert(time));
+                    let at = Duration::from_micros(u64::try_from(since).unwrap_or(0));
+                    return Ok(Some(Task { at, ..task }));
+                }
+            }
+        }
+    }
+}
+
+/// A replay that takes longer is refused: nobody waits for it, and a log whose times lie so far apart has a wrong one.
+const REPLAY_MAX: Duration = Duration::from_secs(366 * 86_400);
+
+/// How long the requests of a log take, where the pace decides it: the log's own times or a rate, of connections with so many calls.
+#[must_use]
+pub fn takes(survey: &Survey, pace: Pace, calls: u64) -> Option<Duration> {
+    match pace {
+        Pace::Closed => None,
+        Pace::PerSecond(rate) => Some(duration::until(survey.requests / calls.max(1), rate)),
+        Pace::AsLogged(speed) => Some(duration::of_seconds(survey.span.as_secs_f64() / speed)),
+    }
+}
+
+/// Why a replay would not end; none: it takes less than a year.
+#[must_use]
+pub fn endless(survey: &Survey, pace: Pace, calls: u64) -> Option<String> {
+    let takes = takes(survey, pace, calls).filter(|takes| *takes > REPLAY_MAX)?;
+    let days = takes.as_secs() / 86_400;
+    Some(match pace {
+        Pace::AsLogged(speed) => {
+            let of_log = survey.span.as_secs() / 86_400;
+            let enough = survey.span.as_secs_f64() / REPLAY_MAX.as_secs_f64();
+            format!(
+                "the log goes over {of_log} days, so that its replay with `speed` {speed} takes {days} days or more, and 366 are the \
+                 most: look for a line with a wrong time, send fewer of its `requests`, or take a `speed` above {enough:.0}"
+            )
+        }
+        _ => format!("{} requests at this `rate` take {days} days or more, and 366 are the most", survey.requests),
+    })
+}
+
+/// What is wrong with a log as a whole; none: it can be replayed.
+#[must_use]
+pub fn refuse(path: &Path, survey: &Survey, bad_lines_max: f64) -> Option<String> {
+    let bad = survey.rejects.count();
+    let list = survey.rejects.words().join("; ");
+    if survey.requests == 0 {
+        let why = if bad > 0 { format!(": {list}") } else { String::new() };
+        return Some(format!("{} has no request that can be replayed{why}", path.display()));
+    }
+    let share = bad as f64 / survey.lines as f64;
+    (share > bad_lines_max).then(|| {
+        let (found, allowed) = (share * 100.0, bad_lines_max * 100.0);
+        format!("{found:.1} % of the lines of {} are no requests, {allowed:.1} % are allowed: {list}", path.display())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn log(path: &Path) -> Log {
+        Log {
+            path: path.into(),
+            requests_max: 0,
+            others: Others::Skipped,
+            hosts: Hosts { default: String::new(), is_one: true, map: BTreeMap::new() },
+            expected: Expected::Nothing,
+            keep_alive: true,
+            body_text: None,
+            bytes_max: u64::MAX,
+        }
+    }
+
+    #[test]
+    fn a_page_has_the_size_of_its_file() {
+        let line =
+            |request: &str, rest: &str| format!("h - - [28/Feb/2024:00:00:00 +0000] \"{request} HTTP/1.1\" {rest}\n");
+        let lines = [
+            line("GET /a?b", "200 5"),
+            line("GET /a", "304 0"),
+            line("HEAD /a", "200 0"),
+            line("GET /a", "404 9"),
+            line("GET /d", "200 7"),
+            line("GET /d/", "206 4"),
+            line("GET /d/e", "200 -"),
+            line("GET /../f", "200 3"),
+        ];
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), lines.concat()).expect("written");
+        let mut log = log(file.path());
+        let files = super::site::files(&log).expect("read");
+        log.expected = Expected::Pages(Arc::new(super::site::sizes(files)));
+        let mut source = log.source(Pace::Closed).expect("read");
+        let tasks = std::iter::from_fn(|| source.next(&mut Vec::new()).expect("a request"));
+        let expected: Vec<_> = tasks.map(|task| (task.status, task.body_bytes)).collect();
+        let page = Status::Class(2);
+        assert_eq!(
+            expected,
+            [
+                (page, Some(5)),
+                (page, Some(5)),
+                (page, None),
+                (Status::NoFailure, None),
+                // A server leads on to the folder's index, or sends it.
+                (page, None),
+                (page, Some(7)),
+                (page, Some(0)),
+                (Status::NoFailure, None),
+            ]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_log_is_refused_above_the_share_of_bad_lines_whatever_they_are(
+            lines in proptest::collection::vec((0usize..8, proptest::collection::vec(any::<u8>(), 0..80)), 1..60),
+            bad_lines_max in 0.0f64..=1.0,
+        ) {
+            let good = b"h - - [28/Feb/2024:00:00:00 +0000] \"GET / HTTP/1.1\" 200 1";
+            let line = |(kind, bytes): &(usize, Vec<u8>)| match kind {
+                0..=4 => good.to_vec(),
+                // Up to its status at most.
+                5 => good[..bytes.len().min(52)].to_vec(),
+                // Text comes first, lest random bytes look like gzip.
+                6 => [b"no request", &bytes.iter().filter(|byte| **byte != b'\n').copied().collect::<Vec<u8>>()[..]].concat(),
+                _ => vec![b'x'; 1 << 20],
+            };
+            let file = tempfile::NamedTempFile::new().expect("a file");
+            std::fs::write(file.path(), lines.iter().map(line).collect::<Vec<_>>().join(&b'\n')).expect("written");
+            let survey = log(file.path()).survey().expect("read");
+            let bad: Vec<usize> = (1..=lines.len()).filter(|number| lines[number - 1].0 > 4).collect();
+            // An empty last line without an end is no line.
+            let is_ended = lines.last().is_some_and(|(kind, bytes)| *kind == 5 && bytes.is_empty());
+            let (bad, all) = if is_ended { (&bad[..bad.len() - 1], lines.len() - 1) } else { (&bad[..], lines.len()) };
+            prop_assert_eq!((survey.lines, survey.rejects.count()), (all as u64, bad.len() as u64));
+            let said = refuse(file.path(), &survey, bad_lines_max);
+            let is_refused = bad.len() == all || bad.len() as f64 / all as f64 > bad_lines_max;
+            prop_assert_eq!(said.is_some(), is_refused, "{:?}", said);
+            if let (Some(said), Some(first)) = (said, bad.first()) {
+                prop_assert!(said.contains(&format!("(line {first}")) || said.contains(&format!("(lines {first}")), "{}", said);
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! What a database is to a load, embedded or served: its row in the list of engines, and, where it takes SQL, what can be asked of it.
+//! Kinds of workload know only what is here; engines are a file each in `engines`.
+
+mod dialect;
+mod pragmas;
+
+pub use dialect::{COMMON, Dialect};
+pub use pragmas::{BUSY_TIMEOUT, CACHE_SIZE, JOURNAL_MODE, MMAP_SIZE, PAGE_SIZE, Pragmas, SYNCHRONOUS};
+
+use crate::workload::{Context, Error};
+use observe::durability::Durability;
+use observe::metric::{Direction, Measured, Metric};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+use wire::Connection;
+
+/// An engine as a row of the list: all that is known of it without using it.
+#[derive(Debug)]
+pub struct Engine {
+    /// The name users write: `postgres`. A server's service has it, too.
+    pub name: &'static str,
+    /// Bytes of a page where nobody asks for others.
+    pub page_bytes: usize,
+    /// Whether it works in the load's own threads; else it is a service.
+    pub is_embedded: bool,
+    /// Opens it as a database that takes SQL, if it is one; the pragmas are those of an embedded one.
+    pub sql: Option<Open>,
+    /// Bytes on the filesystem for each small row, with its log: measured with 3n+1 at 10^6 and, on servers, 10^5 numbers (2026-11-21).
+    pub small_row_bytes: f64,
+    /// Workloads on it that lose in a power cut what `commits` loses on it; of others nobody knows which commits must be there.
+    pub power_cuts_of: &'static [&'static str],
+    /// Why what `commits` loses can't be measured with these settings of its service, if it can't.
+    pub unmeasured: fn(&Map<String, Value>) -> Option<&'static str>,
+}
+
+/// Opens a database that takes SQL.
+pub type Open = fn(&Pragmas) -> Box<dyn Database>;
+
+impl Engine {
+    /// The service that it is; none: it is embedded.
+    #[must_use]
+    pub fn service(&self) -> Option<&'static str> {
+        (!self.is_embedded).then_some(self.name)
+    }
+
+    /// The database that takes SQL, for who may only be asked to use such engines.
+    #[must_use]
+    pub fn database(&self, pragmas: &Pragmas) -> Box<dyn Database> {
+        self.sql.expect("the settings' check let only engines pass that take SQL")(pragmas)
+    }
+
+    /// What it does to durability: of a server its own settings decide, and its service knows them.
+    #[must_use]
+    pub fn durability(&self, pragmas: &Pragmas) -> Durability {
+        if self.is_embedded { pragmas.durability() } else { Durability::full() }
+    }
+}
+
+impl PartialEq for Engine {
+    fn eq(&self, other: &Engine) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Serialize for Engine {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name)
+    }
+}
+
+/// Where a database lies.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The folder on the filesystem under test.
+    pub data_folder: PathBuf,
+    /// The socket of its server, or the program that enters it; none: it is embedded.
+    pub server: Option<PathBuf>,
+}
+
+impl Place {
+    /// What a thread needs of the context.
+    pub fn of(context: &Context) -> Place {
+        Place { data_folder: context.data_folder.clone(), server: context.server.clone() }
+    }
+}
+
+/// A cell of a row that is loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cell {
+    /// An integer.
+    Integer(i64),
+    /// Text without tabs, line ends, quotes or backslashes.
+    Text(String),
+}
+
+/// A column of a table.
+pub struct Column {
+    /// Name.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: ColumnKind,
+}
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// A primary key that the database numbers itself when none is given.
+    Identity,
+    /// A primary key that is always given.
+    Key,
+    /// A number that is not NULL.
+    Integer,
+    /// Text of a fixed width, not NULL.
+    Text(u32),
+    /// Text of a fixed width that may be NULL and that nobody reads.
+    Filler(u32),
+    /// A moment that may be NULL.
+    Timestamp,
+}
+
+/// The names of columns, as a statement lists them.
+pub(crate) fn column_names(columns: &[Column]) -> String {
+    columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ")
+}
+
+/// What a database counts itself, since it was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Counters {
+    /// Bytes of its log of changes (WAL, redo).
+    pub log_bytes: Option<f64>,
+    /// Checkpoints.
+    pub checkpoints: Option<f64>,
+    /// Waits for the lock of a row.
+    pub lock_waits: Option<f64>,
+    /// Seconds of these waits.
+    pub lock_wait_seconds: Option<f64>,
+}
+
+/// Metrics of [`Counters::since`].
+pub const COUNTERS: &[Metric] = &[
+    Metric::new("log_bytes", "B", Direction::Neither),
+    Metric::new("log_bytes_per_transaction", "B", Direction::Less),
+    Metric::new("checkpoints", "1", Direction::Less),
+    Metric::new("lock_waits", "1", Direction::Less),
+    Metric::new("lock_wait_seconds", "s", Direction::Less),
+];
+
+impl Counters {
+    /// What grew since, and how much of it a transaction caused.
+    pub fn since(self, before: Counters, transactions: f64) -> Vec<Measured> {
+        let grown = |now: Option<f64>, then: Option<f64>| now.zip(then).map(|(now, then)| now - then);
+        let log = grown(self.log_bytes, before.log_bytes);
+        let each = log.filter(|_| transactions > 0.0).map(|bytes| bytes / transactions);
+        let checkpoints = grown(self.checkpoints, before.checkpoints);
+        let waits = grown(self.lock_waits, before.lock_waits);
+        let waited = grown(self.lock_wait_seconds, before.lock_wait_seconds);
+        let values = [log, each, checkpoints, waits, waited];
+        COUNTERS.iter().zip(values).filter_map(|(metric, value)| Some(metric.at(value?))).collect()
+    }
+}
+
+/// A database.
+pub trait Database: Sync {
+    /// Its row in the list.
+    fn engine(&self) -> &'static Engine;
+
+    /// The name that settings know it by.
+    fn name(&self) -> &'static str {
+        self.engine().name
+    }
+
+    /// What it says differently.
+    fn dialect(&self) -> &'static Dialect {
+        &COMMON
+    }
+
+    /// Whether there is anything of it yet; of a server, that is known when it is reached.
+    fn is_there(&self, _place: &Place) -> bool {
+        true
+    }
+
+    /// A connection for one thread.
+    fn connect(&self, place: &Place) -> Result<Box<dyn Connection>, Error>;
+
+    /// Makes the database itself, before its tables, where a connection does not.
+    fn create(&self, _place: &Place) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Loads rows as fast as it can; `next` fills a row and gives false when there is none left.
+    fn load(
+        &self,
+        place: &Place,
+        table: &str,
+        columns: &[Column],
+        next: &mut dyn FnMut(&mut Vec<Cell>) -> bool,
+    ) -> Result<(), Error>;
+
+    /// What is to be done once all tables are loaded: statistics, the next number of identities.
+    fn loaded(&self, place: &Place, tables: &[String]) -> Result<(), Error>;
+
+    /// Brings it to the start of a checkpoint cycle.
+    fn checkpoint(&self, place: &Place) -> Result<(), Error>;
+
+    /// Its own consistency check.
+    fn check(&self, place: &Place, tables: &[String]) -> Result<(), Error>;
+
+    /// The statement by which it is asked for its own check after it has recovered, by a connection that has chosen no database.
+    fn question_of_health(&self, tables: &[String]) -> String;
+
+    /// Whether a row of the answer to [`Database::question_of_health`] says that all is well.
+    fn is_well(&self, row: &[Option<String>]) -> bool {
+        row.last().is_some_and(|said| said.as_deref().is_some_and(|said| said.eq_ignore_ascii_case("ok")))
+    }
+
+    /// Whether a checkpoint never ends while others commit.
+    fn checkpoints_alone(&self) -> bool {
+        false
+    }
+
+    /// What it counted so far.
+    fn counters(&self, place: &Place) -> Result<Counters, Error>;
+
+    /// Whether a statement that waited for a row which another replaced meanwhile finds no row.
+    fn misses_replaced_rows(&self) -> bool {
+        false
+    }
+
+    /// A table's name for a connection that has chosen no database.
+    fn qualified(&self, table: &str) -> String {
+        table.into()
+    }
+
+    /// How a transaction begins.
+    fn begin(&self) -> &'static str {
+        "BEGIN"
+    }
+}
+
+/// A refusal or loss as a workload's error: `map_err(failed("postgres", "load the rows"))`.
+pub fn failed(engine: &'static str, action: &'static str) -> impl FnOnce(wire::Error) -> Error {
+    move |error| Error::Engine { engine: engine.into(), action: action.into(), source: Box::new(error) }
+}
+
+/// Wrong data unless both are the same.
+pub fn same(place: &str, expected: &str, found: &str) -> Result<(), Error> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(Error::WrongData { place: place.into(), expected: expected.into(), found: found.into() })
+}
+
+pub(crate) fn socket(place: &Place, engine: &'static str) -> Result<PathBuf, Error> {
+    let none = || wire::Error::Connect(engine.into(), std::io::ErrorKind::NotFound.into());
+    place.server.clone().ok_or_else(none).map_err(failed(engine, "be reached: the trial started no server"))
+}

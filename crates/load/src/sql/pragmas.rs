@@ -1,0 +1,125 @@
+//! Settings of an embedded database that takes SQL. They are SQLite's, the only one so far.
+
+use observe::durability::{Class, Durability};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use settings::{Kind as Is, Setting};
+
+/// SQLite's own settings, as the settings below give them.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Pragmas {
+    /// `wal`, `delete` …
+    pub journal_mode: String,
+    /// `full`, `normal` …
+    pub synchronous: String,
+    /// Bytes of a page.
+    #[serde(rename = "page_size", deserialize_with = "written_bytes")]
+    pub page_bytes: u64,
+    /// Bytes of each connection's page cache.
+    #[serde(rename = "cache_size")]
+    pub cache_bytes: u64,
+    /// Bytes mapped into memory.
+    #[serde(rename = "mmap_size")]
+    pub mmap_bytes: u64,
+    /// How long a connection waits for another's lock.
+    #[serde(rename = "busy_timeout")]
+    pub busy_timeout_seconds: f64,
+    /// Whether a transaction takes the write lock at once, as it does where there is no setting for it.
+    #[serde(rename = "begin", default = "immediate", deserialize_with = "is_immediate")]
+    pub begin_immediate: bool,
+}
+
+/// `journal_mode`.
+pub const JOURNAL_MODE: Setting = Setting {
+    name: "journal_mode",
+    kind: Is::Choice(&["wal", "delete", "truncate", "persist", "memory", "off"]),
+    default: Some("wal"),
+    help: "SQLite's journal.",
+};
+/// `synchronous`.
+pub const SYNCHRONOUS: Setting = Setting {
+    name: "synchronous",
+    kind: Is::Choice(&["full", "normal", "off", "extra"]),
+    default: Some("full"),
+    help: "When SQLite flushes: `full` at every commit; `normal` in WAL mode only at checkpoints.",
+};
+/// `page_size`.
+pub const PAGE_SIZE: Setting = Setting {
+    name: "page_size",
+    kind: Is::Choice(&["4KiB", "512B", "1KiB", "2KiB", "8KiB", "16KiB", "32KiB", "64KiB"]),
+    default: Some("4KiB"),
+    help: "SQLite's page.",
+};
+/// `cache_size`.
+pub const CACHE_SIZE: Setting = Setting {
+    name: "cache_size",
+    kind: Is::Bytes { min: 0, max: 1 << 40 },
+    default: Some("2MiB"),
+    help: "SQLite's page cache, for each connection.",
+};
+/// `mmap_size`.
+pub const MMAP_SIZE: Setting = Setting {
+    name: "mmap_size",
+    kind: Is::Bytes { min: 0, max: 1 << 46 },
+    default: Some("0B"),
+    help: "How much of the file SQLite maps into memory.",
+};
+/// `busy_timeout`.
+pub const BUSY_TIMEOUT: Setting = Setting {
+    name: "busy_timeout",
+    kind: Is::Seconds { min: 0.0, max: 3600.0 },
+    default: Some("5s"),
+    help: "How long a connection waits for another's lock before the transaction is tried again.",
+};
+
+impl Pragmas {
+    /// What they do to durability, by SQLite's documentation of `synchronous` and `journal_mode` (sqlite.org/pragma.html).
+    pub fn durability(&self) -> Durability {
+        let (journal, synchronous) = (self.journal_mode.as_str(), self.synchronous.as_str());
+        let because = |class, reason: String| Durability { class, reasons: vec![reason] };
+        match (journal, synchronous) {
+            ("off" | "memory", _) => {
+                because(Class::MayCorrupt, format!("journal_mode = {journal}: nothing to roll back from"))
+            }
+            (_, "off") => because(Class::MayCorrupt, "synchronous = off: SQLite never flushes".into()),
+            ("wal", "normal") => because(
+                Class::LosesRecent,
+                "synchronous = normal with WAL: commits are flushed at checkpoints only".into(),
+            ),
+            (_, "normal") => because(
+                Class::MayCorrupt,
+                "synchronous = normal without WAL: a power cut at the wrong moment may corrupt".into(),
+            ),
+            _ => Durability::full(),
+        }
+    }
+}
+
+impl Default for Pragmas {
+    /// A write-ahead log that is flushed at every commit; the rest as SQLite has it.
+    fn default() -> Pragmas {
+        Pragmas {
+            journal_mode: "wal".into(),
+            synchronous: "full".into(),
+            page_bytes: 4096,
+            cache_bytes: 2 << 20,
+            mmap_bytes: 0,
+            busy_timeout_seconds: 5.0,
+            begin_immediate: true,
+        }
+    }
+}
+
+/// A page's size is one of a choice, so it comes as a study writes it.
+fn written_bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let text = String::deserialize(from)?;
+    settings::quantity::parse_bytes(&text).ok_or_else(|| D::Error::custom(format!("{text} is not a size")))
+}
+
+fn is_immediate<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+    Ok(String::deserialize(from)? == "immediate")
+}
+
+fn immediate() -> bool {
+    true
+}

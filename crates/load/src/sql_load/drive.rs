@@ -1,0 +1,479 @@
+//! The driver: few threads that wait for many connections at once, in a closed or open loop; figures once all are done.
+//!
+//! A thread sends a connection's next statement and goes on with another's answer, so a load of many connections costs few
+//! context switches. An embedded database does its work in the thread, so there each connection has a thread of its own.
+
+use super::client::{Client, Progress, Script, Statements};
+use super::{Load, METRICS};
+use crate::asked::{Asked, Limit, Wrong};
+use crate::duration;
+use crate::readiness::{Interest, Readiness, Ready};
+use crate::sql::{Database, Place};
+use crate::ticker::Ticker;
+use crate::workload::{Context, Error, Outcome};
+use observe::latency::Latency;
+use observe::metric::Measured;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::ScopedJoinHandle;
+use std::time::{Duration, Instant};
+use wire::Conflict;
+
+/// While it waits, a thread looks this often whether it is to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// In an open loop, a transaction that starts later than this after its time counts as late: well above a wake-up's delay.
+const LATE: Duration = Duration::from_millis(1);
+
+/// What all threads of a run share.
+struct Shared<'a> {
+    load: &'a Load,
+    interrupted: &'a AtomicBool,
+    stop: AtomicBool,
+    /// Transactions handed out, when they are limited.
+    taken: AtomicU64,
+    /// Transactions that the open loop has given a time.
+    scheduled: AtomicU64,
+    committed: AtomicU64,
+    error: Mutex<Option<Error>>,
+}
+
+/// What one connection counted.
+#[derive(Default)]
+struct Counted {
+    committed: u64,
+    conflicts: Conflicts,
+    /// Tried again, or given up when `retry` is off.
+    retries: u64,
+    abandoned: u64,
+    lost: u64,
+    unknown: u64,
+    /// Why the first one was given up, and what was said when the first one was lost at its commit.
+    first_abandoned: Option<String>,
+    first_unknown: Option<String>,
+    late: u64,
+    busy_seconds: f64,
+    statements: Statements,
+    bytes: u64,
+}
+
+/// Conflicts by kind.
+#[derive(Debug, Clone, Copy, Default)]
+struct Conflicts {
+    deadlocks: u64,
+    serialization_failures: u64,
+    lock_timeouts: u64,
+    duplicate_keys: u64,
+}
+
+impl Conflicts {
+    fn add(&mut self, conflict: Conflict) {
+        *match conflict {
+            Conflict::Deadlock => &mut self.deadlocks,
+            Conflict::Serialization => &mut self.serialization_failures,
+            Conflict::LockTimeout => &mut self.lock_timeouts,
+            Conflict::DuplicateKey => &mut self.duplicate_keys,
+        } += 1;
+    }
+}
+
+/// A conflict in words.
+fn words(conflict: Conflict) -> &'static str {
+    match conflict {
+        Conflict::Deadlock => "a deadlock",
+        Conflict::Serialization => "a serialization failure",
+        Conflict::LockTimeout => "a lock that did not come free in time",
+        Conflict::DuplicateKey => "a duplicate key",
+    }
+}
+
+/// What a run came to.
+pub struct Driven<S> {
+    /// Its figures.
+    pub outcome: Outcome,
+    /// The scripts of its connections, with what they remember.
+    pub scripts: Vec<S>,
+}
+
+/// Runs the load once, each connection with the script of its number.
+pub fn drive<S: Script>(
+    load: &Load,
+    database: &dyn Database,
+    context: &mut Context,
+    script: impl Fn(usize) -> S + Sync,
+) -> Result<Driven<S>, Error> {
+    let place = Place::of(context);
+    let is_embedded = database.engine().is_embedded;
+    let threads = if is_embedded { load.threads } else { load.driver_threads.min(load.threads) };
+    // Connecting and preparing is no part of the window.
+    let shared = Shared::new(load, context.interrupted);
+    let progress = &mut *context.progress;
+    let barrier = std::sync::Barrier::new(threads + 1);
+    let (ended, rates, seconds) = std::thread::scope(|scope| {
+        let start = |thread: usize| {
+            let (shared, barrier, place, script) = (&shared, &barrier, &place, &script);
+            scope.spawn(move || {
+                let lines = (thread..load.threads).step_by(threads);
+                let lines =
+                    lines.map(|number| Client::connect(database, place, script(number), load.prepared).map(Line::new));
+                let driver =
+                    lines.collect::<Result<Vec<Line<'_, S>>, Error>>().and_then(|lines| Driver::new(shared, lines));
+                barrier.wait();
+                driver.and_then(Driver::run).map_err(|error| shared.fail(error)).ok()
+            })
+        };
+        let running: Vec<_> = (0..threads).map(start).collect();
+        barrier.wait();
+        let started = Instant::now();
+        let rates = shared.watch(started, &|| running.iter().all(ScopedJoinHandle::is_finished), progress);
+        let seconds = started.elapsed().as_secs_f64();
+        let ended: Vec<Ended<S>> =
+            running.into_iter().filter_map(|thread| thread.join().expect("a driver does not panic")).collect();
+        (ended, rates, seconds)
+    });
+    if let Some(error) = shared.error.into_inner().expect("no thread panics with it") {
+        return Err(error);
+    }
+    let mut latency = Latency::default();
+    let (mut counted, mut scripts) = (Vec::new(), Vec::new());
+    for (of_thread, of_lines) in ended {
+        latency.merge(&of_thread);
+        for (of_line, script) in of_lines {
+            counted.push(of_line);
+            scripts.push(script);
+        }
+    }
+    Ok(Driven { outcome: outcome(load, &counted, latency, (rates, seconds)), scripts })
+}
+
+/// What a thread of the load leaves: its latencies, and the counts and scripts of its connections.
+type Ended<S> = (Latency, Vec<(Counted, S)>);
+
+/// A connection, and where its transaction is in time.
+struct Line<'a, S> {
+    client: Client<'a, S>,
+    /// When the open loop wants the transaction under way to have started.
+    intended: Option<Instant>,
+    began: Instant,
+    counted: Counted,
+}
+
+impl<'a, S: Script> Line<'a, S> {
+    fn new(client: Client<'a, S>) -> Line<'a, S> {
+        Line { client, intended: None, began: Instant::now(), counted: Counted::default() }
+    }
+}
+
+/// What a line does next.
+enum Next {
+    /// Its transaction waits for the database.
+    Waits,
+    /// It begins again at this moment.
+    At(Instant),
+    /// It is done.
+    Ended,
+}
+
+/// One thread of the load.
+struct Driver<'a, S> {
+    shared: &'a Shared<'a>,
+    lines: Vec<Line<'a, S>>,
+    readiness: Readiness,
+    started: Instant,
+    deadline: Option<Instant>,
+    latency: Latency,
+}
+
+impl<'a, S: Script> Driver<'a, S> {
+    fn new(shared: &'a Shared<'a>, lines: Vec<Line<'a, S>>) -> Result<Driver<'a, S>, Error> {
+        let readiness = Readiness::new(lines.len()).map_err(cannot_wait)?;
+        let started = Instant::now();
+        let driver = Driver { shared, lines, readiness, started, deadline: None, latency: Latency::default() };
+        (0..driver.lines.len()).try_for_each(|index| driver.listen(index))?;
+        Ok(driver)
+    }
+
+    /// Waits for a line's answers too, from now on; a connection that is closed is waited for no longer.
+    fn listen(&self, index: usize) -> Result<(), Error> {
+        let Some(descriptor) = self.lines[index].client.descriptor() else { return Ok(()) };
+        self.readiness.add(descriptor, index, Interest::Read).map_err(cannot_wait)
+    }
+
+    /// Runs the lines to their ends; gives the latencies of all and the counts of each.
+    fn run(mut self) -> Result<Ended<S>, Error> {
+        self.started = Instant::now();
+        let seconds = self.shared.load.time_seconds;
+        self.deadline = (seconds > 0.0).then(|| self.started + duration::of_seconds(seconds));
+        let mut due: BinaryHeap<Reverse<(Instant, usize)>> = BinaryHeap::new();
+        for index in 0..self.lines.len() {
+            if let Some(at) = self.next_start(index) {
+                due.push(Reverse((at, index)));
+            }
+        }
+        let mut waiting = 0;
+        let mut ready = Vec::with_capacity(self.lines.len());
+        loop {
+            while let Some(Reverse((_, index))) = due.peek().copied().filter(|due| due.0.0 <= Instant::now()) {
+                due.pop();
+                self.draw(index);
+                match self.go_on(index)? {
+                    Next::Waits => waiting += 1,
+                    Next::At(at) => due.push(Reverse((at, index))),
+                    Next::Ended => {}
+                }
+            }
+            if waiting == 0 && due.is_empty() || self.shared.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            // Not beyond the moment when the next is due.
+            let left = due.peek().map_or(LOOK, |due| due.0.0.saturating_duration_since(Instant::now()).min(LOOK));
+            self.readiness.wait(left, &mut ready).map_err(cannot_wait)?;
+            for Ready { number: index, .. } in ready.drain(..) {
+                match self.go_on(index)? {
+                    Next::Waits => {}
+                    Next::At(at) => {
+                        waiting -= 1;
+                        due.push(Reverse((at, index)));
+                    }
+                    Next::Ended => waiting -= 1,
+                }
+            }
+        }
+        let ended = self.lines.into_iter();
+        let ended =
+            ended.map(|line| (Counted { statements: line.client.statements, ..line.counted }, line.client.script));
+        Ok((self.latency, ended.collect()))
+    }
+
+    /// When a line's next transaction is to start; none: it has done all of its own.
+    fn next_start(&mut self, index: usize) -> Option<Instant> {
+        let (shared, now) = (self.shared, Instant::now());
+        let limit = shared.load.transactions;
+        if shared.stop.load(Ordering::Relaxed) || limit > 0 && shared.taken.fetch_add(1, Ordering::Relaxed) >= limit {
+            return None;
+        }
+        let line = &mut self.lines[index];
+        line.intended = shared.intended(self.started);
+        let think = duration::of_seconds(if line.counted.committed > 0 { shared.load.think_time_seconds } else { 0.0 });
+        let at = line.intended.unwrap_or(now).max(now + think);
+        // What is due after the end is no part of the run.
+        if self.deadline.is_some_and(|deadline| at >= deadline) { None } else { Some(at) }
+    }
+
+    /// Begins a line's next transaction.
+    fn draw(&mut self, index: usize) {
+        let line = &mut self.lines[index];
+        line.client.script.draw();
+        line.began = Instant::now();
+        line.counted.late += u64::from(line.intended.is_some_and(|intended| line.began > intended + LATE));
+    }
+
+    /// Goes on with a line's transaction, and with the ones after it as long as they need not wait.
+    fn go_on(&mut self, index: usize) -> Result<Next, Error> {
+        loop {
+            let line = &mut self.lines[index];
+            match line.client.advance()? {
+                Progress::Waiting => return Ok(Next::Waits),
+                Progress::Committed => self.committed(index),
+                Progress::Conflict(conflict) => {
+                    line.counted.conflicts.add(conflict);
+                    if self.shared.load.retry {
+                        line.counted.retries += 1;
+                        if self.shared.interrupted.load(Ordering::Relaxed) {
+                            return Err(Error::Interrupted);
+                        }
+                        continue;
+                    }
+                    line.counted.abandoned += 1;
+                    line.counted.first_abandoned.get_or_insert_with(|| words(conflict).into());
+                }
+                lost @ (Progress::Lost | Progress::Unknown) => {
+                    self.reconnect(index, lost)?;
+                    if lost == Progress::Lost && self.shared.load.retry {
+                        self.lines[index].counted.retries += 1;
+                        continue;
+                    }
+                }
+            }
+            match self.next_start(index) {
+                None => return Ok(Next::Ended),
+                Some(at) if at > Instant::now() => return Ok(Next::At(at)),
+                Some(_) => self.draw(index),
+            }
+        }
+    }
+
+    /// Makes a lost connection anew, when the load may; a transaction that may have taken place is not tried again.
+    fn reconnect(&mut self, index: usize, lost: Progress) -> Result<(), Error> {
+        let (line, load) = (&mut self.lines[index], self.shared.load);
+        if !load.reconnect {
+            return Err(line.client.loss());
+        }
+        line.counted.lost += 1;
+        if lost == Progress::Unknown {
+            line.counted.unknown += 1;
+            let loss = line.client.loss();
+            line.counted.first_unknown.get_or_insert_with(|| observe::record::causes(&loss).join(": "));
+            line.client.script.unknown(line.began, Instant::now());
+        } else if !load.retry {
+            line.counted.abandoned += 1;
+            line.counted.first_abandoned.get_or_insert_with(|| "the connection was lost".into());
+        }
+        line.client.reconnect()?;
+        self.listen(index)
+    }
+
+    fn committed(&mut self, index: usize) {
+        let (line, ended) = (&mut self.lines[index], Instant::now());
+        // In an open loop the user waits from when the transaction should have begun.
+        self.latency.record(ended - line.intended.unwrap_or(line.began));
+        line.counted.busy_seconds += (ended - line.began).as_secs_f64();
+        line.counted.committed += 1;
+        line.counted.bytes += line.client.script.committed(line.began, ended);
+        self.shared.committed.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn cannot_wait(source: std::io::Error) -> Error {
+    Error::Engine { engine: "the load".into(), action: "wait for answers".into(), source: source.into() }
+}
+
+impl Shared<'_> {
+    fn new<'a>(load: &'a Load, interrupted: &'a AtomicBool) -> Shared<'a> {
+        Shared {
+            load,
+            interrupted,
+            stop: AtomicBool::new(false),
+            taken: AtomicU64::new(0),
+            scheduled: AtomicU64::new(0),
+            committed: AtomicU64::new(0),
+            error: Mutex::new(None),
+        }
+    }
+
+    /// When the open loop wants the next transaction to start, whichever connection has it; none: a closed loop.
+    fn intended(&self, started: Instant) -> Option<Instant> {
+        if self.load.rate == 0.0 {
+            return None;
+        }
+        let number = self.scheduled.fetch_add(1, Ordering::Relaxed);
+        Some(started + duration::until(number, self.load.rate))
+    }
+
+    /// Says the speed once a second until every thread has ended.
+    fn watch(&self, started: Instant, have_ended: &dyn Fn() -> bool, progress: &mut dyn FnMut(f64, f64)) -> Vec<f64> {
+        let looking = || {
+            if self.interrupted.load(Ordering::Relaxed) {
+                self.fail(Error::Interrupted);
+            }
+            have_ended()
+        };
+        // Often, because the run ends when this loop sees it.
+        Ticker::start(started).watch(Duration::from_millis(5), looking, &self.committed, progress)
+    }
+
+    fn fail(&self, error: Error) {
+        self.stop.store(true, Ordering::Relaxed);
+        // The first error is the cause of the others.
+        self.error.lock().expect("no thread panics with it").get_or_insert(error);
+    }
+}
+
+fn outcome(load: &Load, counted: &[Counted], latency: Latency, (rates, seconds): (Vec<f64>, f64)) -> Outcome {
+    let sum = |of: fn(&Counted) -> u64| counted.iter().map(of).sum::<u64>() as f64;
+    let committed = sum(|one| one.committed);
+    let (reads, writes, others) =
+        (sum(|one| one.statements.reads), sum(|one| one.statements.writes), sum(|one| one.statements.others));
+    let (transactions_mean, transactions_stddev) = mean_and_stddev(counted, |one| one.committed as f64);
+    let (seconds_mean, seconds_stddev) = mean_and_stddev(counted, |one| one.busy_seconds);
+    let values = [
+        committed / seconds,
+        (reads + writes + others) / seconds,
+        committed,
+        reads,
+        writes,
+        others,
+        sum(|one| one.retries),
+        sum(|one| one.conflicts.deadlocks),
+        sum(|one| one.conflicts.serialization_failures),
+        sum(|one| one.conflicts.lock_timeouts),
+        sum(|one| one.conflicts.duplicate_keys),
+        sum(|one| one.abandoned),
+        sum(|one| one.lost),
+        sum(|one| one.unknown),
+        sum(|one| one.statements.missed),
+        sum(|one| one.late),
+        seconds,
+        latency.microseconds_mean(),
+        latency.microseconds_at(0.0),
+        latency.microseconds_at(0.50),
+        latency.microseconds_at(0.95),
+        latency.microseconds_at(0.99),
+        latency.microseconds_at(0.999),
+        latency.microseconds_at(1.0),
+        transactions_mean,
+        transactions_stddev,
+        seconds_mean,
+        seconds_stddev,
+    ];
+    let metrics: Vec<Measured> = METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect();
+    Outcome {
+        seconds,
+        metrics,
+        latencies: BTreeMap::from([("transaction".to_string(), latency)]),
+        series: BTreeMap::from([("transactions_per_second".to_string(), rates)]),
+        bytes_written: counted.iter().map(|one| one.bytes).sum(),
+        commits: if writes > 0.0 { committed as u64 } else { 0 },
+        ..Outcome::of(asked(load, counted))
+    }
+}
+
+/// Transactions that were begun, and those of them that did not come to an acknowledged end.
+fn asked(load: &Load, counted: &[Counted]) -> Asked {
+    let sum = |of: fn(&Counted) -> u64| counted.iter().map(of).sum::<u64>();
+    let (abandoned, unknown) = (sum(|one| one.abandoned), sum(|one| one.unknown));
+    let first = |of: fn(&Counted) -> &Option<String>| counted.iter().find_map(|one| of(one).clone());
+    let [given_up, lost_at_commit] = super::ERRORS;
+    Asked {
+        what: "transactions",
+        total: sum(|one| one.committed) + abandoned + unknown,
+        wrong: vec![
+            Wrong { name: given_up, words: "given up", count: abandoned, first: first(|one| &one.first_abandoned) },
+            Wrong {
+                name: lost_at_commit,
+                words: "lost at the commit",
+                count: unknown,
+                first: first(|one| &one.first_unknown),
+            },
+        ],
+        limit: Limit::of(load.rate > 0.0, load.errors_max),
+    }
+}
+
+/// Over threads; the standard deviation is of these threads, not of a population they were drawn from, as sysbench has it.
+fn mean_and_stddev(counted: &[Counted], of: fn(&Counted) -> f64) -> (f64, f64) {
+    let count = counted.len() as f64;
+    let mean = counted.iter().map(of).sum::<f64>() / count;
+    let variance = counted.iter().map(|one| (of(one) - mean).powi(2)).sum::<f64>() / count;
+    (mean, variance.sqrt())
+}
+
+/// CPU time of the calling thread for each transaction of a run on one embedded connection.
+///
+/// # Errors
+/// When the database fails.
+pub fn thread_cpu_seconds_per_transaction<S: Script>(
+    load: &Load,
+    database: &dyn Database,
+    place: &Place,
+    script: S,
+) -> Result<f64, Error> {
+    let interrupted = AtomicBool::new(false);
+    let shared = Shared::new(load, &interrupted);
+    let driver = Driver::new(&shared, vec![Line::new(Client::connect(database, place, script, load.prepared)?)])?;
+    let before = observe::cpu::thread_seconds();
+    driver.run()?;
+    Ok((observe::cpu::thread_seconds() - before) / load.transactions as f64)
+}

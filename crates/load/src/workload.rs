@@ -1,0 +1,222 @@
+//! The contract of a workload: what it is ([`Kind`]) and what it does ([`Workload`]).
+
+use crate::asked::Asked;
+use observe::durability::Durability;
+use observe::latency::Latency;
+use observe::metric::{Measured, Metric};
+use serde_json::{Map, Value};
+use settings::Setting;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// A workload as a row of the list: everything that is known without running it.
+pub struct Kind {
+    /// The name users write: `oltp`.
+    pub name: &'static str,
+    /// One sentence for lists and help.
+    pub summary: &'static str,
+    /// A few lines of study file that use it.
+    pub example: &'static str,
+    /// Its parameters.
+    pub settings: &'static [Setting],
+    /// The metrics its runs yield, the primary one first, for these parameters (in plain form). `command` names its own.
+    pub metrics: fn(&Map<String, Value>) -> Vec<Metric>,
+    /// What the engine's own settings do to durability.
+    pub durability: fn(&Map<String, Value>) -> Durability,
+    /// What a trial will need, for `plan`.
+    pub estimate: fn(&Map<String, Value>) -> Estimate,
+    /// Problems that only show when the settings are seen together; also programs that are missing.
+    pub check: fn(&Map<String, Value>) -> Vec<String>,
+    /// The services that it uses with these parameters, in the order of their start; the last is the one that it drives. None:
+    /// it is embedded.
+    pub services: fn(&Map<String, Value>) -> Vec<&'static str>,
+    /// What of the parameters decides the data that it loads, in words: part of a template's identity.
+    pub data_key: fn(&Map<String, Value>) -> String,
+    /// How long a run lasts, where that is a matter of time alone and the setting `time` says it: [`by_time`], or [`whole_job`].
+    pub run_seconds: fn(&Map<String, Value>) -> Option<f64>,
+    /// Opens it with checked parameters (plain form, defaults filled in).
+    pub open: Open,
+}
+
+/// Of a load that may be ended at any moment, unless its settings end it after a count.
+#[must_use]
+pub fn by_time(parameters: &Map<String, Value>) -> Option<f64> {
+    let number = |name: &str| parameters.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+    let is_counted = ["transactions", "requests"].iter().any(|count| number(count) > 0.0);
+    Some(number("time")).filter(|seconds| *seconds > 0.0 && !is_counted)
+}
+
+/// Of a load whose run is a job with an end of its own.
+#[must_use]
+pub fn whole_job(_: &Map<String, Value>) -> Option<f64> {
+    None
+}
+
+/// Opens a workload with its parameters.
+pub type Open = fn(&Map<String, Value>) -> Result<Box<dyn Workload>, Error>;
+
+/// What a trial of a workload will need, roughly.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Estimate {
+    /// Bytes on the filesystem under test when it is largest.
+    pub data_bytes: u64,
+    /// Seconds to load the data.
+    pub load_seconds: f64,
+    /// Seconds of one run.
+    pub run_seconds: f64,
+}
+
+/// What a workload is given. It may use nothing else.
+pub struct Context<'a> {
+    /// A folder on the filesystem under test, of several services the driven one's. Empty when the workload is prepared.
+    pub data_folder: PathBuf,
+    /// The socket of the server that the trial started for it, or the program that enters its database.
+    pub server: Option<PathBuf>,
+    /// The sockets of all servers that run, by service.
+    pub sockets: BTreeMap<String, PathBuf>,
+    /// A folder of the study, not on the filesystem under test, that lasts from trial to trial (archives, templates).
+    pub cache_folder: PathBuf,
+    /// Everything random comes from this; it differs by round, not by scenario, so that all scenarios of a round do the same.
+    pub seed: u64,
+    /// CPUs for the load generator's threads; empty: any.
+    pub client_cpus: Vec<usize>,
+    /// Set when the user interrupts: return soon, with [`Error::Interrupted`].
+    pub interrupted: &'a AtomicBool,
+    /// Called about once a second with (seconds since the window began, current value of the primary metric).
+    pub progress: &'a mut dyn FnMut(f64, f64),
+}
+
+/// A workload at work: prepared once a trial, run several times, verified at the end.
+pub trait Workload {
+    /// Loads the data. Required; not called where a server runs on a copy of data that were loaded once. Returns metrics of the load itself (may be empty). Not part of any run.
+    fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error>;
+
+    /// Brings about the state that the next run starts from, before caches are dropped; neither measured nor watched. Not required.
+    fn ready(&mut self, _context: &mut Context) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Lets go of caches of its own between runs, so that a cold run is cold (close files). Not required.
+    fn cool(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// One run: drive the load, verify what is read, return figures. Required. A wrong answer is an error, never a figure: it ends the
+    /// run, or is counted in [`Outcome::asked`] and in nothing else.
+    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error>;
+
+    /// Checks the data once more after the last run. Required where the workload has data.
+    fn verify(&mut self, context: &mut Context) -> Result<(), Error>;
+}
+
+/// The result of one run. It has no default: each workload says what it asked for.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// What was asked for, and what of it went wrong.
+    pub asked: Asked,
+    /// Length of the measured window.
+    pub seconds: f64,
+    /// Figures; the primary metric of [`Kind::metrics`] must be among them.
+    pub metrics: Vec<Measured>,
+    /// Latency by operation.
+    pub latencies: BTreeMap<String, Latency>,
+    /// The primary metric (as a rate) for each whole second of the window.
+    pub series: BTreeMap<String, Vec<f64>>,
+    /// Bytes the workload itself asked to write, for write amplification; 0: unknown.
+    pub bytes_written: u64,
+    /// Durable commits the workload made, for flushes per commit; 0: it makes none.
+    pub commits: u64,
+    /// What a reader of the run should know, a sentence each: every report shows them at the run's scenario. What went wrong is said by
+    /// [`Outcome::asked`].
+    pub notes: Vec<String>,
+    /// The run as an older tool would have printed it, for those who hold it against old results: kept in the results file.
+    pub transcript: Option<String>,
+}
+
+impl Outcome {
+    /// Without figures yet.
+    #[must_use]
+    pub fn of(asked: Asked) -> Outcome {
+        Outcome {
+            asked,
+            seconds: 0.0,
+            metrics: Vec::new(),
+            latencies: BTreeMap::new(),
+            series: BTreeMap::new(),
+            bytes_written: 0,
+            commits: 0,
+            notes: Vec::new(),
+            transcript: None,
+        }
+    }
+}
+
+/// Why a workload could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The user interrupted.
+    #[error("interrupted")]
+    Interrupted,
+    /// What was read back is not what was written: the run is void.
+    #[error("wrong data in {place}: expected {expected}, found {found}")]
+    WrongData {
+        /// File, table, key …
+        place: String,
+        /// What should stand there.
+        expected: String,
+        /// What stood there.
+        found: String,
+    },
+    /// More of a run went wrong than may.
+    #[error("{0}")]
+    NotAnswered(Box<Asked>),
+    /// The system refused a file operation.
+    #[error("cannot {action} {path}")]
+    File {
+        /// "write", "create" …
+        action: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The engine or program refused.
+    #[error("{engine} cannot {action}")]
+    Engine {
+        /// `sqlite`, `lmdb`, a program's name.
+        engine: String,
+        /// What was tried.
+        action: String,
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A program ended badly.
+    #[error("{program} ended with {status}")]
+    Program {
+        /// Its name.
+        program: String,
+        /// Exit status or signal.
+        status: String,
+        /// Its last lines.
+        log: String,
+    },
+    /// Parameters that passed the check one by one but cannot work together or here.
+    #[error("{setting}: {problem}")]
+    Parameter {
+        /// Its name.
+        setting: &'static str,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+}
+
+impl Error {
+    /// A refused file operation: `map_err(|source| Error::file("read", path, source))`.
+    #[must_use]
+    pub fn file(action: &'static str, path: &Path, source: std::io::Error) -> Error {
+        Error::File { action, path: path.into(), source }
+    }
+}

@@ -1,0 +1,288 @@
+//! The short answer's sentences: what to do, how sure that is, and what would change it. One form a situation, each with a test.
+//!
+//! The situations are `analysis::advice`. Whoever is named is called as the short answer's table calls it.
+
+use crate::answer;
+use crate::flushing::Marked as _;
+use crate::number::{about, percent, ratio, rounded};
+use crate::safety;
+use crate::tuning;
+use crate::words::{NAMES_MAX, and_list, or_list, with_factor};
+use analysis::advice::{Advice, MoreRounds};
+use analysis::choice::Choice;
+use analysis::judge::ROUNDS_FOR_CLAIMS;
+use analysis::row::Row;
+use analysis::view::{Part, View};
+use observe::durability::Class;
+use std::collections::BTreeMap;
+
+/// Speeds from so much of the first one's on are told by what they lack.
+const SLOWER_FROM: f64 = 0.8;
+/// What is called half.
+const HALF: std::ops::RangeInclusive<f64> = 0.475..=0.525;
+/// Rivals named; more are counted.
+const RIVALS_MAX: usize = 3;
+
+/// Short names by label.
+pub type Names = BTreeMap<String, String>;
+
+fn name(names: &Names, row: &Row) -> String {
+    names.get(&row.label).cloned().unwrap_or_else(|| row.marked())
+}
+
+/// What to do, in one or two sentences.
+#[must_use]
+pub fn what_to_do(part: &Part, view: &View, names: &Names) -> String {
+    let first = decision(part, view, names);
+    let second = match part.advice() {
+        Advice::Best | Advice::Among { .. } => unsafe_but_faster(part, names).or_else(|| losers(part, names)),
+        Advice::Open { .. } | Advice::Direction { .. } | Advice::Alone => unsafe_but_faster(part, names),
+        Advice::Unmeasured | Advice::NoneAllowed | Advice::Given => None,
+    };
+    [Some(first), second].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+fn decision(part: &Part, view: &View, names: &Names) -> String {
+    let advice = part.advice();
+    let Some(pick) = part.pick().filter(|_| advice != Advice::Unmeasured) else {
+        return match advice {
+            Advice::Unmeasured => format!("{}: nothing was measured.", part.workload),
+            _ => safety::nothing_to_pick(part),
+        };
+    };
+    let who = name(names, pick);
+    match (advice, &part.choice) {
+        (Advice::Direction { rounds }, _) => {
+            let shows = if rounds == 1 { "round shows" } else { "rounds show" };
+            format!("Too early to choose: {rounds} {shows} a direction only. {who} was ahead.")
+        }
+        (Advice::Open { bound }, None) => format!(
+            "Too early to choose: the best may be {} times as {} as {who}, which was ahead.",
+            rounded(1.0 + bound, 2),
+            good(part)
+        ),
+        (Advice::Open { bound }, Some(choice)) => format!(
+            "Too early to choose by {}: the best may be {} times as {} as what was ahead.",
+            and_list(&choice.names()),
+            rounded(1.0 + bound, 2),
+            good(part)
+        ),
+        (Advice::Given, Some(choice)) => {
+            let names = choice.names();
+            let are = if names.len() > 1 { "are conditions" } else { "is a condition" };
+            format!("Nothing to choose: {} {are} of the load.", and_list(&names))
+        }
+        (Advice::Alone, _) => answer::noise_floor(part, view)
+            .unwrap_or_else(|| format!("Nothing to choose: {who} is the only scenario that could be.")),
+        (Advice::Among { bound, .. }, Some(choice)) => {
+            format!("{}: no better choice was found; it costs at most {}.", by_condition(choice, part), percent(bound))
+        }
+        (Advice::Best, Some(choice)) => format!("Use {}.", by_condition(choice, part)),
+        (Advice::Among { rivals, bound }, None) => {
+            let rows = rivals.iter().filter_map(|label| part.row(label)).map(|row| name(names, row));
+            let mut all: Vec<String> = std::iter::once(who.clone()).chain(rows.take(RIVALS_MAX)).collect();
+            let more = rivals.len().saturating_sub(RIVALS_MAX);
+            all.extend((more > 0).then(|| format!("{more} others")));
+            format!("{}: no difference was found. Choosing {who} costs at most {}.", or_list(&all), percent(bound))
+        }
+        (Advice::Best, None) => match nearest(part, pick).filter(|speed| *speed > 1.0 / (1.0 + view.margin)) {
+            Some(_) => format!(
+                "Use {who}: it is the {} of {}, but by less than the {} that matters.",
+                best(part),
+                competitors(part, pick),
+                percent(view.margin)
+            ),
+            None => format!("Use {who}: it is the {} of {}.", best(part), competitors(part, pick)),
+        },
+        (Advice::Unmeasured | Advice::NoneAllowed | Advice::Given, _) => safety::nothing_to_pick(part),
+    }
+}
+
+/// Those that it was the best of: "the 3 scenarios", "the equally safe scenarios".
+fn competitors(part: &Part, pick: &Row) -> String {
+    let out: Vec<&Row> = part.beside(pick).filter(|row| row.is_out_beside(pick)).collect();
+    match out.iter().all(|row| row.has_more_errors_than.is_some()) {
+        true if out.is_empty() => format!("the {} scenarios", part.beside(pick).count()),
+        true => "the scenarios with as few errors".into(),
+        false => format!("the {}", safety::competitors(part)),
+    }
+}
+
+/// "xfs with each rate", or "xfs with rate 100, ext4 with rate 200".
+fn by_condition(choice: &Choice, part: &Part) -> String {
+    let condition = |levels: &[String]| {
+        let of_one = choice.conditions.iter().zip(levels).map(|(factor, level)| with_factor(factor, level));
+        and_list(&of_one.collect::<Vec<_>>())
+    };
+    if let (true, Some(first)) = (choice.is_same, choice.picks.first()) {
+        return format!("{} with each {}", first.name, and_list(&choice.names()));
+    }
+    let is_known = |label: &str| part.row(label).is_some();
+    let picks = choice.picks.iter().filter(|pick| is_known(&pick.label));
+    let mut said: Vec<String> =
+        picks.take(NAMES_MAX).map(|pick| format!("{} with {}", pick.name, condition(&pick.levels))).collect();
+    let more = choice.picks.len().saturating_sub(NAMES_MAX);
+    said.extend((more > 0).then(|| format!("{more} more in the table")));
+    said.join(", ")
+}
+
+/// In a cell: "xfs", "xfs or ext4", "too early".
+#[must_use]
+pub fn in_a_cell(part: &Part, names: &Names) -> String {
+    let Some(pick) = part.pick() else { return "nothing".into() };
+    match (part.advice(), &part.choice) {
+        (Advice::Best | Advice::Among { .. }, Some(choice)) => by_condition(choice, part),
+        (Advice::Best, None) => name(names, pick),
+        (Advice::Among { rivals, .. }, None) => match rivals.as_slice() {
+            [one] => or_list(&[name(names, pick), names.get(one).unwrap_or(one).clone()]),
+            several => format!("{} or {} others", name(names, pick), several.len()),
+        },
+        (Advice::Open { .. } | Advice::Direction { .. }, _) => format!("too early; {} was ahead", name(names, pick)),
+        (Advice::Alone | Advice::Given | Advice::Unmeasured | Advice::NoneAllowed, _) => "nothing to choose".into(),
+    }
+}
+
+/// Who is shown to be worse.
+fn losers(part: &Part, names: &Names) -> Option<String> {
+    let pick = part.pick().filter(|_| part.choice.is_none())?;
+    let mut speeds: Vec<(f64, &Row)> = losing(part, pick).collect();
+    speeds.sort_by(|a, b| b.0.total_cmp(&a.0));
+    Some(match speeds.as_slice() {
+        [] => return None,
+        [(speed, one)] => format!("Not {}: {}.", name(names, one), slower(*speed, part)),
+        [(near, one), (far, other)] => format!(
+            "Not {} ({}) or {} ({}).",
+            name(names, one),
+            slower(*near, part),
+            name(names, other),
+            slower(*far, part)
+        ),
+        [(near, _), .., (far, _)] => {
+            let noun = if is_speed(part) { "speed" } else { "merit" };
+            let far = rounded(far * 100.0, 2);
+            format!("Not the {} others: they have {far} to {} of its {noun}.", speeds.len(), percent(*near))
+        }
+    })
+}
+
+fn losing<'a>(part: &'a Part, pick: &'a Row) -> impl Iterator<Item = (f64, &'a Row)> {
+    let may_win = |row: &&Row| part.judgement.best_set.contains(&row.label) || row.is_out_beside(pick);
+    let rows = part.beside(pick).filter(move |row| row.label != pick.label && !may_win(row));
+    rows.filter_map(|row| Some((speed(part, row, pick)?, row)))
+}
+
+fn nearest(part: &Part, pick: &Row) -> Option<f64> {
+    losing(part, pick).map(|(speed, _)| speed).reduce(f64::max)
+}
+
+/// How fast against the first one, where more is better whatever the metric.
+fn speed(part: &Part, row: &Row, first: &Row) -> Option<f64> {
+    let ratio = part.against(row, first)?.ratio;
+    Some(if part.more_is_better { ratio } else { 1.0 / ratio })
+}
+
+fn is_speed(part: &Part) -> bool {
+    part.metric.unit.ends_with("/s") || matches!(part.metric.unit.as_ref(), "s" | "µs")
+}
+
+/// Fast or good.
+pub fn good(part: &Part) -> &'static str {
+    if is_speed(part) { "fast" } else { "good" }
+}
+
+fn best(part: &Part) -> &'static str {
+    if is_speed(part) { "fastest" } else { "best" }
+}
+
+/// "12 % slower", "half the speed", "0.31× the speed".
+fn slower(speed: f64, part: &Part) -> String {
+    let (noun, worse) = if is_speed(part) { ("the speed", "slower") } else { ("as good", "worse") };
+    match speed {
+        speed if speed >= SLOWER_FROM => format!("{} {worse}", percent((1.0 - speed).max(0.0))),
+        speed if HALF.contains(&speed) => format!("half {noun}"),
+        speed => format!("{} {noun}", ratio(speed)),
+    }
+}
+
+/// What would be faster, and why it is no choice.
+fn unsafe_but_faster(part: &Part, names: &Names) -> Option<String> {
+    let pick = part.pick()?;
+    let first = part.beside(pick).next().filter(|row| row.is_out_beside(pick))?;
+    let speed = speed(part, first, pick)?;
+    let why = match (&first.has_more_errors_than, &first.power_cut) {
+        (Some(_), _) => "more of what was asked for went wrong".into(),
+        (None, Some(found)) => format!("after a power cut {}", safety::cell(found)),
+        (None, None) if first.breaks_promise() => "no flush reached the device".into(),
+        (None, None) => format!("after a power cut {}", consequence(first.durability)),
+    };
+    Some(format!("Not {}, {} as {}: {why}.", name(names, first), ratio(speed), good(part)))
+}
+
+fn consequence(class: Class) -> &'static str {
+    match class {
+        Class::KeepsAcknowledged => "all is kept",
+        Class::LosesRecent => "the last seconds may be lost",
+        Class::MayCorrupt => "the data may be corrupt",
+        Class::LosesAll => "all is lost",
+    }
+}
+
+/// How sure that is, in one sentence.
+#[must_use]
+pub fn how_sure(part: &Part, view: &View) -> Option<String> {
+    let sure = percent(view.confidence);
+    let rounds = part.rounds_compared();
+    let confirmed = tuning::standing(part);
+    Some(match part.advice() {
+        Advice::Unmeasured | Advice::NoneAllowed => return None,
+        Advice::Direction { .. } => {
+            format!("How sure: not yet. A difference takes at least {ROUNDS_FOR_CLAIMS} rounds to claim, better 6.")
+        }
+        Advice::Alone | Advice::Given => {
+            let trials = part.measured().filter_map(|row| row.centre).map(|centre| centre.count).max().unwrap_or(0);
+            let trials = if trials == 1 { "one trial".into() } else { format!("{trials} trials") };
+            format!("How sure: the intervals hold with {sure} confidence for this machine, over {trials} a scenario.")
+        }
+        Advice::Open { .. } => format!("How sure: not yet, after {rounds} rounds{}.", found(part)),
+        Advice::Among { .. } => format!("How sure: {sure}, over {rounds} rounds{}{confirmed}.", found(part)),
+        Advice::Best => {
+            let of = part.pick().map_or_else(String::new, |pick| competitors(part, pick));
+            format!("How sure: {sure}, over {rounds} rounds, that none of {of} is {}{confirmed}.", better(part))
+        }
+    })
+}
+
+fn better(part: &Part) -> &'static str {
+    if is_speed(part) { "faster" } else { "better" }
+}
+
+/// The size of a difference that would most likely have been seen.
+fn found(part: &Part) -> String {
+    let Some(size) = part.visible() else { return String::new() };
+    let size = if size >= 1.0 { format!("{} times", rounded(1.0 + size, 2)) } else { percent(size) };
+    format!("; a true difference of {size} would be found in 8 of 10 such studies")
+}
+
+/// What would change it: more rounds by a command, or none. `command` makes one of a number of rounds and the seconds they take.
+#[must_use]
+pub fn what_would_change_it(
+    parts: &[&Part],
+    more: Option<MoreRounds>,
+    command: impl Fn(usize) -> String,
+) -> Option<String> {
+    if parts.iter().all(|part| matches!(part.advice(), Advice::Unmeasured | Advice::NoneAllowed)) {
+        return None;
+    }
+    let is_settled = |part: &&Part| matches!(part.advice(), Advice::Best | Advice::Alone | Advice::Given);
+    let Some(MoreRounds { rounds, difference, seconds }) = more.filter(|_| !parts.iter().all(is_settled)) else {
+        return Some(
+            "What would change it: another machine, load or version. More rounds only narrow the figures.".into(),
+        );
+    };
+    let what = difference.map_or_else(
+        || "gives a first verdict".into(),
+        |difference| format!("tells differences of {}", percent(difference)),
+    );
+    let time = seconds.map_or_else(String::new, |seconds| format!(" in {} more", about(seconds)));
+    Some(format!("What would change it: {} {what}{time}.", command(rounds)))
+}

@@ -1,0 +1,244 @@
+//! A scenario as an administrator puts it in place: mkfs, a line of fstab, the servers' settings as files, what to check, and what was
+//! not measured. Words only: nothing is executed, and devices are placeholders.
+//!
+//! From what a results file recorded. What a server's file looks like, and what reads a filesystem back, is told by whoever knows them
+//! (`knowledge.rs`).
+
+use crate::document::{Block, printable};
+use crate::input::{Error, Input};
+use crate::number::{about, words};
+use crate::reproduce::commands_of;
+use ledger::model::{Contents, RunRow, Scenario, Trial};
+use serde_json::Value;
+use settings::configuration::Configuration;
+use settings::quantity::format_bytes;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Stands for the device that the filesystem is made on.
+const DEVICE: &str = "/dev/DEVICE";
+/// Stands for where it is mounted.
+const MOUNT_POINT: &str = "/MOUNTPOINT";
+
+/// A scenario, ready to be put in place.
+#[derive(Debug, Default, PartialEq)]
+struct Installation {
+    /// Commands that make the filesystems, in order.
+    make: Vec<String>,
+    /// Lines of /etc/fstab.
+    fstab: Vec<String>,
+    /// The servers' files.
+    files: Vec<Configuration>,
+    /// Servers whose settings this version can't write.
+    unknown: Vec<String>,
+    /// Commands that check it all.
+    checks: Vec<String>,
+    /// What was not measured, a sentence each.
+    unmeasured: Vec<String>,
+}
+
+/// As text, in which all but what is to be put in place is a comment.
+///
+/// # Errors
+/// When there is no such scenario, or none of its trials came as far as its storage.
+pub fn apply(input: &Input, scenario: &str) -> Result<String, Error> {
+    let contents = &input.contents;
+    let known: Vec<String> = contents.scenarios.iter().map(|scenario| scenario.label.clone()).collect();
+    let Some(found) = contents.scenarios.iter().find(|known| known.label == scenario) else {
+        return Err(Error::NoScenario { scenario: scenario.into(), known });
+    };
+    let made = installation(input, found).ok_or_else(|| Error::NoCommands { scenario: scenario.into() })?;
+    let mut text = format!("# {} of study {}: how to put it in place\n", printable(scenario), contents.study.name);
+    let _ = writeln!(
+        text,
+        "# Nothing was executed. {DEVICE} and {MOUNT_POINT} are placeholders; mkfs destroys what a device holds."
+    );
+    for (title, lines) in made.sections() {
+        let _ = write!(text, "\n# {title}\n{lines}");
+    }
+    Ok(text)
+}
+
+/// The same on a page, of what is picked; empty where nothing is, or where no trial came so far.
+pub(crate) fn on_page(input: &Input, scenario: &str) -> Vec<Block> {
+    let found = input.contents.scenarios.iter().find(|known| known.label == scenario);
+    let Some(made) = found.and_then(|scenario| installation(input, scenario)) else { return Vec::new() };
+    let heading = Block::Heading(2, format!("To put {scenario} in place"));
+    let note = format!("{DEVICE} and {MOUNT_POINT} are placeholders; mkfs destroys what a device holds.");
+    let sections = made.sections().into_iter().flat_map(|(title, lines)| [Block::Label(title), Block::Code(lines)]);
+    [heading, Block::Note(note)].into_iter().chain(sections).collect()
+}
+
+impl Installation {
+    /// Titles and lines, in the order in which they are done.
+    fn sections(&self) -> Vec<(String, String)> {
+        let lines = |lines: &[String]| lines.iter().fold(String::new(), |text, line| text + &printable(line) + "\n");
+        let commented = |text: &[String]| text.iter().map(|line| format!("# - {line}")).collect::<Vec<_>>();
+        let mut sections = vec![
+            ("Make the filesystem".to_string(), lines(&self.make)),
+            ("/etc/fstab".to_string(), lines(&self.fstab)),
+        ];
+        for file in &self.files {
+            let text: Vec<String> = file.text.lines().map(String::from).collect();
+            sections.push((file.path.clone(), lines(&text)));
+        }
+        sections.push((
+            "Of these servers the settings stand in the results file only".into(),
+            lines(&commented(&self.unknown)),
+        ));
+        sections.push(("Check afterwards".into(), lines(&self.checks)));
+        sections.push(("Not measured".into(), lines(&commented(&self.unmeasured))));
+        sections.retain(|(_, lines)| !lines.is_empty());
+        sections
+    }
+}
+
+fn installation(input: &Input, scenario: &Scenario) -> Option<Installation> {
+    let contents = &input.contents;
+    let trial = trial_of(contents, scenario)?;
+    let mut made = storage(commands_of(contents, &scenario.label)?);
+    if let Some(filesystem) = trial.facts.get("filesystem").filter(|_| !made.fstab.is_empty()) {
+        made.checks.extend((input.knowledge.reads_back)(filesystem, DEVICE, MOUNT_POINT));
+    }
+    for service in services(scenario, trial) {
+        let recorded = scenario.settings["services"].get(&service).and_then(Value::as_object);
+        match (input.knowledge.files)(&service, recorded) {
+            Some(files) => {
+                for file in files {
+                    let new: Vec<String> =
+                        file.checks.iter().filter(|check| !made.checks.contains(check)).cloned().collect();
+                    made.checks.extend(new);
+                    made.files.push(file);
+                }
+            }
+            None => made.unknown.push(service),
+        }
+    }
+    made.unmeasured = unmeasured(contents, scenario, trial);
+    Some(made)
+}
+
+/// The last trial of it that recorded commands.
+fn trial_of<'a>(contents: &'a Contents, scenario: &Scenario) -> Option<&'a Trial> {
+    let mut trials = contents.trials.iter().rev();
+    trials.find(|trial| trial.scenario == scenario.label && !trial.commands.is_empty())
+}
+
+/// Servers that have settings of their own, or said their version.
+fn services(scenario: &Scenario, trial: &Trial) -> BTreeSet<String> {
+    let asked = scenario.settings["services"].as_object().into_iter().flatten().map(|(name, _)| name.clone());
+    let said = trial.facts.keys().filter_map(|fact| fact.strip_suffix(".version")).map(String::from);
+    asked.chain(said).collect()
+}
+
+/// From the recorded commands: what makes a device and mounts it. What sets up an image file is the study's own and is left out.
+fn storage(commands: &[String]) -> Installation {
+    let mut made = Installation::default();
+    let last = commands.iter().rposition(|command| command.starts_with("mount ")).map_or(0, |last| last + 1);
+    for command in &commands[..last] {
+        let placed = placed(command);
+        let first = command.split(' ').next().unwrap_or_default();
+        let is_plumbing = ["head", "dmsetup", "losetup", "#", "cd"].contains(&first) || first.contains('=');
+        match fstab_line(&placed) {
+            Some(line) => {
+                let point = line.split_whitespace().nth(1).unwrap_or_default().to_string();
+                let options = line.split_whitespace().nth(3).unwrap_or_default();
+                made.checks.push(format!("findmnt -no SOURCE,FSTYPE,OPTIONS {point}  # must show {options}"));
+                made.fstab.push(line);
+            }
+            None if !is_plumbing => made.make.push(placed),
+            None => {}
+        }
+    }
+    made
+}
+
+/// With placeholders for the variables: `$DEVICE` and `$LOG`, and those of further volumes, as `$WAL_DEVICE`, mounted at `$WAL`.
+fn placed(command: &str) -> String {
+    let mut text = String::new();
+    let mut rest = command;
+    while let Some((before, after)) = rest.split_once('$') {
+        let end =
+            after.find(|c: char| !(c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit())).unwrap_or(after.len());
+        let name = &after[..end];
+        text.push_str(before);
+        text.push_str(&match name {
+            "MOUNT" => MOUNT_POINT.into(),
+            name if name.contains("DEVICE") || name.ends_with("LOG") => format!("/dev/{name}"),
+            name => format!("{MOUNT_POINT}-{}", name.to_lowercase()),
+        });
+        rest = &after[end..];
+    }
+    text + rest
+}
+
+/// "mount -t TYPE -o OPTIONS SOURCE POINT" as fstab has it; none of any other command.
+fn fstab_line(command: &str) -> Option<String> {
+    let words: Vec<&str> = command.split(' ').collect();
+    let ["mount", "-t", kind, "-o", options, source, point] = words.as_slice() else { return None };
+    // fstab has no quotes; a space in an option is written as its number (fstab(5)).
+    let options = options.trim_matches('\'');
+    Some(format!("{source}  {point}  {kind}  {options}  0  0"))
+}
+
+/// What the measurement says nothing about.
+fn unmeasured(contents: &Contents, scenario: &Scenario, trial: &Trial) -> Vec<String> {
+    let mut all = Vec::new();
+    let storage = &scenario.settings["storage"];
+    if let Some(device) = trial.facts.get("device") {
+        let on = trial.facts.get("device_image_on").map_or("", |on| on.split(" (").next().unwrap_or_default());
+        let on = if on.is_empty() { String::new() } else { format!(", on {on}") };
+        all.push(format!("your device: it was measured on a {device}{on}"));
+    }
+    let (fill, age) = (storage["fill"].as_f64().unwrap_or(0.0), storage["age"].as_u64().unwrap_or(0));
+    all.push(match (fill > 0.0, age > 0) {
+        (false, false) => "a filesystem that is old or full: each trial had a fresh one".into(),
+        _ => format!("any other filling than {:.0} %, aged by {} of files", fill * 100.0, format_bytes(age)),
+    });
+    let runs = contents.runs.iter().filter(|run| !run.warm_up && run.trial == trial.id);
+    let longest = runs.clone().map(|run: &RunRow| run.seconds).fold(0.0, f64::max);
+    let used = runs.filter_map(|run| run.metrics.get("space_used_bytes").copied()).fold(0.0, f64::max);
+    if longest > 0.0 {
+        let data = if used > 0.0 {
+            format!(", and other data than {} of it", format_bytes(used as u64))
+        } else {
+            String::new()
+        };
+        all.push(format!("a load of longer than {} at a time{data}", about(longest)));
+    }
+    all.push(format!("any other load than {}, and any other machine", words(&scenario.workload)));
+    if contents.safety_of(scenario).is_none_or(|measured| measured.safety.is_none()) {
+        all.push("what a power cut takes: only the settings were read".into());
+    }
+    if trial.commands.iter().any(|command| command.contains("dmsetup")) {
+        all.push("a device without the layers (stripe, delays) that the study put below the filesystem".into());
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_become_lines_of_fstab() {
+        let made = storage(&[
+            "MOUNT=/mnt".into(),
+            "head -c 9 /dev/urandom > device-9.img && sync device-9.img".into(),
+            "DEVICE=$(losetup --find --show --direct-io=on device-9.img)".into(),
+            "mkfs.xfs -q -f -K -l logdev=$LOG $DEVICE".into(),
+            "mount -t xfs -o nosuid,nodev,noatime,logdev=$LOG $DEVICE $MOUNT".into(),
+            "mkfs.ext4 -q $WAL_DEVICE".into(),
+            "mount -t ext4 -o nosuid,nodev $WAL_DEVICE $WAL".into(),
+            "mkdir -p $MOUNT/data".into(),
+        ]);
+        assert_eq!(made.make, ["mkfs.xfs -q -f -K -l logdev=/dev/LOG /dev/DEVICE", "mkfs.ext4 -q /dev/WAL_DEVICE"]);
+        assert_eq!(
+            made.fstab,
+            [
+                "/dev/DEVICE  /MOUNTPOINT  xfs  nosuid,nodev,noatime,logdev=/dev/LOG  0  0",
+                "/dev/WAL_DEVICE  /MOUNTPOINT-wal  ext4  nosuid,nodev  0  0"
+            ]
+        );
+    }
+}

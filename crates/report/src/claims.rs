@@ -1,0 +1,207 @@
+//! What is said of a claim, in a sentence and in a cell, and of where a scenario's values lie.
+
+use crate::errors;
+use crate::flushing::{self, Marked as _};
+use crate::number::{Scale, percent, percent_number_signed, ratio, ratio_number, words};
+use crate::tails;
+use crate::words::{and_list, quantity, with_factor};
+use analysis::claim::{Claim, Subject};
+use analysis::row::{Centre, Row};
+use analysis::view::Part;
+use stats::Verdict;
+use stats::slow::SlowMode;
+
+/// Ratios from here on read better as "1.42×" than as "42 %".
+const RATIO_FROM: f64 = 1.25;
+
+/// What is lost by staying with the baseline, where the pick is shown to be better: the baseline against the pick.
+#[must_use]
+pub fn cost_of_default(claim: &Claim, part: &Part, confidence: f64) -> Option<String> {
+    let Subject::Scenario { label, against } = &claim.subject else { return None };
+    let (pick, baseline) = (part.row(label)?, part.row(against)?);
+    if claim.verdict != Some(Verdict::Faster) {
+        return None;
+    }
+    let (cost, low, high) = (1.0 / claim.ratio, 1.0 / claim.high, 1.0 / claim.low);
+    let without_sign = |fraction: f64| percent(fraction).trim_end_matches(" %").to_string();
+    let (size, ends) = match part.more_is_better {
+        true => (format!("{} less", percent(1.0 - cost)), [without_sign(1.0 - high), percent(1.0 - low)]),
+        false if cost < 2.0 => {
+            (format!("{} more", percent(cost - 1.0)), [without_sign(low - 1.0), percent(high - 1.0)])
+        }
+        false => (ratio(cost), [ratio_number(low), ratio_number(high)]),
+    };
+    let [low, high] = ends;
+    let sure = percent(confidence);
+    let (baseline, pick) = (baseline.marked(), pick.marked());
+    let than = if size.ends_with('×') { "what" } else { "than" };
+    Some(format!("The baseline, {baseline}, measured {size} {than} {pick} ({sure} interval {low}–{high})."))
+}
+
+/// A claim as a sentence: who, how much, how sure, and the verdict.
+#[must_use]
+pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) -> String {
+    let ((a, b), marks) = (claim.names(), flushing::marks(part, claim));
+    let first = match &claim.subject {
+        Subject::Level { factor, .. } => with_factor(factor, a),
+        Subject::Scenario { .. } | Subject::Control { .. } => a.into(),
+    };
+    let (a, b) = (&format!("{first}{}", marks[0]), &format!("{b}{}", marks[1]));
+    let averaged = averaged_over(claim);
+    let interval = interval_words(claim, confidence);
+    match claim.verdict {
+        None => {
+            format!("{a} {} {b}{averaged}, from {} rounds: a direction only.", size_words(claim, part), claim.rounds)
+        }
+        Some(Verdict::Faster | Verdict::Slower) => {
+            format!("{a} {} {b} ({interval}){averaged}.", size_words(claim, part))
+        }
+        Some(Verdict::Negligible) => format!(
+            "{a} {} {b} ({interval}){averaged}: real, but smaller than the {} that matters.",
+            size_words(claim, part),
+            percent(margin)
+        ),
+        Some(Verdict::Equivalent) => format!(
+            "{a} and {b} can't be told apart within {}{averaged}: no difference found, and the data rule out more than ±{}.",
+            percent(margin),
+            percent(claim.ruled_out)
+        ),
+        Some(Verdict::Inconclusive) => {
+            if let Some(shapes) = &claim.shapes {
+                return format!(
+                    "{a} against {b} is open ({interval}){averaged}: {}.",
+                    shape_words((a, b), shapes, part)
+                );
+            }
+            if let Some(tail) = &claim.tail {
+                let tail = tails::words(tail, (a, b), confidence);
+                return format!(
+                    "{a} against {b} is open ({interval}){averaged}: {tail}, so means alone do not decide."
+                );
+            }
+            // An interval is one comparison's; the verdict answers for all of them together.
+            let corrected = if claim.low > 1.0 || claim.high < 1.0 {
+                ", which is not enough among so many comparisons"
+            } else {
+                ""
+            };
+            let range = range_words(claim, part);
+            format!(
+                "{a} against {b} is open{averaged}: {range} ({}{corrected}). A true difference of {} would have been found in 8 of 10 \
+                 such studies.",
+                percent(confidence),
+                percent(claim.visible)
+            )
+        }
+    }
+}
+
+/// "from 4.1 % slower to 20.2 % faster".
+fn range_words(claim: &Claim, part: &Part) -> String {
+    let end = |ratio: f64| {
+        let change = percent((ratio - 1.0).abs());
+        let (more, less) = match (part.more_is_better, part.metric.unit.as_ref()) {
+            (true, unit) if unit.ends_with("/s") => ("faster", "slower"),
+            (false, "s" | "µs") => ("longer", "shorter"),
+            _ => ("higher", "lower"),
+        };
+        format!("{change} {}", if ratio < 1.0 { less } else { more })
+    };
+    format!("from {} to {}", end(claim.low), end(claim.high))
+}
+
+/// "5 of 48 runs of xfs took more than twice their usual time (3.5 to 23 %), of ext4 none of 48, so means alone do not decide".
+fn shape_words((a, b): (&str, &str), shapes: &[SlowMode; 2], part: &Part) -> String {
+    let pieces = if part.orders.balance.as_ref().is_some_and(|balance| balance.by_turns) { "turns" } else { "runs" };
+    let (often, seldom) =
+        if shapes[0].low > shapes[1].low { ((a, shapes[0]), (b, shapes[1])) } else { ((b, shapes[1]), (a, shapes[0])) };
+    let (slow, of) = (often.1.slow, often.1.of);
+    format!(
+        "{slow} of {of} {pieces} of {} were below half of their usual speed ({} to {}), of {} {} of {}, so means alone do not decide",
+        often.0,
+        percent(often.1.low),
+        percent(often.1.high),
+        seldom.0,
+        seldom.1.slow,
+        seldom.1.of
+    )
+}
+
+/// ", averaged over cache size, where the filesystem is xfs" where a level's claim spans other factors or only a part of them.
+fn averaged_over(claim: &Claim) -> String {
+    let Subject::Level { over, within, .. } = &claim.subject else { return String::new() };
+    let over: Vec<&str> = over.iter().map(String::as_str).collect();
+    let mut words = if over.is_empty() { String::new() } else { format!(", averaged over {}", and_list(&over)) };
+    let within: Vec<String> = within.iter().map(|(factor, level)| format!("{factor} is {level}")).collect();
+    let within: Vec<&str> = within.iter().map(String::as_str).collect();
+    if !within.is_empty() {
+        words.push_str(&format!(", where {}", and_list(&within)));
+    }
+    words
+}
+
+/// "is 1.42×", "is 3.1 % faster than", "takes 12 % less time than".
+fn size_words(claim: &Claim, part: &Part) -> String {
+    let r = claim.ratio;
+    let large = r >= RATIO_FROM || r <= 1.0 / RATIO_FROM;
+    let is_time = matches!(part.metric.unit.as_ref(), "s" | "µs");
+    let is_rate = part.metric.unit.ends_with("/s");
+    let change = percent((r - 1.0).abs());
+    match (part.more_is_better, large) {
+        (false, true) if is_time => format!("takes {} the time of", ratio(r)),
+        (false, false) if is_time => format!("takes {change} {} time than", if r < 1.0 { "less" } else { "more" }),
+        (_, true) => format!("is {}", ratio(r)),
+        (true, false) if is_rate => format!("is {change} {} than", if r > 1.0 { "faster" } else { "slower" }),
+        (_, false) => format!("is {change} {} than", if r > 1.0 { "higher" } else { "lower" }),
+    }
+}
+
+/// "95 % interval 1.35–1.49" or "95 % interval +1.8 to +4.6 %".
+#[must_use]
+pub fn interval_words(claim: &Claim, confidence: f64) -> String {
+    let large = claim.ratio >= RATIO_FROM || claim.ratio <= 1.0 / RATIO_FROM;
+    let sure = percent(confidence);
+    if large {
+        return format!("{sure} interval {}–{}", ratio_number(claim.low), ratio_number(claim.high));
+    }
+    let ends = (percent_number_signed(claim.low - 1.0), percent_number_signed(claim.high - 1.0));
+    format!("{sure} interval {} to {} %", ends.0, ends.1)
+}
+
+/// The verdict in a table's cell.
+#[must_use]
+pub fn verdict_words(claim: &Claim, part: &Part) -> String {
+    let is_speed = part.metric.unit.ends_with("/s") || matches!(part.metric.unit.as_ref(), "s" | "µs");
+    match claim.verdict {
+        None => "direction only".into(),
+        Some(Verdict::Faster) => if is_speed { "faster" } else { "better" }.into(),
+        Some(Verdict::Slower) => if is_speed { "slower" } else { "worse" }.into(),
+        Some(Verdict::Negligible) => "real but negligible".into(),
+        Some(Verdict::Equivalent) => "equivalent".into(),
+        Some(Verdict::Inconclusive) => "can't tell".into(),
+    }
+}
+
+/// One of a scenario's centres: "3,886 transactions per second (95 % interval 3,790–3,984, 6 trials)".
+#[must_use]
+pub fn centre_in_words(row: &Row, centre: Centre, part: &Part, confidence: f64) -> String {
+    let scale = &Scale::of_part(part);
+    let what =
+        if part.metric.unit == "1/s" || part.metric.unit == "1" { words(&part.metric.name) } else { String::new() };
+    let at_least = match (row.is_lower_bound(), part.more_is_better) {
+        (true, true) => "at least ",
+        (true, false) => "at most ",
+        (false, _) => "",
+    };
+    let value = if what.is_empty() {
+        format!("{} {at_least}{}", quantity(part), scale.with_unit(centre.mean))
+    } else {
+        format!("{at_least}{} {what}", scale.number(centre.mean))
+    };
+    let wrong = errors::beside_speed(row);
+    if centre.count < 2 {
+        return format!("{value} (one trial, so no interval){wrong}");
+    }
+    let interval = format!("{}–{}", scale.number(centre.low), scale.number(centre.high));
+    format!("{value} ({} interval {interval}, {} trials){wrong}", percent(confidence), centre.count)
+}

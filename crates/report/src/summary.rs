@@ -1,0 +1,310 @@
+//! The short answer: what to do, the candidates that matter, how sure, what would change it, at most two warnings. Twelve lines at
+//! most, whatever the study.
+//!
+//! The sentences are `advice.rs`; all else that there is to say is `brief.rs` on a terminal and `full.rs` on a page.
+
+use crate::advice::{self, Names};
+use crate::brief;
+use crate::document::{self, Block, Cell, Column, Fit, Table, head, number_cell, word_cell, word_head};
+use crate::errors;
+use crate::flushing::Marked as _;
+use crate::input::Input;
+use crate::labels;
+use crate::number::{Scale, percent, ratio, ratio_number};
+use crate::reproduce;
+use crate::safety;
+use crate::screening;
+use crate::tails;
+use crate::warnings::{Warning, warnings};
+use analysis::advice::{Advice, Against, MoreRounds};
+use analysis::row::Row;
+use analysis::view::{Part, View};
+
+/// Lines on a terminal of a hundred columns.
+pub const LINES_MAX: usize = 12;
+/// Scenarios in the table, or workloads where there are several.
+const ROWS_MAX: usize = 6;
+/// Warnings that are said; the rest are counted.
+const WARNINGS_MAX: usize = 2;
+/// A budget of time is so many times what the rounds took so far.
+const RESERVE: f64 = 1.2;
+/// Letters of why a trial failed.
+const FAILURE_LETTERS: usize = 120;
+/// Letters of a scenario's name: as many as leave the table its room.
+const NAME_LETTERS: [usize; 4] = [36, 28, 22, 16];
+
+/// Where the answer's study and files are, as far as whoever shows it knows.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Place<'a> {
+    /// The study as the command line named it.
+    pub study: Option<&'a str>,
+    /// The results file, as an argument.
+    pub results: Option<&'a str>,
+    /// The page.
+    pub page: Option<&'a str>,
+}
+
+/// How much of the table is shown.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    rows: usize,
+    name_letters: usize,
+}
+
+/// For a terminal of `width` columns: the table has as many rows as there are lines left, and names as long as there is room for.
+#[must_use]
+pub fn summary(input: &Input, place: &Place, width: usize, colour: bool) -> String {
+    let shown = |colour: bool, room: Room| document::terminal(&blocks(input, place, room), width, colour);
+    let is_short = |text: &str| text.lines().count() <= LINES_MAX;
+    let is_narrow = |text: &str| text.lines().all(|line| line.chars().count() <= width);
+    let rooms = || (1..=ROWS_MAX).rev().flat_map(|rows| NAME_LETTERS.map(|name_letters| Room { rows, name_letters }));
+    let texts = || rooms().map(|room| (room, shown(false, room)));
+    // Words without a space, such as a long path, are not broken: then it is as short as it can be, and wider.
+    let whole = texts().find(|(_, text)| is_short(text) && is_narrow(text));
+    let found = whole.or_else(|| texts().filter(|(_, text)| is_short(text)).nth(NAME_LETTERS.len() - 1));
+    let least = Room { rows: 1, name_letters: NAME_LETTERS[NAME_LETTERS.len() - 1] };
+    shown(colour, found.map_or(least, |(room, _)| room))
+}
+
+/// For a page: where its reader finds the rest needs no word.
+#[must_use]
+pub fn on_page(input: &Input) -> Vec<Block> {
+    blocks(input, &Place::default(), Room { rows: ROWS_MAX, name_letters: NAME_LETTERS[0] })
+}
+
+fn blocks(input: &Input, place: &Place, room: Room) -> Vec<Block> {
+    let view = input.view();
+    let parts: Vec<&Part> = view.parts.iter().filter(|part| part.measured().next().is_some()).collect();
+    let (lead, table, left_out) = match parts.as_slice() {
+        [] => nothing(input, view, room),
+        [part] => of_one(part, view, room),
+        several => of_several(several, room),
+    };
+    let mut list = Vec::new();
+    list.extend(how_sure(&parts, view));
+    list.extend(parts.iter().filter_map(|part| tail(part, room)).next());
+    let more = parts.iter().filter_map(|part| part.more_rounds(&input.contents)).max_by_key(|more| more.rounds);
+    list.extend(advice::what_would_change_it(&parts, more, |rounds| command(input, place, rounds, more)));
+    let all = warnings(view, &input.contents);
+    // That nothing finished is said already.
+    let is_news = |warning: &&Warning| !parts.is_empty() || !matches!(warning, Warning::FailedTrials { .. });
+    let grave: Vec<String> = all.iter().filter(is_news).filter_map(Warning::in_brief).collect();
+    list.extend(grave.iter().take(WARNINGS_MAX).map(|warning| format!("Warning: {warning}")));
+    let said = grave.len().min(WARNINGS_MAX);
+    list.extend(the_rest(place, left_out, all.len() - said, parts.is_empty()));
+    let table = table.map(Block::Table);
+    [Block::Lead(lead)].into_iter().chain(table).chain([Block::List(list)]).collect()
+}
+
+/// Why there is no answer; what is known of power cuts all the same.
+fn nothing(input: &Input, view: &View, room: Room) -> (String, Option<Table>, usize) {
+    let lead = screening::under_way(view).unwrap_or_else(|| crate::answer::nothing(view));
+    let rows = view.parts.iter().flat_map(|part| part.rows.iter().map(move |row| (part, row)));
+    let cut: Vec<(&Part, &Row)> = rows.filter(|(_, row)| row.power_cut.is_some()).collect();
+    if cut.is_empty() {
+        let failure = input.contents.scenarios.iter().find_map(|scenario| view.failure_of(&scenario.label));
+        let why = failure.map(|failure| format!(" One failed with this: {}.", labels::cut(failure, FAILURE_LETTERS)));
+        return (lead + &why.unwrap_or_default(), None, 0);
+    }
+    let labels: Vec<String> = cut.iter().map(|(_, row)| row.label.clone()).collect();
+    let names = labels::shortened(&labels, room.name_letters);
+    let mut table = Table::new("answer", [word_head("scenario"), word_head("after a power cut")]);
+    for ((_, row), name) in cut.iter().zip(names).take(room.rows) {
+        table.row([word_cell(&name), word_cell(&row.power_cut.as_ref().map_or_else(String::new, safety::cell))]);
+    }
+    (lead, Some(table), cut.len().saturating_sub(room.rows))
+}
+
+/// The answer of a study with one workload, and how many scenarios its table leaves out.
+fn of_one(part: &Part, view: &View, room: Room) -> (String, Option<Table>, usize) {
+    let rows = candidates(part);
+    let shown: Vec<&Row> = rows.iter().copied().take(room.rows).collect();
+    let names = names(part, &rows, room);
+    let left_out = part.measured().filter(|row| !row.control).count().saturating_sub(shown.len());
+    (advice::what_to_do(part, view, &names), Some(table(part, &shown, &names, (view, room))), left_out)
+}
+
+/// Those that matter, what matters most first: the pick (each condition's), who could be as good, what users have now, who is faster
+/// but no choice, then the others by rank.
+fn candidates(part: &Part) -> Vec<&Row> {
+    let pick = part.pick();
+    let is_picked = |row: &Row| match &part.choice {
+        Some(choice) => choice.picks.iter().any(|pick| pick.label == row.label),
+        None => pick.is_some_and(|pick| pick.label == row.label),
+    };
+    let rivals = match part.advice() {
+        Advice::Among { rivals, .. } => rivals,
+        _ => Vec::new(),
+    };
+    let mut rows: Vec<&Row> = part.measured().filter(|row| !row.control).collect();
+    rows.sort_by_key(|row| {
+        let is_faster_but_out = pick.is_some_and(|pick| row.is_out_beside(pick) && Some(&row.label) == fastest(part));
+        match () {
+            () if is_picked(row) => 0,
+            () if row.baseline => 1,
+            () if is_faster_but_out => 2,
+            () if rivals.contains(&row.label) => 3,
+            () => 4,
+        }
+    });
+    rows
+}
+
+fn fastest(part: &Part) -> Option<&String> {
+    part.measured().find(|row| !row.control).map(|row| &row.label)
+}
+
+fn names(part: &Part, rows: &[&Row], room: Room) -> Names {
+    let marked: Vec<String> = rows.iter().map(|row| brief::short_label(part, &row.marked()).to_string()).collect();
+    let short = labels::shortened_with_marks(&marked, room.name_letters);
+    rows.iter().zip(short).map(|(row, short)| (row.label.clone(), short)).collect()
+}
+
+fn table(part: &Part, rows: &[&Row], names: &Names, (view, room): (&View, Room)) -> Table {
+    let scale = Scale::of_part(part);
+    let first = rows.first().copied().filter(|_| part.choice.is_none() && part.has_choice());
+    let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
+    let is_narrow = room.name_letters == NAME_LETTERS[NAME_LETTERS.len() - 1];
+    let interval_fit = if is_narrow { Fit::Optional(0) } else { Fit::Whole };
+    let columns = [
+        Column { fit: Fit::Labels, ..word_head(&crate::words::quantity(part)) },
+        head(&format!("mean{unit}")),
+        // The ratio has an interval, too: where the shortest names leave no room, this one goes.
+        Column { fit: interval_fit, ..head(&format!("{} interval", percent(view.confidence))) },
+        word_head(errors::HEAD),
+        head("against the first"),
+        word_head("after a power cut"),
+    ];
+    let mut shown = rows.to_vec();
+    if first.is_none() {
+        shown.sort_by_key(|row| row.index);
+    }
+    let mut table = Table::new("answer", columns);
+    for row in shown {
+        let interval = |centre: analysis::row::Centre| match centre.count {
+            1 => "one trial".into(),
+            _ => format!("{}–{}", scale.number(centre.low), scale.number(centre.high)),
+        };
+        let ratio = first.and_then(|first| match first.label == row.label {
+            true => Some("1".into()),
+            false => part.against(row, first).map(ratio_words),
+        });
+        let baseline = if row.baseline && part.has_choice() { " (baseline)" } else { "" };
+        table.row([
+            word_cell(&format!("{}{baseline}", names[&row.label])),
+            row.centre.map_or_else(Cell::default, |centre| number_cell(&brief::mean(row, centre, part), centre.mean)),
+            Cell { text: row.centre.map_or_else(String::new, interval), ..Cell::default() },
+            word_cell(&errors::short_cell(row)),
+            Cell { text: ratio.unwrap_or_default(), ..Cell::default() },
+            word_cell(&after_a_power_cut(row)),
+        ]);
+    }
+    table.without_empty_columns()
+}
+
+/// In few words: the class that was measured, or what the settings promise.
+fn after_a_power_cut(row: &Row) -> String {
+    match &row.power_cut {
+        Some(found) => safety::short_cell(found),
+        None => brief::power_cut(row),
+    }
+}
+
+fn ratio_words(against: Against) -> String {
+    let Against { ratio: mean, low, high } = against;
+    // One round has no interval.
+    if low == high {
+        return ratio(mean);
+    }
+    format!("{} ({}–{})", ratio(mean), ratio_number(low), ratio_number(high))
+}
+
+/// The answer of a study with several workloads: a row each.
+fn of_several(parts: &[&Part], room: Room) -> (String, Option<Table>, usize) {
+    let columns = [
+        word_head("workload"),
+        Column { fit: Fit::Labels, ..word_head("use") },
+        head("measured"),
+        word_head("after a power cut"),
+    ];
+    let mut table = Table::new("answer", columns);
+    let shown = room.rows.min(parts.len());
+    for part in &parts[..shown] {
+        let pick = part.pick();
+        let scale = Scale::of_part(part);
+        let names = names(part, &candidates(part), room);
+        table.row([
+            word_cell(&part.workload),
+            word_cell(&advice::in_a_cell(part, &names)),
+            word_cell(&pick.and_then(|row| row.centre).map_or_else(String::new, |centre| scale.with_unit(centre.mean))),
+            word_cell(&pick.map_or_else(String::new, after_a_power_cut)),
+        ]);
+    }
+    let lead = format!("Each of the {} workloads has an answer of its own.", parts.len());
+    (lead, Some(table.without_empty_columns()), parts.len() - shown)
+}
+
+/// What speaks against the pick although its mean does not.
+fn tail(part: &Part, room: Room) -> Option<String> {
+    let names = names(part, &candidates(part), room);
+    let name = |row: &Row| names.get(&row.label).cloned().unwrap_or_else(|| row.marked());
+    tails::against_the_pick(part, tails::called(part, name))
+}
+
+/// Of several workloads what is least sure.
+fn how_sure(parts: &[&Part], view: &View) -> Option<String> {
+    let doubt = |part: &&&Part| match part.advice() {
+        Advice::Direction { .. } => 3,
+        Advice::Open { .. } => 2,
+        Advice::Among { .. } => 1,
+        _ => 0,
+    };
+    let said = advice::how_sure(parts.iter().max_by_key(doubt)?, view)?;
+    Some(match parts.len() {
+        1 => said,
+        _ => said.replacen("How sure:", "How sure, at least:", 1),
+    })
+}
+
+/// The command that measures so many rounds.
+fn command(input: &Input, place: &Place, rounds: usize, more: Option<MoreRounds>) -> String {
+    let study = &input.contents.study;
+    let asked = study.all_asked().pop().unwrap_or_default();
+    let is_own = |change: &String| change.starts_with("design.rounds_") || change.starts_with("design.time_budget=");
+    let is_changed = !asked.only.is_empty() || !asked.left_out.is_empty() || !asked.overrides.iter().all(is_own);
+    // A budget would end it sooner.
+    let has_budget =
+        study.text.contains("time_budget") || asked.overrides.iter().any(|change| change.contains("time_budget"));
+    let seconds = more.and_then(|more| more.seconds).filter(|_| has_budget).map(|seconds| seconds * RESERVE);
+    let time = seconds.map_or_else(String::new, |seconds| match seconds {
+        ..7200.0 => format!(" --time {:.0}min", (seconds / 60.0).ceil()),
+        _ => format!(" --time {:.0}h", (seconds / 3600.0).ceil()),
+    });
+    let options = format!("--rounds {rounds}{time}");
+    let name = place.study.map(String::from).or(asked.built_in);
+    match name.filter(|_| !is_changed) {
+        Some(name) => {
+            let usual = format!("{}.surefoot", study.name);
+            let results = place.results.filter(|results| *results != usual);
+            let results =
+                results.map_or_else(String::new, |results| format!(" --results {}", reproduce::quoted(results)));
+            format!("`surefoot run {} {options}{results}`", reproduce::quoted(&name))
+        }
+        None => format!("the same command with `{options}`"),
+    }
+}
+
+/// What is not said here, and where it stands.
+fn the_rest(place: &Place, left_out: usize, warnings: usize, is_empty: bool) -> Option<String> {
+    let results = reproduce::quoted(place.results?);
+    let mut what = Vec::new();
+    what.extend((left_out > 0).then(|| format!("{left_out} more rows")));
+    what.extend(
+        (warnings > 0)
+            .then(|| if warnings == 1 { "1 minor warning".into() } else { format!("{warnings} minor warnings") }),
+    );
+    let what = if what.is_empty() { "More".into() } else { format!("{} and more", what.join(", ")) };
+    let page = place.page.map_or_else(String::new, |page| format!(", {page}"));
+    let apply = if is_empty { "" } else { ", `--apply SCENARIO`" };
+    Some(format!("{what}: `surefoot report {results} --full`{apply}{page}"))
+}

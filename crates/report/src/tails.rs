@@ -1,0 +1,186 @@
+//! What is said of tails and of orders: the sentence beside a claim, the table below its own heading, the line on how rounds went.
+
+use crate::document::{Block, Cell, Table, head, number_cell, word_cell, word_head};
+use crate::number::{percent, ratio, ratio_number, ratio_precise};
+use analysis::claim::{Claim, Subject, Tailed, What};
+use analysis::judge::short_factor;
+use analysis::orders::{Balance, CarryOver};
+use analysis::row::Row;
+use analysis::view::{Part, View};
+use stats::Verdict;
+
+/// Above the table.
+const NOTE: &str = "Each figure is a family of claims of its own (Holm), one value a trial. Percentiles of speed are of its turns, or seconds.";
+
+/// "the 99th percentile of latency".
+fn figure(what: What) -> &'static str {
+    match what {
+        What::LatencyP99 => "the 99th percentile of latency",
+        What::WorstSecond => "the rate of the worst second",
+        What::Hundredth => "the 1st percentile of speed",
+        What::Tenth => "the 10th percentile of speed",
+        What::Median => "the median speed",
+    }
+}
+
+/// "the 99th percentile of latency of xfs is 1.42× that of ext4 (95 % interval 1.30–1.55)".
+#[must_use]
+pub fn words(tail: &Tailed, (a, b): (&str, &str), confidence: f64) -> String {
+    let (low, high, sure) = (ratio_number(tail.low), ratio_number(tail.high), percent(confidence));
+    format!("{} of {a} is {} that of {b} ({sure} interval {low}–{high})", figure(tail.what), ratio(tail.ratio))
+}
+
+/// For the short answer: what speaks against the pick although its mean does not. `name` is what a side is called.
+#[must_use]
+pub fn against_the_pick(part: &Part, name: impl Fn(&str) -> String) -> Option<String> {
+    let pick = part.pick()?;
+    let is_of_pick = |claim: &Claim, side: &str| match &claim.subject {
+        Subject::Level { factor, .. } => pick.levels.get(factor).is_some_and(|level| level == side),
+        Subject::Scenario { .. } | Subject::Control { .. } => pick.label == side,
+    };
+    let claims = part.judgement.claims.iter().chain(&part.judgement.versus);
+    let worse = claims.filter(|claim| is_a_choice(claim, part)).filter_map(|claim| {
+        let (tail, (a, b)) = (claim.tail?, claim.names());
+        match tail.is_worse {
+            true if is_of_pick(claim, a) => Some((tail, (a, b))),
+            // The other way round.
+            false if is_of_pick(claim, b) => {
+                let (low, high) = (1.0 / tail.high, 1.0 / tail.low);
+                Some((Tailed { ratio: 1.0 / tail.ratio, low, high, is_worse: true, ..tail }, (b, a)))
+            }
+            _ => None,
+        }
+    });
+    let (tail, (a, b)) = worse.max_by(|a, b| a.0.ratio.ln().abs().total_cmp(&b.0.ratio.ln().abs()))?;
+    Some(format!("But {}.", words(&tail, (&name(a), &name(b)), part.confidence)))
+}
+
+/// Whether one may choose between its sides: a rate or the like is given.
+fn is_a_choice(claim: &Claim, part: &Part) -> bool {
+    let Some(choice) = &part.choice else { return true };
+    let is_alike = |a: &str, b: &str| {
+        let level = |side: &str, factor: &String| part.row(side).and_then(|row| row.levels.get(factor).cloned());
+        choice.conditions.iter().all(|factor| level(a, factor) == level(b, factor))
+    };
+    match &claim.subject {
+        Subject::Level { factor, .. } => !choice.conditions.contains(factor),
+        Subject::Scenario { label, against } | Subject::Control { label, against } => is_alike(label, against),
+    }
+}
+
+/// Beside a difference of means: that a tail goes the other way.
+#[must_use]
+pub fn but(claim: &Claim, part: &Part) -> Option<String> {
+    let tail = claim.tail.filter(|_| claim.is_shown())?;
+    Some(format!("But {}.", words(&tail, claim.names(), part.confidence)))
+}
+
+/// Of a part, as a table; `is_whole`: with those that show nothing. None where it would be empty.
+#[must_use]
+pub fn table(id: String, part: &Part, view: &View, is_whole: bool) -> Option<Table> {
+    let heads = [
+        word_head("figure"),
+        word_head("claim"),
+        head("ratio"),
+        head(&format!("{} interval", percent(view.confidence))),
+        word_head("verdict"),
+        head("p, corrected"),
+        head("rounds"),
+    ];
+    let all = part.tails.iter().flat_map(|tail| tail.claims.iter().map(|claim| (tail.what, claim)));
+    let is_of_tail = |what: What| matches!(what, What::LatencyP99 | What::WorstSecond);
+    let is_news =
+        |(what, claim): &(What, &Claim)| claim.is_shown() && (is_of_tail(*what) || contradicts(*what, claim, part));
+    let shown: Vec<(What, &Claim)> = all.filter(|found| is_whole || is_news(found)).collect();
+    if shown.is_empty() {
+        return None;
+    }
+    let mut table = Table::new(id, heads);
+    for (what, claim) in shown {
+        let (a, b) = claim.names();
+        let about = match &claim.subject {
+            Subject::Level { factor, .. } => format!(" ({})", short_factor(factor)),
+            Subject::Scenario { .. } | Subject::Control { .. } => String::new(),
+        };
+        let p = if claim.p < 0.001 { "< 0.001".into() } else { format!("{:.3}", claim.p) };
+        let interval = format!("{}–{}", ratio_precise(claim.low), ratio_precise(claim.high));
+        table.row([
+            word_cell(figure(what).trim_start_matches("the ")),
+            word_cell(&format!("{a} vs {b}{about}")),
+            number_cell(&ratio_precise(claim.ratio), claim.ratio),
+            Cell { text: interval, ..Cell::default() },
+            word_cell(verdict(claim)),
+            number_cell(&p, claim.p),
+            number_cell(&claim.rounds.to_string(), claim.rounds as f64),
+        ]);
+    }
+    Some(table)
+}
+
+/// Whether a comparison by means has this one beside it, as what does not go with it.
+fn contradicts(what: What, claim: &Claim, part: &Part) -> bool {
+    let (a, b) = claim.names();
+    let is_it = |other: &&Claim| other.names_one(a) && other.names_one(b);
+    let found = part.judgement.claims.iter().find(is_it).and_then(|other| other.tail);
+    found.is_some_and(|tail| tail.what == what)
+}
+
+fn verdict(claim: &Claim) -> &'static str {
+    match claim.verdict {
+        None => "direction only",
+        Some(Verdict::Faster) => "better",
+        Some(Verdict::Slower) => "worse",
+        Some(Verdict::Negligible) => "real but negligible",
+        Some(Verdict::Equivalent) => "equivalent",
+        Some(Verdict::Inconclusive) => "can't tell",
+    }
+}
+
+/// For a page: all comparisons, and how rounds went.
+#[must_use]
+pub fn on_page(i: usize, part: &Part, view: &View) -> Option<Block> {
+    let table = table(format!("tails-{i}"), part, view, true)?;
+    let blocks = vec![Block::Note(NOTE.into()), Block::Table(table)];
+    Some(Block::Details { summary: "Tails and shapes".into(), is_open: false, blocks })
+}
+
+/// For a terminal: those that show a difference.
+#[must_use]
+pub fn in_brief(part: &Part, view: &View) -> Vec<Block> {
+    let Some(table) = table("tails".into(), part, view, false) else { return Vec::new() };
+    let heading = Block::Heading(2, format!("{}: tails and shapes that differ", part.workload));
+    vec![heading, Block::Table(table), Block::Note(NOTE.into())]
+}
+
+/// How rounds went: a line each on balance and carry-over.
+#[must_use]
+pub fn orders(part: &Part) -> Vec<String> {
+    let balance = part.orders.balance.as_ref().map(balance_words);
+    balance.into_iter().chain(part.orders.carry_over.as_ref().map(carry_over_words)).collect()
+}
+
+fn balance_words(balance: &Balance) -> String {
+    let Balance { first, second, before, of, by_turns } = balance;
+    let what = if *by_turns { "cycles of turns" } else { "rounds" };
+    format!(
+        "Orders: {first} went before {second} in {before} of {of} {what}; of all pairs this one is the least balanced."
+    )
+}
+
+fn carry_over_words(found: &CarryOver) -> String {
+    let CarryOver { after, ratio, low, high, p, rounds } = found;
+    let is_shown = if found.is_shown() { "shown" } else { "not shown" };
+    let p = if *p < 0.001 { "< 0.001".into() } else { format!("{p:.3}") };
+    format!(
+        "Carry-over was {is_shown}: turns after {after} had {} times the speed of turns after others ({}–{}, {rounds} rounds, p {p}); of all \
+         predecessors this one stands out most.",
+        ratio_precise(*ratio),
+        ratio_precise(*low),
+        ratio_precise(*high)
+    )
+}
+
+/// What a row's label is called in the short answer; a level is called as it is.
+pub fn called<'a>(part: &'a Part, name: impl Fn(&Row) -> String + 'a) -> impl Fn(&str) -> String + 'a {
+    move |side: &str| part.row(side).map_or_else(|| side.to_string(), &name)
+}

@@ -1,0 +1,82 @@
+//! What is said of a value: each kind has its words beside the sentences about it; here are those that sentences share.
+
+use crate::number::words;
+use analysis::judge::short_factor;
+use analysis::view::Part;
+use ledger::model::Order;
+
+/// A value that has a few words of its own.
+pub trait Words {
+    /// These.
+    fn words(&self) -> String;
+}
+
+/// Scenarios named in one sentence; the rest are counted.
+pub const NAMES_MAX: usize = 4;
+
+/// A level that says nothing by itself, with its factor: "opcode cache on", "shared buffers 80MB".
+#[must_use]
+pub fn with_factor(factor: &str, level: &str) -> String {
+    let is_bare = ["on", "off", "yes", "no", "true", "false", "none"].contains(&level)
+        || level.starts_with(|first: char| first.is_ascii_digit());
+    if is_bare { format!("{} {level}", short_factor(factor)) } else { level.into() }
+}
+
+/// The metric's name without the unit in it, which stands beside the value: "elapsed", "latency p99".
+#[must_use]
+pub fn quantity(part: &Part) -> String {
+    let name = words(&part.metric.name);
+    if name.contains(" per ") {
+        return name;
+    }
+    let is_unit = |word: &&str| matches!(*word, "seconds" | "microseconds" | "bytes");
+    let kept: Vec<&str> = name.split(' ').filter(|word| !is_unit(word)).collect();
+    if kept.is_empty() { name.clone() } else { kept.join(" ") }
+}
+
+/// "ext4, xfs and btrfs".
+#[must_use]
+pub fn and_list<T: AsRef<str>>(names: &[T]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_string(),
+        [init @ .., last] => format!("{} and {last}", init.join(", ")),
+    }
+}
+
+/// Shares of variation are known to a percent at best.
+#[must_use]
+pub fn percent_whole(share: f64) -> String {
+    if share > 0.0 && share < 0.01 { "under 1 %".into() } else { format!("{:.0} %", share * 100.0) }
+}
+
+/// Names in one sentence: all, or the first and how many more.
+#[must_use]
+pub fn some_of(names: &[String]) -> String {
+    match names.len().saturating_sub(NAMES_MAX) {
+        0 => and_list(names),
+        more => format!("{} and {more} more", names[..NAMES_MAX].join(", ")),
+    }
+}
+
+/// What a trial's figure is of.
+#[must_use]
+pub fn estimand(order: Order) -> &'static str {
+    match order {
+        Order::Blocks => "a typical run (geometric mean of runs)",
+        Order::Turns => "all turns together (work done over time)",
+    }
+}
+
+/// "ext4, xfs or btrfs".
+#[must_use]
+pub fn or_list<T: AsRef<str>>(names: &[T]) -> String {
+    match names {
+        [init @ .., last] if !init.is_empty() => {
+            let init: Vec<&str> = init.iter().map(AsRef::as_ref).collect();
+            format!("{} or {}", init.join(", "), last.as_ref())
+        }
+        _ => and_list(names),
+    }
+}

@@ -1,0 +1,199 @@
+//! Tails, shapes and orders: what means do not say.
+
+use crate::fixture::{self, Row, Table, transactions};
+use ledger::model::{Contents, Order, RunRow};
+use report::input::Input;
+
+/// Two filesystems by their values.
+fn two(ext4: &[f64], xfs: &[f64]) -> Table {
+    Table { workload: "oltp", metric: transactions(), rows: vec![Row::new("ext4", ext4), Row::new("xfs", xfs)] }
+}
+
+const EXT4: [f64; 8] = [3000.0, 3010.0, 2985.0, 3005.0, 2990.0, 3002.0, 2996.0, 3008.0];
+
+fn times(factor: f64) -> Vec<f64> {
+    EXT4.iter().enumerate().map(|(round, value)| value * factor * (1.0 + 0.002 * (round % 3) as f64)).collect()
+}
+
+/// With xfs's slowest operations so many times as slow.
+fn with_tail(table: &Table, factor: f64) -> Input {
+    let mut input = fixture::input(table);
+    let of_xfs = |trial: &&ledger::model::Trial| trial.scenario == "xfs";
+    let ids: Vec<i64> = input.contents.trials.iter().filter(of_xfs).map(|trial| trial.id).collect();
+    for (id, tail) in &mut input.details.tails {
+        if ids.contains(id) {
+            tail.p99.values_mut().flatten().for_each(|value| *value *= factor);
+        }
+    }
+    input
+}
+
+fn short(input: &Input) -> String {
+    fixture::is_short(input);
+    report::summary(input, &report::Place::default(), 100, false).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_pick_with_a_worse_tail_has_it_in_the_short_answer() {
+    let table = two(&EXT4, &times(1.1));
+    let input = with_tail(&table, 2.0);
+    let said = short(&input);
+    assert!(said.contains("Use xfs"), "{said}");
+    assert!(said.contains("But the 99th percentile of latency of xfs is 1.7"), "{said}");
+    assert!(report::answer(&input).iter().any(|line| line.contains("But the 99th percentile of latency of xfs")));
+    // Where the tail goes with the mean there is nothing to add; the table has it.
+    let alike = with_tail(&table, 1.0);
+    assert!(!short(&alike).contains("99th percentile"), "{}", short(&alike));
+    let json = report::answer_json(&alike);
+    let tails = json["workloads"][0]["tails"].as_array().expect("a list").clone();
+    let latency = tails.iter().find(|tail| tail["figure"] == "latency_p99").expect("the latency");
+    assert_eq!((&latency["operation"], &latency["claims"][0]["verdict"]), (&"transaction".into(), &"faster".into()));
+}
+
+#[test]
+fn the_same_is_not_said_where_a_tail_differs() {
+    let table = two(&EXT4, &times(0.999));
+    let verdict = |input: &Input| report::answer_json(input)["workloads"][0]["claims"][0]["verdict"].clone();
+    assert_eq!(verdict(&with_tail(&table, 1.0)), "equivalent");
+    let input = with_tail(&table, 2.0);
+    assert_eq!(verdict(&input), "inconclusive");
+    let said = report::answer(&input).join("\n");
+    assert!(said.contains("so means alone do not decide") && said.contains("99th percentile"), "{said}");
+    let page = report::html(&input);
+    assert!(page.contains("Tails and shapes"));
+    assert!(report::terminal(&input, 200, false).contains("tails and shapes that differ"));
+}
+
+/// Latencies in the second of two groups are four times as long, whoever's they are.
+#[test]
+fn tails_of_split_rounds_are_compared_by_what_the_groups_share() {
+    let labels = ["ext4", "xfs", "btrfs"];
+    let rows = labels.map(|label| Row::new(label, &EXT4)).into();
+    let table = Table { workload: "oltp", metric: transactions(), rows };
+    let mut contents = fixture::contents(&table);
+    contents.scenarios[0].baseline = true;
+    let mut next = contents.trials.iter().map(|trial| trial.id).max().expect("trials") + 1;
+    for trial in contents.trials.clone() {
+        let place = contents.trials.iter().position(|other| other.id == trial.id).expect("itself");
+        contents.trials[place].group = Some(u32::from(trial.scenario == "btrfs"));
+        if trial.scenario == "ext4" {
+            let runs: Vec<RunRow> = contents.runs.iter().filter(|run| run.trial == trial.id).cloned().collect();
+            contents.runs.extend(runs.into_iter().map(|run| RunRow { id: run.id + 10_000, trial: next, ..run }));
+            contents.trials.push(ledger::model::Trial { id: next, group: Some(1), ..trial });
+            next += 1;
+        }
+    }
+    let slow: Vec<i64> = contents.trials.iter().filter(|trial| trial.group == Some(1)).map(|trial| trial.id).collect();
+    let mut input = fixture::input_of(contents, &table);
+    for id in slow {
+        let tail = input.details.tails.get_mut(&id).expect("its tail");
+        tail.p99.values_mut().flatten().for_each(|value| *value *= 4.0);
+    }
+    let json = report::answer_json(&input);
+    let tails = json["workloads"][0]["tails"].as_array().expect("a list");
+    let latency = tails.iter().find(|tail| tail["figure"] == "latency_p99").expect("the latency");
+    for claim in latency["claims"].as_array().expect("claims") {
+        let ratio = claim["ratio"].as_f64().expect("a ratio");
+        assert!((0.8..1.25).contains(&ratio), "nobody's own latency differs: {claim}");
+    }
+}
+
+/// Figures are known to a thousandth: what never varies and differs by a millionth is no difference.
+#[test]
+fn a_millionth_is_no_difference() {
+    let input = fixture::input(&two(&[1000.0; 8], &[1000.001; 8]));
+    let json = report::answer_json(&input);
+    assert_eq!(json["workloads"][0]["claims"][0]["verdict"], "equivalent");
+    assert_eq!(json["workloads"][0]["versus_baseline"][0]["verdict"], "equivalent");
+    assert_eq!(json["workloads"][0]["best_set"].as_array().map(Vec::len), Some(2));
+}
+
+/// Eight rounds of 24 turns a scenario, in orders that alternate by a fixed pattern; a turn after xfs is `planted` slower.
+fn by_turns(planted: f64) -> Contents {
+    let mut contents = fixture::contents(&two(&EXT4, &EXT4));
+    contents.study.analysis.order = Order::Turns;
+    contents.runs.clear();
+    let mut random = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut fraction = || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    for round in 0..8 {
+        let ids: Vec<i64> = ["ext4", "xfs"]
+            .map(|label| {
+                let is_it = |trial: &&mut ledger::model::Trial| trial.round == round && trial.scenario == label;
+                let trial = contents.trials.iter_mut().find(is_it).expect("a trial");
+                (trial.started, trial.ended) = (f64::from(round) * 1000.0, Some(f64::from(round) * 1000.0 + 900.0));
+                trial.id
+            })
+            .into();
+        let mut before = None;
+        for turn in 0..48_u32 {
+            // Pairs in either order, drawn.
+            let first = if turn % 2 == 0 { usize::from(fraction() < 0.5) } else { 1 - before.unwrap_or(0) };
+            let value =
+                3000.0 * (0.02 * (fraction() - 0.5)).exp() * if before == Some(1) { 1.0 - planted } else { 1.0 };
+            contents.runs.push(RunRow {
+                id: i64::from(round * 48 + turn) + 1,
+                trial: ids[first],
+                run: turn,
+                warm_up: false,
+                started: f64::from(round) * 1000.0 + 10.0 + f64::from(turn),
+                seconds: 1.0,
+                metrics: [("transactions_per_second".into(), value)].into(),
+            });
+            before = Some(first);
+        }
+    }
+    contents
+}
+
+#[test]
+fn what_a_turn_does_to_the_next_one_is_estimated_and_warned_of() {
+    let said = |planted: f64| {
+        let input = Input::new(by_turns(planted), report::input::Details::default());
+        let json = report::answer_json(&input);
+        (json["workloads"][0]["orders"].clone(), report::terminal(&input, 400, false), short(&input))
+    };
+    let (orders, text, brief) = said(0.1);
+    assert_eq!(orders["carry_over"]["shown"], true, "{orders}");
+    assert_eq!((&orders["least_balanced"]["by_turns"], &orders["least_balanced"]["of"]), (&true.into(), &192.into()));
+    assert!(text.contains("Carry-over was shown: turns after") && text.contains("Orders: "), "{text}");
+    assert!(brief.contains("differences may be off by as much"), "{brief}");
+    let (orders, text, brief) = said(0.0);
+    assert!(text.contains("Carry-over was not shown"), "{orders} {text}");
+    assert!(!brief.contains("off by as much"), "{brief}");
+}
+
+/// What a turn leaves behind is flushed at its end, so it need not be long enough for a journal's commit.
+#[test]
+fn turns_are_not_called_short_runs() {
+    let text = |order: Order| {
+        let mut contents = by_turns(0.0);
+        contents.study.analysis.order = order;
+        report::terminal(&Input::new(contents, report::input::Details::default()), 400, false)
+    };
+    assert!(text(Order::Blocks).contains("runs lasted only 1.00 s"));
+    assert!(!text(Order::Turns).contains("runs lasted only"), "{}", text(Order::Turns));
+}
+
+/// A machine that was slow for a round makes no slow mode of it: turns are held against those of their own trial.
+#[test]
+fn a_slow_round_is_no_slow_mode() {
+    let mut contents = by_turns(0.0);
+    let round = contents.trials.iter().find(|trial| trial.round == 3 && trial.scenario == "ext4").expect("a trial").id;
+    for run in contents.runs.iter_mut().filter(|run| run.trial == round) {
+        run.metrics.values_mut().for_each(|value| *value *= 0.3);
+    }
+    let slow = |contents: Contents| {
+        let input = Input::new(contents, report::input::Details::default());
+        fixture::row_of_json(&input, "ext4")["slow_runs"]["slow"].clone()
+    };
+    assert_eq!(slow(contents.clone()), 0);
+    let mut of_trial = contents.runs.iter_mut().filter(|run| run.trial == round);
+    let stalled = of_trial.next().expect("a turn");
+    stalled.metrics.values_mut().for_each(|value| *value = 0.0);
+    assert_eq!(slow(contents), 1);
+}

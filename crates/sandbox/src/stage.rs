@@ -1,0 +1,134 @@
+//! Where a trial's server can reach its data: a server runs as its own user, who may not walk into the work folder.
+//!
+//! Inside the trial's own mount namespace a small tmpfs lies on [`FOLDER`], and the folders of the filesystem under test are
+//! bound into it. Nothing of it is seen outside, and it goes with the namespace.
+
+use crate::isolation;
+use crate::work::Work;
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// A short path, because a socket's may have 108 bytes at most.
+const FOLDER: &str = "/run/surefoot";
+
+/// Sockets, configuration and messages: a few files.
+const TMPFS_OPTIONS: &str = "size=64m,mode=755";
+
+/// The folders of one trial's server.
+#[derive(Debug)]
+pub struct Stage {
+    folder: PathBuf,
+    bound: Vec<PathBuf>,
+    /// Whether a tmpfs lies on the folder.
+    mounted: bool,
+    /// Whether one lies on `/dev/shm`.
+    own_shared_memory: bool,
+}
+
+impl Stage {
+    /// Sets it up: a tmpfs of the trial's own where it has namespaces and rights, a folder of the work folder elsewhere.
+    ///
+    /// # Errors
+    /// When neither can be made.
+    pub fn set(work: &Work) -> io::Result<Stage> {
+        let mounted = isolation::may_mount();
+        let folder = if mounted { PathBuf::from(FOLDER) } else { work.stage() };
+        if !mounted && folder.exists() {
+            std::fs::remove_dir_all(&folder)?;
+        }
+        std::fs::create_dir_all(&folder)?;
+        if mounted {
+            isolation::lay_tmpfs(&folder, TMPFS_OPTIONS)?;
+        }
+        // Shared-memory segments of a killed server go with the namespace.
+        let own_shared_memory = isolation::has_namespaces() && isolation::lay_tmpfs("/dev/shm".as_ref(), "").is_ok();
+        Ok(Stage { folder, bound: Vec::new(), mounted, own_shared_memory })
+    }
+
+    /// A folder by a path that every user can walk.
+    ///
+    /// # Errors
+    /// When it can't be bound.
+    fn bind(&mut self, from: &Path, name: &str) -> io::Result<PathBuf> {
+        if !self.mounted {
+            return Ok(from.into());
+        }
+        let to = self.folder.join(name);
+        std::fs::create_dir_all(&to)?;
+        isolation::bind(from, &to)?;
+        self.bound.push(to.clone());
+        Ok(to)
+    }
+
+    /// A folder that is made where there is none, given to a user and bound.
+    ///
+    /// # Errors
+    /// When one of that fails.
+    pub fn lend(&mut self, from: &Path, name: &str, owner: Option<&services::service::User>) -> io::Result<PathBuf> {
+        std::fs::create_dir_all(from)?;
+        let bound = self.bind(from, name)?;
+        give(&bound, owner)?;
+        Ok(bound)
+    }
+
+    /// An empty folder of the stage's own, given to a user.
+    ///
+    /// # Errors
+    /// When it can't be made.
+    pub fn folder(&self, name: &str, owner: Option<&services::service::User>) -> io::Result<PathBuf> {
+        let path = self.folder.join(name);
+        std::fs::create_dir(&path)?;
+        give(&path, owner)?;
+        // Another server's user walks in to its socket.
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o711))?;
+        Ok(path)
+    }
+
+    /// Takes all from it, for the next server; what was bound is seen where it was.
+    ///
+    /// # Errors
+    /// When something is still bound, or can't be removed.
+    pub fn clear(&mut self) -> io::Result<()> {
+        while let Some(path) = self.bound.pop() {
+            isolation::detach(&path)?;
+        }
+        self.folder.read_dir()?.try_for_each(|entry| std::fs::remove_dir_all(entry?.path()))
+    }
+}
+
+/// The name on the stage of a service's data: the same whenever they are found there, as files may name each other.
+#[must_use]
+pub fn data_name(service: &str) -> String {
+    format!("{service}-data")
+}
+
+/// Makes a folder a user's own; one that is, is not written.
+fn give(path: &Path, owner: Option<&services::service::User>) -> io::Result<()> {
+    const MODE: u32 = 0o700;
+    let found = std::fs::metadata(path)?;
+    if let Some(user) = owner.filter(|user| (user.uid, user.gid) != (found.uid(), found.gid())) {
+        std::os::unix::fs::chown(path, Some(user.uid), Some(user.gid))?;
+    }
+    if found.mode() & 0o7777 != MODE {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(MODE))?;
+    }
+    Ok(())
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // Or they would keep the filesystem under test from being unmounted.
+        for path in self.bound.iter().rev() {
+            let _ = isolation::detach(path);
+        }
+        if self.own_shared_memory {
+            let _ = isolation::detach("/dev/shm".as_ref());
+        }
+        if self.mounted {
+            let _ = isolation::detach(&self.folder);
+        } else {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}

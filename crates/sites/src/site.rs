@@ -1,0 +1,153 @@
+//! Sites that HTTP loads ask for: files of one size, a page that reads plain files, a page that works on `SQLite`.
+//!
+//! One file a site. `http-load` and `find-rate` know only what is here; what `http-replay` asks for comes with its log.
+
+pub mod files;
+mod plain_files;
+mod sqlite_page;
+
+pub use files::{FILE_SIZE, FILES};
+pub use sqlite_page::{SQLITE_BUSY_TIMEOUT, SQLITE_JOURNAL, SQLITE_SYNCHRONOUS, SQLITE_TRANSACTION};
+
+use http::request::Request;
+use load::http_client::settings::Sending;
+use load::http_client::{Source, Task};
+use load::workload::{Context, Error, Estimate};
+use observe::durability::Durability;
+use observe::metric::{Direction, Measured, Metric};
+use random::Random;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use settings::{Kind as Is, Setting};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// `site`.
+pub const SITE: Setting = Setting {
+    name: "site",
+    kind: Is::Choice(&["static", "plain-files", "sqlite-page"]),
+    default: Some("static"),
+    help: "`static`: files of one size. `plain-files`: a Django page that reads five files, 211.8 KiB together, and shows them. `sqlite-page`: a PHP page with 41 statements on SQLite.",
+};
+
+/// A site.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Site {
+    #[serde(rename = "site")]
+    kind: Kind,
+    #[serde(flatten)]
+    files: files::Files,
+    #[serde(flatten)]
+    sqlite: sqlite_page::SqlitePage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Kind {
+    Static,
+    PlainFiles,
+    SqlitePage,
+}
+
+/// Problems of a site together with the server that serves it.
+pub fn check(map: &Map<String, Value>) -> Vec<String> {
+    let (site, server) = (map["site"].as_str().unwrap_or_default(), map["server"].as_str().unwrap_or_default());
+    let (own, is_own) = (plain_files::SERVER, site == "plain-files");
+    let fits = is_own == (server == own);
+    let right = if is_own { format!("\"{own}\"") } else { format!("a web server that is not \"{own}\"") };
+    let wrong_server = (!fits).then(|| format!("the site `{site}` needs `server` to be {right}"));
+    let text = map.get("body_contains").and_then(Value::as_str).unwrap_or_default();
+    let is_too_long = site == "static" && text.len() as u64 > map["file_size"].as_u64().unwrap_or_default();
+    let too_long =
+        is_too_long.then(|| "`body_contains` is longer than `file_size`: no file has room for it".to_string());
+    wrong_server.into_iter().chain(too_long).collect()
+}
+
+impl Site {
+    /// What a trial with runs of this length will need.
+    pub fn estimate(&self, run_seconds: f64) -> Estimate {
+        match self.kind {
+            Kind::Static => self.files.estimate(run_seconds),
+            Kind::PlainFiles | Kind::SqlitePage => Estimate { data_bytes: 1 << 20, load_seconds: 0.1, run_seconds },
+        }
+    }
+
+    /// What it is, in words: part of a template's identity.
+    pub fn words(&self) -> String {
+        match self.kind {
+            Kind::Static => self.files.words(),
+            Kind::PlainFiles => plain_files::words(),
+            Kind::SqlitePage => self.sqlite.words(),
+        }
+    }
+
+    /// What the site's own settings do to durability.
+    pub fn durability(&self) -> Durability {
+        if self.kind == Kind::SqlitePage { self.sqlite.durability() } else { Durability::full() }
+    }
+
+    /// Makes it in the document root; files begin with this text.
+    pub fn make(&self, text: &[u8], context: &Context) -> Result<Vec<Measured>, Error> {
+        let started = Instant::now();
+        match self.kind {
+            Kind::Static => self.files.make(text, context)?,
+            Kind::PlainFiles => plain_files::make(context)?,
+            Kind::SqlitePage => self.sqlite.make(context)?,
+        }
+        Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
+    }
+
+    /// It is as it was made, or as its pages leave it.
+    pub fn verify(&self, context: &Context) -> Result<(), Error> {
+        match self.kind {
+            Kind::Static => self.files.verify(context),
+            Kind::PlainFiles => plain_files::verify(context),
+            Kind::SqlitePage => self.sqlite.verify(context),
+        }
+    }
+
+    /// Requests for it, drawn by seed where there is a choice, with what each answer must be.
+    pub fn requests(&self, host: String, sending: &Sending, random: Random) -> impl Source + use<> {
+        let page = match self.kind {
+            Kind::Static => None,
+            Kind::PlainFiles => Some(plain_files::page()),
+            Kind::SqlitePage => Some(sqlite_page::page()),
+        };
+        let (keep_alive, body_text) = (sending.keep_alive, sending.body_text());
+        Drawn { files: self.files, page, host, keep_alive, body_text, random }
+    }
+}
+
+struct Drawn {
+    files: files::Files,
+    /// The site's one page; none: files are drawn.
+    page: Option<(String, Task)>,
+    host: String,
+    keep_alive: bool,
+    body_text: Option<Arc<[u8]>>,
+    random: Random,
+}
+
+impl Source for Drawn {
+    fn next(&mut self, request: &mut Vec<u8>) -> Result<Option<Task>, Error> {
+        let (target, task) = self.page.clone().unwrap_or_else(|| self.files.draw(&mut self.random));
+        let (target, host, keep_alive) = (target.as_bytes(), self.host.as_bytes(), self.keep_alive);
+        Request { method: b"GET", target, host, referer: b"", agent: b"", keep_alive, body: None }.write(request);
+        let body_text = self.body_text.clone().or(task.body_text);
+        Ok(Some(Task { body_text, ..task }))
+    }
+}
+
+/// The document root.
+pub fn root(context: &Context) -> PathBuf {
+    context.data_folder.join("site")
+}
+
+/// Writes a file of the document root.
+fn write(context: &Context, name: &str, text: impl AsRef<[u8]>) -> Result<(), Error> {
+    let path = root(context).join(name);
+    let folder = path.parent().expect("a file has a folder");
+    std::fs::create_dir_all(folder).map_err(|source| Error::file("create", folder, source))?;
+    std::fs::write(&path, text).map_err(|source| Error::file("write", &path, source))
+}

@@ -1,0 +1,255 @@
+//! ext2, ext3 and ext4: one family of programs, superblocks and mount options.
+//!
+//! Sources: mke2fs(8), the kernel's Documentation/filesystems/ext4, fs/ext4/ext4.h and `ext4_show_options`.
+
+use crate::filesystem::{
+    About, Check, Command, Conflict, EXTERNAL_LOG, ExternalLog, Facts, Filesystem, JOURNAL, MIB, Mkfs, MountType,
+    NOBARRIER, ORDERED, PLAIN, PLAIN_MOUNT, Superblock, WRITEBACK, Wanted, made, mounted,
+};
+use crate::mkfs_words::{self, merged, renamed, values};
+use crate::signature::{Signature, at};
+use observe::durability::{Class, Durability};
+
+/// A filesystem that adds nothing of its own: writing to a file that is there and flushing it is one write and one flush.
+pub(crate) const WITHOUT_JOURNAL: [&str; 2] = ["-O", "^has_journal"];
+
+pub(crate) const EXT2: Filesystem = Filesystem {
+    name: "ext2",
+    mkfs: "mkfs.ext2",
+    bytes_min: MIB,
+    version: None,
+    external_log: None,
+    has_journal: |_| false,
+    own_presets: &[],
+    mount: MountType {
+        name: "ext2",
+        durability: |_, _| {
+            Durability::because(
+                Class::MayCorrupt,
+                "ext2 has no journal: metadata is written in no order, and fsck may drop or mix files",
+            )
+        },
+        ..MOUNT
+    },
+    modules: &["ext2"],
+    repair_flags: |_| REPAIR,
+    signatures: &[],
+    ..EXT4
+};
+
+pub(crate) const EXT3: Filesystem = Filesystem {
+    name: "ext3",
+    mkfs: "mkfs.ext3",
+    version: None,
+    own_presets: &[JOURNAL, ORDERED, WRITEBACK, NOBARRIER, EXTERNAL_LOG],
+    mount: MountType { name: "ext3", durability: |options, features| durability("ext3", options, features), ..MOUNT },
+    // It has no module of its own since Linux 4.3.
+    modules: &["ext4"],
+    signatures: &[],
+    ..EXT4
+};
+
+pub(crate) const EXT4: Filesystem = Filesystem {
+    name: "ext4",
+    package: "e2fsprogs",
+    mkfs: "mkfs.ext4",
+    mkfs_flags: &["-q", "-F"],
+    mkfs_nodiscard: &["-E", "nodiscard"],
+    mkfs_dry_runs: &["-n", "-V", "-S"],
+    mkfs_commands,
+    version: Some(("mkfs.ext4", "-V")),
+    check: Some(Check { program: "e2fsck", flags: &["-f", "-n"] }),
+    bytes_min: 2 * MIB,
+    external_log: Some(ExternalLog {
+        // Journals have 1024 blocks or more (JBD2_MIN_JOURNAL_BLOCKS), here of 4 KiB.
+        bytes_min: 4 * MIB,
+        // It would look for its journal by UUID, which the disk below a delay has, too.
+        check_option: "-j",
+        mount_option: None,
+    }),
+    has_journal,
+    own_presets: &[
+        JOURNAL,
+        ORDERED,
+        WRITEBACK,
+        mounted("nodelalloc", &["nodelalloc"], "blocks are chosen at the write, not at the flush"),
+        made("no-extents", &["-O", "^extents,^64bit"], "block maps as in ext3 instead of extents"),
+        made("no-journal", &WITHOUT_JOURNAL, "no journal: needs fsck after a crash"),
+        made("fast-commit", &["-O", "fast_commit"], "fsync writes a short logical record where it can"),
+        NOBARRIER,
+        EXTERNAL_LOG,
+    ],
+    mount: MountType { name: "ext4", durability: |options, features| durability("ext4", options, features), ..MOUNT },
+    modules: &["ext4"],
+    superblock: Some(Superblock {
+        program: "dumpe2fs",
+        questions: &[(&["-h"], About::Device)],
+        parse: |answers| parse_dumpe2fs(&answers[0]),
+        wanted,
+        // What mke2fs calls otherwise than dumpe2fs.
+        feature: |name| renamed(name, &[("extents", "extent"), ("resize", "resize_inode"), ("64-bit", "64bit")]),
+    }),
+    repair_flags: |features| if has_journal(features) { &[] } else { REPAIR },
+    copy_options: Some(&[]),
+    tells_places: true,
+    signatures: SIGNATURES,
+    ..PLAIN
+};
+
+const REPAIR: &[&str] = &["-f", "-y"];
+
+const MOUNT: MountType = MountType {
+    options_folder: Some("/proc/fs/ext4"),
+    renamed: &[
+        ("barrier=1", "barrier"),
+        ("barrier=0", "nobarrier"),
+        ("barrier=none", "nobarrier"),
+        ("auto_da_alloc=0", "noauto_da_alloc"),
+        ("auto_da_alloc=1", "auto_da_alloc"),
+        ("dioread_lock", "nodioread_nolock"),
+    ],
+    ignored: (
+        &[
+            "bh",
+            "nobh",
+            "orlov",
+            "oldalloc",
+            "reservation",
+            "noreservation",
+            "journal",
+            "mblk_io_submit",
+            "nomblk_io_submit",
+        ],
+        "ext4 accepts the option and ignores it: it was removed",
+    ),
+    conflicts: &[Conflict {
+        one: &["data=journal"],
+        other: &["delalloc"],
+        why: "a data journal has no delayed allocation",
+    }],
+    flushless: &["nobarrier", "barrier=0", "barrier=none"],
+    ..PLAIN_MOUNT
+};
+
+const MAGIC: &[u8] = &[0x53, 0xef];
+const COPY: &str = "a copy of an ext2, ext3 or ext4 superblock";
+
+const SIGNATURES: &[Signature] = &[
+    at("an ext2, ext3 or ext4 filesystem or journal", 0x438, MAGIC),
+    // Copies, at the groups 1, 3, 5 … of 8 blocks a byte of a block, of 1, 2 and 4 KiB, and of the first kind from block 1 on; the
+    // magic is 56 bytes into it.
+    at(COPY, (8192 + 1) * 1024 + 56, MAGIC),
+    at(COPY, (3 * 8192 + 1) * 1024 + 56, MAGIC),
+    at(COPY, 16384 * 2048 + 56, MAGIC),
+    at(COPY, 3 * 16384 * 2048 + 56, MAGIC),
+    at(COPY, 32768 * 4096 + 56, MAGIC),
+    at(COPY, 3 * 32768 * 4096 + 56, MAGIC),
+    at(COPY, 5 * 32768 * 4096 + 56, MAGIC),
+];
+
+/// Block size of a journal on its own device, which must equal the filesystem's (mke2fs(8), `-J device=`).
+const LOG_BLOCK_BYTES: &str = "4096";
+
+/// Options of mke2fs that count only once, so that ours and the study's go into one list.
+const LISTS: [&str; 3] = ["-O", "-E", "-J"];
+
+/// Inode tables and journal are written now, not by a kernel thread while the load runs.
+const NOT_LAZY: &str = "lazy_itable_init=0,lazy_journal_init=0";
+
+/// One for a journal of its own, and mkfs itself.
+fn mkfs_commands(mkfs: &Mkfs) -> Vec<Command> {
+    let mut all = Vec::new();
+    let mut words = mkfs.words.clone();
+    words.extend(["-E".into(), NOT_LAZY.into()]);
+    words.extend(mkfs.asked.iter().cloned());
+    if let Some(log) = mkfs.log {
+        let asked = values(&mkfs.asked, &["-b"]).pop();
+        let block = asked.clone().unwrap_or_else(|| LOG_BLOCK_BYTES.into());
+        if asked.is_none() {
+            words.extend(["-b".into(), block.clone()]);
+        }
+        words.extend(["-J".into(), format!("device={log}")]);
+        let journal = ["-q", "-F", "-E", "nodiscard", "-O", "journal_dev", "-b", &block, log];
+        all.push(("mke2fs", journal.map(str::to_string).to_vec()));
+    }
+    words = LISTS.iter().fold(words, |words, option| merged(words, option));
+    words.push(mkfs.device.into());
+    all.push((mkfs.program, words));
+    all
+}
+
+/// The last word on it counts.
+fn has_journal(features: &[String]) -> bool {
+    features.iter().fold(true, |has, feature| match feature.as_str() {
+        "none" | "^has_journal" => false,
+        "has_journal" => true,
+        _ => has,
+    })
+}
+
+fn durability(name: &str, options: &[String], features: &[String]) -> Durability {
+    if !has_journal(features) {
+        let why = "without a journal: metadata is written in no order, and fsck may drop or mix files";
+        return Durability::because(Class::MayCorrupt, format!("{name} {why}"));
+    }
+    let notes = options.iter().filter_map(|option| {
+        let what = match option.as_str() {
+            "data=writeback" => "what fsync flushed is kept; files written since may show old blocks after a crash",
+            "data=journal" => "data goes through the journal too",
+            "noauto_da_alloc" | "auto_da_alloc=0" => "a file replaced without fsync may be empty after a crash",
+            "journal_async_commit" => {
+                "the commit block is not waited for; its checksum tells at replay whether all was there"
+            }
+            _ => return None,
+        };
+        Some(format!("`{option}`: {what}"))
+    });
+    Durability { class: Class::KeepsAcknowledged, reasons: notes.collect() }
+}
+
+fn wanted(asked: &[String]) -> Wanted {
+    let mut wanted =
+        mkfs_words::wanted(asked, &[(&["-b"], "block_size"), (&["-I"], "inode_size"), (&["-N"], "inode_count")]);
+    for list in values(asked, &["-J"]) {
+        let size = list.split(',').find_map(|part| part.strip_prefix("size="));
+        wanted.extend(size.map(|size| (format!("-J size={size}"), "total_journal_size".into(), megabytes(size))));
+    }
+    wanted
+}
+
+/// Journal sizes are megabytes when nothing is said (mke2fs(8)).
+fn megabytes(size: &str) -> String {
+    if size.bytes().all(|byte| byte.is_ascii_digit()) { format!("{size}M") } else { size.into() }
+}
+
+/// `Filesystem features:      has_journal ext_attr …`: every line a fact, in our spelling.
+fn parse_dumpe2fs(text: &str) -> Facts {
+    let mut facts = Facts::new();
+    for (name, value) in text.lines().filter_map(|line| line.split_once(':')) {
+        let name = name.trim().to_lowercase().replace(' ', "_");
+        let name = match name.strip_prefix("filesystem_") {
+            Some("features") => "features".to_string(),
+            _ => name,
+        };
+        // What differs from one mkfs to the next is no fact of the scenario.
+        if !["time", "checksum", "uuid", "seed", "created", "mounted", "check", "writes"]
+            .iter()
+            .any(|word| name.contains(word))
+        {
+            facts.insert(name, value.trim().into());
+        }
+    }
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_on_the_journal_counts() {
+        let has = |text: &str| has_journal(&text.split(',').map(str::to_string).collect::<Vec<_>>());
+        assert!(has("extents") && has("none,has_journal"));
+        assert!(!has("^has_journal") && !has("none,extents"));
+    }
+}

@@ -1,0 +1,58 @@
+//! ZFS, which a directory may lie on. It is not made here: it has no mkfs and no mount of a device, `zpool create` makes a pool
+//! that mounts itself.
+
+use crate::filesystem::{MountType, PLAIN_MOUNT};
+use crate::signature::Found;
+use observe::durability::{Class, Durability};
+use std::io;
+use std::os::unix::fs::FileExt;
+
+pub(crate) const ZFS: MountType = MountType {
+    name: "zfs",
+    durability: |_, _| {
+        let note = "zfs: kept unless the dataset has sync=disabled, which is not looked at";
+        Durability::because(Class::KeepsAcknowledged, note)
+    },
+    ..PLAIN_MOUNT
+};
+
+/// The command that says which version its programs have.
+pub(crate) const VERSION: (&str, &str) = ("zfs", "version");
+
+/// Four labels of 256 KiB, two at each end; in the upper half of each a ring of uberblocks a KiB apart, which begin with
+/// 0x00bab10c as 64 bits in the byte order of their maker (sys/vdev_impl.h, sys/uberblock_impl.h).
+const LABEL_BYTES: u64 = 256 << 10;
+const MAGICS: [[u8; 8]; 2] = [0x00ba_b10c_u64.to_le_bytes(), 0x00ba_b10c_u64.to_be_bytes()];
+
+/// All uberblocks on a device of so many bytes.
+pub(crate) fn uberblocks(device: &impl FileExt, bytes: u64) -> io::Result<Vec<Found>> {
+    let aligned = bytes & !(LABEL_BYTES - 1);
+    let mut found = Vec::new();
+    let labels = [Some(0), Some(LABEL_BYTES), aligned.checked_sub(2 * LABEL_BYTES), aligned.checked_sub(LABEL_BYTES)];
+    for label in labels.into_iter().flatten().filter(|label| label + LABEL_BYTES <= bytes) {
+        let start = label + LABEL_BYTES / 2;
+        let mut ring = vec![0; (LABEL_BYTES / 2) as usize];
+        device.read_exact_at(&mut ring, start)?;
+        let slots = ring.chunks_exact(1024).enumerate();
+        for (slot, _) in slots.filter(|(_, block)| MAGICS.iter().any(|magic| block.starts_with(magic))) {
+            found.push(Found { name: "a member of a ZFS pool", offset: start + slot as u64 * 1024, length: 8 });
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_uberblock_is_enough() {
+        const BYTES: u64 = 5 << 20;
+        for offset in [(128 << 10) + 5 * 1024, BYTES - (128 << 10)] {
+            let file = tempfile::tempfile().expect("a file");
+            file.set_len(BYTES).expect("sized");
+            file.write_all_at(&MAGICS[1], offset).expect("written");
+            assert_eq!(uberblocks(&file, BYTES).expect("readable")[0].offset, offset);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! A trial's folder in a directory that is there: its own, and gone with it.
+
+use crate::error::Error;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+/// Beginning of the name of a trial's folder in an existing directory.
+const TRIAL_FOLDER: &str = "surefoot-trial-";
+
+/// A folder in an existing directory, a trial's own; removed with this.
+#[derive(Debug)]
+pub(crate) struct TrialFolder {
+    pub(crate) path: PathBuf,
+    /// Locked while the trial lives, so that a later one knows what a killed one left.
+    _lock: File,
+}
+
+impl TrialFolder {
+    pub(crate) fn new(parent: &Path) -> Result<TrialFolder, Error> {
+        remove_leftovers(parent);
+        loop {
+            let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
+            let path = parent.join(format!("{TRIAL_FOLDER}{}-{now}", std::process::id()));
+            match std::fs::create_dir(&path) {
+                Ok(()) => {
+                    let lock = File::open(&path).map_err(Error::file("open", &path))?;
+                    lock_now(&lock);
+                    return Ok(TrialFolder { path, _lock: lock });
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::file("create", path)(error)),
+            }
+        }
+    }
+
+    pub(crate) fn remove(self) -> Result<(), Error> {
+        std::fs::remove_dir_all(&self.path).map_err(Error::file("remove", &self.path))
+    }
+}
+
+impl Drop for TrialFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Removes folders of trials that live no more.
+fn remove_leftovers(parent: &Path) {
+    for entry in parent.read_dir().into_iter().flatten().flatten() {
+        let ours = entry.file_name().to_string_lossy().starts_with(TRIAL_FOLDER);
+        if ours && File::open(entry.path()).is_ok_and(|folder| lock_now(&folder)) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn lock_now(folder: &File) -> bool {
+    // SAFETY: a plain system call on an open file.
+    unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
+}

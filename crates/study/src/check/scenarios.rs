@@ -1,0 +1,87 @@
+//! What only shows when a study's settings are seen together: a screen that it can't have, scenarios that don't work.
+
+use super::{Base, Checker, Study};
+use crate::Catalogue;
+use crate::matrix::matrix;
+use crate::own_settings::Screening;
+use crate::plan::plan;
+use crate::problem::Problem;
+use serde_json::{Map, Value};
+use std::collections::HashSet;
+
+impl Checker<'_> {
+    /// A screen that this study can't have.
+    pub(super) fn screen(&mut self, study: &Study) {
+        if !self.problems.is_empty() || matches!(study.design.screen, Screening::Off | Screening::Auto) {
+            return;
+        }
+        let problem = plan(study, &|_| ()).ok().and_then(|plan| plan.screen_problem());
+        if let Some(message) = problem {
+            let span = self.root.get("design").and_then(|node| node.get("screen")).and_then(|node| node.span.clone());
+            let label = "\"auto\" screens where it can and it saves something, \"off\" measures everything";
+            self.problems.push(Problem::new(message, span, label));
+        }
+    }
+
+    /// Problems that only show when a scenario's settings are seen together: each once, naming the first scenario.
+    pub(super) fn scenarios(&mut self, study: &Study) {
+        if !self.problems.is_empty() {
+            return;
+        }
+        let combinations = match matrix(study) {
+            Ok(matrix) => matrix.combinations,
+            Err(problems) => {
+                self.problems.extend(problems);
+                return;
+            }
+        };
+        let (mut said, mut driven) = (HashSet::new(), HashSet::new());
+        for combination in combinations {
+            let base = combination.settings(study);
+            let parameters = base.workloads.iter().find(|known| known.0 == combination.workload).map(|known| &known.1);
+            driven.extend(
+                parameters
+                    .into_iter()
+                    .flat_map(|known| self.catalogue.workload_services(&combination.workload, known, &base.services)),
+            );
+            for (table, message) in scenario_problems(self.catalogue, &base, &combination.workload) {
+                if said.insert(message.clone()) {
+                    let span =
+                        table.iter().try_fold(self.root, |node, key| node.get(key)).and_then(|node| node.span.clone());
+                    let label = format!("in the scenario `{}`", combination.label(study));
+                    self.problems.push(Problem::new(message, span, label));
+                }
+            }
+        }
+        for service in study.base.services.keys().filter(|service| !driven.contains(service.as_str())) {
+            let node = self.root.get("service").and_then(|services| services.get(service));
+            let message = format!("no workload of this study uses the service `{service}`");
+            let label = format!("for example [workload.oltp] engine = \"{service}\"");
+            self.problems.push(Problem::new(message, node.and_then(|node| node.span.clone()), label));
+        }
+    }
+}
+
+/// Problems of one scenario, each with the table it stands in.
+fn scenario_problems<'a>(catalogue: &dyn Catalogue, base: &Base, workload: &'a str) -> Vec<(Vec<&'a str>, String)> {
+    let storage = catalogue.storage_problems(&base.storage).into_iter();
+    let storage = storage.map(|(name, problem)| (vec!["storage"], format!("storage.{name}: {problem}")));
+    let of_volume = |(volume, settings): (&String, &Map<String, Value>)| {
+        let problems = catalogue.storage_problems(settings).into_iter();
+        problems
+            .map(|(name, problem)| (vec!["storage"], format!("storage.{volume}.{name}: {problem}")))
+            .collect::<Vec<_>>()
+    };
+    let of_service = |(service, settings): (&String, &Map<String, Value>)| {
+        let problems = catalogue.service_problems(service, settings).into_iter();
+        problems.map(|problem| (vec!["service"], format!("service.{service}.{problem}"))).collect::<Vec<_>>()
+    };
+    let storage =
+        storage.chain(base.volumes.iter().flat_map(of_volume)).chain(base.services.iter().flat_map(of_service));
+    let parameters = base.workloads.iter().find(|known| known.0 == workload).map(|known| &known.1);
+    let of_workload =
+        parameters.map(|parameters| catalogue.workload_problems(workload, parameters)).unwrap_or_default();
+    let of_workload =
+        of_workload.into_iter().map(|problem| (vec!["workload", workload], format!("workload.{workload}: {problem}")));
+    storage.chain(of_workload).collect()
+}

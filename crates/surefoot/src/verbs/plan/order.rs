@@ -1,0 +1,60 @@
+//! How rounds go: by turns or blocks, in which groups, and why.
+
+use crash::plan::Plan;
+use lab::groups::{self, Room};
+use lab::{estimate, turns};
+use serde_json::{Value, json};
+use settings::quantity::{format_bytes, format_seconds};
+use study::Order;
+
+/// In a line, and one more where there are groups.
+pub fn words(plan: &Plan, room: Room) -> String {
+    let reason = reason(plan, room);
+    if plan.drawn.order == Order::Blocks {
+        return match reason {
+            Some(reason) => format!("a trial after the other: {reason}"),
+            None => "a trial after the other, as the study says".into(),
+        };
+    }
+    let (up, count) = (groups::up_max_of(plan), groups::count_max(plan));
+    let (memory, images) = (groups::memory_bytes_max(plan), estimate::images_bytes(plan));
+    let why = if plan.drawn.turns.is_some() { " (chosen by the machine's noise)" } else { "" };
+    let turn = format!("{}{why}", format_seconds(turns::turn_seconds(plan)));
+    let needs: Vec<String> = [(memory, "of memory"), (images, "for image files")]
+        .into_iter()
+        .filter(|(bytes, _)| *bytes > 0)
+        .map(|(bytes, what)| format!("{} {what}", format_bytes(bytes)))
+        .collect();
+    let needs = if needs.is_empty() { String::new() } else { format!(" (about {})", needs.join(", ")) };
+    match reason {
+        None => format!("turns of {turn}, up to {up} scenarios at once{needs}"),
+        Some(reason) => format!(
+            "turns of {turn}, in {count} groups a round, up to {up} scenarios at once{needs}\n            not all at once: {reason}"
+        ),
+    }
+}
+
+/// The same as values.
+pub fn json(plan: &Plan, room: Room) -> Value {
+    let is_turns = plan.drawn.order == Order::Turns;
+    json!({
+        "kind": if is_turns { "turns" } else { "blocks" },
+        "turn_seconds": is_turns.then(|| turns::turn_seconds(plan)),
+        "groups": groups::count_max(plan),
+        "up_max": groups::up_max_of(plan),
+        "memory_bytes": is_turns.then(|| groups::memory_bytes_max(plan)),
+        "image_bytes": estimate::images_bytes(plan),
+        "reason": reason(plan, room),
+    })
+}
+
+/// Why a trial comes after the other, or why there are groups; none: the study says so, or all are up at once.
+fn reason(plan: &Plan, room: Room) -> Option<String> {
+    match (plan.drawn.order, plan.design.order) {
+        (Order::Turns, _) => groups::why_split(plan, room),
+        (Order::Blocks, Some(_)) => None,
+        (Order::Blocks, None) => {
+            Some(turns::why_blocks(plan, room).unwrap_or_else(|| "no load can be cut into turns by time".into()))
+        }
+    }
+}

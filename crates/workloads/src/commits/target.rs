@@ -1,0 +1,47 @@
+//! What the load asks of the database that it commits to: tables in SQL are `tables.rs`, GT.M is `gtm.rs`.
+
+use super::look::Rows;
+use super::rule::Rule;
+use load::sql::Place;
+use load::workload::Error;
+
+/// A database.
+pub trait CommitTarget: Sync {
+    /// Makes and loads what commits work on.
+    fn fill(&self, place: &Place, rule: Rule) -> Result<(), Error>;
+
+    /// Writes and flushes what is dirty, so that a checkpoint cycle begins.
+    fn checkpoint(&self, place: &Place) -> Result<(), Error>;
+
+    /// Whether a checkpoint never ends while others commit.
+    fn checkpoints_alone(&self) -> bool {
+        false
+    }
+
+    /// What is asked of it, once it has recovered, for its own check, its rows and its counters: in SQL, by a connection that has chosen
+    /// no database, or as one of its programs with its arguments, each on a line of its own.
+    fn questions(&self) -> [String; 3];
+
+    /// Whether a row of its own check's answer says that all is well.
+    fn is_well(&self, answer: &[Vec<Option<String>>], row: &[Option<String>]) -> bool;
+
+    /// Its answers to [`CommitTarget::questions`].
+    fn ask(&self, place: &Place) -> Result<Vec<Rows>, Error>;
+
+    /// A way in for one stream.
+    fn connect<'a>(&'a self, place: &Place, rule: Rule, stream: u32) -> Result<Box<dyn Client + 'a>, Error>;
+}
+
+/// A stream's way in.
+pub trait Client {
+    /// One transaction; none: the run was over before it could begin.
+    fn commit(&mut self, number: u64, is_over: &dyn Fn() -> bool) -> Result<Option<Committed>, Error>;
+}
+
+/// A commit's moments, in nanoseconds of `CLOCK_MONOTONIC`.
+pub struct Committed {
+    /// Just before it was asked for.
+    pub asked: u64,
+    /// Just after its acknowledgement had come.
+    pub acknowledged: u64,
+}
