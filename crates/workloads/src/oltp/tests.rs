@@ -63,13 +63,22 @@ fn a_rate_that_is_hardly_one_begins_what_is_due() {
 
 #[test]
 fn transactions_that_are_given_up_are_errors_and_no_figure() {
-    let outcome = run(json!({ "table_size": 200, "threads": 4, "time": "0s", "transactions": 200, "begin": "deferred",
-                              "retry": false, "busy_timeout": "0s", "synchronous": "off", "errors_max": "0%" }));
-    let given_up = figure(&outcome, "abandoned_transactions");
-    assert_eq!((outcome.asked.total, outcome.asked.errors() as f64), (200, given_up));
-    assert_eq!(figure(&outcome, "transactions") + given_up, 200.0);
-    let said = outcome.asked.judge().expect_err("none may").to_string();
-    assert!(said.contains("× given up (first: "), "{said}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let changes = json!({ "table_size": 200, "threads": 4, "time": "0s", "transactions": 200, "begin": "deferred",
+                          "retry": false, "busy_timeout": "0s", "synchronous": "off", "errors_max": "0%" });
+    with_context(folder.path(), |context| {
+        let mut workload = (KIND.open)(&parameters(changes)).expect("it opens");
+        workload.prepare(context).expect("it loads");
+        // Whether threads meet is chance; this one meets all of them.
+        let other = rusqlite::Connection::open(folder.path().join("oltp.sqlite")).expect("the file");
+        other.execute_batch("BEGIN IMMEDIATE").expect("nobody else writes");
+        let outcome = workload.run(context).expect("it runs");
+        assert_eq!((outcome.asked.total, outcome.asked.errors()), (200, 200));
+        let figures = ["abandoned_transactions", "transactions"].map(|name| figure(&outcome, name));
+        assert_eq!(figures, [200.0, 0.0]);
+        let said = outcome.asked.judge().expect_err("none may").to_string();
+        assert!(said.contains("× given up (first: "), "{said}");
+    });
 }
 
 #[test]
