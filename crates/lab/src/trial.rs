@@ -10,7 +10,7 @@ use crate::served::{self, Listener, Reached, Served, Wanted};
 use crate::volumes::Volumes;
 use crash::plan::TrialSpec;
 use crash::virtual_disks::VirtualDisks;
-use load::workload::{Context, Kind, Workload};
+use load::workload::{Context, Kind, Part, Workload};
 use observe::metric::Measured;
 use observe::record::{Failure, Provisioned, Record, Run};
 use observe::sampler::Sampler;
@@ -262,6 +262,7 @@ impl RunContext<'_> {
             sockets: self.reached.sockets.clone(),
             cache_folder: self.trial.work.cache(),
             seed: self.trial.spec.seed,
+            part: Part::Whole,
             client_cpus: self.trial.cpus.client.clone(),
             interrupted: &STOP,
             progress: &mut |second, value| out.say(&Record::Progress { second, value }),
@@ -275,7 +276,7 @@ impl RunContext<'_> {
         mut turns: Option<&mut Turns>,
         out: &mut Out<impl Write>,
     ) -> Result<(), Stopped> {
-        let warm_up = run < self.trial.spec.warm_up_runs;
+        let (warm_up, part) = (run < self.trial.spec.warm_up_runs, part(self.trial.spec, run));
         let ready = self.with_context(out, |context| workload.ready(context));
         ready.map_err(|error| Stopped::at("make ready")(error.into()))?;
         if self.trial.spec.cache == Cache::Cold {
@@ -290,7 +291,10 @@ impl RunContext<'_> {
             Some(self.volumes.data.place()),
         );
         self.disks.begin().map_err(|error| Stopped::at("virtual disk")(error.into()))?;
-        let outcome = self.with_context(out, |context| workload.run(context));
+        let outcome = self.with_context(out, |context| {
+            context.part = part;
+            workload.run(context)
+        });
         let flush_seconds = turns.as_ref().map(|turns| turns.flush(self.volumes)).transpose()?;
         let telemetry = sampler.stop();
         let mut outcome = outcome.map_err(|error| Stopped::at("run")(error.into()))?;
@@ -325,13 +329,9 @@ impl RunContext<'_> {
             series: outcome.series,
         };
         out.say(&Record::Run(record));
+        // Of turns, what was asked for is judged and said at their end.
         let of_asked = if turns.is_some() { Vec::new() } else { outcome.asked.notes() };
-        for note in of_asked.into_iter().chain(outcome.notes) {
-            let message = if warm_up { format!("in a warm-up: {note}") } else { note };
-            if turns.as_mut().is_none_or(|turns| turns.is_new(&message)) {
-                out.say(&Record::Note { message });
-            }
-        }
+        say_notes(of_asked.into_iter().chain(outcome.notes), warm_up, turns, out);
         if let Some(text) = outcome.transcript {
             out.say(&Record::Transcript { text });
         }
@@ -352,6 +352,35 @@ impl RunContext<'_> {
     fn primary(&self) -> Option<String> {
         let wanted = (self.trial.kind.metrics)(&self.trial.spec.parameters);
         wanted.first().map(|primary| primary.name.to_string())
+    }
+}
+
+/// Says what a reader of the run should know, of turns once.
+fn say_notes(
+    notes: impl Iterator<Item = String>,
+    warm_up: bool,
+    mut turns: Option<&mut Turns>,
+    out: &mut Out<impl Write>,
+) {
+    for note in notes {
+        let message = if warm_up { format!("in a warm-up: {note}") } else { note };
+        if turns.as_mut().is_none_or(|turns| turns.is_new(&message)) {
+            out.say(&Record::Note { message });
+        }
+    }
+}
+
+/// What part of a run this one of a trial's runs is: where it takes turns by time, they are one long run, and so are its warm-ups.
+fn part(spec: &TrialSpec, run: u32) -> Part {
+    match spec.turns {
+        Some(turns) if !turns.is_job => {
+            if run == 0 || run == spec.warm_up_runs {
+                Part::FirstTurn
+            } else {
+                Part::LaterTurn
+            }
+        }
+        _ => Part::Whole,
     }
 }
 
@@ -393,6 +422,7 @@ impl<W: Write> Listener for ServerListener<'_, '_, W> {
             sockets: reached.sockets.clone(),
             cache_folder: self.run_context.trial.work.cache(),
             seed,
+            part: Part::Whole,
             client_cpus: self.run_context.trial.cpus.client.clone(),
             interrupted: &STOP,
             progress: &mut |_, _| {},

@@ -6,13 +6,46 @@
 mod client;
 mod drive;
 
-pub use client::{Class, PARAMS_MAX, Script};
+pub use client::{Class, PARAMS_MAX, Script, Session};
 pub use drive::{drive, thread_cpu_seconds_per_transaction};
 
 use crate::asked;
+use crate::sql::{Database, Place};
+use crate::workload::{Error, Part};
 use observe::metric::{Direction, Metric};
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
+
+/// The sessions that a turn leaves to the next one of the same run.
+#[derive(Default)]
+pub struct Sessions(Vec<Session>);
+
+impl Sessions {
+    /// Before a run, or a turn of one: a run has new connections and starts at the same point of the checkpoint cycle as every other; a
+    /// later turn goes on amid both, as the run would.
+    ///
+    /// # Errors
+    /// When the database makes no checkpoint.
+    pub fn begin(&mut self, part: Part, database: &dyn Database, place: &Place) -> Result<(), Error> {
+        if part == Part::LaterTurn {
+            return Ok(());
+        }
+        self.close();
+        database.checkpoint(place)
+    }
+
+    /// Keeps a session, if a turn may follow.
+    fn leave(&mut self, part: Part, session: Session) {
+        if part != Part::Whole {
+            self.0.push(session);
+        }
+    }
+
+    /// Ends them.
+    pub fn close(&mut self) {
+        self.0.clear();
+    }
+}
 
 /// Settings that every such load has.
 #[derive(Debug, Clone, Deserialize)]

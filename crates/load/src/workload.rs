@@ -79,12 +79,25 @@ pub struct Context<'a> {
     pub cache_folder: PathBuf,
     /// Everything random comes from this; it differs by round, not by scenario, so that all scenarios of a round do the same.
     pub seed: u64,
+    /// What part of a run the next call of [`Workload::run`] is.
+    pub part: Part,
     /// CPUs for the load generator's threads; empty: any.
     pub client_cpus: Vec<usize>,
     /// Set when the user interrupts: return soon, with [`Error::Interrupted`].
     pub interrupted: &'a AtomicBool,
     /// Called about once a second with (seconds since the window began, current value of the primary metric).
     pub progress: &'a mut dyn FnMut(f64, f64),
+}
+
+/// What part of a run is driven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// Its first turn.
+    FirstTurn,
+    /// A turn that goes on where the one before ended: with its connections, and amid the server's own cycles.
+    LaterTurn,
 }
 
 /// A workload at work: prepared once a trial, run several times, verified at the end.

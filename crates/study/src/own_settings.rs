@@ -129,7 +129,7 @@ pub const DESIGN: &[Setting] = &[
         name: "turn",
         kind: Kind::Seconds { min: 0.1, max: 600.0 },
         default: Some("1s"),
-        help: "Length of a turn. The runs of a trial are cut into as many as they have time for. Where the machine's noise was measured, a study \
+        help: "Length of a turn. The runs of a trial are cut into as many as they have time for, as one long run. Where the machine's noise was measured, a study \
                that does not say it has the length that is best by it.",
     },
     Setting {

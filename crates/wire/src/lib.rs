@@ -90,7 +90,7 @@ impl Answer {
 }
 
 /// A connection: what a load needs of any database.
-pub trait Connection {
+pub trait Connection: Send {
     /// Prepares a statement; parameters are written `$1`, `$2` … for every database.
     ///
     /// # Errors

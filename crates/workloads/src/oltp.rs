@@ -12,7 +12,7 @@ use acknowledged::RowId;
 use keys::Distribution;
 use load::engines;
 use load::sql::{self, COUNTERS, Cell, Column, ColumnKind, Database, Engine, Place, Pragmas, same};
-use load::sql_load::{self, Load};
+use load::sql_load::{self, Load, Sessions};
 use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use mix::{Mix, Mixture, RowsLike};
 use observe::durability::Durability;
@@ -265,6 +265,7 @@ const READ_BACK_IDS: u64 = 10_000;
 struct Oltp {
     parameters: Parameters,
     database: Box<dyn Database>,
+    sessions: Sessions,
     runs: u64,
     rows_added: i64,
     rows_unknown: i64,
@@ -275,7 +276,15 @@ struct Oltp {
 impl Oltp {
     fn new(parameters: Parameters) -> Oltp {
         let database = parameters.engine.database(&parameters.pragmas);
-        Oltp { parameters, database, runs: 0, rows_added: 0, rows_unknown: 0, possible: BTreeMap::new() }
+        Oltp {
+            parameters,
+            database,
+            sessions: Sessions::default(),
+            runs: 0,
+            rows_added: 0,
+            rows_unknown: 0,
+            possible: BTreeMap::new(),
+        }
     }
 
     fn rows(&self, place: &Place) -> Result<(), Error> {
@@ -340,16 +349,16 @@ impl Workload for Oltp {
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
-        // Every run starts at the same point of the checkpoint cycle, and does other transactions than the one before.
+        // Every run, and every turn of one, does other transactions than the one before.
         let place = Place::of(context);
-        self.database.checkpoint(&place)?;
+        self.sessions.begin(context.part, &*self.database, &place)?;
         self.runs += 1;
         let before = self.database.counters(&place)?;
         let (parameters, seed, run) = (&self.parameters, context.seed, self.runs);
         let may_miss = self.database.misses_replaced_rows();
         let script =
             |number: usize| script::Oltp::new(parameters, Mix::new(parameters, seed, run, number as u64), may_miss);
-        let driven = sql_load::drive(&parameters.load, &*self.database, context, script)?;
+        let driven = sql_load::drive(&parameters.load, &*self.database, &mut self.sessions, context, script)?;
         let mut outcome = driven.outcome;
         outcome.metrics.extend(self.database.counters(&place)?.since(before, outcome.commits as f64));
         self.rows_added += driven.scripts.iter().map(|script| script.rows_added).sum::<i64>();
@@ -359,7 +368,13 @@ impl Workload for Oltp {
         Ok(outcome)
     }
 
+    fn cool(&mut self) -> Result<(), Error> {
+        self.sessions.close();
+        Ok(())
+    }
+
     fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
+        self.sessions.close();
         let place = Place::of(context);
         self.database.check(&place, &table_names(&self.parameters))?;
         self.rows(&place)

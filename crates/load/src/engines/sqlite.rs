@@ -135,6 +135,10 @@ struct SqliteConnection {
     connection: Box<rusqlite::Connection>,
 }
 
+// SAFETY: statements are bound to the connection that is boxed beside them and to nothing else, all go to another thread together, and
+// SQLite's own build here is serialized, which is why rusqlite's connections are `Send`.
+unsafe impl Send for SqliteConnection {}
+
 impl Connection for SqliteConnection {
     fn prepare(&mut self, sql: &str) -> Result<Statement, wire::Error> {
         // SAFETY: the connection is boxed, so its address stays; it is dropped after every statement (field order) and

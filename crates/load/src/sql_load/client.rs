@@ -88,17 +88,22 @@ pub struct Statements {
     pub missed: u64,
 }
 
-/// A connection with its script.
+/// A connection with its prepared statements: what a turn leaves to the next one.
+pub struct Session {
+    connection: Box<dyn Connection>,
+    /// One for each text of the script; empty when statements are sent as text.
+    prepared: Vec<Statement>,
+    rollback: Option<Statement>,
+}
+
+/// A session with its script.
 pub struct Client<'a, S> {
     database: &'a dyn Database,
     place: &'a Place,
-    connection: Box<dyn Connection>,
+    session: Session,
     /// What its transactions are.
     pub script: S,
     texts: Vec<String>,
-    /// One for each text; empty when statements are sent as text.
-    prepared: Vec<Statement>,
-    rollback: Option<Statement>,
     at: usize,
     is_sent: bool,
     open: bool,
@@ -111,23 +116,26 @@ pub struct Client<'a, S> {
 }
 
 impl<'a, S: Script> Client<'a, S> {
-    /// Connects, and prepares the script's statements when they are to be.
+    /// Goes on with a session of the same script; without one it connects, and prepares the statements when they are to be.
     pub fn connect(
         database: &'a dyn Database,
         place: &'a Place,
         script: S,
         prepared: bool,
+        session: Option<Session>,
     ) -> Result<Client<'a, S>, Error> {
-        let connection = database.connect(place)?;
+        let is_new = session.is_none();
+        let session = match session {
+            Some(session) => session,
+            None => Session { connection: database.connect(place)?, prepared: Vec::new(), rollback: None },
+        };
         let texts = script.texts(database.begin());
         let mut client = Client {
             database,
             place,
-            connection,
+            session,
             script,
             texts,
-            prepared: Vec::new(),
-            rollback: None,
             at: 0,
             is_sent: false,
             open: false,
@@ -136,29 +144,35 @@ impl<'a, S: Script> Client<'a, S> {
             spelled: String::new(),
             statements: Statements::default(),
         };
-        if prepared {
+        if prepared && is_new {
             client.prepare()?;
         }
         Ok(client)
     }
 
+    /// What its transactions left, and the session, which is between two of them when the run ended well.
+    pub fn into_parts(self) -> (S, Session) {
+        (self.script, self.session)
+    }
+
     /// Makes a lost connection anew.
     pub fn reconnect(&mut self) -> Result<(), Error> {
-        self.connection = self.database.connect(self.place)?;
-        if self.rollback.is_some() { self.prepare() } else { Ok(()) }
+        self.session.connection = self.database.connect(self.place)?;
+        if self.session.rollback.is_some() { self.prepare() } else { Ok(()) }
     }
 
     fn prepare(&mut self) -> Result<(), Error> {
-        let all = self.texts.iter().map(|text| self.connection.prepare(text)).collect::<Result<_, _>>();
+        let session = &mut self.session;
+        let all = self.texts.iter().map(|text| session.connection.prepare(text)).collect::<Result<_, _>>();
         let failed = |error| failed(self.database.name(), "prepare its statements")(error);
-        self.prepared = all.map_err(failed)?;
-        self.rollback = Some(self.connection.prepare("ROLLBACK").map_err(failed)?);
+        session.prepared = all.map_err(failed)?;
+        session.rollback = Some(session.connection.prepare("ROLLBACK").map_err(failed)?);
         Ok(())
     }
 
     /// Readable when [`Client::advance`] has something to do; none: it never waits.
     pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.connection.descriptor()
+        self.session.connection.descriptor()
     }
 
     /// Goes on with the transaction until it ends or has to wait.
@@ -196,9 +210,10 @@ impl<'a, S: Script> Client<'a, S> {
     fn send(&mut self) -> Result<Option<u64>, wire::Error> {
         if self.conflict.is_some() {
             self.statements.others += 1;
-            return match self.rollback {
-                Some(statement) => self.connection.start(statement, &[], &mut |_| {}),
-                None => self.connection.start_text("ROLLBACK", &mut |_| {}),
+            let connection = &mut self.session.connection;
+            return match self.session.rollback {
+                Some(statement) => connection.start(statement, &[], &mut |_| {}),
+                None => connection.start_text("ROLLBACK", &mut |_| {}),
             };
         }
         let step = self.at;
@@ -212,11 +227,12 @@ impl<'a, S: Script> Client<'a, S> {
         let count = self.script.params(step, &mut params);
         // An embedded database answers at once, while the script's parameters are lent to it: its rows are kept meanwhile.
         let mut rows = Rows::default();
-        let started = match self.prepared.get(text) {
-            Some(statement) => self.connection.start(*statement, &params[..count], &mut |value| rows.keep(value)),
+        let connection = &mut self.session.connection;
+        let started = match self.session.prepared.get(text) {
+            Some(statement) => connection.start(*statement, &params[..count], &mut |value| rows.keep(value)),
             None => {
                 spell(&self.texts[text], &params[..count], &mut self.spelled);
-                self.connection.start_text(&self.spelled, &mut |value| rows.keep(value))
+                connection.start_text(&self.spelled, &mut |value| rows.keep(value))
             }
         };
         rows.each(|value| self.script.row(step, value));
@@ -225,7 +241,7 @@ impl<'a, S: Script> Client<'a, S> {
 
     fn more(&mut self) -> Result<Option<u64>, wire::Error> {
         let (rolling_back, step, script) = (self.conflict.is_some(), self.at, &mut self.script);
-        self.connection.advance(&mut |value| {
+        self.session.connection.advance(&mut |value| {
             if !rolling_back {
                 script.row(step, value);
             }

@@ -3,8 +3,8 @@
 //! A thread sends a connection's next statement and goes on with another's answer, so a load of many connections costs few
 //! context switches. An embedded database does its work in the thread, so there each connection has a thread of its own.
 
-use super::client::{Client, Progress, Script, Statements};
-use super::{Load, METRICS};
+use super::client::{Client, Progress, Script, Session, Statements};
+use super::{Load, METRICS, Sessions};
 use crate::asked::{Asked, Limit, Wrong};
 use crate::duration;
 use crate::readiness::{Interest, Readiness, Ready};
@@ -97,10 +97,11 @@ pub struct Driven<S> {
     pub scripts: Vec<S>,
 }
 
-/// Runs the load once, each connection with the script of its number.
+/// Runs the load once, each connection with the script of its number, in the sessions that the turn before left.
 pub fn drive<S: Script>(
     load: &Load,
     database: &dyn Database,
+    sessions: &mut Sessions,
     context: &mut Context,
     script: impl Fn(usize) -> S + Sync,
 ) -> Result<Driven<S>, Error> {
@@ -110,14 +111,16 @@ pub fn drive<S: Script>(
     // Connecting and preparing is no part of the window.
     let shared = Shared::new(load, context.interrupted);
     let progress = &mut *context.progress;
+    let left = Mutex::new(std::mem::take(&mut sessions.0));
     let barrier = std::sync::Barrier::new(threads + 1);
     let (ended, rates, seconds) = std::thread::scope(|scope| {
         let start = |thread: usize| {
-            let (shared, barrier, place, script) = (&shared, &barrier, &place, &script);
+            let (shared, barrier, place, script, left) = (&shared, &barrier, &place, &script, &left);
             scope.spawn(move || {
-                let lines = (thread..load.threads).step_by(threads);
-                let lines =
-                    lines.map(|number| Client::connect(database, place, script(number), load.prepared).map(Line::new));
+                let lines = (thread..load.threads).step_by(threads).map(|number| {
+                    let session = left.lock().expect("no thread panics with it").pop();
+                    Client::connect(database, place, script(number), load.prepared, session).map(Line::new)
+                });
                 let driver =
                     lines.collect::<Result<Vec<Line<'_, S>>, Error>>().and_then(|lines| Driver::new(shared, lines));
                 barrier.wait();
@@ -140,16 +143,17 @@ pub fn drive<S: Script>(
     let (mut counted, mut scripts) = (Vec::new(), Vec::new());
     for (of_thread, of_lines) in ended {
         latency.merge(&of_thread);
-        for (of_line, script) in of_lines {
+        for (of_line, script, session) in of_lines {
             counted.push(of_line);
             scripts.push(script);
+            sessions.leave(context.part, session);
         }
     }
     Ok(Driven { outcome: outcome(load, &counted, latency, (rates, seconds)), scripts })
 }
 
-/// What a thread of the load leaves: its latencies, and the counts and scripts of its connections.
-type Ended<S> = (Latency, Vec<(Counted, S)>);
+/// What a thread of the load leaves: its latencies, and of each of its connections counts, script and session.
+type Ended<S> = (Latency, Vec<(Counted, S, Session)>);
 
 /// A connection, and where its transaction is in time.
 struct Line<'a, S> {
@@ -241,9 +245,11 @@ impl<'a, S: Script> Driver<'a, S> {
                 }
             }
         }
-        let ended = self.lines.into_iter();
-        let ended =
-            ended.map(|line| (Counted { statements: line.client.statements, ..line.counted }, line.client.script));
+        let ended = self.lines.into_iter().map(|line| {
+            let counted = Counted { statements: line.client.statements, ..line.counted };
+            let (script, session) = line.client.into_parts();
+            (counted, script, session)
+        });
         Ok((self.latency, ended.collect()))
     }
 
@@ -472,7 +478,7 @@ pub fn thread_cpu_seconds_per_transaction<S: Script>(
 ) -> Result<f64, Error> {
     let interrupted = AtomicBool::new(false);
     let shared = Shared::new(load, &interrupted);
-    let driver = Driver::new(&shared, vec![Line::new(Client::connect(database, place, script, load.prepared)?)])?;
+    let driver = Driver::new(&shared, vec![Line::new(Client::connect(database, place, script, load.prepared, None)?)])?;
     let before = observe::cpu::thread_seconds();
     driver.run()?;
     Ok((observe::cpu::thread_seconds() - before) / load.transactions as f64)

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::workload_tests::with_context;
+use load::workload::Part;
 use observe::durability::Class;
 use serde_json::json;
 use std::sync::atomic::AtomicBool;
@@ -78,6 +79,30 @@ fn transactions_that_are_given_up_are_errors_and_no_figure() {
         assert_eq!(figures, [200.0, 0.0]);
         let said = outcome.asked.judge().expect_err("none may").to_string();
         assert!(said.contains("× given up (first: "), "{said}");
+    });
+}
+
+#[test]
+fn turns_of_a_run_share_its_connections_and_its_log() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let changes = json!({ "table_size": 400, "threads": 2, "time": "0s", "transactions": 10, "journal_mode": "wal" });
+    with_context(folder.path(), |context| {
+        let mut workload = (KIND.open)(&parameters(changes)).expect("it opens");
+        workload.prepare(context).expect("it loads");
+        let mut log_bytes_after = |part, workload: &mut Box<dyn Workload>| {
+            context.part = part;
+            workload.run(context).expect("it runs");
+            std::fs::metadata(folder.path().join("oltp.sqlite-wal")).map_or(0, |file| file.len())
+        };
+        // SQLite checkpoints and removes the log when the last connection is closed.
+        assert_eq!(log_bytes_after(Part::Whole, &mut workload), 0);
+        let first = log_bytes_after(Part::FirstTurn, &mut workload);
+        let second = log_bytes_after(Part::LaterTurn, &mut workload);
+        assert!(0 < first && first < second, "{first} bytes after the first turn, {second} after the second");
+        let of_next_run = log_bytes_after(Part::FirstTurn, &mut workload);
+        assert!(of_next_run < second, "{of_next_run} bytes: a run begins after a checkpoint");
+        assert_eq!(log_bytes_after(Part::Whole, &mut workload), 0);
+        workload.verify(context).expect("it is whole");
     });
 }
 
