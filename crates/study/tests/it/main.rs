@@ -1,7 +1,8 @@
-//! Study files against a small world: what they come to (`plans`), what is said of wrong ones (`messages`), what the
+//! Study files against a small world: what they come to (`plans`), what is said of wrong ones (`messages`, `factor_messages`), what the
 //! command line changes (`changes`), what is asked of power cuts (`safety`), the schema, and properties that hold for any file.
 
 mod changes;
+mod factor_messages;
 mod messages;
 mod plans;
 mod properties;

@@ -2,12 +2,14 @@
 
 #![cfg(target_os = "linux")]
 
+mod desk;
+
+use desk::{DISK_BYTES, Desk, Loop, Mounted, program, unmount, wait_until};
 use memmap2::MmapMut;
-use nix::errno::Errno;
-use nix::fcntl::{FallocateFlags, fallocate};
+use nix::fcntl::FallocateFlags;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use powercut::ack_log::Attempt;
-use powercut::device::{self, Disk, Error, LogFile, Options};
+use powercut::device::{self, Disk, Error, Options};
 use powercut::states::{Cache, Choice, Rest, Rules};
 use powercut::timing::Profile;
 use powercut::write_log::{Event, Operation, Reader};
@@ -16,18 +18,13 @@ use proptest::test_runner::{Config, TestRunner};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Write as _};
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-const DISK_BYTES: usize = 8 << 20;
 const RULES: Rules = Rules { unit_bytes: 4096, cache: Cache::Lying };
-
-/// What should have gone by itself goes within this time.
-const GONE_SECONDS_MAX: u64 = 20;
 
 /// Not a test but the disk's process, which the others start with the options in the environment; answers go by descriptor 3, as
 /// the test harness talks on standard output.
@@ -37,152 +34,6 @@ fn the_disks_process() {
     let options: Options = serde_json::from_str(&options).expect("options");
     let answers = File::options().write(true).open("/dev/fd/3").expect("the descriptor for answers");
     device::main(&options, io::stdin().lock(), answers).expect("a disk");
-}
-
-fn program() -> Command {
-    let mut shell = Command::new("/bin/sh");
-    let line = r#"export DISK_OPTIONS="$1"; exec "$0" --exact the_disks_process --nocapture 3>&1 >/dev/null"#;
-    shell.args(["-c", line]).arg(std::env::current_exe().expect("this program"));
-    shell
-}
-
-/// Where a disk is tried out.
-struct Desk {
-    folder: tempfile::TempDir,
-    options: Options,
-}
-
-impl Desk {
-    /// None, which is said, where there is no root.
-    fn new(disk_bytes: usize) -> Option<Desk> {
-        if !nix::unistd::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
-            assert!(std::env::var_os("CI").is_none(), "these tests need root, and are not skipped in CI");
-            eprintln!("skipped: needs root, loop devices and /dev/fuse");
-            return None;
-        }
-        let folder = tempfile::tempdir().expect("a folder");
-        let options = Options {
-            mount_point: folder.path().join("disk"),
-            log: Some(LogFile { path: folder.path().join("log"), bytes_max: 1 << 30 }),
-            disk_bytes: disk_bytes as u64,
-            profile: Profile::None,
-            cache: Cache::Volatile,
-            seed: 1,
-        };
-        std::fs::create_dir(&options.mount_point).expect("a directory");
-        Some(Desk { folder, options })
-    }
-
-    fn disk(&self) -> Disk {
-        Disk::start(program(), &self.options).expect("a disk")
-    }
-
-    fn log_path(&self) -> &Path {
-        &self.options.log.as_ref().expect("it has one").path
-    }
-
-    fn log(&self) -> Vec<u8> {
-        std::fs::read(self.log_path()).expect("a log")
-    }
-
-    /// A new filesystem on it.
-    fn ext4(&self, device: &Loop) -> Mounted {
-        run(Command::new("mkfs.ext4").arg("-q").arg(&device.path));
-        let on = self.folder.path().join("files");
-        std::fs::create_dir(&on).expect("a directory");
-        Mounted::ext4(&device.path, &on).expect("a filesystem")
-    }
-}
-
-/// A loop device, and a handle on it that passes by the page cache.
-struct Loop {
-    path: PathBuf,
-    file: File,
-}
-
-impl Loop {
-    fn attach(disk: &Disk) -> Loop {
-        let made = Command::new("losetup").args(["--direct-io=on", "-f", "--show"]).arg(disk.file()).output();
-        let made = made.expect("losetup");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let path = PathBuf::from(String::from_utf8(made.stdout).expect("a path").trim());
-        let file = File::options().read(true).write(true).custom_flags(libc::O_DIRECT).open(&path).expect("opens");
-        Loop { path, file }
-    }
-
-    fn write(&self, offset: usize, data: &[u8]) -> io::Result<()> {
-        let mut pages = MmapMut::map_anon(data.len())?;
-        pages.copy_from_slice(data);
-        self.file.write_all_at(&pages, offset as u64)
-    }
-
-    fn read(&self, offset: usize, bytes: usize) -> io::Result<MmapMut> {
-        let mut pages = MmapMut::map_anon(bytes)?;
-        self.file.read_exact_at(&mut pages, offset as u64)?;
-        Ok(pages)
-    }
-
-    fn all(&self) -> MmapMut {
-        self.read(0, DISK_BYTES).expect("readable")
-    }
-
-    fn clear(&self, flags: FallocateFlags, offset: usize, bytes: usize) {
-        let flags = flags | FallocateFlags::FALLOC_FL_KEEP_SIZE;
-        fallocate(&self.file, flags, offset as i64, bytes as i64).expect("zeros");
-    }
-
-    /// Drops what the kernel keeps of it in memory.
-    fn forget(&self) {
-        nix::ioctl_none_bad!(flush_buffers, 0x1261);
-        // SAFETY: BLKFLSBUF takes no argument.
-        unsafe { flush_buffers(self.file.as_raw_fd()) }.expect("clean");
-    }
-
-    /// Whether the kernel has it on a file of this folder.
-    fn is_attached(path: &Path, folder: &Path) -> bool {
-        let name = path.file_name().expect("a name");
-        let backing = Path::new("/sys/block").join(name).join("loop/backing_file");
-        std::fs::read_to_string(backing).is_ok_and(|file| file.contains(&*folder.to_string_lossy()))
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        run(Command::new("losetup").arg("-d").arg(&self.path));
-    }
-}
-
-struct Mounted(PathBuf);
-
-impl Mounted {
-    fn ext4(device: &Path, on: &Path) -> nix::Result<Mounted> {
-        mount(Some(device), on, Some("ext4"), MsFlags::empty(), None::<&str>)?;
-        Ok(Mounted(on.into()))
-    }
-}
-
-/// Unmounts, when what another test starts at the moment has let go of the files here (between its fork and its exec).
-fn unmount(on: &Path) {
-    wait_until("it unmounts", || umount2(on, MntFlags::empty()) != Err(Errno::EBUSY));
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = umount2(&self.0, MntFlags::MNT_DETACH);
-    }
-}
-
-fn run(command: &mut Command) {
-    let output = command.output().expect("it starts");
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !is_so() {
-        assert!(started.elapsed() < Duration::from_secs(GONE_SECONDS_MAX), "not after {GONE_SECONDS_MAX} s: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// What a log leaves on a disk, and when it begins, by somebody who knows nothing else.

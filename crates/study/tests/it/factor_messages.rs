@@ -1,0 +1,215 @@
+//! What is said of factors, their levels and rules that are wrong.
+
+use crate::{check, check_with};
+use expect_test::expect;
+
+const FIVE: &str = r#"
+[factors]
+storage.filesystem = ["ext4", "xfs"]
+storage.size = ["1GiB", "2GiB"]
+workload.oltp.threads = [1, 4]
+workload.oltp.rows = [10, 20]
+workload.oltp.tables = [1, 2, 3]
+[workload.oltp]
+"#;
+
+#[test]
+fn a_screen_that_cannot_be_had() {
+    check(
+        &format!("{FIVE}[design]\nscreen = \"some\"\nscreen_rounds = 0\n"),
+        &expect![[r#"
+        12:10 `design.screen` can't be "some" | expected one of off, auto, fraction, plackett-burman
+        13:17 `design.screen_rounds` can't be 0 | expected a whole number from 1 to 1000
+    "#]],
+    );
+    check(
+        &format!("{FIVE}[design]\nscreen = \"plackett-burman\"\n"),
+        &expect![[r#"
+            12:10 `oltp` can't be screened: factors of two levels: 4, where a screen saves from six to thirteen; a factor with more levels is kept at all of them | "auto" screens where it can and it saves something, "off" measures everything
+        "#]],
+    );
+    let excluded = format!("{FIVE}[[exclude]]\nstorage.filesystem = \"xfs\"\nworkload.oltp.tables = 3\n");
+    check(
+        &format!("{excluded}[design]\nscreen = \"fraction\"\n"),
+        &expect![[r#"
+        15:10 `oltp` can't be screened: its 40 scenarios are not the 48 of all levels; a screen needs every combination of levels once: no exclude, include of other levels, or --only | "auto" screens where it can and it saves something, "off" measures everything
+    "#]],
+    );
+    check(
+        "[factors]\nworkload.oltp.threads = [1, 2]\n[workload.oltp]\n[design]\nscreen = \"fraction\"\n",
+        &expect![[r#"
+            7:10 `oltp` can't be screened: factors of two levels: 1, where a screen saves from four to thirteen; a factor with more levels is kept at all of them | "auto" screens where it can and it saves something, "off" measures everything
+        "#]],
+    );
+    check_with(
+        "[workload.oltp]\n",
+        &[("design.screen", "fraction")],
+        &expect![[r#"
+            - `oltp` can't be screened: factors of two levels: 0, where a screen saves from four to thirteen; a factor with more levels is kept at all of them | "auto" screens where it can and it saves something, "off" measures everything
+        "#]],
+    );
+}
+
+#[test]
+fn levels_that_are_wrong() {
+    check(
+        r#"
+[factors]
+storage.size = ["1GiB", "1024MiB", "2 GB", 7, "7"]
+storage.mount = ["noatime", ["noatime"], [1]]
+workload.tree.files = [1, 2]
+storage.filesystem.ext4 = [1]
+workload.oltp = ["a"]
+workload.tre.files = [1]
+filesystem = ["ext4"]
+storge.size = ["1GiB"]
+memory = ["1KiB"]
+question = ["a", "b"]
+[factors.empty]
+[factors.settings]
+a = { filesystem = "ext4", storage.sizes = "1GiB", workload.oltp.threads = "1" }
+b = 3
+[workload.oltp]
+"#,
+        &expect![[r#"
+            5:25 the factor `storage.size` has one level twice: `size=1024MiB` is `size=1GiB` | each level once
+            5:44 `storage.size` can't be 7 | expected a size of 1B or more, with its unit, like "4GiB"
+            5:47 `storage.size` can't be "7" | expected a size of 1B or more, with its unit, like "4GiB"
+            6:18 `storage.mount` can't be "noatime" | expected a list of texts, like ["-O", "^has_journal"] (each level is itself a list: [["noatime"], []])
+            6:42 `storage.mount` can't be a list | expected a list of texts, like ["-O", "^has_journal"]
+            7:15 the factor `workload.tree.files` varies the workload `tree`, which this study does not have | add [workload.tree]
+            8:9 the factor `storage.filesystem` has no list of levels | a list of levels, like "storage.filesystem" = ["a", "b"]
+            9:10 `workload.oltp` is not a setting's path | a path is like storage.filesystem, workload.oltp.threads, service.postgres.settings.fsync, memory or cpus.client
+            10:14 `tre` is not a setting of `workload` | settings of `workload`: oltp, tree (did you mean `tree`?)
+            11:1 `filesystem` is neither a setting's path nor a factor with named levels | a path begins with storage, service, workload, memory, cpus, bench, guest; named levels are tables of settings (did you mean `storage.filesystem`?)
+            12:1 `storge` is neither a setting's path nor a factor with named levels | a path begins with storage, service, workload, memory, cpus, bench, guest; named levels are tables of settings (did you mean `storage`?)
+            13:11 `memory` can't be "1KiB" | expected a size of 64MiB or more, with its unit, like "4GiB"
+            14:1 `question` is neither a setting's path nor a factor with named levels | a path begins with storage, service, workload, memory, cpus, bench, guest; named levels are tables of settings
+            15:1 the factor `empty` has no levels | at least one level
+            17:7 `filesystem` is not a setting of a study that can be varied | settings of a study that can be varied: memory, bench (did you mean `storage.filesystem`?)
+            17:36 `sizes` is not a setting of `storage` | settings of `storage`: filesystem, size, mount (did you mean `size`?)
+            17:76 `workload.oltp.threads` can't be "1" | expected a whole number from 1 to 1000000
+            18:5 the level `b` is not a table of settings | like { "storage.filesystem" = "ext4" }
+        "#]],
+    );
+    check(
+        "[factors]\nworkload = [\"oltp\", \"tree\"]\n[workload.oltp]\n",
+        &expect![[r#"
+        4:1 `workload` is always a factor and has no levels of its own | write a table [workload.NAME] for each: every scenario is made for every workload
+    "#]],
+    );
+    check(
+        "[factors]\nstorage.filesystem = []\n[workload.oltp]\n",
+        &expect![[r#"
+        4:22 the factor `storage.filesystem` has no levels | at least one level
+    "#]],
+    );
+}
+
+#[test]
+fn two_factors_must_not_set_one_thing() {
+    check(
+        r#"
+[factors]
+storage.size = ["1GiB", "2GiB"]
+"storage.size" = ["1GiB"]
+[factors.twice]
+b = { storage.mount = [], "storage.mount" = ["noatime"] }
+[factors.configuration]
+a = { workload.oltp.threads = 1 }
+b = { storage.size = "3GiB" }
+[workload.oltp]
+"#,
+        &expect![[r#"
+            6:1 the factor `storage.size` stands twice | each factor once
+            8:27 the level `b` sets `storage.mount` twice | each setting once
+            9:10 the factors `storage.size` and `configuration` both set `storage.size` | one of them would have no effect
+        "#]],
+    );
+}
+
+#[test]
+fn rules_that_are_wrong() {
+    check(
+        r#"
+[factors]
+storage.filesystem = ["ext4", "xfs"]
+workload.oltp.threads = [1, 2]
+[factors.journal]
+on = {}
+off = { storage.mount = ["nobarrier"] }
+[[exclude]]
+storage.filesystem = "ext3"
+storage.size = "1GiB"
+[[exclude]]
+storage.filesystm = "xfs"
+workload = "oltpp"
+[[exclude]]
+storage.filesystem = "xsf"
+journal = "of"
+[[exclude]]
+[[include]]
+storage.mount = ["a"]
+workload.oltp.threads = 0
+journal = "both"
+storage.sizes = "1GiB"
+[baseline]
+workload.oltp.threads = "1"
+journal = 1
+[workload.oltp]
+"#,
+        &expect![[r#"
+            11:22 "ext3" is not a level of `storage.filesystem` | its levels: ext4, xfs (did you mean `ext4`?)
+            12:9 `storage.size` in `exclude` is not a factor | factors of this study: storage.filesystem, workload.oltp.threads, journal, workload
+            14:9 `storage.filesystm` in `exclude` is not a factor | factors of this study: storage.filesystem, workload.oltp.threads, journal, workload (did you mean `storage.filesystem`?)
+            15:12 "oltpp" is not a level of `workload` | its levels: oltp (did you mean `oltp`?)
+            17:22 `storage.filesystem` can't be "xsf" | expected one of ext3, ext4, xfs (did you mean `xfs`?)
+            18:11 "of" is not a level of `journal` | its levels: on, off (did you mean `off`?)
+            19:1 `exclude` names no factor | factors and their levels
+            21:9 the factor `journal` sets `storage.mount` already | factors, their levels, and settings that no factor makes
+            22:25 `workload.oltp.threads` can't be 0 | expected a whole number from 1 to 1000000
+            23:11 "both" is not a level of `journal` | its levels: on, off
+            24:9 `sizes` is not a setting of `storage` | settings of `storage`: filesystem, size, mount (did you mean `size`?)
+            26:25 `workload.oltp.threads` can't be "1" | expected a whole number from 1 to 1000000
+            27:11 1 is not a level of `journal` | its levels: on, off
+        "#]],
+    );
+}
+
+#[test]
+fn rules_that_change_nothing() {
+    check(
+        r#"
+[factors]
+storage.filesystem = ["ext4", "xfs"]
+workload.oltp.threads = [1, 2]
+[[exclude]]
+storage.filesystem = "xfs"
+[[exclude]]
+storage.filesystem = "xfs"
+workload.oltp.threads = 1
+[[exclude]]
+workload = "tree"
+"workload.oltp.threads" = 1
+[[include]]
+storage.filesystem = "ext4"
+[[include]]
+workload = "tree"
+"workload.oltp.threads" = 9
+[workload.oltp]
+[workload.tree]
+"#,
+        &expect![[r#"
+            9:1 this exclude takes out nothing | an exclude above it took these scenarios out already
+            12:1 this exclude matches no scenario | a combination of levels that the factors make
+            15:1 this include changes nothing | its scenarios are there already; give it other settings
+            17:1 this include matches no scenario | levels of factors that concern one workload
+        "#]],
+    );
+    check(
+        "[factors]\nstorage.filesystem = [\"ext4\"]\n[[exclude]]\nstorage.filesystem = \"ext4\"\n[workload.oltp]\n",
+        &expect![[r#"
+        - the excludes leave no scenario | at least one
+    "#]],
+    );
+}
