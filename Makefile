@@ -25,7 +25,7 @@ define install
 	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 endef
 
-.PHONY: all pdf demo demo-guest test lint fuzz attack check-freebsd bench powercut powercut-safe simulations vectors clean
+.PHONY: all pdf demo demo-guest test lint fuzz attack check-freebsd bench equals powercut powercut-safe simulations vectors clean
 
 all:
 	cargo build --release --locked -p surefoot
@@ -80,6 +80,10 @@ bench: packages-bench all
 	@missed=; for bench in $(BENCHES); do \
 	  cargo bench --locked --workspace --bench $$bench || missed="$$missed $$bench"; done; \
 	if [ -n "$$missed" ]; then echo "goals missed, see above:$$missed"; exit 1; fi
+
+# Whether equals are told apart, on real servers: about four hours, and goes on where it was stopped.
+equals: packages-bench all
+	cargo bench --locked -p surefoot --bench equals -- --into $(CURDIR)/target/equals.jsonl
 
 # The acceptance table of docs/safety.md, on real filesystems and databases. ROWS=word does those of that name, BUDGET=60s looks longer.
 powercut: packages-test all
