@@ -11,34 +11,27 @@ pub use drive::{drive, thread_cpu_seconds_per_transaction};
 
 use crate::asked;
 use crate::sql::{Database, Place};
-use crate::workload::{Error, Part};
+use crate::workload::{Context, Error};
 use observe::metric::{Direction, Metric};
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 
-/// The sessions that a turn leaves to the next one of the same run.
+/// The sessions that a run leaves to the one that goes on.
 #[derive(Default)]
 pub struct Sessions(Vec<Session>);
 
 impl Sessions {
-    /// Before a run, or a turn of one: a run has new connections and starts at the same point of the checkpoint cycle as every other; a
-    /// later turn goes on amid both, as the run would.
+    /// Before a run: a new one has new connections and starts at the same point of the checkpoint cycle as every other; one that goes on is
+    /// amid both.
     ///
     /// # Errors
     /// When the database makes no checkpoint.
-    pub fn begin(&mut self, part: Part, database: &dyn Database, place: &Place) -> Result<(), Error> {
-        if part == Part::LaterTurn {
+    pub fn begin(&mut self, database: &dyn Database, context: &Context) -> Result<(), Error> {
+        if context.goes_on {
             return Ok(());
         }
         self.close();
-        database.checkpoint(place)
-    }
-
-    /// Keeps a session, if a turn may follow.
-    fn leave(&mut self, part: Part, session: Session) {
-        if part != Part::Whole {
-            self.0.push(session);
-        }
+        database.checkpoint(&Place::of(context))
     }
 
     /// Ends them.

@@ -79,25 +79,14 @@ pub struct Context<'a> {
     pub cache_folder: PathBuf,
     /// Everything random comes from this; it differs by round, not by scenario, so that all scenarios of a round do the same.
     pub seed: u64,
-    /// What part of a run the next call of [`Workload::run`] is.
-    pub part: Part,
+    /// Whether a run goes on where the one before it ended: with its connections, and amid the server's own cycles.
+    pub goes_on: bool,
     /// CPUs for the load generator's threads; empty: any.
     pub client_cpus: Vec<usize>,
     /// Set when the user interrupts: return soon, with [`Error::Interrupted`].
     pub interrupted: &'a AtomicBool,
     /// Called about once a second with (seconds since the window began, current value of the primary metric).
     pub progress: &'a mut dyn FnMut(f64, f64),
-}
-
-/// What part of a run is driven.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// All of it.
-    Whole,
-    /// Its first turn.
-    FirstTurn,
-    /// A turn that goes on where the one before ended: with its connections, and amid the server's own cycles.
-    LaterTurn,
 }
 
 /// A workload at work: prepared once a trial, run several times, verified at the end.
@@ -110,7 +99,7 @@ pub trait Workload {
         Ok(())
     }
 
-    /// Lets go of caches of its own between runs, so that a cold run is cold (close files). Not required.
+    /// Lets go of files, connections and caches of its own, so that the next run is cold. Not required.
     fn cool(&mut self) -> Result<(), Error> {
         Ok(())
     }

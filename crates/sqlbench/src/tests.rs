@@ -2,7 +2,6 @@
 
 use super::*;
 use load::sql::{Cell, Column, Counters};
-use load::workload::Part;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::BorrowedFd;
@@ -118,7 +117,7 @@ fn with_context<T>(act: impl FnOnce(&mut Context) -> T) -> T {
         sockets: BTreeMap::new(),
         cache_folder: folder.path().into(),
         seed: 7,
-        part: Part::Whole,
+        goes_on: false,
         client_cpus: Vec::new(),
         interrupted: &interrupted,
         progress: &mut |_, _| {},

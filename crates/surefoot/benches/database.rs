@@ -9,7 +9,7 @@
 //! most that of pgbench. Missed where the median's interval lies wholly on the wrong side.
 
 use goals::{Goals, Spread};
-use load::workload::{Context, Part, Workload};
+use load::workload::{Context, Workload};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use serde_json::{Map, Value, json};
@@ -344,7 +344,7 @@ impl Ours {
             sockets: std::collections::BTreeMap::new(),
             cache_folder: PathBuf::new(),
             seed: 1,
-            part: Part::Whole,
+            goes_on: false,
             client_cpus: Vec::new(),
             interrupted: &interrupted,
             progress: &mut |_, _| {},

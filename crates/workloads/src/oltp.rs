@@ -349,9 +349,9 @@ impl Workload for Oltp {
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
-        // Every run, and every turn of one, does other transactions than the one before.
+        // Every run does other transactions than the one before.
         let place = Place::of(context);
-        self.sessions.begin(context.part, &*self.database, &place)?;
+        self.sessions.begin(&*self.database, context)?;
         self.runs += 1;
         let before = self.database.counters(&place)?;
         let (parameters, seed, run) = (&self.parameters, context.seed, self.runs);

@@ -1,6 +1,6 @@
 //! What the tests of several workloads share.
 
-use load::workload::{Context, Part};
+use load::workload::Context;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -15,7 +15,7 @@ pub fn with_context<T>(folder: &Path, act: impl FnOnce(&mut Context) -> T) -> T 
         cache_folder: folder.into(),
         // Another than what loads of a witness have as their own: they must not depend on it.
         seed: 7,
-        part: Part::Whole,
+        goes_on: false,
         client_cpus: Vec::new(),
         interrupted: &interrupted,
         progress: &mut |_, _| {},

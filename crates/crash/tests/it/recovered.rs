@@ -1,6 +1,6 @@
 //! Real servers that go down by force and are asked what they recovered. Needs root, PostgreSQL, MariaDB and GT.M.
 
-use load::workload::{Context, Part};
+use load::workload::Context;
 use serde_json::{Map, Value, json};
 use services::service::{Error, Place, Service};
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ impl Ground {
             sockets: BTreeMap::new(),
             cache_folder: PathBuf::new(),
             seed: 5,
-            part: Part::Whole,
+            goes_on: false,
             client_cpus: Vec::new(),
             interrupted: &interrupted,
             progress: &mut |_, _| {},

@@ -46,6 +46,8 @@ fn record(trial: &Trial, recorder: &mut Recorder, out: &mut Out<impl Write>) -> 
         recorder.begin(device).map_err(Stopped::at("recording disk"))?;
         let outcome = run_context.with_context(out, |context| workload.run(context));
         notes = outcome.map_err(|error| Stopped::at("run")(error.into()))?.notes;
+        // What closing connections writes is a part of the log: SQLite's last one checkpoints and removes its own.
+        workload.cool().map_err(|error| Stopped::at("cool")(error.into()))?;
         // The server is left to be ended by force: what it would still write is not part of the log.
         recorder.stop().map_err(Stopped::at("recording disk"))
     })?;

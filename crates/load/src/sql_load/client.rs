@@ -88,7 +88,7 @@ pub struct Statements {
     pub missed: u64,
 }
 
-/// A connection with its prepared statements: what a turn leaves to the next one.
+/// A connection with its prepared statements: what a run leaves to the next one.
 pub struct Session {
     connection: Box<dyn Connection>,
     /// One for each text of the script; empty when statements are sent as text.

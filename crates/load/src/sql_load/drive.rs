@@ -97,7 +97,7 @@ pub struct Driven<S> {
     pub scripts: Vec<S>,
 }
 
-/// Runs the load once, each connection with the script of its number, in the sessions that the turn before left.
+/// Runs the load once, each connection with the script of its number, in the sessions that the run before left.
 pub fn drive<S: Script>(
     load: &Load,
     database: &dyn Database,
@@ -146,7 +146,7 @@ pub fn drive<S: Script>(
         for (of_line, script, session) in of_lines {
             counted.push(of_line);
             scripts.push(script);
-            sessions.leave(context.part, session);
+            sessions.0.push(session);
         }
     }
     Ok(Driven { outcome: outcome(load, &counted, latency, (rates, seconds)), scripts })

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::workload_tests::with_context;
-use load::workload::Part;
 use observe::durability::Class;
 use serde_json::json;
 use std::sync::atomic::AtomicBool;
@@ -83,25 +82,23 @@ fn transactions_that_are_given_up_are_errors_and_no_figure() {
 }
 
 #[test]
-fn turns_of_a_run_share_its_connections_and_its_log() {
+fn a_run_that_goes_on_has_the_connections_and_the_log_of_the_one_before() {
     let folder = tempfile::tempdir().expect("a folder");
     let changes = json!({ "table_size": 400, "threads": 2, "time": "0s", "transactions": 10, "journal_mode": "wal" });
     with_context(folder.path(), |context| {
         let mut workload = (KIND.open)(&parameters(changes)).expect("it opens");
         workload.prepare(context).expect("it loads");
-        let mut log_bytes_after = |part, workload: &mut Box<dyn Workload>| {
-            context.part = part;
+        let mut log_bytes_after = |goes_on| {
+            context.goes_on = goes_on;
             workload.run(context).expect("it runs");
-            std::fs::metadata(folder.path().join("oltp.sqlite-wal")).map_or(0, |file| file.len())
+            std::fs::metadata(folder.path().join("oltp.sqlite-wal")).expect("the log").len()
         };
+        let [first, second, anew] = [false, true, false].map(&mut log_bytes_after);
+        assert!(first < second, "{first} bytes after the first run, {second} after the second");
+        assert!(anew < second, "{anew} bytes: a new run begins after a checkpoint");
         // SQLite checkpoints and removes the log when the last connection is closed.
-        assert_eq!(log_bytes_after(Part::Whole, &mut workload), 0);
-        let first = log_bytes_after(Part::FirstTurn, &mut workload);
-        let second = log_bytes_after(Part::LaterTurn, &mut workload);
-        assert!(0 < first && first < second, "{first} bytes after the first turn, {second} after the second");
-        let of_next_run = log_bytes_after(Part::FirstTurn, &mut workload);
-        assert!(of_next_run < second, "{of_next_run} bytes: a run begins after a checkpoint");
-        assert_eq!(log_bytes_after(Part::Whole, &mut workload), 0);
+        workload.cool().expect("it closes");
+        assert!(!folder.path().join("oltp.sqlite-wal").exists());
         workload.verify(context).expect("it is whole");
     });
 }

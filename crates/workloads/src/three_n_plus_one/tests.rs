@@ -1,7 +1,6 @@
 //! Exact values (one worker gives these exactly), interruption, kill, and what damaged stores say.
 
 use super::*;
-use load::workload::Part;
 use serde_json::json;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -18,7 +17,7 @@ fn with_context<T>(folder: &Path, interrupted: bool, act: impl FnOnce(&mut Conte
         sockets: std::collections::BTreeMap::new(),
         cache_folder: folder.into(),
         seed: 1,
-        part: Part::Whole,
+        goes_on: false,
         client_cpus: Vec::new(),
         interrupted: &interrupted,
         progress: &mut |_, _| {},

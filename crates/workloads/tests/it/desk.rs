@@ -1,6 +1,6 @@
 //! What `lab::trial` does for a workload, as far as a test needs it.
 
-use load::workload::{Context, Error, Kind, Outcome, Part, Workload};
+use load::workload::{Context, Error, Kind, Outcome, Workload};
 use serde_json::{Map, Value};
 use settings::check_all;
 use std::path::Path;
@@ -28,7 +28,7 @@ impl Desk {
             sockets: std::collections::BTreeMap::new(),
             cache_folder: self.cache.path().into(),
             seed: 7,
-            part: Part::Whole,
+            goes_on: false,
             client_cpus: Vec::new(),
             interrupted: &self.interrupted,
             progress: &mut |_, _| {},
