@@ -69,9 +69,13 @@ pub fn enclose(work: &Work, machine: &Enclosed, program: &Path, arguments: &[OsS
     for (number, image) in machine.disks.iter().chain(&recording_file).enumerate() {
         guest::disk::serve(image, &boot::disk_socket(inside, number), &boot::disk_serial(number))?;
     }
+    // Named from here, as its path must not have a space.
+    let library = inside.join("registers.so");
+    guest::registers::write_library(&library)?;
     let mut command = Command::new(program);
     // Before what is said to the guest's first process.
     command.args(recorded.as_ref().map(Recorded::word)).args(arguments).env("TMPDIR", &scratch).env("HOME", &scratch);
+    command.env(guest::registers::LOADED_BY, &library);
     let cpu = one_cpu()?;
     // SAFETY: between fork and exec only two system calls are made.
     unsafe {

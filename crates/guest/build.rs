@@ -1,0 +1,16 @@
+//! Compiles what is loaded into a guest kernel's process (`src/registers.c`) to a library that is a part of the program.
+
+use std::path::PathBuf;
+
+fn main() {
+    println!("cargo::rerun-if-changed=src/registers.c");
+    // Nobody else has such kernels.
+    if std::env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
+        return;
+    }
+    let library = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo says it")).join("registers.so");
+    let mut compiler = cc::Build::new().opt_level(2).pic(true).warnings_into_errors(true).get_compiler().to_command();
+    compiler.args(["-shared", "-s", "-o"]).arg(&library).arg("src/registers.c");
+    let status = compiler.status().expect("the C compiler starts");
+    assert!(status.success(), "{compiler:?} ended with {status}");
+}
