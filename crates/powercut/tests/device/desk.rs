@@ -4,6 +4,7 @@ use memmap2::MmapMut;
 use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, fallocate};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, unshare};
 use powercut::device::{Disk, LogFile, Options};
 use powercut::states::Cache;
 use powercut::timing::Profile;
@@ -41,6 +42,10 @@ impl Desk {
             eprintln!("skipped: needs root, loop devices and /dev/fuse");
             return None;
         }
+        // Another test's disk, which has a mount namespace of its own, would keep a copy of what is mounted here, and what is unmounted
+        // would live on.
+        unshare(CloneFlags::CLONE_NEWNS).expect("root may");
+        mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>).expect("root may");
         let folder = tempfile::tempdir().expect("a folder");
         let options = Options {
             mount_point: folder.path().join("disk"),

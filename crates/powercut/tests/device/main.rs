@@ -268,7 +268,7 @@ fn a_disk_that_is_killed_under_load_leaves_nothing() {
     assert!(matches!(disk.begin(), Err(Error::Ended)));
     drop(mounted);
     wait_until("the loop device detaches", || !Loop::is_attached(&path, desk.folder.path()));
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo").expect("mounts");
+    let mounts = std::fs::read_to_string("/proc/thread-self/mountinfo").expect("mounts");
     assert!(!mounts.contains(&*desk.folder.path().to_string_lossy()), "no mount is left");
 }
 

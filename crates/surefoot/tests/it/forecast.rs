@@ -42,7 +42,7 @@ fn plan_says_when_differences_are_known() {
     );
     keep_noise(&world, 0.5);
     let order = line(&world, &plan, "order:");
-    assert!(order.starts_with("turns of 1.5s (chosen by the machine's noise), up to 3 scenarios at once"), "{order}");
+    assert!(order.starts_with("turns of 500ms (chosen by the machine's noise), up to 3 scenarios at once"), "{order}");
     assert_eq!(
         line(&world, &plan, "forecast:"),
         "differences are known within 5 % in about 3min (7 rounds), within 3 % in about 6min (14 rounds), by the machine's noise"
