@@ -211,9 +211,40 @@ impl Drop for Server {
         if matches!(self.child.try_wait(), Ok(Some(_))) {
             return;
         }
+        // PostgreSQL's processes have groups of their own. They end some time after their parent, and until then nobody else can have
+        // its data folder.
+        let helpers = descendants(self.child.id());
         let _ = nix::sys::signal::killpg(Pid::from_raw(self.child.id() as i32), Signal::SIGKILL);
+        for helper in &helpers {
+            let _ = kill(*helper, Signal::SIGKILL);
+        }
         let _ = self.child.wait();
+        let deadline = Instant::now() + ENDING;
+        while helpers.iter().any(|helper| is_alive(*helper)) && Instant::now() < deadline {
+            std::thread::sleep(POLL);
+        }
     }
+}
+
+/// The processes that a process started and that were not left to another parent, theirs too.
+fn descendants(process: u32) -> Vec<Pid> {
+    let mut all = vec![process];
+    let mut at = 0;
+    while let Some(parent) = all.get(at) {
+        let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+        let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+        let children: Vec<u32> =
+            lists.flat_map(|list| list.split(' ').filter_map(|word| word.parse().ok()).collect::<Vec<_>>()).collect();
+        all.extend(children);
+        at += 1;
+    }
+    all.into_iter().skip(1).map(|id| Pid::from_raw(id as i32)).collect()
+}
+
+/// Whether it still runs: who has ended and was not waited for has nothing open any more.
+fn is_alive(process: Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
 }
 
 /// A server that answers.
@@ -273,4 +304,34 @@ fn name(program: &Path) -> String {
 fn tail(log: &Path) -> String {
     let bytes = std::fs::read(log).unwrap_or_default();
     String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(LOG_BYTES_MAX)..]).trim().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_ended_by_force_has_no_helpers_left() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let line = "setsid sh -c 'sleep 300 & echo $! >helper; wait' & wait";
+        let start = Start {
+            program: Path::new("/bin/sh"),
+            arguments: vec!["-c".into(), format!("cd {}; {line}", folder.path().display())],
+            user: None,
+            cpus: &[],
+            log: folder.path().join("log"),
+            environment: Vec::new(),
+        };
+        let server = start.server().expect("it starts");
+        let helper = || std::fs::read_to_string(folder.path().join("helper")).ok()?.trim().parse().ok();
+        let helper = loop {
+            match helper() {
+                Some(id) => break Pid::from_raw(id),
+                None => std::thread::sleep(POLL),
+            }
+        };
+        assert!(is_alive(helper));
+        drop(server);
+        assert!(!is_alive(helper), "{helper} lives");
+    }
 }
