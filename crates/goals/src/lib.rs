@@ -149,6 +149,19 @@ pub fn said(program: &Path, folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// Runs a study anew in a folder, from a text with this name, and gives its report as JSON.
+///
+/// # Panics
+/// As [`said`].
+#[must_use]
+pub fn studied(program: &Path, folder: &Path, name: &str, text: &str) -> String {
+    let (file, results) = (format!("{name}.toml"), format!("{name}.surefoot"));
+    std::fs::write(folder.join(&file), text).expect("a study file");
+    let _ = std::fs::remove_file(folder.join(&results));
+    let _ = said(program, folder, &["run", &file, "--quiet"]);
+    said(program, folder, &["report", &results, "--json"])
+}
+
 /// The word that tests are chosen by, apart from what belongs to an option.
 fn filter(arguments: &[String]) -> Option<&str> {
     let takes_a_word = ["--only", "--folder", "--skip", "--test-threads", "--format", "--color"];

@@ -50,6 +50,8 @@ fn driver(goals: &mut Goals) {
     );
 }
 
+const SUREFOOT: &str = env!("CARGO_BIN_EXE_surefoot");
+
 const FILESYSTEMS: &[&str] = &["ext4", "xfs", "btrfs", "ext2", "ext3"];
 
 /// (c) From the start of a trial to its first load, on a 4 GiB loop device.
@@ -59,9 +61,7 @@ fn provisioning(folder: &Path, small: bool) {
         "name = \"provisioning\"\nquestion = \"How long until the first load?\"\n[factors]\n\"storage.filesystem\" = {filesystems:?}\n\
          [storage]\nsize = \"{size}\"\n[workload.null]\ntime = \"100ms\"\n[design]\nrounds_min = {rounds}\nrounds_max = {rounds}\nwarm_up_runs = 0\ncontrol = false\n"
     );
-    std::fs::write(folder.join("provisioning.toml"), study).expect("a study file");
-    surefoot(folder, &["run", "provisioning.toml", "--quiet"]);
-    let json = surefoot(folder, &["report", "provisioning.surefoot", "--json"]);
+    let json = goals::studied(SUREFOOT.as_ref(), folder, "provisioning", &study);
     let json: serde_json::Value = serde_json::from_str(&json).expect("a report is JSON");
     for filesystem in filesystems {
         let trials = json["ledger"]["trials"].as_array().expect("trials").iter();
@@ -109,7 +109,7 @@ fn report(goals: &mut Goals) {
     synthetic(&path, &Shape { levels: &[20], rounds, runs_a_trial: runs / rounds / 20, seconds: 0 });
     let started = Instant::now();
     let output = Command::new("/usr/bin/time")
-        .args(["-f", "%M", env!("CARGO_BIN_EXE_surefoot"), "report"])
+        .args(["-f", "%M", SUREFOOT, "report"])
         .arg(&path)
         .args(["--html", "/dev/null"])
         .output()
@@ -276,9 +276,7 @@ fn template(folder: &Path, goals: &mut Goals) {
          [storage]\nsize = \"{size}\"\n[workload.oltp]\nengine = \"postgres\"\ntable_size = {rows}\ntime = \"500ms\"\n\
          [design]\nrounds_min = {rounds}\nrounds_max = {rounds}\nwarm_up_runs = 0\ncontrol = false\n"
     );
-    std::fs::write(folder.join("template.toml"), study).expect("a study file");
-    surefoot(folder, &["run", "template.toml", "--quiet"]);
-    let json = surefoot(folder, &["report", "template.surefoot", "--json"]);
+    let json = goals::studied(SUREFOOT.as_ref(), folder, "template", &study);
     let json: serde_json::Value = serde_json::from_str(&json).expect("a report is JSON");
     let of = |scenario: &str, steps: &[&str]| {
         let trials = json["ledger"]["trials"].as_array().expect("trials").iter();
@@ -298,5 +296,5 @@ fn template(folder: &Path, goals: &mut Goals) {
 }
 
 fn surefoot(folder: &Path, arguments: &[&str]) -> String {
-    goals::said(Path::new(env!("CARGO_BIN_EXE_surefoot")), folder, arguments)
+    goals::said(SUREFOOT.as_ref(), folder, arguments)
 }

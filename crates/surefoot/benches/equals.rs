@@ -76,12 +76,8 @@ fn study(folder: &Path, engine: &str, rounds: u32, seconds: &str) -> Value {
          time = \"{seconds}\"\n[design]\norder = \"turns\"\nrounds_min = {rounds}\nrounds_max = {rounds}\nwarm_up_runs = 1\nruns = 4\n\
          turn = \"250ms\"\nprobe = \"0s\"\n"
     );
-    std::fs::write(folder.join("equals.toml"), text).expect("a study file");
-    let _ = std::fs::remove_file(folder.join("equals.surefoot"));
-    let surefoot = |arguments: &[&str]| goals::said(Path::new(env!("CARGO_BIN_EXE_surefoot")), folder, arguments);
-    surefoot(&["run", "equals.toml", "--quiet"]);
-    let json: Value =
-        serde_json::from_str(&surefoot(&["report", "equals.surefoot", "--json"])).expect("a report is JSON");
+    let report = goals::studied(Path::new(env!("CARGO_BIN_EXE_surefoot")), folder, "equals", &text);
+    let json: Value = serde_json::from_str(&report).expect("a report is JSON");
     let part = &json["analysis"]["workloads"][0];
     let claims = part["claims"].as_array().expect("claims").iter();
     let told = |claim: &Value| json!([claim["of"], claim["against"], claim["verdict"], claim["low"], claim["high"]]);

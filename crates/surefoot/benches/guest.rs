@@ -140,14 +140,8 @@ fn study(folder: &Path, bench: &str, load: &str, rounds: u32) -> Value {
         "name = \"guest\"\n{bench}\n[storage]\nsize = \"512MiB\"\n{load}\n\
          [design]\nrounds_min = {rounds}\nrounds_max = {rounds}\nwarm_up_runs = 0\ncontrol = false\n"
     );
-    std::fs::write(folder.join("guest.toml"), text).expect("a study file");
-    let _ = std::fs::remove_file(folder.join("guest.surefoot"));
-    surefoot(folder, &["run", "guest.toml", "--quiet"]);
-    serde_json::from_str(&surefoot(folder, &["report", "guest.surefoot", "--json"])).expect("a report is JSON")
-}
-
-fn surefoot(folder: &Path, arguments: &[&str]) -> String {
-    goals::said(Path::new(env!("CARGO_BIN_EXE_surefoot")), folder, arguments)
+    let report = goals::studied(Path::new(env!("CARGO_BIN_EXE_surefoot")), folder, "guest", &text);
+    serde_json::from_str(&report).expect("a report is JSON")
 }
 
 /// Trials of the scenarios with this text.

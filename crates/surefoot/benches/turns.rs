@@ -270,11 +270,8 @@ fn study(folder: &Path, way: &str, case: &Case, seconds: &str, rounds: u32) -> V
          {load}\ntime = \"{seconds}\"\n{more}\n[design]\norder = \"{way}\"\nrounds_min = {rounds}\nrounds_max = {rounds}\n\
          warm_up_runs = 1\nruns = 1\ncontrol = false\nprobe = \"0s\"\n"
     );
-    std::fs::write(folder.join("turns.toml"), text).expect("a study file");
-    let _ = std::fs::remove_file(folder.join("turns.surefoot"));
-    surefoot(folder, &["run", "turns.toml", "--quiet"]);
-    let json: Value =
-        serde_json::from_str(&surefoot(folder, &["report", "turns.surefoot", "--json"])).expect("a report is JSON");
+    let report = goals::studied(Path::new(env!("CARGO_BIN_EXE_surefoot")), folder, "turns", &text);
+    let json: Value = serde_json::from_str(&report).expect("a report is JSON");
     let of_level = |level: &str| {
         let scenarios = json["analysis"]["workloads"][0]["scenarios"].as_array().expect("scenarios");
         let is_it = |scenario: &&Value| {
@@ -286,8 +283,4 @@ fn study(folder: &Path, way: &str, case: &Case, seconds: &str, rounds: u32) -> V
         values
     };
     levels(factor).map(of_level).collect()
-}
-
-fn surefoot(folder: &Path, arguments: &[&str]) -> String {
-    goals::said(Path::new(env!("CARGO_BIN_EXE_surefoot")), folder, arguments)
 }
