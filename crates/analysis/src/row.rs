@@ -8,6 +8,7 @@ use crate::parity::is_broken;
 use ledger::figure::{self, Zero};
 use ledger::model::Worse;
 use observe::durability::Class;
+use observe::faults::FaultsFound;
 use observe::safety::{Grade, Safety};
 use stats::slow::SlowMode;
 use std::collections::BTreeMap;
@@ -29,6 +30,8 @@ pub struct Row {
     pub durability: Class,
     /// What a power cut was measured to take; none: that was not measured.
     pub power_cut: Option<Safety>,
+    /// What a failing disk was measured to do to it; none: that was not measured.
+    pub faults: Option<FaultsFound>,
     /// The class that it competes in for the pick, by promise and measurement; none: it is never picked.
     pub competes_in: Option<Class>,
     /// The flushes its commits had; none: it does not commit, or nobody counts them.

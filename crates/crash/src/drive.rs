@@ -62,6 +62,7 @@ mod tests {
             let Kind::Choice(words) = setting.kind else { panic!("{name} is no choice") };
             format!("unknown variant `?`, expected one of `{}`", words.join("`, `"))
         };
+        assert_eq!(study::FAULTS, powercut::fault::names());
         for table in [study::SAFETY, storage::settings()] {
             assert_eq!(allowed(table, "cache"), names::<Cache>());
             assert_eq!(allowed(table, "disk"), names::<Profile>());

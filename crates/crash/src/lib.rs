@@ -19,6 +19,8 @@ mod database;
 #[cfg(target_os = "linux")]
 mod examples;
 #[cfg(target_os = "linux")]
+pub mod faults;
+#[cfg(target_os = "linux")]
 pub mod mounted_image;
 #[cfg(target_os = "linux")]
 pub mod recorder;

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use storage::{Device, StorageSettings};
 use study::Load;
-use study::trial_spec::Cut;
+use study::trial_spec::{Cut, Faults};
 use workloads::{commits, replacements};
 
 /// Provisioning, the load and the way back, beside what may be spent on recoveries.
@@ -42,6 +42,9 @@ const METHOD: &str = "method";
 
 /// The load's setting that `safety.write_back` is.
 const WRITE_BACK: &str = "write_back";
+
+/// Loading, and the cases that the others are held against.
+const BESIDE_FAULTS_SECONDS: f64 = 600.0;
 
 /// Why a scenario's safety can't be measured, if it can't.
 #[must_use]
@@ -80,6 +83,18 @@ fn why_no_commits(scenario: &PlannedScenario) -> Option<String> {
     }
     let of_service = scenario.services.get(name);
     of_service.and_then(|settings| (engine.unmeasured)(settings)).map(Into::into)
+}
+
+/// Why it can't be measured what a failing disk does to a scenario, if it can't.
+#[must_use]
+pub fn why_no_faults(scenario: &PlannedScenario, settings: &study::Safety) -> Option<String> {
+    if settings.load == Load::Files {
+        return Some("what a failing disk does is measured with load = \"commits\"".into());
+    }
+    if scenario.bench == study::Bench::Guest {
+        return Some("what a failing disk does is measured on bench = \"host\"".into());
+    }
+    why_not(scenario, settings)
 }
 
 /// What is known of a measurement while its trial runs.
@@ -162,6 +177,19 @@ pub fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -
         ineffective_options: plan.design.ineffective_options,
         cut: Some(cut),
         ..TrialSpec::single(&plan.name, &scenario.label, load.name, scenario.bench, plan.drawn.seed, on_disk)
+    }
+}
+
+/// The trial that measures what a failing disk does to a scenario.
+#[must_use]
+pub fn spec_of_faults(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> TrialSpec {
+    // One connection, so that the same requests come to the disk again.
+    let settings = study::Safety { connections: 1, write_back: Some(false), ..settings.clone() };
+    let (failures, budget_seconds) = (settings.failures(), settings.fault_budget_seconds);
+    TrialSpec {
+        timeout_seconds: budget_seconds + BESIDE_FAULTS_SECONDS,
+        faults: Some(Faults { failures, budget_seconds, replay: None }),
+        ..spec(plan, scenario, &settings)
     }
 }
 

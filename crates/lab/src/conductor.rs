@@ -11,7 +11,7 @@ mod screen;
 mod session;
 mod turns;
 
-pub use event::{Ended, Error, Event, Stop};
+pub use event::{Ended, Error, Event, Stop, What};
 
 use crate::bench::Bench;
 use crate::resume::Opened;
@@ -45,18 +45,21 @@ pub fn conduct(
     end(session, answered)
 }
 
-/// Measures only what a power cut takes, of each scenario of which that is not known yet.
+/// Measures only what a power cut takes, or what a failing disk does, of each scenario of which that is not known yet.
 ///
 /// # Errors
 /// As [`conduct`].
 pub fn conduct_safety(
     plan: &Plan,
+    what: What,
     opened: Opened,
     bench: &mut dyn Bench,
     interrupted: &AtomicBool,
     watch: &mut dyn FnMut(Event),
 ) -> Result<Summary, Error> {
-    end(Session::new(plan, opened, bench, interrupted, watch), Ok(Stop::SafetyKnown))
+    let mut session = Session::new(plan, opened, bench, interrupted, watch);
+    let stop = safety::conduct_alone(&mut session, what)?;
+    ended(session, stop)
 }
 
 /// The phases that answer the study's question.
@@ -69,10 +72,16 @@ fn answer(session: &mut Session) -> Result<Stop, Cut> {
 
 /// The last phase, whatever cut off the others.
 fn end(mut session: Session, answered: Result<Stop, Cut>) -> Result<Summary, Error> {
-    let stop = match answered {
-        Ok(stop) | Err(Cut::Stop(stop)) => safety::conduct(&mut session, stop)?,
-        Err(Cut::Error(error)) => return Err(error),
-    };
+    match answered {
+        Ok(stop) | Err(Cut::Stop(stop)) => {
+            let stop = safety::conduct(&mut session, stop)?;
+            ended(session, stop)
+        }
+        Err(Cut::Error(error)) => Err(error),
+    }
+}
+
+fn ended(mut session: Session, stop: Stop) -> Result<Summary, Error> {
     let now = session.bench.now();
     session.writer.end_session(stop.words(), now)?;
     Ok(Summary { stop, failed: session.done.failed() })

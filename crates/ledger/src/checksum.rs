@@ -47,6 +47,7 @@ pub const RUN: Sealed = by_id("run", "id, trial, run, warm_up, started, seconds,
 pub const PROBE: Sealed = by_id("probe", "id, session, json");
 pub const DECISION: Sealed = by_id("decision", "id, json");
 pub const SAFETY: Sealed = by_id("safety", "id, session, scenario, json");
+pub const FAULTS: Sealed = by_id("faults", "id, session, scenario, json");
 pub const LATENCY: Sealed = by_run("latency", "run, name, hdr");
 pub const SERIES: Sealed = by_run("series", "run, name, points");
 
@@ -137,8 +138,10 @@ mod tests {
 
     #[test]
     fn every_table_has_checksums_of_every_column() {
-        let all: [&Sealed; 12] =
-            [&STUDY, &SESSION, &SCENARIO, &TRIAL, &NOTE, &METRIC, &RUN, &PROBE, &DECISION, &SAFETY, &LATENCY, &SERIES];
+        let all: [&Sealed; 13] = [
+            &STUDY, &SESSION, &SCENARIO, &TRIAL, &NOTE, &METRIC, &RUN, &PROBE, &DECISION, &SAFETY, &FAULTS, &LATENCY,
+            &SERIES,
+        ];
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("s.surefoot");
         drop(crate::Writer::create_or_open(&path).expect("made"));

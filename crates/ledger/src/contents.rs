@@ -3,7 +3,8 @@
 use crate::figure::{self, Rule, Zero};
 use crate::groups::{self, Figure};
 use crate::model::{
-    Contents, Decision, Finalists, MeasuredSafety, Phase, RunRow, Scenario, Screened, Trial, TrialState, Worse,
+    Contents, Decision, Finalists, MeasuredFaults, MeasuredSafety, Phase, RunRow, Scenario, Screened, Trial,
+    TrialState, Worse,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,7 +20,16 @@ impl Contents {
     /// The last time that it was measured what a power cut takes from a scenario; the A/A control is its baseline once more.
     #[must_use]
     pub fn safety_of(&self, scenario: &Scenario) -> Option<&MeasuredSafety> {
-        let last = |label: &str| self.safety.iter().rfind(|measured| measured.scenario == label);
+        self.last_of(scenario, |label| self.safety.iter().rfind(|measured| measured.scenario == label))
+    }
+
+    /// The last time that it was measured what a failing disk does to a scenario, likewise.
+    #[must_use]
+    pub fn faults_of(&self, scenario: &Scenario) -> Option<&MeasuredFaults> {
+        self.last_of(scenario, |label| self.faults.iter().rfind(|measured| measured.scenario == label))
+    }
+
+    fn last_of<'a, T>(&'a self, scenario: &Scenario, last: impl Fn(&str) -> Option<&'a T>) -> Option<&'a T> {
         let is_twin = |other: &&Scenario| {
             !other.control && other.workload == scenario.workload && other.levels == scenario.levels
         };

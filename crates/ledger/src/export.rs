@@ -65,6 +65,7 @@ pub fn json(reader: &Reader, out: &mut dyn Write) -> Result<(), Error> {
         "probes": contents.probes,
         "scenarios": contents.scenarios,
         "safety": contents.safety,
+        "faults": contents.faults,
         "decisions": contents.decisions,
         "trials": contents.trials,
         "metrics": contents.metrics,

@@ -1,6 +1,7 @@
 //! What a ledger holds, as its readers see it. Written by the conductor alone.
 
 use observe::durability::Durability;
+use observe::faults::FaultsFound;
 use observe::latency::Latency;
 use observe::metric::Metric;
 use observe::record::Failure;
@@ -466,6 +467,21 @@ pub struct MeasuredSafety {
     pub failure: Option<Failure>,
 }
 
+/// What a failing disk was measured to do to a scenario.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredFaults {
+    /// Label of the scenario.
+    pub scenario: String,
+    /// Unix time of its end, seconds.
+    pub ended: f64,
+    /// How it was asked: who asks otherwise measures again.
+    pub asked: serde_json::Value,
+    /// What was seen; none where it failed.
+    pub faults: Option<FaultsFound>,
+    /// Why there is none.
+    pub failure: Option<Failure>,
+}
+
 /// Everything but histograms and series.
 #[derive(Debug, Clone)]
 pub struct Contents {
@@ -479,6 +495,8 @@ pub struct Contents {
     pub scenarios: Vec<Scenario>,
     /// What power cuts were measured to take, in order of their measurement; of a scenario the last counts.
     pub safety: Vec<MeasuredSafety>,
+    /// What failing disks were measured to do, likewise.
+    pub faults: Vec<MeasuredFaults>,
     /// What was decided at round ends, in order.
     pub decisions: Vec<Decision>,
     /// Trials, in order of start; only the last attempt of each (scenario, round, group) counts.

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::checksum::{
-    DECISION, LATENCY, METRIC, NOTE, PROBE, RUN, SAFETY, SCENARIO, SERIES, SESSION, STUDY, Sealed, TRIAL,
+    DECISION, FAULTS, LATENCY, METRIC, NOTE, PROBE, RUN, SAFETY, SCENARIO, SERIES, SESSION, STUDY, Sealed, TRIAL,
 };
 use crate::lock::is_held;
 use crate::model::{Contents, Decision, Phase, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial, TrialState};
@@ -108,6 +108,7 @@ impl Reader {
             probes: if self.version < schema::VERSION_OF_DECISIONS { Vec::new() } else { self.all_parsed(&PROBE, 2)? },
             scenarios,
             safety: if self.version < schema::VERSION_OF_SAFETY { Vec::new() } else { self.all_parsed(&SAFETY, 3)? },
+            faults: if self.version < schema::VERSION_OF_FAULTS { Vec::new() } else { self.all_parsed(&FAULTS, 3)? },
             decisions: self.decisions()?,
             trials,
             runs: self.runs(&ids, wanted)?,

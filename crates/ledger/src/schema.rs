@@ -10,6 +10,7 @@
 //! | note | something a trial said: `kind` is step, fact, command, warning, note (of its workload), transcript (a run in the shape of an older tool's output); in older files remark, which was either of the last two |
 //! | metric | a metric's name, unit and direction |
 //! | safety | what a power cut was measured to take from a scenario: JSON of `MeasuredSafety` |
+//! | faults | what a failing disk was measured to do to a scenario: JSON of `MeasuredFaults` |
 //! | probe | what a device and the CPUs could give, measured in a session before the first round: JSON of `Probe` |
 //! | run | one run; `figures` is its metrics packed: (metric id: u32, value: f64), little endian |
 //! | latency | a run's histogram of one operation, HdrHistogram V2 |
@@ -30,7 +31,7 @@ use std::path::{Path, PathBuf};
 pub const APPLICATION_ID: i64 = 0x7366_6f74;
 
 /// The newest schema version, in `user_version`.
-pub const VERSION: i64 = 6;
+pub const VERSION: i64 = 7;
 
 const VERSION_1: &str = "
 CREATE TABLE study (json TEXT NOT NULL);
@@ -98,7 +99,16 @@ const VERSION_6: &str = "
 ALTER TABLE trial ADD COLUMN group_number INTEGER;
 ";
 
-const LADDER: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6];
+/// The first version with what failing disks were measured to do.
+pub const VERSION_OF_FAULTS: i64 = 7;
+
+/// Version 7 has what failing disks were measured to do.
+const VERSION_7: &str = "
+CREATE TABLE faults (id INTEGER PRIMARY KEY, session INTEGER REFERENCES session, scenario INTEGER NOT NULL REFERENCES scenario,
+  json TEXT NOT NULL, crc INTEGER);
+";
+
+const LADDER: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7];
 
 /// Makes a new ledger, which has its name only once it is whole: whatever a kill leaves, it is no file that nobody can read.
 pub fn create(path: &Path) -> Result<(), Error> {

@@ -2,11 +2,12 @@
 
 use crate::Error;
 use crate::checksum::{
-    DECISION, LATENCY, METRIC, NOTE, PROBE, RUN, SAFETY, SCENARIO, SERIES, SESSION, STUDY, Sealed, TRIAL,
+    DECISION, FAULTS, LATENCY, METRIC, NOTE, PROBE, RUN, SAFETY, SCENARIO, SERIES, SESSION, STUDY, Sealed, TRIAL,
 };
 use crate::lock::Lock;
 use crate::model::{
-    AnalysisSettings, Asked, Decision, MeasuredSafety, Phase, Place, Probe, Scenario, StudyRecord, TrialState,
+    AnalysisSettings, Asked, Decision, MeasuredFaults, MeasuredSafety, Phase, Place, Probe, Scenario, StudyRecord,
+    TrialState,
 };
 use crate::schema;
 use observe::metric::Metric;
@@ -161,15 +162,32 @@ impl Writer {
             [found.worst_lost_seconds, found.seconds].into_iter().chain(expected.into_iter().flatten())
         });
         assert!(figures.chain([measured.ended]).all(f64::is_finite), "figures of safety are numbers: {measured:?}");
-        let json = serde_json::to_string(measured).expect("measured safety is plain data");
+        self.of_scenario(&SAFETY, &measured.scenario, &serde_json::to_string(measured).expect("it is plain data"))
+    }
+
+    /// What a failing disk was measured to do to a scenario, or why that can't be said.
+    ///
+    /// # Errors
+    /// When it can't be written, or the study has no such scenario.
+    ///
+    /// # Panics
+    /// When a figure is no number: it would not be read again.
+    pub fn faults(&mut self, measured: &MeasuredFaults) -> Result<(), Error> {
+        let seconds = measured.faults.as_ref().map_or(0.0, |found| found.seconds);
+        assert!((measured.ended + seconds).is_finite(), "figures of faults are numbers: {measured:?}");
+        self.of_scenario(&FAULTS, &measured.scenario, &serde_json::to_string(measured).expect("it is plain data"))
+    }
+
+    /// A row with the JSON of something that was measured of a scenario.
+    fn of_scenario(&mut self, table: &'static Sealed, scenario: &str, json: &str) -> Result<(), Error> {
         let session = self.session;
+        let name = table.table;
         self.write(|transaction| {
             transaction.execute(
-                "INSERT INTO safety (session, scenario, json)
-                     VALUES (?1, (SELECT id FROM scenario WHERE label = ?2), ?3)",
-                params![session, measured.scenario, json],
+                &format!("INSERT INTO {name} (session, scenario, json) VALUES (?1, (SELECT id FROM scenario WHERE label = ?2), ?3)"),
+                params![session, scenario, json],
             )?;
-            seal_last(transaction, &SAFETY)
+            seal_last(transaction, table)
         })
     }
 

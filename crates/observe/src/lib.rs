@@ -8,6 +8,7 @@ pub mod disk;
 pub mod durability;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
+pub mod faults;
 pub mod latency;
 pub mod machine;
 pub mod memory;

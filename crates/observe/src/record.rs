@@ -1,6 +1,7 @@
 //! What a trial tells the conductor: one JSON line a record, on a pipe.
 
 use crate::durability::Durability;
+use crate::faults::{FaultReplayed, FaultsFound};
 use crate::latency::Latency;
 use crate::metric::Measured;
 use crate::safety::Safety;
@@ -40,6 +41,10 @@ pub enum Record {
     Run(Run),
     /// What a power cut takes was measured, in place of runs; where the kernel may die of it, also what is known so far.
     Safety(Box<Safety>),
+    /// What a failing disk does was measured, in place of runs.
+    Faults(Box<FaultsFound>),
+    /// One case of a failing disk was run again.
+    FaultReplayed(Box<FaultReplayed>),
     /// A recovery begins of which the kernel under it may die.
     Recovering {
         /// The image's name.

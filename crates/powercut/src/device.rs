@@ -23,6 +23,7 @@ mod server;
 mod spool;
 
 use crate::clock::Ahead;
+use crate::fault::injector::{Asked, Injection, Traced};
 use crate::states::{Cache, Choice, Rules, Unit};
 use crate::timing::Profile;
 use crate::timing_fidelity::TimingFidelity;
@@ -328,6 +329,45 @@ impl Disk {
             Answer::Read { units } => Ok(units),
             _ => Err(Error::Ended),
         }
+    }
+
+    /// From now on it fails so, counting its requests from here, or is well; it serves images. If its requests are traced, they are
+    /// kept for [`Disk::traced`].
+    ///
+    /// # Errors
+    /// When it records.
+    pub fn fail(&mut self, injection: Option<Injection>, is_traced: bool) -> Result<(), Error> {
+        self.ask(&Order::Fail { injection, is_traced }).map(drop)
+    }
+
+    /// The requests that its fault has struck.
+    ///
+    /// # Errors
+    /// When it records.
+    pub fn struck(&mut self) -> Result<Vec<Asked>, Error> {
+        match self.ask(&Order::Struck)? {
+            Answer::Struck { requests } => Ok(requests),
+            _ => Err(Error::Ended),
+        }
+    }
+
+    /// The requests that came since [`Disk::fail`], if they were to be traced.
+    ///
+    /// # Errors
+    /// When it records.
+    pub fn traced(&mut self) -> Result<Vec<Traced>, Error> {
+        match self.ask(&Order::Traced)? {
+            Answer::Traced { requests } => Ok(requests),
+            _ => Err(Error::Ended),
+        }
+    }
+
+    /// It fails no more. What it had not answered ends with an error: the disk was taken away and put in again.
+    ///
+    /// # Errors
+    /// When it records.
+    pub fn mend(&mut self) -> Result<(), Error> {
+        self.ask(&Order::Mend).map(drop)
     }
 
     /// What can end it from another thread.

@@ -15,6 +15,7 @@ pub mod clock;
 #[cfg(target_os = "linux")]
 pub mod device;
 pub mod explore;
+pub mod fault;
 pub mod fua;
 pub mod log_writes;
 pub mod states;

@@ -3,6 +3,7 @@
 use crate::claims::{centre_in_words, claim_sentence, cost_of_default, interval_words};
 use crate::errors;
 use crate::factors;
+use crate::faults;
 use crate::flushing::Marked;
 use crate::health;
 use crate::input::Input;
@@ -52,6 +53,7 @@ pub fn answer(input: &Input) -> Vec<String> {
         lines.truncate(0);
         lines.push(screening::under_way(view).unwrap_or_else(|| nothing(view)));
         lines.extend(view.parts.iter().flat_map(safety::without_speed));
+        lines.extend(view.parts.iter().flat_map(faults::sentences));
     }
     lines.extend(holes(view));
     lines.extend(screening::holes(view));
@@ -83,6 +85,7 @@ pub fn part_answer(part: &Part, view: &View) -> Vec<String> {
     lines.extend(unsafe_but_faster(part));
     lines.extend(errors::others(part));
     lines.extend(safety::sentences(part));
+    lines.extend(faults::sentences(part));
     lines.extend(bound_by(part));
     lines.extend(part.screened.as_ref().map(screening::sentence));
     if part.measured().next().is_none() {

@@ -2,6 +2,7 @@
 
 use crate::document::{self, Block, Cell, Column, Fit, Medium, Table, head, word_cell, word_head};
 use crate::errors;
+use crate::faults;
 use crate::flushing::{DAGGER, DAGGER_NOTE, MARK};
 use crate::input::Input;
 use crate::notes;
@@ -112,6 +113,7 @@ fn scenarios(part: &Part, view: &View) -> Table {
             None => String::new(),
         }),
         column(word_head("after a power cut"), &|_, row| after_a_power_cut(row)),
+        column(word_head("on a failing disk"), &|_, row| row.faults.as_ref().map_or_else(String::new, faults::cell)),
         column(Column { fit: Fit::Optional(1), ..word_head("by settings") }, &|_, row| {
             if any_is_cut { power_cut(row) } else { String::new() }
         }),

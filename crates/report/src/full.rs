@@ -5,6 +5,7 @@
 mod appendix;
 mod explained;
 mod explore;
+mod faults;
 mod health;
 mod on_paper;
 mod pictures;
@@ -103,6 +104,7 @@ fn measured(input: &Input, view: &View) -> Vec<Block> {
     blocks.push(Block::Markup(explore::section(input, view)));
     blocks.extend(pictures::explanations(input, view));
     blocks.extend(power_cuts::section(view));
+    blocks.extend(faults::section(view));
     blocks.push(tables::durability(input));
     blocks.extend(pictures::trust(input, view));
     blocks.extend(health::table(input, view));

@@ -3,6 +3,7 @@
 use crate::bench::{self, Bench};
 use crate::errors;
 use crate::factors;
+use crate::faults;
 use crate::health;
 use crate::input::Input;
 use crate::notes;
@@ -175,6 +176,7 @@ fn row_json(row: &Row, part: &Part, input: &Input) -> Value {
     object.insert("durability".into(), json!(row.durability));
     object.insert("safety".into(), json!(row.safety()));
     object.extend(safety::of_row(row).map(|found| ("power_cut".to_string(), found)));
+    object.extend(faults::of_row(row).map(|found| ("faults".to_string(), found)));
     if let Some(errors) = &row.errors {
         object.insert("errors".into(), errors::as_json(errors));
         object.insert("has_more_errors_than".into(), json!(row.has_more_errors_than));

@@ -16,6 +16,7 @@ mod compare;
 mod document;
 mod errors;
 mod factors;
+mod faults;
 mod flushing;
 mod formats;
 mod full;
@@ -78,6 +79,9 @@ pub const ROUNDS_FOR_CLAIMS: usize = analysis::judge::ROUNDS_FOR_CLAIMS;
 #[must_use]
 pub fn has_holes(input: &Input) -> bool {
     let contents = &input.contents;
-    let is_unmeasured = |scenario| contents.safety_of(scenario).is_some_and(|measured| measured.safety.is_none());
+    let is_unmeasured = |scenario| {
+        let of_power_cuts = contents.safety_of(scenario).is_some_and(|measured| measured.safety.is_none());
+        of_power_cuts || contents.faults_of(scenario).is_some_and(|measured| measured.faults.is_none())
+    };
     !input::Counting::of(contents).failed.is_empty() || contents.scenarios.iter().any(is_unmeasured)
 }

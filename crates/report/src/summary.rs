@@ -7,6 +7,7 @@ use crate::advice::{self, Names};
 use crate::brief;
 use crate::document::{self, Block, Cell, Column, Fit, Table, head, number_cell, word_cell, word_head};
 use crate::errors;
+use crate::faults;
 use crate::flushing::Marked as _;
 use crate::input::Input;
 use crate::labels;
@@ -83,6 +84,7 @@ fn blocks(input: &Input, place: &Place, room: Room) -> Vec<Block> {
     let mut list = Vec::new();
     list.extend(how_sure(&parts, view));
     list.extend(parts.iter().filter_map(|part| tail(part, room)).next());
+    list.extend(parts.iter().filter_map(|part| faults::against_the_pick(part)).next());
     let more = parts.iter().filter_map(|part| part.more_rounds(&input.contents)).max_by_key(|more| more.rounds);
     list.extend(advice::what_would_change_it(&parts, more, |rounds| command(input, place, rounds, more)));
     let all = warnings(view, &input.contents);
@@ -100,7 +102,7 @@ fn blocks(input: &Input, place: &Place, room: Room) -> Vec<Block> {
 fn nothing(input: &Input, view: &View, room: Room) -> (String, Option<Table>, usize) {
     let lead = screening::under_way(view).unwrap_or_else(|| crate::answer::nothing(view));
     let rows = view.parts.iter().flat_map(|part| part.rows.iter().map(move |row| (part, row)));
-    let cut: Vec<(&Part, &Row)> = rows.filter(|(_, row)| row.power_cut.is_some()).collect();
+    let cut: Vec<(&Part, &Row)> = rows.filter(|(_, row)| row.power_cut.is_some() || row.faults.is_some()).collect();
     if cut.is_empty() {
         let failure = input.contents.scenarios.iter().find_map(|scenario| view.failure_of(&scenario.label));
         let why = failure.map(|failure| format!(" One failed with this: {}.", labels::cut(failure, FAILURE_LETTERS)));
@@ -108,11 +110,13 @@ fn nothing(input: &Input, view: &View, room: Room) -> (String, Option<Table>, us
     }
     let labels: Vec<String> = cut.iter().map(|(_, row)| row.label.clone()).collect();
     let names = labels::shortened(&labels, room.name_letters);
-    let mut table = Table::new("answer", [word_head("scenario"), word_head("after a power cut")]);
+    let heads = ["scenario", "after a power cut", "on a failing disk"].map(word_head);
+    let mut table = Table::new("answer", heads);
     for ((_, row), name) in cut.iter().zip(names).take(room.rows) {
-        table.row([word_cell(&name), word_cell(&row.power_cut.as_ref().map_or_else(String::new, safety::cell))]);
+        let after_a_power_cut = row.power_cut.as_ref().map_or_else(String::new, safety::cell);
+        table.row([word_cell(&name), word_cell(&after_a_power_cut), word_cell(&on_a_failing_disk(row))]);
     }
-    (lead, Some(table), cut.len().saturating_sub(room.rows))
+    (lead, Some(table.without_empty_columns()), cut.len().saturating_sub(room.rows))
 }
 
 /// The answer of a study with one workload, and how many scenarios its table leaves out.
@@ -174,6 +178,7 @@ fn table(part: &Part, rows: &[&Row], names: &Names, (view, room): (&View, Room))
         word_head(errors::HEAD),
         head("against the first"),
         word_head("after a power cut"),
+        word_head("on a failing disk"),
     ];
     let mut shown = rows.to_vec();
     if first.is_none() {
@@ -197,9 +202,15 @@ fn table(part: &Part, rows: &[&Row], names: &Names, (view, room): (&View, Room))
             word_cell(&errors::short_cell(row)),
             Cell { text: ratio.unwrap_or_default(), ..Cell::default() },
             word_cell(&after_a_power_cut(row)),
+            word_cell(&on_a_failing_disk(row)),
         ]);
     }
     table.without_empty_columns()
+}
+
+/// In few words, where it was measured.
+fn on_a_failing_disk(row: &Row) -> String {
+    row.faults.as_ref().map_or_else(String::new, faults::cell)
 }
 
 /// In few words: the class that was measured, or what the settings promise.

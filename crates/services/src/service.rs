@@ -271,6 +271,13 @@ impl Error {
     }
 }
 
+/// The lines of a server's messages that it calls errors, each from its mark on.
+#[must_use]
+pub fn complaints(messages: &str) -> Vec<String> {
+    let marked = |line: &str| ERRORS.iter().find_map(|mark| line.find(mark)).map(|at| line[at..].trim().to_string());
+    messages.lines().filter_map(marked).collect()
+}
+
 /// How PostgreSQL, MariaDB and GT.M mark errors in their messages.
 const ERRORS: &[&str] = &["ERROR:", "FATAL:", "PANIC:", "[ERROR]", "%GTM-E-", "%GTM-F-"];
 

@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use crate::fill::Noise;
+use crate::settle::forget;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -138,8 +139,7 @@ pub(crate) fn write(target: &File, path: &Path, ranges: &[Range], content: &Cont
     }
     target.sync_all().map_err(Error::file("flush", path))?;
     // The page cache belongs to the trials.
-    // SAFETY: a plain system call on an open file.
-    unsafe { libc::posix_fadvise(target.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    forget(target);
     Ok(())
 }
 

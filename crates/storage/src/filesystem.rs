@@ -60,6 +60,9 @@ pub struct Filesystem {
     pub(crate) copy_options: Option<Words>,
     /// Whether what it tells of its files' extents (FIEMAP) are places on its device.
     pub(crate) tells_places: bool,
+    /// What a block of its own is, by its place on the device in bytes and its first eight bytes as a big-endian number; none: it can't be
+    /// told by these.
+    pub(crate) block_name: fn(u64, u64) -> Option<&'static str>,
     /// The marks that it leaves on a device.
     pub(crate) signatures: &'static [Signature],
 }
@@ -246,6 +249,7 @@ pub(crate) const PLAIN: Filesystem = Filesystem {
     repair_flags: |_| &[],
     copy_options: None,
     tells_places: false,
+    block_name: |_, _| None,
     signatures: &[],
 };
 

@@ -7,9 +7,9 @@ use crate::filesystems::DEFAULT;
 use crate::image;
 use crate::mountinfo;
 use crate::program;
+use crate::settle::forget;
 use std::fs::{File, OpenOptions};
 use std::io::Seek as _;
-use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -55,8 +55,7 @@ pub(crate) fn verify(path: &Path, disk: &Path, expected: u64) -> Result<(), Erro
 pub fn settle_image(path: &Path) -> Result<(), Error> {
     let file = File::open(path).map_err(Error::file("open", path))?;
     file.sync_data().map_err(Error::file("write out", path))?;
-    // SAFETY: a plain system call on an open file; the advice may be ignored.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    forget(&file);
     Ok(())
 }
 

@@ -2,6 +2,8 @@
 
 use crate::error::Error;
 use crate::fill;
+use std::fs::File;
+use std::os::fd::AsRawFd as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -13,6 +15,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Longer work is no settling; lazily initialised inode tables of a large device take minutes.
 const SETTLE_SECONDS_MAX: u64 = 120;
+
+/// Takes a file's pages that need not be written out of the page cache. It is advice, and a refusal changes nothing.
+pub(crate) fn forget(file: &File) {
+    // SAFETY: a plain system call on an open file.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+}
 
 /// Writes out the filesystem, then waits until its own device is at rest.
 pub(crate) fn settle(folder: &Path, device: Option<&str>) -> Result<(), Error> {

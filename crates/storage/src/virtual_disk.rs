@@ -10,6 +10,7 @@ use crate::places::{self, Part};
 use crate::program;
 use crate::provision::DATA_FOLDER;
 use crate::settings::{DiskCache, StorageSettings};
+use crate::settle::forget;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -115,6 +116,12 @@ impl CutDisk {
         self.device.path().file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default()
     }
 
+    /// What a block of the filesystem's own is, by its place in bytes and its first eight bytes as a big-endian number.
+    #[must_use]
+    pub fn block_name(&self, at: u64, head: u64) -> Option<&'static str> {
+        (self.settings.row().block_name)(at, head)
+    }
+
     /// Lets the kernel forget what it has read: the disk holds another image now.
     ///
     /// # Errors
@@ -179,6 +186,17 @@ impl AfterCut {
         self.tells_places.then(|| places::parts(&self.root)).transpose()
     }
 
+    /// Whether this is a folder, seen from the filesystem's root.
+    #[must_use]
+    pub fn is_folder(&self, path: &Path) -> bool {
+        self.root.join(path).is_dir()
+    }
+
+    /// Lets the kernel forget what it has read of all files that need not be written. What can't be opened keeps its cache.
+    pub fn drop_caches(&self) {
+        forget_files(&self.root);
+    }
+
     /// What the kernel said since the mount began.
     pub fn kernel_said(&mut self) -> String {
         self.mounting.kernel_said()
@@ -190,5 +208,15 @@ impl AfterCut {
     /// When something in use keeps it.
     pub fn unmount(self) -> Result<(), Error> {
         self.mounting.unmount()
+    }
+}
+
+fn forget_files(folder: &Path) {
+    for entry in folder.read_dir().into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => forget_files(&entry.path()),
+            Ok(kind) if kind.is_file() => drop(File::open(entry.path()).map(|file| forget(&file))),
+            _ => {}
+        }
     }
 }

@@ -282,6 +282,7 @@ impl<S: Clone> Plan<S> {
             timeout_seconds: self.design.trial_timeout_seconds,
             ineffective_options: self.design.ineffective_options,
             cut: None,
+            faults: None,
         }
     }
 

@@ -9,6 +9,26 @@ use settings::{Kind, Setting, defaults};
 /// The classes of what a power cut takes, the best first.
 pub const CLASSES: &[&str] = &["A", "B", "C", "D", "E", "F"];
 
+/// What a disk may do, in the order of lists.
+pub const FAULTS: &[&str] = &[
+    "write-error",
+    "flush-error",
+    "read-error",
+    "full",
+    "lost-write",
+    "misdirected-write",
+    "torn-write",
+    "read-bit",
+    "read-sector",
+    "read-block",
+    "rotten-bit",
+    "rotten-sector",
+    "rotten-block",
+    "read-only",
+    "stall",
+    "hang",
+];
+
 /// The table's settings.
 pub const SAFETY: &[Setting] = &[
     Setting {
@@ -84,6 +104,21 @@ pub const SAFETY: &[Setting] = &[
                do it at any time; true where nothing is said. Without it a short recording hides what settings that never flush can damage.",
     },
     Setting {
+        name: "faults",
+        kind: Kind::TextList,
+        default: None,
+        help: "What else a disk may do to each scenario than lose power: `write-error`, `flush-error`, `read-error`, `full`, `lost-write`, \
+               `misdirected-write`, `torn-write`, `read-bit`, `read-sector`, `read-block`, `rotten-bit`, `rotten-sector`, \
+               `rotten-block`, `read-only`, `stall`, `hang`; `write-error:3` strikes three writes, `write-error:always` all from then \
+               on. `surefoot faults` measures those that are named here, or the errors where none is.",
+    },
+    Setting {
+        name: "fault_budget",
+        kind: Kind::Seconds { min: 0.1, max: 86_400.0 },
+        default: Some("60s"),
+        help: "How long faults are tried on each scenario. What is not reached in this time is said: then it was a sample.",
+    },
+    Setting {
         name: "classes",
         kind: Kind::TextList,
         default: None,
@@ -122,6 +157,12 @@ pub struct Safety {
     pub connections: u32,
     /// Whether a kernel's write-back is brought about beside commits; none: it is.
     pub write_back: Option<bool>,
+    /// What a disk may do: names of faults, with how often; none: it is not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Vec<String>>,
+    /// For faults, a scenario.
+    #[serde(rename = "fault_budget", default = "fault_budget_seconds", skip_serializing_if = "is_fault_budget")]
+    pub fault_budget_seconds: f64,
     /// Letters of the classes that a recommendation may have; none: what the promises say, without E and F.
     pub classes: Option<Vec<String>>,
 }
@@ -158,6 +199,20 @@ impl AtomicUnit {
     }
 }
 
+/// The table's default, which results of before do not say.
+fn fault_budget_seconds() -> f64 {
+    60.0
+}
+
+/// Whether nothing need be said of it.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it out so")]
+fn is_fault_budget(seconds: &f64) -> bool {
+    *seconds == fault_budget_seconds()
+}
+
+/// What a disk that is asked to fail does where a study does not say.
+const ERRORS: [&str; 4] = ["write-error", "flush-error", "read-error", "full"];
+
 impl Default for Safety {
     fn default() -> Safety {
         Safety::from_map(&defaults(SAFETY))
@@ -168,6 +223,18 @@ impl Safety {
     /// From the checked table.
     pub(crate) fn from_map(map: &Map<String, Value>) -> Safety {
         serde_json::from_value(Value::Object(map.clone())).expect("the table's checks make every field fit")
+    }
+
+    /// What is asked of power cuts alone.
+    #[must_use]
+    pub fn of_power_cuts(&self) -> Safety {
+        Safety { faults: None, fault_budget_seconds: fault_budget_seconds(), ..self.clone() }
+    }
+
+    /// What a disk may do: what the study names, else errors.
+    #[must_use]
+    pub fn failures(&self) -> Vec<String> {
+        self.faults.clone().unwrap_or_else(|| ERRORS.map(String::from).to_vec())
     }
 }
 
@@ -184,7 +251,23 @@ pub(crate) fn problems(map: &Map<String, Value>) -> impl Iterator<Item = (&'stat
         let message = "`safety.write_back` has no effect with load = \"files\"".to_string();
         ("write_back", message, "their neighbour starts write-back always".to_string())
     });
-    of_files.into_iter().chain(of_write_back).chain(of_classes)
+    let of_faults = faults_problem(map).map(|(message, label)| ("faults", message, label));
+    of_files.into_iter().chain(of_write_back).chain(of_faults).chain(of_classes)
+}
+
+fn faults_problem(map: &Map<String, Value>) -> Option<(String, String)> {
+    let faults = map["faults"].as_array()?;
+    let allowed = || format!("expected some of {}, each with `:3` or `:always` if need be", FAULTS.join(", "));
+    if faults.is_empty() {
+        return Some(("`safety.faults` names no fault".into(), allowed()));
+    }
+    let is_known = |fault: &&Value| {
+        let Some(fault) = fault.as_str() else { return false };
+        let (name, times) = fault.split_once(':').unwrap_or((fault, "1"));
+        FAULTS.contains(&name) && (times == "always" || times.parse::<u32>().is_ok_and(|times| times > 0))
+    };
+    let unknown = faults.iter().find(|fault| !is_known(fault))?;
+    Some((format!("`safety.faults` can't have {unknown}"), allowed()))
 }
 
 fn classes_problem(map: &Map<String, Value>) -> Option<(String, String)> {

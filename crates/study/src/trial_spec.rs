@@ -54,6 +54,9 @@ pub struct TrialSpec<S> {
     /// Whether it measures, in place of its runs, what a power cut takes, and how.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Cut>,
+    /// Whether it measures on the disk of `cut`, in place of power cuts, what a failing disk does, and how.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
 }
 
 impl<S> TrialSpec<S> {
@@ -83,6 +86,7 @@ impl<S> TrialSpec<S> {
             timeout_seconds: 300.0,
             ineffective_options: Ineffective::Fail,
             cut: None,
+            faults: None,
         }
     }
 }
@@ -124,6 +128,18 @@ pub struct Cut {
     /// In the place of a measurement: the name of one image of a measured scenario, which is brought up and copied out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_out: Option<String>,
+}
+
+/// How a trial measures what a failing disk does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Faults {
+    /// What goes wrong: names that `safety.faults` may have.
+    pub failures: Vec<String>,
+    /// How long cases are run.
+    pub budget_seconds: f64,
+    /// In the place of a search: the name of one case, which is run and told step by step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<String>,
 }
 
 /// State of the caches before each run.

@@ -36,6 +36,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Measure what a power cut takes from each scenario of a study, or serve a state that was found, to look at
     Powercut(PowercutArgs),
+    /// Measure what a failing disk does to each scenario of a study, or run one case again and tell it step by step
+    Faults(FaultsArgs),
     /// Set two results files side by side: two machines, kernels or days
     Compare(CompareArgs),
     /// Show results of one study over time, and what changed, as after an upgrade
@@ -159,6 +161,20 @@ pub struct PowercutArgs {
     pub export: Option<PathBuf>,
     /// Of which scenario
     #[arg(long, value_name = "SCENARIO", requires = "look")]
+    pub scenario: Option<String>,
+}
+
+/// `faults`.
+#[derive(Args, Clone)]
+pub struct FaultsArgs {
+    /// Which study, and how
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// Run one case again and tell what was done, what came of it and what server and kernel said; reports name cases
+    #[arg(long, value_name = "CASE", requires = "scenario")]
+    pub replay: Option<String>,
+    /// Of which scenario
+    #[arg(long, value_name = "SCENARIO", requires = "replay")]
     pub scenario: Option<String>,
 }
 

@@ -6,8 +6,7 @@ use crash::plan::{Plan, PlannedScenario};
 use forecast::Wanted;
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::bench::End;
-use lab::conductor::Ended;
-use lab::conductor::Event;
+use lab::conductor::{Ended, Event, What};
 use lab::values::Values;
 use ledger::model::Phase;
 use observe::record::Record;
@@ -80,15 +79,21 @@ impl Live {
     /// Shows what the conductor tells.
     pub fn show(&mut self, event: &Event) {
         match event {
-            Event::SafetyStarted { number, total, scenario } => {
+            Event::SafetyStarted { what, number, total, scenario } => {
                 (self.number, self.total, self.trials_here) = (*number, *total, number - 1);
                 if *number == 1 {
                     self.started = Instant::now();
                 }
-                self.scenario = format!("power cuts · {scenario}");
-                (self.doing, self.speed) = ("recording, then recovering".into(), None);
+                self.scenario = format!("{} · {scenario}", what.words());
+                let doing = match what {
+                    What::PowerCuts => "recording, then recovering",
+                    What::Faults => "loading, then failing",
+                };
+                (self.doing, self.speed) = (doing.into(), None);
             }
-            Event::SafetyEnded { scenario, ended, seconds } => self.safety_ended(scenario, ended, *seconds),
+            Event::SafetyEnded { what, scenario, ended, seconds } => {
+                self.safety_ended(*what, scenario, ended, *seconds)
+            }
             Event::TrialStarted { number, total_max, phase, round, scenario } => {
                 (self.number, self.total) = (*number, *total_max);
                 let of_phase = match phase {
@@ -165,17 +170,21 @@ impl Live {
         }
     }
 
-    fn safety_ended(&mut self, scenario: &str, ended: &Ended, seconds: f64) {
+    fn safety_ended(&mut self, what: What, scenario: &str, ended: &Ended, seconds: f64) {
         self.trials_here += 1;
         let how = match ended {
             Ended::Measured(safety) => {
                 let (grade, images) = (safety.grade, safety.images);
                 format!("{grade:?}, {} ({images} images in {})", grade.words(), format_seconds(seconds))
             }
+            Ended::Faults(found) => {
+                let worst = found.worst().map_or("no case", observe::faults::Consequence::words);
+                format!("worst: {worst} ({} cases in {})", found.cases, format_seconds(seconds))
+            }
             Ended::Not(failure) => format!("not measured: {}: {}", failure.step, failure.causes.join(": ")),
             Ended::Interrupted => "interrupted".into(),
         };
-        self.line(&format!("power cuts {}/{}: {scenario}: {how}", self.number, self.total));
+        self.line(&format!("{} {}/{}: {scenario}: {how}", what.words(), self.number, self.total));
     }
 
     fn line(&self, text: &str) {

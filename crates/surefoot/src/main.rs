@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Command::Report(args) => verbs::report::run(&args),
         Command::Replay(args) => verbs::replay::run(&args),
         Command::Powercut(args) => verbs::powercut::run(&args),
+        Command::Faults(args) => verbs::faults::run(&args),
         Command::Compare(args) => verbs::compare::run(&args),
         Command::History(args) => verbs::history::run(&args),
         Command::Serve(args) => verbs::serve::run(&args),

@@ -18,6 +18,7 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("ext-journal-modes", include_str!("../../../studies/ext-journal-modes.toml")),
     ("gtm-filesystems", include_str!("../../../studies/gtm-filesystems.toml")),
     ("postgres-settings", include_str!("../../../studies/postgres-settings.toml")),
+    ("faults-postgres", include_str!("../../../studies/faults-postgres.toml")),
     ("mariadb-settings", include_str!("../../../studies/mariadb-settings.toml")),
     ("mysql-oltp", include_str!("../../../studies/mysql-oltp.toml")),
     ("http-ops", include_str!("../../../studies/http-ops.toml")),

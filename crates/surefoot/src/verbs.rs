@@ -6,6 +6,7 @@ pub mod compare;
 pub mod disk;
 pub mod doctor;
 #[cfg(target_os = "linux")]
+pub mod faults;
 pub mod guest;
 pub mod history;
 pub mod init;

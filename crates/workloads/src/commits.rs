@@ -11,6 +11,7 @@
 mod gtm;
 mod look;
 mod rule;
+pub mod steps;
 mod stream;
 mod tables;
 mod target;
@@ -116,9 +117,9 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "acknowledge",
-        kind: Is::Choice(&["after-commit", "before-commit"]),
+        kind: Is::Choice(&["after-commit", "before-commit", "always"]),
         default: Some("after-commit"),
-        help: "Which moment is written down as the acknowledgement's. `before-commit` is a planted bug, with which the measurement itself is tested: it must be found.",
+        help: "Which moment is written down as the acknowledgement's. `before-commit` and `always`, whatever the database answers, are planted bugs, with which the measurements themselves are tested: they must be found.",
     },
     sql::JOURNAL_MODE,
     sql::SYNCHRONOUS,
@@ -171,12 +172,14 @@ struct Parameters {
 enum Acknowledge {
     AfterCommit,
     BeforeCommit,
+    /// As `AfterCommit`, but errors are acknowledged, too, where commits are made one by one.
+    Always,
 }
 
 impl Acknowledge {
     fn of(self, committed: &Committed) -> u64 {
         match self {
-            Acknowledge::AfterCommit => committed.acknowledged,
+            Acknowledge::AfterCommit | Acknowledge::Always => committed.acknowledged,
             Acknowledge::BeforeCommit => committed.asked,
         }
     }

@@ -198,6 +198,7 @@ fn row(read: &Read, machine: &Machine, scenario: &Scenario, values: Vec<Option<f
         durability: promised,
         competes_in: rule.competes_in(promised, flushing.as_ref(), power_cut.as_ref()),
         power_cut,
+        faults: contents.faults_of(scenario).and_then(|measured| measured.faults.clone()),
         flushing,
         errors: machine.errors.get(&label).cloned(),
         has_more_errors_than: None,

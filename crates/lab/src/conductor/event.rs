@@ -3,6 +3,7 @@
 use crate::bench::{self, End};
 use crate::values::Values;
 use ledger::model::{Phase, Screened};
+use observe::faults::FaultsFound;
 use observe::record::{Failure, Record};
 use observe::safety::Safety;
 
@@ -53,8 +54,10 @@ pub enum Event<'a> {
         /// What the stop rule says, in words.
         decision: String,
     },
-    /// Power cuts of a scenario begin.
+    /// Power cuts or faults of a scenario begin.
     SafetyStarted {
+        /// Which of the two.
+        what: What,
         /// Which of the scenarios that are left, from 1.
         number: usize,
         /// How many are left.
@@ -62,8 +65,10 @@ pub enum Event<'a> {
         /// Scenario.
         scenario: &'a str,
     },
-    /// Power cuts of a scenario ended.
+    /// Power cuts or faults of a scenario ended.
     SafetyEnded {
+        /// Which of the two.
+        what: What,
         /// Scenario.
         scenario: &'a str,
         /// How.
@@ -73,11 +78,33 @@ pub enum Event<'a> {
     },
 }
 
+/// What a disk may do to a scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// Its power is cut.
+    PowerCuts,
+    /// It fails.
+    Faults,
+}
+
+impl What {
+    /// In words, as the terminal says it.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            What::PowerCuts => "power cuts",
+            What::Faults => "faults",
+        }
+    }
+}
+
 /// How the measurement of one scenario ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// It was measured.
+    /// It was measured what a power cut takes.
     Measured(Box<Safety>),
+    /// It was measured what a failing disk does.
+    Faults(Box<FaultsFound>),
     /// It could not be, for this reason.
     Not(Failure),
     /// The user interrupted.
@@ -105,6 +132,10 @@ pub enum Stop {
     SafetyKnown,
     /// The same, but of some scenarios it could not be measured.
     SafetyHoles,
+    /// What a failing disk does was all that was asked for, and is known.
+    FaultsKnown,
+    /// The same, but of some scenarios it could not be measured.
+    FaultsHoles,
 }
 
 impl Stop {
@@ -123,6 +154,10 @@ impl Stop {
             Stop::SafetyKnown => "every scenario had its power cuts",
             Stop::SafetyHoles => {
                 "not every scenario could have its power cuts; what failed is done again with --retry-failed"
+            }
+            Stop::FaultsKnown => "every scenario had its faults",
+            Stop::FaultsHoles => {
+                "not every scenario could have its faults; what failed is done again with --retry-failed"
             }
             Stop::OneLeft => "every other scenario is shown to be worse",
         }

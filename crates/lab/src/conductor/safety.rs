@@ -1,63 +1,136 @@
-//! The last phase: what a power cut takes from each scenario, once, on its own bench, when the study asks for it.
+//! The last phase: what a power cut takes from each scenario and what a failing disk does to it, once, on its own bench, when the study asks
+//! for it.
 
-use super::event::{Ended, Error, Event, Stop};
+use super::event::{Ended, Error, Event, Stop, What};
 use super::session::Session;
 use crate::bench::{self, Bench, End, guest};
 use crash::plan::{Plan, PlannedScenario};
-use crash::safety::{Measurement, spec, why_not};
-use ledger::model::MeasuredSafety;
+use crash::safety::{Measurement, spec, spec_of_faults, why_no_faults, why_not};
+use ledger::model::{MeasuredFaults, MeasuredSafety, Scenario};
 use observe::record::{Failure, Record};
+use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Measures every scenario of which that is not known yet. The study would stop for this reason: gives why it does.
+/// Measures both, as far as the study asks for them, of every scenario of which that is not known. The study would stop for this
+/// reason: gives why it does.
 pub(super) fn conduct(session: &mut Session, stop: Stop) -> Result<Stop, Error> {
+    let Some(settings) = session.plan.safety.as_ref().filter(|_| stop != Stop::Interrupted) else { return Ok(stop) };
+    let all = [Some(What::PowerCuts), settings.faults.is_some().then_some(What::Faults)];
+    for what in all.into_iter().flatten() {
+        if measure_all(session, settings, what)? {
+            return Ok(Stop::Interrupted);
+        }
+    }
+    Ok(stop)
+}
+
+/// Measures one of them, and says whether it is known of every scenario.
+pub(super) fn conduct_alone(session: &mut Session, what: What) -> Result<Stop, Error> {
+    let settings = session.plan.safety.as_ref().expect("who asks for it alone says how");
+    if measure_all(session, settings, what)? {
+        return Ok(Stop::Interrupted);
+    }
+    let contents = session.writer.reader()?.contents_with(&[])?;
+    let is_known = |one: &Scenario| match what {
+        What::PowerCuts => contents.safety_of(one).is_some_and(|found| found.safety.is_some()),
+        What::Faults => contents.faults_of(one).is_some_and(|found| found.faults.is_some()),
+    };
+    let has_all = contents.scenarios.iter().filter(|one| !one.control).all(is_known);
+    Ok(match (what, has_all) {
+        (What::PowerCuts, true) => Stop::SafetyKnown,
+        (What::PowerCuts, false) => Stop::SafetyHoles,
+        (What::Faults, true) => Stop::FaultsKnown,
+        (What::Faults, false) => Stop::FaultsHoles,
+    })
+}
+
+/// Of every scenario of which it is not known. Whether the user interrupted.
+fn measure_all(session: &mut Session, settings: &study::Safety, what: What) -> Result<bool, Error> {
     let plan = session.plan;
-    let Some(settings) = plan.safety.as_ref().filter(|_| stop != Stop::Interrupted) else { return Ok(stop) };
-    let asked = serde_json::to_value(settings).expect("settings are plain data");
-    let known = session.writer.reader()?.contents_with(&[])?.safety;
+    let asked = asked(settings, what);
+    let known = known(session, what, &asked)?;
     let again = session.done.retry_failed();
+    // The last word counts.
     let is_known = |label: &str| {
-        // The last word counts.
-        let last = known.iter().rfind(|one| one.scenario == label && one.asked == asked);
-        last.is_some_and(|one| one.safety.is_some() || !again)
+        known.iter().rfind(|(scenario, _)| scenario == label).is_some_and(|(_, has_result)| *has_result || !again)
     };
     let is_open = |scenario: &&PlannedScenario| !scenario.control && !is_known(&scenario.label);
     let open: Vec<&PlannedScenario> = plan.scenarios.iter().filter(is_open).collect();
     for (index, scenario) in open.iter().enumerate() {
         if session.interrupted.load(Ordering::Relaxed) {
-            return Ok(Stop::Interrupted);
+            return Ok(true);
         }
-        (session.watch)(Event::SafetyStarted { number: index + 1, total: open.len(), scenario: &scenario.label });
+        let (number, total) = (index + 1, open.len());
+        (session.watch)(Event::SafetyStarted { what, number, total, scenario: &scenario.label });
         let watch = &mut *session.watch;
         let begun = session.bench.now();
         let mut watch = |record: &Record| watch(Event::Record(record));
+        let measure = match what {
+            What::PowerCuts => measure_power_cuts,
+            What::Faults => measure_faults,
+        };
         let ended = measure(plan, scenario, settings, session.bench, session.interrupted, &mut watch)?;
         let now = session.bench.now();
         if !matches!(ended, Ended::Interrupted) {
-            (session.watch)(Event::SafetyEnded { scenario: &scenario.label, ended: &ended, seconds: now - begun });
+            (session.watch)(Event::SafetyEnded {
+                what,
+                scenario: &scenario.label,
+                ended: &ended,
+                seconds: now - begun,
+            });
         }
-        let (safety, failure) = match ended {
-            Ended::Measured(safety) => (Some(*safety), None),
-            Ended::Not(reason) => (None, Some(reason)),
-            Ended::Interrupted => return Ok(Stop::Interrupted),
-        };
-        let (scenario, asked) = (scenario.label.clone(), asked.clone());
-        let measured = MeasuredSafety { scenario, ended: now, asked, safety, failure };
-        session.writer.safety(&measured)?;
+        if keep(session, what, &scenario.label, &asked, now, ended)? {
+            return Ok(true);
+        }
     }
-    let has_all = stop != Stop::SafetyKnown || all_have_safety(session)?;
-    Ok(if has_all { stop } else { Stop::SafetyHoles })
+    Ok(false)
 }
 
-/// Whether it is measured of every scenario what a power cut takes.
-fn all_have_safety(session: &Session) -> Result<bool, Error> {
+/// How it is asked, in plain form.
+fn asked(settings: &study::Safety, what: What) -> Value {
+    match what {
+        What::PowerCuts => serde_json::to_value(settings.of_power_cuts()),
+        What::Faults => serde_json::to_value(settings),
+    }
+    .expect("settings are plain data")
+}
+
+/// The scenarios that were measured so, in this order, and whether that came to a result.
+fn known(session: &Session, what: What, asked: &Value) -> Result<Vec<(String, bool)>, Error> {
     let contents = session.writer.reader()?.contents_with(&[])?;
-    let has = |one: &ledger::model::Scenario| contents.safety_of(one).is_some_and(|found| found.safety.is_some());
-    Ok(contents.scenarios.iter().filter(|one| !one.control).all(has))
+    Ok(match what {
+        What::PowerCuts => {
+            let its = contents.safety.into_iter().filter(|one| one.asked == *asked);
+            its.map(|one| (one.scenario, one.safety.is_some())).collect()
+        }
+        What::Faults => {
+            let its = contents.faults.into_iter().filter(|one| one.asked == *asked);
+            its.map(|one| (one.scenario, one.faults.is_some())).collect()
+        }
+    })
 }
 
-/// Measures one scenario.
-fn measure(
+/// Writes down what came of it. Whether the user interrupted.
+fn keep(session: &mut Session, what: What, scenario: &str, asked: &Value, now: f64, end: Ended) -> Result<bool, Error> {
+    let (scenario, asked, ended) = (scenario.to_string(), asked.clone(), now);
+    let (safety, faults, failure) = match end {
+        Ended::Measured(safety) => (Some(*safety), None, None),
+        Ended::Faults(faults) => (None, Some(*faults), None),
+        Ended::Not(reason) => (None, None, Some(reason)),
+        Ended::Interrupted => return Ok(true),
+    };
+    match what {
+        What::PowerCuts => session.writer.safety(&MeasuredSafety { scenario, ended, asked, safety, failure })?,
+        What::Faults => session.writer.faults(&MeasuredFaults { scenario, ended, asked, faults, failure })?,
+    }
+    Ok(false)
+}
+
+fn not(step: &str, cause: String) -> Ended {
+    Ended::Not(Failure { step: step.into(), causes: vec![cause], log: String::new() })
+}
+
+fn measure_power_cuts(
     plan: &Plan,
     scenario: &PlannedScenario,
     settings: &study::Safety,
@@ -65,7 +138,7 @@ fn measure(
     interrupted: &AtomicBool,
     watch: &mut dyn FnMut(&Record),
 ) -> Result<Ended, bench::Error> {
-    let not = |cause: String| Ended::Not(Failure { step: "power cut".into(), causes: vec![cause], log: String::new() });
+    let not = |cause| not("power cut", cause);
     if let Some(reason) = why_not(scenario, settings) {
         return Ok(not(reason));
     }
@@ -86,6 +159,35 @@ fn measure(
             let killed = guest::panic_of(&failure).and_then(|why| measurement.killed(why));
             killed.map_or(Ended::Not(failure), Ended::Measured)
         }
+        End::Interrupted => Ended::Interrupted,
+    })
+}
+
+fn measure_faults(
+    plan: &Plan,
+    scenario: &PlannedScenario,
+    settings: &study::Safety,
+    bench: &mut dyn Bench,
+    interrupted: &AtomicBool,
+    watch: &mut dyn FnMut(&Record),
+) -> Result<Ended, bench::Error> {
+    let not = |cause| not("failing disk", cause);
+    if let Some(reason) = why_no_faults(scenario, settings) {
+        return Ok(not(reason));
+    }
+    let mut found = None;
+    let end = bench.run(&spec_of_faults(plan, scenario, settings), interrupted, &mut |record| {
+        watch(&record);
+        if let Record::Faults(faults) = record {
+            found = Some(faults);
+        }
+    })?;
+    if interrupted.load(Ordering::Relaxed) {
+        return Ok(Ended::Interrupted);
+    }
+    Ok(match end {
+        End::Finished => found.map_or_else(|| not("the trial ended without a result".into()), Ended::Faults),
+        End::Failed(failure) => Ended::Not(failure),
         End::Interrupted => Ended::Interrupted,
     })
 }

@@ -286,6 +286,8 @@ impl Notes {
             | Record::RunStarted { .. }
             | Record::Progress { .. }
             | Record::Safety(_)
+            | Record::Faults(_)
+            | Record::FaultReplayed(_)
             | Record::Recovering { .. }
             | Record::CopiedOut(_)
             | Record::Failed(_)

@@ -2,6 +2,7 @@
 //! a cut may have left.
 
 mod copy_out;
+mod faults;
 
 use super::{Out, STOP, Stopped, Trial};
 use crash::recorder::Recorder;
@@ -15,6 +16,9 @@ use study::trial_spec::Cut;
 pub(super) fn conduct(trial: &Trial, wanted: &Cut, out: &mut Out<impl Write>) -> Result<(), Stopped> {
     if let Some(image) = &wanted.copy_out {
         return copy_out::conduct(trial, image, out);
+    }
+    if let Some(asked) = &trial.spec.faults {
+        return faults::conduct(trial, wanted, asked, out);
     }
     let started = Instant::now();
     let mut recorder = Recorder::start(trial.work, trial.spec, wanted).map_err(Stopped::at("recording disk"))?;

@@ -4,7 +4,7 @@ use crate::{machine, plan, session};
 use crash::plan::TrialSpec;
 use lab::bench::simulated::Simulated;
 use lab::bench::{Bench, End, Error};
-use lab::conductor::{self, Stop};
+use lab::conductor::{self, Stop, What};
 use lab::resume;
 use observe::record::{Failure, Record};
 use observe::safety::Grade;
@@ -53,7 +53,8 @@ fn measured(results: &Path, are_killed: bool, retry_failed: bool) -> (Stop, u32)
     let opened = resume::open(results, &plan, &resume::Session { retry_failed, ..session(text) }).expect("it opens");
     let mut bench = Cuts { machine: machine(), are_killed, trials: 0 };
     let never = AtomicBool::new(false);
-    let summary = conductor::conduct_safety(&plan, opened, &mut bench, &never, &mut |_| {}).expect("it starts");
+    let summary =
+        conductor::conduct_safety(&plan, What::PowerCuts, opened, &mut bench, &never, &mut |_| {}).expect("it starts");
     (summary.stop, bench.trials)
 }
 

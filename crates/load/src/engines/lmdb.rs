@@ -11,4 +11,5 @@ pub static ENGINE: Engine = Engine {
     small_row_bytes: 29.5,
     power_cuts_of: &[],
     unmeasured: |_| None,
+    file_kind: |_| "database",
 };

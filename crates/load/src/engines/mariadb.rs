@@ -20,6 +20,14 @@ pub static ENGINE: Engine = Engine {
     small_row_bytes: 105.0,
     power_cuts_of: &["oltp", "tpcb"],
     unmeasured: |_| None,
+    file_kind: |file| match file {
+        redo if redo.contains("ib_logfile") => "redo log",
+        log if log.contains("-bin.") => "binary log",
+        system if system.contains("ibdata") => "system tablespace",
+        table if table.ends_with(".ibd") => "table",
+        undo if undo.contains("undo") => "undo log",
+        _ => "other file",
+    },
 };
 
 const DIALECT: Dialect = Dialect {

@@ -19,6 +19,13 @@ pub static ENGINE: Engine = Engine {
     small_row_bytes: 230.0,
     power_cuts_of: &["oltp", "tpcb"],
     unmeasured: |_| None,
+    file_kind: |file| match file {
+        wal if wal.contains("pg_wal/") => "WAL",
+        state if state.contains("pg_xact/") => "transaction status",
+        control if control.ends_with("pg_control") => "control file",
+        table if table.contains("base/") || table.contains("global/") => "table",
+        _ => "other file",
+    },
 };
 
 const DIALECT: Dialect = Dialect {

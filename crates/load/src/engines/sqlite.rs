@@ -25,6 +25,11 @@ pub static ENGINE: Engine = Engine {
     small_row_bytes: 29.5,
     power_cuts_of: &["oltp", "tpcb"],
     unmeasured: |_| None,
+    file_kind: |file| match file {
+        wal if wal.ends_with("-wal") => "WAL",
+        journal if journal.ends_with("-journal") => "rollback journal",
+        _ => "database",
+    },
 };
 
 const DIALECT: Dialect = Dialect { timestamp: "TEXT", alters_many_columns: false, ..COMMON };

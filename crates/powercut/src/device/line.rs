@@ -50,7 +50,7 @@ impl Breaker {
             // Not yet waited for, so the number is still its own.
             Breaker::Process(process) => drop(kill(Pid::from_raw(process.cast_signed()), Signal::SIGKILL)),
             // Where the line is gone, so is the disk.
-            Breaker::Line(orders) => drop((&*orders).write_all(&[text(&Order::Fail), b"\n".into()].concat())),
+            Breaker::Line(orders) => drop((&*orders).write_all(&[text(&Order::Break), b"\n".into()].concat())),
             // It is open for writing, and sealed by nobody else.
             Breaker::Memory(file) => drop(super::memory::end(file)),
         }

@@ -9,6 +9,7 @@ use super::line;
 use super::recorder::{Full, Recorder};
 use super::server::{Content, Server, Shared};
 use super::{Error, Log, Options, map, now_nanoseconds};
+use crate::fault::injector::{Asked, Injection, Injector, Traced};
 use crate::states::{Choice, History, Rules, Unit};
 use crate::timing::{Model, Profile};
 use crate::timing_fidelity::{Tally, TimingFidelity};
@@ -40,10 +41,22 @@ pub(super) enum Order<'a> {
         choice: Cow<'a, Choice>,
     },
     Read,
+    /// From now on it fails so, counting requests from here; without an injection it is well. Its requests are kept if they are to be
+    /// traced.
+    Fail {
+        injection: Option<Injection>,
+        is_traced: bool,
+    },
+    /// Which requests were struck.
+    Struck,
+    /// Which requests came, if they were to be traced.
+    Traced,
+    /// It fails no more.
+    Mend,
     /// What the disk's clock says.
     Now,
     /// All I/O fails from now on, until images are explored anew. Not answered: who says it has no time to wait.
-    Fail,
+    Break,
 }
 
 /// What came of it.
@@ -53,6 +66,8 @@ pub(super) enum Answer {
     Done,
     Stopped { timing_fidelity: Option<TimingFidelity> },
     Read { units: Vec<Unit> },
+    Struck { requests: Vec<Asked> },
+    Traced { requests: Vec<Traced> },
     Now { at_nanoseconds: u64 },
     Full { reason: String },
     Refused { message: String },
@@ -80,7 +95,7 @@ pub(super) fn serve(options: &Options, mut orders: impl BufRead, mut answers: im
     say(&Answer::Done, &mut orders, &mut answers)?;
     while let Some(line) = line::receive(&mut orders, &mut answers).map_err(Error::Pipe)? {
         let order = serde_json::from_slice(&line).map_err(Error::Order);
-        if matches!(order, Ok(Order::Fail)) {
+        if matches!(order, Ok(Order::Break)) {
             *content.lock() = Content::Failing;
             continue;
         }
@@ -173,21 +188,34 @@ fn follow(order: Order, content: &Shared) -> Result<Answer, Error> {
             }
             drop(held);
             let images = Images::new(history(&log, rules)?);
-            let old = std::mem::replace(&mut *content.lock(), Content::Exploring(images));
+            let old =
+                std::mem::replace(&mut *content.lock(), Content::Exploring(Box::new(images), Injector::default()));
             drop(old);
             Answer::Done
         }
-        (Order::Show { point, choice }, Content::Exploring(images)) => match images.show(point, choice.into_owned()) {
+        (Order::Show { point, choice }, Content::Exploring(images, _)) => match images.show(point, choice.into_owned())
+        {
             Ok(()) => Answer::Done,
             Err(error) => refused(&error.to_string()),
         },
-        (Order::Read, Content::Exploring(images)) => Answer::Read { units: images.units_read().to_vec() },
-        (Order::Show { .. } | Order::Read, Content::Recording(_)) => {
-            refused("the disk shows no images yet: `explore` comes before")
+        (Order::Read, Content::Exploring(images, _)) => Answer::Read { units: images.units_read().to_vec() },
+        (Order::Fail { injection, is_traced }, Content::Exploring(_, injector)) => {
+            *injector = Injector::new(injection, is_traced);
+            Answer::Done
         }
-        (Order::Begin | Order::Stop, Content::Exploring(_)) => refused("the disk records no more: it shows images"),
+        (Order::Struck, Content::Exploring(_, injector)) => Answer::Struck { requests: injector.struck().to_vec() },
+        (Order::Traced, Content::Exploring(_, injector)) => Answer::Traced { requests: injector.traced().to_vec() },
+        (Order::Mend, Content::Exploring(_, injector)) => {
+            injector.mend();
+            Answer::Done
+        }
+        (
+            Order::Show { .. } | Order::Read | Order::Fail { .. } | Order::Struck | Order::Traced | Order::Mend,
+            Content::Recording(_),
+        ) => refused("the disk shows no images yet: `explore` comes before"),
+        (Order::Begin | Order::Stop, Content::Exploring(..)) => refused("the disk records no more: it shows images"),
         (_, Content::Failing) => refused("the disk was made to fail, and `explore` alone brings it back"),
-        (Order::Fail, _) => unreachable!("it is done without an answer"),
+        (Order::Break, _) => unreachable!("it is done without an answer"),
     })
 }
 

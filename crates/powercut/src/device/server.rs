@@ -6,6 +6,8 @@ use super::fuse::{self, Ask, Buffer, Connection, Received};
 use super::images::Images;
 use super::recorder::Recorder;
 use super::{Log, now_nanoseconds};
+use crate::fault::RequestKind;
+use crate::fault::injector::{Action, Asked, Damage, Injector};
 use crate::timing::{Model, Work};
 use crate::timing_fidelity::Timestamps;
 use crate::write_log::{Operation, Request};
@@ -17,12 +19,15 @@ use std::time::Duration;
 /// A timer is late by about this much on a quiet machine: the rest is waited for awake.
 const AWAKE_NANOSECONDS: u64 = 50_000;
 
+/// How often what hangs is looked at whether the disk was mended.
+const MENDED_LOOK_NANOSECONDS: u64 = 5_000_000;
+
 /// What the disk holds.
 pub(super) enum Content {
     /// It is written to, and that is written down.
     Recording(Recorder),
-    /// It shows what a power cut may have left.
-    Exploring(Images<Log>),
+    /// It shows what a power cut may have left, and fails as it is told.
+    Exploring(Box<Images<Log>>, Injector),
     /// All I/O fails.
     Failing,
 }
@@ -55,9 +60,17 @@ struct Pending {
 
 #[derive(Clone, Copy)]
 enum Reply {
-    Read { offset: u64, bytes: usize },
+    Read { offset: u64, bytes: usize, damage: Option<Damage> },
     Written(u32),
     Done,
+}
+
+/// A request whose answer a fault holds back.
+struct Held {
+    until_nanoseconds: u64,
+    /// Whether it ends with an error, then or as soon as the disk is mended.
+    is_refused: bool,
+    pending: Pending,
 }
 
 /// Requests that wait for their due time.
@@ -74,6 +87,7 @@ pub(super) struct Server {
     content: Shared,
     disk_bytes: u64,
     delays: Option<Delays>,
+    held: Vec<Held>,
     /// Where a read is put together.
     scratch: Vec<u8>,
 }
@@ -82,14 +96,15 @@ impl Server {
     /// Without a model all is answered at once.
     pub(super) fn new(connection: Connection, content: Shared, disk_bytes: u64, model: Option<Model>) -> Server {
         let delays = model.map(|model| Delays { model, waiting: Vec::new(), free: Vec::new() });
-        Server { connection, content, disk_bytes, delays, scratch: vec![0; fuse::TRANSFER_BYTES_MAX] }
+        Server { connection, content, disk_bytes, delays, held: Vec::new(), scratch: vec![0; fuse::TRANSFER_BYTES_MAX] }
     }
 
     /// Answers until the filesystem is gone.
     pub(super) fn run(mut self) -> io::Result<()> {
         let mut buffer = Buffer::new();
         loop {
-            let due = self.answer_what_is_due();
+            let (held, due) = (self.answer_what_was_held(), self.answer_what_is_due());
+            let due = held.into_iter().chain(due).min();
             self.connection.block(due.is_none())?;
             match (self.connection.receive(&mut buffer)?, due) {
                 (Received::Message(bytes), _) => self.take(buffer.message(bytes)),
@@ -108,6 +123,36 @@ impl Server {
         }
         std::hint::spin_loop();
         Ok(())
+    }
+
+    /// When the next of them is to be looked at.
+    fn answer_what_was_held(&mut self) -> Option<u64> {
+        if self.held.is_empty() {
+            return None;
+        }
+        let now = now_nanoseconds();
+        let mut content = self.content.lock();
+        let mut is_mended = !matches!(&*content, Content::Exploring(_, injector) if !injector.is_mended());
+        for held in std::mem::take(&mut self.held) {
+            let is_due = held.until_nanoseconds <= now;
+            if held.is_refused && (is_due || is_mended) {
+                // The disk was taken away with it, and is put in again.
+                self.connection.refuse(held.pending.unique, Errno::EIO);
+                if let Content::Exploring(_, injector) = &mut *content {
+                    injector.mend();
+                }
+                is_mended = true;
+            } else if is_due {
+                finish(&self.connection, &mut content, held.pending, &mut self.scratch);
+            } else {
+                self.held.push(held);
+            }
+        }
+        let next = |held: &Held| match held.is_refused {
+            true => held.until_nanoseconds.min(now + MENDED_LOOK_NANOSECONDS),
+            false => held.until_nanoseconds,
+        };
+        self.held.iter().map(next).min()
     }
 
     /// When the next answer is due.
@@ -165,13 +210,28 @@ impl Server {
 
     fn read(&mut self, unique: u64, offset: u64, bytes: usize) {
         let at_nanoseconds = now_nanoseconds();
-        let pending = Pending { unique, at_nanoseconds, request: None, reply: Reply::Read { offset, bytes } };
+        let reply = Reply::Read { offset, bytes, damage: None };
+        let mut pending = Pending { unique, at_nanoseconds, request: None, reply };
         let mut content = self.content.lock();
-        match (&mut self.delays, &*content) {
+        let action = match (&mut self.delays, &mut *content) {
             (Some(delays), Content::Recording(_)) => {
-                delays.add(pending, Work::Read { offset, bytes: bytes as u64 });
+                return delays.add(pending, Work::Read { offset, bytes: bytes as u64 });
             }
-            _ => finish(&self.connection, &mut content, pending, &mut self.scratch),
+            (_, Content::Exploring(_, injector)) => {
+                let asked = Asked { kind: RequestKind::Read, offset, length: bytes as u64 };
+                injector.decide(asked, &[], self.disk_bytes)
+            }
+            _ => Action::Pass,
+        };
+        if let Action::Damage(damage) = action {
+            pending.reply = Reply::Read { offset, bytes, damage: Some(damage) };
+        }
+        match held(action, pending) {
+            Some(held) => self.held.push(held),
+            None => match refusal(action) {
+                Some(error) => self.connection.refuse(unique, error),
+                None => finish(&self.connection, &mut content, pending, &mut self.scratch),
+            },
         }
     }
 
@@ -182,26 +242,78 @@ impl Server {
             _ => Reply::Done,
         };
         let mut content = self.content.lock();
-        let request = match &mut *content {
-            Content::Recording(recorder) => Some(recorder.submit(at, operation)),
-            Content::Exploring(images) => {
-                match operation {
-                    Operation::Write { offset, data } => images.write(offset, data),
-                    // Power fails only once here.
-                    Operation::Flush => {}
-                    Operation::Zero { offset, length } | Operation::Discard { offset, length } => {
-                        images.clear(offset, length);
-                    }
-                }
-                None
+        let (request, action) = match &mut *content {
+            Content::Recording(recorder) => (Some(recorder.submit(at, operation)), Action::Pass),
+            Content::Exploring(images, injector) => {
+                let action = asked(&operation)
+                    .map_or(Action::Pass, |(asked, data)| injector.decide(asked, data, self.disk_bytes));
+                apply(images, operation, action);
+                (None, action)
             }
-            Content::Failing => None,
+            Content::Failing => (None, Action::Pass),
         };
         let pending = Pending { unique, at_nanoseconds: at, request, reply };
-        match &mut self.delays {
-            Some(delays) if request.is_some() => delays.add(pending, Work::of(&operation)),
+        match (held(action, pending), refusal(action), &mut self.delays) {
+            (Some(held), _, _) => self.held.push(held),
+            (None, Some(error), _) => self.connection.refuse(unique, error),
+            (None, None, Some(delays)) if request.is_some() => delays.add(pending, Work::of(&operation)),
             _ => finish(&self.connection, &mut content, pending, &mut self.scratch),
         }
+    }
+}
+
+/// What a fault needs to know of a request, and what it writes; none: no fault strikes it. What is not needed any more may stay.
+fn asked<'a>(operation: &Operation<'a>) -> Option<(Asked, &'a [u8])> {
+    match *operation {
+        Operation::Write { offset, data } => {
+            Some((Asked { kind: RequestKind::Write, offset, length: data.len() as u64 }, data))
+        }
+        Operation::Zero { offset, length } => Some((Asked { kind: RequestKind::Write, offset, length }, &[])),
+        Operation::Flush => Some((Asked { kind: RequestKind::Flush, offset: 0, length: 0 }, &[])),
+        Operation::Discard { .. } => None,
+    }
+}
+
+/// Does what is left of a request. Power does not fail here, so a flush does nothing.
+fn apply(images: &mut Images<Log>, operation: Operation, action: Action) {
+    let (offset, length) = match operation {
+        Operation::Flush => return,
+        Operation::Write { offset, data } => (offset, data.len() as u64),
+        Operation::Zero { offset, length } | Operation::Discard { offset, length } => (offset, length),
+    };
+    let (to, length) = match action {
+        Action::Refuse | Action::Full | Action::Pretend | Action::Never(_) => return,
+        Action::Move(to) => (to, length),
+        Action::Keep(bytes) => (offset, bytes.min(length)),
+        Action::Pass | Action::Damage(_) | Action::Late(_) => (offset, length),
+    };
+    match operation {
+        Operation::Write { data, .. } => images.write(to, &data[..length as usize]),
+        _ => images.clear(to, length),
+    }
+    if let Action::Damage(damage) = action {
+        let mut bytes = vec![0; length as usize];
+        images.read(to, &mut bytes);
+        damage.apply(&mut bytes);
+        images.write(to, &bytes);
+    }
+}
+
+/// A request whose answer is held back, if it is.
+fn held(action: Action, pending: Pending) -> Option<Held> {
+    let (nanoseconds, is_refused) = match action {
+        Action::Late(nanoseconds) => (nanoseconds, false),
+        Action::Never(nanoseconds) => (nanoseconds, true),
+        _ => return None,
+    };
+    Some(Held { until_nanoseconds: pending.at_nanoseconds.saturating_add(nanoseconds), is_refused, pending })
+}
+
+fn refusal(action: Action) -> Option<Errno> {
+    match action {
+        Action::Refuse => Some(Errno::EIO),
+        Action::Full => Some(Errno::ENOSPC),
+        _ => None,
     }
 }
 
@@ -226,10 +338,13 @@ fn finish(connection: &Connection, content: &mut Content, pending: Pending, scra
         return connection.refuse(pending.unique, Errno::EIO);
     }
     match pending.reply {
-        Reply::Read { offset, bytes } => match content {
+        Reply::Read { offset, bytes, damage } => match content {
             Content::Recording(recorder) => connection.answer(pending.unique, recorder.read(offset, bytes)),
-            Content::Exploring(images) => {
+            Content::Exploring(images, _) => {
                 images.read(offset, &mut scratch[..bytes]);
+                if let Some(damage) = damage {
+                    damage.apply(&mut scratch[..bytes]);
+                }
                 connection.answer(pending.unique, &scratch[..bytes]);
             }
             Content::Failing => unreachable!("it was refused"),

@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 mod desk;
+mod faults;
 
 use desk::{DISK_BYTES, Desk, Loop, Mounted, program, unmount, wait_until};
 use memmap2::MmapMut;

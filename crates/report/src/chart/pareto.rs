@@ -140,6 +140,7 @@ mod tests {
             control: false,
             durability: Class::KeepsAcknowledged,
             power_cut: None,
+            faults: None,
             competes_in: None,
             flushing: None,
             errors: None,

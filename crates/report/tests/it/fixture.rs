@@ -109,6 +109,7 @@ pub fn contents(table: &Table) -> Contents {
         probes: Vec::new(),
         scenarios: table.rows.iter().map(|row| scenario(table, row)).collect(),
         safety: Vec::new(),
+        faults: Vec::new(),
         decisions: Vec::new(),
         trials: Vec::new(),
         runs: Vec::new(),

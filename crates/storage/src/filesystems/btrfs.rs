@@ -85,6 +85,8 @@ pub(crate) const BTRFS: Filesystem = Filesystem {
         },
         feature: |name| renamed(&name.replace('-', "_").to_uppercase(), FEATURE_NAMES),
     }),
+    // BTRFS_SUPER_INFO_OFFSET and its first mirror; a tree's block begins with its checksum.
+    block_name: |at, _| matches!(at, 0x1_0000 | 0x400_0000).then_some("superblock"),
     signatures: &[
         at("a btrfs filesystem", 0x1_0040, MAGIC),
         // BTRFS_SUPER_MIRROR_SHIFT: 64 MiB and 256 GiB.

@@ -92,9 +92,22 @@ pub(crate) const EXT4: Filesystem = Filesystem {
     repair_flags: |features| if has_journal(features) { &[] } else { REPAIR },
     copy_options: Some(&[]),
     tells_places: true,
+    block_name,
     signatures: SIGNATURES,
     ..PLAIN
 };
+
+/// Blocks of a journal by their magic number and type (include/linux/jbd2.h); the superblock is in the device's first block.
+fn block_name(at: u64, head: u64) -> Option<&'static str> {
+    const JBD2_MAGIC: u64 = 0xc03b_3998;
+    match (at, head >> 32, head & 0xffff_ffff) {
+        (0, ..) => Some("superblock"),
+        (_, JBD2_MAGIC, 2) => Some("journal commit"),
+        (_, JBD2_MAGIC, 1 | 5) => Some("journal descriptor"),
+        (_, JBD2_MAGIC, 3 | 4) => Some("journal superblock"),
+        _ => None,
+    }
+}
 
 const REPAIR: &[&str] = &["-f", "-y"];
 

@@ -47,6 +47,7 @@ pub(crate) const XFS: Filesystem = Filesystem {
     }),
     copy_options: Some(&["nouuid"]),
     tells_places: true,
+    block_name,
     signatures: &[
         at("an xfs filesystem", 0, MAGIC),
         at("an xfs log", 0, &[0xfe, 0xed, 0xba, 0xbe]),
@@ -62,6 +63,18 @@ pub(crate) const XFS: Filesystem = Filesystem {
 };
 
 const MAGIC: &[u8] = b"XFSB";
+
+/// Blocks by their magic number (fs/xfs/libxfs/xfs_format.h, xfs_da_format.h, xfs_log_format.h).
+fn block_name(_: u64, head: u64) -> Option<&'static str> {
+    match &head.to_be_bytes() {
+        [b'X', b'F', b'S', b'B', ..] => Some("superblock"),
+        [0xfe, 0xed, 0xba, 0xbe, ..] => Some("journal"),
+        [b'X', b'A', b'G', b'F' | b'I', ..] | [b'X', b'A', b'F', b'L', ..] => Some("allocation group"),
+        [b'X', b'D', b'B' | b'D' | b'F', b'3', ..] => Some("directory"),
+        [b'I', b'N', ..] => Some("inodes"),
+        _ => None,
+    }
+}
 
 const fn copy(rule: fn(u64) -> Option<u64>) -> Signature {
     by_rule("a copy of an xfs superblock", rule, MAGIC)

@@ -8,6 +8,7 @@ use crate::cli::{PowercutArgs, StudyArgs};
 use crate::failure::{Failure, Status};
 use crate::source;
 use crate::verbs::run;
+use lab::conductor::What;
 
 /// Measures each scenario of which it is not known yet, or shows what is kept of one.
 pub fn run(args: &PowercutArgs) -> Result<Status, Failure> {
@@ -16,11 +17,15 @@ pub fn run(args: &PowercutArgs) -> Result<Status, Failure> {
         require_no_run(args)?;
         return look(args, &loaded.work, scenario);
     }
-    // What says how rounds are measured says nothing here, where none is.
-    refuse(&about_rounds(&args.run.study), "`powercut`, which measures no rounds")
-        .map_err(|failure| failure.hint("leave it out; `--set safety.budget=60s` looks longer at each scenario"))?;
+    refuse_rounds(&args.run.study, "powercut", "--set safety.budget=60s")?;
     loaded.plan.safety.get_or_insert_default();
-    run::conduct(&args.run, loaded, run::Measured::PowerCuts)
+    run::conduct(&args.run, loaded, run::Measured::Only(What::PowerCuts))
+}
+
+/// What says how rounds are measured says nothing to a verb that measures none; `longer` looks longer at each scenario.
+pub(super) fn refuse_rounds(study: &StudyArgs, verb: &str, longer: &str) -> Result<(), Failure> {
+    refuse(&about_rounds(study), &format!("`{verb}`, which measures no rounds"))
+        .map_err(|failure| failure.hint(format!("leave it out; `{longer}` looks longer at each scenario")))
 }
 
 /// An option, and whether it is given.

@@ -8,7 +8,7 @@ use anyhow::{Context as _, anyhow};
 use lab::bench::guest::Guest;
 use lab::bench::host::Host;
 use lab::bench::{Bench as _, OfThisMachine};
-use lab::conductor::{self, Stop, Summary};
+use lab::conductor::{self, Stop, Summary, What};
 use lab::estimate::{expected_seconds, space_needed};
 use lab::requirements::{missing, refused};
 use lab::resume::{self, Opened, Session};
@@ -42,8 +42,8 @@ pub fn resume(args: &RunArgs) -> Result<Status, Failure> {
 pub(super) enum Measured {
     /// Its rounds, and what a power cut takes where it asks for that.
     Everything,
-    /// Only what a power cut takes: on disks of its own, so that no image is made and no ceiling asked for.
-    PowerCuts,
+    /// Only what a disk may do: on disks of its own, so that no image is made and no ceiling asked for.
+    Only(What),
 }
 
 impl Measured {
@@ -51,7 +51,8 @@ impl Measured {
     fn verb(self) -> &'static str {
         match self {
             Measured::Everything => "run",
-            Measured::PowerCuts => "powercut",
+            Measured::Only(What::PowerCuts) => "powercut",
+            Measured::Only(What::Faults) => "faults",
         }
     }
 }
@@ -87,8 +88,8 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     let mut opened = resume::open(&loaded.results, &loaded.plan, &session).map_err(|error| explained(error, args))?;
     let mut live = live::Live::new(&loaded.plan, args.quiet || args.json);
     let interrupted = &interrupt::INTERRUPTED;
-    let summary = if measured == Measured::PowerCuts {
-        conductor::conduct_safety(&loaded.plan, opened, &mut bench, interrupted, &mut |event| live.show(&event))?
+    let summary = if let Measured::Only(what) = measured {
+        conductor::conduct_safety(&loaded.plan, what, opened, &mut bench, interrupted, &mut |event| live.show(&event))?
     } else {
         prepare_images(&loaded, &work, &mut live)?;
         probe(&loaded.plan, &mut opened, &mut bench, &mut live)?;

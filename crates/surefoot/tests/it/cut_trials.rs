@@ -158,7 +158,7 @@ fn is_attached(folder: &Path) -> bool {
 }
 
 /// On ext4 and a disk with a volatile cache; `load` is what is not as usual.
-fn trial(load: Value) -> TrialSpec {
+pub fn trial(load: Value) -> TrialSpec {
     let with = |mut all: Map<String, Value>, more: Value| {
         all.extend(more.as_object().expect("a table").clone());
         all
@@ -190,6 +190,12 @@ fn trial(load: Value) -> TrialSpec {
 /// Runs a trial, and gives what it found of power cuts; each record is shown as it comes.
 #[track_caller]
 fn measured(world: &World, spec: &TrialSpec, watch: &dyn Fn(&Value)) -> Safety {
+    serde_json::from_value(found(world, spec, "safety", watch)).expect("what was found")
+}
+
+/// Runs a trial, and gives the first of its records with this name; each is shown as it comes.
+#[track_caller]
+pub fn found(world: &World, spec: &TrialSpec, name: &str, watch: &dyn Fn(&Value)) -> Value {
     let mut command = world.command(&["trial", "."]);
     let mut trial = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
     // Open until it has ended: a trial without anybody who listens ends at once.
@@ -203,7 +209,6 @@ fn measured(world: &World, spec: &TrialSpec, watch: &dyn Fn(&Value)) -> Safety {
         records.push(record);
     }
     trial.wait().expect("it ends");
-    let of_cuts = records.iter().find(|record| record["record"] == "safety");
-    let of_cuts = of_cuts.unwrap_or_else(|| panic!("nothing was measured: {records:#?}"));
-    serde_json::from_value(of_cuts.clone()).expect("what was found")
+    let wanted = records.iter().find(|record| record["record"] == name);
+    wanted.unwrap_or_else(|| panic!("nothing was measured: {records:#?}")).clone()
 }

@@ -9,6 +9,7 @@ mod blogs;
 mod ceilings;
 mod compare;
 mod cut_trials;
+mod failing_disks;
 mod faults;
 mod forecast;
 mod guest;

@@ -137,6 +137,12 @@ impl Client for Process {
         self.expect(&number.to_string())?;
         Ok(Some(Committed { asked, acknowledged: nanoseconds() }))
     }
+
+    /// What fails ends the process.
+    fn give_up(&mut self) -> Result<(), Error> {
+        let (program, log) = ("mumps -run work^commits".into(), String::new());
+        Err(Error::Program { program, status: "its error".into(), log })
+    }
 }
 
 impl Drop for Process {

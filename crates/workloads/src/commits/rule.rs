@@ -56,10 +56,9 @@ impl Rule {
         std::array::from_fn(|_| 1 + first + step * random.below((LOADED_ROWS - first).div_ceil(step)))
     }
 
-    /// The revisions of loaded rows by number, when these are the last commits of the streams; a row that is not here has 0.
-    pub fn revisions(&self, last: &BTreeMap<u32, u64>) -> BTreeMap<u64, u64> {
-        let commits = last.iter().flat_map(|(stream, last)| (1..=*last).map(move |number| (*stream, number)));
-        // In ascending order, so that the last commit stays.
+    /// The revisions of loaded rows by number after these commits, stream and number, those of a stream in ascending order; a row that
+    /// is not here has 0.
+    pub fn revisions(&self, commits: impl Iterator<Item = (u32, u64)>) -> BTreeMap<u64, u64> {
         commits.flat_map(|(stream, number)| self.touched(stream, number).map(|row| (row, number))).collect()
     }
 }

@@ -141,6 +141,14 @@ impl Client for Session<'_> {
         self.connection.execute_text("COMMIT", &mut |_| {}).map_err(sql::failed(self.database.name(), "commit"))?;
         Ok(Some(Committed { asked, acknowledged: nanoseconds() }))
     }
+
+    fn give_up(&mut self) -> Result<(), Error> {
+        match self.connection.execute_text("ROLLBACK", &mut |_| {}) {
+            // SQLite has rolled back by itself after most errors, and then there is nothing to roll back.
+            Err(error) if error.is_lost() => Err(sql::failed(self.database.name(), "roll back")(error)),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Session<'_> {

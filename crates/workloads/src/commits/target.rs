@@ -36,6 +36,9 @@ pub trait CommitTarget: Sync {
 pub trait Client {
     /// One transaction; none: the run was over before it could begin.
     fn commit(&mut self, number: u64, is_over: &dyn Fn() -> bool) -> Result<Option<Committed>, Error>;
+
+    /// Gives up a transaction that failed; an error means that it takes another connection to go on.
+    fn give_up(&mut self) -> Result<(), Error>;
 }
 
 /// A commit's moments, in nanoseconds of `CLOCK_MONOTONIC`.

@@ -3,6 +3,7 @@
 use super::super::images::Images;
 use super::super::server::{Content, Shared};
 use super::{Answer, Order, follow, line};
+use crate::fault::injector::Injector;
 use crate::states::{Cache, History, Rules};
 use crate::write_log::{Event, Operation, Writer};
 use fuzz::Target;
@@ -67,12 +68,12 @@ fn orders() {
             )
             .expect("a log"),
         );
-        let content = Shared::new(Content::Exploring(images));
+        let content = Shared::new(Content::Exploring(Box::new(images), Injector::default()));
         for order in lines.iter().filter_map(|line| serde_json::from_slice::<Order>(line).ok()) {
             let order = match order {
                 // Other files are not this test's to read.
                 Order::Explore { rules, .. } => Order::Explore { log: Cow::Borrowed(&file), rules },
-                Order::Fail => continue,
+                Order::Break => continue,
                 other => other,
             };
             let _ = follow(order, &content);
@@ -91,7 +92,7 @@ fn the_corpus_is_what_a_disk_is_told() {
     for line in lines {
         let order: Order =
             serde_json::from_slice(&line).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&line)));
-        if !matches!(order, Order::Explore { .. } | Order::Fail) {
+        if !matches!(order, Order::Explore { .. } | Order::Break) {
             let answer = follow(order, &content);
             assert!(matches!(answer, Ok(Answer::Refused { .. } | Answer::Now { .. })), "{answer:?}");
         }

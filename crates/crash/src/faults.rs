@@ -1,0 +1,287 @@
+//! What a failing disk does to a scenario: its filesystem and its database on a disk of ours, which fails at one request after the
+//! other, in each way that it can; after each fault the load goes on in four ways.
+//!
+//! A case is a run of its own, from the same beginning: a mount, a start, some commits, the fault, the way on, looks at what is there.
+//! The disk is a process that serves one file (`powercut::device`); no other disk is asked to fail. Linux's only.
+
+mod agenda;
+mod bench;
+mod database;
+mod run;
+
+use crate::plan::TrialSpec;
+use crate::recording;
+use crate::recording_disk::Disks;
+use crate::watchdog::Watchdog;
+use agenda::{Strike, Structures, agenda};
+use bench::{Bench, Broken, Outcome, Reference};
+use load::engines;
+use observe::faults::{Consequence, Example, FaultReplayed, FaultsFound};
+use powercut::device::Disk;
+use powercut::fault::{Case, Continuation, Failure, RequestKind};
+use sandbox::isolation;
+use sandbox::work::Work;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::time::{Duration, Instant};
+use storage::Part;
+use study::trial_spec::{Cut, Faults};
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// A case that takes longer hangs in the kernel: even one with a disk that hangs and a server that recovers is over sooner.
+const CASE_SECONDS_MAX: f64 = 120.0;
+
+/// Cases side by side, at most: each has a disk in memory and a server.
+const WORKERS_MAX: usize = 4;
+
+/// A disk on which the filesystem is made and the data are loaded.
+pub struct Beginning {
+    disks: Disks,
+    disk: Disk,
+    log: PathBuf,
+}
+
+impl Beginning {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn start(work: &Work, spec: &TrialSpec, cut: &Cut) -> Result<Beginning> {
+        std::fs::create_dir_all(work.power_cuts())?;
+        let disks = Disks::of(spec, cut)?;
+        let disk = disks.record(work)?;
+        Ok(Beginning { disks, disk, log: recording::log(work) })
+    }
+
+    /// What lies on it now is what each case begins with; nothing uses it any more.
+    ///
+    /// # Errors
+    /// When not all of it was written down.
+    pub fn finish(mut self) -> Result<Loaded> {
+        self.disk.begin()?;
+        self.disk.stop()?;
+        Ok(Loaded { disks: self.disks, log: self.log })
+    }
+}
+
+/// What each case begins with.
+pub struct Loaded {
+    disks: Disks,
+    log: PathBuf,
+}
+
+/// What the threads that run cases share.
+struct Shared<'a> {
+    spec: &'a TrialSpec,
+    work: &'a Work,
+    loaded: &'a Loaded,
+    structures: Structures,
+    strikes: Vec<Strike>,
+    /// The next strike.
+    next: AtomicUsize,
+    /// When no further one is begun.
+    until: Instant,
+    interrupted: &'a AtomicBool,
+}
+
+/// A case that ended, or could not be run.
+type Ended = (Case, std::result::Result<Outcome, Broken>);
+
+/// Tries the faults that are asked for, as far as their time goes.
+///
+/// # Errors
+/// When a case can't be tried.
+pub fn search(
+    loaded: &Loaded,
+    spec: &TrialSpec,
+    work: &Work,
+    asked: &Faults,
+    interrupted: &AtomicBool,
+) -> Result<FaultsFound> {
+    let started = Instant::now();
+    let failures = asked.failures.iter().map(|name| Ok(name.parse()?)).collect::<Result<Vec<Failure>>>()?;
+    let reads = failures.iter().any(|failure| failure.fault.kind().strikes.contains(&RequestKind::Read));
+    let (reference, structures) = in_own_mounts(|| {
+        let mut bench = Bench::new(spec, &loaded.disks, &loaded.log, work)?;
+        let reference = bench.reference(reads)?;
+        let structures = structures(spec, &reference, &bench);
+        Ok((reference, structures))
+    })?;
+    let (strikes, first) = agenda(&failures, &reference.traced, &structures, spec.seed);
+    let count = |kind| reference.traced.iter().filter(|traced| traced.asked.kind == kind).count() as u64;
+    let mut found = FaultsFound {
+        writes: count(RequestKind::Write),
+        flushes: count(RequestKind::Flush),
+        reads: count(RequestKind::Read),
+        possible: (strikes.len() * Continuation::ALL.len()) as u64,
+        cases: 0,
+        not_struck: 0,
+        is_complete: false,
+        honest: 0,
+        honest_bad: 0,
+        rows: Vec::new(),
+        notes: Vec::new(),
+        seconds: 0.0,
+    };
+    let until = started + Duration::from_secs_f64(asked.budget_seconds);
+    let shared = Shared { spec, work, loaded, structures, strikes, next: AtomicUsize::new(0), until, interrupted };
+    run_all(&shared, &mut found)?;
+    let reached = shared.next.into_inner().min(shared.strikes.len());
+    found.is_complete = reached == shared.strikes.len();
+    if reached < first {
+        found.notes.push(format!(
+            "{} kinds of fault and block were not reached in {:.0} s",
+            first - reached,
+            asked.budget_seconds
+        ));
+    }
+    found.rows.sort_by(|one, other| {
+        let key = |row: &observe::faults::Row| (row.fault.clone(), row.structure.clone(), row.continuation.clone());
+        key(one).cmp(&key(other))
+    });
+    found.seconds = started.elapsed().as_secs_f64();
+    Ok(found)
+}
+
+/// Runs one case again, and tells it step by step.
+///
+/// # Errors
+/// When it can't be tried.
+pub fn replay(loaded: &Loaded, spec: &TrialSpec, work: &Work, case: &Case) -> Result<FaultReplayed> {
+    let outcome = in_own_mounts(|| Bench::new(spec, &loaded.disks, &loaded.log, work)?.run(case))?;
+    let mut steps = outcome.steps;
+    if outcome.struck.is_empty() && case.failure.is_some() {
+        steps.push("no request was left to be struck".into());
+    }
+    Ok(FaultReplayed { consequence: outcome.consequence, example: outcome.example, steps })
+}
+
+/// Does something in a thread whose mounts nobody else sees.
+fn in_own_mounts<T: Send>(act: impl FnOnce() -> std::result::Result<T, Broken> + Send) -> Result<T> {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            if isolation::may_mount() {
+                isolation::own_mounts().map_err(Broken::Namespace)?;
+            }
+            act()
+        });
+        thread.join().map_err(|_| Broken::Ended)?
+    })
+    .map_err(Into::into)
+}
+
+fn structures(spec: &TrialSpec, reference: &Reference, bench: &Bench) -> Structures {
+    let engine = spec.parameters.get("engine").and_then(|name| engines::named(name.as_str()?));
+    let kind = |part: &Part| {
+        if reference.folders.contains(&part.file) {
+            return "directory".to_string();
+        }
+        engine.map_or("file", |engine| (engine.file_kind)(&part.file.to_string_lossy())).into()
+    };
+    Structures::new(&reference.parts, kind, &reference.traced, |at, head| bench.block_name(at, head))
+}
+
+fn run_all(shared: &Shared, found: &mut FaultsFound) -> Result<()> {
+    let side_by_side = std::thread::available_parallelism().map_or(1, NonZero::get).min(WORKERS_MAX);
+    let may_be_several = isolation::may_mount() && shared.spec.storage.has_mountable_copies();
+    let (tell, told) = channel();
+    std::thread::scope(|scope| {
+        for _ in 0..if may_be_several { side_by_side } else { 1 } {
+            let tell = tell.clone();
+            scope.spawn(move || work(shared, &tell));
+        }
+        drop(tell);
+        for (case, outcome) in told {
+            // Workers end when nobody listens any more.
+            count(shared, found, &case, outcome?);
+        }
+        Ok(())
+    })
+}
+
+/// What one worker does: the ways on without a fault, then strike after strike.
+fn work(shared: &Shared, tell: &Sender<Ended>) {
+    let watchdog = Watchdog::new(Duration::from_secs_f64(CASE_SECONDS_MAX));
+    let mut worker = Worker { shared, bench: None, watchdog };
+    let isolated = if isolation::may_mount() { isolation::own_mounts() } else { Ok(()) };
+    let mut strike = None;
+    loop {
+        for continuation in Continuation::ALL {
+            let (failure, nth) = strike.map_or((None, 1), |(failure, nth)| (Some(failure), nth));
+            let case = Case { failure, nth, continuation };
+            let outcome = isolated.map_err(Broken::Namespace).and_then(|()| worker.run(&case));
+            if tell.send((case, outcome)).is_err() {
+                return;
+            }
+        }
+        strike = shared.next();
+        if strike.is_none() {
+            return;
+        }
+    }
+}
+
+fn count(shared: &Shared, found: &mut FaultsFound, case: &Case, outcome: Outcome) {
+    let Some(failure) = case.failure else {
+        found.honest += 1;
+        if outcome.consequence != Consequence::Nothing {
+            found.honest_bad += 1;
+            let words = &outcome.example.words;
+            found
+                .notes
+                .push(format!("on a disk that is well a case ended as \"{}\": {words}", outcome.consequence.words()));
+        }
+        return;
+    };
+    let Some(struck) = outcome.struck.first() else {
+        found.not_struck += 1;
+        return;
+    };
+    let key = [&*failure.to_string(), shared.structures.name(struck), case.continuation.name()];
+    found.add(key, outcome.consequence, || outcome.example);
+}
+
+impl Shared<'_> {
+    fn next(&self) -> Option<Strike> {
+        if self.interrupted.load(Ordering::Relaxed) || Instant::now() >= self.until {
+            return None;
+        }
+        self.strikes.get(self.next.fetch_add(1, Ordering::Relaxed)).copied()
+    }
+}
+
+/// A thread that runs cases.
+struct Worker<'a> {
+    shared: &'a Shared<'a>,
+    /// None after a case that hung.
+    bench: Option<Bench<'a>>,
+    watchdog: Watchdog,
+}
+
+impl Worker<'_> {
+    fn run(&mut self, case: &Case) -> std::result::Result<Outcome, Broken> {
+        let shared = self.shared;
+        let mut bench = match self.bench.take() {
+            Some(bench) => bench,
+            None => Bench::new(shared.spec, &shared.loaded.disks, &shared.loaded.log, shared.work)?,
+        };
+        let (outcome, hung) = self.watchdog.over(bench.breaker()?, || bench.run(case));
+        if hung {
+            return Ok(hung_in_the_kernel(case));
+        }
+        self.bench = Some(bench);
+        outcome
+    }
+}
+
+/// Of what was struck nothing is known but that nothing ended.
+fn hung_in_the_kernel(case: &Case) -> Outcome {
+    let words = format!("it did not end within {CASE_SECONDS_MAX} s, until the disk was taken away");
+    let (client, server, kernel) = (Vec::new(), Vec::new(), Vec::new());
+    let example = Example { case: case.to_string(), words, client, server, kernel };
+    let asked = powercut::fault::injector::Asked { kind: RequestKind::Flush, offset: 0, length: 0 };
+    Outcome { consequence: Consequence::Hang, example, struck: vec![asked], steps: Vec::new() }
+}

@@ -1,0 +1,133 @@
+//! Which faults are tried, and in which order: each fault on each kind of block first, then the rest in a random order, so that what is
+//! reached in the time is a random sample of it. Pure.
+
+use powercut::fault::injector::{Asked, Traced};
+use powercut::fault::{Failure, RequestKind};
+use random::SplitMix64;
+use std::collections::{BTreeMap, BTreeSet};
+use storage::Part;
+
+/// What a block of nobody's files is that its filesystem does not name.
+const OF_THE_FILESYSTEM: &str = "filesystem";
+
+/// What a flush is of.
+const FLUSH: &str = "flush";
+
+/// Blocks are named by pieces of this.
+const BLOCK_BYTES: u64 = 4096;
+
+/// Whose the blocks of the disk are, as the load on a well disk left it.
+#[derive(Debug, Default)]
+pub struct Structures {
+    /// Parts of files, by their first byte on the device: where they end, and what the file is.
+    files: BTreeMap<u64, (u64, String)>,
+    /// Blocks of the filesystem's own, by their first byte.
+    own: BTreeMap<u64, &'static str>,
+}
+
+impl Structures {
+    /// From the parts of files, what a file is, and what the filesystem says of a block by its place and its first bytes.
+    pub fn new(
+        parts: &[Part],
+        file_kind: impl Fn(&Part) -> String,
+        traced: &[Traced],
+        block_name: impl Fn(u64, u64) -> Option<&'static str>,
+    ) -> Structures {
+        let files =
+            parts.iter().map(|part| (part.device_at, (part.device_at + part.length, file_kind(part)))).collect();
+        let blocks = traced.iter().flat_map(|traced| {
+            let places = (0..).map(|block| traced.asked.offset + block * BLOCK_BYTES);
+            places.zip(traced.heads.iter().copied())
+        });
+        let own = blocks.filter_map(|(at, head)| Some((at, block_name(at, head)?))).collect();
+        Structures { files, own }
+    }
+
+    /// What a request is of: by its first block.
+    pub fn name(&self, asked: &Asked) -> &str {
+        if asked.kind == RequestKind::Flush {
+            return FLUSH;
+        }
+        let part = self.files.range(..=asked.offset).next_back().map(|(_, part)| part);
+        if let Some((_, name)) = part.filter(|(end, _)| asked.offset < *end) {
+            return name;
+        }
+        self.own.get(&(asked.offset / BLOCK_BYTES * BLOCK_BYTES)).copied().unwrap_or(OF_THE_FILESYSTEM)
+    }
+}
+
+/// A fault, and the first request that it strikes among those of its kinds, counted from 1.
+pub type Strike = (Failure, u64);
+
+/// All strikes in the order in which they are tried, and how many of them come first: each fault once on each kind of block.
+pub fn agenda(failures: &[Failure], traced: &[Traced], structures: &Structures, seed: u64) -> (Vec<Strike>, usize) {
+    let mut by_failure: Vec<Vec<Strike>> = Vec::new();
+    let mut rest = Vec::new();
+    for failure in failures {
+        let strikes = failure.fault.kind().strikes;
+        let its = traced.iter().map(|traced| &traced.asked).filter(|asked| strikes.contains(&asked.kind));
+        let (mut seen, mut first) = (BTreeSet::new(), Vec::new());
+        for (nth, asked) in (1..).zip(its) {
+            let is_new = seen.insert((asked.kind, structures.name(asked)));
+            if is_new { first.push((*failure, nth)) } else { rest.push((*failure, nth)) }
+        }
+        by_failure.push(first);
+    }
+    let longest = by_failure.iter().map(Vec::len).max().unwrap_or(0);
+    let mut all: Vec<Strike> =
+        (0..longest).flat_map(|place| by_failure.iter().filter_map(move |first| first.get(place).copied())).collect();
+    let first = all.len();
+    let mut random = SplitMix64::new(seed);
+    for last in (1..rest.len()).rev() {
+        rest.swap(last, random.index(last + 1));
+    }
+    all.extend(rest);
+    (all, first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use powercut::fault::RequestKind::{Flush, Write};
+
+    fn traced(kind: RequestKind, offset: u64, heads: &[u64]) -> Traced {
+        Traced { asked: Asked { kind, offset, length: heads.len() as u64 * BLOCK_BYTES }, heads: heads.to_vec() }
+    }
+
+    fn structures(traced: &[Traced]) -> Structures {
+        let part = Part { file: "data/log".into(), at: 0, device_at: 8192, length: 8192 };
+        let kind = |part: &Part| part.file.display().to_string();
+        Structures::new(&[part], kind, traced, |_, head| (head == 7).then_some("journal"))
+    }
+
+    #[test]
+    fn blocks_are_named_by_files_then_by_the_filesystem() {
+        let all = [traced(Write, 8192, &[0]), traced(Write, 16384, &[0, 7]), traced(Flush, 0, &[])];
+        let structures = structures(&all);
+        let named = |kind, offset| structures.name(&Asked { kind, offset, length: 512 }).to_string();
+        assert_eq!(
+            [0, 8192, 16383, 16384, 20480 + 512].map(|at| named(Write, at)),
+            ["filesystem", "data/log", "data/log", "filesystem", "journal"]
+        );
+        assert_eq!(named(Flush, 0), "flush");
+    }
+
+    #[test]
+    fn each_kind_of_block_comes_first_and_nothing_is_left_out() {
+        let all = [
+            traced(Write, 8192, &[0]),
+            traced(Flush, 0, &[]),
+            traced(Write, 12288, &[0]),
+            traced(Write, 0, &[0]),
+            traced(Flush, 0, &[]),
+            traced(Write, 0, &[0]),
+        ];
+        let failures: Vec<Failure> = ["write-error", "flush-error"].map(|name| name.parse().expect("a fault")).to_vec();
+        let (strikes, first) = agenda(&failures, &all, &structures(&all), 1);
+        let [write, flush] = failures[..] else { panic!("two") };
+        assert_eq!(strikes[..first], [(write, 1), (flush, 1), (write, 3)]);
+        let mut rest = strikes[first..].to_vec();
+        rest.sort_unstable();
+        assert_eq!(rest, [(write, 2), (write, 4), (flush, 2)]);
+    }
+}

@@ -1,0 +1,388 @@
+//! One case: the load on its disk, the fault, the way on, and looks at what is there.
+
+use super::database::Database;
+use super::run::Run;
+use crate::plan::TrialSpec;
+use crate::recording_disk::Disks;
+use observe::faults::{Consequence, Example};
+use observe::record::causes;
+use powercut::device::{Breaker, Disk};
+use powercut::fault::injector::{Asked, Injection, Traced};
+use powercut::fault::verdict::{Transcript, judge};
+use powercut::fault::{Case, Continuation, RequestKind};
+use powercut::states::Choice;
+use powercut::verdict::RecoveryOutcome;
+use sandbox::work::Work;
+use std::path::{Path, PathBuf};
+use storage::{AfterCut, CutDisk, Part};
+use workloads::commits::steps::Steps;
+
+/// A disk that hangs answers again after this time, with an error, as one that was taken away.
+const HANG_NANOSECONDS: u64 = 4_000_000_000;
+
+/// A stalled answer comes so late: less than a client waits before it is called hanging.
+const STALL_NANOSECONDS: u64 = 1_000_000_000;
+
+/// Commits before the load is given up in which a fault can strike.
+pub const COMMITS: u64 = 12;
+
+/// Commits between two checkpoints, so that pages that lie on the disk are written over.
+const CHECKPOINT_EVERY: u64 = 4;
+
+/// Commits after the fault.
+const COMMITS_AFTER: u64 = 4;
+
+/// Why a case can't be run: a failure of the test itself.
+#[derive(Debug, thiserror::Error)]
+pub enum Broken {
+    /// The disk's process could not be started.
+    #[error(transparent)]
+    Start(#[from] crate::recording_disk::Error),
+    /// The disk.
+    #[error(transparent)]
+    Disk(#[from] powercut::device::Error),
+    /// What is mounted from it.
+    #[error(transparent)]
+    Storage(#[from] storage::Error),
+    /// The folders that the database's user can reach.
+    #[error(transparent)]
+    Database(#[from] crate::database::Error),
+    /// The same, while a case was prepared.
+    #[error("cannot clear the server's folders")]
+    Stage(#[from] std::io::Error),
+    /// Before the disk failed.
+    #[error("on a disk that is well the database fails: {0}")]
+    Well(String),
+    /// Mounts of its own.
+    #[error("the kernel grants no further mount namespace")]
+    Namespace(#[source] nix::Error),
+    /// The thread panicked, and has said why.
+    #[error("a thread that runs cases has ended")]
+    Ended,
+}
+
+/// What came of a case.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The worst that was seen.
+    pub consequence: Consequence,
+    /// And all about it.
+    pub example: Example,
+    /// The requests that were struck.
+    pub struck: Vec<Asked>,
+    /// What was done, step by step.
+    pub steps: Vec<String>,
+}
+
+/// What the load asks of a disk that is well, and whose its blocks are.
+pub struct Reference {
+    /// Its requests.
+    pub traced: Vec<Traced>,
+    /// Where the parts of files lie.
+    pub parts: Vec<Part>,
+    /// Folders among the parts' files.
+    pub folders: Vec<PathBuf>,
+}
+
+/// Where one case at a time runs.
+pub struct Bench<'a> {
+    spec: &'a TrialSpec,
+    database: Database,
+    // Declared before the disk, so that it is detached first.
+    attached: CutDisk,
+    disk: Disk,
+}
+
+impl<'a> Bench<'a> {
+    /// On a disk of its own that begins with what the log wrote.
+    ///
+    /// # Errors
+    /// When there is no such disk.
+    pub fn new(spec: &'a TrialSpec, disks: &Disks, log: &Path, work: &Work) -> Result<Bench<'a>, Broken> {
+        let disk = disks.explore(work, log)?;
+        let file = storage::recording_disk(&work.disk());
+        let attached = CutDisk::attach(&spec.storage, &file, &work.mount_point())?;
+        let kind = workloads::kind_of_trial(&spec.workload).expect("it was planned");
+        let wanted = services::wanted(&(kind.services)(&spec.parameters), &spec.services);
+        let database = Database::of(wanted.last(), work)?;
+        Ok(Bench { spec, database, attached, disk })
+    }
+
+    /// What takes the disk from under a case that hangs.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn breaker(&self) -> Result<Breaker, Broken> {
+        Ok(self.disk.breaker()?)
+    }
+
+    /// What a block of the filesystem's own is.
+    pub fn block_name(&self, at: u64, head: u64) -> Option<&'static str> {
+        self.attached.block_name(at, head)
+    }
+
+    /// Runs the load on a disk that is well, and tells what it asked for.
+    ///
+    /// # Errors
+    /// When it can't be run.
+    pub fn reference(&mut self, reads: bool) -> Result<Reference, Broken> {
+        let mounted = self.mount_from_the_beginning()?;
+        let mut parts = mounted.parts()?.unwrap_or_default();
+        let place = self.database.start(&mounted.data_folder).map_err(Broken::Well)?;
+        let steps = Steps::new(&self.spec.parameters);
+        let mut run = Run::new(&steps, place);
+        run.connect();
+        self.disk.fail(None, true)?;
+        load(&mut run, &mounted, reads, &mut || Ok(false))?;
+        let traced = self.disk.traced()?;
+        run.disconnect();
+        parts.extend(mounted.parts()?.unwrap_or_default());
+        let folder = |part: &Part| mounted.is_folder(&part.file).then(|| part.file.clone());
+        let folders = parts.iter().filter_map(folder).collect();
+        well(&run.transcript)?;
+        self.end(mounted)?;
+        Ok(Reference { traced, parts, folders })
+    }
+
+    /// Runs a case from the beginning.
+    ///
+    /// # Errors
+    /// When that can't be tried.
+    pub fn run(&mut self, case: &Case) -> Result<Outcome, Broken> {
+        let strikes = case.failure.map_or(&[][..], |failure| failure.fault.kind().strikes);
+        let reads = strikes.contains(&RequestKind::Read);
+        let mut mounted = self.mount_from_the_beginning()?;
+        let place = self.database.start(&mounted.data_folder).map_err(Broken::Well)?;
+        let steps = Steps::new(&self.spec.parameters);
+        let mut run = Run::new(&steps, place);
+        run.connect();
+        well(&run.transcript)?;
+        self.disk.fail(case.failure.map(|failure| self.injection(failure, case.nth)), false)?;
+        let disk = &mut self.disk;
+        let is_honest = case.failure.is_none();
+        load(&mut run, &mounted, reads, &mut || Ok(!is_honest && !disk.struck()?.is_empty()))?;
+        let struck = self.disk.struck()?;
+        let mut kernel = Vec::new();
+        if is_honest || !struck.is_empty() {
+            run.did(&match struck.first() {
+                Some(asked) => format!("the fault has struck: {}", words(asked)),
+                None => "no fault".into(),
+            });
+            mounted = match self.go_on(case.continuation, &mut run, mounted, &mut kernel)? {
+                Some(mounted) => mounted,
+                None => return self.outcome(case, run, struck, kernel),
+            };
+            run.look();
+            for _ in 0..COMMITS_AFTER {
+                run.commit(&mut || self.database.start_again(&mounted.data_folder));
+            }
+            run.checkpoint();
+            run.look();
+        }
+        let all_struck = self.disk.struck()?;
+        if let Some(mounted) = self.mount_again(&mut run, mounted, &mut kernel)? {
+            match self.database.start(&mounted.data_folder) {
+                Ok(place) => {
+                    run.place = place;
+                    run.look();
+                }
+                Err(why) => run.found(RecoveryOutcome::Down(why)),
+            }
+            run.disconnect();
+            kernel.extend(self.end(mounted)?);
+        }
+        self.outcome(case, run, if struck.is_empty() { struck } else { all_struck }, kernel)
+    }
+
+    fn injection(&self, failure: powercut::fault::Failure, nth: u64) -> Injection {
+        let late =
+            if matches!(failure.fault, powercut::fault::Fault::Hang) { HANG_NANOSECONDS } else { STALL_NANOSECONDS };
+        Injection { failure, nth, late_nanoseconds: late, seed: self.spec.seed }
+    }
+
+    /// What is done after the fault; none: what was mounted did not come up again.
+    fn go_on(
+        &mut self,
+        continuation: Continuation,
+        run: &mut Run,
+        mounted: AfterCut,
+        kernel: &mut Vec<String>,
+    ) -> Result<Option<AfterCut>, Broken> {
+        match continuation {
+            Continuation::GoOn => {}
+            Continuation::DropCaches => {
+                run.did("the kernel forgets what it has read");
+                mounted.drop_caches();
+            }
+            Continuation::Restart => {
+                run.disconnect();
+                run.heard("stop the server", self.database.stop());
+                match self.database.start_again(&mounted.data_folder) {
+                    Ok(place) => {
+                        run.did("the server was started again");
+                        run.place = place;
+                    }
+                    Err(why) => run.heard("start the server", Err(why)),
+                }
+            }
+            Continuation::Remount => {
+                let Some(mounted) = self.mount_again(run, mounted, kernel)? else { return Ok(None) };
+                match self.database.start(&mounted.data_folder) {
+                    Ok(place) => run.place = place,
+                    Err(why) => run.heard("start the server", Err(why)),
+                }
+                return Ok(Some(mounted));
+            }
+        }
+        Ok(Some(mounted))
+    }
+
+    /// Ends the server, mends the disk and mounts it as a boot would; none: it does not mount.
+    fn mount_again(
+        &mut self,
+        run: &mut Run,
+        mut mounted: AfterCut,
+        kernel: &mut Vec<String>,
+    ) -> Result<Option<AfterCut>, Broken> {
+        run.disconnect();
+        run.heard("stop the server", self.database.stop());
+        run.server.extend(self.database.complaints());
+        self.database.clear()?;
+        kernel.extend(self.kernel_said(&mut mounted));
+        mounted.unmount()?;
+        // What the kernel still has of the disk is gone with it.
+        self.attached.forget()?;
+        self.disk.mend()?;
+        self.attached.forget()?;
+        run.did("the disk was mended and mounted again");
+        match self.attached.mount() {
+            Ok(mounted) => Ok(Some(mounted)),
+            Err(error) => {
+                run.found(RecoveryOutcome::Unmountable(self.of_any_device(&causes(&error).join(": "))));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Ends what was measured; gives what the kernel said meanwhile.
+    fn end(&mut self, mut mounted: AfterCut) -> Result<Vec<String>, Broken> {
+        if let Err(error) = self.database.stop() {
+            // Nothing is asked of it any more.
+            drop(error);
+            self.database.kill();
+        }
+        self.database.clear()?;
+        let said = self.kernel_said(&mut mounted);
+        mounted.unmount()?;
+        Ok(said)
+    }
+
+    fn mount_from_the_beginning(&mut self) -> Result<AfterCut, Broken> {
+        self.database.kill();
+        self.database.clear()?;
+        self.attached.forget()?;
+        let choice = Choice::default();
+        self.disk.fail(None, false)?;
+        self.disk.show(0, &choice)?;
+        self.attached.forget()?;
+        Ok(self.attached.mount()?)
+    }
+
+    /// What the kernel says of the device since it was mounted, and that is not its everyday word.
+    fn kernel_said(&self, mounted: &mut AfterCut) -> Vec<String> {
+        let device = self.attached.device_name();
+        let said = mounted.kernel_said();
+        let of_it = said.lines().filter(|line| line.contains(device) && !is_everyday(line));
+        of_it.map(|line| self.of_any_device(line)).collect()
+    }
+
+    /// The same words on every loop device.
+    fn of_any_device(&self, words: &str) -> String {
+        words
+            .replace(&format!("/dev/{}", self.attached.device_name()), "the disk")
+            .replace(self.attached.device_name(), "the disk")
+    }
+
+    fn outcome(&self, case: &Case, run: Run, struck: Vec<Asked>, kernel: Vec<String>) -> Result<Outcome, Broken> {
+        let (consequence, words) = judge(&run.transcript);
+        let Run { transcript, server, steps, .. } = run;
+        let (client, mut server) = (transcript.errors, server);
+        server.dedup();
+        let example = Example { case: case.to_string(), words, client, server, kernel };
+        Ok(Outcome { consequence, example, struck, steps })
+    }
+}
+
+/// The load in which the fault strikes, until it has.
+fn load(
+    run: &mut Run,
+    mounted: &AfterCut,
+    reads: bool,
+    has_struck: &mut dyn FnMut() -> Result<bool, powercut::device::Error>,
+) -> Result<(), Broken> {
+    for number in 1..=COMMITS {
+        if reads && number % CHECKPOINT_EVERY == 1 {
+            mounted.drop_caches();
+            run.look();
+        }
+        run.commit(&mut || Err("it is not started again before the fault has struck".into()));
+        if number.is_multiple_of(CHECKPOINT_EVERY) {
+            run.checkpoint();
+        }
+        if has_struck()? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Before the disk fails, nothing else does.
+fn well(transcript: &Transcript) -> Result<(), Broken> {
+    match transcript.errors.first() {
+        Some(error) => Err(Broken::Well(error.clone())),
+        None => Ok(()),
+    }
+}
+
+fn words(asked: &Asked) -> String {
+    match asked.kind {
+        RequestKind::Flush => "a flush".into(),
+        RequestKind::Write => format!("a write of {} bytes at {}", asked.length, asked.offset),
+        RequestKind::Read => format!("a read of {} bytes at {}", asked.length, asked.offset),
+    }
+}
+
+/// What filesystems say when nothing is wrong.
+fn is_everyday(line: &str) -> bool {
+    const EVERYDAY: &[&str] = &[
+        "mounted filesystem",
+        "unmounting filesystem",
+        "Mounting V",
+        "Ending clean mount",
+        "Unmounting Filesystem",
+        "first mount of filesystem",
+        "last unmount of filesystem",
+        "using crc32c",
+        "using free-space-tree",
+        "using free space tree",
+        "enabling ssd",
+        "enabling free space tree",
+        "disk space caching",
+        "turning on async discard",
+        "turning off async discard",
+        "checking UUID tree",
+    ];
+    EVERYDAY.iter().any(|everyday| line.contains(everyday))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_everyday;
+
+    #[test]
+    fn what_is_said_at_every_mount_is_no_complaint() {
+        assert!(is_everyday("EXT4-fs (loop3): mounted filesystem 3f r/w with ordered data mode. Quota mode: none."));
+        assert!(!is_everyday("Buffer I/O error on dev loop3, logical block 5, lost async page write"));
+        assert!(!is_everyday("EXT4-fs (loop3): Remounting filesystem read-only"));
+    }
+}

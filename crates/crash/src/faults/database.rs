@@ -1,0 +1,128 @@
+//! The database on the disk that fails: embedded, or a server that is started, ended and started again.
+
+use load::sql;
+use sandbox::stage::{Stage, data_name};
+use sandbox::work::Work;
+use services::service::{self, Place, Running, Service};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Messages of a server that are looked through, at most.
+const MESSAGES_BYTES_MAX: usize = 1 << 20;
+
+/// One of a worker's.
+pub enum Database {
+    /// It is in this process.
+    Embedded,
+    /// It is a process of its own.
+    Served(Box<Server>),
+}
+
+/// A server, whether it runs or not.
+pub struct Server {
+    kind: &'static service::Kind,
+    service: Box<dyn Service>,
+    stage: Stage,
+    /// Once it was put on data.
+    place: Option<Place>,
+    running: Option<Box<dyn Running>>,
+}
+
+impl Database {
+    /// The one that a load wants, in folders that its user can reach.
+    ///
+    /// # Errors
+    /// When there is none, or no folders.
+    pub fn of(wanted: Option<&services::Wanted>, work: &Work) -> Result<Database, crate::database::Error> {
+        let Some(wanted) = wanted else { return Ok(Database::Embedded) };
+        let service = (wanted.kind.open)(&wanted.settings)?;
+        let stage = Stage::set(work)?;
+        Ok(Database::Served(Box::new(Server { kind: wanted.kind, service, stage, place: None, running: None })))
+    }
+
+    /// Starts it on data where none was started before, or where it was cleared away.
+    ///
+    /// # Errors
+    /// What it says when it does not start.
+    pub fn start(&mut self, data: &Path) -> Result<sql::Place, String> {
+        match self {
+            Database::Embedded => Ok(sql::Place { data_folder: data.into(), server: None }),
+            Database::Served(server) => {
+                server.settle(data).map_err(|error| error.to_string())?;
+                server.start()
+            }
+        }
+    }
+
+    /// Starts it again where it was.
+    ///
+    /// # Errors
+    /// What it says when it does not start.
+    pub fn start_again(&mut self, data: &Path) -> Result<sql::Place, String> {
+        match self {
+            Database::Embedded => Ok(sql::Place { data_folder: data.into(), server: None }),
+            Database::Served(server) => server.start(),
+        }
+    }
+
+    /// Ends it, in peace if it can be.
+    ///
+    /// # Errors
+    /// What it says when it can't; it is ended by force then.
+    pub fn stop(&mut self) -> Result<(), String> {
+        let Database::Served(server) = self else { return Ok(()) };
+        let stopped = server.running.take().map_or(Ok(()), Running::stop);
+        stopped.map_err(|error| error.complaint())
+    }
+
+    /// Ends it by force, if it still runs.
+    pub fn kill(&mut self) {
+        if let Database::Served(server) = self {
+            server.running = None;
+        }
+    }
+
+    /// Lets go of its data, which are unmounted next; it must have ended.
+    ///
+    /// # Errors
+    /// When they can't be let go.
+    pub fn clear(&mut self) -> io::Result<()> {
+        match self {
+            Database::Embedded => Ok(()),
+            Database::Served(server) => {
+                server.place = None;
+                server.stage.clear()
+            }
+        }
+    }
+
+    /// What it has said so far of what it calls errors.
+    pub fn complaints(&self) -> Vec<String> {
+        let Database::Served(server) = self else { return Vec::new() };
+        let Some(place) = &server.place else { return Vec::new() };
+        let files = place.run.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+        let logs = files.filter(|path| path.is_file()).filter_map(|path| std::fs::read(path).ok());
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes[..bytes.len().min(MESSAGES_BYTES_MAX)]).into_owned();
+        logs.flat_map(|bytes| service::complaints(&text(bytes))).collect()
+    }
+}
+
+impl Server {
+    fn settle(&mut self, data: &Path) -> io::Result<()> {
+        let (name, user) = (self.kind.name, self.service.user());
+        let data: PathBuf = self.stage.lend(data, &data_name(name), user.as_ref())?;
+        let run = self.stage.folder(name, user.as_ref())?;
+        let (log, cpus, sockets) = (None, Vec::new(), BTreeMap::new());
+        self.place = Some(Place { data, log, run, cpus, sockets, skip_fsync: false });
+        Ok(())
+    }
+
+    fn start(&mut self) -> Result<sql::Place, String> {
+        let place = self.place.as_ref().expect("it was put on data");
+        let running = self.service.start(place).map_err(|error| error.complaint())?;
+        let socket = running.socket();
+        self.running = Some(running);
+        Ok(sql::Place { data_folder: place.data.clone(), server: Some(socket) })
+    }
+}

@@ -1,0 +1,42 @@
+//! In the place of power cuts: what a failing disk does. The scenario's data are loaded on a disk of ours, and each case begins with them.
+
+use super::super::{Out, STOP, Stopped, Trial};
+use crash::faults::{self, Beginning, Loaded};
+use crash::virtual_disks::VirtualDisks;
+use observe::record::Record;
+use std::io::Write;
+use std::time::Instant;
+use study::trial_spec::{Cut, Faults};
+
+/// Loads, then searches, or runs one case again.
+pub(super) fn conduct(trial: &Trial, cut: &Cut, asked: &Faults, out: &mut Out<impl Write>) -> Result<(), Stopped> {
+    let started = Instant::now();
+    let loaded = load(trial, cut, out)?;
+    out.step("load", started.elapsed().as_secs_f64());
+    if let Some(case) = &asked.replay {
+        let case = case.parse().map_err(|error: powercut::fault::NameError| Stopped::at("case")(error.into()))?;
+        let replayed = faults::replay(&loaded, trial.spec, trial.work, &case).map_err(Stopped::at("failing disk"))?;
+        out.say(&Record::FaultReplayed(Box::new(replayed)));
+        return Ok(());
+    }
+    let found = faults::search(&loaded, trial.spec, trial.work, asked, &STOP).map_err(Stopped::at("failing disk"))?;
+    out.step("cases", found.seconds);
+    out.say(&Record::Faults(Box::new(found)));
+    Ok(())
+}
+
+/// Makes the filesystem, loads the data and leaves both in peace.
+fn load(trial: &Trial, cut: &Cut, out: &mut Out<impl Write>) -> Result<Loaded, Stopped> {
+    let beginning = Beginning::start(trial.work, trial.spec, cut).map_err(Stopped::at("recording disk"))?;
+    trial.on_storage(VirtualDisks::default(), out, |run_context, workload, served, out| {
+        match served.take() {
+            Some(served) => served.stop().map_err(|error| Stopped::at("stop server")(error.into()))?,
+            None => {
+                let prepared = run_context.with_context(out, |context| workload.prepare(context));
+                prepared.map_err(|error| Stopped::at("load")(error.into()))?;
+            }
+        }
+        run_context.volumes.settle().map_err(|error| Stopped::at("settle")(error.into()))
+    })?;
+    beginning.finish().map_err(Stopped::at("recording disk"))
+}

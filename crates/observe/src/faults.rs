@@ -1,0 +1,261 @@
+//! What a failing disk was measured to do to one scenario, as trials report it and ledgers keep it.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What came of a fault, best first; the order is the order of `Ord`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Consequence {
+    /// Nobody noticed, and nothing was wrong.
+    Nothing,
+    /// An error reached the client, and nothing wrong was read later.
+    Told,
+    /// The server ended itself, and came back whole.
+    Stopped,
+    /// An error was reported for a commit, but its change is there.
+    FalseFailure,
+    /// The client had no answer within the time that is waited for one.
+    Hang,
+    /// In the end the filesystem does not mount, the server does not start, or what it holds can't be read or is found damaged by its
+    /// own check.
+    NotBack,
+    /// A commit that was acknowledged is gone, and nobody said so.
+    Lost,
+    /// Wrong content was read without a word.
+    Wrong,
+}
+
+impl Consequence {
+    /// All, best first.
+    pub const ALL: [Consequence; 8] = [
+        Consequence::Nothing,
+        Consequence::Told,
+        Consequence::Stopped,
+        Consequence::FalseFailure,
+        Consequence::Hang,
+        Consequence::NotBack,
+        Consequence::Lost,
+        Consequence::Wrong,
+    ];
+
+    /// In words, as reports show it.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Consequence::Nothing => "nothing",
+            Consequence::Told => "told",
+            Consequence::Stopped => "stopped",
+            Consequence::FalseFailure => "false failure",
+            Consequence::Hang => "hang",
+            Consequence::NotBack => "does not come back",
+            Consequence::Lost => "lost",
+            Consequence::Wrong => "wrong",
+        }
+    }
+
+    /// What that means, in a sentence.
+    #[must_use]
+    pub fn help(self) -> &'static str {
+        match self {
+            Consequence::Nothing => "nobody noticed, and nothing was wrong",
+            Consequence::Told => "an error reached the client, and nothing wrong was read later",
+            Consequence::Stopped => "the server ended itself, and came back whole",
+            Consequence::FalseFailure => "an error was reported for a commit, but its change is there",
+            Consequence::Hang => "the client had no answer",
+            Consequence::NotBack => "filesystem or server did not come back, or what they hold was found damaged",
+            Consequence::Lost => "an acknowledged commit is gone, and nobody said so",
+            Consequence::Wrong => "wrong content was read, and nobody said so",
+        }
+    }
+
+    /// Whether data are gone or wrong without a word.
+    #[must_use]
+    pub fn is_silent(self) -> bool {
+        matches!(self, Consequence::Lost | Consequence::Wrong)
+    }
+}
+
+/// One case, to look at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Example {
+    /// Its name, by which it can be made again (`surefoot faults --replay`).
+    pub case: String,
+    /// What was seen.
+    pub words: String,
+    /// What the client was told.
+    pub client: Vec<String>,
+    /// What the server said, of what it calls errors.
+    pub server: Vec<String>,
+    /// What the kernel said of the filesystem and its device.
+    pub kernel: Vec<String>,
+}
+
+impl Example {
+    /// Whether an administrator could have known: a log has a line of it.
+    #[must_use]
+    pub fn is_in_a_log(&self) -> bool {
+        !self.server.is_empty() || !self.kernel.is_empty()
+    }
+}
+
+/// A case that was run again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultReplayed {
+    /// How it ended.
+    pub consequence: Consequence,
+    /// And all about it.
+    pub example: Example,
+    /// What was done and what came of it, a line each.
+    pub steps: Vec<String>,
+}
+
+/// Cases of one fault, one kind of block and one way on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// The fault: `write-error`.
+    pub fault: String,
+    /// What was struck: "journal", "table". Empty: a flush.
+    pub structure: String,
+    /// The way on: `restart`.
+    pub continuation: String,
+    /// How many cases ended so.
+    pub counts: BTreeMap<Consequence, u64>,
+    /// The first case of each end.
+    pub examples: BTreeMap<Consequence, Example>,
+}
+
+impl Row {
+    /// Cases.
+    #[must_use]
+    pub fn cases(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    /// The worst of them.
+    #[must_use]
+    pub fn worst(&self) -> Option<Consequence> {
+        self.counts.keys().next_back().copied()
+    }
+}
+
+/// What a failing disk does to one scenario.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FaultsFound {
+    /// Requests of the load on a disk that is well: writes, flushes, reads.
+    pub writes: u64,
+    /// See `writes`.
+    pub flushes: u64,
+    /// See `writes`.
+    pub reads: u64,
+    /// Cases of the whole table: each fault at each request, each way on.
+    pub possible: u64,
+    /// Cases that were run and whose fault struck.
+    pub cases: u64,
+    /// Cases that were run and in which no request was left to be struck: the load does not ask for the same twice.
+    pub not_struck: u64,
+    /// Whether all possible ones were run; otherwise they are each kind of block at least once, and a random sample of the rest.
+    pub is_complete: bool,
+    /// Runs on a disk that is well, through the same machinery.
+    pub honest: u64,
+    /// Of these, with any other end than nothing: faults of surefoot.
+    pub honest_bad: u64,
+    /// What was seen.
+    pub rows: Vec<Row>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// What it took.
+    pub seconds: f64,
+}
+
+impl FaultsFound {
+    /// The worst of all.
+    #[must_use]
+    pub fn worst(&self) -> Option<Consequence> {
+        self.rows.iter().filter_map(Row::worst).max()
+    }
+
+    /// How many cases ended so.
+    #[must_use]
+    pub fn count(&self, consequence: Consequence) -> u64 {
+        self.rows.iter().filter_map(|row| row.counts.get(&consequence)).sum()
+    }
+
+    /// Adds a case.
+    pub fn add(&mut self, key: [&str; 3], consequence: Consequence, example: impl FnOnce() -> Example) {
+        let [fault, structure, continuation] = key;
+        let is_it = |row: &Row| [&*row.fault, &*row.structure, &*row.continuation] == key;
+        let place = self.rows.iter().position(is_it).unwrap_or_else(|| {
+            let [fault, structure, continuation] = [fault, structure, continuation].map(String::from);
+            let (counts, examples) = (BTreeMap::new(), BTreeMap::new());
+            self.rows.push(Row { fault, structure, continuation, counts, examples });
+            self.rows.len() - 1
+        });
+        let row = &mut self.rows[place];
+        *row.counts.entry(consequence).or_default() += 1;
+        row.examples.entry(consequence).or_insert_with(example);
+        self.cases += 1;
+    }
+
+    /// Upper end of a 95 % interval for the share of the cases that were not run which lose or corrupt silently: by the rule of three
+    /// (1 − 0.05^(1/n)) over the sampled ones. None where all were run, or some did.
+    #[must_use]
+    pub fn silent_share_at_most(&self) -> Option<f64> {
+        let silent = self.count(Consequence::Lost) + self.count(Consequence::Wrong);
+        let is_sample = !self.is_complete && self.cases > 0 && silent == 0;
+        is_sample.then(|| 1.0 - 0.05f64.powf(1.0 / self.cases as f64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn none() -> FaultsFound {
+        FaultsFound {
+            writes: 3,
+            flushes: 2,
+            reads: 0,
+            possible: 60,
+            cases: 0,
+            not_struck: 0,
+            is_complete: false,
+            honest: 4,
+            honest_bad: 0,
+            rows: Vec::new(),
+            notes: Vec::new(),
+            seconds: 1.0,
+        }
+    }
+
+    #[test]
+    fn consequences_are_in_order() {
+        assert!(Consequence::ALL.is_sorted());
+        assert!(Consequence::ALL.iter().filter(|one| one.is_silent()).all(|one| *one > Consequence::NotBack));
+    }
+
+    #[test]
+    fn cases_add_up_by_fault_structure_and_way_on() {
+        let mut found = none();
+        let example = |words: &str| Example {
+            case: "write-error@1/restart".into(),
+            words: words.into(),
+            client: Vec::new(),
+            server: Vec::new(),
+            kernel: vec!["I/O error".into()],
+        };
+        found.add(["write-error", "journal", "restart"], Consequence::Told, || example("first"));
+        found.add(["write-error", "journal", "restart"], Consequence::Told, || example("second"));
+        found.add(["write-error", "table", "restart"], Consequence::Nothing, || example("third"));
+        assert_eq!((found.cases, found.rows.len(), found.rows[0].cases()), (3, 2, 2));
+        assert_eq!(found.rows[0].examples[&Consequence::Told].words, "first");
+        assert_eq!(found.worst(), Some(Consequence::Told));
+        // Of three without one: 1 − 0.05^(1/3).
+        assert!((found.silent_share_at_most().expect("a sample") - 0.631_597).abs() < 1e-6);
+        found.add(["lost-write", "table", "go-on"], Consequence::Wrong, || example("fourth"));
+        assert_eq!(found.silent_share_at_most(), None);
+        assert_eq!(found.worst(), Some(Consequence::Wrong));
+        let text = serde_json::to_string(&found).expect("plain data");
+        assert_eq!(serde_json::from_str::<FaultsFound>(&text).expect("the same"), found);
+    }
+}

@@ -1,0 +1,132 @@
+//! What is said of failing disks where they were measured: a cell, the answer's sentences, what machines get.
+
+use crate::flushing::Marked as _;
+use crate::number::{count, percent_at_most};
+use analysis::row::Row;
+use analysis::view::Part;
+use observe::faults::{Consequence, FaultsFound};
+use serde_json::{Value, json};
+
+/// The worst and how often it came: "lost in 3 of 120 cases", "told, or nothing, in 120 cases".
+#[must_use]
+pub fn cell(found: &FaultsFound) -> String {
+    let cases = |number: u64| if number == 1 { "1 case".into() } else { format!("{} cases", count(number)) };
+    match found.worst() {
+        None => "no case".into(),
+        Some(worst @ (Consequence::Nothing | Consequence::Told | Consequence::Stopped)) => {
+            format!("{} at worst, in {}", worst.words(), cases(found.cases))
+        }
+        Some(worst) => format!("{} in {} of {}", worst.words(), count(found.count(worst)), cases(found.cases)),
+    }
+}
+
+/// Cases that lost or corrupted silently, in words; none: there was none.
+fn silent(found: &FaultsFound) -> Option<String> {
+    let both = [Consequence::Lost, Consequence::Wrong].map(|one| (one, found.count(one)));
+    let words = both.iter().filter(|(_, number)| *number > 0).map(|(one, number)| match one {
+        Consequence::Lost => format!("acknowledged commits were lost in {}", count(*number)),
+        _ => format!("wrong content was read in {}", count(*number)),
+    });
+    let words: Vec<String> = words.collect();
+    if words.is_empty() {
+        return None;
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for row in found.rows.iter().filter(|row| row.worst().is_some_and(Consequence::is_silent)) {
+        if !names.contains(&&*row.fault) {
+            names.push(&row.fault);
+        }
+    }
+    let cases = count(found.cases);
+    Some(format!("{} of {cases} cases, and nobody said so ({})", words.join(" and "), names.join(", ")))
+}
+
+/// How much of what can fail was tried.
+#[must_use]
+pub fn explored(found: &FaultsFound) -> String {
+    if found.is_complete {
+        return "every request of this load, each fault".into();
+    }
+    let bound = found.silent_share_at_most().map(percent_at_most);
+    let bound = bound
+        .map_or_else(String::new, |share| format!("; of the rest below {share} lose or corrupt silently, at 95 %"));
+    format!("a sample of {} of {} cases{bound}", count(found.cases), count(found.possible))
+}
+
+/// What speaks against the pick on a disk that fails; none where that was not measured, or nothing does.
+#[must_use]
+pub fn against_the_pick(part: &Part) -> Option<String> {
+    let pick = part.pick()?;
+    let silent = silent(pick.faults.as_ref()?)?;
+    Some(format!("On a failing disk, {silent}: {}.", pick.marked()))
+}
+
+/// A sentence a scenario.
+#[must_use]
+pub fn sentences(part: &Part) -> Vec<String> {
+    let of_row = |row: &Row| {
+        let found = row.faults.as_ref()?;
+        let what =
+            silent(found).unwrap_or_else(|| format!("nothing was lost or wrong without a word: {}", cell(found)));
+        Some(format!("On a failing disk, {}: {what}; {}.", row.marked(), explored(found)))
+    };
+    part.rows.iter().filter(|row| !row.control).filter_map(of_row).collect()
+}
+
+/// For machines: all that was measured, with the bound.
+#[must_use]
+pub fn of_row(row: &Row) -> Option<Value> {
+    let found = row.faults.as_ref()?;
+    let mut value = json!(found);
+    value["worst"] = json!(found.worst());
+    value["silent_share_at_most"] = json!(found.silent_share_at_most());
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use observe::faults::Example;
+
+    fn found(cases: &[(&str, Consequence)]) -> FaultsFound {
+        let mut found: FaultsFound = serde_json::from_value(json!({
+            "writes": 9, "flushes": 3, "reads": 0, "possible": 48, "cases": 0, "not_struck": 0, "is_complete": false,
+            "honest": 8, "honest_bad": 0, "rows": [], "notes": [], "seconds": 1.0,
+        }))
+        .expect("as a trial says it");
+        let example = |case: &str| Example {
+            case: case.into(),
+            words: String::new(),
+            client: Vec::new(),
+            server: Vec::new(),
+            kernel: Vec::new(),
+        };
+        for (fault, end) in cases {
+            found.add([fault, "WAL", "restart"], *end, || example(fault));
+        }
+        found
+    }
+
+    #[test]
+    fn a_cell_has_the_worst_and_how_often() {
+        use Consequence::{Lost, NotBack, Nothing, Told, Wrong};
+        assert_eq!(cell(&found(&[])), "no case");
+        assert_eq!(cell(&found(&[("write-error", Told)])), "told at worst, in 1 case");
+        assert_eq!(cell(&found(&[("write-error", Told), ("full", Nothing)])), "told at worst, in 2 cases");
+        assert_eq!(cell(&found(&[("write-error", NotBack), ("full", Told)])), "does not come back in 1 of 2 cases");
+        assert_eq!(cell(&found(&[("a", Lost), ("b", Wrong), ("c", Lost)])), "wrong in 1 of 3 cases");
+    }
+
+    #[test]
+    fn what_is_lost_silently_is_said_with_its_faults() {
+        use Consequence::{Lost, Told, Wrong};
+        assert_eq!(silent(&found(&[("write-error", Told)])), None);
+        let said = silent(&found(&[("lost-write", Lost), ("read-bit", Wrong), ("full", Told)])).expect("two");
+        assert_eq!(
+            said,
+            "acknowledged commits were lost in 1 and wrong content was read in 1 of 3 cases, and nobody said so (lost-write, read-bit)"
+        );
+        assert!(explored(&found(&[("full", Told)])).starts_with("a sample of 1 of 48 cases; of the rest below 95 %"));
+        assert_eq!(explored(&found(&[("full", Lost)])), "a sample of 1 of 48 cases");
+    }
+}

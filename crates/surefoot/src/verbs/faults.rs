@@ -1,0 +1,87 @@
+//! `surefoot faults`: what a failing disk does to each scenario, without the rounds that measure speed; and one case again, step by step.
+
+use crate::cli::FaultsArgs;
+use crate::failure::{Failure, Status};
+use crate::interrupt;
+use crate::source::{self, Loaded};
+use crate::verbs::{powercut, run};
+use ::powercut::fault::Case;
+use anyhow::anyhow;
+use crash::safety::{spec_of_faults, why_no_faults};
+use lab::bench::guest::Guest;
+use lab::bench::host::Host;
+use lab::bench::{Bench as _, End, OfThisMachine};
+use lab::conductor::What;
+use observe::faults::FaultReplayed;
+use observe::record::Record;
+use sandbox::work::{Holder, Work};
+
+/// Measures each scenario of which it is not known yet, or runs one case again.
+pub fn run(args: &FaultsArgs) -> Result<Status, Failure> {
+    let mut loaded = source::load(&args.run.study)?;
+    powercut::refuse_rounds(&args.run.study, "faults", "--set safety.fault_budget=10min")?;
+    let settings = loaded.plan.safety.get_or_insert_default();
+    settings.faults = Some(settings.failures());
+    match (&args.replay, &args.scenario) {
+        (Some(case), Some(scenario)) => replay(&loaded, case, scenario),
+        _ => run::conduct(&args.run, loaded, run::Measured::Only(What::Faults)),
+    }
+}
+
+fn replay(loaded: &Loaded, case: &str, label: &str) -> Result<Status, Failure> {
+    let named = case.parse::<Case>();
+    named
+        .map_err(|error| Failure::new(Status::BadStudy, error).hint("the report names cases, where the disk fails"))?;
+    let scenario = loaded.plan.scenarios.iter().find(|scenario| scenario.label == label).ok_or_else(|| {
+        let all: Vec<&str> = loaded.plan.scenarios.iter().map(|scenario| &*scenario.label).collect();
+        Failure::new(Status::BadStudy, anyhow!("the study has no scenario `{label}`"))
+            .hint(format!("it has {}", all.join(", ")))
+    })?;
+    let settings = loaded.plan.safety.as_ref().expect("it was put there");
+    if let Some(reason) = why_no_faults(scenario, settings) {
+        return Err(Failure::new(Status::Refused, anyhow!(reason)));
+    }
+    interrupt::catch();
+    let work = Work::own(&loaded.work, &Holder::this_process(None)).map_err(run::unusable)?;
+    let program = std::env::current_exe()?;
+    let guest = Guest::new(program.clone(), work.clone(), std::iter::once(&scenario.guest))?;
+    let mut bench = OfThisMachine { host: Host { program, work }, guest };
+    let mut spec = spec_of_faults(&loaded.plan, scenario, settings);
+    if let Some(faults) = &mut spec.faults {
+        faults.replay = Some(case.into());
+    }
+    let mut replayed = None;
+    let end = bench.run(&spec, &interrupt::INTERRUPTED, &mut |record| {
+        if let Record::FaultReplayed(found) = record {
+            replayed = Some(found);
+        }
+    })?;
+    match (end, replayed) {
+        (End::Finished, Some(replayed)) => {
+            tell(&replayed);
+            Ok(Status::Answered)
+        }
+        (End::Interrupted, _) => Ok(Status::Interrupted),
+        (End::Failed(failure), _) => {
+            Err(Failure::new(Status::Fault, anyhow!("{}: {}", failure.step, failure.causes.join(": "))))
+        }
+        (End::Finished, None) => Err(Failure::new(Status::Fault, anyhow!("the trial ended without a result"))),
+    }
+}
+
+fn tell(replayed: &FaultReplayed) {
+    let example = &replayed.example;
+    println!("{}", example.case);
+    replayed.steps.iter().for_each(|step| println!("  {step}"));
+    quote("the server's log", &example.server);
+    quote("the kernel's log", &example.kernel);
+    let why = if example.words.is_empty() { String::new() } else { format!(": {}", example.words) };
+    println!("{}{why}", replayed.consequence.words());
+}
+
+fn quote(who: &str, lines: &[String]) {
+    if !lines.is_empty() {
+        println!("{who}:");
+        lines.iter().for_each(|line| println!("    {line}"));
+    }
+}

@@ -1,0 +1,94 @@
+//! What a failing disk does, by real filesystems and databases on a disk that fails as it is told.
+
+use crate::cut_trials::{found, trial};
+use crate::harness::World;
+use serde_json::{Value, json};
+use study::trial_spec::Faults;
+
+const SQLITE: &str =
+    "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n[workload.oltp]\nengine = \"sqlite\"\n";
+
+/// Measures a study's scenarios; what was found, by label.
+fn measured(world: &World, text: &str) -> Vec<(String, Value)> {
+    world.write("s.toml", text);
+    world.surefoot(&["faults", "s.toml"]).status(0);
+    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let all = json["ledger"]["faults"].as_array().expect("faults").clone();
+    world.assert_nothing_left();
+    all.into_iter().map(|one| (one["scenario"].as_str().expect("a label").to_string(), one["faults"].clone())).collect()
+}
+
+/// How many cases ended so.
+fn count(found: &Value, end: &str) -> u64 {
+    let rows = found["rows"].as_array().expect("rows");
+    rows.iter().filter_map(|row| row["counts"][end].as_u64()).sum()
+}
+
+#[track_caller]
+fn assert_honest(found: &Value) {
+    assert_eq!(found["honest_bad"], 0, "{found:#}");
+    assert!(found["honest"].as_u64() >= Some(4), "{found:#}");
+}
+
+#[test]
+fn sqlite_on_a_failing_disk_says_errors_and_a_lying_one_goes_unseen() {
+    let world = World::new();
+    let text = format!(
+        "{SQLITE}journal_mode = \"delete\"\nsynchronous = \"full\"\n\
+         [safety]\nsize = \"64MiB\"\nfault_budget = \"12s\"\nfaults = [\"write-error\", \"flush-error\", \"lost-write\"]\n"
+    );
+    let all = measured(&world, &text);
+    let [(label, found)] = &all[..] else { panic!("one scenario: {all:#?}") };
+    assert_honest(found);
+    assert!(found["writes"].as_u64() > Some(20) && found["flushes"].as_u64() > Some(10), "{found:#}");
+    assert!(count(found, "told") > 0, "{found:#}");
+    let rows = found["rows"].as_array().expect("rows");
+    let silent = |fault: &str| -> u64 {
+        let its = rows.iter().filter(|row| row["fault"] == fault);
+        its.filter_map(|row| row["counts"]["lost"].as_u64().or(row["counts"]["wrong"].as_u64())).sum()
+    };
+    assert!(silent("lost-write") > 0, "a database without checksums has no way to know: {found:#}");
+    // Any case can be run again.
+    let case = rows.iter().find_map(|row| row["examples"]["told"]["case"].as_str()).expect("an example");
+    let said = world.surefoot(&["faults", "s.toml", "--scenario", label, "--replay", case]).status(0);
+    said.says("the fault has struck").says("told: ");
+    world.surefoot(&["report", "s.surefoot"]).status(0).says("on a failing disk");
+}
+
+/// A client that takes every answer for a yes, as an engine does that ignores a failed flush. A bug that is there must be found within
+/// a minute.
+#[test]
+fn a_planted_bug_is_found() {
+    let world = World::new();
+    let measured = |acknowledge: &str| {
+        let mut spec = trial(json!({ "engine": "sqlite", "connections": 1, "acknowledge": acknowledge }));
+        let failures = ["write-error", "flush-error"].map(String::from).to_vec();
+        spec.faults = Some(Faults { failures, budget_seconds: 8.0, replay: None });
+        found(&world, &spec, "faults", &|_| {})
+    };
+    let honest = measured("after-commit");
+    assert_honest(&honest);
+    assert_eq!(count(&honest, "lost"), 0, "{honest:#}");
+    let planted = measured("always");
+    assert_honest(&planted);
+    assert!(count(&planted, "lost") > 0, "{planted:#}");
+    world.assert_nothing_left();
+}
+
+#[test]
+fn what_can_not_be_measured_is_said() {
+    let world = World::new();
+    let refused = |text: &str, reason: &str| {
+        world.write("s.toml", text);
+        world.surefoot(&["faults", "s.toml"]).status(3).says(reason);
+        std::fs::remove_file(world.path().join("s.surefoot")).expect("it was written");
+    };
+    let files = "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n[workload.tree]\n[safety]\nload = \"files\"\n";
+    refused(files, "load = \"commits\"");
+    world.write("s.toml", format!("{SQLITE}[safety]\nfaults = [\"rust\"]\n"));
+    world.surefoot(&["faults", "s.toml"]).status(2).says("can't have \"rust\"");
+    world.write("s.toml", SQLITE);
+    let replay = ["faults", "s.toml", "--scenario", "x", "--replay"];
+    world.surefoot(&[&replay[..], &["flush-error@1"]].concat()).status(2).says("names no case");
+    world.surefoot(&[&replay[..], &["flush-error@1/restart"]].concat()).status(2).says("no scenario `x`");
+}
