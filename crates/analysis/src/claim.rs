@@ -27,7 +27,7 @@ pub struct Claim {
     pub rounds: usize,
     /// Whether the exact sign-flip test bears it out.
     pub signs_agree: bool,
-    /// How often either side is far slower than its like, where one is more often than the other: no verdict rests on means alone then.
+    /// How often either side is far slower than its like, where one is more often than the other: the verdict is not by means alone then.
     pub shapes: Option<[SlowMode; 2]>,
     /// What was shown of the tails of its sides and does not go with its verdict.
     pub tail: Option<Tailed>,

@@ -1,5 +1,5 @@
-//! Scenarios whose figures have another shape, or another tail: no verdict rests on means alone where one is far slower now and then and the
-//! other is not, and none is "the same" where a tail differs.
+//! Scenarios whose figures have another shape, or another tail: none is "the same" where one is far slower now and then and the other is not, or
+//! where a tail differs, and none is faster by its mean that is far slower now and then.
 
 use crate::claim::{Claim, Tailed};
 use crate::judge::Judgement;
@@ -9,8 +9,8 @@ use crate::view::sides;
 use stats::Verdict;
 use stats::slow::SlowMode;
 
-/// Takes back the verdicts of claims whose sides differ in how often they are slow, or are called the same though their tails differ. What
-/// it was stays with these claims; so does a tail that goes the other way.
+/// Takes back the verdicts that the sides' shapes or tails speak against. What it was stays with these claims; so does a tail that goes the
+/// other way.
 pub fn hold_back(judgement: &mut Judgement, rows: &[Row], (tails, margin): (&[Tail], f64)) {
     for claim in &mut judgement.claims {
         hold(claim, rows, (tails, margin));
@@ -30,9 +30,18 @@ pub fn hold_back(judgement: &mut Judgement, rows: &[Row], (tails, margin): (&[Ta
 fn hold(claim: &mut Claim, rows: &[Row], (tails, margin): (&[Tail], f64)) {
     claim.shapes = differing(claim, rows);
     claim.tail = tails.iter().find_map(|tail| contradicts(claim, tail, margin));
-    let is_same = matches!(claim.verdict, Some(Verdict::Equivalent | Verdict::Negligible));
-    if claim.verdict.is_some() && (claim.shapes.is_some() || is_same && claim.tail.is_some()) {
+    if claim.verdict.is_some_and(|verdict| is_held_back(verdict, claim.shapes.as_ref(), claim.tail.is_some())) {
         claim.verdict = Some(Verdict::Inconclusive);
+    }
+}
+
+/// Who is slow more often and worse on average is worse in both.
+fn is_held_back(verdict: Verdict, shapes: Option<&[SlowMode; 2]>, has_tail: bool) -> bool {
+    match (verdict, shapes) {
+        (Verdict::Faster, Some([a, b])) => a.low > b.low,
+        (Verdict::Slower, Some([a, b])) => b.low > a.low,
+        (Verdict::Faster | Verdict::Slower, None) => false,
+        (Verdict::Equivalent | Verdict::Negligible | Verdict::Inconclusive, shapes) => shapes.is_some() || has_tail,
     }
 }
 
@@ -58,4 +67,24 @@ fn contradicts(claim: &Claim, tail: &Tail, margin: f64) -> Option<Tailed> {
         _ => low < 1.0 + margin && high > 1.0 / (1.0 + margin),
     };
     (!agrees).then_some(Tailed { what: tail.what, ratio, low, high, is_worse })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of `postgres-settings`: twice as fast by the mean, and the slower one had all the slow turns; it was once called open.
+    #[test]
+    fn who_is_slow_more_often_and_slower_on_average_is_slower() {
+        let mode = |slow: usize| {
+            let speeds: Vec<f64> = (0..100).map(|turn| if turn < slow { 0.3 } else { 1.0 }).collect();
+            SlowMode::of(&speeds, true).expect("turns")
+        };
+        let (steady, stalls) = (mode(0), mode(10));
+        let held = |verdict, shapes: [SlowMode; 2]| is_held_back(verdict, Some(&shapes), false);
+        assert!(!held(Verdict::Faster, [steady, stalls]) && !held(Verdict::Slower, [stalls, steady]));
+        assert!(held(Verdict::Faster, [stalls, steady]) && held(Verdict::Slower, [steady, stalls]));
+        assert!(held(Verdict::Equivalent, [steady, stalls]) && held(Verdict::Negligible, [stalls, steady]));
+        assert!(!is_held_back(Verdict::Faster, None, true) && is_held_back(Verdict::Equivalent, None, true));
+    }
 }

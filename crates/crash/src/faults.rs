@@ -12,6 +12,7 @@ mod run;
 use crate::plan::TrialSpec;
 use crate::recording;
 use crate::recording_disk::Disks;
+use crate::recoveries::side_by_side;
 use crate::watchdog::Watchdog;
 use agenda::{Strike, Structures, agenda};
 use bench::{Bench, Broken, Outcome, Reference};
@@ -21,7 +22,6 @@ use powercut::device::Disk;
 use powercut::fault::{Case, Continuation, Failure, RequestKind};
 use sandbox::isolation;
 use sandbox::work::Work;
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -33,9 +33,6 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 /// A case that takes longer hangs in the kernel: even one with a disk that hangs and a server that recovers is over sooner.
 const CASE_SECONDS_MAX: f64 = 120.0;
-
-/// Cases side by side, at most: each has a disk in memory and a server.
-const WORKERS_MAX: usize = 4;
 
 /// A disk on which the filesystem is made and the data are loaded.
 pub struct Beginning {
@@ -185,11 +182,10 @@ fn structures(spec: &TrialSpec, reference: &Reference, bench: &Bench) -> Structu
 }
 
 fn run_all(shared: &Shared, found: &mut FaultsFound) -> Result<()> {
-    let side_by_side = std::thread::available_parallelism().map_or(1, NonZero::get).min(WORKERS_MAX);
-    let may_be_several = isolation::may_mount() && shared.spec.storage.has_mountable_copies();
+    let workers = if shared.spec.storage.has_mountable_copies() { side_by_side(shared.spec) } else { 1 };
     let (tell, told) = channel();
     std::thread::scope(|scope| {
-        for _ in 0..if may_be_several { side_by_side } else { 1 } {
+        for _ in 0..workers {
             let tell = tell.clone();
             scope.spawn(move || work(shared, &tell));
         }

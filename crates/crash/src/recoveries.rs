@@ -7,6 +7,7 @@ use crate::mounted_image::{Images, MountedImage};
 use crate::plan::TrialSpec;
 use crate::recovery::{Broken, Memo, Recovery, nothing};
 use crate::watchdog::Watchdog;
+use load::engines;
 use powercut::explore::{Recovered, Subject};
 use powercut::states::Choice;
 use powercut::verdict::RecoveryOutcome;
@@ -77,7 +78,13 @@ impl Recoveries {
 /// which the disks' contents count against.
 fn workers(spec: &TrialSpec, images: &Images, settings: &StorageSettings) -> usize {
     let can_be_several = images.can_be_several() && settings.has_mountable_copies() && spec.memory_bytes.is_none();
-    if !isolation::may_mount() || !can_be_several {
+    if can_be_several { side_by_side(spec) } else { 1 }
+}
+
+/// How many databases of a trial's kind can be brought up side by side, each with mounts of its own.
+pub(crate) fn side_by_side(spec: &TrialSpec) -> usize {
+    let engine = spec.parameters.get("engine").and_then(|name| engines::named(name.as_str()?));
+    if !isolation::may_mount() || engine.is_some_and(|engine| engine.opens_once) {
         return 1;
     }
     std::thread::available_parallelism().map_or(1, NonZero::get).min(WORKERS_MAX)

@@ -32,6 +32,8 @@ pub struct Engine {
     pub power_cuts_of: &'static [&'static str],
     /// Why what `commits` loses can't be measured with these settings of its service, if it can't.
     pub unmeasured: fn(&Map<String, Value>) -> Option<&'static str>,
+    /// Whether a process can have it open once only, by its path: whatever mounts threads of the process have.
+    pub opens_once: bool,
     /// What a file of its data folder is, by its path in there.
     pub file_kind: fn(&str) -> &'static str,
 }

@@ -54,7 +54,9 @@ pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) 
             format!("{a} {} {b}{averaged}, from {} rounds: a direction only.", size_words(claim, part), claim.rounds)
         }
         Some(Verdict::Faster | Verdict::Slower) => {
-            format!("{a} {} {b} ({interval}){averaged}.", size_words(claim, part))
+            let also = claim.shapes.as_ref().map(|shapes| shape_words((a, b), shapes, part));
+            let also = also.map_or_else(String::new, |words| format!("; {words}"));
+            format!("{a} {} {b} ({interval}){averaged}{also}.", size_words(claim, part))
         }
         Some(Verdict::Negligible) => format!(
             "{a} {} {b} ({interval}){averaged}: real, but smaller than the {} that matters.",
@@ -69,7 +71,7 @@ pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) 
         Some(Verdict::Inconclusive) => {
             if let Some(shapes) = &claim.shapes {
                 return format!(
-                    "{a} against {b} is open ({interval}){averaged}: {}.",
+                    "{a} against {b} is open ({interval}){averaged}: {}, so means alone do not decide.",
                     shape_words((a, b), shapes, part)
                 );
             }
@@ -110,14 +112,14 @@ fn range_words(claim: &Claim, part: &Part) -> String {
     format!("from {} to {}", end(claim.low), end(claim.high))
 }
 
-/// "5 of 48 runs of xfs took more than twice their usual time (3.5 to 23 %), of ext4 none of 48, so means alone do not decide".
+/// "5 of 48 runs of xfs were below half of their usual speed (3.5 to 23 %), of ext4 0 of 48".
 fn shape_words((a, b): (&str, &str), shapes: &[SlowMode; 2], part: &Part) -> String {
     let pieces = if part.orders.balance.as_ref().is_some_and(|balance| balance.by_turns) { "turns" } else { "runs" };
     let (often, seldom) =
         if shapes[0].low > shapes[1].low { ((a, shapes[0]), (b, shapes[1])) } else { ((b, shapes[1]), (a, shapes[0])) };
     let (slow, of) = (often.1.slow, often.1.of);
     format!(
-        "{slow} of {of} {pieces} of {} were below half of their usual speed ({} to {}), of {} {} of {}, so means alone do not decide",
+        "{slow} of {of} {pieces} of {} were below half of their usual speed ({} to {}), of {} {} of {}",
         often.0,
         percent(often.1.low),
         percent(often.1.high),

@@ -102,7 +102,8 @@ fn blocks(input: &Input, place: &Place, room: Room) -> Vec<Block> {
 fn nothing(input: &Input, view: &View, room: Room) -> (String, Option<Table>, usize) {
     let lead = screening::under_way(view).unwrap_or_else(|| crate::answer::nothing(view));
     let rows = view.parts.iter().flat_map(|part| part.rows.iter().map(move |row| (part, row)));
-    let cut: Vec<(&Part, &Row)> = rows.filter(|(_, row)| row.power_cut.is_some() || row.faults.is_some()).collect();
+    let cut: Vec<(&Part, &Row)> =
+        rows.filter(|(_, row)| !row.control && (row.power_cut.is_some() || row.faults.is_some())).collect();
     if cut.is_empty() {
         let failure = input.contents.scenarios.iter().find_map(|scenario| view.failure_of(&scenario.label));
         let why = failure.map(|failure| format!(" One failed with this: {}.", labels::cut(failure, FAILURE_LETTERS)));

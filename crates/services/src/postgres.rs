@@ -263,7 +263,11 @@ impl Service for Postgres {
 
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
         let file = place.data.join("postgresql.conf");
-        std::fs::write(&file, self.configuration(place)).map_err(Error::file("write", &file))?;
+        let configuration = self.configuration(place);
+        // A server that is started again on a disk that fails writes nothing that is there.
+        if std::fs::read(&file).ok().as_deref() != Some(configuration.as_bytes()) {
+            std::fs::write(&file, configuration).map_err(Error::file("write", &file))?;
+        }
         let arguments = vec!["-D".into(), place.data.to_string_lossy().into()];
         let program = self.bin.join("postgres");
         let socket = place.run.join(SOCKET);

@@ -280,6 +280,10 @@ impl Running for AtWork {
         self.server.borrow_mut().messages()
     }
 
+    fn has_ended(&self) -> bool {
+        matches!(self.server.borrow_mut().child.try_wait(), Ok(Some(_)))
+    }
+
     fn stop(self: Box<Self>) -> Result<(), Error> {
         self.server.borrow_mut().stop(self.stop)
     }

@@ -138,6 +138,11 @@ pub trait Running {
     /// Its last messages.
     fn messages(&self) -> String;
 
+    /// Whether its first process has ended by itself.
+    fn has_ended(&self) -> bool {
+        false
+    }
+
     /// Stops it cleanly.
     ///
     /// # Errors
@@ -271,12 +276,21 @@ impl Error {
     }
 }
 
-/// The lines of a server's messages that it calls errors, each from its mark on.
+/// The lines of a server's messages that it calls errors, each from its mark on; without what it says to whoever comes too early.
 #[must_use]
 pub fn complaints(messages: &str) -> Vec<String> {
     let marked = |line: &str| ERRORS.iter().find_map(|mark| line.find(mark)).map(|at| line[at..].trim().to_string());
-    messages.lines().filter_map(marked).collect()
+    let is_news = |line: &String| !TOO_EARLY.iter().any(|words| line.contains(words));
+    messages.lines().filter_map(marked).filter(is_news).collect()
 }
+
+/// PostgreSQL's, to a client that connects while it starts, recovers or stops.
+const TOO_EARLY: &[&str] = &[
+    "the database system is starting up",
+    "the database system is in recovery mode",
+    "the database system is not yet accepting connections",
+    "the database system is shutting down",
+];
 
 /// How PostgreSQL, MariaDB and GT.M mark errors in their messages.
 const ERRORS: &[&str] = &["ERROR:", "FATAL:", "PANIC:", "[ERROR]", "%GTM-E-", "%GTM-F-"];

@@ -47,7 +47,7 @@ pub use matrix::SCENARIOS_MAX;
 pub use own_settings::{Design, GUEST, Mode, Order, Parity, ROUNDS_MAX, Screening, VOLUMES};
 pub use plan::{ChosenTurns, Drawn, Parsed, Plan, PlannedScenario, plan};
 pub use problem::{Problem, position};
-pub use safety::{AtomicUnit, Load, SAFETY, Safety};
+pub use safety::{AtomicUnit, FAULTS, Load, SAFETY, Safety};
 pub use schema::schema;
 pub use table::{Published, Table};
 pub use trial_spec::Bench;

@@ -9,6 +9,7 @@
 //! What differs between databases is behind `target.rs`.
 
 mod gtm;
+mod lmdb;
 mod look;
 mod rule;
 pub mod steps;
@@ -24,7 +25,7 @@ use load::asked::Asked;
 use load::engines;
 use load::sql::{self, Engine, Place, Pragmas, same};
 use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
-use observe::durability::Durability;
+use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
 use rule::Rule;
 use serde::Deserialize;
@@ -121,6 +122,12 @@ const SETTINGS: &[Setting] = &[
         default: Some("after-commit"),
         help: "Which moment is written down as the acknowledgement's. `before-commit` and `always`, whatever the database answers, are planted bugs, with which the measurements themselves are tested: they must be found.",
     },
+    Setting {
+        name: "sync",
+        kind: Is::Choice(&["commit", "none"]),
+        default: Some("commit"),
+        help: "Whether LMDB flushes each commit.",
+    },
     sql::JOURNAL_MODE,
     sql::SYNCHRONOUS,
     sql::PAGE_SIZE,
@@ -162,6 +169,7 @@ struct Parameters {
     seed: u64,
     witness: Option<PathBuf>,
     acknowledge: Acknowledge,
+    sync: String,
     #[serde(flatten)]
     pragmas: Pragmas,
 }
@@ -195,25 +203,31 @@ impl Parameters {
     }
 
     fn target(&self) -> Box<dyn CommitTarget> {
-        target(self.engine, &self.pragmas)
+        match (self.engine.sql, self.engine.is_embedded) {
+            (Some(open), _) => Box::new(tables::Tables(open(&self.pragmas))),
+            (None, true) => Box::new(lmdb::Lmdb::new(self.is_flushed())),
+            (None, false) => Box::new(gtm::Gtm::default()),
+        }
+    }
+
+    /// Of LMDB alone: others have settings of their own for it.
+    fn is_flushed(&self) -> bool {
+        self.sync == "commit"
     }
 
     /// Whether the database has checkpoints at all.
     fn checkpoints(&self) -> bool {
-        !self.engine.is_embedded || self.pragmas.journal_mode == "wal"
-    }
-}
-
-/// What commits are made to: tables, or what an engine without SQL has in their place.
-fn target(engine: &Engine, pragmas: &Pragmas) -> Box<dyn CommitTarget> {
-    match engine.sql {
-        Some(open) => Box::new(tables::Tables(open(pragmas))),
-        None => Box::new(gtm::Gtm::default()),
+        let is_sqlite = self.engine.is_embedded && self.engine.sql.is_some();
+        !self.engine.is_embedded || is_sqlite && self.pragmas.journal_mode == "wal"
     }
 }
 
 fn durability(map: &Map<String, Value>) -> Durability {
     let parameters = Parameters::from_map(map);
+    if parameters.engine.is_embedded && parameters.engine.sql.is_none() {
+        let why = "sync = none: LMDB without sync may be corrupt after a power cut";
+        return if parameters.is_flushed() { Durability::full() } else { Durability::because(Class::MayCorrupt, why) };
+    }
     parameters.engine.durability(&parameters.pragmas)
 }
 

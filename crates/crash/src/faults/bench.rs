@@ -18,7 +18,7 @@ use storage::{AfterCut, CutDisk, Part};
 use workloads::commits::steps::Steps;
 
 /// A disk that hangs answers again after this time, with an error, as one that was taken away.
-const HANG_NANOSECONDS: u64 = 4_000_000_000;
+const HANG_NANOSECONDS: u64 = 10_000_000_000;
 
 /// A stalled answer comes so late: less than a client waits before it is called hanging.
 const STALL_NANOSECONDS: u64 = 1_000_000_000;
@@ -133,7 +133,7 @@ impl<'a> Bench<'a> {
         let mut run = Run::new(&steps, place);
         run.connect();
         self.disk.fail(None, true)?;
-        load(&mut run, &mounted, reads, &mut || Ok(false))?;
+        load(&mut run, &mut self.database, &mounted, reads, &mut || Ok(false))?;
         let traced = self.disk.traced()?;
         run.disconnect();
         parts.extend(mounted.parts()?.unwrap_or_default());
@@ -160,7 +160,7 @@ impl<'a> Bench<'a> {
         self.disk.fail(case.failure.map(|failure| self.injection(failure, case.nth)), false)?;
         let disk = &mut self.disk;
         let is_honest = case.failure.is_none();
-        load(&mut run, &mounted, reads, &mut || Ok(!is_honest && !disk.struck()?.is_empty()))?;
+        load(&mut run, &mut self.database, &mounted, reads, &mut || Ok(!is_honest && !disk.struck()?.is_empty()))?;
         let struck = self.disk.struck()?;
         let mut kernel = Vec::new();
         if is_honest || !struck.is_empty() {
@@ -174,7 +174,7 @@ impl<'a> Bench<'a> {
             };
             run.look();
             for _ in 0..COMMITS_AFTER {
-                run.commit(&mut || self.database.start_again(&mounted.data_folder));
+                run.commit(&mut self.database);
             }
             run.checkpoint();
             run.look();
@@ -183,7 +183,7 @@ impl<'a> Bench<'a> {
         if let Some(mounted) = self.mount_again(&mut run, mounted, &mut kernel)? {
             match self.database.start(&mounted.data_folder) {
                 Ok(place) => {
-                    run.place = place;
+                    run.is_at(place);
                     run.look();
                 }
                 Err(why) => run.found(RecoveryOutcome::Down(why)),
@@ -220,7 +220,7 @@ impl<'a> Bench<'a> {
                 match self.database.start_again(&mounted.data_folder) {
                     Ok(place) => {
                         run.did("the server was started again");
-                        run.place = place;
+                        run.is_at(place);
                     }
                     Err(why) => run.heard("start the server", Err(why)),
                 }
@@ -228,7 +228,7 @@ impl<'a> Bench<'a> {
             Continuation::Remount => {
                 let Some(mounted) = self.mount_again(run, mounted, kernel)? else { return Ok(None) };
                 match self.database.start(&mounted.data_folder) {
-                    Ok(place) => run.place = place,
+                    Ok(place) => run.is_at(place),
                     Err(why) => run.heard("start the server", Err(why)),
                 }
                 return Ok(Some(mounted));
@@ -316,6 +316,7 @@ impl<'a> Bench<'a> {
 /// The load in which the fault strikes, until it has.
 fn load(
     run: &mut Run,
+    database: &mut Database,
     mounted: &AfterCut,
     reads: bool,
     has_struck: &mut dyn FnMut() -> Result<bool, powercut::device::Error>,
@@ -325,7 +326,7 @@ fn load(
             mounted.drop_caches();
             run.look();
         }
-        run.commit(&mut || Err("it is not started again before the fault has struck".into()));
+        run.commit(database);
         if number.is_multiple_of(CHECKPOINT_EVERY) {
             run.checkpoint();
         }

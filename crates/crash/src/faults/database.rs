@@ -66,14 +66,20 @@ impl Database {
         }
     }
 
+    /// Whether it is a server that has ended by itself.
+    pub fn has_ended(&self) -> bool {
+        let Database::Served(server) = self else { return false };
+        server.running.as_ref().is_none_or(|running| running.has_ended())
+    }
+
     /// Ends it, in peace if it can be.
     ///
     /// # Errors
     /// What it says when it can't; it is ended by force then.
     pub fn stop(&mut self) -> Result<(), String> {
         let Database::Served(server) = self else { return Ok(()) };
-        let stopped = server.running.take().map_or(Ok(()), Running::stop);
-        stopped.map_err(|error| error.complaint())
+        let stopped = server.running.take().map_or(Ok(()), |running| running.stop());
+        stopped.map_err(|error| words(&error))
     }
 
     /// Ends it by force, if it still runs.
@@ -119,10 +125,18 @@ impl Server {
     }
 
     fn start(&mut self) -> Result<sql::Place, String> {
+        // One that still runs would have the data.
+        self.running = None;
         let place = self.place.as_ref().expect("it was put on data");
-        let running = self.service.start(place).map_err(|error| error.complaint())?;
+        let running = self.service.start(place).map_err(|error| words(&error))?;
         let socket = running.socket();
         self.running = Some(running);
         Ok(sql::Place { data_folder: place.data.clone(), server: Some(socket) })
     }
+}
+
+/// What happened, and the last that the server complained of.
+fn words(error: &service::Error) -> String {
+    let last = service::complaints(error.log()).pop().map_or_else(String::new, |line| format!(" ({line})"));
+    format!("{error}{last}")
 }

@@ -1,5 +1,6 @@
 //! A client at work on a disk that may fail: what it does and what it is told.
 
+use super::database::Database;
 use load::sql::Place;
 use powercut::fault::verdict::{End, Look, Transcript, Tried};
 use powercut::verdict::{Found, RecoveryOutcome};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use workloads::commits::steps::{Connected, Steps};
 
 /// A client that waits longer hangs: less than a disk that hangs takes to be taken away.
-const HANGS_AFTER: Duration = Duration::from_millis(3500);
+const HANGS_AFTER: Duration = Duration::from_secs(9);
 
 /// A server that threw its clients out takes them again within this time, or is started again.
 const COMES_BACK_WITHIN: Duration = Duration::from_secs(10);
@@ -19,8 +20,10 @@ const TRY_EVERY: Duration = Duration::from_millis(20);
 pub struct Run<'a> {
     load: &'a Steps,
     /// Where the database is now.
-    pub place: Place,
+    place: Place,
     client: Option<Connected<'a>>,
+    /// A server that could not be brought back.
+    is_away: bool,
     next: u64,
     /// What was seen.
     pub transcript: Transcript,
@@ -28,18 +31,19 @@ pub struct Run<'a> {
     pub steps: Vec<String>,
     /// What the server said.
     pub server: Vec<String>,
+    started: Instant,
 }
 
 impl<'a> Run<'a> {
     /// Not connected yet.
     pub fn new(load: &'a Steps, place: Place) -> Run<'a> {
         let (transcript, steps, server) = (Transcript::default(), Vec::new(), Vec::new());
-        Run { load, place, client: None, next: 1, transcript, steps, server }
+        Run { load, place, client: None, is_away: false, next: 1, transcript, steps, server, started: Instant::now() }
     }
 
     /// Writes down what was done.
     pub fn did(&mut self, what: &str) {
-        self.steps.push(what.into());
+        self.steps.push(format!("{:8.3} s  {what}", self.started.elapsed().as_secs_f64()));
     }
 
     /// Writes down what came of something; an error is one that somebody was told of.
@@ -70,10 +74,10 @@ impl<'a> Run<'a> {
     }
 
     /// Makes the next commit, on a new connection where there is none. A server that threw its client out is waited for, and started
-    /// by `start` if it stays away.
-    pub fn commit(&mut self, start: &mut dyn FnMut() -> Result<Place, String>) {
+    /// again if it has ended or stays away.
+    pub fn commit(&mut self, database: &mut Database) {
         if self.client.is_none() {
-            self.reconnect(start);
+            self.reconnect(database);
         }
         let number = self.next;
         self.next += 1;
@@ -101,15 +105,18 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn reconnect(&mut self, start: &mut dyn FnMut() -> Result<Place, String>) {
+    fn reconnect(&mut self, database: &mut Database) {
+        if self.is_away {
+            return;
+        }
         let deadline = Instant::now() + if self.transcript.has_stopped { COMES_BACK_WITHIN } else { Duration::ZERO };
         loop {
             match self.load.connect(&self.place) {
                 Ok(client) => {
                     self.client = Some(client);
-                    return;
+                    return self.did("connected again");
                 }
-                Err(_) if Instant::now() < deadline => std::thread::sleep(TRY_EVERY),
+                Err(_) if Instant::now() < deadline && !database.has_ended() => std::thread::sleep(TRY_EVERY),
                 Err(error) => {
                     self.heard("connect", Err(words(&error)));
                     break;
@@ -119,7 +126,7 @@ impl<'a> Run<'a> {
         if self.place.server.is_none() {
             return;
         }
-        match start() {
+        match database.start_again(&self.place.data_folder) {
             Ok(place) => {
                 self.did("the server was started again");
                 self.place = place;
@@ -127,10 +134,21 @@ impl<'a> Run<'a> {
             }
             Err(why) => self.heard("start the server", Err(why)),
         }
+        // Once is enough: it comes back on a disk that was mended, or not at all.
+        self.is_away = self.client.is_none();
+    }
+
+    /// The server is another one now, and may be reached again.
+    pub fn is_at(&mut self, place: Place) {
+        self.place = place;
+        self.is_away = false;
     }
 
     /// Asks for a checkpoint.
     pub fn checkpoint(&mut self) {
+        if self.is_away {
+            return;
+        }
         let started = Instant::now();
         let done = self.load.checkpoint(&self.place);
         self.waited("checkpoint", started);

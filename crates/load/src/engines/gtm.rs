@@ -19,6 +19,7 @@ pub static ENGINE: Engine = Engine {
         is_rolled_forward
             .then_some("GT.M's journal without before-images is rolled forward from a backup, which is not imitated")
     },
+    opens_once: false,
     file_kind: |file| match file {
         journal if journal.contains(".mjl") => "GT.M's journal",
         database if database.ends_with(".dat") => "database",

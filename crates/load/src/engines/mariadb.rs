@@ -20,6 +20,7 @@ pub static ENGINE: Engine = Engine {
     small_row_bytes: 105.0,
     power_cuts_of: &["oltp", "tpcb"],
     unmeasured: |_| None,
+    opens_once: false,
     file_kind: |file| match file {
         redo if redo.contains("ib_logfile") => "redo log",
         log if log.contains("-bin.") => "binary log",

@@ -19,6 +19,7 @@ pub static ENGINE: Engine = Engine {
     small_row_bytes: 230.0,
     power_cuts_of: &["oltp", "tpcb"],
     unmeasured: |_| None,
+    opens_once: false,
     file_kind: |file| match file {
         wal if wal.contains("pg_wal/") => "WAL",
         state if state.contains("pg_xact/") => "transaction status",

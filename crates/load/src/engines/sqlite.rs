@@ -25,6 +25,7 @@ pub static ENGINE: Engine = Engine {
     small_row_bytes: 29.5,
     power_cuts_of: &["oltp", "tpcb"],
     unmeasured: |_| None,
+    opens_once: false,
     file_kind: |file| match file {
         wal if wal.ends_with("-wal") => "WAL",
         journal if journal.ends_with("-journal") => "rollback journal",

@@ -146,8 +146,7 @@ mod tests {
         assert_eq!(judge(&transcript([&whole, &down])).0, Consequence::NotBack);
         let hung = Transcript { hung: Some("commit 1".into()), ..transcript([&whole, &whole]) };
         assert_eq!(judge(&hung), (Consequence::Hang, "commit 1".into()));
-        let stopped =
-            Transcript { has_stopped: true, errors: vec!["gone".into()], ..transcript([&whole, &whole]) };
+        let stopped = Transcript { has_stopped: true, errors: vec!["gone".into()], ..transcript([&whole, &whole]) };
         assert_eq!(judge(&stopped), (Consequence::Stopped, "gone".into()));
     }
 

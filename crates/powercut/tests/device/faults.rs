@@ -3,8 +3,11 @@
 use super::desk::{DISK_BYTES, Desk, Loop};
 use powercut::device::Disk;
 use powercut::fault::injector::Injection;
+use powercut::fault::{FAULTS, Fault};
 use powercut::states::{Cache, Choice, Rules};
 use std::io;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 const RULES: Rules = Rules { unit_bytes: 4096, cache: Cache::Volatile };
@@ -142,4 +145,29 @@ fn requests_are_traced_with_the_heads_of_their_blocks() {
         traced.iter().map(|one| (one.asked.offset, one.asked.length, one.heads.len())).collect();
     assert_eq!(seen, [(8192, 8192, 2), (0, 0, 0), (0, 4096, 0)]);
     assert_eq!(traced[0].heads, [0x1111_1111_1111_1111; 2]);
+}
+
+/// What fails is memory of the disk's process: it has no block device open, and the kernel counts no byte of it on its way to one.
+#[test]
+fn no_disk_of_the_machine_is_asked_to_fail() {
+    let Some(desk) = Desk::new(DISK_BYTES) else { return };
+    let (mut disk, device) = begun(&desk);
+    let process = PathBuf::from(format!("/proc/{}", disk.process()));
+    let written = || {
+        let counters = std::fs::read_to_string(process.join("io")).expect("its counters");
+        let line = counters.lines().find_map(|line| line.strip_prefix("write_bytes: ")).expect("a counter");
+        line.parse::<u64>().expect("a number")
+    };
+    let before = written();
+    for kind in FAULTS.iter().filter(|kind| !matches!(kind.fault, Fault::Hang)) {
+        fail(&mut disk, kind.name, Duration::from_millis(1));
+        let _ = device.write(0, &[0xaa; 8192]);
+        let _ = device.file.sync_all();
+        let _ = device.read(0, 8192);
+        assert!(!disk.struck().expect("asked").is_empty(), "{}", kind.name);
+    }
+    assert_eq!(written(), before);
+    let open = process.join("fd").read_dir().expect("its files").flatten();
+    let kinds: Vec<_> = open.filter_map(|entry| Some(std::fs::metadata(entry.path()).ok()?.file_type())).collect();
+    assert!(!kinds.is_empty() && kinds.iter().all(|kind| !kind.is_block_device()), "{kinds:?}");
 }

@@ -7,6 +7,7 @@ mod compared;
 mod errors;
 mod explore;
 mod exports;
+mod failing_disks;
 mod fixture;
 mod flushing;
 mod found;

@@ -55,6 +55,22 @@ fn sqlite_on_a_failing_disk_says_errors_and_a_lying_one_goes_unseen() {
     world.surefoot(&["report", "s.surefoot"]).status(0).says("on a failing disk");
 }
 
+/// PostgreSQL's manual, `data_sync_retry`: off, the default, "PostgreSQL will raise a PANIC-level error on failure to flush modified
+/// data files to the file system. This causes the database server to crash". Of the WAL it does so in any case.
+#[test]
+fn postgres_ends_itself_when_a_flush_fails_and_comes_back() {
+    let world = World::new();
+    world.write("s.toml", SQLITE.replace("sqlite", "postgres") + "[safety]\nsize = \"256MiB\"\n");
+    let case = ["faults", "s.toml", "--scenario", "oltp", "--replay", "flush-error@1/remount"];
+    let said = world.surefoot(&case).status(0);
+    let said =
+        said.says("the fault has struck: a flush").says("PANIC:  could not fdatasync file").says("mounted again");
+    let end = said.stdout.lines().last().expect("an end");
+    // The client was refused, and the record may have reached the disk all the same.
+    assert!(["stopped: ", "false failure: "].iter().any(|words| end.starts_with(words)), "{end}");
+    world.assert_nothing_left();
+}
+
 /// A client that takes every answer for a yes, as an engine does that ignores a failed flush. A bug that is there must be found within
 /// a minute.
 #[test]

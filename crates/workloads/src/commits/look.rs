@@ -1,10 +1,9 @@
 //! What a database holds, asked after it has recovered: its own consistency check, then every row held against the rule.
 
 use super::rule::{LOADED_ROWS, LOADED_STREAM, NUMBERS, Rule, id};
-use super::tables::Tables;
 use super::target::CommitTarget;
 use super::{Parameters, adding};
-use load::sql::{Place, Pragmas};
+use load::sql::Place;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -63,25 +62,18 @@ fn commits_in(rule: Rule, transactions: &[String]) -> BTreeMap<u32, Vec<u64>> {
 /// # Errors
 /// What it says, when it does not come up.
 pub fn look_at_embedded(parameters: &Map<String, Value>, data_folder: &Path) -> Result<Look, String> {
-    let parameters = Parameters::from_map(parameters);
+    let mut parameters = Parameters::from_map(parameters);
     // What a recovery writes is thrown away with the image: it need not be flushed.
-    let pragmas = Pragmas { synchronous: "off".into(), ..parameters.pragmas.clone() };
-    let tables = Tables(parameters.engine.database(&pragmas));
+    parameters.pragmas.synchronous = "off".into();
+    parameters.sync = "none".into();
+    let target = parameters.target();
     let place = Place { data_folder: data_folder.into(), server: None };
-    if !tables.0.is_there(&place) {
+    if !target.is_there(&place) {
         return Err("the database's file is gone".into());
     }
     let words = |error: &dyn std::error::Error| error.source().map_or(error.to_string(), ToString::to_string);
-    let mut connection = tables.0.connect(&place).map_err(|error| words(&error))?;
-    let mut answers = Vec::new();
-    for question in tables.questions() {
-        match connection.query(&question) {
-            Ok(answer) => answers.push(answer.rows),
-            Err(error) if answers.is_empty() => return Err(error.to_string()),
-            Err(error) => return Ok(Look { damage: Some(error.to_string()), ..Look::default() }),
-        }
-    }
-    Ok(of(parameters.rule(), &tables, &answers))
+    let answers = target.ask(&place).map_err(|error| words(&error))?;
+    Ok(of(parameters.rule(), &*target, &answers))
 }
 
 /// As [`look`].
@@ -324,7 +316,7 @@ mod tests {
             let rows: Rows =
                 rows.iter().map(|row| row.iter().map(|cell| Some((*cell).to_string())).collect()).collect();
             let engine = load::engines::named(engine).expect("in the list");
-            complaint(&*super::super::target(engine, &Pragmas::default()), &rows)
+            complaint(&*Parameters { engine, ..Parameters::from_map(&parameters()) }.target(), &rows)
         };
         assert_eq!(said("sqlite", &[&["ok"]]), None);
         assert_eq!(said("sqlite", &[&["row 3 missing from index k"]]).as_deref(), Some("row 3 missing from index k"));

@@ -81,6 +81,10 @@ impl CommitTarget for Tables {
         self.0.is_well(row)
     }
 
+    fn is_there(&self, place: &Place) -> bool {
+        self.0.is_there(place)
+    }
+
     fn ask(&self, place: &Place) -> Result<Vec<Rows>, Error> {
         let mut connection = self.0.connect(place)?;
         let answers = self.questions().into_iter().map(|question| {

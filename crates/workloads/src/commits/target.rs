@@ -25,6 +25,11 @@ pub trait CommitTarget: Sync {
     /// Whether a row of its own check's answer says that all is well.
     fn is_well(&self, answer: &[Vec<Option<String>>], row: &[Option<String>]) -> bool;
 
+    /// Whether there is anything of it in the folder; of a server, that is known when it is reached.
+    fn is_there(&self, _place: &Place) -> bool {
+        true
+    }
+
     /// Its answers to [`CommitTarget::questions`].
     fn ask(&self, place: &Place) -> Result<Vec<Rows>, Error>;
 

@@ -52,6 +52,18 @@ fn all_that_was_acknowledged_is_found() {
 }
 
 #[test]
+fn lmdb_commits_are_found_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let parameters = committed(folder.path(), json!({ "engine": "lmdb" }));
+    let look = look_at_embedded(&parameters, folder.path()).expect("it comes up");
+    let counts: u64 = look.streams.values().map(|numbers| numbers.len() as u64).sum();
+    assert_eq!(counts as usize, witnessed(folder.path()).len());
+    assert_eq!((look.wrong, look.damage), (Vec::<String>::new(), None));
+    std::fs::remove_file(folder.path().join("lmdb/data.mdb")).expect("it is there");
+    assert_eq!(look_at_embedded(&parameters, folder.path()), Err("the database's file is gone".into()));
+}
+
+#[test]
 fn what_is_altered_by_hand_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
     let parameters = committed(folder.path(), json!({}));
@@ -151,7 +163,9 @@ fn what_is_loaded_and_asked_does_not_depend_on_the_run() {
     assert_eq!(key(json!({})), key(json!({ "witness": "/elsewhere", "time": "9s", "synchronous": "off" })));
     assert_ne!(key(json!({})), key(json!({ "seed": 2 })));
     assert_eq!(
-        target(&engines::mariadb::ENGINE, &Pragmas::default()).questions()[2],
+        Parameters { engine: &engines::mariadb::ENGINE, ..Parameters::from_map(&settings::defaults(SETTINGS)) }
+            .target()
+            .questions()[2],
         "SELECT id, n FROM sbtest.counters"
     );
     assert!(crate::kind_of_trial("commits").is_some() && crate::kind("commits").is_none());
