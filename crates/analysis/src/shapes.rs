@@ -30,16 +30,18 @@ pub fn hold_back(judgement: &mut Judgement, rows: &[Row], (tails, margin): (&[Ta
 fn hold(claim: &mut Claim, rows: &[Row], (tails, margin): (&[Tail], f64)) {
     claim.shapes = differing(claim, rows);
     claim.tail = tails.iter().find_map(|tail| contradicts(claim, tail, margin));
-    if claim.verdict.is_some_and(|verdict| is_held_back(verdict, claim.shapes.as_ref(), claim.tail.is_some())) {
+    if claim.verdict.is_some_and(|verdict| is_held_back(verdict, claim.shapes.as_ref(), claim.tail.is_some(), margin)) {
         claim.verdict = Some(Verdict::Inconclusive);
     }
 }
 
-/// Who is slow more often and worse on average is worse in both.
-fn is_held_back(verdict: Verdict, shapes: Option<&[SlowMode; 2]>, has_tail: bool) -> bool {
+/// Who is slow more often and worse on average is worse in both; who is better on average is not better when it is slow more often by the
+/// margin that matters.
+fn is_held_back(verdict: Verdict, shapes: Option<&[SlowMode; 2]>, has_tail: bool, margin: f64) -> bool {
+    let more = |one: &SlowMode, other: &SlowMode| one.share() - other.share() >= margin;
     match (verdict, shapes) {
-        (Verdict::Faster, Some([a, b])) => a.low > b.low,
-        (Verdict::Slower, Some([a, b])) => b.low > a.low,
+        (Verdict::Faster, Some([a, b])) => more(a, b),
+        (Verdict::Slower, Some([a, b])) => more(b, a),
         (Verdict::Faster | Verdict::Slower, None) => false,
         (Verdict::Equivalent | Verdict::Negligible | Verdict::Inconclusive, shapes) => shapes.is_some() || has_tail,
     }
@@ -81,10 +83,12 @@ mod tests {
             SlowMode::of(&speeds, true).expect("turns")
         };
         let (steady, stalls) = (mode(0), mode(10));
-        let held = |verdict, shapes: [SlowMode; 2]| is_held_back(verdict, Some(&shapes), false);
+        let held = |verdict, shapes: [SlowMode; 2]| is_held_back(verdict, Some(&shapes), false, 0.03);
         assert!(!held(Verdict::Faster, [steady, stalls]) && !held(Verdict::Slower, [stalls, steady]));
         assert!(held(Verdict::Faster, [stalls, steady]) && held(Verdict::Slower, [steady, stalls]));
         assert!(held(Verdict::Equivalent, [steady, stalls]) && held(Verdict::Negligible, [stalls, steady]));
-        assert!(!is_held_back(Verdict::Faster, None, true) && is_held_back(Verdict::Equivalent, None, true));
+        assert!(!held(Verdict::Faster, [mode(2), steady]), "less often than the margin");
+        let by_tail = |verdict| is_held_back(verdict, None, true, 0.03);
+        assert!(!by_tail(Verdict::Faster) && by_tail(Verdict::Equivalent));
     }
 }

@@ -94,6 +94,13 @@ pub fn why_no_faults(scenario: &PlannedScenario, settings: &study::Safety) -> Op
     if scenario.bench == study::Bench::Guest {
         return Some("what a failing disk does is measured on bench = \"host\"".into());
     }
+    let engine = scenario.parameters.get("engine").and_then(|name| engines::named(name.as_str()?));
+    if let Some(engine) = engine.filter(|engine| !engine.is_embedded && engine.sql.is_none()) {
+        return Some(format!(
+            "what a failing disk does is measured of databases that take SQL or are embedded, not of {}",
+            engine.name
+        ));
+    }
     why_not(scenario, settings)
 }
 

@@ -52,9 +52,15 @@ impl SlowMode {
         SlowMode { slow, of, low, high, worst }
     }
 
+    /// Share of the pieces that are slow.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        self.slow as f64 / self.of.max(1) as f64
+    }
+
     /// Whether it is slow more often than another: its share's interval leaves out the other's share.
     fn is_more_than(&self, other: &SlowMode) -> bool {
-        self.slow >= SLOW_MIN && self.low > other.slow as f64 / other.of.max(1) as f64
+        self.slow >= SLOW_MIN && self.low > other.share()
     }
 
     /// Whether one of two is slow more often, so that their means alone say neither "the same" nor "faster".

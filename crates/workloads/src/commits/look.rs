@@ -4,8 +4,10 @@ use super::rule::{LOADED_ROWS, LOADED_STREAM, NUMBERS, Rule, id};
 use super::target::CommitTarget;
 use super::{Parameters, adding};
 use load::sql::Place;
+use load::workload::Error;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::error::Error as _;
 use std::path::Path;
 
 /// The rows of one answer; none: NULL.
@@ -71,9 +73,13 @@ pub fn look_at_embedded(parameters: &Map<String, Value>, data_folder: &Path) -> 
     if !target.is_there(&place) {
         return Err("the database's file is gone".into());
     }
-    let words = |error: &dyn std::error::Error| error.source().map_or(error.to_string(), ToString::to_string);
-    let answers = target.ask(&place).map_err(|error| words(&error))?;
-    Ok(of(parameters.rule(), &*target, &answers))
+    let words = |error: &Error| error.source().map_or(error.to_string(), ToString::to_string);
+    match target.ask(&place) {
+        Ok(answers) => Ok(of(parameters.rule(), &*target, &answers)),
+        // It came up, and one of its tables can't be read.
+        Err(error) if target.comes_up(&place) => Ok(Look { damage: Some(words(&error)), ..Look::default() }),
+        Err(error) => Err(words(&error)),
+    }
 }
 
 /// As [`look`].

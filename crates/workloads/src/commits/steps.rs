@@ -83,7 +83,10 @@ impl Connected<'_> {
                 Err(NotAcknowledged { error, is_unknown: false })
             }
             // A planted bug: whatever the database answers, the client takes it for a yes.
-            Err(_) if self.acknowledge == Acknowledge::Always => Ok(()),
+            Err(_) if self.acknowledge == Acknowledge::Always => {
+                let _ = self.client.give_up();
+                Ok(())
+            }
             Err(error) => Err(NotAcknowledged { is_unknown: is_lost(&error), error }),
         }
     }

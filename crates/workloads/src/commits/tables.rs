@@ -85,6 +85,11 @@ impl CommitTarget for Tables {
         self.0.is_there(place)
     }
 
+    fn comes_up(&self, place: &Place) -> bool {
+        let [check, ..] = self.questions();
+        self.0.connect(place).is_ok_and(|mut connection| connection.query(&check).is_ok())
+    }
+
     fn ask(&self, place: &Place) -> Result<Vec<Rows>, Error> {
         let mut connection = self.0.connect(place)?;
         let answers = self.questions().into_iter().map(|question| {

@@ -30,6 +30,11 @@ pub trait CommitTarget: Sync {
         true
     }
 
+    /// Whether it answers at all: to the question of its own check.
+    fn comes_up(&self, _place: &Place) -> bool {
+        false
+    }
+
     /// Its answers to [`CommitTarget::questions`].
     fn ask(&self, place: &Place) -> Result<Vec<Rows>, Error>;
 
