@@ -2,7 +2,8 @@
 //! Failures?" (USENIX ATC 2020), table 1: `cargo bench -p surefoot --bench fsync_failures`, as root. Prints a table in Markdown;
 //! docs/faults.md has it. `cargo test` takes one row.
 //!
-//! Two loads, as there: the middle block of a file of three is written over, or a block is appended. One request fails, once: the first write
+//! Two loads, as there: the middle block of a file of three is written over, or a block is appended; and a third, in which the appended
+//! block is written and flushed once more after the failure. One request fails, once: the first write
 //! with the block's content, the first other write of the flush, or its first flush of the disk. Each row is done three times.
 
 use goals::{Goals, said};
@@ -51,6 +52,9 @@ const FILESYSTEMS: &[Filesystem] = &[
 enum Load {
     Overwrite,
     Append,
+    /// As `Append`, and after the failure the same bytes are written to the same place and flushed once more, as a database does after its
+    /// recovery.
+    AppendAgain,
 }
 
 /// Which request fails.
@@ -86,7 +90,8 @@ fn main() -> ExitCode {
     let filesystems = if goals.is_test() { &FILESYSTEMS[..1] } else { FILESYSTEMS };
     for filesystem in filesystems {
         let bench = Bench::new(filesystem);
-        for (load, load_name) in [(Load::Overwrite, "overwrite"), (Load::Append, "append")] {
+        let loads = [(Load::Overwrite, "overwrite"), (Load::Append, "append"), (Load::AppendAgain, "append, again")];
+        for (load, load_name) in loads {
             for (struck, name) in
                 [(Struck::Data, "the block's write"), (Struck::Other, "another write"), (Struck::Flush, "a flush")]
             {
@@ -201,7 +206,11 @@ impl Bench {
         let first_fsync = outcome(file.sync_all());
         let in_memory = self.content(load);
         disk.fail(None, true).expect("it shows images");
-        let second_fsync = outcome(file.sync_all());
+        let mut second_fsync = outcome(file.sync_all());
+        if load == Load::AppendAgain {
+            let repeated = file.write_all_at(&[NEW; BLOCK], 3 * BLOCK as u64).and_then(|()| file.sync_all());
+            second_fsync = format!("{second_fsync}, then {}", outcome(repeated));
+        }
         let again = disk.traced().expect("asked").iter().any(|one| has(one, NEW));
         posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED).expect("advice");
         let after_eviction = self.content(load);
@@ -236,7 +245,7 @@ impl Bench {
         before();
         let at = match load {
             Load::Overwrite => BLOCK as u64,
-            Load::Append => file.metadata().expect("it is there").size(),
+            Load::Append | Load::AppendAgain => file.metadata().expect("it is there").size(),
         };
         file.write_all_at(&[byte; BLOCK], at).expect("the page cache takes it");
         file

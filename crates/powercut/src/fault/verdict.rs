@@ -67,12 +67,16 @@ pub fn judge(transcript: &Transcript) -> (Consequence, String) {
     all.fold((Consequence::Nothing, String::new()), worse)
 }
 
-/// A commit that was read and that a later look does not find: whoever read it built on what never was.
+/// A commit whose end its client was not told, that was read and that a later look does not find: who asked again was told that it is there.
+/// (One that was refused is a false failure as soon as it is read.)
 fn vanished(transcript: &Transcript) -> Option<String> {
     let up = transcript.looks.iter().filter(|look| look.found.outcome == RecoveryOutcome::Up);
     let numbers = |look: &Look| look.found.streams.get(&STREAM).cloned().unwrap_or_default();
     let all: Vec<Vec<u64>> = up.map(numbers).collect();
-    let gone = |(one, later): (&Vec<u64>, &Vec<u64>)| one.iter().find(|number| !later.contains(number)).copied();
+    let is_refused = |number: &u64| transcript.tried.iter().any(|one| one.number == *number && one.end == End::Refused);
+    let gone = |(one, later): (&Vec<u64>, &Vec<u64>)| {
+        one.iter().find(|number| !later.contains(number) && !is_refused(number)).copied()
+    };
     let gone = all.iter().zip(all.iter().skip(1)).find_map(gone)?;
     Some(format!("commit {gone} was read, and later it is gone"))
 }
@@ -152,10 +156,14 @@ mod tests {
 
     #[test]
     fn what_was_read_and_is_gone_again_is_lost() {
-        let tried = vec![Tried { number: 1, end: End::Unknown }];
-        let looks = [&[1][..], &[]].map(|numbers| Look { tried: 1, found: up(numbers) }).to_vec();
-        let judged = judge(&Transcript { tried, looks, ..Transcript::default() });
-        assert_eq!(judged, (Consequence::Lost, "commit 1 was read, and later it is gone".into()));
+        let judged = |end: End| {
+            let tried = vec![Tried { number: 1, end }];
+            let looks = [&[1][..], &[]].map(|numbers| Look { tried: 1, found: up(numbers) }).to_vec();
+            judge(&Transcript { tried, looks, ..Transcript::default() })
+        };
+        assert_eq!(judged(End::Unknown), (Consequence::Lost, "commit 1 was read, and later it is gone".into()));
+        assert_eq!(judged(End::Refused).0, Consequence::FalseFailure);
+        assert_eq!(judged(End::Acknowledged).0, Consequence::Lost);
     }
 
     #[test]
