@@ -65,6 +65,9 @@ fn old_file(path: &Path) {
     connection.execute("INSERT INTO run VALUES (1, 1, 1, 0, 1.0, 30.0, ?1)", params![figures]).expect("written");
 }
 
+/// The version that is written.
+const NEWEST: i64 = 7;
+
 fn version(path: &Path) -> i64 {
     Connection::open(path)
         .and_then(|file| file.pragma_query_value(None, "user_version", |row| row.get(0)))
@@ -119,7 +122,7 @@ fn a_file_from_before_power_cuts_were_measured_goes_on() {
     writer.safety(&safety(SCENARIOS[1])).expect("written");
     drop(writer);
     let contents = Reader::open_untouched(&path).and_then(|reader| reader.contents()).expect("readable");
-    assert_eq!((version(&path), contents.probes), (6, vec![probe]));
+    assert_eq!((version(&path), contents.probes), (NEWEST, vec![probe]));
     assert_eq!(contents.safety, [safety(SCENARIOS[1])]);
 }
 
@@ -153,7 +156,7 @@ fn files_of_all_earlier_versions_open_and_go_on() {
         let verified = reader.verify().expect("whole");
         assert_eq!(
             (reader.version(), verified.runs, verified.without_checksum),
-            (6, 4, 1),
+            (NEWEST, 4, 1),
             "the old run stays without"
         );
     }
@@ -173,6 +176,29 @@ fn a_newer_file_is_refused_by_both_and_left_as_it_is() {
     assert_eq!(version(&path), 99);
 }
 
+/// Version 6 had no table for them.
+#[test]
+fn a_file_from_before_disks_failed_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("six.surefoot");
+    drop(crate::fixture::begun(&path));
+    let to_version_6 = "DROP TABLE faults; PRAGMA user_version = 6;";
+    Connection::open(&path).and_then(|file| file.execute_batch(to_version_6)).expect("version 6");
+    let faults = || Reader::open(&path).and_then(|reader| reader.contents()).expect("readable").faults;
+    assert_eq!((version(&path), faults().len()), (6, 0));
+    let measured = ledger::model::MeasuredFaults {
+        scenario: SCENARIOS[1].into(),
+        ended: 9.0,
+        asked: serde_json::json!({ "faults": ["full"] }),
+        faults: None,
+        failure: Some(observe::record::Failure { step: "failing disk".into(), ..Default::default() }),
+    };
+    let mut writer = Writer::create_or_open(&path).expect("it climbs");
+    writer.faults(&measured).expect("written");
+    drop(writer);
+    assert_eq!((version(&path), faults()), (NEWEST, vec![measured]));
+}
+
 /// Rows of version 5 have checksums that know no group.
 #[test]
 fn a_file_from_before_rounds_were_split_keeps_its_checksums() {
@@ -181,7 +207,7 @@ fn a_file_from_before_rounds_were_split_keeps_its_checksums() {
     let mut writer = crate::fixture::begun(&path);
     crate::fixture::trial(&mut writer, SCENARIOS[0], 0, ledger::model::TrialState::Finished, 9.0);
     drop(writer);
-    let to_version_5 = "ALTER TABLE trial DROP COLUMN group_number; PRAGMA user_version = 5;";
+    let to_version_5 = "DROP TABLE faults; ALTER TABLE trial DROP COLUMN group_number; PRAGMA user_version = 5;";
     Connection::open(&path).and_then(|file| file.execute_batch(to_version_5)).expect("version 5");
     let groups = || -> Vec<Option<u32>> {
         let reader = Reader::open(&path).expect("readable");
@@ -193,7 +219,7 @@ fn a_file_from_before_rounds_were_split_keeps_its_checksums() {
     let place = ledger::model::Place { group: Some(1), ..ledger::model::Place::main(1, 0) };
     writer.begin_trial(SCENARIOS[0], place, 1, 2.0).expect("written");
     drop(writer);
-    assert_eq!((version(&path), groups()), (6, vec![None, Some(1)]));
+    assert_eq!((version(&path), groups()), (NEWEST, vec![None, Some(1)]));
     for group in ["0", "NULL"] {
         let changed = format!("UPDATE trial SET group_number = {group} WHERE id = 2");
         Connection::open(&path).and_then(|file| file.execute_batch(&changed)).expect("changed");
