@@ -116,6 +116,7 @@ pub fn search(
         possible: (strikes.len() * Continuation::ALL.len()) as u64,
         cases: 0,
         not_struck: 0,
+        drawn: 0,
         is_complete: false,
         honest: 0,
         honest_bad: 0,
@@ -127,6 +128,7 @@ pub fn search(
     let shared = Shared { spec, work, loaded, structures, strikes, next: AtomicUsize::new(0), until, interrupted };
     run_all(&shared, &mut found)?;
     let reached = shared.next.into_inner().min(shared.strikes.len());
+    found.drawn = reached.saturating_sub(first) as u64;
     found.is_complete = reached == shared.strikes.len();
     if reached < first {
         found.notes.push(format!(

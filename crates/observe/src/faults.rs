@@ -154,6 +154,8 @@ pub struct FaultsFound {
     pub cases: u64,
     /// Cases that were run and in which no request was left to be struck: the load does not ask for the same twice.
     pub not_struck: u64,
+    /// Pairs of a request and a fault that were drawn at random, each run with all ways on; the others are the first of their kind.
+    pub drawn: u64,
     /// Whether all possible ones were run; otherwise they are each kind of block at least once, and a random sample of the rest.
     pub is_complete: bool,
     /// Runs on a disk that is well, through the same machinery.
@@ -197,13 +199,14 @@ impl FaultsFound {
         self.cases += 1;
     }
 
-    /// Upper end of a 95 % interval for the share of the cases that were not run which lose or corrupt silently: by the rule of three
-    /// (1 − 0.05^(1/n)) over the sampled ones. None where all were run, or some did.
+    /// Upper end of a 95 % interval for the share of the requests and faults not tried of which a way on loses or corrupts silently: by the
+    /// rule of three (1 − 0.05^(1/n)) over those that were drawn at random, as the ways on of one are not independent. None where all were
+    /// run, none was drawn, or some did.
     #[must_use]
     pub fn silent_share_at_most(&self) -> Option<f64> {
         let silent = self.count(Consequence::Lost) + self.count(Consequence::Wrong);
-        let is_sample = !self.is_complete && self.cases > 0 && silent == 0;
-        is_sample.then(|| 1.0 - 0.05f64.powf(1.0 / self.cases as f64))
+        let is_sample = !self.is_complete && self.drawn > 0 && silent == 0;
+        is_sample.then(|| 1.0 - 0.05f64.powf(1.0 / self.drawn as f64))
     }
 }
 
@@ -219,6 +222,7 @@ mod tests {
             possible: 60,
             cases: 0,
             not_struck: 0,
+            drawn: 3,
             is_complete: false,
             honest: 4,
             honest_bad: 0,
@@ -250,7 +254,7 @@ mod tests {
         assert_eq!((found.cases, found.rows.len(), found.rows[0].cases()), (3, 2, 2));
         assert_eq!(found.rows[0].examples[&Consequence::Told].words, "first");
         assert_eq!(found.worst(), Some(Consequence::Told));
-        // Of three without one: 1 − 0.05^(1/3).
+        // Of three that were drawn without one: 1 − 0.05^(1/3).
         assert!((found.silent_share_at_most().expect("a sample") - 0.631_597).abs() < 1e-6);
         found.add(["lost-write", "table", "go-on"], Consequence::Wrong, || example("fourth"));
         assert_eq!(found.silent_share_at_most(), None);

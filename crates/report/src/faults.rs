@@ -48,8 +48,9 @@ pub fn explored(found: &FaultsFound) -> String {
         return "every request of this load, each fault".into();
     }
     let bound = found.silent_share_at_most().map(percent_at_most);
-    let bound = bound
-        .map_or_else(String::new, |share| format!("; of the rest below {share} lose or corrupt silently, at 95 %"));
+    let bound = bound.map_or_else(String::new, |share| {
+        format!("; of the requests and faults not tried below {share} lose or corrupt silently, at 95 %")
+    });
     format!("a sample of {} of {} cases{bound}", count(found.cases), count(found.possible))
 }
 
@@ -90,7 +91,7 @@ mod tests {
 
     fn found(cases: &[(&str, Consequence)]) -> FaultsFound {
         let mut found: FaultsFound = serde_json::from_value(json!({
-            "writes": 9, "flushes": 3, "reads": 0, "possible": 48, "cases": 0, "not_struck": 0, "is_complete": false,
+            "writes": 9, "flushes": 3, "reads": 0, "possible": 48, "cases": 0, "not_struck": 0, "drawn": 1, "is_complete": false,
             "honest": 8, "honest_bad": 0, "rows": [], "notes": [], "seconds": 1.0,
         }))
         .expect("as a trial says it");
@@ -126,7 +127,10 @@ mod tests {
             said,
             "acknowledged commits were lost in 1 and wrong content was read in 1 of 3 cases, and nobody said so (lost-write, read-bit)"
         );
-        assert!(explored(&found(&[("full", Told)])).starts_with("a sample of 1 of 48 cases; of the rest below 95 %"));
+        assert!(
+            explored(&found(&[("full", Told)]))
+                .starts_with("a sample of 1 of 48 cases; of the requests and faults not tried below 95 %")
+        );
         assert_eq!(explored(&found(&[("full", Lost)])), "a sample of 1 of 48 cases");
     }
 }
