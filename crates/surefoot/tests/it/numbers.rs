@@ -29,6 +29,7 @@ const VERBS: &[(&str, &[&str])] = &[
     ("report", &["good.surefoot"]),
     ("replay", &["access.log", "http://127.0.0.1:9"]),
     ("powercut", &["refused.toml", "--quiet"]),
+    ("faults", &["refused.toml", "--quiet"]),
     ("compare", &["good.surefoot", "good.surefoot"]),
     ("history", &["good.surefoot"]),
     ("serve", &["good.surefoot"]),
