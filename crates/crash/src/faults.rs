@@ -15,11 +15,11 @@ use crate::recording_disk::Disks;
 use crate::recoveries::side_by_side;
 use crate::watchdog::Watchdog;
 use agenda::{Strike, Structures, agenda};
-use bench::{Bench, Broken, Outcome, Reference};
+use bench::{Asks, Bench, Broken, Outcome, Reference};
 use load::engines;
 use observe::faults::{Consequence, Example, FaultReplayed, FaultsFound};
 use powercut::device::Disk;
-use powercut::fault::{Case, Continuation, Failure, RequestKind};
+use powercut::fault::{Case, Continuation, Failure, Fault, RequestKind};
 use sandbox::isolation;
 use sandbox::work::Work;
 use std::path::PathBuf;
@@ -28,6 +28,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 use storage::Part;
 use study::trial_spec::{Cut, Faults};
+use workloads::replacements;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -77,6 +78,9 @@ struct Shared<'a> {
     loaded: &'a Loaded,
     structures: Structures,
     strikes: Vec<Strike>,
+    asks: Asks,
+    /// A request towards the end of the load: how far it goes before the ways on without a fault.
+    last: u64,
     /// The next strike.
     next: AtomicUsize,
     /// When no further one is begun.
@@ -100,14 +104,10 @@ pub fn search(
 ) -> Result<FaultsFound> {
     let started = Instant::now();
     let failures = asked.failures.iter().map(|name| Ok(name.parse()?)).collect::<Result<Vec<Failure>>>()?;
-    let reads = failures.iter().any(|failure| failure.fault.kind().strikes.contains(&RequestKind::Read));
-    let (reference, structures) = in_own_mounts(|| {
-        let mut bench = Bench::new(spec, &loaded.disks, &loaded.log, work)?;
-        let reference = bench.reference(reads)?;
-        let structures = structures(spec, &reference, &bench);
-        Ok((reference, structures))
-    })?;
-    let (strikes, first) = agenda(&failures, &reference.traced, &structures, spec.seed);
+    let reads = failures.iter().any(|failure| strikes_reads(*failure));
+    let (reference, structures) = in_own_mounts(|| refer(loaded, spec, work, reads))?;
+    let asks = asks(asked, &structures, &reference)?;
+    let (strikes, first) = agenda(&failures, &reference.traced, &structures, &asks.only, spec.seed);
     let count = |kind| reference.traced.iter().filter(|traced| traced.asked.kind == kind).count() as u64;
     let mut found = FaultsFound {
         writes: count(RequestKind::Write),
@@ -118,6 +118,7 @@ pub fn search(
         not_struck: 0,
         drawn: 0,
         is_complete: false,
+        blocks: asked.blocks.clone().unwrap_or_default(),
         honest: 0,
         honest_bad: 0,
         rows: Vec::new(),
@@ -125,11 +126,16 @@ pub fn search(
         seconds: 0.0,
     };
     let until = started + Duration::from_secs_f64(asked.budget_seconds);
-    let shared = Shared { spec, work, loaded, structures, strikes, next: AtomicUsize::new(0), until, interrupted };
+    let last = (reference.traced.len() as u64).max(1);
+    let next = AtomicUsize::new(0);
+    let shared = Shared { spec, work, loaded, structures, strikes, asks, last, next, until, interrupted };
     run_all(&shared, &mut found)?;
     let reached = shared.next.into_inner().min(shared.strikes.len());
     found.drawn = reached.saturating_sub(first) as u64;
     found.is_complete = reached == shared.strikes.len();
+    if spec.workload == replacements::KIND.name {
+        found.notes.push(replacements::describe(&spec.parameters));
+    }
     if reached < first {
         found.notes.push(format!(
             "{} kinds of fault and block were not reached in {:.0} s",
@@ -149,10 +155,16 @@ pub fn search(
 ///
 /// # Errors
 /// When it can't be tried.
-pub fn replay(loaded: &Loaded, spec: &TrialSpec, work: &Work, case: &Case) -> Result<FaultReplayed> {
-    let outcome = in_own_mounts(|| Bench::new(spec, &loaded.disks, &loaded.log, work)?.run(case))?;
+pub fn replay(loaded: &Loaded, spec: &TrialSpec, work: &Work, asked: &Faults, case: &Case) -> Result<FaultReplayed> {
+    let mut all = Asks { delay_seconds: asked.delay_seconds, ..Asks::default() };
+    if asked.blocks.is_some() {
+        let reads = strikes_reads(case.failure);
+        let (reference, structures) = in_own_mounts(|| refer(loaded, spec, work, reads))?;
+        all = asks(asked, &structures, &reference)?;
+    }
+    let outcome = in_own_mounts(|| Bench::new(spec, &loaded.disks, &loaded.log, work)?.run(case, &all))?;
     let mut steps = outcome.steps;
-    if outcome.struck.is_empty() && case.failure.is_some() {
+    if outcome.struck.is_empty() && case.failure != Failure::NONE {
         steps.push("no request was left to be struck".into());
     }
     Ok(FaultReplayed { consequence: outcome.consequence, example: outcome.example, steps })
@@ -170,6 +182,29 @@ fn in_own_mounts<T: Send>(act: impl FnOnce() -> std::result::Result<T, Broken> +
         thread.join().map_err(|_| Broken::Ended)?
     })
     .map_err(Into::into)
+}
+
+/// Whether the load must read what it has written, so that there is something to strike.
+fn strikes_reads(failure: Failure) -> bool {
+    failure.fault != Fault::Nothing && failure.fault.kind().strikes.contains(&RequestKind::Read)
+}
+
+/// What the load asks of a disk that is well, and whose the blocks are.
+fn refer(
+    loaded: &Loaded,
+    spec: &TrialSpec,
+    work: &Work,
+    reads: bool,
+) -> std::result::Result<(Reference, Structures), Broken> {
+    let mut bench = Bench::new(spec, &loaded.disks, &loaded.log, work)?;
+    let reference = bench.reference(reads)?;
+    let structures = structures(spec, &reference, &bench);
+    Ok((reference, structures))
+}
+
+fn asks(asked: &Faults, structures: &Structures, reference: &Reference) -> Result<Asks> {
+    let names = asked.blocks.as_deref().unwrap_or_default();
+    Ok(Asks { only: structures.stretches(names, &reference.traced)?, delay_seconds: asked.delay_seconds })
 }
 
 fn structures(spec: &TrialSpec, reference: &Reference, bench: &Bench) -> Structures {
@@ -208,7 +243,7 @@ fn work(shared: &Shared, tell: &Sender<Ended>) {
     let mut strike = None;
     loop {
         for continuation in Continuation::ALL {
-            let (failure, nth) = strike.map_or((None, 1), |(failure, nth)| (Some(failure), nth));
+            let (failure, nth) = strike.unwrap_or((Failure::NONE, shared.last));
             let case = Case { failure, nth, continuation };
             let outcome = isolated.map_err(Broken::Namespace).and_then(|()| worker.run(&case));
             if tell.send((case, outcome)).is_err() {
@@ -223,7 +258,7 @@ fn work(shared: &Shared, tell: &Sender<Ended>) {
 }
 
 fn count(shared: &Shared, found: &mut FaultsFound, case: &Case, outcome: Outcome) {
-    let Some(failure) = case.failure else {
+    if case.failure.fault == Fault::Nothing {
         found.honest += 1;
         if outcome.consequence != Consequence::Nothing {
             found.honest_bad += 1;
@@ -233,12 +268,12 @@ fn count(shared: &Shared, found: &mut FaultsFound, case: &Case, outcome: Outcome
                 .push(format!("on a disk that is well a case ended as \"{}\": {words}", outcome.consequence.words()));
         }
         return;
-    };
+    }
     let Some(struck) = outcome.struck.first() else {
         found.not_struck += 1;
         return;
     };
-    let key = [&*failure.to_string(), shared.structures.name(struck), case.continuation.name()];
+    let key = [&*case.failure.to_string(), shared.structures.name(struck), case.continuation.name()];
     found.add(key, outcome.consequence, || outcome.example);
 }
 
@@ -266,7 +301,7 @@ impl Worker<'_> {
             Some(bench) => bench,
             None => Bench::new(shared.spec, &shared.loaded.disks, &shared.loaded.log, shared.work)?,
         };
-        let (outcome, hung) = self.watchdog.over(bench.breaker()?, || bench.run(case));
+        let (outcome, hung) = self.watchdog.over(bench.breaker()?, || bench.run(case, &shared.asks));
         if hung {
             return Ok(hung_in_the_kernel(case));
         }

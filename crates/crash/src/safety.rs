@@ -46,7 +46,7 @@ const WRITE_BACK: &str = "write_back";
 /// Loading, and the cases that the others are held against.
 const BESIDE_FAULTS_SECONDS: f64 = 600.0;
 
-/// Why a scenario's safety can't be measured, if it can't.
+/// Why it can't be measured what a power cut or a failing disk takes from a scenario, if it can't.
 #[must_use]
 pub fn why_not(scenario: &PlannedScenario, settings: &study::Safety) -> Option<String> {
     let storage = &scenario.storage;
@@ -83,25 +83,6 @@ fn why_no_commits(scenario: &PlannedScenario) -> Option<String> {
     }
     let of_service = scenario.services.get(name);
     of_service.and_then(|settings| (engine.unmeasured)(settings)).map(Into::into)
-}
-
-/// Why it can't be measured what a failing disk does to a scenario, if it can't.
-#[must_use]
-pub fn why_no_faults(scenario: &PlannedScenario, settings: &study::Safety) -> Option<String> {
-    if settings.load == Load::Files {
-        return Some("what a failing disk does is measured with load = \"commits\"".into());
-    }
-    if scenario.bench == study::Bench::Guest {
-        return Some("what a failing disk does is measured on bench = \"host\"".into());
-    }
-    let engine = scenario.parameters.get("engine").and_then(|name| engines::named(name.as_str()?));
-    if let Some(engine) = engine.filter(|engine| !engine.is_embedded && engine.sql.is_none()) {
-        return Some(format!(
-            "what a failing disk does is measured of databases that take SQL or are embedded, not of {}",
-            engine.name
-        ));
-    }
-    why_not(scenario, settings)
 }
 
 /// What is known of a measurement while its trial runs.
@@ -191,11 +172,13 @@ pub fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -
 #[must_use]
 pub fn spec_of_faults(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> TrialSpec {
     // One connection, so that the same requests come to the disk again.
-    let settings = study::Safety { connections: 1, write_back: Some(false), ..settings.clone() };
+    let write_back = (settings.load == Load::Commits).then_some(false);
+    let settings = study::Safety { connections: 1, write_back, ..settings.clone() };
     let (failures, budget_seconds) = (settings.failures(), settings.fault_budget_seconds);
+    let (blocks, delay_seconds) = (settings.fault_blocks.clone(), settings.fault_delay_seconds);
     TrialSpec {
         timeout_seconds: budget_seconds + BESIDE_FAULTS_SECONDS,
-        faults: Some(Faults { failures, budget_seconds, replay: None }),
+        faults: Some(Faults { failures, budget_seconds, blocks, delay_seconds, replay: None }),
         ..spec(plan, scenario, &settings)
     }
 }

@@ -139,9 +139,10 @@ impl Device for Server {
         let Some(flight) = &mut self.flight else { return Ok(()) };
         while let Some(Completion { request, is_whole, written }) = flight.next_landed() {
             let result = match is_whole {
-                true => Ok(Some(written)),
-                // By the plain way, which has more ways out and says what is wrong.
-                false => self.disk.perform(&request, ring.memory()),
+                Ok(true) => Ok(Some(written)),
+                // By the plain way, which has more ways out.
+                Ok(false) => self.disk.perform(&request, ring.memory()),
+                Err(error) => Err(error),
             };
             request.answer(result, ring)?;
         }

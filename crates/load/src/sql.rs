@@ -10,7 +10,7 @@ pub use pragmas::{BUSY_TIMEOUT, CACHE_SIZE, JOURNAL_MODE, MMAP_SIZE, PAGE_SIZE, 
 use crate::workload::{Context, Error};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use wire::Connection;
@@ -74,7 +74,7 @@ impl Serialize for Engine {
 }
 
 /// Where a database lies.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Place {
     /// The folder on the filesystem under test.
     pub data_folder: PathBuf,
@@ -206,6 +206,11 @@ pub trait Database: Sync {
 
     /// Brings it to the start of a checkpoint cycle.
     fn checkpoint(&self, place: &Place) -> Result<(), Error>;
+
+    /// Writes what is dirty of these tables to the disk, now: a checkpoint, or what is sooner done.
+    fn write_out(&self, place: &Place, _tables: &[String]) -> Result<(), Error> {
+        self.checkpoint(place)
+    }
 
     /// Its own consistency check.
     fn check(&self, place: &Place, tables: &[String]) -> Result<(), Error>;

@@ -170,6 +170,9 @@ pub enum Error {
         /// What stood there.
         found: String,
     },
+    /// What another process of surefoot's said.
+    #[error("{0}")]
+    Said(String),
     /// More of a run went wrong than may.
     #[error("{0}")]
     NotAnswered(Box<Asked>),

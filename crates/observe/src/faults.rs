@@ -158,6 +158,9 @@ pub struct FaultsFound {
     pub drawn: u64,
     /// Whether all possible ones were run; otherwise they are each kind of block at least once, and a random sample of the rest.
     pub is_complete: bool,
+    /// Kinds of block that were struck alone; none: all were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<String>,
     /// Runs on a disk that is well, through the same machinery.
     pub honest: u64,
     /// Of these, with any other end than nothing: faults of surefoot.
@@ -224,6 +227,7 @@ mod tests {
             not_struck: 0,
             drawn: 3,
             is_complete: false,
+            blocks: Vec::new(),
             honest: 4,
             honest_bad: 0,
             rows: Vec::new(),

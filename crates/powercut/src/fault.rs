@@ -42,8 +42,13 @@ pub enum Fault {
     ReadOnly,
     /// A write, read or flush is answered late.
     Stall,
+    /// Every answer is a little late.
+    Slow,
     /// No answer comes any more, until the disk is taken away.
     Hang,
+    /// Nothing fails: a test of the measurement.
+    #[serde(rename = "none")]
+    Nothing,
 }
 
 /// The requests that a fault can strike.
@@ -138,7 +143,9 @@ pub static FAULTS: &[FaultKind] = &[
     row(Fault::RottenBlock, "rotten-block", &[Write], ONCE, false, "4096 bytes of what was written change on the disk"),
     row(Fault::ReadOnly, "read-only", &[Write], Times::Always, true, "from then on nothing is written: I/O errors"),
     row(Fault::Stall, "stall", &[Write, Flush, Read], ONCE, true, "an answer comes late"),
+    row(Fault::Slow, "slow", &[Write, Flush, Read], Times::Always, true, "from then on each answer is a little late"),
     row(Fault::Hang, "hang", &[Write, Flush, Read], Times::Always, true, "no answer comes any more"),
+    row(Fault::Nothing, "none", &[Write, Flush, Read], ONCE, false, "nothing fails, and nothing may be found"),
 ];
 
 impl Fault {
@@ -160,6 +167,11 @@ pub struct Failure {
     pub fault: Fault,
     /// How often.
     pub times: Times,
+}
+
+impl Failure {
+    /// Nothing fails: whatever is found then is a fault of the measurement.
+    pub const NONE: Failure = Failure { fault: Fault::Nothing, times: ONCE };
 }
 
 /// A name that is none.
@@ -261,21 +273,17 @@ impl Continuation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Case {
-    /// What strikes; none: the disk is well, as a test of the test.
-    pub failure: Option<Failure>,
-    /// The first request that it strikes, counted from 1 among those of the fault's kinds since the load began.
+    /// What strikes.
+    pub failure: Failure,
+    /// The first request that it strikes, counted from 1 among those that it can strike since the load began.
     pub nth: u64,
     /// And then.
     pub continuation: Continuation,
 }
 
-/// How a case's text begins when nothing strikes.
-const HONEST: &str = "none";
-
 impl fmt::Display for Case {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        let failure = self.failure.map_or_else(|| HONEST.to_string(), |failure| failure.to_string());
-        write!(out, "{failure}@{}/{}", self.nth, self.continuation.name())
+        write!(out, "{}@{}/{}", self.failure, self.nth, self.continuation.name())
     }
 }
 
@@ -286,10 +294,9 @@ impl FromStr for Case {
         let wrong = || NameError::Case(text.into());
         let (failure, rest) = text.split_once('@').ok_or_else(wrong)?;
         let (nth, continuation) = rest.split_once('/').ok_or_else(wrong)?;
-        let failure = if failure == HONEST { None } else { Some(failure.parse()?) };
         let nth = nth.parse().ok().filter(|nth| *nth > 0).ok_or_else(wrong)?;
         let known = Continuation::ALL.into_iter().find(|known| known.name() == continuation);
-        Ok(Case { failure, nth, continuation: known.ok_or_else(wrong)? })
+        Ok(Case { failure: failure.parse()?, nth, continuation: known.ok_or_else(wrong)? })
     }
 }
 
@@ -337,10 +344,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn names_lead_back(failure in failures(), nth in 1u64..1 << 40, which in 0usize..4, honest: bool) {
+        fn names_lead_back(failure in failures(), nth in 1u64..1 << 40, which in 0usize..4) {
             prop_assert_eq!(failure.to_string().parse(), Ok(failure));
             let continuation = Continuation::ALL[which];
-            let case = Case { failure: (!honest).then_some(failure), nth, continuation };
+            let case = Case { failure, nth, continuation };
             prop_assert_eq!(case.to_string().parse(), Ok(case));
         }
     }

@@ -44,14 +44,18 @@ fn silent(found: &FaultsFound) -> Option<String> {
 /// How much of what can fail was tried.
 #[must_use]
 pub fn explored(found: &FaultsFound) -> String {
+    let of_blocks = match &*found.blocks {
+        [] => String::new(),
+        blocks => format!(" for blocks of {}", blocks.join(", ")),
+    };
     if found.is_complete {
-        return "every request of this load, each fault".into();
+        return format!("every request of this load{of_blocks}, each fault");
     }
     let bound = found.silent_share_at_most().map(percent_at_most);
     let bound = bound.map_or_else(String::new, |share| {
         format!("; of the requests and faults not tried below {share} lose or corrupt silently, at 95 %")
     });
-    format!("a sample of {} of {} cases{bound}", count(found.cases), count(found.possible))
+    format!("a sample of {} of {} cases{of_blocks}{bound}", count(found.cases), count(found.possible))
 }
 
 /// What speaks against the pick on a disk that fails; none where that was not measured, or nothing does.
@@ -132,5 +136,7 @@ mod tests {
                 .starts_with("a sample of 1 of 48 cases; of the requests and faults not tried below 95 %")
         );
         assert_eq!(explored(&found(&[("full", Lost)])), "a sample of 1 of 48 cases");
+        let of_journal = FaultsFound { blocks: vec!["journal".into()], is_complete: true, ..found(&[("full", Lost)]) };
+        assert_eq!(explored(&of_journal), "every request of this load for blocks of journal, each fault");
     }
 }

@@ -338,10 +338,13 @@ impl Service for Gtm {
 
     /// What is asked are programs of GT.M's, see [`recovered::ask`].
     fn ask_recovered(&self, place: &Place, questions: &[String]) -> Result<Answers, Error> {
-        let (enter, deadline) = (self.write_enter(place)?, deadline());
-        let journal = place.data.join(JOURNAL_FILE);
-        recovered::repair(&enter, Some(&*journal).filter(|_| self.journal != "none"), deadline)?;
-        recovered::ask(&enter, questions, deadline)
+        self.repair(place)?;
+        recovered::ask(&self.write_enter(place)?, questions, deadline())
+    }
+
+    fn repair(&self, place: &Place) -> Result<(), Error> {
+        let (enter, journal) = (self.write_enter(place)?, place.data.join(JOURNAL_FILE));
+        recovered::repair(&enter, Some(&*journal).filter(|_| self.journal != "none"), deadline())
     }
 
     fn commands(&self, has_log_volume: bool) -> Vec<String> {

@@ -92,6 +92,14 @@ pub trait Service {
     /// When it refuses a setting, dies, or does not answer in time: with its own last messages.
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error>;
 
+    /// What an administrator does before a start after a failure, where the start does not do it by itself.
+    ///
+    /// # Errors
+    /// What the server's own programs say.
+    fn repair(&self, _place: &Place) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Starts it on data as a power cut left them, asks in SQL or in what it has instead, and ends it; nothing that it writes need be
     /// kept. What is flushed and how much memory it has may be less than asked; what decides a recovery's result is as asked. The folder
     /// for its run is no other server's. Gives each answer's rows, each column as text; none: NULL.

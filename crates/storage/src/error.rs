@@ -96,6 +96,16 @@ pub enum Error {
         /// The share reached.
         found: f64,
     },
+    /// What was unmounted is still mounted in another namespace.
+    #[error(
+        "the filesystem on {device} is still in use {seconds} s after it was unmounted: a process has a mount of it"
+    )]
+    StillMounted {
+        /// The device.
+        device: String,
+        /// How long it was waited for.
+        seconds: u64,
+    },
     /// The device does not come to rest.
     #[error("{device} still works in the background after {seconds} s")]
     NotSettled {

@@ -12,7 +12,15 @@ use crate::provision::DATA_FOLDER;
 use crate::settings::{DiskCache, StorageSettings};
 use crate::settle::forget;
 use std::fs::File;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// A filesystem that was unmounted is gone within this time.
+const FREE_WITHIN: Duration = Duration::from_secs(20);
+
+const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// The disk's file in its folder; in a guest kernel a link to a disk of its own stands there.
 #[must_use]
@@ -125,9 +133,29 @@ impl CutDisk {
     /// Lets the kernel forget what it has read: the disk holds another image now.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// When the kernel refuses, or the filesystem stays mounted elsewhere.
     pub fn forget(&self) -> Result<(), Error> {
+        self.wait_until_free()?;
         self.device.forget()
+    }
+
+    /// A server that was ended by force has a mount of its own until it is gone. What is mounted meanwhile would be the filesystem of
+    /// before, with all that it remembers.
+    fn wait_until_free(&self) -> Result<(), Error> {
+        let (path, deadline) = (self.device.path(), Instant::now() + FREE_WITHIN);
+        loop {
+            match File::options().read(true).custom_flags(libc::O_EXCL).open(path) {
+                Ok(_) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy && Instant::now() < deadline => {
+                    std::thread::sleep(LOOK_EVERY);
+                }
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                    let device = path.display().to_string();
+                    return Err(Error::StillMounted { device, seconds: FREE_WITHIN.as_secs() });
+                }
+                Err(error) => return Err(Error::file("open", path)(error)),
+            }
+        }
     }
 
     /// Brings the filesystem up as a boot would: one that its mount does not recover is repaired first, one that then can't be

@@ -26,7 +26,9 @@ pub const FAULTS: &[&str] = &[
     "rotten-block",
     "read-only",
     "stall",
+    "slow",
     "hang",
+    "none",
 ];
 
 /// The table's settings.
@@ -109,14 +111,26 @@ pub const SAFETY: &[Setting] = &[
         default: None,
         help: "What else a disk may do to each scenario than lose power: `write-error`, `flush-error`, `read-error`, `full`, `lost-write`, \
                `misdirected-write`, `torn-write`, `read-bit`, `read-sector`, `read-block`, `rotten-bit`, `rotten-sector`, \
-               `rotten-block`, `read-only`, `stall`, `hang`; `write-error:3` strikes three writes, `write-error:always` all from then \
-               on. `surefoot faults` measures those that are named here, or the errors where none is.",
+               `rotten-block`, `read-only`, `stall`, `slow`, `hang`; `write-error:3` strikes three writes, `write-error:always` \
+               all from then on. With `none` nothing fails, and nothing may be found. `surefoot faults` measures those that are named here, or the errors where none is.",
     },
     Setting {
         name: "fault_budget",
         kind: Kind::Seconds { min: 0.1, max: 86_400.0 },
         default: Some("60s"),
         help: "How long faults are tried on each scenario. What is not reached in this time is said: then it was a sample.",
+    },
+    Setting {
+        name: "fault_blocks",
+        kind: Kind::TextList,
+        default: None,
+        help: "Of writes and reads, only those of these kinds of block are struck: `journal`, `WAL`, as the report names them. Without it, all.",
+    },
+    Setting {
+        name: "fault_delay",
+        kind: Kind::Seconds { min: 0.001, max: 5.0 },
+        default: Some("20ms"),
+        help: "How much later each answer of a disk comes that is `slow`.",
     },
     Setting {
         name: "classes",
@@ -163,6 +177,12 @@ pub struct Safety {
     /// For faults, a scenario.
     #[serde(rename = "fault_budget", default = "fault_budget_seconds", skip_serializing_if = "is_fault_budget")]
     pub fault_budget_seconds: f64,
+    /// Kinds of block that are struck alone; none: all are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault_blocks: Option<Vec<String>>,
+    /// How late each answer of a slow disk is.
+    #[serde(rename = "fault_delay", default = "fault_delay_seconds", skip_serializing_if = "is_fault_delay")]
+    pub fault_delay_seconds: f64,
     /// Letters of the classes that a recommendation may have; none: what the promises say, without E and F.
     pub classes: Option<Vec<String>>,
 }
@@ -204,10 +224,21 @@ fn fault_budget_seconds() -> f64 {
     60.0
 }
 
+/// As `fault_budget_seconds`.
+fn fault_delay_seconds() -> f64 {
+    0.02
+}
+
 /// Whether nothing need be said of it.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it out so")]
 fn is_fault_budget(seconds: &f64) -> bool {
     *seconds == fault_budget_seconds()
+}
+
+/// Whether nothing need be said of it.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it out so")]
+fn is_fault_delay(seconds: &f64) -> bool {
+    *seconds == fault_delay_seconds()
 }
 
 /// What a disk that is asked to fail does where a study does not say.
@@ -228,7 +259,8 @@ impl Safety {
     /// What is asked of power cuts alone.
     #[must_use]
     pub fn of_power_cuts(&self) -> Safety {
-        Safety { faults: None, fault_budget_seconds: fault_budget_seconds(), ..self.clone() }
+        let (fault_budget_seconds, fault_delay_seconds) = (fault_budget_seconds(), fault_delay_seconds());
+        Safety { faults: None, fault_budget_seconds, fault_blocks: None, fault_delay_seconds, ..self.clone() }
     }
 
     /// What a disk may do: what the study names, else errors.

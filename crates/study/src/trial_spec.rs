@@ -137,6 +137,11 @@ pub struct Faults {
     pub failures: Vec<String>,
     /// How long cases are run.
     pub budget_seconds: f64,
+    /// Kinds of block that are struck alone, as reports name them; none: all are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<Vec<String>>,
+    /// How late each answer of a slow disk is.
+    pub delay_seconds: f64,
     /// In the place of a search: the name of one case, which is run and told step by step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<String>,

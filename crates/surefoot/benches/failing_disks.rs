@@ -2,7 +2,10 @@
 //! `-- --only sqlite` the rows with that text. `cargo test` takes small inputs.
 //!
 //! Beside it the way of a loop that makes the filesystem, loads, fails and looks, once for each case: the same program by `--replay`.
-//! Both take turns. Goals: 8 faults a second with SQLite and 1 with PostgreSQL. On a disk that is well nothing is ever wrong.
+//! Both take turns. Goals: 8 faults a second with SQLite and 1 with PostgreSQL.
+//!
+//! `honest`: all databases, and files, on a disk that is well, through the same machinery, each way on at each request. Nothing may be found,
+//! in 2,000 cases.
 
 use goals::{Goals, Spread, said};
 use serde_json::Value;
@@ -15,6 +18,24 @@ const ROWS: &[(&str, f64, &str)] = &[
     ("sqlite", 8.0, "engine = \"sqlite\"\njournal_mode = \"wal\"\nsynchronous = \"full\""),
     ("postgres", 1.0, "engine = \"postgres\""),
 ];
+
+/// What runs on a disk that is well: a name, the workload, what `[safety]` has of its own, and seconds.
+const HONEST: &[(&str, &str, &str, u32)] = &[
+    (
+        "SQLite, rollback",
+        "[workload.oltp]\nengine = \"sqlite\"\njournal_mode = \"delete\"\nsynchronous = \"extra\"",
+        "",
+        30,
+    ),
+    ("SQLite, WAL", "[workload.oltp]\nengine = \"sqlite\"\njournal_mode = \"wal\"\nsynchronous = \"full\"", "", 30),
+    ("LMDB", "[workload.three-n-plus-one]\nengine = \"lmdb\"\nsync = \"commit\"", "", 30),
+    ("PostgreSQL", "[workload.oltp]\nengine = \"postgres\"", "", 120),
+    ("MariaDB", "[workload.oltp]\nengine = \"mariadb\"", "", 120),
+    ("GT.M", "[workload.three-n-plus-one]\nengine = \"gtm\"", "", 60),
+    ("files", "[workload.tree]", "load = \"files\"\nfiles = \"rename-fsync-directory\"", 20),
+];
+
+const HONEST_CASES_MIN: f64 = 2000.0;
 
 /// Ways on of a fault.
 const WAYS: f64 = 4.0;
@@ -41,26 +62,51 @@ fn main() -> ExitCode {
             spread.median, spread.low, spread.high, ratio.median, ratio.low, ratio.high
         );
     }
+    if "honest".contains(&only) {
+        honest(folder.path(), &mut goals);
+    }
     goals.end()
+}
+
+fn honest(folder: &Path, goals: &mut Goals) {
+    let mut all = 0.0;
+    let is_test = goals.is_test();
+    for (name, workload, safety, seconds) in HONEST.iter().filter(|row| !is_test || row.0 == "files") {
+        let seconds = if is_test { 2 } else { *seconds };
+        let found = found(folder, workload, &format!("{safety}\nfault_budget = \"{seconds}s\"\nfaults = [\"none\"]"));
+        let (cases, bad) = (number(&found, "honest"), number(&found, "honest_bad"));
+        println!("{name}, on a disk that is well: {bad} of {cases} cases found something");
+        goals.must("on a disk that is well nothing is found", bad == 0.0 && cases > 0.0);
+        all += cases;
+    }
+    let kept = goals.at_least("cases on a disk that is well", all, HONEST_CASES_MIN);
+    println!("{all} cases on a disk that is well ({kept})");
 }
 
 /// Faults a second of a search.
 fn searched(folder: &Path, load: &str, seconds: u32, goals: &mut Goals) -> f64 {
-    let text = format!(
-        "name = \"f\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n[workload.oltp]\n{load}\n[safety]\nsize = \"256MiB\"\n\
-         fault_budget = \"{seconds}s\"\nfaults = [\"write-error\", \"flush-error\", \"lost-write\"]\n"
-    );
+    let faults = "faults = [\"write-error\", \"flush-error\", \"lost-write\"]";
+    let found = found(folder, &format!("[workload.oltp]\n{load}"), &format!("fault_budget = \"{seconds}s\"\n{faults}"));
+    goals.must("on a disk that is well nothing is wrong", number(&found, "honest_bad") == 0.0);
+    goals.must("faults strike", number(&found, "cases") > 0.0);
+    (number(&found, "cases") + number(&found, "not_struck")) / WAYS / number(&found, "seconds")
+}
+
+/// What a search finds.
+fn found(folder: &Path, workload: &str, safety: &str) -> Value {
+    let head = "name = \"f\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"";
+    let text = format!("{head}\n{workload}\n[safety]\nsize = \"256MiB\"\n{safety}\n");
     std::fs::write(folder.join("f.toml"), text).expect("a study file");
     let _ = std::fs::remove_file(folder.join("f.surefoot"));
     let program = Path::new(env!("CARGO_BIN_EXE_surefoot"));
     let _ = said(program, folder, &["faults", "f.toml", "--quiet"]);
     let json: Value =
         serde_json::from_str(&said(program, folder, &["report", "f.surefoot", "--json"])).expect("a report as JSON");
-    let found = &json["ledger"]["faults"][0]["faults"];
-    let number = |name: &str| found[name].as_f64().unwrap_or_else(|| panic!("no {name} in {found:#}"));
-    goals.must("on a disk that is well nothing is wrong", number("honest_bad") == 0.0);
-    goals.must("faults strike", number("cases") > 0.0);
-    (number("cases") + number("not_struck")) / WAYS / number("seconds")
+    json["ledger"]["faults"][0]["faults"].clone()
+}
+
+fn number(found: &Value, name: &str) -> f64 {
+    found[name].as_f64().unwrap_or_else(|| panic!("no {name} in {found:#}"))
 }
 
 /// The same of a loop, by two faults.

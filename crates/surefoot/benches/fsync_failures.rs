@@ -201,7 +201,8 @@ impl Bench {
         disk.show(0, &Choice::default()).expect("the only point");
         device.forget();
         self.mount(&device);
-        let injection = Injection { failure: name.parse().expect("a fault"), nth, late_nanoseconds: 0, seed: 1 };
+        let failure = name.parse().expect("a fault");
+        let injection = Injection { failure, nth, only: Vec::new(), late_nanoseconds: 0, seed: 1 };
         let file = self.write_with(load, NEW, || disk.fail(Some(injection), false).expect("it shows images"));
         let first_fsync = outcome(file.sync_all());
         let in_memory = self.content(load);

@@ -12,7 +12,7 @@ mod gtm;
 mod lmdb;
 mod look;
 mod rule;
-pub mod steps;
+mod steps;
 mod stream;
 mod tables;
 mod target;
@@ -21,6 +21,7 @@ mod write_back;
 pub use look::{Look, look, look_at_embedded, questions};
 
 use crate::ack_log::{self, AckLog};
+use crate::steps::Steps;
 use load::asked::Asked;
 use load::engines;
 use load::sql::{self, Engine, Place, Pragmas, same};
@@ -229,6 +230,19 @@ fn durability(map: &Map<String, Value>) -> Durability {
         return if parameters.is_flushed() { Durability::full() } else { Durability::because(Class::MayCorrupt, why) };
     }
     parameters.engine.durability(&parameters.pragmas)
+}
+
+/// Whether the engine maps its file, so that a page that can't be read ends the process.
+#[must_use]
+pub fn is_mapped(parameters: &Map<String, Value>) -> bool {
+    let parameters = Parameters::from_map(parameters);
+    parameters.engine.opens_once || parameters.engine.is_embedded && parameters.pragmas.mmap_bytes > 0
+}
+
+/// The same transactions, one by one.
+#[must_use]
+pub fn steps(parameters: &Map<String, Value>) -> Box<dyn Steps> {
+    Box::new(steps::Transactions::new(&Parameters::from_map(parameters)))
 }
 
 /// The workload at work.

@@ -15,6 +15,7 @@ mod null;
 pub mod oltp;
 pub mod probe;
 pub mod replacements;
+pub mod steps;
 mod three_n_plus_one;
 pub mod tree;
 
@@ -25,6 +26,8 @@ mod tpcb;
 mod workload_tests;
 
 use load::workload::{Error, Kind};
+use serde_json::{Map, Value};
+use steps::Steps;
 
 /// Every workload there is.
 static KINDS: [&Kind; 14] = [
@@ -62,11 +65,29 @@ pub fn kind_of_trial(name: &str) -> Option<&'static Kind> {
     kind(name).or([&probe::KIND, &commits::KIND, &replacements::KIND].into_iter().find(|kind| kind.name == name))
 }
 
+/// The commits of this load, one by one: by the name of the load that surefoot itself runs, and its checked parameters.
+#[must_use]
+pub fn steps(workload: &str, parameters: &Map<String, Value>) -> Box<dyn Steps> {
+    let is_mapped = workload == commits::KIND.name && commits::is_mapped(parameters);
+    if is_mapped {
+        Box::new(steps::process::Remote::new(workload, parameters))
+    } else {
+        steps_here(workload, parameters)
+    }
+}
+
+fn steps_here(workload: &str, parameters: &Map<String, Value>) -> Box<dyn Steps> {
+    if workload == replacements::KIND.name { replacements::steps(parameters) } else { commits::steps(parameters) }
+}
+
 /// Runs a worker process of a workload; its orders are on standard input.
 ///
 /// # Errors
 /// When the workload has no workers, or the work fails.
 pub fn worker(name: &str) -> Result<(), Error> {
+    if name == steps::process::WORKER {
+        return steps::process::serve();
+    }
     if name == three_n_plus_one::KIND.name {
         return three_n_plus_one::worker_main();
     }

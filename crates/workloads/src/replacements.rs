@@ -6,10 +6,12 @@
 //! mixed, empty or another's can't pass for whole. `writer.rs` is the load.
 
 mod rule;
+mod steps;
 mod writer;
 
 use crate::ack_log::{self, AckLog};
 use crate::commits::Look;
+use crate::steps::Steps;
 use load::asked::Asked;
 use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
 use observe::durability::{Class, Durability};
@@ -108,6 +110,11 @@ enum Method {
 }
 
 impl Method {
+    /// Whether what is there stays whole until the new content is.
+    fn keeps_the_old(self) -> bool {
+        !matches!(self, Method::Truncate | Method::OverwriteFsync)
+    }
+
     /// What POSIX promises, whatever filesystems do beyond it.
     fn durability(self) -> Durability {
         let (class, reason) = match self {
@@ -183,6 +190,13 @@ pub fn look(parameters: &Map<String, Value>, data_folder: &Path) -> Look {
     };
     look.wrong = damaged.into_iter().map(words).collect();
     look
+}
+
+/// The same replacements, one by one.
+#[must_use]
+pub fn steps(parameters: &Map<String, Value>) -> Box<dyn Steps> {
+    let Parameters { method, seed, .. } = Parameters::from_map(parameters);
+    Box::new(steps::Files { method, rule: Rule { seed } })
 }
 
 /// The workload at work.

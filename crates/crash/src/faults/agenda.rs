@@ -1,10 +1,11 @@
 //! Which faults are tried, and in which order: each fault on each kind of block first, then the rest in a random order, so that what is
 //! reached in the time is a random sample of it. Pure.
 
-use powercut::fault::injector::{Asked, Traced};
+use powercut::fault::injector::{Asked, Injection, Traced};
 use powercut::fault::{Failure, RequestKind};
 use random::SplitMix64;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use storage::Part;
 
 /// What a block of nobody's files is that its filesystem does not name.
@@ -54,18 +55,56 @@ impl Structures {
         }
         self.own.get(&(asked.offset / BLOCK_BYTES * BLOCK_BYTES)).copied().unwrap_or(OF_THE_FILESYSTEM)
     }
+
+    /// Where blocks with these names lie, as far as the load on a well disk wrote or read them.
+    ///
+    /// # Errors
+    /// A name that no request has, with those that there are.
+    pub fn stretches(&self, names: &[String], traced: &[Traced]) -> Result<Vec<Range<u64>>, UnknownBlock> {
+        let requests = || traced.iter().map(|traced| &traced.asked).filter(|asked| asked.kind != RequestKind::Flush);
+        let known: BTreeSet<&str> = requests().map(|asked| self.name(asked)).collect();
+        if let Some(name) = names.iter().find(|name| !known.contains(&***name)) {
+            let known = known.into_iter().map(String::from).collect();
+            return Err(UnknownBlock { name: name.clone(), known });
+        }
+        let is_named = |name: &str| names.iter().any(|one| one == name);
+        let of_files = self.files.iter().filter(|(_, (_, name))| is_named(name));
+        let mut stretches: Vec<Range<u64>> = of_files.map(|(at, (end, _))| *at..*end).collect();
+        // Of the filesystem's own, what was asked for: nobody says where the others lie.
+        for asked in requests().filter(|asked| is_named(self.name(asked))) {
+            if !stretches.iter().any(|stretch| stretch.contains(&asked.offset)) {
+                stretches.push(asked.offset..asked.offset + 1);
+            }
+        }
+        Ok(stretches)
+    }
+}
+
+/// No request of the load is of such a block.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no request of this load is of a block `{name}` (safety.fault_blocks): there are {}", known.join(", "))]
+pub struct UnknownBlock {
+    name: String,
+    known: Vec<String>,
 }
 
 /// A fault, and the first request that it strikes among those of its kinds, counted from 1.
 pub type Strike = (Failure, u64);
 
-/// All strikes in the order in which they are tried, and how many of them come first: each fault once on each kind of block.
-pub fn agenda(failures: &[Failure], traced: &[Traced], structures: &Structures, seed: u64) -> (Vec<Strike>, usize) {
+/// All strikes in the order in which they are tried, and how many of them come first: each fault once on each kind of block. Of writes and
+/// reads only those that begin in one of the stretches `only` count, where there are any.
+pub fn agenda(
+    failures: &[Failure],
+    traced: &[Traced],
+    structures: &Structures,
+    only: &[Range<u64>],
+    seed: u64,
+) -> (Vec<Strike>, usize) {
     let mut by_failure: Vec<Vec<Strike>> = Vec::new();
     let mut rest = Vec::new();
     for failure in failures {
-        let strikes = failure.fault.kind().strikes;
-        let its = traced.iter().map(|traced| &traced.asked).filter(|asked| strikes.contains(&asked.kind));
+        let injection = Injection { failure: *failure, nth: 1, only: only.to_vec(), late_nanoseconds: 0, seed };
+        let its = traced.iter().map(|traced| &traced.asked).filter(|asked| injection.can_strike(asked));
         let (mut seen, mut first) = (BTreeSet::new(), Vec::new());
         for (nth, asked) in (1..).zip(its) {
             let is_new = seen.insert((asked.kind, structures.name(asked)));
@@ -123,11 +162,30 @@ mod tests {
             traced(Write, 0, &[0]),
         ];
         let failures: Vec<Failure> = ["write-error", "flush-error"].map(|name| name.parse().expect("a fault")).to_vec();
-        let (strikes, first) = agenda(&failures, &all, &structures(&all), 1);
+        let (strikes, first) = agenda(&failures, &all, &structures(&all), &[], 1);
         let [write, flush] = failures[..] else { panic!("two") };
         assert_eq!(strikes[..first], [(write, 1), (flush, 1), (write, 3)]);
         let mut rest = strikes[first..].to_vec();
         rest.sort_unstable();
         assert_eq!(rest, [(write, 2), (write, 4), (flush, 2)]);
+    }
+
+    #[test]
+    fn blocks_that_are_named_are_struck_alone() {
+        let all =
+            [traced(Write, 8192, &[0]), traced(Write, 20480, &[7]), traced(Flush, 0, &[]), traced(Write, 0, &[0])];
+        let structures = structures(&all);
+        let stretches =
+            |names: &[&str]| structures.stretches(&names.iter().map(ToString::to_string).collect::<Vec<_>>(), &all);
+        let both = stretches(&["data/log", "journal"]).expect("both are there");
+        assert_eq!(both, [8192..16384, 20480..20481]);
+        let failures: Vec<Failure> = ["write-error", "flush-error"].map(|name| name.parse().expect("a fault")).to_vec();
+        let (strikes, _) = agenda(&failures, &all, &structures, &both, 1);
+        assert_eq!(strikes, [(failures[0], 1), (failures[1], 1), (failures[0], 2)], "counted among themselves");
+        let unknown = stretches(&["jurnal"]).expect_err("no such block").to_string();
+        assert!(
+            unknown.ends_with("`jurnal` (safety.fault_blocks): there are data/log, filesystem, journal"),
+            "{unknown}"
+        );
     }
 }

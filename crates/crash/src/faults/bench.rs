@@ -9,13 +9,13 @@ use observe::record::causes;
 use powercut::device::{Breaker, Disk};
 use powercut::fault::injector::{Asked, Injection, Traced};
 use powercut::fault::verdict::{Transcript, judge};
-use powercut::fault::{Case, Continuation, RequestKind};
+use powercut::fault::{Case, Continuation, Fault, RequestKind};
 use powercut::states::Choice;
 use powercut::verdict::RecoveryOutcome;
 use sandbox::work::Work;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use storage::{AfterCut, CutDisk, Part};
-use workloads::commits::steps::Steps;
 
 /// A disk that hangs answers again after this time, with an error, as one that was taken away.
 const HANG_NANOSECONDS: u64 = 10_000_000_000;
@@ -23,11 +23,20 @@ const HANG_NANOSECONDS: u64 = 10_000_000_000;
 /// A stalled answer comes so late: less than a client waits before it is called hanging.
 const STALL_NANOSECONDS: u64 = 1_000_000_000;
 
+/// What a search asks of every case.
+#[derive(Debug, Clone, Default)]
+pub struct Asks {
+    /// Stretches of the disk that are struck alone; none: all of it.
+    pub only: Vec<Range<u64>>,
+    /// How late each answer of a slow disk is.
+    pub delay_seconds: f64,
+}
+
 /// Commits before the load is given up in which a fault can strike.
 pub const COMMITS: u64 = 12;
 
-/// Commits between two checkpoints, so that pages that lie on the disk are written over.
-const CHECKPOINT_EVERY: u64 = 4;
+/// After so many commits what is dirty is written, so that pages that lie on the disk are written over.
+const WRITTEN_OUT_EVERY: u64 = 4;
 
 /// Commits after the fault.
 const COMMITS_AFTER: u64 = 4;
@@ -129,8 +138,8 @@ impl<'a> Bench<'a> {
         let mounted = self.mount_from_the_beginning()?;
         let mut parts = mounted.parts()?.unwrap_or_default();
         let place = self.database.start(&mounted.data_folder).map_err(Broken::Well)?;
-        let steps = Steps::new(&self.spec.parameters);
-        let mut run = Run::new(&steps, place);
+        let steps = workloads::steps(&self.spec.workload, &self.spec.parameters);
+        let mut run = Run::new(&*steps, place);
         run.connect();
         self.disk.fail(None, true)?;
         load(&mut run, &mut self.database, &mounted, reads, &mut || Ok(false))?;
@@ -148,25 +157,24 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// When that can't be tried.
-    pub fn run(&mut self, case: &Case) -> Result<Outcome, Broken> {
-        let strikes = case.failure.map_or(&[][..], |failure| failure.fault.kind().strikes);
-        let reads = strikes.contains(&RequestKind::Read);
+    pub fn run(&mut self, case: &Case, asks: &Asks) -> Result<Outcome, Broken> {
+        let is_honest = case.failure.fault == Fault::Nothing;
+        let reads = super::strikes_reads(case.failure);
         let mut mounted = self.mount_from_the_beginning()?;
         let place = self.database.start(&mounted.data_folder).map_err(Broken::Well)?;
-        let steps = Steps::new(&self.spec.parameters);
-        let mut run = Run::new(&steps, place);
+        let steps = workloads::steps(&self.spec.workload, &self.spec.parameters);
+        let mut run = Run::new(&*steps, place);
         run.connect();
         well(&run.transcript)?;
-        self.disk.fail(case.failure.map(|failure| self.injection(failure, case.nth)), false)?;
+        self.disk.fail(Some(injection(case, asks, self.spec.seed)), false)?;
         let disk = &mut self.disk;
-        let is_honest = case.failure.is_none();
-        load(&mut run, &mut self.database, &mounted, reads, &mut || Ok(!is_honest && !disk.struck()?.is_empty()))?;
+        load(&mut run, &mut self.database, &mounted, reads, &mut || Ok(!disk.struck()?.is_empty()))?;
         let struck = self.disk.struck()?;
         let mut kernel = Vec::new();
         if is_honest || !struck.is_empty() {
             run.did(&match struck.first() {
-                Some(asked) => format!("the fault has struck: {}", words(asked)),
-                None => "no fault".into(),
+                Some(asked) if !is_honest => format!("the fault has struck: {}", words(asked)),
+                _ => "no fault".into(),
             });
             mounted = match self.go_on(case.continuation, &mut run, mounted, &mut kernel)? {
                 Some(mounted) => mounted,
@@ -176,12 +184,12 @@ impl<'a> Bench<'a> {
             for _ in 0..COMMITS_AFTER {
                 run.commit(&mut self.database);
             }
-            run.checkpoint();
+            run.write_out();
             run.look();
         }
         let all_struck = self.disk.struck()?;
         if let Some(mounted) = self.mount_again(&mut run, mounted, &mut kernel)? {
-            match self.database.start(&mounted.data_folder) {
+            match self.database.start_again(&mounted.data_folder) {
                 Ok(place) => {
                     run.is_at(place);
                     run.look();
@@ -192,12 +200,6 @@ impl<'a> Bench<'a> {
             kernel.extend(self.end(mounted)?);
         }
         self.outcome(case, run, if struck.is_empty() { struck } else { all_struck }, kernel)
-    }
-
-    fn injection(&self, failure: powercut::fault::Failure, nth: u64) -> Injection {
-        let late =
-            if matches!(failure.fault, powercut::fault::Fault::Hang) { HANG_NANOSECONDS } else { STALL_NANOSECONDS };
-        Injection { failure, nth, late_nanoseconds: late, seed: self.spec.seed }
     }
 
     /// What is done after the fault; none: what was mounted did not come up again.
@@ -227,7 +229,7 @@ impl<'a> Bench<'a> {
             }
             Continuation::Remount => {
                 let Some(mounted) = self.mount_again(run, mounted, kernel)? else { return Ok(None) };
-                match self.database.start(&mounted.data_folder) {
+                match self.database.start_again(&mounted.data_folder) {
                     Ok(place) => run.is_at(place),
                     Err(why) => run.heard("start the server", Err(why)),
                 }
@@ -313,6 +315,15 @@ impl<'a> Bench<'a> {
     }
 }
 
+fn injection(case: &Case, asks: &Asks, seed: u64) -> Injection {
+    let late_nanoseconds = match case.failure.fault {
+        Fault::Hang => HANG_NANOSECONDS,
+        Fault::Slow => (asks.delay_seconds * 1e9) as u64,
+        _ => STALL_NANOSECONDS,
+    };
+    Injection { failure: case.failure, nth: case.nth, only: asks.only.clone(), late_nanoseconds, seed }
+}
+
 /// The load in which the fault strikes, until it has.
 fn load(
     run: &mut Run,
@@ -322,18 +333,20 @@ fn load(
     has_struck: &mut dyn FnMut() -> Result<bool, powercut::device::Error>,
 ) -> Result<(), Broken> {
     for number in 1..=COMMITS {
-        if reads && number % CHECKPOINT_EVERY == 1 {
+        if reads && number % WRITTEN_OUT_EVERY == 1 {
             mounted.drop_caches();
             run.look();
         }
         run.commit(database);
-        if number.is_multiple_of(CHECKPOINT_EVERY) {
-            run.checkpoint();
+        if number.is_multiple_of(WRITTEN_OUT_EVERY) {
+            run.write_out();
         }
         if has_struck()? {
-            break;
+            return Ok(());
         }
     }
+    // Once, as some take seconds for it: there are blocks that nothing else writes.
+    run.checkpoint();
     Ok(())
 }
 

@@ -55,15 +55,22 @@ impl Database {
         }
     }
 
-    /// Starts it again where it was.
+    /// Starts it again after a failure, as an administrator does.
     ///
     /// # Errors
-    /// What it says when it does not start.
+    /// What it says when it can't be repaired or does not start.
     pub fn start_again(&mut self, data: &Path) -> Result<sql::Place, String> {
-        match self {
-            Database::Embedded => Ok(sql::Place { data_folder: data.into(), server: None }),
-            Database::Served(server) => server.start(),
+        if let Database::Served(server) = self {
+            if server.place.is_none() {
+                server.settle(data).map_err(|error| error.to_string())?;
+            }
+            // One that still runs would have the data.
+            server.running = None;
+            let place = server.place.as_ref().expect("it was put on data");
+            server.service.repair(place).map_err(|error| words(&error))?;
+            return server.start();
         }
+        Ok(sql::Place { data_folder: data.into(), server: None })
     }
 
     /// Whether it is a server that has ended by itself.

@@ -6,7 +6,7 @@ use powercut::fault::verdict::{End, Look, Transcript, Tried};
 use powercut::verdict::{Found, RecoveryOutcome};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use workloads::commits::steps::{Connected, Steps};
+use workloads::steps::{Attempted, Connected, Steps};
 
 /// A client that waits longer hangs: less than a disk that hangs takes to be taken away.
 const HANGS_AFTER: Duration = Duration::from_secs(9);
@@ -18,10 +18,10 @@ const TRY_EVERY: Duration = Duration::from_millis(20);
 
 /// One case's client.
 pub struct Run<'a> {
-    load: &'a Steps,
+    load: &'a dyn Steps,
     /// Where the database is now.
     place: Place,
-    client: Option<Connected<'a>>,
+    client: Option<Box<dyn Connected + 'a>>,
     /// A server that could not be brought back.
     is_away: bool,
     next: u64,
@@ -36,7 +36,7 @@ pub struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// Not connected yet.
-    pub fn new(load: &'a Steps, place: Place) -> Run<'a> {
+    pub fn new(load: &'a dyn Steps, place: Place) -> Run<'a> {
         let (transcript, steps, server) = (Transcript::default(), Vec::new(), Vec::new());
         Run { load, place, client: None, is_away: false, next: 1, transcript, steps, server, started: Instant::now() }
     }
@@ -100,7 +100,7 @@ impl<'a> Run<'a> {
         self.transcript.tried.push(Tried { number, end });
         let is_gone = end == End::Refused && self.client.as_mut().is_some_and(|client| client.give_up().is_err());
         if end == End::Unknown || is_gone {
-            self.transcript.has_stopped |= self.place.server.is_some();
+            self.transcript.has_stopped |= end == End::Unknown || self.place.server.is_some();
             self.client = None;
         }
     }
@@ -144,21 +144,32 @@ impl<'a> Run<'a> {
         self.is_away = false;
     }
 
-    /// Asks for a checkpoint.
+    /// Asks for what is dirty to be written.
+    pub fn write_out(&mut self) {
+        self.ask("write out", |load, place| load.write_out(place));
+    }
+
+    /// Asks for a whole checkpoint.
     pub fn checkpoint(&mut self) {
+        self.ask("checkpoint", |load, place| load.checkpoint(place));
+    }
+
+    fn ask(&mut self, what: &str, ask: impl Fn(&dyn Steps, &Place) -> Result<(), load::workload::Error>) {
         if self.is_away {
             return;
         }
         let started = Instant::now();
-        let done = self.load.checkpoint(&self.place);
-        self.waited("checkpoint", started);
-        self.heard("checkpoint", done.map_err(|error| words(&error)));
+        let done = ask(self.load, &self.place);
+        self.waited(what, started);
+        self.heard(what, done.map_err(|error| words(&error)));
     }
 
     /// Looks at all that is there.
     pub fn look(&mut self) {
         let started = Instant::now();
-        let look = self.load.look(&self.place);
+        let attempted = |one: &Tried| Attempted { number: one.number, is_refused: one.end == End::Refused };
+        let tried: Vec<Attempted> = self.transcript.tried.iter().map(attempted).collect();
+        let look = self.load.look(&self.place, &tried);
         self.waited("read all", started);
         let tried = self.transcript.tried.len();
         let found = match look {

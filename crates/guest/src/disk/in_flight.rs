@@ -18,8 +18,9 @@ pub(super) struct InFlight {
 /// What has ended.
 pub(super) struct Completion {
     pub(super) request: Request,
-    /// Whether all of it was done; otherwise nothing is known.
-    pub(super) is_whole: bool,
+    /// Whether all of it was done; otherwise it may be tried in another way. An error is the disk's own: to ask again could hide it, as
+    /// the second flush after one that failed is well.
+    pub(super) is_whole: io::Result<bool>,
     /// Bytes of the guest's memory that were written.
     pub(super) written: u32,
 }
@@ -56,7 +57,13 @@ impl InFlight {
         let completion = self.ring.completion().next()?;
         let head = u16::try_from(completion.user_data()).expect("we gave it a request's name");
         let (request, transfer) = self.under_way.remove(&head).expect("what ends was started");
-        let is_whole = u32::try_from(completion.result()) == Ok(transfer.bytes);
+        let is_whole = match u32::try_from(completion.result()) {
+            Ok(bytes) => Ok(bytes == transfer.bytes),
+            Err(_) => match io::Error::from_raw_os_error(-completion.result()) {
+                error if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EAGAIN | libc::EINTR)) => Ok(false),
+                error => Err(error),
+            },
+        };
         Some(Completion { request, is_whole, written: transfer.written() })
     }
 
@@ -105,11 +112,11 @@ mod tests {
     }
 
     /// Waits for all, and says which were whole, by their names.
-    fn landed(flight: &mut InFlight) -> Vec<(u16, bool, u32)> {
+    fn landed(flight: &mut InFlight) -> Vec<(u16, Option<bool>, u32)> {
         let mut all = Vec::new();
         while flight.wait().expect("the ring works") {
             all.extend(
-                std::iter::from_fn(|| flight.next_landed()).map(|it| (it.request.head, it.is_whole, it.written)),
+                std::iter::from_fn(|| flight.next_landed()).map(|it| (it.request.head, it.is_whole.ok(), it.written)),
             );
         }
         all.sort_unstable();
@@ -129,12 +136,16 @@ mod tests {
         flight.start(&image, request(2), transfer(false, 3584, &mut second)).expect("started");
         flight.start(&image, request(3), transfer(false, 3840, &mut beyond)).expect("started");
         assert!(flight.start(&image, request(3), Transfer::default()).is_err(), "one name for two requests");
-        assert_eq!(landed(&mut flight), [(1, true, 512), (2, true, 512), (3, false, 512)]);
+        assert_eq!(landed(&mut flight), [(1, Some(true), 512), (2, Some(true), 512), (3, Some(false), 512)]);
         assert_eq!((first, second), ([7; 512], [7; 512]));
         flight.start(&image, request(1), transfer(true, 512, &mut written)).expect("started");
         flight.start(&image, request(2), Transfer::default()).expect("a flush");
-        assert_eq!(landed(&mut flight), [(1, true, 0), (2, true, 0)]);
+        assert_eq!(landed(&mut flight), [(1, Some(true), 0), (2, Some(true), 0)]);
         image.read_exact_at(&mut first, 512).expect("read");
         assert_eq!(first, [9; 512]);
+        // A failed write is no partial one: trying again would hide it.
+        let full = File::options().write(true).open("/dev/full").expect("Linux has it");
+        flight.start(&full, request(1), transfer(true, 0, &mut written)).expect("started");
+        assert_eq!(landed(&mut flight), [(1, None, 0)]);
     }
 }

@@ -5,7 +5,7 @@ use super::event::{Ended, Error, Event, Stop, What};
 use super::session::Session;
 use crate::bench::{self, Bench, End, guest};
 use crash::plan::{Plan, PlannedScenario};
-use crash::safety::{Measurement, spec, spec_of_faults, why_no_faults, why_not};
+use crash::safety::{Measurement, spec, spec_of_faults, why_not};
 use ledger::model::{MeasuredFaults, MeasuredSafety, Scenario};
 use observe::record::{Failure, Record};
 use serde_json::Value;
@@ -172,7 +172,7 @@ fn measure_faults(
     watch: &mut dyn FnMut(&Record),
 ) -> Result<Ended, bench::Error> {
     let not = |cause| not("failing disk", cause);
-    if let Some(reason) = why_no_faults(scenario, settings) {
+    if let Some(reason) = why_not(scenario, settings) {
         return Ok(not(reason));
     }
     let mut found = None;

@@ -58,7 +58,17 @@ impl Gtm {
 
     /// Runs one; gives all that it said.
     pub fn run(&self, words: &[&str], input: &str) -> Result<String, Error> {
-        let mut command = self.command(words);
+        self.output(self.command(words), words, input)
+    }
+
+    /// As [`Gtm::run`], of one that is ended when it takes longer: GT.M may wait for a disk that fails without end.
+    pub fn run_within(&self, seconds: u32, words: &[&str], input: &str) -> Result<String, Error> {
+        let mut command = Command::new("timeout");
+        command.arg("--kill-after=1").arg(seconds.to_string()).arg(&self.enter).args(words);
+        self.output(command, words, input)
+    }
+
+    fn output(&self, mut command: Command, words: &[&str], input: &str) -> Result<String, Error> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let file = |source| Error::file("start", &self.enter, source);
         let mut child = command.spawn().map_err(file)?;

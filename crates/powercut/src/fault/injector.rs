@@ -3,6 +3,7 @@
 use super::{Failure, Fault, RequestKind, Times};
 use random::SplitMix64;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// A sector, the least that a disk writes.
 const SECTOR_BYTES: u64 = 512;
@@ -17,12 +18,14 @@ const MISDIRECTED_BLOCKS_MAX: u64 = 256;
 const TRACED_MAX: usize = 100_000;
 
 /// What a disk is to do wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Injection {
     /// What, and how often.
     pub failure: Failure,
-    /// The first request that it strikes, counted from 1 among those of the fault's kinds.
+    /// The first request that it strikes, counted from 1 among those that it can strike.
     pub nth: u64,
+    /// Of writes and reads only those can be struck that begin in one of these stretches of the disk; without any, all.
+    pub only: Vec<Range<u64>>,
     /// How late a stalled answer comes; of a disk that hangs, when it is taken away at the latest.
     pub late_nanoseconds: u64,
     /// Of which bit, sector or place it is.
@@ -104,7 +107,7 @@ impl Damage {
 #[derive(Debug, Default)]
 pub struct Injector {
     injection: Option<Injection>,
-    /// Requests of the fault's kinds so far.
+    /// Requests so far that the fault could have struck.
     counted: u64,
     struck: Vec<Asked>,
     traced: Option<Vec<Traced>>,
@@ -147,10 +150,11 @@ impl Injector {
             let head = |block: &[u8]| block.first_chunk().map_or(0, |head| u64::from_be_bytes(*head));
             traced.push(Traced { asked, heads: data.chunks(BLOCK_BYTES as usize).map(head).collect() });
         }
-        let Some(injection) = self.injection.filter(|_| !self.is_mended) else { return Action::Pass };
-        if !injection.failure.fault.kind().strikes.contains(&asked.kind) {
+        let Some(injection) =
+            self.injection.as_ref().filter(|injection| !self.is_mended && injection.can_strike(&asked))
+        else {
             return Action::Pass;
-        }
+        };
         self.counted += 1;
         let is_over = |times: u32| self.counted >= injection.nth.saturating_add(times.into());
         if self.counted < injection.nth || matches!(injection.failure.times, Times::Times(times) if is_over(times)) {
@@ -162,6 +166,13 @@ impl Injector {
 }
 
 impl Injection {
+    /// Whether it can strike such a request.
+    #[must_use]
+    pub fn can_strike(&self, asked: &Asked) -> bool {
+        let is_there = || self.only.is_empty() || self.only.iter().any(|stretch| stretch.contains(&asked.offset));
+        self.failure.fault.kind().strikes.contains(&asked.kind) && (asked.kind == RequestKind::Flush || is_there())
+    }
+
     fn action(&self, asked: Asked, nth: u64, disk_bytes: u64) -> Action {
         let mut random = SplitMix64::new(self.seed ^ SplitMix64::new(nth).next_u64());
         let seed = random.next_u64();
@@ -187,7 +198,8 @@ impl Injection {
             Fault::ReadBlock | Fault::RottenBlock => {
                 Action::Damage(of(pick(asked.length.div_ceil(BLOCK_BYTES)) * BLOCK_BYTES, BLOCK_BYTES))
             }
-            Fault::Stall => Action::Late(self.late_nanoseconds),
+            Fault::Nothing => Action::Pass,
+            Fault::Stall | Fault::Slow => Action::Late(self.late_nanoseconds),
             Fault::Hang => Action::Never(self.late_nanoseconds),
         }
     }
@@ -206,7 +218,7 @@ mod tests {
     }
 
     fn injection(name: &str, nth: u64) -> Injection {
-        Injection { failure: name.parse().expect("a fault"), nth, late_nanoseconds: 7, seed: 3 }
+        Injection { failure: name.parse().expect("a fault"), nth, only: Vec::new(), late_nanoseconds: 7, seed: 3 }
     }
 
     fn actions(name: &str, nth: u64, kinds: &[RequestKind]) -> Vec<Action> {
@@ -223,6 +235,20 @@ mod tests {
         assert_eq!(actions("flush-error:2", 2, &kinds), [Pass, Pass, Pass, Pass, Refuse, Refuse, Pass]);
         assert_eq!(actions("flush-error:always", 1, &kinds), [Pass, Refuse, Pass, Pass, Refuse, Refuse, Refuse]);
         assert_eq!(actions("stall", 3, &kinds), [Pass, Pass, Action::Late(7), Pass, Pass, Pass, Pass]);
+        assert_eq!(actions("none", 1, &kinds), [Pass; 7]);
+    }
+
+    #[test]
+    fn only_the_stretches_that_were_named_are_struck() {
+        let injection = Injection { only: vec![8192..16384, 32768..32769], ..injection("write-error:always", 2) };
+        let mut injector = Injector::new(Some(injection), false);
+        let mut action = |at: u64| injector.decide(asked(RequestKind::Write, at, 512), &[], DISK_BYTES);
+        let all = [0, 8192, 16384, 16383, 0, 32768, 8191].map(|at| action(at) == Action::Refuse);
+        assert_eq!(all, [false, false, false, true, false, true, false]);
+        let injection = Injection { only: vec![8192..16384, 32768..32769], ..self::injection("flush-error", 1) };
+        let flush = asked(RequestKind::Flush, 0, 0);
+        let action = Injector::new(Some(injection), false).decide(flush, &[], DISK_BYTES);
+        assert_eq!(action, Action::Refuse, "a flush is of the whole disk");
     }
 
     #[test]
@@ -245,10 +271,10 @@ mod tests {
             let row = &FAULTS[row];
             let (offset, length) = (block * 4096, (sectors * 512).min(DISK_BYTES - block * 4096));
             let failure = Failure { fault: row.fault, times: row.times };
-            let injection = Injection { failure, nth: 1, late_nanoseconds: 1, seed };
+            let injection = Injection { failure, nth: 1, only: Vec::new(), late_nanoseconds: 1, seed };
             let mut injector = Injector::new(Some(injection), false);
             let action = injector.decide(asked(row.strikes[0], offset, length), &[], DISK_BYTES);
-            prop_assert_ne!(action, Action::Pass);
+            prop_assert_eq!(action == Action::Pass, row.fault == Fault::Nothing);
             match action {
                 Action::Move(to) => prop_assert!(to != offset && to + length <= DISK_BYTES),
                 Action::Keep(bytes) => prop_assert!(bytes > 0 && bytes < length && bytes % 512 == 0),

@@ -28,7 +28,7 @@ fn begun(desk: &Desk) -> (Disk, Loop) {
 /// Fails so from the next request on.
 fn fail(disk: &mut Disk, name: &str, late: Duration) {
     let (failure, nth, seed) = (name.parse().expect("a fault"), 1, 7);
-    let injection = Injection { failure, nth, late_nanoseconds: late.as_nanos() as u64, seed };
+    let injection = Injection { failure, nth, only: Vec::new(), late_nanoseconds: late.as_nanos() as u64, seed };
     disk.show(0, &Choice::default()).expect("the only point");
     disk.fail(Some(injection), false).expect("it shows images");
 }

@@ -7,7 +7,7 @@ use crate::source::{self, Loaded};
 use crate::verbs::{powercut, run};
 use ::powercut::fault::Case;
 use anyhow::anyhow;
-use crash::safety::{spec_of_faults, why_no_faults};
+use crash::safety::{spec_of_faults, why_not};
 use lab::bench::guest::Guest;
 use lab::bench::host::Host;
 use lab::bench::{Bench as _, End, OfThisMachine};
@@ -38,7 +38,7 @@ fn replay(loaded: &Loaded, case: &str, label: &str) -> Result<Status, Failure> {
             .hint(format!("it has {}", all.join(", ")))
     })?;
     let settings = loaded.plan.safety.as_ref().expect("it was put there");
-    if let Some(reason) = why_no_faults(scenario, settings) {
+    if let Some(reason) = why_not(scenario, settings) {
         return Err(Failure::new(Status::Refused, anyhow!(reason)));
     }
     interrupt::catch();

@@ -71,15 +71,65 @@ fn postgres_ends_itself_when_a_flush_fails_and_comes_back() {
     world.assert_nothing_left();
 }
 
+/// mmap(2): a page that can't be read ends the process that touches it by SIGBUS. The load has a process of its own, and goes on.
+#[test]
+fn an_engine_that_maps_its_file_ends_by_sigbus_and_the_trial_does_not() {
+    let world = World::new();
+    let lmdb = "[workload.three-n-plus-one]\nengine = \"lmdb\"\nsync = \"commit\"\n[safety]\nsize = \"64MiB\"\n";
+    world.write("s.toml", SQLITE.split("[workload").next().expect("a head").to_string() + lmdb);
+    let replay = ["faults", "s.toml", "--scenario", "three-n-plus-one", "--replay", "read-error:always@1/go-on"];
+    let said = world.surefoot(&replay).status(0);
+    said.says("the program with the database ended with signal: 7 (SIGBUS)").says("told: ");
+    let replay = ["faults", "s.toml", "--scenario", "three-n-plus-one", "--replay", "none@30/restart"];
+    world.surefoot(&replay).status(0).says("whole, commits 1 2 3").says("nothing");
+    world.assert_nothing_left();
+}
+
+/// The disk of a guest kernel is a thread of ours above the disk that fails. It had asked again for what failed, and the second flush after a
+/// failed one is well: nothing was ever told.
+#[test]
+fn a_guest_kernel_is_told_of_what_fails_once() {
+    let world = World::new();
+    world.write("s.toml", SQLITE.replace("[storage]", "bench = \"guest\"\n[storage]") + "[safety]\nsize = \"64MiB\"\n");
+    for case in ["write-error@3/go-on", "flush-error@3/go-on"] {
+        let replay = ["faults", "s.toml", "--scenario", "oltp", "--replay", case];
+        world.surefoot(&replay).status(0).says("the fault has struck").says("disk I/O error").says("told: commit 1");
+    }
+}
+
+/// fsync(2): errors of write-back are reported to who flushes; "calling fsync() does not necessarily ensure that the entry in the directory
+/// containing the file has also reached disk. For that an explicit fsync() on a file descriptor for the directory is also needed." So who
+/// flushes both is told of whatever fails, and who flushes nothing can't be.
+#[test]
+fn who_flushes_file_and_folder_is_told_and_who_flushes_nothing_is_not() {
+    let world = World::new();
+    let silent = |files: &str| {
+        let text = format!(
+            "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n[workload.tree]\n[safety]\nload = \"files\"\n\
+             files = \"{files}\"\nsize = \"64MiB\"\nfault_budget = \"8s\"\nfaults = [\"write-error\", \"flush-error\"]\n"
+        );
+        let all = measured(&world, &text);
+        let found = &all[0].1;
+        assert_honest(found);
+        assert!(count(found, "told") > 0, "{found:#}");
+        std::fs::remove_file(world.path().join("s.surefoot")).expect("it was written");
+        count(found, "lost") + count(found, "wrong")
+    };
+    assert_eq!(silent("rename-fsync-directory"), 0);
+    assert!(silent("rename") > 0);
+}
+
 /// A client that takes every answer for a yes, as an engine does that ignores a failed flush. A bug that is there must be found within
 /// a minute.
 #[test]
 fn a_planted_bug_is_found() {
     let world = World::new();
     let measured = |acknowledge: &str| {
-        let mut spec = trial(json!({ "engine": "sqlite", "connections": 1, "acknowledge": acknowledge }));
+        let mut spec = trial(json!({
+            "engine": "sqlite", "journal_mode": "delete", "synchronous": "extra", "connections": 1, "acknowledge": acknowledge,
+        }));
         let failures = ["write-error", "flush-error"].map(String::from).to_vec();
-        spec.faults = Some(Faults { failures, budget_seconds: 8.0, replay: None });
+        spec.faults = Some(Faults { failures, budget_seconds: 8.0, blocks: None, delay_seconds: 0.02, replay: None });
         found(&world, &spec, "faults", &|_| {})
     };
     let honest = measured("after-commit");
@@ -99,8 +149,12 @@ fn what_can_not_be_measured_is_said() {
         world.surefoot(&["faults", "s.toml"]).status(3).says(reason);
         std::fs::remove_file(world.path().join("s.surefoot")).expect("it was written");
     };
-    let files = "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n[workload.tree]\n[safety]\nload = \"files\"\n";
-    refused(files, "load = \"commits\"");
+    let tree = SQLITE.replace("[workload.oltp]\nengine = \"sqlite\"", "[workload.tree]");
+    refused(&tree, "nobody knows which commits must be there");
+    refused(
+        &format!("{SQLITE}[safety]\nfault_blocks = [\"jurnal\"]\n"),
+        "no request of this load is of a block `jurnal`",
+    );
     world.write("s.toml", format!("{SQLITE}[safety]\nfaults = [\"rust\"]\n"));
     world.surefoot(&["faults", "s.toml"]).status(2).says("can't have \"rust\"");
     world.write("s.toml", SQLITE);

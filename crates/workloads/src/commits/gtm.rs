@@ -11,10 +11,13 @@ use crate::ack_log::nanoseconds;
 use load::engines::gtm;
 use load::sql::Place;
 use load::workload::Error;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::fd::AsFd as _;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// The routine.
 const ROUTINE: &str = include_str!("commits.m");
@@ -29,6 +32,12 @@ const QUESTIONS: [&str; 3] = [
      write id,$char(9),$translate(^commits(id),\" \",$char(9)),!",
     "mumps\n-run\n%XCMD\nset id=\"\" for  set id=$order(^counters(id)) quit:id=\"\"  write id,$char(9),^counters(id),!",
 ];
+
+/// Who waits for one of GT.M's programs gives up after so long, and ends it.
+const ANSWER_SECONDS_MAX: u32 = 12;
+
+/// A process that was told to end may take so long.
+const ENDS_WITHIN: Duration = Duration::from_secs(3);
 
 /// What `mupip integ` says of a database that is whole, in one line of many.
 const WHOLE: &str = "No errors detected by integ.";
@@ -67,12 +76,13 @@ impl CommitTarget for Gtm {
     }
 
     fn checkpoint(&self, place: &Place) -> Result<(), Error> {
-        self.open(place)?.run(&["mumps", "-run", "%XCMD", CHECKPOINT], "").map(drop)
+        self.open(place)?.run_within(ANSWER_SECONDS_MAX, &["mumps", "-run", "%XCMD", CHECKPOINT], "").map(drop)
     }
 
     fn ask(&self, place: &Place) -> Result<Vec<Rows>, Error> {
         let database = self.open(place)?;
-        let answer = |question: &String| database.run(&question.split('\n').collect::<Vec<_>>(), "");
+        let answer =
+            |question: &String| database.run_within(ANSWER_SECONDS_MAX, &question.split('\n').collect::<Vec<_>>(), "");
         self.questions().iter().map(|question| Ok(rows_of_lines(&answer(question)?))).collect()
     }
 
@@ -110,6 +120,11 @@ impl Process {
     /// Reads one line. Another than this one is the beginning of why it ends.
     fn expect(&mut self, expected: &str) -> Result<(), Error> {
         let mut said = String::new();
+        if !self.has_answer() {
+            // What it waits for may never come.
+            let _ = self.child.kill();
+            said = format!("no answer for {ANSWER_SECONDS_MAX} s; ended by surefoot\n");
+        }
         let is_read = self.answers.read_line(&mut said).is_ok();
         if is_read && said.trim_end() == expected {
             return Ok(());
@@ -120,6 +135,17 @@ impl Process {
         let _ = self.child.stderr.take().map(|mut errors| errors.read_to_string(&mut said));
         let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
         Err(Error::Program { program: "mumps -run work^commits".into(), status, log: said })
+    }
+}
+
+impl Process {
+    fn has_answer(&self) -> bool {
+        if !self.answers.buffer().is_empty() {
+            return true;
+        }
+        let mut fds = [PollFd::new(self.answers.get_ref().as_fd(), PollFlags::POLLIN)];
+        let milliseconds = u16::try_from(ANSWER_SECONDS_MAX * 1000).unwrap_or(u16::MAX);
+        poll(&mut fds, PollTimeout::from(milliseconds)).is_ok_and(|ready| ready > 0)
     }
 }
 
@@ -148,7 +174,15 @@ impl Client for Process {
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.orders.write_all(b"\n");
-        let _ = self.child.wait();
+        let deadline = Instant::now() + ENDS_WITHIN;
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if Instant::now() >= deadline {
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use super::target::CommitTarget;
 use super::{Parameters, adding};
 use load::sql::Place;
 use load::workload::Error;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::error::Error as _;
@@ -14,7 +15,7 @@ use std::path::Path;
 pub type Rows = Vec<Vec<Option<String>>>;
 
 /// What a database holds.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Look {
     /// By stream, the numbers of the commits whose rows are there, ascending.
     pub streams: BTreeMap<u32, Vec<u64>>,

@@ -1,81 +1,54 @@
-//! The same commits one by one, by a caller who decides what comes next: what a failing disk is measured with. One stream, so that
-//! the same requests come to the disk again.
+//! Transactions one by one.
 
 use super::look::{self, Look};
 use super::rule::Rule;
 use super::target::{Client, CommitTarget};
 use super::{Acknowledge, Parameters};
+use crate::steps::{Attempted, Connected, NotAcknowledged, STREAM, Steps};
 use load::sql::Place;
 use load::workload::Error;
-use serde_json::{Map, Value};
 
-/// The stream that commits.
-pub const STREAM: u32 = 0;
-
-/// What commits are made to.
-pub struct Steps {
+/// What transactions are made on.
+pub(super) struct Transactions {
     target: Box<dyn CommitTarget>,
     rule: Rule,
     checkpoints: bool,
     acknowledge: Acknowledge,
 }
 
-/// Why a commit was not acknowledged.
-#[derive(Debug)]
-pub struct NotAcknowledged {
-    /// What the client was told.
-    pub error: Error,
-    /// Whether it was told of no end at all, as its connection was lost.
-    pub is_unknown: bool,
-}
-
-/// A connection that commits.
-pub struct Connected<'a> {
-    client: Box<dyn Client + 'a>,
-    acknowledge: Acknowledge,
-}
-
-impl Steps {
-    /// By checked parameters of the load.
-    #[must_use]
-    pub fn new(parameters: &Map<String, Value>) -> Steps {
-        let parameters = Parameters::from_map(parameters);
+impl Transactions {
+    pub(super) fn new(parameters: &Parameters) -> Transactions {
         let (target, rule) = (parameters.target(), parameters.rule());
-        Steps { target, rule, checkpoints: parameters.checkpoints(), acknowledge: parameters.acknowledge }
+        Transactions { target, rule, checkpoints: parameters.checkpoints(), acknowledge: parameters.acknowledge }
     }
+}
 
-    /// Opens the connection that commits.
-    ///
-    /// # Errors
-    /// When the database can't be reached.
-    pub fn connect(&self, place: &Place) -> Result<Connected<'_>, Error> {
+impl Steps for Transactions {
+    fn connect(&self, place: &Place) -> Result<Box<dyn Connected + '_>, Error> {
         let client = self.target.connect(place, self.rule, STREAM)?;
-        Ok(Connected { client, acknowledge: self.acknowledge })
+        Ok(Box::new(Session { client, acknowledge: self.acknowledge }))
     }
 
-    /// Asks for a checkpoint, where the database has them.
-    ///
-    /// # Errors
-    /// When it fails.
-    pub fn checkpoint(&self, place: &Place) -> Result<(), Error> {
+    fn write_out(&self, place: &Place) -> Result<(), Error> {
+        if self.checkpoints { self.target.write_out(place) } else { Ok(()) }
+    }
+
+    fn checkpoint(&self, place: &Place) -> Result<(), Error> {
         if self.checkpoints { self.target.checkpoint(place) } else { Ok(()) }
     }
 
-    /// What the database holds; commits that were refused may be missing between others.
-    ///
-    /// # Errors
-    /// When it can't say.
-    pub fn look(&self, place: &Place) -> Result<Look, Error> {
+    fn look(&self, place: &Place, _tried: &[Attempted]) -> Result<Look, Error> {
         Ok(look::with_gaps(self.rule, &*self.target, &self.target.ask(place)?))
     }
 }
 
-impl Connected<'_> {
-    /// Makes the transaction with this number.
-    ///
-    /// # Errors
-    /// When it was not acknowledged.
-    pub fn commit(&mut self, number: u64) -> Result<(), NotAcknowledged> {
+struct Session<'a> {
+    client: Box<dyn Client + 'a>,
+    acknowledge: Acknowledge,
+}
+
+impl Connected for Session<'_> {
+    fn commit(&mut self, number: u64) -> Result<(), NotAcknowledged> {
         match self.client.commit(number, &|| true) {
             Ok(Some(_)) => Ok(()),
             Ok(None) => {
@@ -91,11 +64,7 @@ impl Connected<'_> {
         }
     }
 
-    /// Gives up the transaction that was not acknowledged, as a client does that goes on.
-    ///
-    /// # Errors
-    /// When the connection is of no more use.
-    pub fn give_up(&mut self) -> Result<(), Error> {
+    fn give_up(&mut self) -> Result<(), Error> {
         self.client.give_up()
     }
 }

@@ -66,6 +66,10 @@ impl CommitTarget for Tables {
         self.0.checkpoint(place)
     }
 
+    fn write_out(&self, place: &Place) -> Result<(), Error> {
+        self.0.write_out(place, &[ROWS, COUNTERS].map(String::from))
+    }
+
     fn checkpoints_alone(&self) -> bool {
         self.0.checkpoints_alone()
     }

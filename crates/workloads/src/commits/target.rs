@@ -13,6 +13,11 @@ pub trait CommitTarget: Sync {
     /// Writes and flushes what is dirty, so that a checkpoint cycle begins.
     fn checkpoint(&self, place: &Place) -> Result<(), Error>;
 
+    /// Writes what is dirty of the load's own data, now.
+    fn write_out(&self, place: &Place) -> Result<(), Error> {
+        self.checkpoint(place)
+    }
+
     /// Whether a checkpoint never ends while others commit.
     fn checkpoints_alone(&self) -> bool {
         false

@@ -125,7 +125,7 @@ impl Shared<'_> {
 }
 
 /// One replacement, as programs do it.
-fn replace(folder: &Path, file: u32, content: &[u8], method: Method) -> io::Result<()> {
+pub fn replace(folder: &Path, file: u32, content: &[u8], method: Method) -> io::Result<()> {
     let name = path(folder, file);
     match method {
         Method::Rename | Method::RenameFsync | Method::RenameFsyncDirectory => {
@@ -153,19 +153,38 @@ fn replace(folder: &Path, file: u32, content: &[u8], method: Method) -> io::Resu
 
 /// Another program at work, until the writers have ended.
 fn neighbour(folder: &Path, have_ended: &AtomicBool) -> Result<(), Error> {
-    let path = folder.join(NEIGHBOUR_FILE);
-    let failed = |source| Error::file("append to", &path, source);
-    let mut log = OpenOptions::new().create(true).append(true).open(&path).map_err(failed)?;
+    let failed = |source| Error::file("append to", &folder.join(NEIGHBOUR_FILE), source);
+    let mut neighbour = Neighbour::open(folder).map_err(failed)?;
     let mut flushes = 0;
     while !have_ended.load(Ordering::Relaxed) {
         std::thread::sleep(NEIGHBOUR_PAUSE);
-        writeln!(log, "{flushes} all is well").and_then(|()| log.sync_all()).map_err(failed)?;
+        neighbour.flush().map_err(failed)?;
         flushes += 1;
         if flushes % FLUSHES_BEFORE_WRITE_BACK == 0 {
-            (0..FILES).for_each(|file| start_write_back(&super::path(folder, file)));
+            start_write_back_of_all(folder);
         }
     }
     Ok(())
+}
+
+/// Another program of the same machine, with a log of its own.
+pub struct Neighbour(File);
+
+impl Neighbour {
+    pub fn open(folder: &Path) -> io::Result<Neighbour> {
+        OpenOptions::new().create(true).append(true).open(folder.join(NEIGHBOUR_FILE)).map(Neighbour)
+    }
+
+    /// Writes a line and flushes it.
+    pub fn flush(&mut self) -> io::Result<()> {
+        writeln!(self.0, "all is well")?;
+        self.0.sync_all()
+    }
+}
+
+/// Has the data of all files written as the kernel does with old ones: without a flush.
+pub fn start_write_back_of_all(folder: &Path) {
+    (0..FILES).for_each(|file| start_write_back(&path(folder, file)));
 }
 
 /// Has a file's data written without waiting for it; of a file that is just not there, nothing.

@@ -15,7 +15,8 @@ pub(super) fn conduct(trial: &Trial, cut: &Cut, asked: &Faults, out: &mut Out<im
     out.step("load", started.elapsed().as_secs_f64());
     if let Some(case) = &asked.replay {
         let case = case.parse().map_err(|error: powercut::fault::NameError| Stopped::at("case")(error.into()))?;
-        let replayed = faults::replay(&loaded, trial.spec, trial.work, &case).map_err(Stopped::at("failing disk"))?;
+        let replayed =
+            faults::replay(&loaded, trial.spec, trial.work, asked, &case).map_err(Stopped::at("failing disk"))?;
         out.say(&Record::FaultReplayed(Box::new(replayed)));
         return Ok(());
     }
