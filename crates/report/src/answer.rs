@@ -383,9 +383,19 @@ pub fn noise_floor(part: &Part, view: &View) -> Option<String> {
 
 /// Said where there is no value at all.
 pub fn nothing(view: &View) -> String {
-    let is_cut = view.parts.iter().flat_map(|part| &part.rows).any(|row| row.power_cut.is_some());
+    let rows = || view.parts.iter().flat_map(|part| &part.rows);
+    let is_cut = rows().any(|row| row.power_cut.is_some());
+    let faults = faults::silent_of_all(rows());
     match view.failed_total {
+        0 if is_cut && faults.is_some() => format!(
+            "Only what power cuts and failing disks do was measured, no speed: `surefoot run` measures that, too. {}",
+            faults.unwrap_or_default()
+        ),
         0 if is_cut => "Only what a power cut takes was measured, no speed: `surefoot run` measures both.".into(),
+        0 if faults.is_some() => format!(
+            "Only what a failing disk does was measured, no speed: `surefoot run` measures both. {}",
+            faults.unwrap_or_default()
+        ),
         0 => "No trial has finished yet: there is no answer.".into(),
         failed => format!("No trial finished and {failed} failed: there is no answer."),
     }

@@ -2,6 +2,7 @@
 
 use crate::flushing::Marked as _;
 use crate::number::{count, percent_at_most};
+use crate::words::some_of;
 use analysis::row::Row;
 use analysis::view::Part;
 use observe::faults::{Consequence, FaultsFound};
@@ -39,6 +40,22 @@ fn silent(found: &FaultsFound) -> Option<String> {
     }
     let cases = count(found.cases);
     Some(format!("{} of {cases} cases, and nobody said so ({})", words.join(" and "), names.join(", ")))
+}
+
+/// Which scenarios lose or corrupt silently, in a sentence; none where no failing disk was measured.
+#[must_use]
+pub fn silent_of_all<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
+    let rows = rows.filter(|row| !row.control);
+    let measured: Vec<(&Row, &FaultsFound)> = rows.filter_map(|row| Some((row, row.faults.as_ref()?))).collect();
+    if measured.is_empty() {
+        return None;
+    }
+    let silent = measured.iter().filter(|(_, found)| found.worst().is_some_and(Consequence::is_silent));
+    let names: Vec<String> = silent.map(|(row, _)| row.marked()).collect();
+    Some(match names.is_empty() {
+        true => "Nothing was lost or wrong without a word.".into(),
+        false => format!("Lost or wrong without a word: {}.", some_of(&names)),
+    })
 }
 
 /// How much of what can fail was tried.

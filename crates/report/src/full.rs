@@ -98,8 +98,8 @@ fn warned(input: &Input, view: &View) -> Vec<Block> {
 
 /// What was measured, part by part, with the section to explore on a page.
 fn measured(input: &Input, view: &View) -> Vec<Block> {
-    let mut blocks: Vec<Block> =
-        view.parts.iter().enumerate().map(|(i, part)| Block::Section(of_part(i, part, view, input))).collect();
+    let parts = view.parts.iter().enumerate().filter(|(_, part)| !is_of_safety_alone(part));
+    let mut blocks: Vec<Block> = parts.map(|(i, part)| Block::Section(of_part(i, part, view, input))).collect();
     blocks.extend(tables::pivots(input));
     blocks.push(Block::Markup(explore::section(input, view)));
     blocks.extend(pictures::explanations(input, view));
@@ -109,6 +109,12 @@ fn measured(input: &Input, view: &View) -> Vec<Block> {
     blocks.extend(pictures::trust(input, view));
     blocks.extend(health::table(input, view));
     blocks
+}
+
+/// Whether power cuts or failing disks were measured and no trial was begun: there is no speed to show.
+fn is_of_safety_alone(part: &Part) -> bool {
+    let has_trials = part.rows.iter().any(|row| row.centre.is_some() || row.failed > 0);
+    !has_trials && part.rows.iter().any(|row| row.power_cut.is_some() || row.faults.is_some())
 }
 
 /// One workload: claims, ranking, table.

@@ -232,11 +232,14 @@ fn durability(map: &Map<String, Value>) -> Durability {
     parameters.engine.durability(&parameters.pragmas)
 }
 
-/// Whether the engine maps its file, so that a page that can't be read ends the process.
+/// Whether the engine maps a file, so that a page that can't be read ends the process. SQLite maps the index of its write-ahead log
+/// (its manual, "WAL-Index Formats").
 #[must_use]
 pub fn is_mapped(parameters: &Map<String, Value>) -> bool {
     let parameters = Parameters::from_map(parameters);
-    parameters.engine.opens_once || parameters.engine.is_embedded && parameters.pragmas.mmap_bytes > 0
+    let Pragmas { mmap_bytes, journal_mode, .. } = &parameters.pragmas;
+    let is_sqlite = parameters.engine.is_embedded && parameters.engine.sql.is_some();
+    parameters.engine.opens_once || is_sqlite && (*mmap_bytes > 0 || journal_mode == "wal")
 }
 
 /// The same transactions, one by one.

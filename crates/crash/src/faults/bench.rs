@@ -180,12 +180,7 @@ impl<'a> Bench<'a> {
                 Some(mounted) => mounted,
                 None => return self.outcome(case, run, struck, kernel),
             };
-            run.look();
-            for _ in 0..COMMITS_AFTER {
-                run.commit(&mut self.database);
-            }
-            run.write_out();
-            run.look();
+            self.look_and_commit(&mut run);
         }
         let all_struck = self.disk.struck()?;
         if let Some(mounted) = self.mount_again(&mut run, mounted, &mut kernel)? {
@@ -200,6 +195,20 @@ impl<'a> Bench<'a> {
             kernel.extend(self.end(mounted)?);
         }
         self.outcome(case, run, if struck.is_empty() { struck } else { all_struck }, kernel)
+    }
+
+    /// The looks before the disk is mended, and the commits between them. Once there was no answer, nothing more is asked for: a minute of
+    /// waiting would show what is known.
+    fn look_and_commit(&mut self, run: &mut Run) {
+        for step in 0..COMMITS_AFTER + 3 {
+            match step {
+                _ if run.transcript.hung.is_some() => return,
+                0 => run.look(),
+                step if step <= COMMITS_AFTER => run.commit(&mut self.database),
+                step if step == COMMITS_AFTER + 1 => run.write_out(),
+                _ => run.look(),
+            }
+        }
     }
 
     /// What is done after the fault; none: what was mounted did not come up again.

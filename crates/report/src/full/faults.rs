@@ -2,7 +2,6 @@
 
 use super::open_details;
 use crate::document::{Block, Cell, Table, Tone, head, no_cell, number_cell, word_cell, word_head, wrapped_cell};
-use crate::faults::{cell, explored};
 use crate::flushing::Marked as _;
 use crate::number::{count, seconds};
 use analysis::row::Row;
@@ -44,20 +43,18 @@ pub fn section(view: &View) -> Option<Block> {
 }
 
 fn scenarios(i: usize, measured: &[(&Row, &FaultsFound)]) -> Block {
-    let ends = Consequence::ALL.map(|end| head(end.words()));
-    let heads = [word_head("scenario"), word_head("worst"), head("cases")].into_iter().chain(ends).chain([
-        word_head("tried"),
-        head("on a well disk"),
-        head("time"),
-    ]);
+    // Ends that nothing came to would only make the table wide.
+    let came = |end: &Consequence| measured.iter().any(|(_, found)| found.count(*end) > 0);
+    let ends: Vec<Consequence> = Consequence::ALL.into_iter().filter(came).collect();
+    let heads = [word_head("scenario"), head("cases")].into_iter().chain(ends.iter().map(|end| head(end.words())));
+    let heads = heads.chain([head("on a well disk"), head("time")]);
     let mut table = Table::new(format!("faults-{i}"), heads);
     for (row, found) in measured {
         let number = |number: u64| number_cell(&count(number), number as f64);
-        let mut cells = vec![word_cell(&row.marked()), word_cell(&cell(found)), number(found.cases)];
-        cells.extend(Consequence::ALL.map(|end| number_or_none(found.count(end))));
+        let mut cells = vec![word_cell(&row.marked()), number(found.cases)];
+        cells.extend(ends.iter().map(|end| number_or_none(found.count(*end))));
         let honest = format!("{} of {} wrong", count(found.honest_bad), count(found.honest));
         cells.extend([
-            wrapped_cell(&explored(found)),
             number_cell(&honest, found.honest_bad as f64),
             number_cell(&seconds(found.seconds), found.seconds),
         ]);

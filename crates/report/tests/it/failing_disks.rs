@@ -111,3 +111,17 @@ fn machines_get_all_of_it() {
         "of two cases nothing is known"
     );
 }
+
+#[test]
+fn without_a_speed_the_answer_is_what_the_disk_does() {
+    let mut only = lossy();
+    only.contents.trials.clear();
+    expect![[r#"
+        Only what a failing disk does was measured, no speed: `surefoot run` measures both. Lost or wrong without a word: ext4.
+        scenario  on a failing disk
+        ext4      lost in 1 of 3 cases
+        xfs       stopped at worst, in 2 cases
+    "#]].assert_eq(&report::summary(&only, &report::Place::default(), 120, false));
+    assert!(report::html(&lossy()).contains("<summary>Scenarios</summary>"));
+    assert!(!report::html(&only).contains("<summary>Scenarios</summary>"), "there is no speed to show");
+}
