@@ -286,8 +286,9 @@ fn qualifier(name: &str, value: &str, before: &str) -> String {
 /// Runs one of GT.M's programs; gives all that it said. GDE does not say by its status that it refused.
 fn run(enter: &Path, words: &[&str], input: &str) -> Result<String, Error> {
     let failed = Error::file("start", enter);
-    let mut command = Command::new(enter);
-    command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // As in `recovered.rs`: no file that another thread's fork holds open can be executed.
+    let mut command = Command::new("sh");
+    command.arg(enter).args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(source) => return Err(failed(source)),

@@ -49,10 +49,11 @@ impl Gtm {
         Ok(gtm)
     }
 
-    /// One of GT.M's programs with its arguments.
+    /// One of GT.M's programs with its arguments. The program that enters is read by a shell and not executed: another thread that forks in
+    /// the moment in which it is written holds it open until its own program starts, and no file that is open for writing is executed.
     pub fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(&self.enter);
-        command.args(words);
+        let mut command = Command::new("sh");
+        command.arg(&self.enter).args(words);
         command
     }
 
@@ -64,7 +65,7 @@ impl Gtm {
     /// As [`Gtm::run`], of one that is ended when it takes longer: GT.M may wait for a disk that fails without end.
     pub fn run_within(&self, seconds: u32, words: &[&str], input: &str) -> Result<String, Error> {
         let mut command = Command::new("timeout");
-        command.arg("--kill-after=1").arg(seconds.to_string()).arg(&self.enter).args(words);
+        command.arg("--kill-after=1").arg(seconds.to_string()).arg("sh").arg(&self.enter).args(words);
         self.output(command, words, input)
     }
 
