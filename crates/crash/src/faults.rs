@@ -156,7 +156,7 @@ pub fn search(
 /// # Errors
 /// When it can't be tried.
 pub fn replay(loaded: &Loaded, spec: &TrialSpec, work: &Work, asked: &Faults, case: &Case) -> Result<FaultReplayed> {
-    let mut all = Asks { delay_seconds: asked.delay_seconds, ..Asks::default() };
+    let mut all = asks_anywhere(asked);
     if asked.blocks.is_some() {
         let reads = strikes_reads(case.failure);
         let (reference, structures) = in_own_mounts(|| refer(loaded, spec, work, reads))?;
@@ -204,7 +204,11 @@ fn refer(
 
 fn asks(asked: &Faults, structures: &Structures, reference: &Reference) -> Result<Asks> {
     let names = asked.blocks.as_deref().unwrap_or_default();
-    Ok(Asks { only: structures.stretches(names, &reference.traced)?, delay_seconds: asked.delay_seconds })
+    Ok(Asks { only: structures.stretches(names, &reference.traced)?, ..asks_anywhere(asked) })
+}
+
+fn asks_anywhere(asked: &Faults) -> Asks {
+    Asks { only: Vec::new(), delay_seconds: asked.delay_seconds, stall_seconds: asked.stall_seconds }
 }
 
 fn structures(spec: &TrialSpec, reference: &Reference, bench: &Bench) -> Structures {

@@ -175,10 +175,11 @@ pub fn spec_of_faults(plan: &Plan, scenario: &PlannedScenario, settings: &study:
     let write_back = (settings.load == Load::Commits).then_some(false);
     let settings = study::Safety { connections: 1, write_back, ..settings.clone() };
     let (failures, budget_seconds) = (settings.failures(), settings.fault_budget_seconds);
-    let (blocks, delay_seconds) = (settings.fault_blocks.clone(), settings.fault_delay_seconds);
+    let (delay_seconds, stall_seconds) = (settings.fault_delay_seconds, settings.fault_stall_seconds);
+    let blocks = settings.fault_blocks.clone();
     TrialSpec {
         timeout_seconds: budget_seconds + BESIDE_FAULTS_SECONDS,
-        faults: Some(Faults { failures, budget_seconds, blocks, delay_seconds, replay: None }),
+        faults: Some(Faults { failures, budget_seconds, blocks, delay_seconds, stall_seconds, replay: None }),
         ..spec(plan, scenario, &settings)
     }
 }

@@ -133,6 +133,12 @@ pub const SAFETY: &[Setting] = &[
         help: "How much later each answer of a disk comes that is `slow`.",
     },
     Setting {
+        name: "fault_stall",
+        kind: Kind::Seconds { min: 0.001, max: 60.0 },
+        default: Some("1s"),
+        help: "How late the answer of a `stall` comes.",
+    },
+    Setting {
         name: "classes",
         kind: Kind::TextList,
         default: None,
@@ -183,6 +189,9 @@ pub struct Safety {
     /// How late each answer of a slow disk is.
     #[serde(rename = "fault_delay", default = "fault_delay_seconds", skip_serializing_if = "is_fault_delay")]
     pub fault_delay_seconds: f64,
+    /// How late the answer of a stall is.
+    #[serde(rename = "fault_stall", default = "fault_stall_seconds", skip_serializing_if = "is_fault_stall")]
+    pub fault_stall_seconds: f64,
     /// Letters of the classes that a recommendation may have; none: what the promises say, without E and F.
     pub classes: Option<Vec<String>>,
 }
@@ -235,6 +244,17 @@ fn is_fault_budget(seconds: &f64) -> bool {
     *seconds == fault_budget_seconds()
 }
 
+/// As `fault_budget_seconds`.
+fn fault_stall_seconds() -> f64 {
+    1.0
+}
+
+/// Whether nothing need be said of it.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it out so")]
+fn is_fault_stall(seconds: &f64) -> bool {
+    *seconds == fault_stall_seconds()
+}
+
 /// Whether nothing need be said of it.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it out so")]
 fn is_fault_delay(seconds: &f64) -> bool {
@@ -259,8 +279,14 @@ impl Safety {
     /// What is asked of power cuts alone.
     #[must_use]
     pub fn of_power_cuts(&self) -> Safety {
-        let (fault_budget_seconds, fault_delay_seconds) = (fault_budget_seconds(), fault_delay_seconds());
-        Safety { faults: None, fault_budget_seconds, fault_blocks: None, fault_delay_seconds, ..self.clone() }
+        Safety {
+            faults: None,
+            fault_budget_seconds: fault_budget_seconds(),
+            fault_blocks: None,
+            fault_delay_seconds: fault_delay_seconds(),
+            fault_stall_seconds: fault_stall_seconds(),
+            ..self.clone()
+        }
     }
 
     /// What a disk may do: what the study names, else errors.

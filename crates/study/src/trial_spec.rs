@@ -142,6 +142,8 @@ pub struct Faults {
     pub blocks: Option<Vec<String>>,
     /// How late each answer of a slow disk is.
     pub delay_seconds: f64,
+    /// How late the answer of a stall is.
+    pub stall_seconds: f64,
     /// In the place of a search: the name of one case, which is run and told step by step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<String>,

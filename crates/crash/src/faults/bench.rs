@@ -20,9 +20,6 @@ use storage::{AfterCut, CutDisk, Part};
 /// A disk that hangs answers again after this time, with an error, as one that was taken away.
 const HANG_NANOSECONDS: u64 = 10_000_000_000;
 
-/// A stalled answer comes so late: less than a client waits before it is called hanging.
-const STALL_NANOSECONDS: u64 = 1_000_000_000;
-
 /// What a search asks of every case.
 #[derive(Debug, Clone, Default)]
 pub struct Asks {
@@ -30,6 +27,8 @@ pub struct Asks {
     pub only: Vec<Range<u64>>,
     /// How late each answer of a slow disk is.
     pub delay_seconds: f64,
+    /// How late the answer of a stall is.
+    pub stall_seconds: f64,
 }
 
 /// Commits before the load is given up in which a fault can strike.
@@ -328,7 +327,7 @@ fn injection(case: &Case, asks: &Asks, seed: u64) -> Injection {
     let late_nanoseconds = match case.failure.fault {
         Fault::Hang => HANG_NANOSECONDS,
         Fault::Slow => (asks.delay_seconds * 1e9) as u64,
-        _ => STALL_NANOSECONDS,
+        _ => (asks.stall_seconds * 1e9) as u64,
     };
     Injection { failure: case.failure, nth: case.nth, only: asks.only.clone(), late_nanoseconds, seed }
 }

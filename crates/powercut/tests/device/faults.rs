@@ -114,6 +114,12 @@ fn a_disk_that_stalls_answers_late_and_one_that_hangs_when_it_is_taken_away() {
     device.write(0, &[2; 4096]).expect("written");
     assert!(started.elapsed() >= Duration::from_millis(150), "{:?}", started.elapsed());
 
+    fail(&mut disk, "slow", Duration::from_millis(60));
+    let started = Instant::now();
+    device.write(0, &[3; 4096]).expect("written");
+    device.write(4096, &[3; 4096]).expect("written");
+    assert!(started.elapsed() >= Duration::from_millis(120), "each: {:?}", started.elapsed());
+
     fail(&mut disk, "hang", Duration::from_millis(200));
     let started = Instant::now();
     assert_eq!(error(device.write(0, &[2; 4096])), libc::EIO, "nobody waits for ever");

@@ -49,6 +49,7 @@ classes = ["A", "C"]
         fault_budget_seconds: 60.0,
         fault_blocks: None,
         fault_delay_seconds: 0.02,
+        fault_stall_seconds: 1.0,
         classes: Some(vec!["A".into(), "C".into()]),
     };
     assert_eq!(safety, expected);
@@ -100,7 +101,7 @@ fn what_is_wrong_is_said() {
     check(
         "[workload.oltp]\n[safety]\nbuget = \"1s\"\nunit = 512\ncache = \"lyin\"\nclasses = [\"A\", \"G\"]\n",
         &expect![[r#"
-            5:1 `buget` is not a setting of `safety` | settings of `safety`: load, files, budget, time, size, unit, cache, disk, log, connections, write_back, faults, fault_budget, fault_blocks, fault_delay, classes (did you mean `budget`?)
+            5:1 `buget` is not a setting of `safety` | settings of `safety`: load, files, budget, time, size, unit, cache, disk, log, connections, write_back, faults, fault_budget, fault_blocks, fault_delay, fault_stall, classes (did you mean `budget`?)
             6:8 `safety.unit` can't be 512 | expected one of 512, 4096
             7:9 `safety.cache` can't be "lyin" | expected one of volatile, write-through, lying (did you mean `lying`?)
             8:11 `safety.classes` can't have "G" | expected some of A, B, C, D, E, F
@@ -123,7 +124,7 @@ fn what_is_wrong_is_said() {
         &[("safety.time", "3"), ("safety.clases", "[]")],
         &expect![[r#"
         - `safety.time` can't be 3 | expected a time from 100ms to 10min, like "30s" or "5min"
-        - `clases` is not a setting of `safety` | settings of `safety`: load, files, budget, time, size, unit, cache, disk, log, connections, write_back, faults, fault_budget, fault_blocks, fault_delay, classes (did you mean `classes`?)
+        - `clases` is not a setting of `safety` | settings of `safety`: load, files, budget, time, size, unit, cache, disk, log, connections, write_back, faults, fault_budget, fault_blocks, fault_delay, fault_stall, classes (did you mean `classes`?)
     "#]],
     );
 }

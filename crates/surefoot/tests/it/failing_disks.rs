@@ -129,7 +129,14 @@ fn a_planted_bug_is_found() {
             "engine": "sqlite", "journal_mode": "delete", "synchronous": "extra", "connections": 1, "acknowledge": acknowledge,
         }));
         let failures = ["write-error", "flush-error"].map(String::from).to_vec();
-        spec.faults = Some(Faults { failures, budget_seconds: 8.0, blocks: None, delay_seconds: 0.02, replay: None });
+        spec.faults = Some(Faults {
+            failures,
+            budget_seconds: 8.0,
+            blocks: None,
+            delay_seconds: 0.02,
+            stall_seconds: 1.0,
+            replay: None,
+        });
         found(&world, &spec, "faults", &|_| {})
     };
     let honest = measured("after-commit");
