@@ -4,7 +4,7 @@ use crate::world::{IMAGE_BYTES, MIB, alone, enter_namespace, images, settings, w
 use std::io::{BufRead, BufReader};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Stdio};
-use storage::{Device, StorageSettings};
+use storage::{CutDisk, Device, StorageSettings};
 
 /// Set in the process that is to be killed.
 const CHILD: &str = "SUREFOOT_TEST_CHILD";
@@ -145,4 +145,34 @@ fn child_that_is_killed() {
     let mounted = storage::provision(&asked, &images(), mount_point.as_ref(), 7, &mut |_, _| {}).expect("made");
     println!("mounted {}", mounted.data_folder.display());
     std::thread::sleep(std::time::Duration::from_secs(60));
+}
+
+/// A process that has a mount of its own keeps the filesystem alive, and the next mount of the device would be that one, with its pages.
+#[test]
+fn a_disk_is_another_one_only_when_nobody_has_it_mounted_any_more() {
+    alone(|world| {
+        let (image, mount_point) = (world.mount_point().with_extension("img"), world.mount_point());
+        std::fs::create_dir_all(&mount_point).expect("a folder");
+        std::fs::File::create(&image).and_then(|file| file.set_len(16 * MIB)).expect("an image");
+        let made = Command::new("mkfs.ext4").arg("-q").arg(&image).status().expect("mkfs starts");
+        assert!(made.success());
+        let disk = CutDisk::attach(&settings("ext4"), &image, &mount_point).expect("attached");
+        let mounted = disk.mount().expect("mounted");
+        let mut command = Command::new("unshare");
+        let holder = command.args(["--mount", "sh", "-c", "echo here; read line"]);
+        let mut holder = holder.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+        let mut said = String::new();
+        BufReader::new(holder.stdout.take().expect("piped")).read_line(&mut said).expect("it says that it is there");
+        mounted.unmount().expect("unmounted here");
+        let waits = std::thread::scope(|scope| {
+            let forgets = scope.spawn(|| disk.forget());
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            let waits = !forgets.is_finished();
+            drop(holder.stdin.take());
+            holder.wait().expect("it ends");
+            forgets.join().expect("no panic").expect("nobody has it any more");
+            waits
+        });
+        assert!(waits, "it was still mounted elsewhere");
+    });
 }
