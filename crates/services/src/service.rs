@@ -300,8 +300,9 @@ const TOO_EARLY: &[&str] = &[
     "the database system is shutting down",
 ];
 
-/// How PostgreSQL, MariaDB and GT.M mark errors in their messages.
-const ERRORS: &[&str] = &["ERROR:", "FATAL:", "PANIC:", "[ERROR]", "%GTM-E-", "%GTM-F-"];
+/// How PostgreSQL, MariaDB and GT.M mark errors in their messages. MariaDB has a write that failed as a note ("InnoDB: IO Error: 5 during
+/// write of …"), and writes the page again.
+const ERRORS: &[&str] = &["ERROR:", "FATAL:", "PANIC:", "[ERROR]", "InnoDB: IO Error", "%GTM-E-", "%GTM-F-"];
 
 /// The free table `settings`, with each value as a configuration file has it.
 #[must_use]
@@ -351,5 +352,23 @@ fn written(value: &Value) -> String {
         Value::Bool(true) => "on".into(),
         Value::Bool(false) => "off".into(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_servers_call_errors_is_told_from_their_everyday_words() {
+        let said = "2026-11-23 19:59:13 0 [Note] InnoDB: IO Error: 5 during write of 16384 bytes, for file ./a.ibd(21), returned 0\n\
+                    2026-11-23 19:59:13 0 [Note] mariadbd: ready for connections.\n\
+                    2026-11-23 19:59:13.2 UTC [7] FATAL:  the database system is starting up\n\
+                    2026-11-23 19:59:13.3 UTC [7] PANIC:  could not fdatasync file \"1\": Input/output error\n";
+        let expected = [
+            "InnoDB: IO Error: 5 during write of 16384 bytes, for file ./a.ibd(21), returned 0",
+            "PANIC:  could not fdatasync file \"1\": Input/output error",
+        ];
+        assert_eq!(complaints(said), expected);
     }
 }
