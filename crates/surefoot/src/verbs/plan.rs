@@ -103,7 +103,7 @@ fn totals(loaded: &Loaded, room: Room) {
     if let Some(budget) = design.time_budget_seconds {
         println!("budget:     {}", format_seconds(budget));
     }
-    print_power_cuts(plan);
+    print_safety(plan);
     println!("disk space: {} in the work folder", format_bytes(estimate::space_needed(plan)));
     let in_memory = plan.scenarios.iter().map(estimate::virtual_bytes).max().unwrap_or_default();
     if in_memory > 0 {
@@ -133,7 +133,7 @@ fn forecast(loaded: &Loaded) -> Option<String> {
 }
 
 /// What `[safety]` adds, after the rounds.
-fn print_power_cuts(plan: &Plan) {
+fn print_safety(plan: &Plan) {
     let Some(safety) = &plan.safety else { return };
     let scenarios = || plan.scenarios.iter().filter(|scenario| !scenario.control);
     let reasons: Vec<(&str, String)> =
@@ -141,6 +141,11 @@ fn print_power_cuts(plan: &Plan) {
     let count = scenarios().count() - reasons.len();
     let each = safety.budget_seconds + safety.time_seconds + estimate::PROVISION_SECONDS;
     println!("power cuts: of {count} scenarios, about {}", format_seconds(each * count as f64));
+    if safety.faults.is_some() {
+        let each = safety.fault_budget_seconds + estimate::PROVISION_SECONDS;
+        let names = safety.failures().join(", ");
+        println!("faults:     {names}, of {count} scenarios, about {}", format_seconds(each * count as f64));
+    }
     for (label, reason) in reasons {
         println!("            not of {label}: {reason}");
     }

@@ -53,6 +53,10 @@ fn sqlite_on_a_failing_disk_says_errors_and_a_lying_one_goes_unseen() {
     let said = world.surefoot(&["faults", "s.toml", "--scenario", label, "--replay", case]).status(0);
     said.says("the fault has struck").says("told: ");
     world.surefoot(&["report", "s.surefoot"]).status(0).says("on a failing disk");
+    world
+        .surefoot(&["plan", "s.toml"])
+        .status(0)
+        .says("faults:     write-error, flush-error, lost-write, of 1 scenarios");
 }
 
 /// PostgreSQL's manual, `data_sync_retry`: off, the default, "PostgreSQL will raise a PANIC-level error on failure to flush modified
