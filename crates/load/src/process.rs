@@ -117,6 +117,35 @@ pub fn run(
     }
 }
 
+/// A load of data may take this long.
+const LOAD_SECONDS_MAX: u64 = 24 * 3600;
+
+/// Runs a program that loads data, whose words are only of interest when it fails.
+///
+/// # Errors
+/// When it can't be started, is interrupted or fails.
+pub fn succeed(arguments: &[String], folder: &Path, interrupted: &AtomicBool) -> Result<(), Error> {
+    let finished = run(arguments, folder, Duration::from_secs(LOAD_SECONDS_MAX), interrupted)?;
+    if finished.status.success() {
+        return Ok(());
+    }
+    // Its first complaint is the cause of the others, and the server's own log would stand in place of them.
+    let cause = finished.stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
+    let status = format!("{}: {cause}", finished.status);
+    Err(Error::Program { program: arguments[0].clone(), status, log: finished.last_lines() })
+}
+
+/// Whether a file begins with these bytes.
+///
+/// # Errors
+/// When it can't be read.
+pub fn begins_with(path: &Path, bytes: &[u8]) -> Result<bool, Error> {
+    let mut head = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(bytes.len() as u64).read_to_end(&mut head));
+    read.map_err(|source| Error::file("read", path, source))?;
+    Ok(head == bytes)
+}
+
 enum End {
     ByItself,
     Interrupted,

@@ -2,17 +2,20 @@
 //! Kinds of workload know only what is here; engines are a file each in `engines`.
 
 mod dialect;
+mod dump;
 mod pragmas;
 
 pub use dialect::{COMMON, Dialect};
+pub use dump::DumpForm;
 pub use pragmas::{BUSY_TIMEOUT, CACHE_SIZE, JOURNAL_MODE, MMAP_SIZE, PAGE_SIZE, Pragmas, SYNCHRONOUS};
 
 use crate::workload::{Context, Error};
-use observe::durability::Durability;
+use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use wire::Connection;
 
 /// An engine as a row of the list: all that is known of it without using it.
@@ -24,8 +27,8 @@ pub struct Engine {
     pub page_bytes: usize,
     /// Whether it works in the load's own threads; else it is a service.
     pub is_embedded: bool,
-    /// Opens it as a database that takes SQL, if it is one; the pragmas are those of an embedded one.
-    pub sql: Option<Open>,
+    /// What it is as a database that takes SQL, if it is one.
+    pub sql: Option<Sql>,
     /// Bytes on the filesystem for each small row, with its log: measured with 3n+1 at 10^6 and, on servers, 10^5 numbers (2026-11-21).
     pub small_row_bytes: f64,
     /// Workloads on it that lose in a power cut what `commits` loses on it; of others nobody knows which commits must be there.
@@ -38,8 +41,28 @@ pub struct Engine {
     pub file_kind: fn(&str) -> &'static str,
 }
 
-/// Opens a database that takes SQL.
-pub type Open = fn(&Pragmas) -> Box<dyn Database>;
+/// A database that takes SQL, as far as it is known without using it.
+#[derive(Debug)]
+pub struct Sql {
+    /// Opens it; the pragmas are those of an embedded one.
+    pub open: fn(&Pragmas) -> Box<dyn Database>,
+    /// Forms of dumps that it loads.
+    pub dumps: &'static [DumpForm],
+    /// Whether its protocol prepares a statement with parameters for one use.
+    pub has_unnamed_statements: bool,
+    /// Whether its protocol takes several statements in one message.
+    pub takes_several_statements: bool,
+    /// Words of statements that lower what a commit promises (its manual), the class that they may lower it to, and why.
+    pub weakening: &'static [(&'static str, Class, &'static str)],
+}
+
+impl Engine {
+    /// The facts of a database that takes SQL, for who may only be asked to use such engines.
+    #[must_use]
+    pub fn facts(&self) -> &Sql {
+        self.sql.as_ref().expect("the settings' check let only engines pass that take SQL")
+    }
+}
 
 impl Engine {
     /// The service that it is; none: it is embedded.
@@ -51,7 +74,7 @@ impl Engine {
     /// The database that takes SQL, for who may only be asked to use such engines.
     #[must_use]
     pub fn database(&self, pragmas: &Pragmas) -> Box<dyn Database> {
-        self.sql.expect("the settings' check let only engines pass that take SQL")(pragmas)
+        (self.facts().open)(pragmas)
     }
 
     /// What it does to durability: of a server its own settings decide, and its service knows them.
@@ -90,10 +113,16 @@ impl Place {
 }
 
 /// A cell of a row that is loaded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
+    /// NULL.
+    Null,
+    /// A boolean, or 1 and 0 where there are none.
+    Boolean(bool),
     /// An integer.
     Integer(i64),
+    /// A fraction.
+    Double(f64),
     /// Text without tabs, line ends, quotes or backslashes.
     Text(String),
 }
@@ -123,9 +152,10 @@ pub enum ColumnKind {
     Timestamp,
 }
 
-/// The names of columns, as a statement lists them.
-pub(crate) fn column_names(columns: &[Column]) -> String {
-    columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ")
+/// The names of columns.
+#[must_use]
+pub fn names(columns: &[Column]) -> Vec<&'static str> {
+    columns.iter().map(|column| column.name).collect()
 }
 
 /// What a database counts itself, since it was made.
@@ -197,9 +227,18 @@ pub trait Database: Sync {
         &self,
         place: &Place,
         table: &str,
-        columns: &[Column],
+        columns: &[&str],
         next: &mut dyn FnMut(&mut Vec<Cell>) -> bool,
     ) -> Result<(), Error>;
+
+    /// Loads a dump that its own tools wrote.
+    ///
+    /// # Errors
+    /// When it is none of this database's, or does not load.
+    fn load_dump(&self, place: &Place, dump: &Path, interrupted: &AtomicBool) -> Result<(), Error>;
+
+    /// All tables that users made.
+    fn tables(&self, place: &Place) -> Result<Vec<String>, Error>;
 
     /// What is to be done once all tables are loaded: statistics, the next number of identities.
     fn loaded(&self, place: &Place, tables: &[String]) -> Result<(), Error>;

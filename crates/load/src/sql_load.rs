@@ -6,7 +6,7 @@
 mod client;
 mod drive;
 
-pub use client::{Class, PARAMS_MAX, Script, Session};
+pub use client::{Class, Next, PARAMS_MAX, Script, Session};
 pub use drive::{drive, thread_cpu_seconds_per_transaction};
 
 use crate::asked;
@@ -14,6 +14,8 @@ use crate::sql::{Database, Place};
 use crate::workload::{Context, Error};
 use observe::metric::{Direction, Metric};
 use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
+use serde_json::Value;
 use settings::{Kind as Is, Setting};
 
 /// The sessions that a run leaves to the one that goes on.
@@ -40,6 +42,30 @@ impl Sessions {
     }
 }
 
+/// How statements are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// As text with the values in it.
+    Simple,
+    /// As text and parameters, prepared each time (PostgreSQL's).
+    Extended,
+    /// Prepared once for each connection.
+    Prepared,
+}
+
+/// Its name, or whether statements are prepared.
+impl<'de> Deserialize<'de> for Protocol {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(from)?;
+        match (value.as_bool(), value.as_str()) {
+            (Some(true), _) | (_, Some("prepared")) => Ok(Protocol::Prepared),
+            (Some(false), _) | (_, Some("simple")) => Ok(Protocol::Simple),
+            (_, Some("extended")) => Ok(Protocol::Extended),
+            _ => Err(D::Error::custom(format!("{value} is no protocol"))),
+        }
+    }
+}
+
 /// Settings that every such load has.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Load {
@@ -52,8 +78,9 @@ pub struct Load {
     pub time_seconds: f64,
     /// Transactions of a run; 0: only by time.
     pub transactions: u64,
-    /// Whether statements are prepared.
-    pub prepared: bool,
+    /// How statements are sent: the setting `prepared` or `protocol`.
+    #[serde(rename = "prepared", alias = "protocol")]
+    pub protocol: Protocol,
     /// Open loop, transactions a second; 0: a closed loop.
     pub rate: f64,
     /// Pause after a transaction.

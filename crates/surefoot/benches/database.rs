@@ -39,6 +39,8 @@ struct Case {
     workload: &'static str,
     mix: &'static str,
     peer: Peer,
+    /// How statements are sent: sysbench's and `tpcb` are prepared.
+    protocol: &'static str,
     cpu_ratio_max: f64,
 }
 
@@ -57,17 +59,29 @@ const CASES: &[Case] = &[
     case("mariadb", "read-write", "oltp_read_write"),
     tpcb("select-only"),
     tpcb("tpcb-like"),
+    own("sql select-only", "select-only", "prepared"),
+    own("sql select-only, simple", "select-only", "simple"),
+    own("sql simple-update, extended", "simple-update", "extended"),
+    own("sql tpcb-like", "tpcb-like", "prepared"),
+    own("sql tpcb-like, simple", "tpcb-like", "simple"),
 ];
 
 /// The database that pgbench fills for itself.
 const THEIR_DATABASE: &str = "theirs";
 
 const fn tpcb(mix: &'static str) -> Case {
-    Case { name: mix, service: "postgres", workload: "tpcb", mix, peer: Peer::Pgbench(mix), cpu_ratio_max: 1.0 }
+    Case { workload: "tpcb", ..own(mix, mix, "prepared") }
+}
+
+/// pgbench's own script, unchanged, as a user's.
+const fn own(name: &'static str, script: &'static str, protocol: &'static str) -> Case {
+    let peer = Peer::Pgbench(script);
+    Case { name, service: "postgres", workload: "sql", mix: script, peer, protocol, cpu_ratio_max: 1.0 }
 }
 
 const fn case(service: &'static str, mix: &'static str, script: &'static str) -> Case {
-    Case { name: mix, service, workload: "oltp", mix, peer: Peer::Sysbench(script), cpu_ratio_max: 0.8 }
+    let peer = Peer::Sysbench(script);
+    Case { name: mix, service, workload: "oltp", mix, peer, protocol: "prepared", cpu_ratio_max: 0.8 }
 }
 
 /// What one side did.
@@ -179,22 +193,19 @@ impl Server {
     }
 
     /// What the server counts while `act` runs, a transaction.
-    fn counted(&self, act: impl FnOnce() -> Side) -> Counts {
-        let begin = self.statements();
+    fn counted(&self, by: &str, act: impl FnOnce() -> Side) -> Counts {
+        let begin = self.statements(by);
         let side = act();
-        let mut end = self.statements();
+        let mut end = self.statements(by);
         end.iter_mut().for_each(|(name, count)| *count -= begin.get(name).copied().unwrap_or(0.0));
         // A handful are of those who ask and set up.
         end.retain(|_, count| *count >= side.transactions / 2.0);
         end.into_iter().map(|(name, count)| (name, count / side.transactions)).collect()
     }
 
-    fn statements(&self) -> Counts {
+    fn statements(&self, by: &str) -> Counts {
         let said = match self.name {
-            "postgres" => self.ask(
-                "SELECT CASE upper(split_part(query, ' ', 1)) WHEN 'END' THEN 'COMMIT' ELSE upper(split_part(query, ' ', 1)) END, \
-                 sum(calls) FROM pg_stat_statements GROUP BY 1",
-            ),
+            "postgres" => self.ask(&format!("SELECT {by}, sum(calls) FROM pg_stat_statements GROUP BY 1")),
             _ => self.ask(
                 "SELECT upper(substr(variable_name, 5)), variable_value FROM information_schema.global_status WHERE \
                  variable_name IN ('Com_select', 'Com_insert', 'Com_update', 'Com_delete', 'Com_begin', 'Com_commit')",
@@ -269,11 +280,18 @@ fn compare(case: &Case, scale: &Scale, server: &Server, goals: &mut Goals) {
     goals.at_most(&format!("{name}: CPU time as a share of {peer}'s"), cpu, case.cpu_ratio_max);
 }
 
+/// What PostgreSQL's statements are counted by.
+const WHOLE_TEXT: &str = "query";
+const FIRST_WORD: &str =
+    "CASE upper(split_part(query, ' ', 1)) WHEN 'END' THEN 'COMMIT' ELSE upper(split_part(query, ' ', 1)) END";
+
 /// Whether both sides ask the same of the server, by its own count. Retried transactions ask twice: 5 % are allowed.
 fn same_statements(case: &Case, scale: &Scale, server: &Server, ours: &mut Ours) -> bool {
+    // Whole texts where both read the same script.
+    let by = if case.workload == "sql" { WHOLE_TEXT } else { FIRST_WORD };
     server.count(true);
-    let our_counts = server.counted(|| ours.run());
-    let their_counts = server.counted(|| theirs(case, scale, server));
+    let our_counts = server.counted(by, || ours.run());
+    let their_counts = server.counted(by, || theirs(case, scale, server));
     server.count(false);
     let names: Vec<&String> = our_counts.keys().chain(their_counts.keys()).collect();
     let of = |counts: &Counts, name: &str| counts.get(name).copied().unwrap_or(0.0);
@@ -312,16 +330,16 @@ struct Ours {
 
 impl Ours {
     fn new(case: &Case, scale: &Scale, server: &Server) -> Ours {
-        let mut changes = json!({ "engine": case.service, "mix": case.mix, "threads": THREADS, "time": format!("{}s", scale.seconds) });
+        let mut changes = json!({ "engine": case.service, "threads": THREADS, "time": format!("{}s", scale.seconds) });
+        let more = match case.peer {
+            Peer::Sysbench(_) => json!({ "mix": case.mix, "table_size": scale.table_size }),
+            Peer::Pgbench(_) if case.workload == "tpcb" => json!({ "mix": case.mix, "scale": scale.scale }),
+            Peer::Pgbench(script) => own_files(script, case.protocol, scale, server),
+        };
+        changes.as_object_mut().expect("a table").extend(more.as_object().expect("a table").clone());
         let tables: &[&'static str] = match case.peer {
-            Peer::Sysbench(_) => {
-                changes["table_size"] = scale.table_size.into();
-                &["sbtest1"]
-            }
-            Peer::Pgbench(_) => {
-                changes["scale"] = scale.scale.into();
-                &["pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history"]
-            }
+            Peer::Sysbench(_) => &["sbtest1"],
+            Peer::Pgbench(_) => &["pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history"],
         };
         let mut ours = Ours::open(case.workload, &changes, tables, server);
         ours.with_context(|workload, context| workload.prepare(context).map(drop)).expect("it loads");
@@ -376,6 +394,30 @@ impl Ours {
     }
 }
 
+/// pgbench's tables, as its manual describes them ("Initialization Options"), and a script as pgbench itself shows it.
+fn own_files(script: &str, protocol: &str, scale: &Scale, server: &Server) -> Value {
+    let shown = Command::new("pgbench").arg(format!("--show-script={script}")).output().expect("pgbench is there");
+    let text = [shown.stdout, shown.stderr].concat();
+    assert!(shown.status.success(), "pgbench: {}", String::from_utf8_lossy(&text));
+    let schema = "CREATE TABLE pgbench_history (tid int, bid int, aid int, delta int, mtime timestamp, filler char(22));\n\
+        CREATE TABLE pgbench_tellers (tid int NOT NULL PRIMARY KEY, bid int, tbalance int, filler char(84)) WITH (fillfactor = 100);\n\
+        CREATE TABLE pgbench_accounts (aid int NOT NULL PRIMARY KEY, bid int, abalance int, filler char(84)) WITH (fillfactor = 100);\n\
+        CREATE TABLE pgbench_branches (bid int NOT NULL PRIMARY KEY, bbalance int, filler char(88)) WITH (fillfactor = 100);\n";
+    let data = "\\table pgbench_branches :scale\n\\column bid :row\n\\column bbalance 0\n\
+        \\table pgbench_tellers 10 * :scale\n\\column tid :row\n\\column bid (:row - 1) / 10 + 1\n\\column tbalance 0\n\
+        \\table pgbench_accounts 100000 * :scale\n\\column aid :row\n\\column bid (:row - 1) / 100000 + 1\n\
+        \\column abalance 0\n\\column filler ''\n";
+    let write = |name: &str, text: &[u8]| {
+        let path = server.folder.path().join(name);
+        std::fs::write(&path, text).expect("our own folder");
+        path.display().to_string()
+    };
+    json!({
+        "schema": write("schema.sql", schema.as_bytes()), "data": write("tables.data", data.as_bytes()),
+        "scripts": [write("script.sql", &text)], "variables": { "scale": scale.scale }, "protocol": protocol,
+    })
+}
+
 fn client(service: &str, socket: &Path) -> (&'static str, Vec<String>) {
     let folder = socket.parent().expect("a folder").display();
     match service {
@@ -387,11 +429,11 @@ fn client(service: &str, socket: &Path) -> (&'static str, Vec<String>) {
 fn theirs(case: &Case, scale: &Scale, server: &Server) -> Side {
     match case.peer {
         Peer::Sysbench(script) => sysbench(script, case, scale, server),
-        Peer::Pgbench(script) => pgbench(script, scale, server),
+        Peer::Pgbench(script) => pgbench(script, case.protocol, scale, server),
     }
 }
 
-fn pgbench(script: &str, scale: &Scale, server: &Server) -> Side {
+fn pgbench(script: &str, protocol: &str, scale: &Scale, server: &Server) -> Side {
     let run = |words: &[&str]| {
         let socket = server.socket();
         let mut command = Command::new("pgbench");
@@ -404,17 +446,9 @@ fn pgbench(script: &str, scale: &Scale, server: &Server) -> Side {
         command.output().expect("pgbench comes with PostgreSQL")
     };
     let (seconds, threads, size) = (scale.seconds.to_string(), THREADS.to_string(), scale.scale.to_string());
-    let words = [
-        "--no-vacuum",
-        "--protocol=prepared",
-        "--builtin",
-        script,
-        "--client",
-        &threads,
-        "--jobs=2",
-        "--time",
-        &seconds,
-    ];
+    let protocol = format!("--protocol={protocol}");
+    let words =
+        ["--no-vacuum", protocol.as_str(), "--builtin", script, "--client", &threads, "--jobs=2", "--time", &seconds];
     let (program, client_words) = client("postgres", &server.socket());
     let there = Command::new(program)
         .args(&client_words)

@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         None if goals.is_test() => 1,
         None => STUDIES,
     };
-    let (rounds, seconds) = if goals.is_test() { (2, "200ms") } else { (6, "500ms") };
+    let (rounds, seconds) = if goals.is_test() { (2, "200ms") } else { (6, "250ms") };
     let into = goals.after("--into").map(str::to_string);
     let mut answers: Vec<Value> = into.as_deref().map(kept).unwrap_or_default();
     let folder =
@@ -72,7 +72,7 @@ fn is_false(answer: &Value) -> bool {
 fn study(folder: &Path, engine: &str, rounds: u32, seconds: &str) -> Value {
     let text = format!(
         "name = \"equals\"\nquestion = \"?\"\n[factors]\n\"storage.mount\" = [[\"relatime\"], [\"rw\"], [\"async\"]]\n\
-         [storage]\nsize = \"512MiB\"\nfilesystem = \"ext4\"\n[workload.oltp]\nengine = \"{engine}\"\ntable_size = 20000\n\
+         [storage]\nsize = \"512MiB\"\nfilesystem = \"ext4\"\n[workload.oltp]\nengine = \"{engine}\"\ntable_size = 5000\n\
          time = \"{seconds}\"\n[design]\norder = \"turns\"\nrounds_min = {rounds}\nrounds_max = {rounds}\nwarm_up_runs = 1\nruns = 4\n\
          turn = \"250ms\"\nprobe = \"0s\"\n"
     );

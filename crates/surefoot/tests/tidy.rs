@@ -34,8 +34,9 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("sandbox", &["settings", "services"]),
     ("load", &["settings", "random", "observe", "wire", "http"]),
     ("sites", &["load", "random", "settings", "observe", "wire", "http"]),
+    ("script", &["random"]),
     ("sqlbench", &["load", "random", "settings", "observe", "wire"]),
-    ("workloads", &["load", "sites", "sqlbench", "random", "settings", "observe", "wire", "http"]),
+    ("workloads", &["load", "script", "sites", "sqlbench", "random", "settings", "observe", "wire", "http"]),
     (
         "crash",
         &[

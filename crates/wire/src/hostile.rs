@@ -47,12 +47,13 @@ fn session<C: Connection>(connect: Connect<C>, bytes: &[u8]) -> Seen {
     for _ in 0..ANSWERS_MAX {
         let prepared = client.prepare("SELECT c FROM t WHERE id = $1");
         let mut rows = Vec::new();
+        client.keep_row();
         let answer = match prepared {
             Ok(statement) => client.execute(statement, &[Param::Integer(7)], &mut |value| rows.push(row_words(value))),
             Err(error) => Err(error),
         };
         seen.append(&mut rows);
-        seen.push(format!("{answer:?}"));
+        seen.push(format!("{answer:?} {:?}", client.kept()));
         let asked = client.query("SELECT 1");
         seen.push(format!("{asked:?}"));
         if matches!(asked, Err(Error::Lost(_))) {

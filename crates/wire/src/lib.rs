@@ -14,10 +14,16 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 /// A parameter of a prepared statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Param<'a> {
+    /// NULL.
+    Null,
+    /// A boolean, or 1 and 0 where there are none.
+    Boolean(bool),
     /// An integer that fits the column it is compared with.
     Integer(i64),
+    /// A fraction.
+    Double(f64),
     /// Text.
     Text(&'a str),
 }
@@ -89,6 +95,9 @@ impl Answer {
     }
 }
 
+/// A row with the names of its columns; none: NULL.
+pub type NamedRow = Vec<(String, Option<String>)>;
+
 /// A connection: what a load needs of any database.
 pub trait Connection: Send {
     /// Prepares a statement; parameters are written `$1`, `$2` … for every database.
@@ -114,6 +123,28 @@ pub trait Connection: Send {
     /// # Errors
     /// As [`Connection::start`].
     fn start_text(&mut self, sql: &str, row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error>;
+
+    /// The same with a statement's text and parameters: it is prepared for this once.
+    ///
+    /// # Errors
+    /// As [`Connection::start`]; where a database has no such thing, a statement of this kind can't be sent.
+    fn start_unnamed(
+        &mut self,
+        _sql: &str,
+        _params: &[Param],
+        _row: &mut dyn FnMut(Value),
+    ) -> Result<Option<u64>, Error> {
+        Err(Error::Protocol("only PostgreSQL's protocol prepares a statement for one use".into()))
+    }
+
+    /// Keeps the last row of the answer to the next statement that is started, whole and with names, for [`Connection::kept`].
+    fn keep_row(&mut self);
+
+    /// That row; none: the answer had none.
+    ///
+    /// # Errors
+    /// When the server's row can't be read.
+    fn kept(&mut self) -> Result<Option<NamedRow>, Error>;
 
     /// Takes what has come of the answer, without waiting. None: more is to come.
     ///

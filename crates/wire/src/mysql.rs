@@ -5,7 +5,7 @@
 //! user has no password: the socket lies in a trial's own namespace.
 
 use crate::buffer::{Buffer, wait};
-use crate::{Answer, Connection, Error, Param, Statement, Value};
+use crate::{Answer, Connection, Error, NamedRow, Param, Statement, Value};
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -31,7 +31,15 @@ const EXECUTE: u8 = 0x17;
 
 /// Column types that come as fixed-width integers, with their width in bytes: TINY, SHORT, LONG, LONGLONG, INT24, YEAR.
 const INTEGERS: &[(u8, usize)] = &[(1, 1), (2, 2), (3, 4), (8, 8), (9, 4), (13, 2)];
+const TINY: u8 = 1;
+const FLOAT: u8 = 4;
+const DOUBLE: u8 = 5;
+const NULL: u8 = 6;
+const TIMESTAMP: u8 = 7;
 const LONGLONG: u8 = 8;
+const DATE: u8 = 10;
+const TIME: u8 = 11;
+const DATETIME: u8 = 12;
 const VAR_STRING: u8 = 253;
 
 /// One connection.
@@ -40,11 +48,20 @@ pub struct Mysql {
     input: Buffer,
     output: Vec<u8>,
     sequence: u8,
-    /// By statement, in order of preparing: the server's id, and whether it knows the types of the parameters.
-    prepared: Vec<(u32, bool)>,
+    /// By statement, in order of preparing: the server's id, and the types of the parameters that it was told last.
+    prepared: Vec<(u32, Vec<u8>)>,
     phase: Phase,
     /// Whether the answer's rows are binary, as those of prepared statements are.
     binary: bool,
+    keeping: Keeping,
+}
+
+/// What is kept of an answer: its columns, each with name and type, and its last row.
+#[derive(Default)]
+struct Keeping {
+    is_on: bool,
+    columns: Vec<(String, u8)>,
+    row: Option<Vec<u8>>,
 }
 
 /// Sees a row's packet and the type of its first column.
@@ -79,8 +96,9 @@ impl Mysql {
     /// Says who we are to a server that was reached.
     pub(crate) fn over(stream: UnixStream, user: &str, database: &str) -> Result<Mysql, Error> {
         let (input, output) = (Buffer::new(), Vec::new());
+        let (prepared, keeping) = (Vec::new(), Keeping::default());
         let mut client =
-            Mysql { stream, input, output, sequence: 0, prepared: Vec::new(), phase: Phase::Head, binary: false };
+            Mysql { stream, input, output, sequence: 0, prepared, phase: Phase::Head, binary: false, keeping };
         let greeting = client.next_packet()?;
         match greeting.first() {
             Some(10) => {}
@@ -169,6 +187,9 @@ impl Mysql {
                 (Phase::Head | Phase::Rows { .. }, Some(0xff)) => return Err(refusal(body)),
                 (Phase::Head, _) => self.phase = Phase::Definitions { left: columns(body)? + 1, kind: None },
                 (Phase::Definitions { left, kind }, _) => {
+                    if self.keeping.is_on && left > 1 {
+                        self.keeping.columns.push((column_name(body)?, column_type(body)?));
+                    }
                     let kind = kind.map_or_else(|| column_type(body), Ok)?;
                     self.phase = if left == 1 {
                         Phase::Rows { kind }
@@ -177,7 +198,12 @@ impl Mysql {
                     };
                 }
                 (Phase::Rows { .. }, Some(0xfe)) if length < 9 => return Ok(Some(0)),
-                (Phase::Rows { kind }, _) => row(body, kind)?,
+                (Phase::Rows { kind }, _) => {
+                    if self.keeping.is_on {
+                        self.keeping.row = Some(body.to_vec());
+                    }
+                    row(body, kind)?;
+                }
             }
         }
         Ok(None)
@@ -198,7 +224,7 @@ impl Connection for Mysql {
         let (columns, params) = (u16::from_le_bytes([fixed[5], fixed[6]]), u16::from_le_bytes([fixed[7], fixed[8]]));
         self.skip_definitions(params)?;
         self.skip_definitions(columns)?;
-        self.prepared.push((id, false));
+        self.prepared.push((id, Vec::new()));
         Ok(Statement(self.prepared.len() as u32 - 1))
     }
 
@@ -208,28 +234,39 @@ impl Connection for Mysql {
         params: &[Param],
         _row: &mut dyn FnMut(Value),
     ) -> Result<Option<u64>, Error> {
-        let (id, types_known) = self.prepared[statement.0 as usize];
+        let id = self.prepared[statement.0 as usize].0;
         self.command(EXECUTE);
         self.output.extend_from_slice(&id.to_le_bytes());
         // No cursor, one iteration.
         self.output.extend_from_slice(&[0, 1, 0, 0, 0]);
         if !params.is_empty() {
-            self.output.resize(self.output.len() + params.len().div_ceil(8), 0);
-            self.output.push(u8::from(!types_known));
-            for param in params.iter().filter(|_| !types_known) {
-                self.output
-                    .extend_from_slice(&[if matches!(param, Param::Integer(_)) { LONGLONG } else { VAR_STRING }, 0]);
+            let nulls = self.output.len();
+            self.output.resize(nulls + params.len().div_ceil(8), 0);
+            for (index, _) in params.iter().enumerate().filter(|(_, param)| **param == Param::Null) {
+                self.output[nulls + index / 8] |= 1 << (index % 8);
             }
-            for param in params {
-                match param {
-                    Param::Integer(value) => self.output.extend_from_slice(&value.to_le_bytes()),
-                    Param::Text(value) => length_encode(&mut self.output, value.as_bytes()),
-                }
+            let types = &mut self.prepared[statement.0 as usize].1;
+            let are_known = types.iter().copied().eq(params.iter().map(parameter_type));
+            self.output.push(u8::from(!are_known));
+            if !are_known {
+                *types = params.iter().map(parameter_type).collect();
+                types.iter().for_each(|kind| self.output.extend_from_slice(&[*kind, 0]));
             }
-            self.prepared[statement.0 as usize].1 = true;
+            params.iter().for_each(|param| parameter(&mut self.output, param));
         }
         self.binary = true;
         self.end().map(|()| None)
+    }
+
+    fn keep_row(&mut self) {
+        self.keeping.is_on = true;
+    }
+
+    fn kept(&mut self) -> Result<Option<NamedRow>, Error> {
+        let Keeping { columns, row, .. } = std::mem::take(&mut self.keeping);
+        let Some(row) = row else { return Ok(None) };
+        let values = if self.binary { binary_columns(&row, &columns)? } else { text_columns(&row)? };
+        Ok(Some(columns.into_iter().map(|column| column.0).zip(values).collect()))
     }
 
     fn start_text(&mut self, sql: &str, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error> {
@@ -313,6 +350,35 @@ fn text_first(body: &[u8]) -> Result<Value<'_>, Error> {
     if body.first() == Some(&0xfb) { Ok(Value::Null) } else { Ok(Value::Text(text(body)?.0)) }
 }
 
+/// Of a column's definition: catalogue, schema, table, original table, name.
+fn column_name(body: &[u8]) -> Result<String, Error> {
+    let mut rest = body;
+    for _ in 0..4 {
+        rest = text(rest)?.1;
+    }
+    Ok(String::from_utf8_lossy(text(rest)?.0).into_owned())
+}
+
+fn parameter_type(param: &Param) -> u8 {
+    match param {
+        Param::Null => NULL,
+        Param::Boolean(_) => TINY,
+        Param::Integer(_) => LONGLONG,
+        Param::Double(_) => DOUBLE,
+        Param::Text(_) => VAR_STRING,
+    }
+}
+
+fn parameter(out: &mut Vec<u8>, param: &Param) {
+    match param {
+        Param::Null => {}
+        Param::Boolean(value) => out.push(u8::from(*value)),
+        Param::Integer(value) => out.extend_from_slice(&value.to_le_bytes()),
+        Param::Double(value) => out.extend_from_slice(&value.to_le_bytes()),
+        Param::Text(value) => length_encode(out, value.as_bytes()),
+    }
+}
+
 /// `$1` is `?` here; each parameter stands once and in order.
 fn question_marks(sql: &str) -> String {
     let mut parts = sql.split('$');
@@ -380,18 +446,63 @@ fn text_columns(mut body: &[u8]) -> Result<Vec<Option<String>>, Error> {
 }
 
 /// A binary row: 0, a bitmap of NULLs that begins at its third bit, the values. The bitmap of rows with up to six columns is
-/// one byte; a load's rows have no more.
+/// one byte; a load's rows have no more, but where a row is kept.
 fn binary_first(body: &[u8], kind: u8) -> Result<Value<'_>, Error> {
     let [_, nulls, rest @ ..] = body else { return Err(short()) };
     if nulls & 0b100 != 0 {
         return Ok(Value::Null);
     }
-    let Some((_, width)) = INTEGERS.iter().find(|known| known.0 == kind) else { return Ok(Value::Text(text(rest)?.0)) };
-    let bytes = rest.get(..*width).ok_or_else(short)?;
+    binary_value(rest, kind).map(|(value, _)| value)
+}
+
+/// A value that is not NULL, and what follows it.
+fn binary_value(bytes: &[u8], kind: u8) -> Result<(Value<'_>, &[u8]), Error> {
+    let Some((_, width)) = INTEGERS.iter().find(|known| known.0 == kind) else {
+        let (value, rest) = text(bytes)?;
+        return Ok((Value::Text(value), rest));
+    };
+    let (bytes, rest) = bytes.split_at_checked(*width).ok_or_else(short)?;
     let negative = bytes.last().is_some_and(|last| last & 0x80 != 0);
     let mut wide = [if negative { 0xff } else { 0 }; 8];
     wide[..*width].copy_from_slice(bytes);
-    Ok(Value::Integer(i64::from_le_bytes(wide)))
+    Ok((Value::Integer(i64::from_le_bytes(wide)), rest))
+}
+
+/// All values of a binary row, as text.
+fn binary_columns(body: &[u8], columns: &[(String, u8)]) -> Result<Vec<Option<String>>, Error> {
+    let (nulls, mut rest) =
+        body.get(1..).and_then(|body| body.split_at_checked((columns.len() + 2).div_ceil(8))).ok_or_else(short)?;
+    let mut values = Vec::new();
+    for (index, (name, kind)) in columns.iter().enumerate() {
+        if nulls[(index + 2) / 8] & 1 << ((index + 2) % 8) != 0 {
+            values.push(None);
+            continue;
+        }
+        let (value, after) = match *kind {
+            FLOAT => fraction(rest, |bytes: [u8; 4]| f64::from(f32::from_le_bytes(bytes)))?,
+            DOUBLE => fraction(rest, f64::from_le_bytes)?,
+            DATE | DATETIME | TIMESTAMP | TIME => {
+                return Err(Error::Protocol(format!("the column `{name}` is a date: select it as text, by CAST")));
+            }
+            kind => {
+                let (value, after) = binary_value(rest, kind)?;
+                let text = match value {
+                    Value::Text(text) => String::from_utf8_lossy(text).into_owned(),
+                    Value::Integer(integer) => integer.to_string(),
+                    Value::Null => unreachable!("the bitmap says so"),
+                };
+                (text, after)
+            }
+        };
+        values.push(Some(value));
+        rest = after;
+    }
+    Ok(values)
+}
+
+fn fraction<const WIDTH: usize>(bytes: &[u8], of: impl Fn([u8; WIDTH]) -> f64) -> Result<(String, &[u8]), Error> {
+    let (value, rest) = bytes.split_first_chunk::<WIDTH>().ok_or_else(short)?;
+    Ok((format!("{:?}", of(*value)), rest))
 }
 
 fn short() -> Error {

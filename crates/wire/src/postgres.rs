@@ -4,7 +4,7 @@
 //! the socket lies in a trial's own namespace.
 
 use crate::buffer::{Buffer, wait};
-use crate::{Answer, Connection, Error, Param, Statement, Value};
+use crate::{Answer, Connection, Error, NamedRow, Param, Statement, Value};
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -22,6 +22,15 @@ pub struct Postgres {
     /// Of the answer that is being read.
     changed: u64,
     refusal: Option<Error>,
+    keeping: Keeping,
+}
+
+/// What is kept of an answer: the messages with its columns and its last row.
+#[derive(Default)]
+struct Keeping {
+    is_on: bool,
+    description: Vec<u8>,
+    row: Option<Vec<u8>>,
 }
 
 /// Sees a message's kind and body.
@@ -49,8 +58,8 @@ impl Postgres {
 
     /// Says who we are to a server that was reached.
     pub(crate) fn over(stream: UnixStream, user: &str, database: &str) -> Result<Postgres, Error> {
-        let mut client =
-            Postgres { stream, input: Buffer::new(), output: Vec::new(), prepared: 0, changed: 0, refusal: None };
+        let (input, output, keeping) = (Buffer::new(), Vec::new(), Keeping::default());
+        let mut client = Postgres { stream, input, output, prepared: 0, changed: 0, refusal: None, keeping };
         let mut body = PROTOCOL.to_be_bytes().to_vec();
         for word in ["user", user, "database", database, "application_name", "surefoot", "client_encoding", "UTF8", ""]
         {
@@ -92,6 +101,33 @@ impl Postgres {
         body(&mut self.output);
         let length = (self.output.len() - at) as i32;
         self.output[at..at + 4].copy_from_slice(&length.to_be_bytes());
+    }
+
+    /// Bind: portal "", this statement or the unnamed one, parameters and results as text.
+    fn bind(&mut self, statement: Option<Statement>, params: &[Param]) {
+        self.message(b'B', |body| {
+            body.push(0);
+            if let Some(statement) = statement {
+                body.push(b's');
+                integer(body, i64::from(statement.0));
+            }
+            body.extend_from_slice(&[0, 0, 0]);
+            body.extend_from_slice(&(params.len() as i16).to_be_bytes());
+            for param in params {
+                parameter(body, param);
+            }
+            body.extend_from_slice(&0i16.to_be_bytes());
+        });
+    }
+
+    /// Execute: portal "", all rows, described only when a row is kept. Then Sync.
+    fn execute_portal(&mut self) -> Result<Option<u64>, Error> {
+        if self.keeping.is_on {
+            self.output.extend_from_slice(&[b'D', 0, 0, 0, 6, b'P', 0]);
+        }
+        self.output.extend_from_slice(&[b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0, b'S', 0, 0, 0, 4]);
+        self.changed = 0;
+        self.send().map(|()| None)
     }
 
     fn send(&mut self) -> Result<(), Error> {
@@ -165,20 +201,33 @@ impl Connection for Postgres {
         params: &[Param],
         _row: &mut dyn FnMut(Value),
     ) -> Result<Option<u64>, Error> {
-        self.message(b'B', |body| {
-            body.extend_from_slice(&[0, b's']);
-            integer(body, i64::from(statement.0));
-            body.extend_from_slice(&[0, 0, 0]);
-            body.extend_from_slice(&(params.len() as i16).to_be_bytes());
-            for param in params {
-                parameter(body, param);
-            }
+        self.bind(Some(statement), params);
+        self.execute_portal()
+    }
+
+    fn start_unnamed(
+        &mut self,
+        sql: &str,
+        params: &[Param],
+        _row: &mut dyn FnMut(Value),
+    ) -> Result<Option<u64>, Error> {
+        self.message(b'P', |body| {
+            text(body, "");
+            text(body, sql);
             body.extend_from_slice(&0i16.to_be_bytes());
         });
-        // Execute: portal "", all rows. Then Sync.
-        self.output.extend_from_slice(&[b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0, b'S', 0, 0, 0, 4]);
-        self.changed = 0;
-        self.send().map(|()| None)
+        self.bind(None, params);
+        self.execute_portal()
+    }
+
+    fn keep_row(&mut self) {
+        self.keeping.is_on = true;
+    }
+
+    fn kept(&mut self) -> Result<Option<NamedRow>, Error> {
+        let Keeping { description, row, .. } = std::mem::take(&mut self.keeping);
+        let Some(row) = row else { return Ok(None) };
+        Ok(Some(names(&description)?.into_iter().zip(columns(&row)?).collect()))
     }
 
     fn start_text(&mut self, sql: &str, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error> {
@@ -188,13 +237,23 @@ impl Connection for Postgres {
     }
 
     fn advance(&mut self, row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error> {
+        // Lent to the reader, so that it can be filled while messages are read.
+        let mut keeping = std::mem::take(&mut self.keeping);
         let end = self.messages(&mut |kind, body| {
-            if kind == b'D' {
-                row(first_column(body)?);
+            match kind {
+                b'D' => {
+                    row(first_column(body)?);
+                    if keeping.is_on {
+                        keeping.row = Some(body.to_vec());
+                    }
+                }
+                b'T' if keeping.is_on => keeping.description = body.to_vec(),
+                _ => {}
             }
             Ok(())
-        })?;
-        Ok(end.map(|_| self.changed))
+        });
+        self.keeping = keeping;
+        Ok(end?.map(|_| self.changed))
     }
 
     fn query(&mut self, sql: &str) -> Result<Answer, Error> {
@@ -234,7 +293,10 @@ fn parameter(body: &mut Vec<u8>, param: &Param) {
     let at = body.len();
     body.extend_from_slice(&[0; 4]);
     match param {
+        Param::Null => return body[at..].copy_from_slice(&(-1i32).to_be_bytes()),
+        Param::Boolean(value) => drop(write!(body, "{value}")),
         Param::Integer(value) => integer(body, *value),
+        Param::Double(value) => drop(write!(body, "{value:?}")),
         Param::Text(text) => body.extend_from_slice(text.as_bytes()),
     }
     let length = (body.len() - at - 4) as i32;
@@ -259,6 +321,18 @@ fn columns(body: &[u8]) -> Result<Vec<Option<String>>, Error> {
         rest = after;
     }
     Ok(columns)
+}
+
+/// RowDescription: number of columns, then of each its name and 18 bytes of table, type and format.
+fn names(body: &[u8]) -> Result<Vec<String>, Error> {
+    let (count, mut rest) = body.split_first_chunk::<2>().ok_or_else(short)?;
+    let mut names = Vec::new();
+    for _ in 0..u16::from_be_bytes(*count) {
+        let end = rest.iter().position(|byte| *byte == 0).ok_or_else(short)?;
+        names.push(String::from_utf8_lossy(&rest[..end]).into_owned());
+        rest = rest.get(end + 1 + 18..).ok_or_else(short)?;
+    }
+    Ok(names)
 }
 
 /// A column, none when it is NULL, and what follows it.

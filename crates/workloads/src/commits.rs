@@ -204,8 +204,8 @@ impl Parameters {
     }
 
     fn target(&self) -> Box<dyn CommitTarget> {
-        match (self.engine.sql, self.engine.is_embedded) {
-            (Some(open), _) => Box::new(tables::Tables(open(&self.pragmas))),
+        match (&self.engine.sql, self.engine.is_embedded) {
+            (Some(sql), _) => Box::new(tables::Tables((sql.open)(&self.pragmas))),
             (None, true) => Box::new(lmdb::Lmdb::new(self.is_flushed())),
             (None, false) => Box::new(gtm::Gtm::default()),
         }

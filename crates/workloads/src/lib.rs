@@ -15,6 +15,7 @@ mod null;
 pub mod oltp;
 pub mod probe;
 pub mod replacements;
+mod sql;
 pub mod steps;
 mod three_n_plus_one;
 pub mod tree;
@@ -30,9 +31,10 @@ use serde_json::{Map, Value};
 use steps::Steps;
 
 /// Every workload there is.
-static KINDS: [&Kind; 14] = [
+static KINDS: [&Kind; 15] = [
     &oltp::KIND,
     &tpcb::KIND,
+    &sql::KIND,
     &sqlbench::KIND,
     &three_n_plus_one::KIND,
     &io_thrash::KIND,

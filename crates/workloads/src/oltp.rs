@@ -237,7 +237,7 @@ fn fill(database: &dyn Database, place: &Place, parameters: &Parameters, seed: u
             run(&index)?;
         }
         let (mut id, mut row) = (0, mix::Row::default());
-        database.load(place, &name, &COLUMNS, &mut |cells| {
+        database.load(place, &name, &sql::names(&COLUMNS), &mut |cells| {
             if id == parameters.table_size {
                 return false;
             }

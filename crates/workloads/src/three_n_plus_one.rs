@@ -215,8 +215,8 @@ struct ThreeNPlusOne {
 
 impl Workload for ThreeNPlusOne {
     fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
-        if let Some(open) = self.parameters.engine.sql {
-            open(&Pragmas::default()).create(&Place::of(context))?;
+        if let Some(sql) = &self.parameters.engine.sql {
+            (sql.open)(&Pragmas::default()).create(&Place::of(context))?;
         }
         Ok(Vec::new())
     }

@@ -178,7 +178,7 @@ fn fill(database: &dyn Database, place: &Place, scale: i64) -> Result<(), Error>
         if rows == 0 {
             continue;
         }
-        database.load(place, table.name, &table.columns[..table.loaded], &mut |cells| {
+        database.load(place, table.name, &sql::names(&table.columns[..table.loaded]), &mut |cells| {
             if id == rows {
                 return false;
             }

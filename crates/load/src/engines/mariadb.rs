@@ -1,10 +1,12 @@
 //! MariaDB or MySQL with InnoDB under a load.
 
-use crate::sql::{
-    COMMON, Cell, Column, Counters, Database, Dialect, Engine, Place, column_names, failed, same, socket,
-};
+use crate::process;
+use crate::sql::{COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, Place, Sql, failed, same, socket};
 use crate::workload::Error;
+use observe::durability::Class;
 use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use wire::Connection;
 use wire::mysql::Mysql as Client;
@@ -16,7 +18,24 @@ pub static ENGINE: Engine = Engine {
     name: "mariadb",
     page_bytes: 16_384,
     is_embedded: false,
-    sql: Some(|_| Box::new(MariaDb)),
+    sql: Some(Sql {
+        open: |_| Box::new(MariaDb),
+        dumps: &[DumpForm {
+            what: "a text of mysqldump",
+            marks: &[b"MySQL dump", b"MariaDB dump"],
+            end: Some("-- Dump completed"),
+            elsewhere: &["USE ", "CREATE DATABASE "],
+            without: "name one database, without --databases",
+        }],
+        has_unnamed_statements: false,
+        takes_several_statements: false,
+        weakening: &[
+            ("INNODB_FLUSH_LOG_AT_TRX_COMMIT", Class::LosesRecent, "a commit may not wait for its flush"),
+            ("MYISAM", Class::MayCorrupt, "such tables have no log"),
+            ("ARIA", Class::MayCorrupt, "such tables have no transactions"),
+            ("MEMORY", Class::LosesAll, "such tables are empty after a crash"),
+        ],
+    }),
     small_row_bytes: 105.0,
     power_cuts_of: &["oltp", "tpcb"],
     unmeasured: |_| None,
@@ -41,6 +60,7 @@ const DIALECT: Dialect = Dialect {
     table_bytewise: " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
     quotient: "DIV",
     indexes_in_tables: true,
+    backslash_escapes: true,
     replacing: |_, column| format!("ON DUPLICATE KEY UPDATE {column} = VALUES({column})"),
     ..COMMON
 };
@@ -100,11 +120,11 @@ impl Database for MariaDb {
         &self,
         place: &Place,
         table: &str,
-        columns: &[Column],
+        columns: &[&str],
         next: &mut dyn FnMut(&mut Vec<Cell>) -> bool,
     ) -> Result<(), Error> {
         let mut client = self.client(place)?;
-        let head = format!("INSERT INTO {table} ({}) VALUES ", column_names(columns));
+        let head = format!("INSERT INTO {table} ({}) VALUES ", columns.join(", "));
         let (mut row, mut rows, mut more) = (Vec::new(), 0, true);
         let mut run = |sql: &str| client.query(sql).map(drop).map_err(failed(NAME, "load the rows"));
         run("SET autocommit = 0")?;
@@ -120,7 +140,10 @@ impl Database for MariaDb {
                 for (index, cell) in row.iter().enumerate() {
                     let comma = if index > 0 { "," } else { "" };
                     let _ = match cell {
+                        Cell::Null => write!(sql, "{comma}NULL"),
+                        Cell::Boolean(value) => write!(sql, "{comma}{value}"),
                         Cell::Integer(value) => write!(sql, "{comma}{value}"),
+                        Cell::Double(value) => write!(sql, "{comma}{value:?}"),
                         Cell::Text(text) => write!(sql, "{comma}'{text}'"),
                     };
                 }
@@ -136,6 +159,23 @@ impl Database for MariaDb {
             }
         }
         run("COMMIT")
+    }
+
+    /// By its own client, which says the line of what it refuses.
+    fn load_dump(&self, place: &Place, dump: &Path, interrupted: &AtomicBool) -> Result<(), Error> {
+        let socket = socket(place, NAME)?;
+        let (socket, source) = (format!("--socket={}", socket.display()), format!("source {}", dump.display()));
+        let arguments = ["mariadb", "--no-defaults", &socket, "--user=root", DATABASE, "--execute", &source];
+        process::succeed(&arguments.map(String::from), Path::new("/"), interrupted)
+    }
+
+    fn tables(&self, place: &Place) -> Result<Vec<String>, Error> {
+        let sql = format!(
+            "SELECT concat('`', table_name, '`') FROM information_schema.tables \
+             WHERE table_schema = '{DATABASE}' AND table_type = 'BASE TABLE' ORDER BY 1"
+        );
+        let answer = self.client(place)?.query(&sql).map_err(failed(NAME, "list its tables"))?;
+        Ok(answer.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
     }
 
     fn loaded(&self, place: &Place, tables: &[String]) -> Result<(), Error> {

@@ -1,10 +1,13 @@
 //! PostgreSQL under a load.
 
-use crate::sql::{
-    COMMON, Cell, Column, Counters, Database, Dialect, Engine, Place, column_names, failed, same, socket,
-};
+use crate::process;
+use crate::sql::{COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, Place, Sql, failed, same, socket};
 use crate::workload::Error;
-use std::io::Write as _;
+use observe::durability::Class;
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use wire::Connection;
 use wire::postgres::Postgres as Client;
 
@@ -15,7 +18,26 @@ pub static ENGINE: Engine = Engine {
     name: "postgres",
     page_bytes: 8192,
     is_embedded: false,
-    sql: Some(|_| Box::new(Postgres)),
+    sql: Some(Sql {
+        open: |_| Box::new(Postgres),
+        dumps: &[
+            DumpForm { what: "an archive of pg_dump", marks: &[ARCHIVE_MAGIC], end: None, elsewhere: &[], without: "" },
+            DumpForm {
+                what: "a text of pg_dump",
+                marks: &[b"PostgreSQL database dump"],
+                end: Some("PostgreSQL database dump complete"),
+                elsewhere: &["\\connect ", "CREATE DATABASE "],
+                without: "leave out --create",
+            },
+        ],
+        has_unnamed_statements: true,
+        takes_several_statements: true,
+        weakening: &[
+            ("SYNCHRONOUS_COMMIT", Class::LosesRecent, "a commit may not wait for its flush"),
+            ("ALTER SYSTEM", Class::MayCorrupt, "the server's settings are changed amid the load"),
+            ("UNLOGGED", Class::LosesAll, "such tables are empty after a crash"),
+        ],
+    }),
     small_row_bytes: 230.0,
     power_cuts_of: &["oltp", "tpcb"],
     unmeasured: |_| None,
@@ -46,9 +68,41 @@ const PIECE_BYTES: usize = 256 << 10;
 pub struct Postgres;
 
 impl Postgres {
+    /// Makes the roles that a dump's text names: a cluster has those of its own users only.
+    fn make_roles(&self, place: &Place, dump: &Path) -> Result<(), Error> {
+        let text = std::fs::File::open(dump).map_err(|source| Error::file("read", dump, source))?;
+        let mut roles = BTreeSet::new();
+        for line in BufReader::new(text).split(b'\n') {
+            let line = line.map_err(|source| Error::file("read", dump, source))?;
+            roles.extend(std::str::from_utf8(&line).ok().and_then(role).map(str::to_string));
+        }
+        let mut client = self.client(place)?;
+        for role in roles {
+            match client.query(&format!("CREATE ROLE {role}")) {
+                Err(wire::Error::Refused { code, .. }) if code == DUPLICATE => {}
+                made => drop(made.map_err(failed(NAME, "make a role of the dump"))?),
+            }
+        }
+        Ok(())
+    }
+
     fn client(&self, place: &Place) -> Result<Client, Error> {
         Client::connect(&socket(place, NAME)?, "postgres", DATABASE).map_err(failed(NAME, "take a connection"))
     }
+}
+
+/// The archive formats of `pg_dump` in one file begin so.
+const ARCHIVE_MAGIC: &[u8] = b"PGDMP";
+
+/// SQLSTATE of a role that is there already (the manual's appendix A: duplicate_object).
+const DUPLICATE: &str = "42710";
+
+/// The role that a line of a dump's text needs: `ALTER TABLE … OWNER TO app;`, `GRANT … TO app;`, `REVOKE … FROM app;`.
+fn role(line: &str) -> Option<&str> {
+    let words = [("ALTER ", " OWNER TO "), ("GRANT ", " TO "), ("REVOKE ", " FROM ")];
+    let found = words.iter().find(|(begin, _)| line.starts_with(begin))?;
+    let role = line.rsplit_once(found.1)?.1.trim().strip_suffix(';')?.trim_end_matches(" WITH GRANT OPTION");
+    (!["PUBLIC", "CURRENT_USER", "SESSION_USER"].contains(&role)).then_some(role)
 }
 
 impl Database for Postgres {
@@ -68,10 +122,10 @@ impl Database for Postgres {
         &self,
         place: &Place,
         table: &str,
-        columns: &[Column],
+        columns: &[&str],
         next: &mut dyn FnMut(&mut Vec<Cell>) -> bool,
     ) -> Result<(), Error> {
-        let sql = format!("COPY {table} ({}) FROM STDIN", column_names(columns));
+        let sql = format!("COPY {table} ({}) FROM STDIN", columns.join(", "));
         let mut row = Vec::new();
         let rows = |piece: &mut Vec<u8>| {
             while piece.len() < PIECE_BYTES {
@@ -84,7 +138,10 @@ impl Database for Postgres {
                         piece.push(b'\t');
                     }
                     match cell {
+                        Cell::Null => piece.extend_from_slice(b"\\N"),
+                        Cell::Boolean(value) => drop(write!(piece, "{value}")),
                         Cell::Integer(value) => drop(write!(piece, "{value}")),
+                        Cell::Double(value) => drop(write!(piece, "{value:?}")),
                         Cell::Text(text) => piece.extend_from_slice(text.as_bytes()),
                     }
                 }
@@ -95,13 +152,49 @@ impl Database for Postgres {
         self.client(place)?.copy_in(&sql, rows).map_err(failed(NAME, "load the rows"))
     }
 
+    /// `pg_dump`'s archives by `pg_restore`, its text by `psql`; owners and grants are left out, as a trial's cluster has one user.
+    fn load_dump(&self, place: &Place, dump: &Path, interrupted: &AtomicBool) -> Result<(), Error> {
+        let socket = socket(place, NAME)?;
+        let (folder, name) = (socket.parent().unwrap_or(Path::new("/")), socket.extension().unwrap_or_default());
+        let is_archive = process::begins_with(dump, ARCHIVE_MAGIC)?;
+        let options: &[&str] = if is_archive {
+            &["pg_restore", "--exit-on-error", "--no-owner", "--no-privileges", "--dbname", DATABASE]
+        } else {
+            &["psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--dbname", DATABASE, "--file"]
+        };
+        if !is_archive {
+            self.make_roles(place, dump)?;
+        }
+        let mut arguments: Vec<String> = options.iter().map(|option| (*option).to_string()).collect();
+        arguments.push(dump.display().to_string());
+        let reached = [
+            format!("--host={}", folder.display()),
+            format!("--port={}", name.display()),
+            "--username=postgres".into(),
+        ];
+        arguments.splice(1..1, reached);
+        process::succeed(&arguments, folder, interrupted)
+    }
+
+    fn tables(&self, place: &Place) -> Result<Vec<String>, Error> {
+        let sql = "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables \
+                   WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1";
+        let answer = self.client(place)?.query(sql).map_err(failed(NAME, "list its tables"))?;
+        Ok(answer.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+    }
+
     fn loaded(&self, place: &Place, tables: &[String]) -> Result<(), Error> {
         let mut client = self.client(place)?;
         for table in tables {
-            let numbered =
-                format!("SELECT 1 FROM pg_attribute WHERE attrelid = '{table}'::regclass AND attname = 'id'");
-            if client.query(&numbered).map_err(failed(NAME, "look at its tables"))?.first().is_some() {
-                let next = format!("SELECT setval(pg_get_serial_sequence('{table}', 'id'), max(id)) FROM {table}");
+            let numbered = format!(
+                "SELECT attname, quote_ident(attname) FROM pg_attribute WHERE attrelid = '{table}'::regclass \
+                 AND attnum > 0 AND NOT attisdropped AND pg_get_serial_sequence('{table}', attname) IS NOT NULL"
+            );
+            for row in client.query(&numbered).map_err(failed(NAME, "look at its tables"))?.rows {
+                let [Some(name), Some(quoted)] = &row[..] else { continue };
+                let next = format!(
+                    "SELECT setval(pg_get_serial_sequence('{table}', '{name}'), coalesce(max({quoted}), 1), max({quoted}) IS NOT NULL) FROM {table}"
+                );
                 client.query(&next).map_err(failed(NAME, "number the next row"))?;
             }
             client.query(&format!("VACUUM ANALYZE {table}")).map_err(failed(NAME, "analyze its tables"))?;

@@ -3,16 +3,17 @@
 //! BEGIN is IMMEDIATE by default: with plain BEGIN a transaction that reads first and then writes fails at once when another
 //! has written in between, however long it would wait (sqlite.org/rescode.html#busy_snapshot).
 
-use crate::sql::{
-    COMMON, Cell, Column, Counters, Database, Dialect, Engine, Place, Pragmas, column_names, failed, same,
-};
+use crate::process;
+use crate::sql::{COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, Place, Pragmas, Sql, failed, same};
 use crate::workload::Error;
+use observe::durability::Class;
 use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
 use rusqlite::{ErrorCode, Statement as Prepared, types::ValueRef};
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use wire::{Answer, Connection, Param, Statement, Value};
+use wire::{Answer, Connection, NamedRow, Param, Statement, Value};
 
 const NAME: &str = ENGINE.name;
 
@@ -21,7 +22,22 @@ pub static ENGINE: Engine = Engine {
     name: "sqlite",
     page_bytes: 4096,
     is_embedded: true,
-    sql: Some(|pragmas| Box::new(Sqlite(pragmas.clone()))),
+    sql: Some(Sql {
+        open: |pragmas| Box::new(Sqlite(pragmas.clone())),
+        dumps: &[
+            DumpForm { what: "an SQLite file", marks: &[MAGIC], end: None, elsewhere: &[], without: "" },
+            DumpForm {
+                what: "a text of SQLite's `.dump`",
+                marks: &[b"PRAGMA foreign_keys=OFF;"],
+                end: Some("COMMIT;"),
+                elsewhere: &[],
+                without: "",
+            },
+        ],
+        has_unnamed_statements: false,
+        takes_several_statements: false,
+        weakening: &[("PRAGMA", Class::MayCorrupt, "SQLite may no longer flush, or have no journal")],
+    }),
     small_row_bytes: 29.5,
     power_cuts_of: &["oltp", "tpcb"],
     unmeasured: |_| None,
@@ -34,6 +50,9 @@ pub static ENGINE: Engine = Engine {
 };
 
 const DIALECT: Dialect = Dialect { timestamp: "TEXT", alters_many_columns: false, ..COMMON };
+
+/// A database file begins so (sqlite.org/fileformat.html).
+const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// A file with the tables in it.
 pub struct Sqlite(pub Pragmas);
@@ -72,18 +91,19 @@ impl Database for Sqlite {
     }
 
     fn connect(&self, place: &Place) -> Result<Box<dyn Connection>, Error> {
-        Ok(Box::new(SqliteConnection { statements: Vec::new(), connection: Box::new(self.open(place)?) }))
+        let connection = Box::new(self.open(place)?);
+        Ok(Box::new(SqliteConnection { statements: Vec::new(), connection, keeping: Keeping::default() }))
     }
 
     fn load(
         &self,
         place: &Place,
         table: &str,
-        columns: &[Column],
+        columns: &[&str],
         next: &mut dyn FnMut(&mut Vec<Cell>) -> bool,
     ) -> Result<(), Error> {
         let mut connection = self.open(place)?;
-        let names = column_names(columns);
+        let names = columns.join(", ");
         let marks = vec!["?"; columns.len()].join(", ");
         let mut load = || {
             let transaction = connection.transaction()?;
@@ -93,6 +113,9 @@ impl Database for Sqlite {
                 while next(&mut row) {
                     for (index, cell) in row.iter().enumerate() {
                         match cell {
+                            Cell::Null => insert.raw_bind_parameter(index + 1, rusqlite::types::Null)?,
+                            Cell::Boolean(value) => insert.raw_bind_parameter(index + 1, value)?,
+                            Cell::Double(value) => insert.raw_bind_parameter(index + 1, value)?,
                             Cell::Integer(value) => insert.raw_bind_parameter(index + 1, value)?,
                             Cell::Text(text) => insert.raw_bind_parameter(index + 1, text)?,
                         }
@@ -104,6 +127,25 @@ impl Database for Sqlite {
             transaction.commit()
         };
         load().map_err(refused).map_err(failed(NAME, "load the rows"))
+    }
+
+    /// A database file, which is copied, or the text that `.dump` writes.
+    fn load_dump(&self, place: &Place, dump: &Path, _interrupted: &AtomicBool) -> Result<(), Error> {
+        if process::begins_with(dump, MAGIC)? {
+            let copied = std::fs::copy(dump, file(&place.data_folder));
+            return copied.map(drop).map_err(|source| Error::file("copy", dump, source));
+        }
+        let text = std::fs::read_to_string(dump).map_err(|source| Error::file("read", dump, source))?;
+        self.open(place)?.execute_batch(&text).map_err(refused).map_err(failed(NAME, "load the dump"))
+    }
+
+    fn tables(&self, place: &Place) -> Result<Vec<String>, Error> {
+        let connection = self.open(place)?;
+        let names = || -> rusqlite::Result<Vec<String>> {
+            let sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";
+            connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+        };
+        names().map_err(refused).map_err(failed(NAME, "list its tables"))
     }
 
     fn loaded(&self, _place: &Place, _tables: &[String]) -> Result<(), Error> {
@@ -139,6 +181,14 @@ struct SqliteConnection {
     // Declared before the connection, so that the statements go first.
     statements: Vec<Prepared<'static>>,
     connection: Box<rusqlite::Connection>,
+    keeping: Keeping,
+}
+
+/// What is kept of an answer: its last row.
+#[derive(Default)]
+struct Keeping {
+    is_on: bool,
+    row: Option<NamedRow>,
 }
 
 // SAFETY: statements are bound to the connection that is boxed beside them and to nothing else, all go to another thread together, and
@@ -163,17 +213,28 @@ impl Connection for SqliteConnection {
         let statement = &mut self.statements[statement.number() as usize];
         for (index, param) in params.iter().enumerate() {
             match param {
+                Param::Null => statement.raw_bind_parameter(index + 1, rusqlite::types::Null),
+                Param::Boolean(value) => statement.raw_bind_parameter(index + 1, value),
                 Param::Integer(value) => statement.raw_bind_parameter(index + 1, value),
+                Param::Double(value) => statement.raw_bind_parameter(index + 1, value),
                 Param::Text(text) => statement.raw_bind_parameter(index + 1, text),
             }
             .map_err(refused)?;
         }
-        step_through(statement, row).map(Some)
+        step_through(statement, &mut self.keeping, row).map(Some)
     }
 
     fn start_text(&mut self, sql: &str, row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
         let mut statement = self.connection.prepare(sql).map_err(refused)?;
-        step_through(&mut statement, row).map(Some)
+        step_through(&mut statement, &mut self.keeping, row).map(Some)
+    }
+
+    fn keep_row(&mut self) {
+        self.keeping.is_on = true;
+    }
+
+    fn kept(&mut self) -> Result<Option<NamedRow>, wire::Error> {
+        Ok(std::mem::take(&mut self.keeping).row)
     }
 
     /// An embedded statement is done when it is started.
@@ -203,12 +264,22 @@ impl Connection for SqliteConnection {
 }
 
 /// Runs a statement whose parameters are bound: hands out the first column of each row, and gives the number of changed rows.
-fn step_through(statement: &mut Prepared, row: &mut dyn FnMut(Value)) -> Result<u64, wire::Error> {
+fn step_through(
+    statement: &mut Prepared,
+    keeping: &mut Keeping,
+    row: &mut dyn FnMut(Value),
+) -> Result<u64, wire::Error> {
     if statement.column_count() == 0 {
         return statement.raw_execute().map(|changed| changed as u64).map_err(refused);
     }
+    let names: Vec<String> =
+        if keeping.is_on { statement.column_names().into_iter().map(str::to_string).collect() } else { Vec::new() };
     let mut rows = statement.raw_query();
     while let Some(found) = rows.next().map_err(refused)? {
+        if keeping.is_on {
+            let value = |(index, name): (usize, &String)| Ok((name.clone(), as_text(found.get_ref(index)?)));
+            keeping.row = Some(names.iter().enumerate().map(value).collect::<rusqlite::Result<_>>().map_err(refused)?);
+        }
         row(match found.get_ref(0).map_err(refused)? {
             ValueRef::Integer(value) => Value::Integer(value),
             ValueRef::Text(text) => Value::Text(text),

@@ -27,6 +27,8 @@ pub struct Dialect {
     pub indexes_in_tables: bool,
     /// Whether one ALTER TABLE adds or drops several columns.
     pub alters_many_columns: bool,
+    /// Whether a backslash in a quoted text takes the next character's meaning away.
+    pub backslash_escapes: bool,
     /// What follows an INSERT that replaces this column of rows whose key is there.
     pub replacing: fn(key: &str, column: &str) -> String,
 }
@@ -44,6 +46,7 @@ pub const COMMON: Dialect = Dialect {
     quotient: "/",
     indexes_in_tables: false,
     alters_many_columns: true,
+    backslash_escapes: false,
     replacing: |key, column| format!("ON CONFLICT ({key}) DO UPDATE SET {column} = excluded.{column}"),
 };
 

@@ -1,14 +1,26 @@
 //! One connection and the transaction it is in: a step at a time, so that one thread can wait for many.
 
+use super::Protocol;
 use crate::sql::{Database, Place, failed};
 use crate::workload::Error;
 use std::fmt::Write as _;
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
-use wire::{Conflict, Connection, Param, Statement, Value};
+use wire::{Conflict, Connection, NamedRow, Param, Statement, Value};
 
 /// The most parameters that a statement has.
-pub const PARAMS_MAX: usize = 20;
+pub const PARAMS_MAX: usize = 32;
+
+/// What comes next in a transaction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Next {
+    /// A statement.
+    Send,
+    /// Nothing is sent for so many seconds.
+    Sleep(f64),
+    /// It is done.
+    End,
+}
 
 /// How sysbench counts a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +33,7 @@ pub enum Class {
     Other,
 }
 
-/// The transactions of one connection.
+/// The transactions of one connection. Most have a fixed number of steps, and say no more than that; others say step by step what is next.
 pub trait Script: Send {
     /// The texts of all its statements, parameters as `$1`; `begin` is how the database begins.
     fn texts(&self, begin: &str) -> Vec<String>;
@@ -29,11 +41,39 @@ pub trait Script: Send {
     /// Draws the next transaction. Not part of its time.
     fn draw(&mut self);
 
-    /// How many statements it has.
+    /// Kinds of transactions, where there are several: each has latencies of its own.
+    fn kinds(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The kind of the transaction that was drawn.
+    fn kind(&self) -> usize {
+        0
+    }
+
+    /// How many statements it has, where that is fixed.
     fn steps(&self) -> usize;
 
-    /// Whether its first statement is BEGIN and its last COMMIT.
+    /// Whether its first statement is BEGIN and its last COMMIT, where that is fixed.
     fn is_transaction(&self) -> bool;
+
+    /// What comes after so many answered statements.
+    ///
+    /// # Errors
+    /// When the script itself can't go on.
+    fn next(&mut self, step: usize) -> Result<Next, Error> {
+        Ok(if step == self.steps() { Next::End } else { Next::Send })
+    }
+
+    /// Whether this step's refusal leaves a transaction open that is to be rolled back.
+    fn is_open(&self, step: usize) -> bool {
+        self.is_transaction() && step > 0
+    }
+
+    /// Whether the answer to this step acknowledges a commit; a write outside a transaction is its own.
+    fn commits(&self, step: usize) -> bool {
+        !self.is_transaction() || step + 1 == self.steps()
+    }
 
     /// Which of the texts a step is.
     fn text(&self, step: usize) -> usize;
@@ -43,6 +83,21 @@ pub trait Script: Send {
 
     /// A step's parameters; gives their number.
     fn params<'a>(&'a self, step: usize, params: &mut [Param<'a>; PARAMS_MAX]) -> usize;
+
+    /// A step's statement with its values in it, from its text.
+    fn spell(&self, step: usize, text: &str, spelled: &mut String) {
+        let mut params = [Param::Integer(0); PARAMS_MAX];
+        let count = self.params(step, &mut params);
+        spell(text, &params[..count], spelled);
+    }
+
+    /// Whether it wants the last row of this step's answer, whole.
+    fn keeps_row(&self, _step: usize) -> bool {
+        false
+    }
+
+    /// That row; none: the answer had none.
+    fn kept(&mut self, _step: usize, _row: Option<NamedRow>) {}
 
     /// Sees the first column of a row of a step's answer.
     fn row(&mut self, step: usize, value: Value);
@@ -61,10 +116,12 @@ pub trait Script: Send {
 }
 
 /// How far a transaction is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Progress {
     /// The database has not answered yet.
     Waiting,
+    /// Its script waits until it goes on.
+    Sleeping(f64),
     /// Acknowledged.
     Committed,
     /// It met another: rolled back, to be tried again with the same ids.
@@ -104,9 +161,9 @@ pub struct Client<'a, S> {
     /// What its transactions are.
     pub script: S,
     texts: Vec<String>,
+    protocol: Protocol,
     at: usize,
     is_sent: bool,
-    open: bool,
     /// Why it is being rolled back.
     conflict: Option<Conflict>,
     last_error: Option<wire::Error>,
@@ -121,7 +178,7 @@ impl<'a, S: Script> Client<'a, S> {
         database: &'a dyn Database,
         place: &'a Place,
         script: S,
-        prepared: bool,
+        protocol: Protocol,
         session: Option<Session>,
     ) -> Result<Client<'a, S>, Error> {
         let is_new = session.is_none();
@@ -136,15 +193,15 @@ impl<'a, S: Script> Client<'a, S> {
             session,
             script,
             texts,
+            protocol,
             at: 0,
             is_sent: false,
-            open: false,
             conflict: None,
             last_error: None,
             spelled: String::new(),
             statements: Statements::default(),
         };
-        if prepared && is_new {
+        if protocol == Protocol::Prepared && is_new {
             client.prepare()?;
         }
         Ok(client)
@@ -181,9 +238,15 @@ impl<'a, S: Script> Client<'a, S> {
     /// When the database fails, or answers wrongly.
     pub fn advance(&mut self) -> Result<Progress, Error> {
         loop {
-            if self.conflict.is_none() && self.at == self.script.steps() {
-                self.at = 0;
-                return Ok(Progress::Committed);
+            if !self.is_sent && self.conflict.is_none() {
+                match self.script.next(self.at)? {
+                    Next::Send => {}
+                    Next::Sleep(seconds) => return Ok(Progress::Sleeping(seconds)),
+                    Next::End => {
+                        self.at = 0;
+                        return Ok(Progress::Committed);
+                    }
+                }
             }
             let came = if self.is_sent { self.more() } else { self.send() };
             self.is_sent = true;
@@ -223,16 +286,22 @@ impl<'a, S: Script> Client<'a, S> {
             Class::Other => self.statements.others += 1,
         }
         let text = self.script.text(step);
-        let mut params = [Param::Integer(0); PARAMS_MAX];
-        let count = self.script.params(step, &mut params);
         // An embedded database answers at once, while the script's parameters are lent to it: its rows are kept meanwhile.
         let mut rows = Rows::default();
+        let see = &mut |value: Value<'_>| rows.keep(value);
         let connection = &mut self.session.connection;
-        let started = match self.session.prepared.get(text) {
-            Some(statement) => connection.start(*statement, &params[..count], &mut |value| rows.keep(value)),
-            None => {
-                spell(&self.texts[text], &params[..count], &mut self.spelled);
-                connection.start_text(&self.spelled, &mut |value| rows.keep(value))
+        if self.script.keeps_row(step) {
+            connection.keep_row();
+        }
+        let started = if self.protocol == Protocol::Simple {
+            self.script.spell(step, &self.texts[text], &mut self.spelled);
+            connection.start_text(&self.spelled, see)
+        } else {
+            let mut params = [Param::Integer(0); PARAMS_MAX];
+            let count = self.script.params(step, &mut params);
+            match self.session.prepared.get(text) {
+                Some(statement) => connection.start(*statement, &params[..count], see),
+                None => connection.start_unnamed(&self.texts[text], &params[..count], see),
             }
         };
         rows.each(|value| self.script.row(step, value));
@@ -250,11 +319,12 @@ impl<'a, S: Script> Client<'a, S> {
 
     fn answered(&mut self, changed: u64) -> Result<(), Error> {
         let step = self.at;
-        self.script.answered(step, changed)?;
-        if self.script.is_transaction() {
-            self.open = step + 1 < self.script.steps();
+        if self.script.keeps_row(step) {
+            let row = self.session.connection.kept().map_err(failed(self.database.name(), "give a row"))?;
+            self.script.kept(step, row);
         }
         self.statements.missed += u64::from(self.script.class(step) == Class::Write && changed == 0);
+        self.script.answered(step, changed)?;
         self.at += 1;
         Ok(())
     }
@@ -265,12 +335,11 @@ impl<'a, S: Script> Client<'a, S> {
             return Err(failed(self.database.name(), "run a transaction")(error));
         }
         let (step, rolling_back) = (std::mem::take(&mut self.at), self.conflict.take().is_some());
-        (self.is_sent, self.open) = (false, false);
-        // A write outside a transaction is its own commit.
-        let commits = if self.script.is_transaction() { step + 1 == self.script.steps() } else { true };
+        self.is_sent = false;
+        let commits = !rolling_back && self.script.commits(step);
         self.script.rolled_back();
         self.last_error = Some(error);
-        Ok(if commits && !rolling_back { Progress::Unknown } else { Progress::Lost })
+        Ok(if commits { Progress::Unknown } else { Progress::Lost })
     }
 
     /// Why the connection was lost, as a failure.
@@ -284,9 +353,9 @@ impl<'a, S: Script> Client<'a, S> {
         let Some(conflict) = error.conflict().filter(|_| self.conflict.is_none()) else {
             return Err(failed(self.database.name(), "run a transaction")(error));
         };
-        self.at = 0;
+        let is_open = self.script.is_open(std::mem::take(&mut self.at));
         self.script.rolled_back();
-        if !std::mem::take(&mut self.open) {
+        if !is_open {
             return Ok(Some(conflict));
         }
         self.conflict = Some(conflict);
@@ -343,7 +412,10 @@ fn spell(sql: &str, params: &[Param], text: &mut String) {
     text.push_str(parts.next().unwrap_or_default());
     for (part, param) in parts.zip(params) {
         let _ = match param {
+            Param::Null => write!(text, "NULL"),
+            Param::Boolean(value) => write!(text, "{value}"),
             Param::Integer(value) => write!(text, "{value}"),
+            Param::Double(value) => write!(text, "{value:?}"),
             Param::Text(value) => write!(text, "'{value}'"),
         };
         text.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));

@@ -119,7 +119,7 @@ pub fn drive<S: Script>(
             scope.spawn(move || {
                 let lines = (thread..load.threads).step_by(threads).map(|number| {
                     let session = left.lock().expect("no thread panics with it").pop();
-                    Client::connect(database, place, script(number), load.prepared, session).map(Line::new)
+                    Client::connect(database, place, script(number), load.protocol, session).map(Line::new)
                 });
                 let driver =
                     lines.collect::<Result<Vec<Line<'_, S>>, Error>>().and_then(|lines| Driver::new(shared, lines));
@@ -139,21 +139,35 @@ pub fn drive<S: Script>(
     if let Some(error) = shared.error.into_inner().expect("no thread panics with it") {
         return Err(error);
     }
-    let mut latency = Latency::default();
+    let mut latencies: Vec<Latency> = Vec::new();
     let (mut counted, mut scripts) = (Vec::new(), Vec::new());
     for (of_thread, of_lines) in ended {
-        latency.merge(&of_thread);
+        latencies.resize_with(of_thread.len().max(latencies.len()), Latency::default);
+        latencies.iter_mut().zip(&of_thread).for_each(|(all, of_thread)| all.merge(of_thread));
         for (of_line, script, session) in of_lines {
             counted.push(of_line);
             scripts.push(script);
             sessions.0.push(session);
         }
     }
-    Ok(Driven { outcome: outcome(load, &counted, latency, (rates, seconds)), scripts })
+    let kinds = scripts.first().map(S::kinds).unwrap_or_default();
+    let latencies = by_kind(kinds, latencies);
+    Ok(Driven { outcome: outcome(load, &counted, latencies, (rates, seconds)), scripts })
 }
 
-/// What a thread of the load leaves: its latencies, and of each of its connections counts, script and session.
-type Ended<S> = (Latency, Vec<(Counted, S, Session)>);
+/// The operation that all transactions are, whatever their kind.
+const TRANSACTION: &str = "transaction";
+
+/// Latencies of all transactions, and of each kind where there are several.
+fn by_kind(kinds: Vec<String>, latencies: Vec<Latency>) -> BTreeMap<String, Latency> {
+    let mut all = Latency::default();
+    latencies.iter().for_each(|latency| all.merge(latency));
+    let several = if kinds.len() > 1 { kinds.into_iter().zip(latencies).collect() } else { Vec::new() };
+    several.into_iter().chain([(TRANSACTION.to_string(), all)]).collect()
+}
+
+/// What a thread of the load leaves: its latencies by kind, and of each of its connections counts, script and session.
+type Ended<S> = (Vec<Latency>, Vec<(Counted, S, Session)>);
 
 /// A connection, and where its transaction is in time.
 struct Line<'a, S> {
@@ -161,12 +175,14 @@ struct Line<'a, S> {
     /// When the open loop wants the transaction under way to have started.
     intended: Option<Instant>,
     began: Instant,
+    /// Whether its script waits amid a transaction.
+    is_sleeping: bool,
     counted: Counted,
 }
 
 impl<'a, S: Script> Line<'a, S> {
     fn new(client: Client<'a, S>) -> Line<'a, S> {
-        Line { client, intended: None, began: Instant::now(), counted: Counted::default() }
+        Line { client, intended: None, began: Instant::now(), is_sleeping: false, counted: Counted::default() }
     }
 }
 
@@ -174,7 +190,7 @@ impl<'a, S: Script> Line<'a, S> {
 enum Next {
     /// Its transaction waits for the database.
     Waits,
-    /// It begins again at this moment.
+    /// It begins again at this moment, or goes on where its script waits.
     At(Instant),
     /// It is done.
     Ended,
@@ -187,14 +203,17 @@ struct Driver<'a, S> {
     readiness: Readiness,
     started: Instant,
     deadline: Option<Instant>,
-    latency: Latency,
+    /// By kind of transaction.
+    latencies: Vec<Latency>,
 }
 
 impl<'a, S: Script> Driver<'a, S> {
     fn new(shared: &'a Shared<'a>, lines: Vec<Line<'a, S>>) -> Result<Driver<'a, S>, Error> {
         let readiness = Readiness::new(lines.len()).map_err(cannot_wait)?;
         let started = Instant::now();
-        let driver = Driver { shared, lines, readiness, started, deadline: None, latency: Latency::default() };
+        let kinds = lines.first().map_or(0, |line| line.client.script.kinds().len()).max(1);
+        let latencies = std::iter::repeat_with(Latency::default).take(kinds).collect();
+        let driver = Driver { shared, lines, readiness, started, deadline: None, latencies };
         (0..driver.lines.len()).try_for_each(|index| driver.listen(index))?;
         Ok(driver)
     }
@@ -221,7 +240,9 @@ impl<'a, S: Script> Driver<'a, S> {
         loop {
             while let Some(Reverse((_, index))) = due.peek().copied().filter(|due| due.0.0 <= Instant::now()) {
                 due.pop();
-                self.draw(index);
+                if !std::mem::take(&mut self.lines[index].is_sleeping) {
+                    self.draw(index);
+                }
                 match self.go_on(index)? {
                     Next::Waits => waiting += 1,
                     Next::At(at) => due.push(Reverse((at, index))),
@@ -250,7 +271,7 @@ impl<'a, S: Script> Driver<'a, S> {
             let (script, session) = line.client.into_parts();
             (counted, script, session)
         });
-        Ok((self.latency, ended.collect()))
+        Ok((self.latencies, ended.collect()))
     }
 
     /// When a line's next transaction is to start; none: it has done all of its own.
@@ -282,6 +303,10 @@ impl<'a, S: Script> Driver<'a, S> {
             let line = &mut self.lines[index];
             match line.client.advance()? {
                 Progress::Waiting => return Ok(Next::Waits),
+                Progress::Sleeping(seconds) => {
+                    line.is_sleeping = true;
+                    return Ok(Next::At(Instant::now() + duration::of_seconds(seconds)));
+                }
                 Progress::Committed => self.committed(index),
                 Progress::Conflict(conflict) => {
                     line.counted.conflicts.add(conflict);
@@ -334,7 +359,7 @@ impl<'a, S: Script> Driver<'a, S> {
     fn committed(&mut self, index: usize) {
         let (line, ended) = (&mut self.lines[index], Instant::now());
         // In an open loop the user waits from when the transaction should have begun.
-        self.latency.record(ended - line.intended.unwrap_or(line.began));
+        self.latencies[line.client.script.kind()].record(ended - line.intended.unwrap_or(line.began));
         line.counted.busy_seconds += (ended - line.began).as_secs_f64();
         line.counted.committed += 1;
         line.counted.bytes += line.client.script.committed(line.began, ended);
@@ -387,7 +412,13 @@ impl Shared<'_> {
     }
 }
 
-fn outcome(load: &Load, counted: &[Counted], latency: Latency, (rates, seconds): (Vec<f64>, f64)) -> Outcome {
+fn outcome(
+    load: &Load,
+    counted: &[Counted],
+    latencies: BTreeMap<String, Latency>,
+    (rates, seconds): (Vec<f64>, f64),
+) -> Outcome {
+    let latency = &latencies[TRANSACTION];
     let sum = |of: fn(&Counted) -> u64| counted.iter().map(of).sum::<u64>() as f64;
     let committed = sum(|one| one.committed);
     let (reads, writes, others) =
@@ -428,7 +459,7 @@ fn outcome(load: &Load, counted: &[Counted], latency: Latency, (rates, seconds):
     Outcome {
         seconds,
         metrics,
-        latencies: BTreeMap::from([("transaction".to_string(), latency)]),
+        latencies,
         series: BTreeMap::from([("transactions_per_second".to_string(), rates)]),
         bytes_written: counted.iter().map(|one| one.bytes).sum(),
         commits: if writes > 0.0 { committed as u64 } else { 0 },
@@ -478,7 +509,7 @@ pub fn thread_cpu_seconds_per_transaction<S: Script>(
 ) -> Result<f64, Error> {
     let interrupted = AtomicBool::new(false);
     let shared = Shared::new(load, &interrupted);
-    let driver = Driver::new(&shared, vec![Line::new(Client::connect(database, place, script, load.prepared, None)?)])?;
+    let driver = Driver::new(&shared, vec![Line::new(Client::connect(database, place, script, load.protocol, None)?)])?;
     let before = observe::cpu::thread_seconds();
     driver.run()?;
     Ok((observe::cpu::thread_seconds() - before) / load.transactions as f64)

@@ -16,6 +16,7 @@ mod guest;
 mod harness;
 mod history;
 mod numbers;
+mod own_sql;
 mod powercut;
 mod replay;
 mod results_files;

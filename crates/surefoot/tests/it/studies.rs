@@ -193,6 +193,7 @@ warm_up_runs = 0
 const SMALLEST: &[(&str, &str)] = &[
     ("oltp", "table_size = 1000\nthreads = 2\ntime = \"200ms\""),
     ("tpcb", "engine = \"postgres\"\nscale = 1\nthreads = 2\ntime = \"200ms\""),
+    ("sql", "engine = \"sqlite\"\nschema = \"schema.sql\"\nscripts = [\"look.sql\"]\ntime = \"200ms\""),
     ("three-n-plus-one", "engine = \"sqlite\"\nto = 2000\nstreams = 4\nblock = 100\nwords = true"),
     ("io-thrash", "ios = 2000\njournal = \"before\"\nsync = \"commit\""),
     ("tree", "files = 300"),
@@ -219,6 +220,8 @@ fn every_workload_runs_on_a_real_filesystem() {
         "site.log",
         "::1 - - [21/Nov/2026:10:00:00 +0000] \"GET /a HTTP/1.1\" 200 3000 \"-\" \"m\"\n".repeat(20),
     );
+    world.write("schema.sql", "CREATE TABLE t (a int);");
+    world.write("look.sql", "INSERT INTO t VALUES (1);");
     let tables: String = SMALLEST.iter().map(|(name, table)| format!("[workload.{name}]\n{table}\n")).collect();
     let study = format!(
         "name = \"all\"\nquestion = \"Do they all run?\"\n[factors]\n\"storage.filesystem\" = [\"xfs\"]\n\

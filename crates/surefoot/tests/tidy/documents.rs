@@ -206,6 +206,11 @@ fn settings_in(line: &str) -> Vec<String> {
 #[test]
 fn studies_can_be_planned() {
     let folder = tempfile::tempdir().expect("a folder");
+    // Files that they name.
+    for script in ["order.sql", "history.sql"] {
+        std::fs::copy(root().join("studies/shop").join(script), folder.path().join(script)).expect("a script");
+    }
+    std::fs::write(folder.path().join("shop.dump"), "PGDMP").expect("a file");
     let mut checked = 0;
     for code in documents().iter().flat_map(|document| code(document)) {
         if code.language.as_deref() != Some("toml") {

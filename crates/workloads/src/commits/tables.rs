@@ -42,7 +42,7 @@ impl CommitTarget for Tables {
                 .map_err(sql::failed(database.name(), "make its tables"))?;
         }
         let mut numbers = 1..=LOADED_ROWS;
-        database.load(place, ROWS, &rows, &mut |cells| {
+        database.load(place, ROWS, &sql::names(&rows), &mut |cells| {
             let Some(number) = numbers.next() else { return false };
             let id = id(LOADED_STREAM, number);
             cells.extend([id, u64::from(LOADED_STREAM), number, 0].map(|value| Cell::Integer(value as i64)));
@@ -50,7 +50,7 @@ impl CommitTarget for Tables {
             true
         })?;
         let mut streams = 0..rule.streams;
-        database.load(place, COUNTERS, &counters, &mut |cells| {
+        database.load(place, COUNTERS, &sql::names(&counters), &mut |cells| {
             let Some(stream) = streams.next() else { return false };
             cells.extend([Cell::Integer(i64::from(stream)), Cell::Integer(0)]);
             cells.push(Cell::Text("-".repeat(FILLER_BYTES as usize)));

@@ -1,0 +1,42 @@
+//! Forms of dumps: how each is known by its beginning, and known to be whole by its end.
+
+/// A form of dump.
+#[derive(Debug, Clone, Copy)]
+pub struct DumpForm {
+    /// What it is, in words: `a text of pg_dump`.
+    pub what: &'static str,
+    /// One of these is its beginning, or, of a text, stands in its first lines.
+    pub marks: &'static [&'static [u8]],
+    /// A text's last words; none: its end shows nothing.
+    pub end: Option<&'static str>,
+    /// A line that begins so puts the tables into another database.
+    pub elsewhere: &'static [&'static str],
+    /// How the tool is asked for a dump without such a line.
+    pub without: &'static str,
+}
+
+/// Lines at a text's beginning that say what it is.
+const FIRST_LINES: usize = 5;
+
+impl DumpForm {
+    /// Whether a file that begins so has this form.
+    #[must_use]
+    pub fn is_form_of(&self, head: &[u8]) -> bool {
+        let mut lines = head.split(|byte| *byte == b'\n').take(FIRST_LINES);
+        if self.end.is_none() {
+            return self.marks.iter().any(|mark| head.starts_with(mark));
+        }
+        lines.any(|line| self.marks.iter().any(|mark| line.windows(mark.len()).any(|window| window == *mark)))
+    }
+
+    /// Why a file of this form with this beginning and end can't be loaded; none: nothing shows yet.
+    #[must_use]
+    pub fn problem(&self, head: &[u8], tail: &[u8]) -> Option<String> {
+        let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
+        if let Some(end) = self.end.filter(|end| !tail.contains(end)) {
+            return Some(format!("it is {}, and its end is missing: `{end}`", self.what));
+        }
+        let is_elsewhere = |line: &str| self.elsewhere.iter().any(|word| line.starts_with(word));
+        head.lines().any(is_elsewhere).then(|| format!("it makes a database of its own: {}", self.without))
+    }
+}

@@ -1,0 +1,301 @@
+//! The files that a user brings: read and checked before anything is provisioned.
+
+use super::{Parameters, data};
+use load::engines;
+use load::sql::Engine;
+use load::sql_load::{PARAMS_MAX, Protocol};
+use observe::durability::Durability;
+use script::{Part, Problem, Program, Source, Statement, Table, Value};
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What the files say, without a problem in their form.
+pub struct Files {
+    /// The scripts.
+    pub program: Arc<Program>,
+    /// The schema's statements, with their lines.
+    pub schema: Vec<(usize, String)>,
+    /// Rules of tables.
+    pub tables: Vec<Table>,
+    /// Whether there is a dump.
+    pub has_dump: bool,
+    /// What is wrong with the dump, as far as its beginning and end show it.
+    dump_problems: Vec<String>,
+    dump_bytes: u64,
+    /// What decides the data.
+    key: String,
+}
+
+/// Scripts and rules are read into memory: a longer one is something else.
+const TEXT_BYTES_MAX: u64 = 16 << 20;
+
+impl Files {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// All problems: by file, line and column where there is one.
+    pub fn read(parameters: &Parameters) -> Result<Files, Vec<String>> {
+        let mut problems = Vec::new();
+        let given: Vec<&str> = parameters.given().into_iter().map(|(name, _)| name).collect();
+        let escapes = parameters.engine.database(&parameters.pragmas).dialect().backslash_escapes;
+        let sources = sources(&parameters.scripts, &mut problems);
+        let program = Program::new(&sources, &given, escapes).unwrap_or_else(|found| {
+            problems.extend(found.iter().map(Problem::to_string));
+            Program { scripts: Vec::new(), names: Vec::new() }
+        });
+        let (schema_text, data_text) =
+            (optional("schema", &parameters.schema, &mut problems), optional("data", &parameters.data, &mut problems));
+        let schema = data::statements(&schema_text, escapes).unwrap_or_else(|(line, what)| {
+            problems.push(format!("{}:{line}: {what}", parameters.schema.display()));
+            Vec::new()
+        });
+        let source = Source { name: parameters.data.display().to_string(), text: data_text, weight: 1 };
+        let tables = script::generators(&source, &given).unwrap_or_else(|found| {
+            problems.extend(found.iter().map(Problem::to_string));
+            Vec::new()
+        });
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let has_dump = !parameters.dump.as_os_str().is_empty();
+        let (dump_problems, dump_bytes, dump_key) = if has_dump { dump(parameters) } else { Default::default() };
+        let key = format!("{:016x}, dump {dump_key}", hash(&[&schema_text, &source.text]));
+        Ok(Files { program: Arc::new(program), schema, tables, has_dump, dump_problems, dump_bytes, key })
+    }
+
+    /// What is wrong with them on this engine and by this protocol.
+    pub fn problems(&self, parameters: &Parameters) -> Vec<String> {
+        let mut problems = self.dump_problems.clone();
+        if self.program.scripts.is_empty() {
+            problems.push("scripts: name at least one file of transactions; there is no default".into());
+        } else if self.program.scripts.iter().all(|script| script.weight == 0) {
+            problems.push("scripts: no script has a weight above 0".into());
+        }
+        if !self.has_dump && self.schema.is_empty() {
+            problems.push("the tables come from `schema` or `dump`: name one".into());
+        }
+        for statement in self.program.statements() {
+            problems
+                .extend(unsent(statement, parameters).map(|why| format!("`{}`: {why}", shortened(&statement.shown()))));
+        }
+        let given: Vec<Value> = parameters.given().into_iter().map(|(_, value)| value).collect();
+        for table in &self.tables {
+            let first = table.rows(&given).and_then(|_| table.generator(&given, 0).row(1, |_| {}));
+            problems.extend(first.err().map(|failure| failure.to_string()));
+        }
+        problems
+    }
+
+    /// What in them takes away from what the engine's settings promise.
+    pub fn durability(&self, engine: &Engine) -> Durability {
+        let scripts = self.program.statements().map(Statement::shown);
+        let all = scripts.chain(self.schema.iter().map(|(_, statement)| statement.clone()));
+        all.filter_map(|statement| weakened(&statement, engine)).fold(Durability::full(), Durability::and)
+    }
+
+    /// Roughly what the data take.
+    pub fn data_bytes(&self, parameters: &Parameters) -> u64 {
+        let given: Vec<Value> = parameters.given().into_iter().map(|(_, value)| value).collect();
+        let of_table = |table: &Table| {
+            let mut bytes = ROW_BYTES;
+            let row = table.generator(&given, 0).row(1, |value| bytes += value.to_string().len() as u64);
+            table.rows(&given).ok().zip(row.ok()).map_or(0, |(rows, ())| rows * bytes)
+        };
+        self.dump_bytes * 2 + self.tables.iter().map(of_table).sum::<u64>()
+    }
+
+    /// What decides the data, in words.
+    pub fn key(&self) -> String {
+        format!("files {}", self.key)
+    }
+}
+
+/// Of each row, for its header, alignment and an index entry (PostgreSQL: 24 + 4 and 16 bytes, and what pages leave empty).
+const ROW_BYTES: u64 = 50;
+
+/// The scripts' texts; each may have its weight behind an `@`, as pgbench's -f takes it.
+fn sources(scripts: &[String], problems: &mut Vec<String>) -> Vec<Source> {
+    let mut sources: Vec<Source> = Vec::new();
+    for script in scripts {
+        let (name, weight) = match script.rsplit_once('@').map(|(name, weight)| (name, weight.parse())) {
+            Some((name, Ok(weight))) => (name, weight),
+            _ => (script.as_str(), 1),
+        };
+        if sources.iter().any(|source| source.name == name) {
+            problems.push(format!("scripts: {name} is there twice; give it a weight instead"));
+            continue;
+        }
+        match read("scripts", Path::new(name)) {
+            Ok(text) => sources.push(Source { name: name.into(), text, weight }),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    sources
+}
+
+/// A file's text; where none is named, none.
+fn optional(setting: &str, path: &Path, problems: &mut Vec<String>) -> String {
+    if path.as_os_str().is_empty() {
+        return String::new();
+    }
+    read(setting, path).unwrap_or_else(|problem| {
+        problems.push(problem);
+        String::new()
+    })
+}
+
+fn read(setting: &str, path: &Path) -> Result<String, String> {
+    let refused = |why: String| format!("{setting}: cannot read {}: {why}", path.display());
+    let metadata = path.metadata().map_err(|error| refused(error.to_string()))?;
+    if !metadata.is_file() {
+        return Err(refused("it is no regular file".into()));
+    }
+    if metadata.len() > TEXT_BYTES_MAX {
+        let bytes = metadata.len();
+        return Err(refused(format!(
+            "a file of statements has at most {TEXT_BYTES_MAX} bytes, and this one {bytes}; `dump` takes more"
+        )));
+    }
+    std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))
+}
+
+/// Why a statement can't be sent to this engine by this protocol.
+fn unsent(statement: &Statement, parameters: &Parameters) -> Option<String> {
+    let is_simple = parameters.load.protocol == Protocol::Simple;
+    let takes_several = parameters.engine.facts().takes_several_statements;
+    if statement.verbs.len() > 1 && (!is_simple || !takes_several) {
+        return Some("several statements in one message (`\\;`) go to PostgreSQL by the simple protocol only".into());
+    }
+    let variables = statement.variables().count();
+    if !is_simple && variables > PARAMS_MAX {
+        return Some(format!(
+            "it has {variables} variables, and a statement with parameters at most {PARAMS_MAX}; protocol = \"simple\" has no limit"
+        ));
+    }
+    // The protocol's own marks are written `$1` on the way there.
+    let is_mark =
+        |text: &str| text.match_indices('$').any(|(at, _)| text[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
+    let has_mark = statement.parts.iter().any(|part| matches!(part, Part::Text(text) if is_mark(text)));
+    (!is_simple && has_mark)
+        .then(|| "`$` before a digit stands for a parameter; protocol = \"simple\" leaves it as it is".into())
+}
+
+const SHOWN_CHARACTERS: usize = 60;
+
+fn shortened(text: &str) -> String {
+    let one_line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match one_line.char_indices().nth(SHOWN_CHARACTERS) {
+        Some((at, _)) => format!("{}…", &one_line[..at]),
+        None => one_line,
+    }
+}
+
+/// What a statement's words do to what the engine promises.
+fn weakened(statement: &str, engine: &Engine) -> Option<Durability> {
+    let words: Vec<String> = statement
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_uppercase)
+        .collect();
+    let text = format!(" {} ", words.join(" "));
+    let found = engine.facts().weakening.iter().filter(|(word, ..)| text.contains(&format!(" {word} ")));
+    let (word, class, why) = found.max_by_key(|(_, class, _)| *class)?;
+    Some(Durability::because(*class, format!("`{}` has {word}: {why}", shortened(statement))))
+}
+
+/// Bytes at a dump's beginning and end that are looked at.
+const LOOKED_AT_BYTES: u64 = 64 << 10;
+
+/// What is wrong with a dump as far as can be seen without loading it, its bytes, and what identifies it.
+fn dump(parameters: &Parameters) -> (Vec<String>, u64, String) {
+    let path = &parameters.dump;
+    let shown = path.display();
+    let look = || -> std::io::Result<(Vec<u8>, Vec<u8>, std::fs::Metadata)> {
+        let mut file = File::open(path)?;
+        let metadata = file.metadata()?;
+        let (mut head, mut tail) = (Vec::new(), Vec::new());
+        (&mut file).take(LOOKED_AT_BYTES).read_to_end(&mut head)?;
+        file.seek(SeekFrom::Start(metadata.len().saturating_sub(LOOKED_AT_BYTES)))?;
+        file.read_to_end(&mut tail)?;
+        Ok((head, tail, metadata))
+    };
+    match look() {
+        Err(error) => (vec![format!("dump: cannot read {shown}: {error}")], 0, String::new()),
+        Ok((head, tail, metadata)) => {
+            let problem = dump_problem(&head, &tail, parameters.engine);
+            let key = format!("{shown} of {} bytes, {}.{:09}", metadata.len(), metadata.mtime(), metadata.mtime_nsec());
+            (problem.map(|problem| format!("dump: {shown}: {problem}")).into_iter().collect(), metadata.len(), key)
+        }
+    }
+}
+
+/// Files that programs compressed begin so: gzip, Zstandard, bzip2, xz.
+const COMPRESSED: &[&[u8]] = &[b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ"];
+
+fn dump_problem(head: &[u8], tail: &[u8], engine: &Engine) -> Option<String> {
+    if head.is_empty() {
+        return Some("it is empty".into());
+    }
+    if COMPRESSED.iter().any(|mark| head.starts_with(mark)) {
+        return Some("it is compressed: decompress it first".into());
+    }
+    let forms = engines::all().iter().filter_map(|known| Some((known, known.sql.as_ref()?.dumps)));
+    let (loads, form) = forms
+        .flat_map(|(known, forms)| forms.iter().map(move |form| (known, form)))
+        .find(|(_, form)| form.is_form_of(head))?;
+    if *loads != engine {
+        return Some(format!(
+            "it is {}, which {} does not load: set engine = \"{}\"",
+            form.what, engine.name, loads.name
+        ));
+    }
+    form.problem(head, tail)
+}
+
+/// FNV-1a, 64 bits: tells versions of a file apart, and is no secret.
+fn hash(texts: &[&str]) -> u64 {
+    let bytes = texts.iter().flat_map(|text| text.bytes().chain([0xff]));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use load::engines::{mariadb, postgres, sqlite};
+    use observe::durability::Class;
+
+    #[test]
+    fn a_dump_of_another_database_or_without_its_end_is_told() {
+        let pg = "--\n-- PostgreSQL database dump\n--\nCREATE TABLE t ();\n-- PostgreSQL database dump complete\n";
+        let my = "-- MariaDB dump 10.19\nCREATE TABLE t (a int);\n-- Dump completed on 2026-11-23\n";
+        let lite = "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nCREATE TABLE t(a);\nCOMMIT;\n";
+        let (postgres, mariadb, sqlite) = (&postgres::ENGINE, &mariadb::ENGINE, &sqlite::ENGINE);
+        let problem = |text: &str, engine: &Engine| dump_problem(text.as_bytes(), text.as_bytes(), engine);
+        for (text, engine, other) in [(pg, postgres, sqlite), (my, mariadb, postgres), (lite, sqlite, mariadb)] {
+            assert_eq!(problem(text, engine), None, "{}", engine.name);
+            let cut = &text[..text.len() - 20];
+            assert!(problem(cut, engine).expect("it is cut").contains("its end is missing"), "{}", engine.name);
+            assert!(problem(text, other).expect("not its own").contains("does not load"), "{}", engine.name);
+        }
+        assert!(problem("PGDMP\u{1}", mariadb).is_some() && problem("SQLite format 3\0", postgres).is_some());
+        assert_eq!(problem("PGDMP\u{1}", postgres), None);
+        assert!(dump_problem(b"\x1f\x8b\x08", b"", postgres).expect("gzip").contains("compressed"));
+        let created = pg.replace("CREATE TABLE", "CREATE DATABASE shop;\nCREATE TABLE");
+        assert!(problem(&created, postgres).expect("elsewhere").contains("--create"));
+        assert_eq!(problem("CREATE TABLE by_hand (a int);", mariadb), None);
+    }
+
+    #[test]
+    fn statements_that_promise_less_are_found() {
+        let class = |statement: &str, engine: &Engine| weakened(statement, engine).map(|found| found.class);
+        let (postgres, mariadb, sqlite) = (&postgres::ENGINE, &mariadb::ENGINE, &sqlite::ENGINE);
+        assert_eq!(class("SET LOCAL synchronous_commit = off", postgres), Some(Class::LosesRecent));
+        assert_eq!(class("CREATE UNLOGGED TABLE t (a int)", postgres), Some(Class::LosesAll));
+        assert_eq!(class("create table t (a int) engine=MyISAM", mariadb), Some(Class::MayCorrupt));
+        assert_eq!(class("PRAGMA synchronous = 0", sqlite), Some(Class::MayCorrupt));
+        assert_eq!(class("INSERT INTO unlogged_users VALUES ('memory')", postgres), None);
+    }
+}
