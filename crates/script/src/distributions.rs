@@ -194,6 +194,18 @@ mod tests {
         // Also in PostgreSQL's own tests, src/bin/pgbench/t/001_pgbench_with_server.pl.
         assert_eq!(hash_fnv1a(10, 5432), -7_793_829_335_365_542_153);
         assert_eq!(hash_murmur2(10, 5432), -5_817_877_081_768_721_676);
+        assert_eq!(hash_fnv1a(-1, 0), -8_289_690_350_564_177_859);
+        assert_eq!(hash_murmur2(-1, -77), -1_111_229_485_561_316_614);
+    }
+
+    /// Values of pgbench 15.18: `\set x debug(permute(…))`.
+    #[test]
+    fn permutations_are_pgbenchs() {
+        for (index, size, seed, expected) in
+            [(0, 2, 1, 1), (7, 10, 5432, 4), (-5, 1000, 1, 175), (123_456_789, i64::MAX, -9, 4_861_640_195_356_797_975)]
+        {
+            assert_eq!(permute(index, size, seed), Ok(expected), "permute({index}, {size}, {seed})");
+        }
     }
 
     fn shares(draw: impl Fn(&mut Random) -> i64, count: usize) -> Vec<f64> {

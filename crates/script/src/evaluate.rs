@@ -60,6 +60,7 @@ mod tests {
 
     /// Values of PostgreSQL's manual ("Built-In Operators", "Built-In Functions") and of its tests, 001_pgbench_with_server.pl.
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a table")]
     fn expressions_come_to_what_the_manual_says() {
         for (text, expected) in [
             ("5 or 3 = 3 and 1 > 2", "boolean expected"),
@@ -114,6 +115,21 @@ mod tests {
             ("9223372036854775807 + 1", "the result of `+` does not fit into an integer of 64 bits"),
             ("1 + true", "a number is expected, and the boolean true found"),
             ("false and 1 / 0 = 1", "false"),
+            // As pgbench 15.18 has them.
+            ("int(2.5)", "2"),
+            ("-5 % 3", "-2"),
+            ("-5 / 3", "-1"),
+            ("1 << 65", "2"),
+            ("-1 >> 1", "-1"),
+            ("1 = 1.0", "true"),
+            ("not null", "NULL"),
+            ("null is null", "true"),
+            ("greatest(1, 2.0)", "2.0"),
+            ("sqrt(-1)", "NaN"),
+            ("ln(0)", "-inf"),
+            ("~5 & 3 | 8 # 1", "11"),
+            ("2 + 3 << 1", "10"),
+            ("true = true", "a number is expected, and the boolean true found"),
         ] {
             let mut find = |_: &str| None;
             let tree = parse(text, &mut find).expect(text);
