@@ -34,11 +34,24 @@ pub enum Next {
 const SLEEP_SECONDS_MAX: f64 = 86_400.0;
 
 /// Where it is, and what it knows there.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct State {
     variables: Vec<Option<Value>>,
     random: Random,
     at: usize,
+}
+
+impl Clone for State {
+    fn clone(&self) -> State {
+        State { variables: self.variables.clone(), random: self.random.clone(), at: self.at }
+    }
+
+    /// Into the memory that is there: it is done before each transaction.
+    fn clone_from(&mut self, other: &State) {
+        self.variables.clone_from(&other.variables);
+        self.random.clone_from(&other.random);
+        self.at = other.at;
+    }
 }
 
 /// A connection at work on scripts.
@@ -113,14 +126,15 @@ impl Machine {
     /// # Errors
     /// When an expression can't be evaluated.
     pub fn advance(&mut self) -> Result<Next, Failure> {
-        let program = Arc::clone(&self.program);
+        let Machine { program, state, before, is_open, .. } = self;
         let script = &program.scripts[self.script];
-        if !self.is_open {
-            self.before.clone_from(&self.state);
+        if !*is_open {
+            before.clone_from(state);
         }
         loop {
-            let Some((line, command)) = script.commands.get(self.state.at) else { return Ok(Next::End) };
-            let state = &mut self.state;
+            let Some((line, command)) = script.commands.get(state.at) else {
+                return if *is_open { Err(left_open(script)) } else { Ok(Next::End) };
+            };
             let mut value = |expression| {
                 let variables = &state.variables;
                 evaluate(expression, &|place| variables[place].as_ref(), &mut state.random)
@@ -208,13 +222,7 @@ impl Machine {
     /// When another number of rows came than `\gset` takes.
     pub fn answered(&mut self, columns: Option<Vec<(String, Option<String>)>>) -> Result<(), Failure> {
         let rows = std::mem::take(&mut self.rows);
-        for verb in self.statement().verbs.clone() {
-            match verb {
-                Verb::Begin => self.is_open = true,
-                Verb::Commit | Verb::Rollback => self.is_open = false,
-                _ => {}
-            }
-        }
+        self.is_open = self.statement().leaves_open(self.is_open);
         if let Some(Kept { prefix, is_one_row }) = self.kept().cloned() {
             if is_one_row && rows != 1 {
                 let (line, script) = (self.current().commands[self.state.at].0, self.current().name.clone());
@@ -252,6 +260,13 @@ impl Machine {
         self.state.clone_from(&self.before);
         (self.is_open, self.rows) = (false, 0);
     }
+}
+
+/// Work that nobody committed would be counted as done.
+fn left_open(script: &Script) -> Failure {
+    let line = script.commands.last().map_or(1, |(line, _)| *line);
+    let problem = "the script ends amid a transaction: end it by COMMIT or ROLLBACK".into();
+    Failure { file: script.name.clone(), line, problem }
 }
 
 #[cfg(test)]
@@ -381,6 +396,10 @@ mod tests {
     fn what_can_not_go_on_says_its_line() {
         let text = "SELECT 1;\n\n\\set a 1 / 0";
         assert_eq!(through(&mut machine(&[(text, 1)]), Vec::new()), ["SELECT 1", "0.sql:3: division by zero"]);
+        assert_eq!(
+            through(&mut machine(&[("BEGIN;\nUPDATE t SET a = 1;\n", 1)]), Vec::new())[2],
+            "0.sql:2: the script ends amid a transaction: end it by COMMIT or ROLLBACK"
+        );
         let text = "\\set a case when 1 = 2 then 1 end\n\\sleep :a";
         let said = through(&mut machine(&[(text, 1)]), Vec::new());
         assert!(said[0].starts_with("0.sql:2: a number is expected, and NULL found"), "{said:?}");

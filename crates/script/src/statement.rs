@@ -81,6 +81,16 @@ impl Statement {
         text
     }
 
+    /// Whether a transaction is open after it.
+    #[must_use]
+    pub fn leaves_open(&self, is_open: bool) -> bool {
+        self.verbs.iter().fold(is_open, |is_open, verb| match verb {
+            Verb::Begin => true,
+            Verb::Commit | Verb::Rollback => false,
+            _ => is_open,
+        })
+    }
+
     /// The places of its variables, in order.
     pub fn variables(&self) -> impl Iterator<Item = usize> {
         self.parts.iter().filter_map(|part| match part {

@@ -108,6 +108,10 @@ impl Connection for Counted {
         Ok(Some(0))
     }
 
+    fn is_in_transaction(&self) -> bool {
+        false
+    }
+
     fn keep_row(&mut self) {}
 
     fn kept(&mut self) -> Result<Option<wire::NamedRow>, wire::Error> {

@@ -137,7 +137,8 @@ pub trait Connection: Send {
         Err(Error::Protocol("only PostgreSQL's protocol prepares a statement for one use".into()))
     }
 
-    /// Keeps the last row of the answer to the next statement that is started, whole and with names, for [`Connection::kept`].
+    /// Keeps the last row of the answer to the next statement that is started, whole and with names, for [`Connection::kept`]. What was kept
+    /// before, of a statement that was refused, is gone.
     fn keep_row(&mut self);
 
     /// That row; none: the answer had none.
@@ -145,6 +146,9 @@ pub trait Connection: Send {
     /// # Errors
     /// When the server's row can't be read.
     fn kept(&mut self) -> Result<Option<NamedRow>, Error>;
+
+    /// Whether a transaction was open after the last answer, by the database's own word.
+    fn is_in_transaction(&self) -> bool;
 
     /// Takes what has come of the answer, without waiting. None: more is to come.
     ///

@@ -24,6 +24,9 @@ const PACKET_BYTES_MAX: usize = 0xff_ffff;
 /// A table's and an answer's limit ("InnoDB limitations" and "Limits on table column count": 4,096), and room for others'.
 const COLUMNS_MAX: u64 = 0xffff;
 
+/// SERVER_STATUS_IN_TRANS.
+const IN_TRANSACTION: u16 = 1;
+
 const QUIT: u8 = 0x01;
 const QUERY: u8 = 0x03;
 const PREPARE: u8 = 0x16;
@@ -53,6 +56,8 @@ pub struct Mysql {
     phase: Phase,
     /// Whether the answer's rows are binary, as those of prepared statements are.
     binary: bool,
+    /// Flags of the server's last OK or EOF.
+    status: u16,
     keeping: Keeping,
 }
 
@@ -97,8 +102,17 @@ impl Mysql {
     pub(crate) fn over(stream: UnixStream, user: &str, database: &str) -> Result<Mysql, Error> {
         let (input, output) = (Buffer::new(), Vec::new());
         let (prepared, keeping) = (Vec::new(), Keeping::default());
-        let mut client =
-            Mysql { stream, input, output, sequence: 0, prepared, phase: Phase::Head, binary: false, keeping };
+        let mut client = Mysql {
+            stream,
+            input,
+            output,
+            sequence: 0,
+            prepared,
+            phase: Phase::Head,
+            binary: false,
+            status: 0,
+            keeping,
+        };
         let greeting = client.next_packet()?;
         match greeting.first() {
             Some(10) => {}
@@ -183,7 +197,12 @@ impl Mysql {
         while let Some((length, _)) = packet(&mut self.input, &self.stream)? {
             let body = self.input.take(length);
             match (self.phase, body.first()) {
-                (Phase::Head, Some(0)) => return Ok(Some(length_encoded(&body[1..])?.0)),
+                // Changed rows, the last number of an identity, status.
+                (Phase::Head, Some(0)) => {
+                    let (changed, rest) = length_encoded(&body[1..])?;
+                    self.status = status(length_encoded(rest)?.1);
+                    return Ok(Some(changed));
+                }
                 (Phase::Head | Phase::Rows { .. }, Some(0xff)) => return Err(refusal(body)),
                 (Phase::Head, _) => self.phase = Phase::Definitions { left: columns(body)? + 1, kind: None },
                 (Phase::Definitions { left, kind }, _) => {
@@ -197,7 +216,11 @@ impl Mysql {
                         Phase::Definitions { left: left - 1, kind: Some(kind) }
                     };
                 }
-                (Phase::Rows { .. }, Some(0xfe)) if length < 9 => return Ok(Some(0)),
+                // Warnings, status.
+                (Phase::Rows { .. }, Some(0xfe)) if length < 9 => {
+                    self.status = status(body.get(3..).unwrap_or_default());
+                    return Ok(Some(0));
+                }
                 (Phase::Rows { kind }, _) => {
                     if self.keeping.is_on {
                         self.keeping.row = Some(body.to_vec());
@@ -258,8 +281,12 @@ impl Connection for Mysql {
         self.end().map(|()| None)
     }
 
+    fn is_in_transaction(&self) -> bool {
+        self.status & IN_TRANSACTION != 0
+    }
+
     fn keep_row(&mut self) {
-        self.keeping.is_on = true;
+        self.keeping = Keeping { is_on: true, ..Keeping::default() };
     }
 
     fn kept(&mut self) -> Result<Option<NamedRow>, Error> {
@@ -348,6 +375,10 @@ fn column_type(body: &[u8]) -> Result<u8, Error> {
 
 fn text_first(body: &[u8]) -> Result<Value<'_>, Error> {
     if body.first() == Some(&0xfb) { Ok(Value::Null) } else { Ok(Value::Text(text(body)?.0)) }
+}
+
+fn status(bytes: &[u8]) -> u16 {
+    bytes.first_chunk().map_or(0, |bytes| u16::from_le_bytes(*bytes))
 }
 
 /// Of a column's definition: catalogue, schema, table, original table, name.

@@ -22,6 +22,7 @@ pub struct Postgres {
     /// Of the answer that is being read.
     changed: u64,
     refusal: Option<Error>,
+    is_in_transaction: bool,
     keeping: Keeping,
 }
 
@@ -59,7 +60,16 @@ impl Postgres {
     /// Says who we are to a server that was reached.
     pub(crate) fn over(stream: UnixStream, user: &str, database: &str) -> Result<Postgres, Error> {
         let (input, output, keeping) = (Buffer::new(), Vec::new(), Keeping::default());
-        let mut client = Postgres { stream, input, output, prepared: 0, changed: 0, refusal: None, keeping };
+        let mut client = Postgres {
+            stream,
+            input,
+            output,
+            prepared: 0,
+            changed: 0,
+            refusal: None,
+            is_in_transaction: false,
+            keeping,
+        };
         let mut body = PROTOCOL.to_be_bytes().to_vec();
         for word in ["user", user, "database", database, "application_name", "surefoot", "client_encoding", "UTF8", ""]
         {
@@ -149,7 +159,11 @@ impl Postgres {
             }
             let body = &self.input.take(1 + length)[5..];
             let seen = match kind {
-                b'Z' => return self.refusal.take().map_or(Ok(Some(End::Ready)), Err),
+                b'Z' => {
+                    // `I`dle, in a `T`ransaction, or in one that failed (`E`).
+                    self.is_in_transaction = body != b"I";
+                    return self.refusal.take().map_or(Ok(Some(End::Ready)), Err);
+                }
                 b'G' => return Ok(Some(End::Copy)),
                 b'E' if is_fatal(body) => return Err(refusal(body)),
                 b'E' => Err(refusal(body)),
@@ -220,8 +234,12 @@ impl Connection for Postgres {
         self.execute_portal()
     }
 
+    fn is_in_transaction(&self) -> bool {
+        self.is_in_transaction
+    }
+
     fn keep_row(&mut self) {
-        self.keeping.is_on = true;
+        self.keeping = Keeping { is_on: true, ..Keeping::default() };
     }
 
     fn kept(&mut self) -> Result<Option<NamedRow>, Error> {

@@ -229,8 +229,12 @@ impl Connection for SqliteConnection {
         step_through(&mut statement, &mut self.keeping, row).map(Some)
     }
 
+    fn is_in_transaction(&self) -> bool {
+        !self.connection.is_autocommit()
+    }
+
     fn keep_row(&mut self) {
-        self.keeping.is_on = true;
+        self.keeping = Keeping { is_on: true, row: None };
     }
 
     fn kept(&mut self) -> Result<Option<NamedRow>, wire::Error> {

@@ -242,6 +242,14 @@ impl<'a, S: Script> Client<'a, S> {
                 match self.script.next(self.at)? {
                     Next::Send => {}
                     Next::Sleep(seconds) => return Ok(Progress::Sleeping(seconds)),
+                    // Work that nobody committed would be counted as done.
+                    Next::End if self.session.connection.is_in_transaction() => {
+                        return Err(Error::Engine {
+                            engine: self.database.name().into(),
+                            action: "end a transaction".into(),
+                            source: "it is still open when all its statements are answered (is autocommit off?)".into(),
+                        });
+                    }
                     Next::End => {
                         self.at = 0;
                         return Ok(Progress::Committed);

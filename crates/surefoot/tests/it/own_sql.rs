@@ -79,6 +79,19 @@ fn a_check_that_does_not_hold_fails_the_trial() {
     world.assert_nothing_left();
 }
 
+/// Work that was never committed must be no figure.
+#[test]
+fn a_transaction_that_is_never_committed_is_no_figure() {
+    let world = world();
+    world.write("open.sql", "SET autocommit = 0;\nINSERT INTO seen (id, n) VALUES (1, 1);\n");
+    let sql = OWN.replace("\"count.sql@3\", \"look.sql\"", "\"open.sql\"") + "\nengine = \"mariadb\"";
+    world.write("s.toml", study("\"storage.mount\" = [[\"relatime\"]]", &sql, ""));
+    let said = world.surefoot(&["run", "s.toml"]);
+    assert!(said.stderr.contains("it is still open when all its statements are answered"), "{}", said.stderr);
+    said.status(3);
+    world.assert_nothing_left();
+}
+
 #[test]
 fn what_can_not_be_run_is_refused_by_its_place() {
     let world = world();
