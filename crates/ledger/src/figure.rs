@@ -34,7 +34,7 @@ impl Rule {
     pub fn of(order: Order, unit: &str, zero: Zero) -> Rule {
         match order {
             Order::Blocks => Rule::TypicalRun(zero),
-            Order::Turns if unit.ends_with("/s") => Rule::Work,
+            Order::Turns if observe::metric::is_rate(unit) => Rule::Work,
             Order::Turns => Rule::MeanTurn,
         }
     }

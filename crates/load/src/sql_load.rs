@@ -8,6 +8,7 @@ mod drive;
 
 pub use client::{Class, Next, PARAMS_MAX, Script, Session};
 pub use drive::{drive, thread_cpu_seconds_per_transaction};
+pub use wire::Keep;
 
 use crate::asked;
 use crate::sql::{Database, Place};

@@ -26,6 +26,12 @@ pub struct Metric {
     pub direction: Direction,
 }
 
+/// Whether a unit is of something done in a time.
+#[must_use]
+pub fn is_rate(unit: &str) -> bool {
+    ["/s", "/min"].iter().any(|of_time| unit.ends_with(of_time))
+}
+
 impl Metric {
     /// A metric known at compile time.
     #[must_use]

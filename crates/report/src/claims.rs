@@ -103,7 +103,7 @@ fn range_words(claim: &Claim, part: &Part) -> String {
     let end = |ratio: f64| {
         let change = percent((ratio - 1.0).abs());
         let (more, less) = match (part.more_is_better, part.metric.unit.as_ref()) {
-            (true, unit) if unit.ends_with("/s") => ("faster", "slower"),
+            (true, unit) if observe::metric::is_rate(unit) => ("faster", "slower"),
             (false, "s" | "µs") => ("longer", "shorter"),
             _ => ("higher", "lower"),
         };
@@ -147,7 +147,7 @@ fn size_words(claim: &Claim, part: &Part) -> String {
     let r = claim.ratio;
     let large = r >= RATIO_FROM || r <= 1.0 / RATIO_FROM;
     let is_time = matches!(part.metric.unit.as_ref(), "s" | "µs");
-    let is_rate = part.metric.unit.ends_with("/s");
+    let is_rate = observe::metric::is_rate(&part.metric.unit);
     let change = percent((r - 1.0).abs());
     match (part.more_is_better, large) {
         (false, true) if is_time => format!("takes {} the time of", ratio(r)),
@@ -173,7 +173,7 @@ pub fn interval_words(claim: &Claim, confidence: f64) -> String {
 /// The verdict in a table's cell.
 #[must_use]
 pub fn verdict_words(claim: &Claim, part: &Part) -> String {
-    let is_speed = part.metric.unit.ends_with("/s") || matches!(part.metric.unit.as_ref(), "s" | "µs");
+    let is_speed = observe::metric::is_rate(&part.metric.unit) || matches!(part.metric.unit.as_ref(), "s" | "µs");
     match claim.verdict {
         None => "direction only".into(),
         Some(Verdict::Faster) => if is_speed { "faster" } else { "better" }.into(),

@@ -165,7 +165,7 @@ impl Series {
         let what = match unit {
             _ if is_large(change) => format!("came to {} of what it was", ratio(change.ratio)),
             "s" | "µs" => format!("came to take {size} {} time", word("more", "less")),
-            unit if unit.ends_with("/s") => format!("became {size} {}", word("faster", "slower")),
+            unit if observe::metric::is_rate(unit) => format!("became {size} {}", word("faster", "slower")),
             _ => format!("became {size} {}", word("higher", "lower")),
         };
         format!("{of}{label} {what} ({sure} interval {ends})")

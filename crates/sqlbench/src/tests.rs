@@ -112,7 +112,7 @@ impl Connection for Counted {
         false
     }
 
-    fn keep_row(&mut self) {}
+    fn keep_row(&mut self, _: wire::Keep) {}
 
     fn kept(&mut self) -> Result<Option<wire::NamedRow>, wire::Error> {
         Ok(None)

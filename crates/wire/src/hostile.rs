@@ -5,7 +5,7 @@
 
 use crate::mysql::Mysql;
 use crate::postgres::Postgres;
-use crate::{Connection, Error, Param, Value};
+use crate::{Connection, Error, Keep, Param, Value};
 use fuzz::{Random, Target};
 use proptest::prelude::*;
 use std::io::Write as _;
@@ -47,7 +47,7 @@ fn session<C: Connection>(connect: Connect<C>, bytes: &[u8]) -> Seen {
     for _ in 0..ANSWERS_MAX {
         let prepared = client.prepare("SELECT c FROM t WHERE id = $1");
         let mut rows = Vec::new();
-        client.keep_row();
+        client.keep_row(Keep::Named);
         let answer = match prepared {
             Ok(statement) => client.execute(statement, &[Param::Integer(7)], &mut |value| rows.push(row_words(value))),
             Err(error) => Err(error),

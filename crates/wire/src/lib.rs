@@ -95,6 +95,15 @@ impl Answer {
     }
 }
 
+/// What is kept of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Values only; names are empty where they would have to be asked for.
+    Values,
+    /// Names, too.
+    Named,
+}
+
 /// A row with the names of its columns; none: NULL.
 pub type NamedRow = Vec<(String, Option<String>)>;
 
@@ -139,7 +148,7 @@ pub trait Connection: Send {
 
     /// Keeps the last row of the answer to the next statement that is started, whole and with names, for [`Connection::kept`]. What was kept
     /// before, of a statement that was refused, is gone.
-    fn keep_row(&mut self);
+    fn keep_row(&mut self, keep: Keep);
 
     /// That row; none: the answer had none.
     ///

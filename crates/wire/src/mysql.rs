@@ -5,7 +5,7 @@
 //! user has no password: the socket lies in a trial's own namespace.
 
 use crate::buffer::{Buffer, wait};
-use crate::{Answer, Connection, Error, NamedRow, Param, Statement, Value};
+use crate::{Answer, Connection, Error, Keep, NamedRow, Param, Statement, Value};
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -285,7 +285,7 @@ impl Connection for Mysql {
         self.status & IN_TRANSACTION != 0
     }
 
-    fn keep_row(&mut self) {
+    fn keep_row(&mut self, _keep: Keep) {
         self.keeping = Keeping { is_on: true, ..Keeping::default() };
     }
 
@@ -504,7 +504,7 @@ fn binary_columns(body: &[u8], columns: &[(String, u8)]) -> Result<Vec<Option<St
     let (nulls, mut rest) =
         body.get(1..).and_then(|body| body.split_at_checked((columns.len() + 2).div_ceil(8))).ok_or_else(short)?;
     let mut values = Vec::new();
-    for (index, (name, kind)) in columns.iter().enumerate() {
+    for (index, (_, kind)) in columns.iter().enumerate() {
         if nulls[(index + 2) / 8] & 1 << ((index + 2) % 8) != 0 {
             values.push(None);
             continue;
@@ -512,9 +512,8 @@ fn binary_columns(body: &[u8], columns: &[(String, u8)]) -> Result<Vec<Option<St
         let (value, after) = match *kind {
             FLOAT => fraction(rest, |bytes: [u8; 4]| f64::from(f32::from_le_bytes(bytes)))?,
             DOUBLE => fraction(rest, f64::from_le_bytes)?,
-            DATE | DATETIME | TIMESTAMP | TIME => {
-                return Err(Error::Protocol(format!("the column `{name}` is a date: select it as text, by CAST")));
-            }
+            DATE | DATETIME | TIMESTAMP => moment(rest)?,
+            TIME => duration(rest)?,
             kind => {
                 let (value, after) = binary_value(rest, kind)?;
                 let text = match value {
@@ -534,6 +533,42 @@ fn binary_columns(body: &[u8], columns: &[(String, u8)]) -> Result<Vec<Option<St
 fn fraction<const WIDTH: usize>(bytes: &[u8], of: impl Fn([u8; WIDTH]) -> f64) -> Result<(String, &[u8]), Error> {
     let (value, rest) = bytes.split_first_chunk::<WIDTH>().ok_or_else(short)?;
     Ok((format!("{:?}", of(*value)), rest))
+}
+
+/// A length, then the bytes; zeros at the end are left out.
+fn padded(bytes: &[u8]) -> Result<([u8; 12], usize, &[u8]), Error> {
+    let (length, rest) = bytes.split_first().ok_or_else(short)?;
+    let (value, rest) = rest.split_at_checked(usize::from(*length)).ok_or_else(short)?;
+    let mut all = [0; 12];
+    all.get_mut(..value.len()).ok_or_else(short)?.copy_from_slice(value);
+    Ok((all, value.len(), rest))
+}
+
+/// Year (2), month, day, hour, minute, second, microseconds (4), as a text.
+fn moment(bytes: &[u8]) -> Result<(String, &[u8]), Error> {
+    let (all, length, rest) = padded(bytes)?;
+    let [y0, y1, month, day, hour, minute, second, m0, m1, m2, m3, _] = all;
+    let mut text = format!("{:04}-{month:02}-{day:02}", u16::from_le_bytes([y0, y1]));
+    if length > 4 {
+        text.push_str(&format!(" {hour:02}:{minute:02}:{second:02}"));
+    }
+    if length > 7 {
+        text.push_str(&format!(".{:06}", u32::from_le_bytes([m0, m1, m2, m3])));
+    }
+    Ok((text, rest))
+}
+
+/// Sign, days (4), hour, minute, second, microseconds (4), as a text.
+fn duration(bytes: &[u8]) -> Result<(String, &[u8]), Error> {
+    let (all, length, rest) = padded(bytes)?;
+    let [is_negative, d0, d1, d2, d3, hour, minute, second, m0, m1, m2, m3] = all;
+    let hours = u64::from(u32::from_le_bytes([d0, d1, d2, d3])) * 24 + u64::from(hour);
+    let sign = if is_negative == 0 { "" } else { "-" };
+    let mut text = format!("{sign}{hours:02}:{minute:02}:{second:02}");
+    if length > 8 {
+        text.push_str(&format!(".{:06}", u32::from_le_bytes([m0, m1, m2, m3])));
+    }
+    Ok((text, rest))
 }
 
 fn short() -> Error {
@@ -568,6 +603,17 @@ mod tests {
         assert_eq!(binary_first(&[0, 0, 0xfe, 0xff, 0xff, 0xff], 3).expect("LONG"), Value::Integer(-2));
         assert_eq!(binary_first(&[0, 0, 3, b'1', b'2', b'3'], 246).expect("DECIMAL").integer(), Some(123));
         assert_eq!(binary_first(&[0, 4], 3).expect("NULL"), Value::Null);
+        let all = [
+            &[0, 0b1000, 4, 0xea, 0x07, 11, 23][..],
+            &[7, 0xea, 0x07, 1, 2, 3, 4, 5],
+            &[8, 1, 1, 0, 0, 0, 2, 3, 4],
+            &1.5_f64.to_le_bytes(),
+            &[2, b'a', b'b'],
+        ];
+        let kinds = [DATE, LONGLONG, DATETIME, TIME, DOUBLE, VAR_STRING].map(|kind| (String::new(), kind));
+        let texts = ["2026-11-23", "NULL", "2026-01-02 03:04:05", "-26:03:04", "1.5", "ab"];
+        let found = binary_columns(&all.concat(), &kinds).expect("whole");
+        assert_eq!(found.iter().map(|cell| cell.as_deref().unwrap_or("NULL")).collect::<Vec<_>>(), texts);
         assert_eq!(question_marks("a = $1 AND b = $12"), "a = ? AND b = ?");
         assert_eq!(refusal(b"\xff\xbd\x04#40001Deadlock found").conflict(), Some(crate::Conflict::Deadlock));
     }

@@ -4,7 +4,7 @@
 //! the socket lies in a trial's own namespace.
 
 use crate::buffer::{Buffer, wait};
-use crate::{Answer, Connection, Error, NamedRow, Param, Statement, Value};
+use crate::{Answer, Connection, Error, Keep, NamedRow, Param, Statement, Value};
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -30,6 +30,7 @@ pub struct Postgres {
 #[derive(Default)]
 struct Keeping {
     is_on: bool,
+    is_described: bool,
     description: Vec<u8>,
     row: Option<Vec<u8>>,
 }
@@ -132,7 +133,7 @@ impl Postgres {
 
     /// Execute: portal "", all rows, described only when a row is kept. Then Sync.
     fn execute_portal(&mut self) -> Result<Option<u64>, Error> {
-        if self.keeping.is_on {
+        if self.keeping.is_described {
             self.output.extend_from_slice(&[b'D', 0, 0, 0, 6, b'P', 0]);
         }
         self.output.extend_from_slice(&[b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0, b'S', 0, 0, 0, 4]);
@@ -238,14 +239,16 @@ impl Connection for Postgres {
         self.is_in_transaction
     }
 
-    fn keep_row(&mut self) {
-        self.keeping = Keeping { is_on: true, ..Keeping::default() };
+    fn keep_row(&mut self, keep: Keep) {
+        self.keeping = Keeping { is_on: true, is_described: keep == Keep::Named, ..Keeping::default() };
     }
 
     fn kept(&mut self) -> Result<Option<NamedRow>, Error> {
         let Keeping { description, row, .. } = std::mem::take(&mut self.keeping);
         let Some(row) = row else { return Ok(None) };
-        Ok(Some(names(&description)?.into_iter().zip(columns(&row)?).collect()))
+        let values = columns(&row)?;
+        let names = if description.is_empty() { vec![String::new(); values.len()] } else { names(&description)? };
+        Ok(Some(names.into_iter().zip(values).collect()))
     }
 
     fn start_text(&mut self, sql: &str, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error> {

@@ -13,6 +13,7 @@ pub mod http_replay;
 pub mod io_thrash;
 mod null;
 pub mod oltp;
+mod orders;
 pub mod probe;
 pub mod replacements;
 mod sql;
@@ -31,10 +32,11 @@ use serde_json::{Map, Value};
 use steps::Steps;
 
 /// Every workload there is.
-static KINDS: [&Kind; 15] = [
+static KINDS: [&Kind; 16] = [
     &oltp::KIND,
     &tpcb::KIND,
     &sql::KIND,
+    &orders::KIND,
     &sqlbench::KIND,
     &three_n_plus_one::KIND,
     &io_thrash::KIND,

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::time::Instant;
-use wire::Param;
+use wire::{Conflict, Param};
 
 /// The row in the list of workloads.
 pub static KIND: Kind = Kind {
@@ -328,7 +328,7 @@ impl Script for Connection {
         }
     }
 
-    fn rolled_back(&mut self) {
+    fn rolled_back(&mut self, _conflict: Option<Conflict>) {
         self.rows = 0;
     }
 

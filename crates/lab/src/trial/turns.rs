@@ -65,7 +65,7 @@ impl<'a> Turns<'a> {
         let Some(figure) = metrics.iter_mut().find(|measured| measured.metric.name == primary) else { return seconds };
         let before = figure.value;
         figure.value = match (&*figure.metric.unit, self.settings.is_job) {
-            (unit, false) if unit.ends_with("/s") => before * seconds / (seconds + flush_seconds),
+            (unit, false) if observe::metric::is_rate(unit) => before * seconds / (seconds + flush_seconds),
             ("s", true) => before + flush_seconds,
             // A latency is what it was.
             _ => before,

@@ -13,7 +13,7 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use wire::{Answer, Connection, NamedRow, Param, Statement, Value};
+use wire::{Answer, Connection, Keep, NamedRow, Param, Statement, Value};
 
 const NAME: &str = ENGINE.name;
 
@@ -49,7 +49,7 @@ pub static ENGINE: Engine = Engine {
     },
 };
 
-const DIALECT: Dialect = Dialect { timestamp: "TEXT", alters_many_columns: false, ..COMMON };
+const DIALECT: Dialect = Dialect { timestamp: "TEXT", alters_many_columns: false, for_update: "", ..COMMON };
 
 /// A database file begins so (sqlite.org/fileformat.html).
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -233,7 +233,7 @@ impl Connection for SqliteConnection {
         !self.connection.is_autocommit()
     }
 
-    fn keep_row(&mut self) {
+    fn keep_row(&mut self, _keep: Keep) {
         self.keeping = Keeping { is_on: true, row: None };
     }
 

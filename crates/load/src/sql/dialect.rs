@@ -29,6 +29,8 @@ pub struct Dialect {
     pub alters_many_columns: bool,
     /// Whether a backslash in a quoted text takes the next character's meaning away.
     pub backslash_escapes: bool,
+    /// What follows a SELECT that takes its rows' locks.
+    pub for_update: &'static str,
     /// What follows an INSERT that replaces this column of rows whose key is there.
     pub replacing: fn(key: &str, column: &str) -> String,
 }
@@ -47,6 +49,7 @@ pub const COMMON: Dialect = Dialect {
     indexes_in_tables: false,
     alters_many_columns: true,
     backslash_escapes: false,
+    for_update: " FOR UPDATE",
     replacing: |key, column| format!("ON CONFLICT ({key}) DO UPDATE SET {column} = excluded.{column}"),
 };
 

@@ -6,7 +6,7 @@ use crate::workload::Error;
 use std::fmt::Write as _;
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
-use wire::{Conflict, Connection, NamedRow, Param, Statement, Value};
+use wire::{Conflict, Connection, Keep, NamedRow, Param, Statement, Value};
 
 /// The most parameters that a statement has.
 pub const PARAMS_MAX: usize = 32;
@@ -91,9 +91,14 @@ pub trait Script: Send {
         spell(text, &params[..count], spelled);
     }
 
+    /// The pause before the next transaction; `think_seconds` is the setting `think_time`.
+    fn pause_seconds(&mut self, is_first: bool, think_seconds: f64) -> f64 {
+        if is_first { 0.0 } else { think_seconds }
+    }
+
     /// Whether it wants the last row of this step's answer, whole.
-    fn keeps_row(&self, _step: usize) -> bool {
-        false
+    fn keeps_row(&self, _step: usize) -> Option<Keep> {
+        None
     }
 
     /// That row; none: the answer had none.
@@ -108,8 +113,8 @@ pub trait Script: Send {
     /// The transaction that began and was acknowledged then; gives the bytes that it asked to write.
     fn committed(&mut self, began: Instant, ended: Instant) -> u64;
 
-    /// It was rolled back, and will be tried again or given up.
-    fn rolled_back(&mut self);
+    /// It was rolled back, and will be tried again or given up; none: its connection was lost.
+    fn rolled_back(&mut self, conflict: Option<Conflict>);
 
     /// The connection was lost before the answer to its commit: it took place or not.
     fn unknown(&mut self, began: Instant, ended: Instant);
@@ -298,8 +303,8 @@ impl<'a, S: Script> Client<'a, S> {
         let mut rows = Rows::default();
         let see = &mut |value: Value<'_>| rows.keep(value);
         let connection = &mut self.session.connection;
-        if self.script.keeps_row(step) {
-            connection.keep_row();
+        if let Some(keep) = self.script.keeps_row(step) {
+            connection.keep_row(keep);
         }
         let started = if self.protocol == Protocol::Simple {
             self.script.spell(step, &self.texts[text], &mut self.spelled);
@@ -327,7 +332,7 @@ impl<'a, S: Script> Client<'a, S> {
 
     fn answered(&mut self, changed: u64) -> Result<(), Error> {
         let step = self.at;
-        if self.script.keeps_row(step) {
+        if self.script.keeps_row(step).is_some() {
             let row = self.session.connection.kept().map_err(failed(self.database.name(), "give a row"))?;
             self.script.kept(step, row);
         }
@@ -345,7 +350,7 @@ impl<'a, S: Script> Client<'a, S> {
         let (step, rolling_back) = (std::mem::take(&mut self.at), self.conflict.take().is_some());
         self.is_sent = false;
         let commits = !rolling_back && self.script.commits(step);
-        self.script.rolled_back();
+        self.script.rolled_back(None);
         self.last_error = Some(error);
         Ok(if commits { Progress::Unknown } else { Progress::Lost })
     }
@@ -362,7 +367,7 @@ impl<'a, S: Script> Client<'a, S> {
             return Err(failed(self.database.name(), "run a transaction")(error));
         };
         let is_open = self.script.is_open(std::mem::take(&mut self.at));
-        self.script.rolled_back();
+        self.script.rolled_back(Some(conflict));
         if !is_open {
             return Ok(Some(conflict));
         }

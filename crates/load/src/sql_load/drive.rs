@@ -283,8 +283,9 @@ impl<'a, S: Script> Driver<'a, S> {
         }
         let line = &mut self.lines[index];
         line.intended = shared.intended(self.started);
-        let think = duration::of_seconds(if line.counted.committed > 0 { shared.load.think_time_seconds } else { 0.0 });
-        let at = line.intended.unwrap_or(now).max(now + think);
+        let is_first = line.counted.committed == 0;
+        let pause = line.client.script.pause_seconds(is_first, shared.load.think_time_seconds);
+        let at = line.intended.unwrap_or(now).max(now + duration::of_seconds(pause));
         // What is due after the end is no part of the run.
         if self.deadline.is_some_and(|deadline| at >= deadline) { None } else { Some(at) }
     }

@@ -121,6 +121,26 @@ fn tpcb_adds_up_on_both_servers() {
     world.assert_nothing_left();
 }
 
+/// The trial itself asks the standard's conditions and counts the orders; connections meet at one warehouse.
+#[test]
+fn orders_keep_their_conditions_on_both_servers() {
+    let world = World::new();
+    let text = "name = \"s\"\nquestion = \"?\"\n[factors]\n\"workload.orders.engine\" = [\"postgres\", \"mariadb\"]\n\
+                [storage]\nfilesystem = \"xfs\"\nsize = \"1GiB\"\n[service.postgres.settings]\nsynchronous_commit = \"off\"\n\
+                [service.mariadb.settings]\ninnodb_flush_log_at_trx_commit = 2\n\
+                [workload.orders]\nthreads = 6\ntime = \"1500ms\"\n\
+                [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n";
+    world.write("s.toml", text);
+    world.surefoot(&["run", "s.toml"]).status(0);
+    let runs = json(&world)["ledger"]["runs"].as_array().expect("runs").clone();
+    assert!(runs.len() >= 4, "{runs:?}");
+    for run in &runs {
+        let figure = |name: &str| run["metrics"][name].as_f64().expect(name);
+        assert!(figure("new_orders_per_minute") > 600.0 && figure("transactions") > 40.0, "{run}");
+    }
+    world.assert_nothing_left();
+}
+
 fn integers(factors: &str, more: &str, to: u64) -> String {
     format!(
         "name = \"s\"\nquestion = \"?\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\nsize = \"512MiB\"\n{more}\n\

@@ -6,7 +6,7 @@ use super::{Parameters, table_name};
 use load::sql_load::{Class, PARAMS_MAX, Script};
 use load::workload::Error;
 use std::time::Instant;
-use wire::{Param, Value};
+use wire::{Conflict, Param, Value};
 
 /// A statement for one table, or one around the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -361,7 +361,7 @@ impl Script for Oltp {
         if self.writes { 8 + 16 + (t.new_c.len() + t.row.c.len() + t.row.pad.len()) as u64 } else { 0 }
     }
 
-    fn rolled_back(&mut self) {
+    fn rolled_back(&mut self, _conflict: Option<Conflict>) {
         self.pending = 0;
         self.updated_c = false;
         self.seen = Seen::default();

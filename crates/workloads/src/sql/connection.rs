@@ -1,12 +1,12 @@
 //! A connection's transactions: the crate `script` says what is next, the driver of `load` sends it.
 
-use load::sql_load::{Class, Next, PARAMS_MAX, Script};
+use load::sql_load::{Class, Keep, Next, PARAMS_MAX, Script};
 use load::workload::Error;
 use random::Random;
 use script::{Failure, Machine, Part, Program, Seeds, Value, Verb};
 use std::sync::Arc;
 use std::time::Instant;
-use wire::{NamedRow, Param};
+use wire::{Conflict, NamedRow, Param};
 
 /// One connection.
 pub struct Connection {
@@ -114,8 +114,8 @@ impl Script for Connection {
         self.machine.spell(spelled);
     }
 
-    fn keeps_row(&self, _step: usize) -> bool {
-        self.machine.kept().is_some()
+    fn keeps_row(&self, _step: usize) -> Option<Keep> {
+        self.machine.kept().map(|_| Keep::Named)
     }
 
     fn kept(&mut self, _step: usize, row: Option<NamedRow>) {
@@ -135,7 +135,7 @@ impl Script for Connection {
         0
     }
 
-    fn rolled_back(&mut self) {
+    fn rolled_back(&mut self, _conflict: Option<Conflict>) {
         self.row = None;
         self.machine.rolled_back();
     }

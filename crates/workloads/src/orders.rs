@@ -1,0 +1,238 @@
+//! `orders`: the order-entry load that TPC-C made known, by the definitions of its public standard (revision 5.11).
+//!
+//! It is not TPC-C, and its figure is no tpmC: nobody audits it, terminals are connections, deliveries are not queued, and by default nobody keys in or
+//! thinks. Tables are `tables.rs`, the five transactions `transaction.rs` and `statements.rs`, one connection's work `terminal.rs`; what must
+//! hold after each trial is `conditions.rs`.
+
+mod conditions;
+mod names;
+mod statements;
+mod tables;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod transaction;
+
+use load::engines;
+use load::sql::{self, COUNTERS, Database, Engine, Place, Pragmas, same};
+use load::sql_load::{self, Load, Sessions};
+use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use observe::metric::{Direction, Measured, Metric};
+use random::Random;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use settings::{Kind as Is, Setting};
+use std::time::Instant;
+use terminal::{Counts, Shared, Terminal};
+use transaction::{Kind as Of, Mix};
+
+/// The row in the list of workloads.
+pub static KIND: Kind = Kind {
+    name: "orders",
+    summary: "orders, payments and deliveries of a wholesaler's warehouses, as TPC-C made them known, on PostgreSQL, MariaDB or SQLite",
+    example: "[workload.orders]\nengine = \"postgres\"\nwarehouses = 10\nthreads = 16\ntime = \"60s\"\n",
+    settings: SETTINGS,
+    metrics: |_| metrics(),
+    durability: |map| {
+        let parameters = Parameters::of(map);
+        parameters.engine.durability(&parameters.pragmas)
+    },
+    estimate,
+    check: |map| Parameters::of(map).problems(),
+    services: engines::services,
+    data_key: |map| format!("orders 1, {} warehouses", Parameters::of(map).warehouses),
+    run_seconds: load::workload::by_time,
+    open: |map| Ok(Box::new(Orders::new(Parameters::of(map)))),
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "engine",
+        kind: Is::Choice(engines::SQL_NAMES),
+        default: Some(engines::postgres::ENGINE.name),
+        help: "The database: a server that `[service.NAME]` configures, or embedded SQLite.",
+    },
+    Setting {
+        name: "warehouses",
+        kind: Is::Integer { min: 1, max: 30_000 },
+        default: Some("1"),
+        help: "The scale: each has 10 districts, 30,000 customers and a stock of 100,000 items, about 100 MB. With fewer warehouses than connections, they wait for each other.",
+    },
+    Setting {
+        name: "mix",
+        kind: Is::Choice(&["standard", "sysbench"]),
+        default: Some("standard"),
+        help: "How often new orders, payments, order status, deliveries and stock levels come: 45, 43, 4, 4 and 4 of 100, or 10, 10, 1, 1 and 1 of 23 as sysbench's scripts for this load have it.",
+    },
+    Setting {
+        name: "thinking",
+        kind: Is::Boolean,
+        default: Some("false"),
+        help: "Whether each connection is a user who keys in (18 s for a new order) and thinks (12 s on average) at a warehouse of its own, as the standard has it: 10 connections a warehouse then do at most 12.86 new orders a minute.",
+    },
+    sql_load::THREADS,
+    sql_load::DRIVER_THREADS,
+    sql_load::TIME,
+    sql_load::TRANSACTIONS,
+    sql_load::PREPARED,
+    sql_load::RATE,
+    sql_load::RETRY,
+    sql_load::RECONNECT,
+    sql_load::ERRORS_MAX,
+    sql::JOURNAL_MODE,
+    sql::SYNCHRONOUS,
+    sql::PAGE_SIZE,
+    sql::CACHE_SIZE,
+    sql::MMAP_SIZE,
+    sql::BUSY_TIMEOUT,
+];
+
+/// Metrics of this load, the primary one first; then what every load on a database has.
+const OWN: &[Metric] = &[
+    Metric::new("new_orders_per_minute", "1/min", Direction::More),
+    Metric::new("rolled_back_orders", "1", Direction::Neither),
+    Metric::new("new_order_deadlocks", "1", Direction::Less),
+    Metric::new("new_order_retries", "1", Direction::Less),
+    Metric::new("payment_deadlocks", "1", Direction::Less),
+    Metric::new("payment_retries", "1", Direction::Less),
+    Metric::new("order_status_deadlocks", "1", Direction::Less),
+    Metric::new("order_status_retries", "1", Direction::Less),
+    Metric::new("delivery_deadlocks", "1", Direction::Less),
+    Metric::new("delivery_retries", "1", Direction::Less),
+    Metric::new("stock_level_deadlocks", "1", Direction::Less),
+    Metric::new("stock_level_retries", "1", Direction::Less),
+];
+
+fn metrics() -> Vec<Metric> {
+    OWN.iter().cloned().chain(sql_load::metrics()).chain(COUNTERS.iter().cloned()).collect()
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Parameters {
+    engine: &'static Engine,
+    warehouses: i64,
+    mix: String,
+    thinking: bool,
+    #[serde(flatten)]
+    load: Load,
+    #[serde(flatten)]
+    pragmas: Pragmas,
+}
+
+impl Parameters {
+    fn of(map: &Map<String, Value>) -> Parameters {
+        // Users think as the standard says, and for no other time.
+        let mut map = map.clone();
+        map.insert("think_time".into(), 0.0.into());
+        serde_json::from_value(Value::Object(map)).expect("the settings' checks make every field fit")
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let both = self.thinking && self.load.rate > 0.0;
+        let both =
+            both.then(|| "users who think have a pace of their own: leave out `rate`, or `thinking`".to_string());
+        sql_load::check(&self.load).into_iter().chain(both).collect()
+    }
+
+    fn mix(&self) -> Mix {
+        Mix(if self.mix == "sysbench" { [10, 10, 1, 1, 1] } else { [45, 43, 4, 4, 4] })
+    }
+}
+
+/// Warehouses loaded in a second, for `plan` only.
+const LOADED_PER_SECOND: f64 = 0.2;
+
+fn estimate(map: &Map<String, Value>) -> Estimate {
+    let parameters = Parameters::of(map);
+    Estimate {
+        data_bytes: parameters.warehouses as u64 * tables::WAREHOUSE_BYTES,
+        load_seconds: parameters.warehouses as f64 / LOADED_PER_SECOND,
+        run_seconds: parameters.load.time_seconds,
+    }
+}
+
+/// All rounds have the same data, so that they are loaded once.
+const DATA_SEED: u64 = 1;
+
+/// Orders that a warehouse has when it is loaded.
+const LOADED_ORDERS: i64 = names::DISTRICTS * names::CUSTOMERS;
+
+/// The workload at work.
+struct Orders {
+    parameters: Parameters,
+    database: Box<dyn Database>,
+    sessions: Sessions,
+    runs: u64,
+    /// New orders over all runs of the trial: acknowledged, and lost at their commit.
+    acknowledged: i64,
+    unknown: i64,
+}
+
+impl Orders {
+    fn new(parameters: Parameters) -> Orders {
+        let database = parameters.engine.database(&parameters.pragmas);
+        Orders { parameters, database, sessions: Sessions::default(), runs: 0, acknowledged: 0, unknown: 0 }
+    }
+}
+
+impl Workload for Orders {
+    fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
+        let started = Instant::now();
+        let place = Place::of(context);
+        tables::load(&*self.database, &place, self.parameters.warehouses, DATA_SEED, context.interrupted)?;
+        Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
+    }
+
+    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
+        let place = Place::of(context);
+        self.sessions.begin(&*self.database, context)?;
+        self.runs += 1;
+        let before = self.database.counters(&place)?;
+        let (seed, run, parameters) = (context.seed, self.runs, &self.parameters);
+        let shared = Shared {
+            warehouses: parameters.warehouses,
+            mix: parameters.mix(),
+            thinks: parameters.thinking,
+            dialect: self.database.dialect(),
+        };
+        let terminal =
+            |number: usize| Terminal::new(&shared, number, Random::of_stream(seed, run << 32 | number as u64));
+        let driven = sql_load::drive(&parameters.load, &*self.database, &mut self.sessions, context, terminal)?;
+        let mut outcome = driven.outcome;
+        let mut counts = [Counts::default(); 5];
+        for terminal in &driven.scripts {
+            counts.iter_mut().zip(terminal.counts).for_each(|(all, of_terminal)| all.add(of_terminal));
+        }
+        let orders = counts[Of::NewOrder.number()];
+        self.acknowledged += orders.committed as i64;
+        self.unknown += orders.unknown as i64;
+        let by_kind = counts.iter().flat_map(|of_kind| [of_kind.deadlocks, of_kind.conflicts]);
+        let values = [orders.committed as f64 / outcome.seconds * 60.0, orders.rolled_back as f64]
+            .into_iter()
+            .chain(by_kind.map(|count| count as f64));
+        let own: Vec<Measured> = OWN.iter().zip(values).map(|(metric, value)| metric.at(value)).collect();
+        outcome.metrics.splice(0..0, own);
+        outcome.metrics.extend(self.database.counters(&place)?.since(before, outcome.commits as f64));
+        Ok(outcome)
+    }
+
+    fn cool(&mut self) -> Result<(), Error> {
+        self.sessions.close();
+        Ok(())
+    }
+
+    fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
+        self.sessions.close();
+        let place = Place::of(context);
+        self.database.check(&place, &tables::names())?;
+        conditions::hold(&*self.database, &place)?;
+        let mut connection = self.database.connect(&place)?;
+        let counted =
+            connection.query("SELECT count(*) FROM orders1").map_err(sql::failed(self.database.name(), "count"))?;
+        let found = counted.first().and_then(|text| text.parse().ok()).unwrap_or(-1);
+        // Those that were lost at their commit are there or not.
+        let least = self.parameters.warehouses * LOADED_ORDERS + self.acknowledged;
+        let expected = found.clamp(least, least + self.unknown);
+        same("orders: loaded and acknowledged", &expected.to_string(), &found.to_string())
+    }
+}

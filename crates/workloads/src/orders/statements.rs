@@ -1,0 +1,219 @@
+//! The statements of the five transactions. What each reads and writes is the standard's (TPC-C revision 5.11, clauses 2.4 to 2.8).
+
+use load::sql::Dialect;
+use load::sql_load::Class;
+
+/// A statement. Those with `One` or a district's number differ by a column's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sql {
+    Begin,
+    Commit,
+    Rollback,
+    // New order.
+    WarehouseAndCustomer,
+    District,
+    NextOrder,
+    InsertOrder,
+    InsertNewOrder,
+    Item,
+    /// By the district, whose text the line carries.
+    Stock(u8),
+    UpdateStock,
+    InsertLine,
+    // Payment.
+    PayWarehouse,
+    WarehouseAddress,
+    PayDistrict,
+    DistrictAddress,
+    CustomersByName,
+    CustomerToPay,
+    CustomerData,
+    PayCustomer,
+    PayCustomerWithData,
+    InsertHistory,
+    // Order status.
+    CustomerBalance,
+    LastOrder,
+    OrderLines,
+    // Delivery.
+    OldestNewOrder,
+    DeleteNewOrder,
+    CustomerOfOrder,
+    CarryOrder,
+    DeliverLines,
+    SumOfLines,
+    DeliverToCustomer,
+    // Stock level.
+    NextOrderOfDistrict,
+    LowStock,
+}
+
+/// All of them, in the order of their numbers.
+const ALL: [Sql; 33] = [
+    Sql::Begin,
+    Sql::Commit,
+    Sql::Rollback,
+    Sql::WarehouseAndCustomer,
+    Sql::District,
+    Sql::NextOrder,
+    Sql::InsertOrder,
+    Sql::InsertNewOrder,
+    Sql::Item,
+    Sql::UpdateStock,
+    Sql::InsertLine,
+    Sql::PayWarehouse,
+    Sql::WarehouseAddress,
+    Sql::PayDistrict,
+    Sql::DistrictAddress,
+    Sql::CustomersByName,
+    Sql::CustomerToPay,
+    Sql::CustomerData,
+    Sql::PayCustomer,
+    Sql::PayCustomerWithData,
+    Sql::InsertHistory,
+    Sql::CustomerBalance,
+    Sql::LastOrder,
+    Sql::OrderLines,
+    Sql::OldestNewOrder,
+    Sql::DeleteNewOrder,
+    Sql::CustomerOfOrder,
+    Sql::CarryOrder,
+    Sql::DeliverLines,
+    Sql::SumOfLines,
+    Sql::DeliverToCustomer,
+    Sql::NextOrderOfDistrict,
+    Sql::LowStock,
+];
+
+/// Districts, each with a text of its own for its stock.
+const STOCKS: u8 = super::names::DISTRICTS as u8;
+
+/// Texts of all, parameters as `$1`.
+pub fn texts(begin: &str, dialect: &Dialect) -> Vec<String> {
+    let lock = dialect.for_update;
+    let text = |sql: &Sql| match sql {
+        Sql::Begin => begin.to_string(),
+        other => other.text(lock),
+    };
+    ALL.iter().copied().chain((1..=STOCKS).map(Sql::Stock)).map(|sql| text(&sql)).collect()
+}
+
+impl Sql {
+    /// Which of the texts it is.
+    pub fn number(self) -> usize {
+        match self {
+            Sql::Stock(district) => ALL.len() + usize::from(district) - 1,
+            other => ALL.iter().position(|known| *known == other).expect("all are listed"),
+        }
+    }
+
+    /// Whether its row is wanted whole.
+    pub fn keeps_row(self) -> bool {
+        use Sql::{CustomerToPay, District, Item, LastOrder, Stock, SumOfLines, WarehouseAndCustomer};
+        matches!(self, WarehouseAndCustomer | District | Item | Stock(_) | CustomerToPay | LastOrder | SumOfLines)
+    }
+
+    pub fn class(self) -> Class {
+        use Sql::*;
+        match self {
+            Begin | Commit | Rollback => Class::Other,
+            NextOrder | InsertOrder | InsertNewOrder | UpdateStock | InsertLine | PayWarehouse | PayDistrict
+            | PayCustomer | PayCustomerWithData | InsertHistory | DeleteNewOrder | CarryOrder | DeliverLines
+            | DeliverToCustomer => Class::Write,
+            _ => Class::Read,
+        }
+    }
+
+    fn text(self, lock: &str) -> String {
+        match self {
+            Sql::Begin => "BEGIN".into(),
+            Sql::Commit => "COMMIT".into(),
+            Sql::Rollback => "ROLLBACK".into(),
+            Sql::WarehouseAndCustomer => "SELECT w_tax, c_discount, c_last, c_credit FROM warehouse1, customer1 WHERE w_id = $1 AND c_w_id = w_id \
+                 AND c_d_id = $2 AND c_id = $3"
+                .into(),
+            Sql::District => format!("SELECT d_next_o_id, d_tax FROM district1 WHERE d_w_id = $1 AND d_id = $2{lock}"),
+            Sql::NextOrder => "UPDATE district1 SET d_next_o_id = $1 WHERE d_w_id = $2 AND d_id = $3".into(),
+            Sql::InsertOrder => "INSERT INTO orders1 (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) \
+                 VALUES ($1, $2, $3, $4, CURRENT_TIMESTAMP, $5, $6)"
+                .into(),
+            Sql::InsertNewOrder => "INSERT INTO new_orders1 (no_o_id, no_d_id, no_w_id) VALUES ($1, $2, $3)".into(),
+            Sql::Item => "SELECT i_price, i_name, i_data FROM item1 WHERE i_id = $1".into(),
+            Sql::Stock(district) => format!(
+                "SELECT s_quantity, s_dist_{district:02}, s_data FROM stock1 WHERE s_w_id = $1 AND s_i_id = $2{lock}"
+            ),
+            Sql::UpdateStock => "UPDATE stock1 SET s_quantity = $1, s_ytd = s_ytd + $2, s_order_cnt = s_order_cnt + 1, \
+                 s_remote_cnt = s_remote_cnt + $3 WHERE s_w_id = $4 AND s_i_id = $5"
+                .into(),
+            Sql::InsertLine => "INSERT INTO order_line1 (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, \
+                 ol_dist_info) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+                .into(),
+            Sql::PayWarehouse => "UPDATE warehouse1 SET w_ytd = w_ytd + $1 WHERE w_id = $2".into(),
+            Sql::WarehouseAddress => {
+                "SELECT w_name, w_street_1, w_street_2, w_city, w_state, w_zip FROM warehouse1 WHERE w_id = $1".into()
+            }
+            Sql::PayDistrict => "UPDATE district1 SET d_ytd = d_ytd + $1 WHERE d_w_id = $2 AND d_id = $3".into(),
+            Sql::DistrictAddress => "SELECT d_name, d_street_1, d_street_2, d_city, d_state, d_zip FROM district1 WHERE d_w_id = $1 AND d_id = $2".into(),
+            Sql::CustomersByName => {
+                "SELECT c_id FROM customer1 WHERE c_w_id = $1 AND c_d_id = $2 AND c_last = $3 ORDER BY c_first".into()
+            }
+            Sql::CustomerToPay => format!(
+                "SELECT c_credit, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit_lim, \
+                 c_discount, c_balance FROM customer1 WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3{lock}"
+            ),
+            Sql::CustomerData => "SELECT c_data FROM customer1 WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3".into(),
+            Sql::PayCustomer => "UPDATE customer1 SET c_balance = c_balance - $1, c_ytd_payment = c_ytd_payment + $2, \
+                 c_payment_cnt = c_payment_cnt + 1 WHERE c_w_id = $3 AND c_d_id = $4 AND c_id = $5"
+                .into(),
+            Sql::PayCustomerWithData => "UPDATE customer1 SET c_balance = c_balance - $1, c_ytd_payment = c_ytd_payment + $2, \
+                 c_payment_cnt = c_payment_cnt + 1, c_data = $3 WHERE c_w_id = $4 AND c_d_id = $5 AND c_id = $6"
+                .into(),
+            Sql::InsertHistory => "INSERT INTO history1 (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data) \
+                 VALUES ($1, $2, $3, $4, $5, CURRENT_TIMESTAMP, $6, $7)"
+                .into(),
+            Sql::CustomerBalance => "SELECT c_balance, c_first, c_middle, c_last FROM customer1 WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3".into(),
+            Sql::LastOrder => "SELECT o_id, o_carrier_id, o_entry_d, o_ol_cnt FROM orders1 WHERE o_w_id = $1 AND o_d_id = $2 AND o_c_id = $3 \
+                 ORDER BY o_id DESC LIMIT 1"
+                .into(),
+            Sql::OrderLines => "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line1 \
+                 WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $3"
+                .into(),
+            Sql::OldestNewOrder => format!(
+                "SELECT no_o_id FROM new_orders1 WHERE no_w_id = $1 AND no_d_id = $2 ORDER BY no_o_id LIMIT 1{lock}"
+            ),
+            Sql::DeleteNewOrder => "DELETE FROM new_orders1 WHERE no_w_id = $1 AND no_d_id = $2 AND no_o_id = $3".into(),
+            Sql::CustomerOfOrder => "SELECT o_c_id FROM orders1 WHERE o_w_id = $1 AND o_d_id = $2 AND o_id = $3".into(),
+            Sql::CarryOrder => "UPDATE orders1 SET o_carrier_id = $1 WHERE o_w_id = $2 AND o_d_id = $3 AND o_id = $4".into(),
+            Sql::DeliverLines => "UPDATE order_line1 SET ol_delivery_d = CURRENT_TIMESTAMP WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $3".into(),
+            Sql::SumOfLines => "SELECT sum(ol_amount) FROM order_line1 WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $3".into(),
+            Sql::DeliverToCustomer => "UPDATE customer1 SET c_balance = c_balance + $1, c_delivery_cnt = c_delivery_cnt + 1 \
+                 WHERE c_w_id = $2 AND c_d_id = $3 AND c_id = $4"
+                .into(),
+            Sql::NextOrderOfDistrict => "SELECT d_next_o_id FROM district1 WHERE d_w_id = $1 AND d_id = $2".into(),
+            Sql::LowStock => "SELECT count(DISTINCT s_i_id) FROM order_line1, stock1 WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id < $3 \
+                 AND ol_o_id >= $4 AND s_w_id = $5 AND s_i_id = ol_i_id AND s_quantity < $6"
+                .into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use load::sql::COMMON;
+
+    #[test]
+    fn parameters_are_numbered_in_order_and_each_once() {
+        for text in texts("BEGIN", &COMMON) {
+            let numbers: Vec<usize> = text
+                .split('$')
+                .skip(1)
+                .map(|part| {
+                    part.chars().take_while(char::is_ascii_digit).collect::<String>().parse().expect("a number")
+                })
+                .collect();
+            assert_eq!(numbers, (1..=numbers.len()).collect::<Vec<_>>(), "{text}");
+        }
+        assert!(texts("BEGIN", &COMMON)[Sql::Stock(10).number()].contains("s_dist_10"));
+    }
+}

@@ -1,0 +1,422 @@
+//! A terminal: one connection's transactions, a statement at a time, with what the answers before have said.
+
+use super::names::uniform;
+use super::statements::{self, Sql};
+use super::transaction::{Customer, Inputs, KINDS, Kind, Mix};
+use load::sql::{Dialect, same};
+use load::sql_load::{Class, Keep, Next, PARAMS_MAX, Script};
+use load::workload::Error;
+use random::Random;
+use std::fmt::Write as _;
+use std::time::Instant;
+use wire::{Conflict, NamedRow, Param, Value};
+
+/// What all terminals of a load have in common.
+#[derive(Clone)]
+pub struct Shared {
+    /// Warehouses.
+    pub warehouses: i64,
+    /// How often each kind comes.
+    pub mix: Mix,
+    /// Whether users key in and think, each at a warehouse of their own.
+    pub thinks: bool,
+    /// Of the database.
+    pub dialect: &'static Dialect,
+}
+
+/// What happened, by kind of transaction.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Counts {
+    /// Acknowledged.
+    pub committed: u64,
+    /// Ended by their own rollback, as one of a hundred orders asks for an item that is not there.
+    pub rolled_back: u64,
+    /// Met a deadlock.
+    pub deadlocks: u64,
+    /// Met any conflict.
+    pub conflicts: u64,
+    /// Lost at the commit.
+    pub unknown: u64,
+}
+
+impl Counts {
+    /// Adds another terminal's.
+    pub fn add(&mut self, other: Counts) {
+        self.committed += other.committed;
+        self.rolled_back += other.rolled_back;
+        self.deadlocks += other.deadlocks;
+        self.conflicts += other.conflicts;
+        self.unknown += other.unknown;
+    }
+}
+
+/// What the answers so far said.
+#[derive(Debug, Default)]
+struct Known {
+    customer: i64,
+    order: i64,
+    price_cents: i64,
+    quantity: i64,
+    district_info: String,
+    data: String,
+    sum_cents: i64,
+    /// Customers of a name, in order of their first names.
+    found: Vec<i64>,
+    rows: u64,
+    ends_by_rollback: bool,
+}
+
+/// One terminal.
+pub struct Terminal {
+    shared: Shared,
+    number: usize,
+    random: Random,
+    /// Drawn before its keying time.
+    coming: Option<Kind>,
+    inputs: Inputs,
+    steps: Vec<(Sql, usize)>,
+    known: Known,
+    row: Option<NamedRow>,
+    /// In the order of [`KINDS`].
+    pub counts: [Counts; 5],
+}
+
+/// As long as `c_data` may be (2.5.2.2).
+const DATA_BYTES_MAX: usize = 500;
+
+impl Terminal {
+    /// Of this number.
+    pub fn new(shared: &Shared, number: usize, random: Random) -> Terminal {
+        let mut random = random;
+        let inputs = Inputs::draw(&mut random, Kind::StockLevel, 1, shared.warehouses);
+        Terminal {
+            shared: shared.clone(),
+            number,
+            random,
+            coming: None,
+            inputs,
+            steps: Vec::new(),
+            known: Known::default(),
+            row: None,
+            counts: [Counts::default(); 5],
+        }
+    }
+
+    fn begin_again(&mut self) {
+        self.steps = self.inputs.steps();
+        self.known = Known::default();
+        if let Customer::Number(number) = self.inputs.customer {
+            self.known.customer = number;
+        }
+        self.row = None;
+    }
+
+    /// A column of the row that was kept, as a number of cents.
+    fn cents(&self, column: usize) -> Result<i64, Error> {
+        let text = self.text(column)?;
+        let value: f64 = text.parse().map_err(|_| wrong("an amount", text))?;
+        Ok((value * 100.0).round() as i64)
+    }
+
+    fn integer(&self, column: usize) -> Result<i64, Error> {
+        let text = self.text(column)?;
+        text.parse().map_err(|_| wrong("a whole number", text))
+    }
+
+    fn text(&self, column: usize) -> Result<&str, Error> {
+        let cell = self.row.as_ref().and_then(|row| row.get(column)).and_then(|(_, value)| value.as_deref());
+        cell.ok_or_else(|| wrong("a row", "none"))
+    }
+
+    /// What a statement's answer says for the ones to come.
+    fn learn(&mut self, sql: Sql, step: usize) -> Result<(), Error> {
+        match sql {
+            Sql::District => self.known.order = self.integer(0)?,
+            Sql::Item if self.row.is_none() => {
+                self.steps.truncate(step + 1);
+                self.steps.push((Sql::Rollback, 0));
+                self.known.ends_by_rollback = true;
+            }
+            Sql::Item => self.known.price_cents = self.cents(0)?,
+            Sql::Stock(_) => {
+                self.known.quantity = self.integer(0)?;
+                self.known.district_info = self.text(1)?.to_string();
+            }
+            Sql::CustomersByName => {
+                let found = &self.known.found;
+                // The one in the middle, rounded up (2.5.2.2).
+                let middle = found.len().div_ceil(2).checked_sub(1).and_then(|index| found.get(index));
+                self.known.customer = *middle.ok_or_else(|| wrong("a customer of this name", "none"))?;
+            }
+            Sql::CustomerToPay if self.text(0)? == "BC" => {
+                self.steps.splice(step + 1..step + 2, [(Sql::CustomerData, 0), (Sql::PayCustomerWithData, 0)]);
+            }
+            Sql::LastOrder => self.known.order = self.integer(0)?,
+            // Another terminal took the last one of this district, or there was none: it is skipped (2.7.4.2).
+            Sql::OldestNewOrder if self.known.found.is_empty() => drop(self.steps.drain(step + 1..step + 7)),
+            Sql::OldestNewOrder => self.known.order = self.known.found[0],
+            Sql::CustomerOfOrder => self.known.customer = self.known.found.first().copied().unwrap_or_default(),
+            Sql::SumOfLines => self.known.sum_cents = self.cents(0)?,
+            Sql::NextOrderOfDistrict => self.known.order = self.known.found.first().copied().unwrap_or_default(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Parameters of what is asked for a line of a new order.
+    fn line_params<'a>(&'a self, sql: Sql, number: usize, put: &mut Put<'_, 'a>) {
+        let (i, known, line) = (&self.inputs, &self.known, &self.inputs.lines[number]);
+        match sql {
+            Sql::Item => put.integers(&[line.item]),
+            Sql::UpdateStock => {
+                let is_remote = i64::from(line.supplier != i.warehouse);
+                put.integers(&[known.quantity, line.quantity, is_remote, line.supplier, line.item]);
+            }
+            Sql::InsertLine => {
+                put.integers(&[known.order, i.district, i.warehouse, number as i64 + 1]);
+                put.integers(&[line.item, line.supplier, line.quantity]);
+                put.cents(line.quantity * known.price_cents);
+                put.text(&known.district_info);
+            }
+            _ => put.integers(&[line.supplier, line.item]),
+        }
+    }
+
+    /// `c_data` after this payment: what it was about, before what stood there.
+    fn paid_data(&mut self) {
+        let (i, known) = (&self.inputs, &mut self.known);
+        let mut data = String::with_capacity(DATA_BYTES_MAX + 64);
+        let (warehouse, district) = i.customer_at;
+        let cents = i.amount_cents;
+        let _ = write!(
+            data,
+            "{} {district} {warehouse} {} {} {}.{:02}|{}",
+            known.customer,
+            i.district,
+            i.warehouse,
+            cents / 100,
+            cents % 100,
+            known.data
+        );
+        data.truncate(DATA_BYTES_MAX);
+        known.data = data;
+    }
+}
+
+fn wrong(expected: &str, found: &str) -> Error {
+    Error::WrongData { place: "an answer of the orders".into(), expected: expected.into(), found: found.into() }
+}
+
+/// Rows that a statement must give or change; none: any number.
+fn rows_due(sql: Sql) -> Option<u64> {
+    match sql {
+        Sql::Begin | Sql::Commit | Sql::Rollback | Sql::Item | Sql::CustomersByName | Sql::OldestNewOrder => None,
+        Sql::OrderLines | Sql::DeliverLines => None,
+        _ => Some(1),
+    }
+}
+
+impl Script for Terminal {
+    fn texts(&self, begin: &str) -> Vec<String> {
+        statements::texts(begin, self.shared.dialect)
+    }
+
+    fn draw(&mut self) {
+        let kind = self.coming.take().unwrap_or_else(|| self.shared.mix.draw(&mut self.random));
+        let warehouses = self.shared.warehouses;
+        // Who thinks sits at one terminal (2.4.1.1); else all warehouses are as busy with any number of connections.
+        let own = self.number as i64 % warehouses + 1;
+        let warehouse = if self.shared.thinks { own } else { uniform(&mut self.random, 1, warehouses) };
+        self.inputs = Inputs::draw(&mut self.random, kind, warehouse, warehouses);
+        self.begin_again();
+    }
+
+    fn pause_seconds(&mut self, is_first: bool, _think_seconds: f64) -> f64 {
+        if !self.shared.thinks {
+            return 0.0;
+        }
+        let thinking = if is_first { 0.0 } else { self.inputs.kind.thinking_seconds(&mut self.random) };
+        let coming = self.shared.mix.draw(&mut self.random);
+        self.coming = Some(coming);
+        thinking + coming.keying_seconds()
+    }
+
+    fn kinds(&self) -> Vec<String> {
+        KINDS.iter().map(|(_, name)| (*name).to_string()).collect()
+    }
+
+    fn kind(&self) -> usize {
+        self.inputs.kind.number()
+    }
+
+    fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    fn is_transaction(&self) -> bool {
+        true
+    }
+
+    fn next(&mut self, step: usize) -> Result<Next, Error> {
+        let Some((sql, line)) = self.steps.get(step).copied() else { return Ok(Next::End) };
+        if sql == Sql::PayCustomerWithData {
+            self.paid_data();
+        }
+        if sql == Sql::UpdateStock {
+            // As much as 2.4.2.2 orders anew.
+            let wanted = self.inputs.lines[line].quantity;
+            let left = self.known.quantity - wanted;
+            self.known.quantity = if left >= 10 { left } else { left + 91 };
+        }
+        Ok(Next::Send)
+    }
+
+    fn text(&self, step: usize) -> usize {
+        self.steps[step].0.number()
+    }
+
+    fn class(&self, step: usize) -> Class {
+        self.steps[step].0.class()
+    }
+
+    fn params<'a>(&'a self, step: usize, params: &mut [Param<'a>; PARAMS_MAX]) -> usize {
+        let ((sql, line), i, known) = (self.steps[step], &self.inputs, &self.known);
+        let (w, d, c) = (i.warehouse, i.district, known.customer);
+        let (cw, cd) = i.customer_at;
+        let delivered = line as i64;
+        let mut put = Put { params, count: 0 };
+        match sql {
+            Sql::Begin | Sql::Commit | Sql::Rollback => {}
+            Sql::WarehouseAndCustomer => put.integers(&[w, d, c]),
+            Sql::District | Sql::DistrictAddress | Sql::NextOrderOfDistrict => put.integers(&[w, d]),
+            Sql::NextOrder => put.integers(&[known.order + 1, w, d]),
+            Sql::InsertOrder => {
+                let is_local = i.lines.iter().all(|line| line.supplier == w);
+                put.integers(&[known.order, d, w, c, i.lines.len() as i64, i64::from(is_local)]);
+            }
+            Sql::InsertNewOrder => put.integers(&[known.order, d, w]),
+            Sql::Item | Sql::Stock(_) | Sql::UpdateStock | Sql::InsertLine => self.line_params(sql, line, &mut put),
+            Sql::PayWarehouse => {
+                put.cents(i.amount_cents);
+                put.integers(&[w]);
+            }
+            Sql::WarehouseAddress => put.integers(&[w]),
+            Sql::PayDistrict => {
+                put.cents(i.amount_cents);
+                put.integers(&[w, d]);
+            }
+            Sql::CustomersByName => {
+                put.integers(&[cw, cd]);
+                if let Customer::Name(name) = &i.customer {
+                    put.text(name);
+                }
+            }
+            Sql::CustomerToPay | Sql::CustomerData | Sql::CustomerBalance | Sql::LastOrder => {
+                put.integers(&[cw, cd, c])
+            }
+            Sql::PayCustomer | Sql::PayCustomerWithData => {
+                put.cents(i.amount_cents);
+                put.cents(i.amount_cents);
+                if sql == Sql::PayCustomerWithData {
+                    put.text(&known.data);
+                }
+                put.integers(&[cw, cd, c]);
+            }
+            Sql::InsertHistory => {
+                put.integers(&[c, cd, cw, d, w]);
+                put.cents(i.amount_cents);
+                put.text("payment at a terminal");
+            }
+            Sql::OrderLines => put.integers(&[cw, cd, known.order]),
+            Sql::OldestNewOrder => put.integers(&[w, delivered]),
+            Sql::DeleteNewOrder | Sql::CustomerOfOrder | Sql::DeliverLines | Sql::SumOfLines => {
+                put.integers(&[w, delivered, known.order]);
+            }
+            Sql::CarryOrder => put.integers(&[i.carrier, w, delivered, known.order]),
+            Sql::DeliverToCustomer => {
+                put.cents(known.sum_cents);
+                put.integers(&[w, delivered, c]);
+            }
+            Sql::LowStock => put.integers(&[w, d, known.order, known.order - 20, w, i.threshold]),
+        }
+        put.count
+    }
+
+    fn keeps_row(&self, step: usize) -> Option<Keep> {
+        self.steps[step].0.keeps_row().then_some(Keep::Values)
+    }
+
+    fn kept(&mut self, _step: usize, row: Option<NamedRow>) {
+        self.row = row;
+    }
+
+    fn row(&mut self, step: usize, value: Value) {
+        self.known.rows += 1;
+        match self.steps[step].0 {
+            Sql::CustomersByName | Sql::OldestNewOrder | Sql::CustomerOfOrder | Sql::NextOrderOfDistrict => {
+                self.known.found.extend(value.integer());
+            }
+            Sql::CustomerData => self.known.data = value.text().unwrap_or_default().into(),
+            _ => {}
+        }
+    }
+
+    fn answered(&mut self, step: usize, changed: u64) -> Result<(), Error> {
+        let (sql, _) = self.steps[step];
+        let rows = std::mem::take(&mut self.known.rows);
+        let found = if sql.class() == Class::Write { changed } else { rows };
+        if let Some(due) = rows_due(sql) {
+            same(&format!("rows of {sql:?} in {:?}", self.inputs), &due.to_string(), &found.to_string())?;
+        }
+        self.learn(sql, step)?;
+        self.row = None;
+        self.known.found.clear();
+        Ok(())
+    }
+
+    fn committed(&mut self, _began: Instant, _ended: Instant) -> u64 {
+        let counts = &mut self.counts[self.inputs.kind.number()];
+        if self.known.ends_by_rollback {
+            counts.rolled_back += 1;
+        } else {
+            counts.committed += 1;
+        }
+        0
+    }
+
+    fn rolled_back(&mut self, conflict: Option<Conflict>) {
+        let counts = &mut self.counts[self.inputs.kind.number()];
+        counts.conflicts += u64::from(conflict.is_some());
+        counts.deadlocks += u64::from(conflict == Some(Conflict::Deadlock));
+        self.begin_again();
+    }
+
+    fn unknown(&mut self, _began: Instant, _ended: Instant) {
+        self.counts[self.inputs.kind.number()].unknown += 1;
+    }
+}
+
+/// Fills in parameters.
+struct Put<'p, 'a> {
+    params: &'p mut [Param<'a>; PARAMS_MAX],
+    count: usize,
+}
+
+impl<'a> Put<'_, 'a> {
+    fn put(&mut self, param: Param<'a>) {
+        self.params[self.count] = param;
+        self.count += 1;
+    }
+
+    fn integers(&mut self, values: &[i64]) {
+        values.iter().for_each(|value| self.put(Param::Integer(*value)));
+    }
+
+    fn cents(&mut self, cents: i64) {
+        self.put(Param::Double(cents as f64 / 100.0));
+    }
+
+    fn text(&mut self, text: &'a str) {
+        self.put(Param::Text(text));
+    }
+}
