@@ -29,12 +29,14 @@ pub enum Param<'a> {
 }
 
 /// The first column of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value<'a> {
     /// NULL.
     Null,
     /// An integer.
     Integer(i64),
+    /// A fraction, of a database that has no decimals.
+    Double(f64),
     /// Anything as text.
     Text(&'a [u8]),
 }
@@ -44,8 +46,19 @@ impl<'a> Value<'a> {
     #[must_use]
     pub fn integer(self) -> Option<i64> {
         match self {
-            Value::Null => None,
+            Value::Null | Value::Double(_) => None,
             Value::Integer(value) => Some(value),
+            Value::Text(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
+        }
+    }
+
+    /// As a number with a fraction, when it is one or reads like one.
+    #[must_use]
+    pub fn number(self) -> Option<f64> {
+        match self {
+            Value::Null => None,
+            Value::Integer(value) => Some(value as f64),
+            Value::Double(value) => Some(value),
             Value::Text(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
         }
     }
@@ -55,7 +68,7 @@ impl<'a> Value<'a> {
     pub fn text(self) -> Option<&'a str> {
         match self {
             Value::Text(text) => std::str::from_utf8(text).ok(),
-            Value::Null | Value::Integer(_) => None,
+            Value::Null | Value::Integer(_) | Value::Double(_) => None,
         }
     }
 }

@@ -519,7 +519,7 @@ fn binary_columns(body: &[u8], columns: &[(String, u8)]) -> Result<Vec<Option<St
                 let text = match value {
                     Value::Text(text) => String::from_utf8_lossy(text).into_owned(),
                     Value::Integer(integer) => integer.to_string(),
-                    Value::Null => unreachable!("the bitmap says so"),
+                    Value::Null | Value::Double(_) => unreachable!("the bitmap and the type say so"),
                 };
                 (text, after)
             }

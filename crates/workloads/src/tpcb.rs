@@ -307,6 +307,9 @@ impl Script for Connection {
             Class::Read => rows,
             Class::Write => changed,
         };
+        if found == 1 {
+            return Ok(());
+        }
         let sql = self.mix.steps()[step];
         same(
             &format!("rows of {sql:?} for account {}, teller {}, branch {}", self.aid, self.tid, self.bid),

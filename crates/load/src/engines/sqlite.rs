@@ -287,6 +287,7 @@ fn step_through(
         row(match found.get_ref(0).map_err(refused)? {
             ValueRef::Integer(value) => Value::Integer(value),
             ValueRef::Text(text) => Value::Text(text),
+            ValueRef::Real(value) => Value::Double(value),
             _ => Value::Null,
         });
     }

@@ -386,6 +386,7 @@ struct Rows {
 enum Kept {
     Null,
     Integer(i64),
+    Double(f64),
     /// Length.
     Text(usize),
 }
@@ -395,6 +396,7 @@ impl Rows {
         self.rows.push(match value {
             Value::Null => Kept::Null,
             Value::Integer(value) => Kept::Integer(value),
+            Value::Double(value) => Kept::Double(value),
             Value::Text(text) => {
                 self.texts.extend_from_slice(text);
                 Kept::Text(text.len())
@@ -408,6 +410,7 @@ impl Rows {
             see(match row {
                 Kept::Null => Value::Null,
                 Kept::Integer(value) => Value::Integer(*value),
+                Kept::Double(value) => Value::Double(*value),
                 Kept::Text(length) => {
                     let (text, after) = rest.split_at(*length);
                     rest = after;

@@ -1,9 +1,10 @@
 //! The statements of the five transactions. What each reads and writes is the standard's (TPC-C revision 5.11, clauses 2.4 to 2.8).
 
+use super::names::DISTRICTS;
 use load::sql::Dialect;
 use load::sql_load::Class;
 
-/// A statement. Those with `One` or a district's number differ by a column's name.
+/// A statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sql {
     Begin,
@@ -16,8 +17,8 @@ pub enum Sql {
     InsertOrder,
     InsertNewOrder,
     Item,
-    /// By the district, whose text the line carries.
-    Stock(u8),
+    /// It has a text for each district, whose column the line copies.
+    Stock,
     UpdateStock,
     InsertLine,
     // Payment.
@@ -49,7 +50,7 @@ pub enum Sql {
 }
 
 /// All of them, in the order of their numbers.
-const ALL: [Sql; 33] = [
+const ALL: [Sql; 34] = [
     Sql::Begin,
     Sql::Commit,
     Sql::Rollback,
@@ -59,6 +60,7 @@ const ALL: [Sql; 33] = [
     Sql::InsertOrder,
     Sql::InsertNewOrder,
     Sql::Item,
+    Sql::Stock,
     Sql::UpdateStock,
     Sql::InsertLine,
     Sql::PayWarehouse,
@@ -85,34 +87,23 @@ const ALL: [Sql; 33] = [
     Sql::LowStock,
 ];
 
-/// Districts, each with a text of its own for its stock.
-const STOCKS: u8 = super::names::DISTRICTS as u8;
-
-/// Texts of all, parameters as `$1`.
+/// Texts of all, parameters as `$1`; behind them, that of the stock for each district.
 pub fn texts(begin: &str, dialect: &Dialect) -> Vec<String> {
     let lock = dialect.for_update;
-    let text = |sql: &Sql| match sql {
-        Sql::Begin => begin.to_string(),
-        other => other.text(lock),
-    };
-    ALL.iter().copied().chain((1..=STOCKS).map(Sql::Stock)).map(|sql| text(&sql)).collect()
+    let text = |sql: &Sql| if *sql == Sql::Begin { begin.to_string() } else { sql.text(lock) };
+    ALL.iter().map(text).chain((1..=DISTRICTS).map(|district| stock(district, lock))).collect()
+}
+
+/// Which of the texts a statement has in a transaction of this district.
+pub fn number(sql: Sql, district: i64) -> usize {
+    if sql == Sql::Stock { ALL.len() + district as usize - 1 } else { sql as usize }
+}
+
+fn stock(district: i64, lock: &str) -> String {
+    format!("SELECT s_quantity, s_dist_{district:02}, s_data FROM stock1 WHERE s_w_id = $1 AND s_i_id = $2{lock}")
 }
 
 impl Sql {
-    /// Which of the texts it is.
-    pub fn number(self) -> usize {
-        match self {
-            Sql::Stock(district) => ALL.len() + usize::from(district) - 1,
-            other => ALL.iter().position(|known| *known == other).expect("all are listed"),
-        }
-    }
-
-    /// Whether its row is wanted whole.
-    pub fn keeps_row(self) -> bool {
-        use Sql::{CustomerToPay, District, Item, LastOrder, Stock, SumOfLines, WarehouseAndCustomer};
-        matches!(self, WarehouseAndCustomer | District | Item | Stock(_) | CustomerToPay | LastOrder | SumOfLines)
-    }
-
     pub fn class(self) -> Class {
         use Sql::*;
         match self {
@@ -139,9 +130,7 @@ impl Sql {
                 .into(),
             Sql::InsertNewOrder => "INSERT INTO new_orders1 (no_o_id, no_d_id, no_w_id) VALUES ($1, $2, $3)".into(),
             Sql::Item => "SELECT i_price, i_name, i_data FROM item1 WHERE i_id = $1".into(),
-            Sql::Stock(district) => format!(
-                "SELECT s_quantity, s_dist_{district:02}, s_data FROM stock1 WHERE s_w_id = $1 AND s_i_id = $2{lock}"
-            ),
+            Sql::Stock => stock(1, lock),
             Sql::UpdateStock => "UPDATE stock1 SET s_quantity = $1, s_ytd = s_ytd + $2, s_order_cnt = s_order_cnt + 1, \
                  s_remote_cnt = s_remote_cnt + $3 WHERE s_w_id = $4 AND s_i_id = $5"
                 .into(),
@@ -214,6 +203,7 @@ mod tests {
                 .collect();
             assert_eq!(numbers, (1..=numbers.len()).collect::<Vec<_>>(), "{text}");
         }
-        assert!(texts("BEGIN", &COMMON)[Sql::Stock(10).number()].contains("s_dist_10"));
+        assert!(texts("BEGIN", &COMMON)[number(Sql::Stock, 10)].contains("s_dist_10"));
+        assert!(ALL.iter().enumerate().all(|(index, sql)| *sql == Sql::Stock || number(*sql, 3) == index));
     }
 }

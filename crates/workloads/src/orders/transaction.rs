@@ -151,10 +151,8 @@ impl Inputs {
             Kind::NewOrder => {
                 let head =
                     [Sql::WarehouseAndCustomer, Sql::District, Sql::NextOrder, Sql::InsertOrder, Sql::InsertNewOrder];
-                let of_line = |line: usize| {
-                    let stock = Sql::Stock(self.district as u8);
-                    [Sql::Item, stock, Sql::UpdateStock, Sql::InsertLine].map(|sql| (sql, line))
-                };
+                let of_line =
+                    |line: usize| [Sql::Item, Sql::Stock, Sql::UpdateStock, Sql::InsertLine].map(|sql| (sql, line));
                 head.map(|sql| (sql, 0)).into_iter().chain((0..self.lines.len()).flat_map(of_line)).collect()
             }
             Kind::Payment => {
