@@ -240,6 +240,11 @@ pub trait Database: Sync {
     /// All tables that users made.
     fn tables(&self, place: &Place) -> Result<Vec<String>, Error>;
 
+    /// Tables that lose their rows in a crash, whatever the settings promise.
+    fn unsafe_tables(&self, _place: &Place) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
+
     /// What is to be done once all tables are loaded: statistics, the next number of identities.
     fn loaded(&self, place: &Place, tables: &[String]) -> Result<(), Error>;
 

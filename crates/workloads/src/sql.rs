@@ -49,7 +49,7 @@ const SETTINGS: &[Setting] = &[
         name: "scripts",
         kind: Is::TextList,
         default: Some("[]"),
-        help: "Files of transactions as pgbench reads them (`\\set`, `\\if`, `\\sleep`, `\\gset` …), each with its weight: [\"order.sql@9\", \"report.sql\"]. Each transaction is one script, chosen by weight.",
+        help: "Files of transactions as pgbench reads them (`\\set`, `\\if`, `\\sleep`, `\\gset` …), each with its weight: [\"order.sql@9\", \"report.sql\"]. Each transaction is one script, chosen by weight. Paths are those of the folder where surefoot is started.",
     },
     Setting {
         name: "schema",
@@ -183,6 +183,8 @@ struct Sql {
     files: Files,
     sessions: Sessions,
     runs: u64,
+    /// As the data made them; none: not asked yet.
+    unsafe_tables: Option<Vec<String>>,
 }
 
 impl Sql {
@@ -190,7 +192,7 @@ impl Sql {
         let files = Files::read(&parameters)
             .map_err(|problems| Error::Parameter { setting: "scripts", problem: problems.join("; ") })?;
         let database = parameters.engine.database(&parameters.pragmas);
-        Ok(Sql { parameters, database, files, sessions: Sessions::default(), runs: 0 })
+        Ok(Sql { parameters, database, files, sessions: Sessions::default(), runs: 0, unsafe_tables: None })
     }
 }
 
@@ -212,6 +214,16 @@ impl Workload for Sql {
         let driven = sql_load::drive(load, &*self.database, &mut self.sessions, context, connection)?;
         let mut outcome = driven.outcome;
         outcome.metrics.extend(self.database.counters(&place)?.since(before, outcome.commits as f64));
+        if self.unsafe_tables.is_none() {
+            self.unsafe_tables = Some(self.database.unsafe_tables(&place)?);
+        }
+        let tables = self.unsafe_tables.as_deref().unwrap_or_default();
+        if !tables.is_empty() {
+            let tables = tables.join(", ");
+            outcome.notes.push(format!(
+                "A crash empties or breaks {tables}, whatever the settings promise: no such table keeps its commits."
+            ));
+        }
         Ok(outcome)
     }
 

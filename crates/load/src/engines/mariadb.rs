@@ -89,6 +89,16 @@ const WHILE_CHECKPOINTING: [(&str, u32); 4] = [
 pub struct MariaDb;
 
 impl MariaDb {
+    /// The tables for which this holds.
+    fn listed(&self, place: &Place, condition: &str) -> Result<Vec<String>, Error> {
+        let sql = format!(
+            "SELECT concat('`', table_name, '`') FROM information_schema.tables \
+             WHERE table_schema = '{DATABASE}' AND table_type = 'BASE TABLE' AND {condition} ORDER BY 1"
+        );
+        let answer = self.client(place)?.query(&sql).map_err(failed(NAME, "list its tables"))?;
+        Ok(answer.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+    }
+
     fn client(&self, place: &Place) -> Result<Client, Error> {
         Client::connect(&socket(place, NAME)?, "root", DATABASE).map_err(failed(NAME, "take a connection"))
     }
@@ -170,12 +180,12 @@ impl Database for MariaDb {
     }
 
     fn tables(&self, place: &Place) -> Result<Vec<String>, Error> {
-        let sql = format!(
-            "SELECT concat('`', table_name, '`') FROM information_schema.tables \
-             WHERE table_schema = '{DATABASE}' AND table_type = 'BASE TABLE' ORDER BY 1"
-        );
-        let answer = self.client(place)?.query(&sql).map_err(failed(NAME, "list its tables"))?;
-        Ok(answer.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+        self.listed(place, "true")
+    }
+
+    /// Of other engines than InnoDB: they have no log of their own, or no rows after a restart.
+    fn unsafe_tables(&self, place: &Place) -> Result<Vec<String>, Error> {
+        self.listed(place, "engine <> 'InnoDB'")
     }
 
     fn loaded(&self, place: &Place, tables: &[String]) -> Result<(), Error> {

@@ -86,6 +86,11 @@ impl Postgres {
         Ok(())
     }
 
+    fn listed(&self, place: &Place, sql: &str) -> Result<Vec<String>, Error> {
+        let answer = self.client(place)?.query(sql).map_err(failed(NAME, "list its tables"))?;
+        Ok(answer.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+    }
+
     fn client(&self, place: &Place) -> Result<Client, Error> {
         Client::connect(&socket(place, NAME)?, "postgres", DATABASE).map_err(failed(NAME, "take a connection"))
     }
@@ -177,10 +182,19 @@ impl Database for Postgres {
     }
 
     fn tables(&self, place: &Place) -> Result<Vec<String>, Error> {
-        let sql = "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables \
-                   WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1";
-        let answer = self.client(place)?.query(sql).map_err(failed(NAME, "list its tables"))?;
-        Ok(answer.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+        self.listed(
+            place,
+            "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables \
+             WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1",
+        )
+    }
+
+    /// UNLOGGED ones: they are emptied.
+    fn unsafe_tables(&self, place: &Place) -> Result<Vec<String>, Error> {
+        self.listed(
+            place,
+            "SELECT oid::regclass::text FROM pg_class WHERE relpersistence = 'u' AND relkind = 'r' ORDER BY 1",
+        )
     }
 
     fn loaded(&self, place: &Place, tables: &[String]) -> Result<(), Error> {

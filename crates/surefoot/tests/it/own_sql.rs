@@ -96,6 +96,7 @@ fn a_transaction_that_is_never_committed_is_no_figure() {
 fn what_can_not_be_run_is_refused_by_its_place() {
     let world = world();
     world.write("bad.sql", "SELECT 1;\n\\set a rnd(1, 2)\n");
+    world.write("copy.sql", "COPY seen FROM STDIN;\n");
     world.write("bad.data", "\\table counters 10\n\\column id :rows\n");
     world.write("bad-schema.sql", "CREATE TABLE t (a int);\nSELECT 'x;\n");
     world.write("dump.sql", "--\n-- PostgreSQL database dump\n--\nCREATE TABLE t (a int);\n");
@@ -111,6 +112,7 @@ fn what_can_not_be_run_is_refused_by_its_place() {
             "a text of pg_dump, which sqlite does not load: set engine = \"postgres\"",
         ),
         ("engine = \"sqlite\"\nprotocol = \"extended\"", "sqlite has no `extended`"),
+        ("scripts = [\"copy.sql\"]", "`COPY seen FROM STDIN`: COPY moves rows"),
     ] {
         let changed: Vec<&str> = change.lines().filter_map(|line| line.split(" = ").next()).collect();
         let kept = OWN.lines().filter(|line| !changed.iter().any(|name| line.starts_with(name)));
@@ -134,6 +136,7 @@ fn dumps_are_loaded() {
          CREATE TABLE public.t (\n    a integer NOT NULL,\n    b text\n);\nALTER TABLE public.t OWNER TO \"an app\";\n\
          COPY public.t (a, b) FROM stdin;\n1\tone; ALTER\n2\t\\N\n\\.\n\
          ALTER TABLE ONLY public.t ADD CONSTRAINT t_pkey PRIMARY KEY (a);\nGRANT SELECT ON TABLE public.t TO reader;\n\
+         CREATE UNLOGGED TABLE public.scratch (a integer);\n\
          \\unrestrict x1\n--\n-- PostgreSQL database dump complete\n--\n",
     );
     world.write(
@@ -158,6 +161,9 @@ fn dumps_are_loaded() {
         world.write("s.toml", study("\"storage.mount\" = [[\"relatime\"]]", &sql, checks));
         world.surefoot(&["run", "s.toml", "--results", &format!("{dump}.surefoot")]).status(0);
     }
+    // The dump's own words weaken what the settings promise.
+    let noted = world.surefoot(&["report", "pg.sql.surefoot", "--full"]).stdout;
+    assert!(noted.contains("A crash empties or breaks scratch"), "{noted}");
     // What the database itself refuses is said in its tool's words.
     world.write(
         "pg.sql",

@@ -169,6 +169,9 @@ fn unsent(statement: &Statement, parameters: &Parameters) -> Option<String> {
     if statement.verbs.len() > 1 && (!is_simple || !takes_several) {
         return Some("several statements in one message (`\\;`) go to PostgreSQL by the simple protocol only".into());
     }
+    if statement.shown().trim_start().get(..4).is_some_and(|word| word.eq_ignore_ascii_case("copy")) {
+        return Some("COPY moves rows that a script does not have; pgbench takes none, too".into());
+    }
     let variables = statement.variables().count();
     if !is_simple && variables > PARAMS_MAX {
         return Some(format!(
