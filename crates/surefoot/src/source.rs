@@ -21,6 +21,7 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("faults-postgres", include_str!("../../../studies/faults-postgres.toml")),
     ("mariadb-settings", include_str!("../../../studies/mariadb-settings.toml")),
     ("mysql-oltp", include_str!("../../../studies/mysql-oltp.toml")),
+    ("orders", include_str!("../../../studies/orders.toml")),
     ("http-ops", include_str!("../../../studies/http-ops.toml")),
     ("serverwide", include_str!("../../../studies/serverwide.toml")),
     ("plain-files", include_str!("../../../studies/plain-files.toml")),
