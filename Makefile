@@ -4,7 +4,7 @@
 PACKAGES = e2fsprogs xfsprogs btrfs-progs util-linux
 SERVERS = postgresql mariadb-server fis-gtm nginx apache2 lighttpd python3-django gunicorn
 PHP = libapache2-mod-php php-fpm php-cgi php-cli php-apcu php-sqlite3 php-mysql php-pgsql php-xml php-mbstring php-intl php-gd
-PEERS = fio sysbench wrk apache2-utils nghttp2-client httperf siege
+PEERS = fio sysbench pgreplay wrk apache2-utils nghttp2-client httperf siege
 # A kernel that needs no root, with the filesystems that the machine's own may lack.
 GUEST = user-mode-linux jfsutils reiserfsprogs f2fs-tools nilfs-tools e2fsprogs xfsprogs btrfs-progs postgresql
 SITES = wordpress wordpress-theme-twentytwentythree mediawiki dokuwiki

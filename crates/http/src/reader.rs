@@ -37,6 +37,43 @@ pub struct Reader {
     rejects: Rejects,
 }
 
+/// A log's text; gzip and Zstandard are known by their first bytes, whatever the name.
+///
+/// # Errors
+/// When it can't be opened, or is no regular file.
+fn open_text(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    // Looked at before it is opened: to open a FIFO is to wait for its writer.
+    if !path.metadata()?.is_file() {
+        let why = "it is no regular file; a log is read more than once, so write it to a file first";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
+    let mut file = File::open(path)?;
+    let mut magic = Vec::new();
+    (&file).take(4).read_to_end(&mut magic)?;
+    file.rewind()?;
+    Ok(match magic[..] {
+        [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(io::BufReader::new(file))),
+        // pzstd begins with a frame to be skipped.
+        [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => {
+            Box::new(Zstandard::new(io::BufReader::new(file)))
+        }
+        _ => Box::new(file),
+    })
+}
+
+/// The whole of a log's text; bytes that are no UTF-8 are replaced.
+///
+/// # Errors
+/// When it can't be opened or read, or has more bytes than these.
+pub fn whole_text(path: &Path, bytes_max: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    open_text(path)?.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(io::Error::other(TooLong));
+    }
+    Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
 /// Lines that are no requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rejects(BTreeMap<Reject, Rejected>);
@@ -85,23 +122,7 @@ impl Reader {
     /// # Errors
     /// When it can't be opened, or is no regular file: those have an end, and can be read again.
     pub fn open(path: &Path, bytes_max: u64) -> io::Result<Reader> {
-        // Looked at before it is opened: to open a FIFO is to wait for its writer.
-        if !path.metadata()?.is_file() {
-            let why = "it is no regular file; a log is read more than once, so write it to a file first";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-        }
-        let mut file = File::open(path)?;
-        let mut magic = Vec::new();
-        (&file).take(4).read_to_end(&mut magic)?;
-        file.rewind()?;
-        let source: Box<dyn Read + Send> = match magic[..] {
-            [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(io::BufReader::new(file))),
-            // pzstd begins with a frame to be skipped.
-            [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => {
-                Box::new(Zstandard::new(io::BufReader::new(file)))
-            }
-            _ => Box::new(file),
-        };
+        let source = open_text(path)?;
         let (buffer, rejects) = (vec![0; BUFFER_BYTES], Rejects::default());
         Ok(Reader { source, buffer, from: 0, to: 0, left: bytes_max, lines: 0, rejects })
     }

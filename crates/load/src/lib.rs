@@ -13,9 +13,11 @@ pub mod http_log;
 pub mod process;
 pub mod sql;
 pub mod sql_load;
+pub mod sql_replay;
 
 pub mod duration;
 pub mod noise;
+pub mod one_cpu;
 pub mod readiness;
 pub mod stamp;
 pub mod ticker;

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use wire::Connection;
+use wire::{Address, Connection};
 
 /// An engine as a row of the list: all that is known of it without using it.
 #[derive(Debug)]
@@ -52,9 +52,35 @@ pub struct Sql {
     pub has_unnamed_statements: bool,
     /// Whether its protocol takes several statements in one message.
     pub takes_several_statements: bool,
+    /// How its server is reached by an address; none: it has no server.
+    pub remote: Option<Remote>,
+    /// Forms of logs that its server writes (`sqllog::Form`, by name); none: it writes none.
+    pub logs: &'static [&'static str],
     /// Words of statements that lower what a commit promises (its manual), the class that they may lower it to, and why.
     pub weakening: &'static [(&'static str, Class, &'static str)],
 }
+
+/// How a server is reached that surefoot did not start.
+#[derive(Debug)]
+pub struct Remote {
+    /// Schemes of its URLs.
+    pub schemes: &'static [&'static str],
+    /// The port where none is named.
+    pub port: u16,
+    /// The user where none is named.
+    pub user: &'static str,
+    /// The variable of the environment in which its own clients look for a password.
+    pub password_variable: &'static str,
+    /// The option of a URL that names its socket, and an example of what it is set to.
+    pub socket_option: (&'static str, &'static str),
+    /// The socket's file, by that option and the port.
+    pub socket: fn(&str, u16) -> PathBuf,
+    /// Connects.
+    pub connect: ConnectTo,
+}
+
+/// Connects to an address, with user, password and database.
+pub type ConnectTo = fn(&Address, &str, Option<&str>, &str) -> Result<Box<dyn Connection>, wire::Error>;
 
 impl Engine {
     /// The facts of a database that takes SQL, for who may only be asked to use such engines.

@@ -81,6 +81,8 @@ pub struct Context<'a> {
     pub seed: u64,
     /// Whether a run goes on where the one before it ended: with its connections, and amid the server's own cycles.
     pub goes_on: bool,
+    /// How many runs the trial has, warm-ups included.
+    pub runs: u32,
     /// CPUs for the load generator's threads; empty: any.
     pub client_cpus: Vec<usize>,
     /// Set when the user interrupts: return soon, with [`Error::Interrupted`].

@@ -121,7 +121,9 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-fn verb(text: &str) -> Verb {
+/// What a statement does, by its first words.
+#[must_use]
+pub fn verb(text: &str) -> Verb {
     let mut words = words(text);
     let first = words.next().unwrap_or_default();
     let rest: Vec<String> = words.take(4).collect();

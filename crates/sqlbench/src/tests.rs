@@ -137,6 +137,7 @@ fn with_context<T>(act: impl FnOnce(&mut Context) -> T) -> T {
         cache_folder: folder.path().into(),
         seed: 7,
         goes_on: false,
+        runs: 1,
         client_cpus: Vec::new(),
         interrupted: &interrupted,
         progress: &mut |_, _| {},

@@ -8,6 +8,9 @@
 //! Goals: at least their transactions per second; at most 0.8 of sysbench's CPU time per transaction, user and kernel, and at
 //! most that of pgbench, and half of sysbench's for order entry. Missed where the median's interval lies wholly on the wrong side.
 
+#[path = "database/replay.rs"]
+mod replay;
+
 use goals::{Goals, Spread};
 use load::workload::{Context, Workload};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -130,7 +133,8 @@ fn main() -> ExitCode {
             .iter()
             .filter(|case| case.service == service && format!("{} {}", case.service, case.name).contains(&only))
             .collect();
-        if cases.is_empty() {
+        let replays = service == "postgres" && "postgres replay".contains(&only);
+        if cases.is_empty() && !replays {
             continue;
         }
         let server = Server::start(service);
@@ -147,6 +151,10 @@ fn main() -> ExitCode {
         }
         if cases.iter().any(|case| case.mix == "read-write") {
             drive_sysbenchs_table(service, &scale, &server);
+        }
+        if replays {
+            fill(&scale, &server);
+            replay::compare(&scale, &server, &mut goals);
         }
     }
     goals.end()
@@ -441,6 +449,7 @@ impl Ours {
             cache_folder: PathBuf::new(),
             seed: 1,
             goes_on: false,
+            runs: 1,
             client_cpus: Vec::new(),
             interrupted: &interrupted,
             progress: &mut |_, _| {},
@@ -512,43 +521,33 @@ fn theirs(case: &Case, scale: &Scale, server: &Server) -> Side {
     }
 }
 
+fn pgbench_run(server: &Server, words: &[&str]) -> std::process::Output {
+    let socket = server.socket();
+    let folder = socket.parent().expect("a folder");
+    let mut command = Command::new("pgbench");
+    command.arg("--host").arg(folder).args(["--username=postgres"]).args(words).arg(THEIR_DATABASE);
+    command.output().expect("pgbench comes with PostgreSQL")
+}
+
+/// pgbench's tables in a database of their own; gives whether they had not been there.
+fn fill(scale: &Scale, server: &Server) -> bool {
+    let there = server.ask(&format!("SELECT count(*) FROM pg_database WHERE datname = '{THEIR_DATABASE}'"));
+    if there.trim() != "0" {
+        return false;
+    }
+    server.ask(&format!("CREATE DATABASE {THEIR_DATABASE}"));
+    let filled = pgbench_run(server, &["--initialize", "--quiet", "--scale", &scale.scale.to_string()]);
+    assert!(filled.status.success(), "pgbench: {}", String::from_utf8_lossy(&filled.stderr));
+    true
+}
+
 fn pgbench(script: &str, protocol: &str, scale: &Scale, server: &Server) -> Side {
-    let run = |words: &[&str]| {
-        let socket = server.socket();
-        let mut command = Command::new("pgbench");
-        command
-            .arg("--host")
-            .arg(socket.parent().expect("a folder"))
-            .args(["--username=postgres"])
-            .args(words)
-            .arg(THEIR_DATABASE);
-        command.output().expect("pgbench comes with PostgreSQL")
-    };
-    let (seconds, threads, size) = (scale.seconds.to_string(), THREADS.to_string(), scale.scale.to_string());
+    let run = |words: &[&str]| pgbench_run(server, words);
+    let (seconds, threads) = (scale.seconds.to_string(), THREADS.to_string());
     let protocol = format!("--protocol={protocol}");
     let words =
         ["--no-vacuum", protocol.as_str(), "--builtin", script, "--client", &threads, "--jobs=2", "--time", &seconds];
-    let (program, client_words) = client("postgres", &server.socket());
-    let there = Command::new(program)
-        .args(&client_words)
-        .args(["-c", "", THEIR_DATABASE])
-        .output()
-        .expect("psql is there")
-        .status
-        .success();
-    if !there {
-        let sql = format!("CREATE DATABASE {THEIR_DATABASE}");
-        assert!(
-            Command::new(program)
-                .args(&client_words)
-                .args(["-c", &sql])
-                .output()
-                .expect("psql is there")
-                .status
-                .success()
-        );
-        let filled = run(&["--initialize", "--quiet", "--scale", &size]);
-        assert!(filled.status.success(), "pgbench: {}", String::from_utf8_lossy(&filled.stderr));
+    if fill(scale, server) {
         // As ours once unmeasured.
         run(&words);
     }

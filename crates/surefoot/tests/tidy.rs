@@ -32,11 +32,12 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("goals", &["stats"]),
     ("services", &["settings", "observe", "wire"]),
     ("sandbox", &["settings", "services"]),
-    ("load", &["settings", "random", "observe", "wire", "http"]),
+    ("load", &["settings", "random", "observe", "wire", "http", "sqllog"]),
     ("sites", &["load", "random", "settings", "observe", "wire", "http"]),
     ("script", &["random"]),
+    ("sqllog", &["script"]),
     ("sqlbench", &["load", "random", "settings", "observe", "wire"]),
-    ("workloads", &["load", "script", "sites", "sqlbench", "random", "settings", "observe", "wire", "http"]),
+    ("workloads", &["load", "script", "sqllog", "sites", "sqlbench", "random", "settings", "observe", "wire", "http"]),
     (
         "crash",
         &[
@@ -95,6 +96,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "report",
             "settings",
             "http",
+            "sqllog",
+            "wire",
         ],
     ),
 ];

@@ -1,12 +1,12 @@
 //! Bytes from a socket, read in large pieces without waiting, and looked at in place.
 
 use crate::Error;
+use crate::stream::Stream;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{MsgFlags, recv};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
 
 /// A first read of this size holds the whole answer of any statement of the loads here.
 const START_BYTES: usize = 64 << 10;
@@ -24,7 +24,7 @@ impl Buffer {
     }
 
     /// Whether `count` bytes are there, after what has come was read; they stay until they are taken.
-    pub fn have(&mut self, stream: &UnixStream, count: usize) -> Result<bool, Error> {
+    pub fn have(&mut self, stream: &Stream, count: usize) -> Result<bool, Error> {
         while self.end - self.start < count {
             self.make_room(count);
             match recv(stream.as_raw_fd(), &mut self.bytes[self.end..], MsgFlags::MSG_DONTWAIT) {

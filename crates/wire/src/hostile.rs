@@ -5,6 +5,7 @@
 
 use crate::mysql::Mysql;
 use crate::postgres::Postgres;
+use crate::stream::Stream;
 use crate::{Connection, Error, Keep, Param, Value};
 use fuzz::{Random, Target};
 use proptest::prelude::*;
@@ -20,11 +21,11 @@ const ANSWERS_MAX: usize = 12;
 type Connect<C> = fn(UnixStream) -> Result<C, Error>;
 
 fn postgres(stream: UnixStream) -> Result<Postgres, Error> {
-    Postgres::over(stream, "postgres", "postgres")
+    Postgres::over(Stream::Unix(stream), "postgres", None, "postgres")
 }
 
 fn mysql(stream: UnixStream) -> Result<Mysql, Error> {
-    Mysql::over(stream, "root", "test")
+    Mysql::over(Stream::Unix(stream), "root", "", "test")
 }
 
 /// What was seen of a session: rows, ends and errors in words.

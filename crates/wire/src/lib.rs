@@ -9,9 +9,19 @@ mod buffer;
 mod hostile;
 pub mod mysql;
 pub mod postgres;
+mod stream;
 
 use std::io;
 use std::os::fd::BorrowedFd;
+
+/// Where a server is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// A name or an address, and the port.
+    Host(String, u16),
+    /// The file of its socket.
+    Socket(std::path::PathBuf),
+}
 
 /// A parameter of a prepared statement.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -157,6 +167,19 @@ pub trait Connection: Send {
         _row: &mut dyn FnMut(Value),
     ) -> Result<Option<u64>, Error> {
         Err(Error::Protocol("only PostgreSQL's protocol prepares a statement for one use".into()))
+    }
+
+    /// The same, and the statement stays prepared for later uses. After a refusal it is not.
+    ///
+    /// # Errors
+    /// As [`Connection::start_unnamed`].
+    fn start_preparing(
+        &mut self,
+        _sql: &str,
+        _params: &[Param],
+        _row: &mut dyn FnMut(Value),
+    ) -> Result<(Statement, Option<u64>), Error> {
+        Err(Error::Protocol("only PostgreSQL's protocol prepares and executes in one message".into()))
     }
 
     /// Keeps the last row of the answer to the next statement that is started, whole and with names, for [`Connection::kept`]. What was kept

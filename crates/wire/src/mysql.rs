@@ -4,16 +4,24 @@
 //! Plain text for set-up, the binary protocol for prepared statements; only the first column of a row is handed out. The
 //! user has no password: the socket lies in a trial's own namespace.
 
+mod scramble;
+
 use crate::buffer::{Buffer, wait};
-use crate::{Answer, Connection, Error, Keep, NamedRow, Param, Statement, Value};
+use crate::stream::Stream;
+use crate::{Address, Answer, Connection, Error, Keep, NamedRow, Param, Statement, Value};
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 /// LONG_PASSWORD, FOUND_ROWS (an update that changes nothing of a row counts it all the same, as in PostgreSQL),
-/// CONNECT_WITH_DB, PROTOCOL_41, TRANSACTIONS, SECURE_CONNECTION, PLUGIN_AUTH.
-const CAPABILITIES: u32 = 0x1 | 0x2 | 0x8 | 0x200 | 0x2000 | 0x8000 | 0x8_0000;
+/// CONNECT_WITH_DB, PROTOCOL_41, TRANSACTIONS, SECURE_CONNECTION, MULTI_RESULTS (a CALL may give several answers), PLUGIN_AUTH.
+const CAPABILITIES: u32 = 0x1 | 0x2 | 0x8 | 0x200 | 0x2000 | 0x8000 | 0x2_0000 | 0x8_0000;
+
+/// Of the status behind an answer (SERVER_MORE_RESULTS_EXISTS): another follows.
+const MORE_RESULTS: u16 = 0x8;
+
+/// The method that is tried first.
+const NATIVE: &str = "mysql_native_password";
 
 /// utf8mb4_general_ci.
 const COLLATION: u8 = 45;
@@ -47,7 +55,7 @@ const VAR_STRING: u8 = 253;
 
 /// One connection.
 pub struct Mysql {
-    stream: UnixStream,
+    stream: Stream,
     input: Buffer,
     output: Vec<u8>,
     sequence: u8,
@@ -93,13 +101,19 @@ impl Mysql {
     /// # Errors
     /// When no server listens, or it refuses the user or the database.
     pub fn connect(socket: &Path, user: &str, database: &str) -> Result<Mysql, Error> {
-        let stream =
-            UnixStream::connect(socket).map_err(|error| Error::Connect(socket.display().to_string(), error))?;
-        Mysql::over(stream, user, database)
+        Mysql::over(Stream::unix(socket)?, user, "", database)
+    }
+
+    /// Connects by an address; an empty password is none.
+    ///
+    /// # Errors
+    /// When no server listens, or it refuses the user or the database.
+    pub fn connect_to(address: &Address, user: &str, password: &str, database: &str) -> Result<Mysql, Error> {
+        Mysql::over(Stream::to(address)?, user, password, database)
     }
 
     /// Says who we are to a server that was reached.
-    pub(crate) fn over(stream: UnixStream, user: &str, database: &str) -> Result<Mysql, Error> {
+    pub(crate) fn over(stream: Stream, user: &str, password: &str, database: &str) -> Result<Mysql, Error> {
         let (input, output) = (Buffer::new(), Vec::new());
         let (prepared, keeping) = (Vec::new(), Keeping::default());
         let mut client = Mysql {
@@ -119,6 +133,7 @@ impl Mysql {
             Some(0xff) => return Err(refusal(greeting)),
             _ => return Err(Error::Protocol("its greeting is not of version 10".into())),
         }
+        let proof = scramble::answer(NATIVE, password, &scramble_of(greeting)).unwrap_or_default();
         let no_database = if database.is_empty() { 0x8 } else { 0 };
         client.begin();
         client.output.extend_from_slice(&(CAPABILITIES & !no_database).to_le_bytes());
@@ -126,22 +141,35 @@ impl Mysql {
         client.output.push(COLLATION);
         client.output.extend_from_slice(&[0; 23]);
         zero_ended(&mut client.output, user);
-        // No password: an answer of no bytes, by whichever method.
-        client.output.push(0);
+        client.output.push(proof.len() as u8);
+        client.output.extend_from_slice(&proof);
         if !database.is_empty() {
             zero_ended(&mut client.output, database);
         }
-        zero_ended(&mut client.output, "mysql_native_password");
+        zero_ended(&mut client.output, NATIVE);
         client.end()?;
         loop {
             let body = client.next_packet()?;
             match body.first() {
                 Some(0) => return Ok(client),
                 Some(0xff) => return Err(refusal(body)),
-                // It wants another method: an empty answer is right for no password there too.
+                // It wants another method: its name, and another scramble.
                 Some(0xfe) => {
+                    let mut words = body[1..].splitn(2, |byte| *byte == 0);
+                    let method = String::from_utf8_lossy(words.next().unwrap_or_default()).into_owned();
+                    let salt = words.next().unwrap_or_default();
+                    let unknown =
+                        || Error::Protocol(format!("it asks for a log-in by `{method}`, which is not known here"));
+                    let proof = scramble::answer(&method, password, salt.strip_suffix(&[0]).unwrap_or(salt));
+                    let proof = proof.ok_or_else(unknown)?;
                     client.begin();
+                    client.output.extend_from_slice(&proof);
                     client.end()?;
+                }
+                // Of caching_sha2_password: it does not know this user yet, and wants the password itself.
+                Some(1) if body.get(1) == Some(&4) => {
+                    let hint = "log in once by another client, or use a user with mysql_native_password";
+                    return Err(Error::Protocol(format!("it wants the password itself, which needs TLS: {hint}")));
                 }
                 _ => {}
             }
@@ -201,7 +229,9 @@ impl Mysql {
                 (Phase::Head, Some(0)) => {
                     let (changed, rest) = length_encoded(&body[1..])?;
                     self.status = status(length_encoded(rest)?.1);
-                    return Ok(Some(changed));
+                    if self.status & MORE_RESULTS == 0 {
+                        return Ok(Some(changed));
+                    }
                 }
                 (Phase::Head | Phase::Rows { .. }, Some(0xff)) => return Err(refusal(body)),
                 (Phase::Head, _) => self.phase = Phase::Definitions { left: columns(body)? + 1, kind: None },
@@ -219,7 +249,10 @@ impl Mysql {
                 // Warnings, status.
                 (Phase::Rows { .. }, Some(0xfe)) if length < 9 => {
                     self.status = status(body.get(3..).unwrap_or_default());
-                    return Ok(Some(0));
+                    if self.status & MORE_RESULTS == 0 {
+                        return Ok(Some(0));
+                    }
+                    self.phase = Phase::Head;
                 }
                 (Phase::Rows { kind }, _) => {
                     if self.keeping.is_on {
@@ -340,7 +373,7 @@ impl Drop for Mysql {
 }
 
 /// The next packet's length and number, when all of it has come; its body is then to be taken.
-fn packet(input: &mut Buffer, stream: &UnixStream) -> Result<Option<(usize, u8)>, Error> {
+fn packet(input: &mut Buffer, stream: &Stream) -> Result<Option<(usize, u8)>, Error> {
     if !input.have(stream, 4)? {
         return Ok(None);
     }
@@ -375,6 +408,14 @@ fn column_type(body: &[u8]) -> Result<u8, Error> {
 
 fn text_first(body: &[u8]) -> Result<Value<'_>, Error> {
     if body.first() == Some(&0xfb) { Ok(Value::Null) } else { Ok(Value::Text(text(body)?.0)) }
+}
+
+/// The 20 bytes of a greeting that a proof is made with: 8 behind the version's text and the connection's number, 12 more behind 19 bytes of
+/// capabilities and such.
+fn scramble_of(greeting: &[u8]) -> Vec<u8> {
+    let version = greeting.iter().skip(1).position(|byte| *byte == 0).map_or(greeting.len(), |end| end + 2);
+    let bytes = |from: usize, count: usize| greeting.get(version + from..version + from + count).unwrap_or_default();
+    [bytes(4, 8), bytes(31, 12)].concat()
 }
 
 fn status(bytes: &[u8]) -> u16 {

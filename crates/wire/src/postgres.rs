@@ -1,13 +1,19 @@
 //! PostgreSQL's frontend/backend protocol 3.0 (the manual's chapter of that name) over a Unix socket.
 //!
-//! Parameters go as text, results come as text; only the first column of a row is handed out. Authentication is `trust`:
-//! the socket lies in a trial's own namespace.
+//! Parameters go as text, results come as text; only the first column of a row is handed out. In a trial authentication is `trust`, as the
+//! socket lies in its own namespace; elsewhere a password may be asked for.
+
+mod scram;
 
 use crate::buffer::{Buffer, wait};
-use crate::{Answer, Connection, Error, Keep, NamedRow, Param, Statement, Value};
+use crate::stream::Stream;
+use crate::{Address, Answer, Connection, Error, Keep, NamedRow, Param, Statement, Value};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ring::rand::SecureRandom as _;
+use scram::Scram;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 /// Protocol 3.0, as its start-up packet says it.
@@ -15,7 +21,7 @@ const PROTOCOL: i32 = 3 << 16;
 
 /// One connection.
 pub struct Postgres {
-    stream: UnixStream,
+    stream: Stream,
     input: Buffer,
     output: Vec<u8>,
     prepared: u32,
@@ -24,6 +30,9 @@ pub struct Postgres {
     refusal: Option<Error>,
     is_in_transaction: bool,
     keeping: Keeping,
+    /// While it logs in: what the server asked for.
+    asked: Option<Vec<u8>>,
+    is_logged_in: bool,
 }
 
 /// What is kept of an answer: the messages with its columns and its last row.
@@ -45,6 +54,8 @@ enum End {
     Ready,
     /// It waits for rows of a COPY.
     Copy,
+    /// It asks who we are.
+    Asked,
 }
 
 impl Postgres {
@@ -53,23 +64,35 @@ impl Postgres {
     /// # Errors
     /// When no server listens, or it refuses the user or the database.
     pub fn connect(socket: &Path, user: &str, database: &str) -> Result<Postgres, Error> {
-        let stream =
-            UnixStream::connect(socket).map_err(|error| Error::Connect(socket.display().to_string(), error))?;
-        Postgres::over(stream, user, database)
+        Postgres::over(Stream::unix(socket)?, user, None, database)
+    }
+
+    /// Connects by an address, with a password where there is one, in the clear.
+    ///
+    /// # Errors
+    /// When no server listens, or it refuses the user or the database.
+    pub fn connect_to(
+        address: &Address,
+        user: &str,
+        password: Option<&str>,
+        database: &str,
+    ) -> Result<Postgres, Error> {
+        Postgres::over(Stream::to(address)?, user, password, database)
     }
 
     /// Says who we are to a server that was reached.
-    pub(crate) fn over(stream: UnixStream, user: &str, database: &str) -> Result<Postgres, Error> {
-        let (input, output, keeping) = (Buffer::new(), Vec::new(), Keeping::default());
+    pub(crate) fn over(stream: Stream, user: &str, password: Option<&str>, database: &str) -> Result<Postgres, Error> {
         let mut client = Postgres {
             stream,
-            input,
-            output,
+            input: Buffer::new(),
+            output: Vec::new(),
             prepared: 0,
             changed: 0,
             refusal: None,
             is_in_transaction: false,
-            keeping,
+            keeping: Keeping::default(),
+            asked: None,
+            is_logged_in: false,
         };
         let mut body = PROTOCOL.to_be_bytes().to_vec();
         for word in ["user", user, "database", database, "application_name", "surefoot", "client_encoding", "UTF8", ""]
@@ -80,8 +103,43 @@ impl Postgres {
         client.output.extend_from_slice(&(body.len() as i32 + 4).to_be_bytes());
         client.output.extend_from_slice(&body);
         client.send()?;
-        client.finish(&mut |_, _| Ok(()))?;
+        let mut scram = Scram::new(nonce());
+        while client.finish(&mut |_, _| Ok(()))? == End::Asked {
+            let asked = client.asked.take().unwrap_or_default();
+            client.prove(&asked, &mut scram, password)?;
+        }
+        client.is_logged_in = true;
         Ok(client)
+    }
+
+    /// Answers what the server asked for (AuthenticationSASL, its Continue and Final; AuthenticationCleartextPassword).
+    fn prove(&mut self, asked: &[u8], scram: &mut Scram, password: Option<&str>) -> Result<(), Error> {
+        let (kind, rest) = asked.split_first_chunk::<4>().ok_or_else(short)?;
+        let said = String::from_utf8_lossy(rest).into_owned();
+        let none = || Error::Protocol("it asks for a password, and none is given".into());
+        let password = password.ok_or_else(none)?;
+        match i32::from_be_bytes(*kind) {
+            3 => self.message(b'p', |body| text(body, password)),
+            10 if said.split('\0').any(|method| method == scram::METHOD) => {
+                let first = scram.first();
+                self.message(b'p', |body| {
+                    text(body, scram::METHOD);
+                    body.extend_from_slice(&(first.len() as i32).to_be_bytes());
+                    body.extend_from_slice(first.as_bytes());
+                });
+            }
+            11 => {
+                let proof = scram.proof(&said, "", password)?;
+                self.message(b'p', |body| body.extend_from_slice(proof.as_bytes()));
+            }
+            12 if scram.is_known_to(&said) => return Ok(()),
+            12 => return Err(Error::Protocol("it does not know the password that it asked for".into())),
+            other => {
+                let known = "a password in the clear and scram-sha-256 are known here";
+                return Err(Error::Protocol(format!("it asks for a log-in of kind {other}; {known}")));
+            }
+        }
+        self.send()
     }
 
     /// Sends rows in COPY's text format; `rows` writes them piece by piece until it gives false.
@@ -91,7 +149,7 @@ impl Postgres {
     pub fn copy_in(&mut self, sql: &str, mut rows: impl FnMut(&mut Vec<u8>) -> bool) -> Result<(), Error> {
         self.message(b'Q', |body| text(body, sql));
         self.send()?;
-        if self.finish(&mut |_, _| Ok(()))? == End::Ready {
+        if self.finish(&mut |_, _| Ok(()))? != End::Copy {
             return Err(Error::Protocol("it did not ask for the rows of a COPY".into()));
         }
         let mut more = true;
@@ -112,6 +170,18 @@ impl Postgres {
         body(&mut self.output);
         let length = (self.output.len() - at) as i32;
         self.output[at..at + 4].copy_from_slice(&length.to_be_bytes());
+    }
+
+    /// Parse: a statement under the next name, types as the server finds them.
+    fn parse(&mut self, sql: &str) -> Statement {
+        self.prepared += 1;
+        let number = self.prepared;
+        self.message(b'P', |body| {
+            text(body, &format!("s{number}"));
+            text(body, sql);
+            body.extend_from_slice(&0i16.to_be_bytes());
+        });
+        Statement(number)
     }
 
     /// Bind: portal "", this statement or the unnamed one, parameters and results as text.
@@ -168,8 +238,9 @@ impl Postgres {
                 b'G' => return Ok(Some(End::Copy)),
                 b'E' if is_fatal(body) => return Err(refusal(body)),
                 b'E' => Err(refusal(body)),
-                b'R' if body != [0, 0, 0, 0] => {
-                    return Err(Error::Protocol("it asks for a password; `trust` is expected".into()));
+                b'R' if body != [0, 0, 0, 0] && !self.is_logged_in => {
+                    self.asked = Some(body.to_vec());
+                    return Ok(Some(End::Asked));
                 }
                 b'C' => {
                     self.changed = count(body);
@@ -197,17 +268,11 @@ impl Postgres {
 
 impl Connection for Postgres {
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
-        self.prepared += 1;
-        let number = self.prepared;
-        self.message(b'P', |body| {
-            text(body, &format!("s{number}"));
-            text(body, sql);
-            body.extend_from_slice(&0i16.to_be_bytes());
-        });
+        let statement = self.parse(sql);
         self.message(b'S', |_| {});
         self.send()?;
         self.finish(&mut |_, _| Ok(()))?;
-        Ok(Statement(number))
+        Ok(statement)
     }
 
     fn start(
@@ -233,6 +298,17 @@ impl Connection for Postgres {
         });
         self.bind(None, params);
         self.execute_portal()
+    }
+
+    fn start_preparing(
+        &mut self,
+        sql: &str,
+        params: &[Param],
+        _row: &mut dyn FnMut(Value),
+    ) -> Result<(Statement, Option<u64>), Error> {
+        let statement = self.parse(sql);
+        self.bind(Some(statement), params);
+        Ok((statement, self.execute_portal()?))
     }
 
     fn is_in_transaction(&self) -> bool {
@@ -299,6 +375,14 @@ impl Drop for Postgres {
         self.message(b'X', |_| {});
         let _ = self.send();
     }
+}
+
+/// Enough that nobody guesses it; no secret, and no part of a measurement.
+fn nonce() -> String {
+    let mut bytes = [0; 18];
+    // Without random numbers the server's own nonce still makes each log-in another one.
+    let _ = ring::rand::SystemRandom::new().fill(&mut bytes);
+    STANDARD.encode(bytes)
 }
 
 fn text(body: &mut Vec<u8>, text: &str) {

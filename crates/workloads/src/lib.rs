@@ -17,6 +17,7 @@ mod orders;
 pub mod probe;
 pub mod replacements;
 mod sql;
+mod sql_replay;
 pub mod steps;
 mod three_n_plus_one;
 pub mod tree;
@@ -32,10 +33,11 @@ use serde_json::{Map, Value};
 use steps::Steps;
 
 /// Every workload there is.
-static KINDS: [&Kind; 16] = [
+static KINDS: [&Kind; 17] = [
     &oltp::KIND,
     &tpcb::KIND,
     &sql::KIND,
+    &sql_replay::KIND,
     &orders::KIND,
     &sqlbench::KIND,
     &three_n_plus_one::KIND,

@@ -10,6 +10,7 @@ mod files;
 
 use connection::Connection;
 use files::Files;
+pub(crate) use files::{dump, weakened};
 use load::engines;
 use load::sql::{self, COUNTERS, Database, Engine, Place, Pragmas};
 use load::sql_load::{self, Load, Protocol, Sessions};

@@ -453,6 +453,7 @@ mod tests {
             cache_folder: folder.path().into(),
             seed: 7,
             goes_on: false,
+            runs: 1,
             client_cpus: Vec::new(),
             interrupted: &interrupted,
             progress: &mut |_, _| {},

@@ -16,6 +16,7 @@ pub fn with_context<T>(folder: &Path, act: impl FnOnce(&mut Context) -> T) -> T 
         // Another than what loads of a witness have as their own: they must not depend on it.
         seed: 7,
         goes_on: false,
+        runs: 1,
         client_cpus: Vec::new(),
         interrupted: &interrupted,
         progress: &mut |_, _| {},

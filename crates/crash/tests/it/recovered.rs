@@ -70,6 +70,7 @@ impl Ground {
             cache_folder: PathBuf::new(),
             seed: 5,
             goes_on: false,
+            runs: 1,
             client_cpus: Vec::new(),
             interrupted: &interrupted,
             progress: &mut |_, _| {},

@@ -1,7 +1,9 @@
 //! MariaDB or MySQL with InnoDB under a load.
 
 use crate::process;
-use crate::sql::{COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, Place, Sql, failed, same, socket};
+use crate::sql::{
+    COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, Place, Remote, Sql, failed, same, socket,
+};
 use crate::workload::Error;
 use observe::durability::Class;
 use std::fmt::Write as _;
@@ -29,6 +31,18 @@ pub static ENGINE: Engine = Engine {
         }],
         has_unnamed_statements: false,
         takes_several_statements: false,
+        remote: Some(Remote {
+            schemes: &["mysql", "mariadb"],
+            port: 3306,
+            user: "root",
+            password_variable: "MYSQL_PWD",
+            socket_option: ("socket", "/run/mysqld/mysqld.sock"),
+            socket: |file, _| file.into(),
+            connect: |address, user, password, database| {
+                Ok(Box::new(Client::connect_to(address, user, password.unwrap_or_default(), database)?))
+            },
+        }),
+        logs: &["general", "slow"],
         weakening: &[
             ("INNODB_FLUSH_LOG_AT_TRX_COMMIT", Class::LosesRecent, "a commit may not wait for its flush"),
             ("MYISAM", Class::MayCorrupt, "such tables have no log"),

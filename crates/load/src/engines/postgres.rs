@@ -1,7 +1,9 @@
 //! PostgreSQL under a load.
 
 use crate::process;
-use crate::sql::{COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, Place, Sql, failed, same, socket};
+use crate::sql::{
+    COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, Place, Remote, Sql, failed, same, socket,
+};
 use crate::workload::Error;
 use observe::durability::Class;
 use std::collections::BTreeSet;
@@ -32,6 +34,18 @@ pub static ENGINE: Engine = Engine {
         ],
         has_unnamed_statements: true,
         takes_several_statements: true,
+        remote: Some(Remote {
+            schemes: &["postgres", "postgresql"],
+            port: 5432,
+            user: "postgres",
+            password_variable: "PGPASSWORD",
+            socket_option: ("host", "/run/postgresql"),
+            socket: |folder, port| Path::new(folder).join(format!(".s.PGSQL.{port}")),
+            connect: |address, user, password, database| {
+                Ok(Box::new(Client::connect_to(address, user, password, database)?))
+            },
+        }),
+        logs: &["stderr", "csv", "json"],
         weakening: &[
             ("SYNCHRONOUS_COMMIT", Class::LosesRecent, "a commit may not wait for its flush"),
             ("ALTER SYSTEM", Class::MayCorrupt, "the server's settings are changed amid the load"),

@@ -36,6 +36,8 @@ pub static ENGINE: Engine = Engine {
         ],
         has_unnamed_statements: false,
         takes_several_statements: false,
+        remote: None,
+        logs: &[],
         weakening: &[("PRAGMA", Class::MayCorrupt, "SQLite may no longer flush, or have no journal")],
     }),
     small_row_bytes: 29.5,

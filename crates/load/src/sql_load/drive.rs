@@ -7,6 +7,7 @@ use super::client::{Client, Progress, Script, Session, Statements};
 use super::{Load, METRICS, Sessions};
 use crate::asked::{Asked, Limit, Wrong};
 use crate::duration;
+use crate::one_cpu;
 use crate::readiness::{Interest, Readiness, Ready};
 use crate::sql::{Database, Place};
 use crate::ticker::Ticker;
@@ -117,6 +118,10 @@ pub fn drive<S: Script>(
         let start = |thread: usize| {
             let (shared, barrier, place, script, left) = (&shared, &barrier, &place, &script, &left);
             scope.spawn(move || {
+                // An embedded engine works in these threads: they are what is measured.
+                if !is_embedded {
+                    one_cpu::keep(thread);
+                }
                 let lines = (thread..load.threads).step_by(threads).map(|number| {
                     let session = left.lock().expect("no thread panics with it").pop();
                     Client::connect(database, place, script(number), load.protocol, session).map(Line::new)

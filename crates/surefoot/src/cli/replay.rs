@@ -6,11 +6,24 @@ use std::path::PathBuf;
 /// `replay`.
 #[derive(Args)]
 pub struct ReplayArgs {
-    /// An access log: Common or Combined Log Format, with or without a virtual host before it, or JSON lines; plain, gzip or
-    /// Zstandard
+    /// An access log: Common or Combined Log Format, with or without a virtual host before it, or JSON lines; or a database
+    /// server's log of statements: PostgreSQL's `stderr`, `csvlog` or `jsonlog`, MariaDB's and MySQL's general or slow log.
+    /// Plain, gzip or Zstandard
     pub log: PathBuf,
-    /// The server: http://HOST:PORT or https://HOST:PORT
+    /// The server: http://HOST:PORT, https://HOST:PORT, postgres://USER:PASSWORD@HOST:PORT/DATABASE,
+    /// mysql://USER:PASSWORD@HOST:PORT/DATABASE; of a socket `postgres://USER@/DATABASE?host=/FOLDER`,
+    /// `mysql://USER@/DATABASE?socket=/FILE`. Of a database, only `--speed`, `--requests`, `--form`, `--log-line-prefix`,
+    /// `--database`, `--bad-lines-max`, `--log-bytes-max`, `--threads` and `--json` have a meaning
     pub url: String,
+    /// A database server's log is of this form [default: as its beginning says]
+    #[arg(long, value_name = "FORM", value_parser = ["stderr", "csv", "json", "general", "slow"])]
+    pub form: Option<String>,
+    /// The server's `log_line_prefix`, of PostgreSQL's form `stderr` [default: the first of those that are common]
+    #[arg(long, value_name = "PREFIX")]
+    pub log_line_prefix: Option<String>,
+    /// Replay the sessions on this database, of a log that has several
+    #[arg(long, value_name = "NAME")]
+    pub database: Option<String>,
     /// Connections at a time
     #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=20_000))]
     pub connections: u32,
@@ -30,7 +43,7 @@ pub struct ReplayArgs {
     /// Send so many requests a second, whatever the server does
     #[arg(long, value_name = "PER_SECOND", value_parser = within(1e-3, 1e7), conflicts_with = "speed")]
     pub rate: Option<f64>,
-    /// Stop after this many requests
+    /// Stop after this many requests, or statements
     #[arg(long, value_name = "N")]
     pub requests: Option<u64>,
     /// Ask for this Host, whatever the log says [default: the log's virtual hosts, else the URL's host]

@@ -1,4 +1,6 @@
-//! `surefoot replay`: one's own access log against one's own running server, without a study.
+//! `surefoot replay`: one's own access log, or a database server's (`sql.rs`), against one's own running server, without a study.
+
+mod sql;
 
 use crate::cli::replay::{Expect, HttpEngine, ReplayArgs};
 use crate::failure::{Failure, Status};
@@ -20,6 +22,9 @@ use std::path::Path;
 /// Looks at the log, sends it, says what came of it.
 pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
     interrupt::catch();
+    if sql::is_target(&args.url) {
+        return sql::run(args);
+    }
     let url = Url::parse(&args.url).map_err(|why| bad(anyhow!("{}: {why}", args.url)))?;
     let log = log(args, &url)?;
     let survey = log.survey().map_err(bad)?;
@@ -46,16 +51,21 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
         bar.set_message(format!("{} right answers, {}/s, after {}{of}", figure(done), figure(rate), span(second)));
     });
     bar.finish_and_clear();
-    let (tally, rates) = driven.map_err(|error| match error {
-        Error::Interrupted => Failure::new(Status::Interrupted, anyhow!("interrupted")),
-        parameter @ Error::Parameter { .. } => Failure::new(Status::Missing, parameter),
-        other => Failure::new(Status::Fault, other),
-    })?;
+    let (tally, rates) = driven.map_err(driven_failure)?;
     match args.json {
         true => println!("{:#}", as_json(&survey, &tally, &rates)),
         false => print(&tally),
     }
     Ok(if tally.faults() > 0 { Status::Holes } else { Status::Answered })
+}
+
+/// Why a load ended early.
+fn driven_failure(error: Error) -> Failure {
+    match error {
+        Error::Interrupted => Failure::new(Status::Interrupted, anyhow!("interrupted")),
+        parameter @ Error::Parameter { .. } => Failure::new(Status::Missing, parameter),
+        other => Failure::new(Status::Fault, other),
+    }
 }
 
 fn bad(error: impl Into<anyhow::Error>) -> Failure {

@@ -23,6 +23,7 @@ mod results_files;
 mod serve;
 mod servers;
 mod sql_bench;
+mod sql_replay;
 mod studies;
 mod turns;
 mod verbs;

@@ -194,6 +194,7 @@ const SMALLEST: &[(&str, &str)] = &[
     ("oltp", "table_size = 1000\nthreads = 2\ntime = \"200ms\""),
     ("tpcb", "engine = \"postgres\"\nscale = 1\nthreads = 2\ntime = \"200ms\""),
     ("sql", "engine = \"sqlite\"\nschema = \"schema.sql\"\nscripts = [\"look.sql\"]\ntime = \"200ms\""),
+    ("sql-replay", "log = \"server.log\""),
     ("orders", "engine = \"sqlite\"\ntime = \"200ms\""),
     ("three-n-plus-one", "engine = \"sqlite\"\nto = 2000\nstreams = 4\nblock = 100\nwords = true"),
     ("io-thrash", "ios = 2000\njournal = \"before\"\nsync = \"commit\""),
@@ -222,6 +223,7 @@ fn every_workload_runs_on_a_real_filesystem() {
         "::1 - - [21/Nov/2026:10:00:00 +0000] \"GET /a HTTP/1.1\" 200 3000 \"-\" \"m\"\n".repeat(20),
     );
     world.write("schema.sql", "CREATE TABLE t (a int);");
+    world.write("server.log", "2026-11-24 10:00:00.001 UTC [11] LOG:  statement: CREATE TABLE t (a int)\n");
     world.write("look.sql", "INSERT INTO t VALUES (1);");
     let tables: String = SMALLEST.iter().map(|(name, table)| format!("[workload.{name}]\n{table}\n")).collect();
     let study = format!(

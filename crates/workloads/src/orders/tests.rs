@@ -17,6 +17,7 @@ fn with_loaded(act: impl FnOnce(&mut dyn Workload, &mut Context)) {
         cache_folder: folder.path().into(),
         seed: 7,
         goes_on: false,
+        runs: 1,
         client_cpus: Vec::new(),
         interrupted: &interrupted,
         progress: &mut |_, _| {},

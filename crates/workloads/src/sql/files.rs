@@ -61,7 +61,8 @@ impl Files {
             return Err(problems);
         }
         let has_dump = !parameters.dump.as_os_str().is_empty();
-        let (dump_problems, dump_bytes, dump_key) = if has_dump { dump(parameters) } else { Default::default() };
+        let (dump_problems, dump_bytes, dump_key) =
+            if has_dump { dump(&parameters.dump, parameters.engine) } else { Default::default() };
         let key = format!("{:016x}, dump {dump_key}", hash(&[&schema_text, &source.text]));
         Ok(Files { program: Arc::new(program), schema, tables, has_dump, dump_problems, dump_bytes, key })
     }
@@ -197,7 +198,7 @@ fn shortened(text: &str) -> String {
 }
 
 /// What a statement's words do to what the engine promises.
-fn weakened(statement: &str, engine: &Engine) -> Option<Durability> {
+pub fn weakened(statement: &str, engine: &Engine) -> Option<Durability> {
     let words: Vec<String> = statement
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .filter(|word| !word.is_empty())
@@ -213,8 +214,7 @@ fn weakened(statement: &str, engine: &Engine) -> Option<Durability> {
 const LOOKED_AT_BYTES: u64 = 64 << 10;
 
 /// What is wrong with a dump as far as can be seen without loading it, its bytes, and what identifies it.
-fn dump(parameters: &Parameters) -> (Vec<String>, u64, String) {
-    let path = &parameters.dump;
+pub fn dump(path: &Path, engine: &Engine) -> (Vec<String>, u64, String) {
     let shown = path.display();
     let look = || -> std::io::Result<(Vec<u8>, Vec<u8>, std::fs::Metadata)> {
         let mut file = File::open(path)?;
@@ -228,7 +228,7 @@ fn dump(parameters: &Parameters) -> (Vec<String>, u64, String) {
     match look() {
         Err(error) => (vec![format!("dump: cannot read {shown}: {error}")], 0, String::new()),
         Ok((head, tail, metadata)) => {
-            let problem = dump_problem(&head, &tail, parameters.engine);
+            let problem = dump_problem(&head, &tail, engine);
             let key = format!("{shown} of {} bytes, {}.{:09}", metadata.len(), metadata.mtime(), metadata.mtime_nsec());
             (problem.map(|problem| format!("dump: {shown}: {problem}")).into_iter().collect(), metadata.len(), key)
         }

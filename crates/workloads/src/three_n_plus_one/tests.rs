@@ -18,6 +18,7 @@ fn with_context<T>(folder: &Path, interrupted: bool, act: impl FnOnce(&mut Conte
         cache_folder: folder.into(),
         seed: 1,
         goes_on: false,
+        runs: 1,
         client_cpus: Vec::new(),
         interrupted: &interrupted,
         progress: &mut |_, _| {},

@@ -29,6 +29,7 @@ impl Desk {
             cache_folder: self.cache.path().into(),
             seed: 7,
             goes_on: false,
+            runs: 1,
             client_cpus: Vec::new(),
             interrupted: &self.interrupted,
             progress: &mut |_, _| {},

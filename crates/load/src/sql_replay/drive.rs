@@ -1,0 +1,319 @@
+//! The threads of a replay, its clock and its figures.
+
+use super::Pace;
+use super::connect::{self, Connect, Made};
+use super::line::{Line, Part, Progress};
+use super::schedule::Schedule;
+use super::tally::Tally;
+use crate::one_cpu;
+use crate::readiness::{Interest, Readiness, Ready};
+use crate::ticker::Ticker;
+use crate::workload::Error;
+use sqllog::{Log, Session};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::io::Read as _;
+use std::os::unix::net::UnixStream;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// While it waits, a thread looks this often whether it is to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// So long before its first statement is due, a session connects of which the log does not say when it did.
+const LEAD: Duration = Duration::from_secs(1);
+
+/// Descriptors that are watched at a time.
+const AT_ONCE: usize = 256;
+
+/// The number by which the connecting thread wakes a driver; sessions are never as many.
+const WAKE: usize = usize::MAX;
+
+/// A log that is replayed in parts, a run each.
+pub struct Replay {
+    /// Where runs end: the number of the next one's first statement, in ascending order, and its moment in the log.
+    ends: Vec<(u64, i64)>,
+    runs_done: usize,
+    schedule: Schedule,
+    /// Sessions that have begun and are not over.
+    lines: HashMap<usize, Line>,
+}
+
+/// What a run needs beside the log.
+pub struct Means<'a> {
+    /// How a session connects.
+    pub connect: Connect<'a>,
+    /// When statements are sent.
+    pub pace: Pace,
+    /// Threads that send them.
+    pub threads: usize,
+    /// Set when the user interrupts.
+    pub interrupted: &'a AtomicBool,
+}
+
+impl Replay {
+    /// In so many runs, of about as many statements each.
+    #[must_use]
+    pub fn new(log: &Log, runs: usize) -> Replay {
+        let steps = log.sessions.iter().flat_map(|session| &session.steps);
+        let mut moments: Vec<(u64, i64)> = steps.map(|step| (step.number, step.at_microseconds)).collect();
+        moments.sort_unstable();
+        let inner = (1..runs).filter_map(|run| moments.get(run * moments.len() / runs).copied());
+        let ends = inner.chain([(u64::MAX, i64::MAX)]).collect();
+        Replay { ends, runs_done: 0, schedule: Schedule::new(&log.sessions), lines: HashMap::new() }
+    }
+
+    /// The next run. Gives none when all are done.
+    ///
+    /// # Errors
+    /// When the user interrupts, or the system gives no queue of events.
+    pub fn run(
+        &mut self,
+        log: &Log,
+        means: &Means<'_>,
+        progress: &mut dyn FnMut(f64, f64),
+    ) -> Result<Option<Tally>, Error> {
+        let Some((before, _)) = self.ends.get(self.runs_done).copied() else { return Ok(None) };
+        let from = self.runs_done.checked_sub(1).map_or(log.span().start, |last| self.ends[last].1);
+        self.runs_done += 1;
+        let threads = means.threads.max(1);
+        let mut shares: Vec<HashMap<usize, Line>> = (0..threads).map(|_| HashMap::new()).collect();
+        for (number, line) in self.lines.drain() {
+            shares[number % threads].insert(number, line);
+        }
+        let mut next = || match means.pace {
+            Pace::Closed => self.schedule.take(before),
+            Pace::AsLogged(_) => self.schedule.take_by_time(before),
+        };
+        while let Some(number) = next() {
+            shares[number % threads].insert(number, Line::default());
+        }
+        let part = Part { log, pace: means.pace, started: Instant::now(), from, before };
+        let (stop, right) = (AtomicBool::new(false), AtomicU64::new(0));
+        let shared = Shared { means, part, schedule: Mutex::new(&mut self.schedule), stop: &stop, right: &right };
+        let started = Instant::now();
+        let (ended, rates) = std::thread::scope(|scope| {
+            let running: Vec<_> = shares
+                .into_iter()
+                .enumerate()
+                .map(|(thread, lines)| {
+                    let shared = &shared;
+                    scope.spawn(move || {
+                        one_cpu::keep(thread);
+                        shared.drive(lines)
+                    })
+                })
+                .collect();
+            let looking = || {
+                if means.interrupted.load(Ordering::Relaxed) {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                running.iter().all(std::thread::ScopedJoinHandle::is_finished)
+            };
+            let rates = Ticker::start(started).watch(Duration::from_millis(5), looking, &right, progress);
+            let ended: Vec<_> =
+                running.into_iter().map(|thread| thread.join().expect("a driver does not panic")).collect();
+            (ended, rates)
+        });
+        let mut all = Tally { seconds: started.elapsed().as_secs_f64(), rates, ..Tally::default() };
+        for of_thread in ended {
+            let (tally, lines) = of_thread?;
+            all.add(tally);
+            self.lines.extend(lines);
+        }
+        if means.interrupted.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(Some(all)) }
+    }
+
+    /// Ends all connections.
+    pub fn close(&mut self) {
+        self.lines.clear();
+    }
+}
+
+/// What all threads of a run share.
+struct Shared<'a> {
+    means: &'a Means<'a>,
+    part: Part<'a>,
+    schedule: Mutex<&'a mut Schedule>,
+    stop: &'a AtomicBool,
+    right: &'a AtomicU64,
+}
+
+/// What a thread leaves: its counts, and its sessions that are not over.
+type Left = (Tally, HashMap<usize, Line>);
+
+impl Shared<'_> {
+    /// One thread's sessions, and those that may begin when one of them is over. Connections are made by a second thread.
+    fn drive(&self, lines: HashMap<usize, Line>) -> Result<Left, Error> {
+        let (wake, waker) = UnixStream::pair().map_err(cannot_wait)?;
+        wake.set_nonblocking(true).map_err(cannot_wait)?;
+        let readiness = Readiness::new(AT_ONCE).map_err(cannot_wait)?;
+        readiness.add(&wake, WAKE, Interest::Read).map_err(cannot_wait)?;
+        let ((ask, asked), (tell, made)) = (channel(), channel());
+        std::thread::scope(|scope| {
+            scope.spawn(move || connect::make(self.means.connect, &asked, &tell, waker));
+            let mut driver = Driver {
+                shared: self,
+                lines,
+                readiness,
+                due: BinaryHeap::new(),
+                open: 0,
+                ask,
+                made,
+                wake,
+                tally: Tally::default(),
+            };
+            driver.run()?;
+            Ok((driver.tally, driver.lines))
+        })
+    }
+}
+
+/// One thread of the replay.
+struct Driver<'a, 'b> {
+    shared: &'a Shared<'b>,
+    /// By the session's number.
+    lines: HashMap<usize, Line>,
+    readiness: Readiness,
+    due: BinaryHeap<Reverse<(Instant, usize)>>,
+    /// Sessions that wait for an answer or for their connection.
+    open: usize,
+    ask: Sender<usize>,
+    made: Receiver<Made>,
+    wake: UnixStream,
+    tally: Tally,
+}
+
+impl Driver<'_, '_> {
+    fn session(&self, number: usize) -> &Session {
+        &self.shared.part.log.sessions[number]
+    }
+
+    fn run(&mut self) -> Result<(), Error> {
+        let now = Instant::now();
+        let numbers: Vec<usize> = self.lines.keys().copied().collect();
+        for number in numbers {
+            if let Some(connection) = &self.lines[&number].connection
+                && let Some(descriptor) = connection.descriptor()
+            {
+                self.readiness.add(descriptor, number, Interest::Read).map_err(cannot_wait)?;
+            }
+            self.due.push(Reverse((self.begins(number).unwrap_or(now), number)));
+        }
+        let mut ready = Vec::with_capacity(AT_ONCE);
+        loop {
+            while let Some(Reverse((_, number))) = self.due.peek().copied().filter(|due| due.0.0 <= Instant::now()) {
+                self.due.pop();
+                self.go_on(number);
+            }
+            if self.open == 0 && self.due.is_empty() || self.shared.stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let left = self.due.peek().map_or(LOOK, |due| due.0.0.saturating_duration_since(Instant::now()).min(LOOK));
+            self.readiness.wait(left, &mut ready).map_err(cannot_wait)?;
+            for Ready { number, .. } in ready.drain(..) {
+                match number {
+                    WAKE => self.connected()?,
+                    number => self.heard(number),
+                }
+            }
+        }
+    }
+
+    /// When a session connects; none: now.
+    fn begins(&self, number: usize) -> Option<Instant> {
+        if self.lines[&number].is_begun {
+            return None;
+        }
+        let session = self.session(number);
+        let due = self.shared.part.due(session.from())?;
+        Some(if session.began.is_some() { due } else { due.checked_sub(LEAD).unwrap_or(due) })
+    }
+
+    /// Something came on a session's connection.
+    fn heard(&mut self, number: usize) {
+        let Some(line) = self.lines.get_mut(&number) else { return };
+        if line.is_waiting {
+            line.is_waiting = false;
+            self.open -= 1;
+            self.go_on(number);
+        } else if line.unasked(&self.shared.part.log.sessions[number], &mut self.tally) == Progress::Over {
+            self.over(number);
+        }
+    }
+
+    /// Connections were made.
+    fn connected(&mut self) -> Result<(), Error> {
+        let mut bytes = [0; AT_ONCE];
+        while self.wake.read(&mut bytes).is_ok_and(|read| read == bytes.len()) {}
+        while let Ok((number, made)) = self.made.try_recv() {
+            self.open -= 1;
+            let Some(line) = self.lines.get_mut(&number) else { continue };
+            match made {
+                Ok(connection) => {
+                    if let Some(descriptor) = connection.descriptor() {
+                        self.readiness.add(descriptor, number, Interest::Read).map_err(cannot_wait)?;
+                    }
+                    line.connection = Some(connection);
+                    self.tally.sessions += 1;
+                    self.go_on(number);
+                }
+                Err(error) => {
+                    line.lose(&self.shared.part.log.sessions[number], &mut self.tally, &error);
+                    self.over(number);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on with a session.
+    fn go_on(&mut self, number: usize) {
+        let Some(line) = self.lines.get_mut(&number) else { return };
+        if !line.is_begun {
+            line.is_begun = true;
+            self.open += 1;
+            // The other thread lives as long as this one.
+            let _ = self.ask.send(number);
+            return;
+        }
+        let before = self.tally.right;
+        let progress = line.advance(&self.shared.part.log.sessions[number], &self.shared.part, &mut self.tally);
+        self.shared.right.fetch_add(self.tally.right - before, Ordering::Relaxed);
+        match progress {
+            Progress::Waiting => {
+                line.is_waiting = true;
+                self.open += 1;
+            }
+            Progress::Due(at) => self.due.push(Reverse((at, number))),
+            Progress::Paused => {}
+            Progress::Over => self.over(number),
+        }
+    }
+
+    /// A session is over: others may begin.
+    fn over(&mut self, number: usize) {
+        if self.lines.get(&number).is_some_and(|line| line.connection.is_none()) {
+            self.lines.remove(&number);
+        }
+        let mut begin = Vec::new();
+        {
+            let mut schedule = self.shared.schedule.lock().expect("no thread panics with it");
+            schedule.over(number);
+            if self.shared.part.pace == Pace::Closed {
+                begin.extend(std::iter::from_fn(|| schedule.take(self.shared.part.before)));
+            }
+        }
+        let now = Instant::now();
+        for number in begin {
+            self.lines.insert(number, Line::default());
+            self.due.push(Reverse((now, number)));
+        }
+    }
+}
+
+fn cannot_wait(source: std::io::Error) -> Error {
+    Error::Engine { engine: "the load".into(), action: "wait for answers".into(), source: source.into() }
+}

@@ -1,0 +1,200 @@
+//! One session: its connection, and how far it is.
+
+use super::tally::{Fault, Tally};
+use crate::sql_replay::Pace;
+use sqllog::{Log, Session, Step, Way};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+use wire::{Connection, Error, Param, Statement};
+
+/// A statement that begins later than this after its time counts as late: well above a wake-up's delay.
+const LATE: Duration = Duration::from_millis(1);
+
+/// A session under way; it lasts from run to run.
+#[derive(Default)]
+pub struct Line {
+    /// None: not connected yet, or no more.
+    pub connection: Option<Box<dyn Connection>>,
+    /// The statement that is next, or is being answered.
+    pub at: usize,
+    /// By its text's number.
+    prepared: HashMap<u32, Statement>,
+    /// When the statement that is being answered was due or sent.
+    sent: Option<Instant>,
+    /// Of a statement that is prepared and executed in one message.
+    preparing: Option<Statement>,
+    rows: u64,
+    /// Whether its connection was asked for.
+    pub is_begun: bool,
+    /// Whether an answer is to come.
+    pub is_waiting: bool,
+}
+
+/// How far a session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// It waits for an answer.
+    Waiting,
+    /// Its next statement is due then.
+    Due(Instant),
+    /// It has no statement left in this run.
+    Paused,
+    /// It has no statement left, or no connection.
+    Over,
+}
+
+/// What a run is to a session.
+pub struct Part<'a> {
+    pub log: &'a Log,
+    pub pace: Pace,
+    /// When the run began, and the moment of the log that this stands for.
+    pub started: Instant,
+    pub from: i64,
+    /// The number of the statement that the next run begins with.
+    pub before: u64,
+}
+
+impl Part<'_> {
+    /// When this moment of the log is due; none: as soon as possible.
+    pub fn due(&self, at_microseconds: i64) -> Option<Instant> {
+        let Pace::AsLogged(speed) = self.pace else { return None };
+        let microseconds = at_microseconds.saturating_sub(self.from).max(0) as f64;
+        Some(self.started + crate::duration::of_seconds(microseconds / 1e6 / speed))
+    }
+}
+
+impl Line {
+    /// Goes on until it has to wait.
+    pub fn advance(&mut self, session: &Session, part: &Part<'_>, tally: &mut Tally) -> Progress {
+        loop {
+            let Some(step) = session.steps.get(self.at) else { return self.over(session, part) };
+            let came = if self.sent.is_some() {
+                self.more()
+            } else {
+                // Amid a transaction it would hold its locks while others wait for them.
+                if step.number >= part.before && !self.is_in_transaction() {
+                    return Progress::Paused;
+                }
+                let due = part.due(step.at_microseconds);
+                let now = Instant::now();
+                if let Some(due) = due.filter(|due| *due > now) {
+                    return Progress::Due(due);
+                }
+                tally.late += u64::from(due.is_some_and(|due| now > due + LATE));
+                self.sent = Some(due.unwrap_or(now));
+                self.send(step, part.log)
+            };
+            match came {
+                Ok(None) => return Progress::Waiting,
+                Ok(Some(_)) => {
+                    self.keep_prepared(step);
+                    tally.latency.record(self.took());
+                    tally.answered(&step.expects, step.rows, self.rows);
+                }
+                Err(Error::Refused { code, message }) if !is_over(&code) => {
+                    self.preparing = None;
+                    let took = self.took();
+                    let why = || format!("`{}`: {message} ({code})", shortened(&part.log.texts()[step.text as usize]));
+                    if tally.refused(&step.expects, &code, why) {
+                        tally.latency.record(took);
+                    }
+                }
+                Err(error) => {
+                    self.lose(session, tally, &error);
+                    return Progress::Over;
+                }
+            }
+            self.at += 1;
+        }
+    }
+
+    /// Its connection is gone, or was not made: what is left of it is lost.
+    pub fn lose(&mut self, session: &Session, tally: &mut Tally, why: &(dyn std::error::Error + 'static)) {
+        let left = session.steps.len().saturating_sub(self.at);
+        if left > 0 {
+            tally.fault(Fault::Lost, left as u64, || observe::record::causes(why).join(": "));
+        }
+        self.at = session.steps.len();
+        self.connection = None;
+    }
+
+    /// Something came that it does not wait for: a notice, or the connection's end.
+    pub fn unasked(&mut self, session: &Session, tally: &mut Tally) -> Progress {
+        match self.more() {
+            Err(error) => {
+                self.lose(session, tally, &error);
+                Progress::Over
+            }
+            Ok(_) => Progress::Waiting,
+        }
+    }
+
+    /// It has no statement left. One that the log does not see end stays open, as there.
+    fn over(&mut self, session: &Session, part: &Part<'_>) -> Progress {
+        let Some(ended) = session.ended.filter(|_| self.connection.is_some()) else { return Progress::Over };
+        if let Some(due) = part.due(ended).filter(|due| *due > Instant::now()) {
+            return if part.before == u64::MAX { Progress::Due(due) } else { Progress::Paused };
+        }
+        self.connection = None;
+        Progress::Over
+    }
+
+    fn send(&mut self, step: &Step, log: &Log) -> Result<Option<u64>, Error> {
+        let Some(connection) = &mut self.connection else {
+            return Err(Error::Lost(std::io::ErrorKind::NotConnected.into()));
+        };
+        self.rows = 0;
+        let text = &log.texts()[step.text as usize];
+        if step.way == Way::Text {
+            return connection.start_text(text, &mut |_| {});
+        }
+        let params: Vec<Param> =
+            log.params(step).iter().map(|param| param.as_deref().map_or(Param::Null, Param::Text)).collect();
+        if step.way == Way::Unnamed {
+            return connection.start_unnamed(text, &params, &mut |_| {});
+        }
+        if let Some(statement) = self.prepared.get(&step.text) {
+            return connection.start(*statement, &params, &mut |_| {});
+        }
+        let (statement, changed) = connection.start_preparing(text, &params, &mut |_| {})?;
+        self.preparing = Some(statement);
+        Ok(changed)
+    }
+
+    fn more(&mut self) -> Result<Option<u64>, Error> {
+        let (rows, connection) = (&mut self.rows, &mut self.connection);
+        match connection {
+            Some(connection) => connection.advance(&mut |_| *rows += 1),
+            None => Err(Error::Lost(std::io::ErrorKind::NotConnected.into())),
+        }
+    }
+
+    fn is_in_transaction(&self) -> bool {
+        self.connection.as_ref().is_some_and(|connection| connection.is_in_transaction())
+    }
+
+    fn keep_prepared(&mut self, step: &Step) {
+        if let Some(statement) = self.preparing.take() {
+            self.prepared.insert(step.text, statement);
+        }
+    }
+
+    fn took(&mut self) -> Duration {
+        self.sent.take().map_or(Duration::ZERO, |sent| sent.elapsed())
+    }
+}
+
+/// Whether a refusal with this code ends the connection.
+fn is_over(code: &str) -> bool {
+    Error::Refused { code: code.into(), message: String::new() }.is_lost()
+}
+
+const SHOWN_CHARACTERS: usize = 60;
+
+fn shortened(text: &str) -> String {
+    let one_line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match one_line.char_indices().nth(SHOWN_CHARACTERS) {
+        Some((at, _)) => format!("{}…", &one_line[..at]),
+        None => one_line,
+    }
+}

@@ -1,0 +1,159 @@
+//! What came of a replay's statements, held against what the log says.
+
+use observe::latency::Latency;
+use sqllog::Expects;
+
+/// What went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// An error where the log had an answer.
+    New,
+    /// An error, and the log does not say what there was.
+    Unlogged,
+    /// Its connection was lost, or could not be made.
+    Lost,
+}
+
+impl Fault {
+    /// All, in the order of [`Tally::faults`].
+    pub const ALL: [Fault; 3] = [Fault::New, Fault::Unlogged, Fault::Lost];
+
+    /// The metric that counts it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::New => "errors_not_in_the_log",
+            Fault::Unlogged => "errors_of_which_the_log_says_nothing",
+            Fault::Lost => "errors_lost_connection",
+        }
+    }
+
+    /// In words, of statements.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Fault::New => "refused, where the log has an answer",
+            Fault::Unlogged => "refused (this form of log does not say what there was)",
+            Fault::Lost => "lost with their connection",
+        }
+    }
+}
+
+/// Counts of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    /// Answered, or refused as in the log.
+    pub right: u64,
+    /// Of these, refused as in the log.
+    pub refused_as_logged: u64,
+    /// Of these, refused in the log, and answered now.
+    pub answered_now: u64,
+    /// Of these, refused in both for different reasons.
+    pub refused_otherwise: u64,
+    /// Answers whose number of rows the log has.
+    pub rows_known: u64,
+    /// Of these, the ones with another number.
+    pub rows_differ: u64,
+    /// What went wrong.
+    pub faults: [u64; 3],
+    /// The first of each, in words.
+    pub first: [Option<String>; 3],
+    /// Sessions that began in this run.
+    pub sessions: u64,
+    /// Statements that began more than a millisecond after their time.
+    pub late: u64,
+    /// Of right answers, from when each was due (as logged) or sent.
+    pub latency: Latency,
+    /// Length of the run.
+    pub seconds: f64,
+    /// Right answers in each whole second.
+    pub rates: Vec<f64>,
+}
+
+impl Tally {
+    /// Statements that were asked.
+    #[must_use]
+    pub fn asked(&self) -> u64 {
+        self.right + self.faults.iter().sum::<u64>()
+    }
+
+    /// Adds another thread's.
+    pub(super) fn add(&mut self, other: Tally) {
+        self.right += other.right;
+        self.refused_as_logged += other.refused_as_logged;
+        self.answered_now += other.answered_now;
+        self.refused_otherwise += other.refused_otherwise;
+        self.rows_known += other.rows_known;
+        self.rows_differ += other.rows_differ;
+        self.sessions += other.sessions;
+        self.late += other.late;
+        self.latency.merge(&other.latency);
+        for (index, first) in other.first.into_iter().enumerate() {
+            self.faults[index] += other.faults[index];
+            if self.first[index].is_none() {
+                self.first[index] = first;
+            }
+        }
+    }
+
+    /// A statement was answered with so many rows; whether that is right.
+    pub(super) fn answered(&mut self, expects: &Expects, logged_rows: Option<u64>, rows: u64) {
+        self.right += 1;
+        self.answered_now += u64::from(matches!(expects, Expects::Failure(_)));
+        if let Some(logged) = logged_rows {
+            self.rows_known += 1;
+            self.rows_differ += u64::from(logged != rows);
+        }
+    }
+
+    /// A statement was refused with this code; gives whether that is what the log has.
+    pub(super) fn refused(&mut self, expects: &Expects, code: &str, why: impl FnOnce() -> String) -> bool {
+        let logged = match expects {
+            Expects::Answer => {
+                self.fault(Fault::New, 1, why);
+                return false;
+            }
+            Expects::Unknown => {
+                self.fault(Fault::Unlogged, 1, why);
+                return false;
+            }
+            Expects::Failure(logged) => logged.as_deref(),
+        };
+        self.right += 1;
+        if logged.is_none_or(|logged| logged == code) {
+            self.refused_as_logged += 1;
+        } else {
+            self.refused_otherwise += 1;
+        }
+        true
+    }
+
+    /// So many statements went wrong.
+    pub(super) fn fault(&mut self, fault: Fault, count: u64, why: impl FnOnce() -> String) {
+        self.faults[fault as usize] += count;
+        self.first[fault as usize].get_or_insert_with(why);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_told_apart_by_what_the_log_has() {
+        let mut tally = Tally::default();
+        let failure = |code: Option<&str>| Expects::Failure(code.map(Into::into));
+        assert!(tally.refused(&failure(Some("23505")), "23505", String::new));
+        assert!(tally.refused(&failure(None), "23505", String::new));
+        assert!(tally.refused(&failure(Some("23505")), "40001", String::new));
+        assert!(!tally.refused(&Expects::Answer, "42P01", || "no such table".into()));
+        assert!(!tally.refused(&Expects::Unknown, "1146", || "no such table".into()));
+        tally.answered(&failure(None), None, 0);
+        tally.answered(&Expects::Unknown, Some(3), 2);
+        tally.answered(&Expects::Answer, Some(2), 2);
+        let counts = (tally.right, tally.refused_as_logged, tally.refused_otherwise, tally.answered_now);
+        assert_eq!(counts, (6, 2, 1, 1));
+        assert_eq!((tally.rows_known, tally.rows_differ, tally.faults, tally.asked()), (2, 1, [1, 1, 0], 8));
+        assert_eq!(tally.first[0].as_deref(), Some("no such table"));
+    }
+}

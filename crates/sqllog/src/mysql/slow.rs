@@ -1,0 +1,93 @@
+//! The slow log: each statement when it has ended, with how long it took and how many rows it gave.
+
+use super::{is_header, moment};
+use crate::sessions::{Expects, Sessions, Statement, Way};
+use script::Verb;
+
+/// What is known of a statement before its text.
+#[derive(Default)]
+struct Head<'a> {
+    key: u64,
+    /// The database, by MariaDB's `Schema:`.
+    database: Option<&'a str>,
+    seconds: f64,
+    rows_sent: Option<u64>,
+}
+
+/// Whether a line begins a statement.
+pub fn is_head(line: &str) -> bool {
+    line.starts_with("# User@Host: ") || line.strip_prefix("# Time: ").is_some_and(|time| moment(time).is_some())
+}
+
+pub fn read(text: &str, sessions: &mut Sessions) {
+    let (mut head, mut now, mut is_in_body) = (Head::default(), 0, true);
+    let mut body = String::new();
+    for line in text.lines() {
+        sessions.lines += 1;
+        if is_head(line) || is_header(line) {
+            if is_in_body {
+                end(&head, &body, now, sessions);
+                (head, is_in_body) = (Head::default(), false);
+                body.clear();
+            }
+            if let Some((at, _)) = line.strip_prefix("# Time: ").and_then(moment) {
+                now = at;
+            }
+            take(&mut head, line);
+        } else if !is_in_body && line.starts_with("# ") && !line.starts_with("# administrator command") {
+            take(&mut head, line);
+        } else {
+            is_in_body = true;
+            body.push_str(line);
+            body.push('\n');
+        }
+    }
+    end(&head, &body, now, sessions);
+}
+
+/// `# Thread_id: 8  Schema: shop  QC_hit: No`: each name with what follows it.
+fn take<'a>(head: &mut Head<'a>, line: &'a str) {
+    let after = |name: &str| {
+        let (_, after) = line.split_once(name)?;
+        after.split_whitespace().next()
+    };
+    let number = |name: &str| after(name).and_then(|text| text.parse().ok());
+    if line.starts_with("# User@Host: ") {
+        // MySQL has the session's number here.
+        head.key = number("Id: ").unwrap_or(head.key);
+        return;
+    }
+    head.key = number("Thread_id: ").unwrap_or(head.key);
+    head.database = after("Schema: ").filter(|name| *name != "QC_hit:").or(head.database);
+    head.seconds = after("Query_time: ").and_then(|text| text.parse().ok()).unwrap_or(head.seconds);
+    head.rows_sent = number("Rows_sent: ").or(head.rows_sent);
+}
+
+fn end(head: &Head<'_>, body: &str, now: i64, sessions: &mut Sessions) {
+    let mut text = body.trim_end();
+    if let Some(database) = head.database {
+        sessions.database(head.key, database);
+    }
+    // What the server itself puts before a statement.
+    loop {
+        let (line, after) = text.split_once('\n').unwrap_or((text, ""));
+        if let Some(name) = line.strip_prefix("use ").and_then(|rest| rest.strip_suffix(';')) {
+            sessions.database(head.key, name.trim_matches('`'));
+        } else if !line.starts_with("SET timestamp=") {
+            break;
+        }
+        text = after;
+    }
+    if text.starts_with("# administrator command: Quit") {
+        return sessions.end(head.key, Some(now));
+    }
+    let text = text.strip_suffix(';').unwrap_or(text);
+    if text.is_empty() || text.starts_with("# administrator command") {
+        return;
+    }
+    // Of a change, a client may have asked for the rows that were found or for those that became others: the log does not say which.
+    let rows = head.rows_sent.filter(|_| script::verb(text) == Verb::Read);
+    let at_microseconds = now.saturating_sub((head.seconds * 1e6) as i64);
+    let statement = Statement { at_microseconds, text, way: Way::Text, expects: Expects::Unknown, is_over: true, rows };
+    sessions.statement(head.key, statement);
+}

@@ -1,0 +1,246 @@
+//! `log_line_prefix`: which text stands before each message (PostgreSQL's manual, "What to Log").
+
+use super::session_id;
+use crate::Problem;
+use crate::time;
+
+/// A prefix as its parts.
+#[derive(Debug, Clone)]
+pub struct Prefix(Vec<Part>);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Part {
+    Literal(String),
+    /// `%t` and `%m`.
+    Time,
+    /// `%n`.
+    Seconds,
+    /// `%p`.
+    Process,
+    /// `%c`.
+    Session,
+    /// `%d`.
+    Database,
+    /// `%e`.
+    Code,
+    /// `%q`: the prefix of a process without a session ends here.
+    Stop,
+    /// Any other: it ends where the next literal begins.
+    Other,
+}
+
+/// What a prefix says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Head<'a> {
+    pub key: u64,
+    pub at_microseconds: i64,
+    pub database: Option<&'a str>,
+    pub code: Option<&'a str>,
+}
+
+/// Prefixes that are common: Debian's, PostgreSQL's own, those of pgBadger's manual, Amazon RDS's.
+pub const COMMON: [&str; 8] = [
+    "%m [%p] %q%u@%d ",
+    "%m [%p] ",
+    "%t [%p]: [%l-1] user=%u,db=%d,app=%a,client=%h ",
+    "%t [%p]: [%l-1] user=%u,db=%d ",
+    "%t [%p]: ",
+    "%t:%r:%u@%d:[%p]:",
+    "%m [%c] ",
+    "%m %u@%d %p %r ",
+];
+
+impl Prefix {
+    /// Reads the server's setting.
+    ///
+    /// # Errors
+    /// When it has an escape that there is not, or does not tell sessions and moments.
+    pub fn new(text: &str) -> Result<Prefix, Problem> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some(at) = rest.find('%') {
+            push_literal(&mut parts, &rest[..at]);
+            // A width, as in `%-10u`.
+            let escape = rest[at + 1..].trim_start_matches(|c: char| c == '-' || c.is_ascii_digit());
+            let letter = escape.chars().next().ok_or_else(|| Problem::Prefix("it ends in a `%`".into()))?;
+            rest = &escape[letter.len_utf8()..];
+            parts.push(match letter {
+                't' | 'm' => Part::Time,
+                'n' => Part::Seconds,
+                'p' => Part::Process,
+                'c' => Part::Session,
+                'd' => Part::Database,
+                'e' => Part::Code,
+                'q' => Part::Stop,
+                '%' => Part::Literal("%".into()),
+                'a' | 'b' | 'h' | 'i' | 'l' | 'P' | 'Q' | 'r' | 's' | 'u' | 'v' | 'x' => Part::Other,
+                other => return Err(Problem::Prefix(format!("PostgreSQL has no `%{other}`"))),
+            });
+        }
+        push_literal(&mut parts, rest);
+        let has = |wanted: &[Part]| parts.iter().any(|part| wanted.contains(part));
+        if !has(&[Part::Process, Part::Session]) {
+            return Err(Problem::Prefix("without `%p` or `%c` it does not tell sessions apart".into()));
+        }
+        if !has(&[Part::Time, Part::Seconds]) {
+            return Err(Problem::Prefix("without `%m`, `%t` or `%n` it does not say when a statement began".into()));
+        }
+        Ok(Prefix(parts))
+    }
+
+    /// The first of the common ones that these lines have; without one, PostgreSQL's own.
+    pub fn guess<'a>(mut lines: impl Iterator<Item = &'a str>) -> Prefix {
+        let known = || COMMON.iter().map(|text| Prefix::new(text).expect("the common ones are right"));
+        let found = lines.find_map(|line| known().find(|prefix| prefix.read(line).is_some()));
+        found.unwrap_or_else(|| Prefix::new(COMMON[1]).expect("the common ones are right"))
+    }
+
+    /// What it says at a line's beginning, with the severity and the text of the message; none: the line does not begin so.
+    pub fn read<'a>(&self, line: &'a str) -> Option<(Head<'a>, &'a str, &'a str)> {
+        let mut head = Head::default();
+        let mut rest = line;
+        for (index, part) in self.0.iter().enumerate() {
+            // A field ends where the next literal begins: of these, none but the last has a blank in it.
+            let field = |rest: &'a str| -> Option<(&'a str, &'a str)> {
+                match self.0.get(index + 1) {
+                    Some(Part::Literal(next)) => rest.find(next.as_str()).map(|at| rest.split_at(at)),
+                    Some(_) => Some(rest.split_at(rest.find(' ').unwrap_or(rest.len()))),
+                    None => severity_at(rest).map(|at| rest.split_at(at)),
+                }
+            };
+            rest = match part {
+                Part::Literal(text) => rest.strip_prefix(text.as_str())?,
+                Part::Time => {
+                    let (at, after) = time::iso(rest)?;
+                    head.at_microseconds = at;
+                    after
+                }
+                Part::Seconds => {
+                    let (text, after) = field(rest)?;
+                    head.at_microseconds = (text.trim().parse::<f64>().ok()? * 1e6) as i64;
+                    after
+                }
+                Part::Process => {
+                    let digits = rest.trim_start_matches(' ');
+                    let length = digits.bytes().take_while(u8::is_ascii_digit).count();
+                    // A session's own id says more.
+                    let process = digits[..length].parse().ok()?;
+                    head.key = if head.key == 0 { process } else { head.key };
+                    &digits[length..]
+                }
+                Part::Session => {
+                    let (text, after) = field(rest)?;
+                    head.key = session_id(text.trim())?;
+                    after
+                }
+                Part::Database => {
+                    let (text, after) = field(rest)?;
+                    head.database = Some(text.trim()).filter(|name| !name.is_empty() && *name != "[unknown]");
+                    after
+                }
+                Part::Code => {
+                    let (text, after) = field(rest)?;
+                    head.code = Some(text.trim()).filter(|code| code.len() == 5);
+                    after
+                }
+                Part::Stop => {
+                    if let Some((severity, text)) = severity(rest) {
+                        return Some((head, severity, text));
+                    }
+                    rest
+                }
+                Part::Other => field(rest)?.1,
+            };
+        }
+        let (severity, text) = severity(rest)?;
+        Some((head, severity, text))
+    }
+}
+
+fn push_literal(parts: &mut Vec<Part>, text: &str) {
+    if !text.is_empty() {
+        parts.push(Part::Literal(text.into()));
+    }
+}
+
+/// What a message is (`elog.c` and the manual's "Message Severity Levels").
+const SEVERITIES: [&str; 18] = [
+    "LOG",
+    "ERROR",
+    "DETAIL",
+    "STATEMENT",
+    "FATAL",
+    "PANIC",
+    "WARNING",
+    "NOTICE",
+    "INFO",
+    "HINT",
+    "CONTEXT",
+    "QUERY",
+    "LOCATION",
+    "DEBUG1",
+    "DEBUG2",
+    "DEBUG3",
+    "DEBUG4",
+    "DEBUG5",
+];
+
+/// `LOG:  text`.
+fn severity(text: &str) -> Option<(&str, &str)> {
+    let (word, rest) = text.split_once(":  ")?;
+    SEVERITIES.contains(&word).then_some((word, rest))
+}
+
+/// Where the severity begins.
+fn severity_at(text: &str) -> Option<usize> {
+    let end = text.find(":  ")?;
+    let at = text[..end].rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |at| at + 1);
+    SEVERITIES.contains(&&text[at..end]).then_some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(prefix: &str, line: &str, key: u64, database: Option<&str>) {
+        let read = Prefix::new(prefix).expect("a prefix");
+        let (head, severity, text) = read.read(line).unwrap_or_else(|| panic!("{prefix} reads {line}"));
+        assert_eq!((head.key, head.database, severity, text), (key, database, "LOG", "statement: SELECT 1"), "{line}");
+        assert_eq!(head.at_microseconds / 1_000_000, 1_795_482_123, "{line}");
+    }
+
+    #[test]
+    fn prefixes_are_read() {
+        let lines = [
+            (COMMON[0], "2026-11-24 01:02:03.456 UTC [12] joe@shop LOG:  statement: SELECT 1", 12, Some("shop")),
+            (COMMON[0], "2026-11-24 01:02:03.456 UTC [12] LOG:  statement: SELECT 1", 12, None),
+            (COMMON[1], "2026-11-24 01:02:03.456 UTC [12] LOG:  statement: SELECT 1", 12, None),
+            (
+                COMMON[2],
+                "2026-11-24 01:02:03 UTC [12]: [7-1] user=joe,db=shop,app=my app,client=::1 LOG:  statement: SELECT 1",
+                12,
+                Some("shop"),
+            ),
+            (
+                COMMON[5],
+                "2026-11-24 01:02:03 UTC:10.0.0.1(5):joe@shop:[12]:LOG:  statement: SELECT 1",
+                12,
+                Some("shop"),
+            ),
+            (COMMON[6], "2026-11-24 01:02:03.456 UTC [6a23.1f] LOG:  statement: SELECT 1", 0x6a23_0000_001f, None),
+            ("%n|%5p|%-6d|%e|", "1795482123.456|   12|shop  |00000|LOG:  statement: SELECT 1", 12, Some("shop")),
+        ];
+        for (prefix, line, key, database) in lines {
+            check(prefix, line, key, database);
+            let guessed = Prefix::guess([line].into_iter()).read(line);
+            assert!(guessed.is_some_and(|(head, ..)| head.key == key) || !COMMON.contains(&prefix), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_that_says_too_little_is_refused() {
+        for (prefix, said) in [("%m ", "%p"), ("[%p] ", "%m"), ("%m %p %y", "%y"), ("%m %p %", "`%`")] {
+            assert!(Prefix::new(prefix).expect_err(prefix).to_string().contains(said), "{prefix}");
+        }
+    }
+}

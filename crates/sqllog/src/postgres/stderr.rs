@@ -1,0 +1,53 @@
+//! PostgreSQL's `stderr`: a prefix before each message; further lines of a message begin with a tab.
+
+use super::prefix::{Head, Prefix};
+use super::{Message, take};
+use crate::Problem;
+use crate::sessions::Sessions;
+
+/// Lines at the log's beginning by which its prefix is guessed.
+const LINES_LOOKED_AT: usize = 1000;
+
+/// A message whose lines are being read.
+struct Begun<'a> {
+    head: Head<'a>,
+    severity: &'a str,
+    /// Of a message of one line, that line.
+    line: &'a str,
+    /// Of a longer one, its text.
+    text: Option<String>,
+}
+
+pub fn read(text: &str, prefix: Option<&str>, sessions: &mut Sessions) -> Result<(), Problem> {
+    let prefix = match prefix {
+        Some(prefix) => Prefix::new(prefix)?,
+        None => Prefix::guess(text.lines().take(LINES_LOOKED_AT)),
+    };
+    let mut begun: Option<Begun<'_>> = None;
+    for line in text.lines() {
+        sessions.lines += 1;
+        match (line.strip_prefix('\t'), &mut begun) {
+            (Some(more), Some(begun)) => {
+                let text = begun.text.get_or_insert_with(|| begun.line.to_string());
+                text.push('\n');
+                text.push_str(more);
+            }
+            _ => {
+                end(begun.take(), sessions);
+                match prefix.read(line) {
+                    Some((head, severity, line)) => begun = Some(Begun { head, severity, line, text: None }),
+                    None => sessions.bad_line(),
+                }
+            }
+        }
+    }
+    end(begun, sessions);
+    Ok(())
+}
+
+fn end(begun: Option<Begun<'_>>, sessions: &mut Sessions) {
+    let Some(Begun { head, severity, line, text }) = begun else { return };
+    let Head { key, at_microseconds, database, code } = head;
+    let text = text.as_deref().unwrap_or(line);
+    take(&Message { key, at_microseconds, severity, database, code, text }, sessions);
+}

@@ -1,0 +1,446 @@
+//! What the readers of all forms say, put together: sessions of statements, each text kept once.
+
+use crate::{Form, Options, Problem, transactions};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+/// A log that can be replayed.
+#[derive(Debug)]
+pub struct Log {
+    /// The form that it was read as.
+    pub form: Form,
+    /// The sessions, by the moment when they began.
+    pub sessions: Vec<Session>,
+    /// What is not replayed, and why.
+    pub left_out: LeftOut,
+    /// Lines that were read.
+    pub lines: u64,
+    /// Lines that are nothing of this form.
+    pub bad_lines: u64,
+    texts: Vec<Box<str>>,
+    params: Vec<Option<Box<str>>>,
+}
+
+impl Log {
+    /// Each different text.
+    #[must_use]
+    pub fn texts(&self) -> &[Box<str>] {
+        &self.texts
+    }
+
+    /// A step's parameters; none: NULL.
+    #[must_use]
+    pub fn params(&self, step: &Step) -> &[Option<Box<str>>] {
+        &self.params[step.params.start as usize..step.params.end as usize]
+    }
+
+    /// Statements that are to be replayed.
+    #[must_use]
+    pub fn statements(&self) -> u64 {
+        self.sessions.iter().map(|session| session.steps.len() as u64).sum()
+    }
+
+    /// The moment when the first session began, and the one when the last ended.
+    #[must_use]
+    pub fn span(&self) -> Range<i64> {
+        let from = self.sessions.iter().map(Session::from).min().unwrap_or(0);
+        from..self.sessions.iter().map(Session::to).max().unwrap_or(from)
+    }
+
+    /// The most sessions that were there at a time.
+    #[must_use]
+    pub fn concurrency(&self) -> usize {
+        let mut ends: Vec<i64> = self.sessions.iter().map(Session::to).collect();
+        ends.sort_unstable();
+        let (mut ended, mut most) = (0, 0);
+        // They are sorted by their beginnings.
+        for (begun, session) in self.sessions.iter().enumerate() {
+            while ends[ended] < session.from() {
+                ended += 1;
+            }
+            most = most.max(begun + 1 - ended);
+        }
+        most
+    }
+}
+
+/// What one connection did.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Session {
+    /// The database that it is on, where the log says it.
+    pub database: Option<String>,
+    /// When it connected, in microseconds since 1970; none: before the log's beginning, or the log does not say it.
+    pub began: Option<i64>,
+    /// When it ended; none: after the log's end, or the log does not say it.
+    pub ended: Option<i64>,
+    /// Its statements, in their order.
+    pub steps: Vec<Step>,
+}
+
+impl Session {
+    /// Its first moment in the log.
+    #[must_use]
+    pub fn from(&self) -> i64 {
+        self.began.or_else(|| Some(self.steps.first()?.at_microseconds)).unwrap_or_default()
+    }
+
+    /// Its last moment in the log.
+    #[must_use]
+    pub fn to(&self) -> i64 {
+        let last = self.steps.last().map_or(i64::MIN, |step| step.at_microseconds);
+        self.ended.unwrap_or(last).max(last).max(self.from())
+    }
+}
+
+/// A statement of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// Its place among all statements of the log.
+    pub number: u64,
+    /// When it began, in microseconds since 1970.
+    pub at_microseconds: i64,
+    /// Its number among [`Log::texts`].
+    pub text: u32,
+    params: Range<u32>,
+    /// How it was sent.
+    pub way: Way,
+    /// What came of it.
+    pub expects: Expects,
+    /// Rows that it gave, or changed, where the log says it.
+    pub rows: Option<u64>,
+}
+
+/// How a statement was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// As text.
+    Text,
+    /// As text and parameters, for this once.
+    Unnamed,
+    /// Prepared before, under a name.
+    Prepared,
+}
+
+/// What came of a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expects {
+    /// An answer.
+    Answer,
+    /// An error, with its code where the log has that.
+    Failure(Option<Box<str>>),
+    /// The log does not say it.
+    Unknown,
+}
+
+/// Why something is not replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// The log begins or ends amid a transaction.
+    CutTransaction,
+    /// COPY: its rows are in no log.
+    Copy,
+    /// A statement has parameters, and the log does not have them.
+    ParametersUnknown,
+    /// More rows of an answer that was asked for in pieces.
+    Fetch,
+    /// A command of the protocol that is no statement.
+    Command,
+    /// After `statements`.
+    AfterLimit,
+    /// On another database than the one that was named.
+    OtherDatabase,
+}
+
+impl Reason {
+    /// What it is, of one or many.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Reason::CutTransaction => "of transactions that the log cuts in half",
+            Reason::Copy => "that are COPY, whose rows no log has",
+            Reason::ParametersUnknown => "with parameters that the log does not have",
+            Reason::Fetch => "that fetch more rows of an answer, which comes as a whole here",
+            Reason::Command => "that are commands of the protocol",
+            Reason::AfterLimit => "after the first that are wanted",
+            Reason::OtherDatabase => "on other databases",
+        }
+    }
+}
+
+/// Statements that are not replayed, by reason.
+pub type LeftOut = BTreeMap<Reason, u64>;
+
+/// What a reader knows of a statement.
+pub struct Statement<'a> {
+    /// When it began.
+    pub at_microseconds: i64,
+    /// Its text.
+    pub text: &'a str,
+    /// How it was sent.
+    pub way: Way,
+    /// What came of it, as far as it is known now.
+    pub expects: Expects,
+    /// Whether it is over.
+    pub is_over: bool,
+    /// Rows.
+    pub rows: Option<u64>,
+}
+
+/// A session that has not ended.
+#[derive(Default)]
+struct Open {
+    session: Session,
+    /// Whether the last statement is over: what comes then is of another one.
+    is_over: bool,
+    /// Whether the last statement was left out, with what is said of it.
+    is_left_out: bool,
+    /// An error whose statement has not come yet.
+    failure: Option<(i64, Option<Box<str>>)>,
+}
+
+/// What readers fill.
+pub struct Sessions {
+    form: Form,
+    database: Option<String>,
+    statements_max: u64,
+    bad_lines_max: f64,
+    statements: u64,
+    texts: HashMap<Box<str>, u32>,
+    params: Vec<Option<Box<str>>>,
+    left_out: LeftOut,
+    /// By what identifies a session in the log, until it ends.
+    open: HashMap<u64, Open>,
+    ended: Vec<Session>,
+    /// Lines that were read.
+    pub lines: u64,
+    bad_lines: u64,
+    first_bad: u64,
+}
+
+impl Sessions {
+    pub fn new(form: Form, options: &Options) -> Sessions {
+        Sessions {
+            form,
+            database: options.database.clone(),
+            statements_max: if options.statements_max == 0 { u64::MAX } else { options.statements_max },
+            bad_lines_max: options.bad_lines_max,
+            statements: 0,
+            texts: HashMap::new(),
+            params: Vec::new(),
+            left_out: LeftOut::new(),
+            open: HashMap::new(),
+            ended: Vec::new(),
+            lines: 0,
+            bad_lines: 0,
+            first_bad: 0,
+        }
+    }
+
+    /// The line that was read last is nothing of this form.
+    pub fn bad_line(&mut self) {
+        if self.bad_lines == 0 {
+            self.first_bad = self.lines;
+        }
+        self.bad_lines += 1;
+    }
+
+    /// A client connects. Who had the same number before is gone.
+    pub fn begin(&mut self, key: u64, at: i64) {
+        let is_known =
+            self.open.get(&key).is_some_and(|open| open.session.steps.is_empty() && open.session.began.is_some());
+        if !is_known {
+            self.end(key, None);
+            self.open.entry(key).or_default().session.began = Some(at);
+        }
+    }
+
+    /// It is on this database.
+    pub fn database(&mut self, key: u64, name: &str) {
+        let session = &mut self.open.entry(key).or_default().session;
+        if session.database.as_deref() != Some(name) && !name.is_empty() {
+            session.database = Some(name.into());
+        }
+    }
+
+    /// It sends a statement.
+    pub fn statement(&mut self, key: u64, statement: Statement<'_>) {
+        let words = statement.text.trim_start();
+        let is_copy = self.form.is_postgres() && words.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("copy"));
+        let reason = if is_copy {
+            Some(Reason::Copy)
+        } else {
+            (self.statements >= self.statements_max).then_some(Reason::AfterLimit)
+        };
+        let open = self.open.entry(key).or_default();
+        open.is_left_out = reason.is_some();
+        open.is_over = statement.is_over;
+        if let Some(reason) = reason {
+            *self.left_out.entry(reason).or_default() += 1;
+            return;
+        }
+        self.statements += 1;
+        let next = self.texts.len() as u32;
+        let text = match self.texts.get(statement.text) {
+            Some(known) => *known,
+            None => *self.texts.entry(statement.text.into()).or_insert(next),
+        };
+        let params = self.params.len() as u32;
+        // Of one session, none begins before the one that it follows, whatever a coarse clock says.
+        let before = open.session.steps.last().map_or(i64::MIN, |step| step.at_microseconds);
+        open.session.steps.push(Step {
+            number: self.statements,
+            at_microseconds: statement.at_microseconds.max(before),
+            text,
+            params: params..params,
+            way: statement.way,
+            expects: statement.expects,
+            rows: statement.rows,
+        });
+    }
+
+    /// Its last statement has these parameters.
+    pub fn parameters(&mut self, key: u64, params: impl Iterator<Item = Option<String>>) {
+        let Some(open) = self.open.get_mut(&key).filter(|open| !open.is_left_out) else { return };
+        let Some(step) = open.session.steps.last_mut().filter(|step| step.params.is_empty()) else { return };
+        let from = self.params.len() as u32;
+        self.params.extend(params.map(|value| value.map(String::into_boxed_str)));
+        step.params = from..self.params.len() as u32;
+    }
+
+    /// Its last statement is over.
+    pub fn over(&mut self, key: u64) {
+        self.open.entry(key).or_default().is_over = true;
+    }
+
+    /// It met an error; its statement may follow.
+    pub fn failing(&mut self, key: u64, at: i64, code: Option<&str>) {
+        self.failed(key, None);
+        self.open.entry(key).or_default().failure = Some((at, code.map(Box::from)));
+    }
+
+    /// The statement of its last error, if it has one: the one that it sent last, or one that was not logged when it began.
+    pub fn failed(&mut self, key: u64, text: Option<&str>) {
+        let open = self.open.entry(key).or_default();
+        let Some((at, code)) = open.failure.take() else { return };
+        let is_last = |step: &Step| text.is_none_or(|text| self.texts.get(text) == Some(&step.text));
+        let is_left_out = open.is_left_out;
+        if !open.is_over
+            && let Some(last) = open.session.steps.last_mut().filter(|step| !is_left_out && is_last(step))
+        {
+            last.expects = Expects::Failure(code);
+            open.is_over = true;
+            return;
+        }
+        let Some(text) = text.filter(|_| open.is_over || !is_left_out) else { return };
+        let expects = Expects::Failure(code);
+        self.statement(
+            key,
+            Statement { at_microseconds: at, text, way: Way::Text, expects, is_over: true, rows: None },
+        );
+    }
+
+    /// Something of it is not replayed.
+    pub fn leave_out(&mut self, reason: Reason) {
+        *self.left_out.entry(reason).or_default() += 1;
+    }
+
+    /// It ends.
+    pub fn end(&mut self, key: u64, at: Option<i64>) {
+        self.failed(key, None);
+        let Some(Open { mut session, .. }) = self.open.remove(&key) else { return };
+        session.ended = at;
+        self.ended.push(session);
+    }
+
+    /// All that was read.
+    pub fn finish(mut self) -> Result<Log, Problem> {
+        if self.bad_lines as f64 > self.bad_lines_max * self.lines as f64 {
+            let (bad, lines, first) = (self.bad_lines, self.lines, self.first_bad);
+            return Err(Problem::BadLines { bad, lines, first, form: self.form.name() });
+        }
+        let mut keys: Vec<u64> = self.open.keys().copied().collect();
+        keys.sort_unstable();
+        for key in keys {
+            self.end(key, None);
+        }
+        let mut texts: Vec<(Box<str>, u32)> = self.texts.into_iter().collect();
+        texts.sort_unstable_by_key(|(_, number)| *number);
+        let texts: Vec<Box<str>> = texts.into_iter().map(|(text, _)| text).collect();
+        let mut sessions = of_database(self.form, self.ended, self.database.as_deref(), &mut self.left_out)?;
+        transactions::leave_out_halves(&mut sessions, &texts, !self.form.is_postgres(), &mut self.left_out);
+        leave_out_unknown(&mut sessions, &texts, &mut self.left_out);
+        sessions.retain(|session| !session.steps.is_empty());
+        sessions.sort_by_key(Session::from);
+        if sessions.is_empty() {
+            return Err(Problem::Empty(empty(self.form, &self.left_out)));
+        }
+        let (left_out, params, lines) = (self.left_out, self.params, self.lines);
+        Ok(Log { form: self.form, sessions, left_out, lines, bad_lines: self.bad_lines, texts, params })
+    }
+}
+
+/// The sessions on the one database that is wanted, or is there.
+fn of_database(
+    form: Form,
+    sessions: Vec<Session>,
+    wanted: Option<&str>,
+    left_out: &mut LeftOut,
+) -> Result<Vec<Session>, Problem> {
+    let worked = sessions.iter().filter(|session| !session.steps.is_empty());
+    let mut names: Vec<&str> = worked.filter_map(|session| session.database.as_deref()).collect();
+    names.sort_unstable();
+    names.dedup();
+    match wanted {
+        None if names.len() > 1 => return Err(Problem::Databases(names.join(", "))),
+        Some(wanted) if !names.is_empty() && !names.contains(&wanted) => {
+            return Err(Problem::NoDatabase { wanted: wanted.into(), found: names.join(", ") });
+        }
+        _ => {}
+    }
+    let (has_names, wanted) = (!names.is_empty(), wanted.or(names.first().copied()).map(str::to_string));
+    let is_wanted = |session: &Session| match &session.database {
+        Some(database) => wanted.as_ref() == Some(database),
+        // It chose none; or it did before the log's beginning, and only the slow log says it again.
+        None => !has_names || session.began.is_none() && form != Form::Slow,
+    };
+    let (own, others): (Vec<Session>, Vec<Session>) = sessions.into_iter().partition(is_wanted);
+    let count: u64 = others.iter().map(|session| session.steps.len() as u64).sum();
+    if count > 0 {
+        *left_out.entry(Reason::OtherDatabase).or_default() += count;
+    }
+    Ok(own)
+}
+
+/// Leaves out statements that have marks of parameters, and no parameters.
+fn leave_out_unknown(sessions: &mut [Session], texts: &[Box<str>], left_out: &mut LeftOut) {
+    let marks: Vec<bool> = texts.iter().map(|text| has_marks(text)).collect();
+    for session in sessions {
+        let before = session.steps.len();
+        session.steps.retain(|step| {
+            let is_failed_text = step.way == Way::Text && matches!(step.expects, Expects::Failure(_));
+            let may_have = step.way != Way::Text || is_failed_text;
+            !(may_have && step.params.is_empty() && marks[step.text as usize])
+        });
+        let count = (before - session.steps.len()) as u64;
+        if count > 0 {
+            *left_out.entry(Reason::ParametersUnknown).or_default() += count;
+        }
+    }
+}
+
+/// Whether a text has `$1`.
+fn has_marks(text: &str) -> bool {
+    text.match_indices('$').any(|(at, _)| text[at + 1..].starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn empty(form: Form, left_out: &LeftOut) -> String {
+    let hint = match form {
+        Form::Stderr | Form::Csv | Form::Json => {
+            "PostgreSQL logs them with log_statement = 'all' or log_min_duration_statement = 0, in English (lc_messages = 'C')"
+        }
+        Form::General => "the server logs them with general_log = ON",
+        Form::Slow => "the server logs them with slow_query_log = ON and long_query_time = 0",
+    };
+    let parts = left_out.iter().map(|(reason, count)| format!("; it has {count} {}", reason.words()));
+    hint.to_string() + &parts.collect::<String>()
+}

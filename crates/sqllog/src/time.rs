@@ -1,0 +1,105 @@
+//! Moments of log lines, as microseconds since 1970. A zone's name other than UTC is not known: a log has one, and only differences count.
+
+/// Days since 1970-01-01 in the Gregorian calendar: years counted from March, so that the leap day is a year's last.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let before_month = (153 * ((month + 9) % 12) + 2) / 5;
+    365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + before_month + day - 719_469
+}
+
+fn number(text: &str) -> Option<i64> {
+    (!text.is_empty() && text.len() < 10 && text.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| text.parse().ok())?
+}
+
+/// `12:34:56` with or without a fraction, at a text's beginning: microseconds of the day, and what follows.
+fn clock(text: &str) -> Option<(i64, &str)> {
+    let bytes = text.as_bytes();
+    if bytes.get(2) != Some(&b':') || bytes.get(5) != Some(&b':') {
+        return None;
+    }
+    // An hour of one digit may have a blank before it.
+    let (hour, minute, second) =
+        (number(text.get(..2)?.trim_start())?, number(text.get(3..5)?)?, number(text.get(6..8)?)?);
+    if hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let rest = &text[8..];
+    let digits = rest.strip_prefix('.').map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+    let fraction = if digits > 0 { rest[1..=digits.min(6)].parse::<i64>().ok()? } else { 0 };
+    let microseconds = fraction * 10i64.pow(6 - digits.min(6) as u32);
+    let after = if digits > 0 { &rest[1 + digits..] } else { rest };
+    Some((((hour * 60 + minute) * 60 + second) * 1_000_000 + microseconds, after))
+}
+
+/// Microseconds east of UTC of `+02:00`, `-0330`, `+05`; 0 of a name.
+fn zone(text: &str) -> i64 {
+    let east = match text.as_bytes().first() {
+        Some(b'+') => 1,
+        Some(b'-') => -1,
+        _ => return 0,
+    };
+    let digits: String = text[1..].chars().filter(char::is_ascii_digit).collect();
+    let part = |from: usize, to: usize| digits.get(from..to).and_then(number).unwrap_or(0);
+    east * (part(0, 2) * 3600 + part(2, 4) * 60) * 1_000_000
+}
+
+/// `2026-11-24 01:02:03.456 UTC`, or with a `T` and a `Z`, at a text's beginning; gives what follows, too.
+pub fn iso(text: &str) -> Option<(i64, &str)> {
+    let bytes = text.as_bytes();
+    if bytes.get(4) != Some(&b'-') || bytes.get(7) != Some(&b'-') || !matches!(bytes.get(10), Some(b' ' | b'T')) {
+        return None;
+    }
+    let (year, month, day) = (number(text.get(..4)?)?, number(text.get(5..7)?)?, number(text.get(8..10)?)?);
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let (of_day, rest) = clock(text.get(11..)?)?;
+    let is_zone = |c: char| c.is_ascii_alphanumeric() || "+-:".contains(c);
+    let named = if rest.starts_with(is_zone) { rest } else { rest.strip_prefix(' ').unwrap_or("") };
+    // `2026-11-24 01:02:03 [12]` has none.
+    let has_zone = named.starts_with(|c: char| c.is_ascii_uppercase() || c == '+' || c == '-');
+    let length = if has_zone {
+        named.find(|c: char| !is_zone(c) || c == ':' && named.starts_with(|c: char| c.is_ascii_uppercase()))
+    } else {
+        Some(0)
+    };
+    let (zone_text, after) = named.split_at(length.unwrap_or(named.len()));
+    let rest = if has_zone { after } else { rest };
+    Some((days(year, month, day) * 86_400_000_000 + of_day - zone(zone_text), rest))
+}
+
+/// `261124  1:02:03`, as MariaDB writes it: whole seconds, of this century.
+pub fn short(text: &str) -> Option<(i64, &str)> {
+    let (year, month, day) = (number(text.get(..2)?)?, number(text.get(2..4)?)?, number(text.get(4..6)?)?);
+    if text.as_bytes().get(6) != Some(&b' ') || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let (of_day, rest) = clock(text.get(7..)?)?;
+    Some((days(2000 + year, month, day) * 86_400_000_000 + of_day, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_moments() {
+        // Seconds by `date -u -d … +%s`.
+        let second = 1_795_482_123_000_000;
+        for (text, expected, rest) in [
+            ("2026-11-24 01:02:03.456 UTC [12] x", second + 456_000, " [12] x"),
+            ("2026-11-24 01:02:03 UTC:10.0.0.1(5)", second, ":10.0.0.1(5)"),
+            ("2026-11-24 01:02:03 [12]", second, " [12]"),
+            ("2026-11-24 03:02:03 +02 [12]", second, " [12]"),
+            ("2026-11-24T01:02:03.123456Z\t 8", second + 123_456, "\t 8"),
+            ("2026-11-24T02:32:03.5+01:30\t 8", second + 500_000, "\t 8"),
+        ] {
+            assert_eq!(iso(text), Some((expected, rest)), "{text}");
+        }
+        assert_eq!(short("261124  1:02:03\t x"), Some((second, "\t x")));
+        for text in ["2026-13-24 01:02:03", "2026-11-24 25:02:03", "2026-11-24", "", "261324  1:02:03"] {
+            assert_eq!((iso(text), short(text)), (None, None), "{text}");
+        }
+    }
+}

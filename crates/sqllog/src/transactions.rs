@@ -1,0 +1,82 @@
+//! Transactions that a log cuts in half: it begins amid them, or ends.
+
+use crate::sessions::{LeftOut, Reason, Session};
+use script::{Piece, Verb};
+
+/// What a statement's text does to transactions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Does {
+    Begins,
+    Ends,
+    Neither,
+}
+
+fn does(text: &str, backslash_escapes: bool) -> Does {
+    let whole = || vec![script::verb(text)];
+    // Of several statements in one message, the last word counts.
+    let verbs = if text.contains(';') {
+        script::statements(text, backslash_escapes)
+            .map_or_else(|_| whole(), |pieces| pieces.iter().flat_map(verbs).collect())
+    } else {
+        whole()
+    };
+    let does = |verb: &Verb| match verb {
+        Verb::Begin => Some(Does::Begins),
+        Verb::Commit | Verb::Rollback => Some(Does::Ends),
+        _ => None,
+    };
+    verbs.iter().rev().find_map(does).unwrap_or(Does::Neither)
+}
+
+fn verbs(piece: &Piece) -> Vec<Verb> {
+    match piece {
+        Piece::Statement { texts, .. } => texts.iter().map(|text| script::verb(text)).collect(),
+        Piece::Meta { .. } => Vec::new(),
+    }
+}
+
+/// Leaves them out. A session whose beginning the log has does not begin amid one; one that the log saw end did not end amid one: what it had
+/// not committed was rolled back, and will be.
+pub fn leave_out_halves(sessions: &mut [Session], texts: &[Box<str>], backslash_escapes: bool, left_out: &mut LeftOut) {
+    let does: Vec<Does> = texts.iter().map(|text| does(text, backslash_escapes)).collect();
+    let mut count = 0;
+    for session in sessions {
+        let of = |step: usize, session: &Session| does[session.steps[step].text as usize];
+        if session.ended.is_none() {
+            let last = (0..session.steps.len()).rev().find(|step| of(*step, session) != Does::Neither);
+            if let Some(last) = last.filter(|last| of(*last, session) == Does::Begins) {
+                count += session.steps.len() - last;
+                session.steps.truncate(last);
+            }
+        }
+        if session.began.is_none() {
+            let first = (0..session.steps.len()).find(|step| of(*step, session) != Does::Neither);
+            if let Some(first) = first.filter(|first| of(*first, session) == Does::Ends) {
+                count += first + 1;
+                session.steps.drain(..=first);
+            }
+        }
+    }
+    if count > 0 {
+        *left_out.entry(Reason::CutTransaction).or_default() += count as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_of_a_message_counts() {
+        for (text, expected) in [
+            ("BEGIN", Does::Begins),
+            ("begin; update t set a = 1", Does::Begins),
+            ("BEGIN; UPDATE t SET a = ';'; COMMIT", Does::Ends),
+            ("COMMIT; BEGIN", Does::Begins),
+            ("SELECT 'COMMIT; ROLLBACK'", Does::Neither),
+            ("ROLLBACK TO s", Does::Neither),
+        ] {
+            assert_eq!(does(text, false), expected, "{text}");
+        }
+    }
+}

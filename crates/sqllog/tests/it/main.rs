@@ -1,0 +1,182 @@
+//! Logs that servers wrote (`tests/corpus/README.md`), read as what was asked of these servers.
+
+use sqllog::{Expects, Form, Log, Options, Problem, Reason, Session, Way, read};
+
+fn text(name: &str) -> String {
+    let path = format!("{}/tests/corpus/logs/{name}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn shop(name: &str) -> Log {
+    let options = Options { database: Some("shop".into()), ..Options::default() };
+    read(&text(name), &options).unwrap_or_else(|problem| panic!("{name}: {problem}"))
+}
+
+/// A session's statements with their parameters and ends, as words.
+fn words(log: &Log, session: &Session) -> Vec<String> {
+    let step = |step: &sqllog::Step| {
+        let text: String =
+            log.texts()[step.text as usize].trim_end_matches(';').split_whitespace().collect::<Vec<_>>().join(" ");
+        let params: Vec<&str> = log.params(step).iter().map(|value| value.as_deref().unwrap_or("NULL")).collect();
+        let end = match &step.expects {
+            Expects::Answer => "",
+            Expects::Failure(_) => " fails",
+            Expects::Unknown => "?",
+        };
+        format!("{text} {params:?}{end}")
+    };
+    session.steps.iter().map(step).collect()
+}
+
+/// What psql was told to ask, by the script that made the log.
+const PSQL: [&str; 11] = [
+    "CREATE TABLE items (id int PRIMARY KEY, name text) []",
+    "INSERT INTO items SELECT i, 'it''s ' || i FROM generate_series(1,20) i []",
+    "SELECT 1/0 [] fails",
+    "SELEC 1 [] fails",
+    "BEGIN []",
+    "UPDATE items SET name = 'x' WHERE id = 1 []",
+    "INSERT INTO items VALUES (1, 'again') [] fails",
+    "ROLLBACK []",
+    "PREPARE q(int) AS SELECT name FROM items WHERE id = $1 []",
+    "EXECUTE q(3) []",
+    "SELECT name, 'a tab' FROM items WHERE id < 3 []",
+];
+
+#[test]
+fn the_forms_of_postgresql_say_the_same() {
+    let forms = [
+        ("statements.log", Form::Stderr),
+        ("statements.csv", Form::Csv),
+        ("statements.json", Form::Json),
+        ("durations.log", Form::Stderr),
+    ];
+    for (name, form) in forms {
+        let log = shop(name);
+        assert_eq!((log.form, log.bad_lines), (form, 0), "{name}");
+        // psql's, and of each of two ways two clients of pgbench; its first connection only looks.
+        assert_eq!((log.sessions.len(), log.statements()), (5, 11 + 4 * 6), "{name}");
+        assert_eq!(words(&log, &log.sessions[0]), PSQL, "{name}");
+        for (number, session) in log.sessions[1..].iter().enumerate() {
+            let way = if number < 2 { Way::Unnamed } else { Way::Prepared };
+            assert!(session.steps.iter().all(|step| step.way == way), "{name}: {session:?}");
+            for pair in words(&log, session).chunks(2) {
+                let id = pair[0]
+                    .strip_prefix("SELECT name FROM items WHERE id = $1 [\"")
+                    .expect(name)
+                    .trim_end_matches("\"]");
+                assert_eq!(
+                    pair[1],
+                    format!("UPDATE items SET name = 'a''b' || $1 WHERE id = $2 [{id:?}, {id:?}]"),
+                    "{name}"
+                );
+            }
+            assert!(session.began.is_some() && session.ended.is_some(), "{name}");
+        }
+        assert_eq!(log.left_out.get(&Reason::Copy), Some(&1), "{name}");
+        assert_eq!(log.left_out.get(&Reason::OtherDatabase), Some(&1), "{name}");
+        assert_eq!((log.left_out.len(), log.concurrency()), (2, 2), "{name}");
+    }
+    let codes = |name: &str| -> Vec<Option<String>> {
+        let log = shop(name);
+        let code = |step: &sqllog::Step| match &step.expects {
+            Expects::Failure(code) => Some(code.as_deref().map(str::to_string)),
+            _ => None,
+        };
+        log.sessions[0].steps.iter().filter_map(code).collect()
+    };
+    // Division by zero, syntax error, unique violation (the manual's appendix A); this prefix has no `%e`.
+    let expected = ["22012", "42601", "23505"].map(|code| Some(code.to_string()));
+    assert_eq!((codes("statements.csv"), codes("statements.json")), (expected.to_vec(), expected.to_vec()));
+    assert_eq!(codes("statements.log"), [None, None, None]);
+}
+
+#[test]
+fn the_logs_of_mariadb_say_the_same() {
+    let (general, slow) = (shop("general.log"), shop("slow.log"));
+    assert_eq!((general.form, slow.form), (Form::General, Form::Slow));
+    let update = "UPDATE sbtest1 SET k=k+1 WHERE id=5 []?";
+    for log in [&general, &slow] {
+        let by_client: Vec<Vec<String>> = log.sessions.iter().map(|session| words(log, session)).collect();
+        let first =
+            by_client.iter().find(|words| words[0].starts_with("CREATE TABLE items")).expect("the client's own");
+        let expected = [
+            "CREATE TABLE items (id int PRIMARY KEY, name text) []?",
+            "INSERT INTO items VALUES (1,'it''s'),(2,'b'),(3,NULL) []?",
+            "BEGIN []?",
+            "UPDATE items SET name = 'x' WHERE id = 1 []?",
+            "COMMIT []?",
+        ];
+        assert_eq!(first[..5], expected);
+        assert_eq!(
+            first[first.len() - 2..],
+            ["SELECT name, 'a tab' FROM items WHERE id < 3 []?", "CALL mysql.nothing() []?"]
+        );
+        // The statement that was executed by its name is there once.
+        let executed = first.iter().filter(|words| words.starts_with("EXECUTE") || words.contains("WHERE id = 3"));
+        assert_eq!(executed.count(), 1, "{first:?}");
+        let updates: Vec<&Vec<String>> = by_client.iter().filter(|words| words[0] == update).collect();
+        assert_eq!(updates.iter().map(|words| words.len()).collect::<Vec<_>>(), [2, 2]);
+        assert!(by_client.iter().flatten().all(|words| !words.starts_with("create database")), "it was on no database");
+    }
+    let rows: Vec<u64> = slow.sessions.iter().flat_map(|session| &session.steps).filter_map(|step| step.rows).collect();
+    assert_eq!(rows, [1, 2], "of the two that select");
+}
+
+/// MySQL 8's forms, as its manual shows them.
+#[test]
+fn mysql_8_has_its_own_times_and_places_of_numbers() {
+    let general = "/usr/sbin/mysqld, Version: 8.0.36 (MySQL Community Server - GPL). started with:\nTcp port: 3306  Unix socket: /tmp/mysql.sock\n\
+                   Time                 Id Command    Argument\n2026-11-24T01:02:03.123456Z\t    8 Connect\tjoe@localhost on shop using Socket\n\
+                   2026-11-24T01:02:03.223456Z\t    8 Query\tSELECT 1\n2026-11-24T01:02:04.223456Z\t    8 Quit\t\n";
+    let slow = "# Time: 2026-11-24T01:02:03.323456Z\n# User@Host: joe[joe] @ localhost []  Id:     8\n\
+                # Query_time: 0.100000  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 1\nuse shop;\nSET timestamp=1795482123;\nSELECT 1;\n";
+    for (text, rows) in [(general, None), (slow, Some(1))] {
+        let log = read(text, &Options::default()).expect("a log");
+        let step = &log.sessions[0].steps[0];
+        assert_eq!((&*log.texts()[0], step.at_microseconds, step.rows), ("SELECT 1", 1_795_482_123_223_456, rows));
+        assert_eq!((log.sessions[0].database.as_deref(), log.bad_lines), (Some("shop"), 0));
+    }
+}
+
+#[test]
+fn what_cannot_be_replayed_is_said() {
+    let problem = |text: &str, options: &Options| read(text, options).expect_err("no log");
+    let several = problem(&text("statements.log"), &Options::default());
+    assert_eq!(several, Problem::Databases("postgres, shop".into()));
+    let other = Options { database: Some("shops".into()), ..Options::default() };
+    assert!(problem(&text("statements.log"), &other).to_string().contains("it has postgres, shop"));
+    let as_csv = Options { form: Some(Form::Csv), ..Options::default() };
+    assert!(matches!(problem(&text("statements.log"), &as_csv), Problem::BadLines { .. }));
+    assert!(problem("", &Options::default()).to_string().contains("log_statement"));
+    let first = Options { statements_max: 3, database: Some("shop".into()), ..Options::default() };
+    let log = read(&text("statements.log"), &first).expect("a log");
+    assert_eq!((log.statements() < 3, log.left_out.contains_key(&Reason::AfterLimit)), (true, true));
+}
+
+/// A session whose beginning or end the log has not; a transaction that was open there.
+#[test]
+fn halves_of_transactions_are_left_out() {
+    let line = |second: u32, process: u32, text: &str| {
+        format!("2026-11-24 10:00:{second:02}.000 UTC [{process}] LOG:  {text}\n")
+    };
+    let lines = [
+        (0, 1, "statement: UPDATE t SET a = 1"),
+        (1, 1, "statement: COMMIT"),
+        (2, 1, "statement: SELECT 1"),
+        (3, 1, "statement: BEGIN"),
+        (4, 1, "statement: UPDATE t SET a = 2"),
+        (5, 2, "connection received: host=[local]"),
+        (6, 2, "statement: COMMIT"),
+        (7, 2, "statement: BEGIN"),
+        (8, 2, "statement: SELECT 2"),
+        (9, 2, "disconnection: session time: 0:00:04"),
+        (10, 3, "execute a: SELECT $1"),
+    ];
+    let text: String = lines.iter().map(|(second, process, text)| line(*second, *process, text)).collect();
+    let log = read(&text, &Options::default()).expect("a log");
+    let all: Vec<Vec<String>> = log.sessions.iter().map(|session| words(&log, session)).collect();
+    // One that is seen to begin may commit nothing; one that is seen to end rolls back.
+    assert_eq!(all, [vec!["SELECT 1 []"], vec!["COMMIT []", "BEGIN []", "SELECT 2 []"]]);
+    assert_eq!(log.left_out, [(Reason::CutTransaction, 4), (Reason::ParametersUnknown, 1)].into());
+}

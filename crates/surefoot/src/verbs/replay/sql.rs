@@ -1,0 +1,279 @@
+//! `surefoot replay LOG postgres://…`: a database server's own log against a running server.
+
+use super::{bad, driven_failure};
+use crate::cli::replay::ReplayArgs;
+use crate::failure::{Failure, Status};
+use crate::interrupt;
+use anyhow::anyhow;
+use indicatif::{ProgressBar, ProgressStyle};
+use load::engines;
+use load::sql::{Engine, Remote};
+use load::sql_replay::{Fault, Means, Pace, Replay, Tally};
+use load::workload::Error;
+use report::number::{count, figure, percent, span};
+use serde_json::{Value, json};
+use sqllog::{Form, Log, Options};
+use wire::{Address, Connection};
+
+/// Where a database server is, and who asks.
+#[derive(Debug)]
+struct Target {
+    engine: &'static Engine,
+    address: Address,
+    user: String,
+    password: Option<String>,
+    database: String,
+}
+
+/// Whether a URL is a database server's.
+pub fn is_target(url: &str) -> bool {
+    scheme(url).is_some()
+}
+
+/// The engine that such a URL is of, and what follows its scheme.
+fn scheme(url: &str) -> Option<(&'static Engine, &'static Remote, &str)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let mut remotes = engines::all().iter().filter_map(|engine| Some((*engine, engine.sql.as_ref()?.remote.as_ref()?)));
+    let (engine, remote) = remotes.find(|(_, remote)| remote.schemes.contains(&scheme))?;
+    Some((engine, remote, rest))
+}
+
+impl Target {
+    /// `SCHEME://USER:PASSWORD@HOST:PORT/DATABASE`; of a socket, with the engine's own option in the place of a host.
+    fn parse(url: &str) -> Result<Target, String> {
+        let (engine, remote, rest) = scheme(url).ok_or("no database server's address")?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (who, place) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = who.split_once(':').map_or((who, None), |(user, password)| (user, Some(password)));
+        let (host, port) = match place.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => {
+                (host, port.parse().map_err(|_| format!("`{port}` is no port"))?)
+            }
+            _ => (place, remote.port),
+        };
+        let (option, example) = remote.socket_option;
+        let mut options = query.split('&').filter_map(|pair| pair.split_once('='));
+        let socket = options.find(|(name, value)| *name == option && value.starts_with(['/', '%']));
+        let address = match socket {
+            Some((_, value)) => Address::Socket((remote.socket)(&decoded(value), port)),
+            None if host.is_empty() => {
+                return Err(format!("it names no host; a server's socket is named by ?{option}={example}"));
+            }
+            None => Address::Host(host.trim_start_matches('[').trim_end_matches(']').into(), port),
+        };
+        let user = if user.is_empty() { remote.user.into() } else { decoded(user) };
+        let database = if database.is_empty() { user.clone() } else { decoded(database) };
+        Ok(Target { engine, address, user, password: password.map(decoded), database })
+    }
+
+    fn connect(&self) -> Result<Box<dyn Connection>, Error> {
+        let Target { engine, address, user, database, .. } = self;
+        let Some(remote) = &engine.facts().remote else { unreachable!("its URL was that of a server") };
+        let password = self.password.clone().or_else(|| std::env::var(remote.password_variable).ok());
+        let failed = |source: wire::Error| Error::Engine {
+            engine: engine.name.into(),
+            action: "be reached".into(),
+            source: source.into(),
+        };
+        (remote.connect)(address, user, password.as_deref(), database).map_err(failed)
+    }
+}
+
+/// `%40` is `@`.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let hex = after
+            .get(..2)
+            .and_then(|hex| std::str::from_utf8(hex).ok())
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match hex.filter(|_| *first == b'%') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Reads the log, sends it, says what came of it.
+pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
+    let target = Target::parse(&args.url).map_err(|why| bad(anyhow!("{}: {why}", args.url)))?;
+    refuse_others(args)?;
+    let log = read(args)?;
+    let (form, own) = (log.form.name(), target.engine.facts().logs);
+    if !own.contains(&form) {
+        let (path, engine) = (args.log.display(), target.engine.name);
+        return Err(bad(anyhow!("{path} has the form `{form}`, and {engine} writes {}", own.join(", "))));
+    }
+    // One that cannot be reached is said before anything is sent.
+    drop(target.connect().map_err(|error| Failure::new(Status::Missing, error))?);
+    if !args.json {
+        print_log(args, &log);
+    }
+    let bar = ProgressBar::new(log.statements());
+    bar.set_style(ProgressStyle::with_template("{bar:30} {msg}").expect("a template"));
+    let mut done = 0.0;
+    let means = Means {
+        connect: &|| target.connect(),
+        pace: args.speed.map_or(Pace::Closed, Pace::AsLogged),
+        threads: usize::from(args.threads),
+        interrupted: &interrupt::INTERRUPTED,
+    };
+    let driven = Replay::new(&log, 1).run(&log, &means, &mut |second, rate| {
+        done += rate;
+        bar.set_position(done as u64);
+        bar.set_message(format!("{} statements, {}/s, after {}", figure(done), figure(rate), span(second)));
+    });
+    bar.finish_and_clear();
+    let tally = driven.map_err(driven_failure)?.unwrap_or_default();
+    match args.json {
+        true => println!("{:#}", as_json(&log, &tally)),
+        false => print(&tally),
+    }
+    Ok(if tally.faults.iter().any(|count| *count > 0) { Status::Holes } else { Status::Answered })
+}
+
+/// Options that say how HTTP is asked.
+fn refuse_others(args: &ReplayArgs) -> Result<(), Failure> {
+    let given = [
+        (args.keep_alive, "--keep-alive"),
+        (args.calls > 0, "--calls"),
+        (args.think_time.is_some(), "--think-time"),
+        (args.rate.is_some(), "--rate"),
+        (args.host.is_some(), "--host"),
+        (!args.map.is_empty(), "--map"),
+        (args.body.is_some(), "--body"),
+        (args.expect_text.is_some(), "--expect-text"),
+        (args.ca_file.is_some(), "--ca-file"),
+        (args.insecure, "--insecure"),
+    ];
+    match given.iter().find(|(is_given, _)| *is_given) {
+        Some((_, name)) => Err(bad(anyhow!("`{name}` is for http:// and https://, and {} is not", args.url))),
+        None => Ok(()),
+    }
+}
+
+fn read(args: &ReplayArgs) -> Result<Log, Failure> {
+    let refused = |why: &dyn std::fmt::Display| bad(anyhow!("{}: {why}", args.log.display()));
+    let text = http::reader::whole_text(&args.log, args.log_bytes_max).map_err(|error| refused(&error))?;
+    let options = Options {
+        form: args.form.as_deref().and_then(Form::named),
+        line_prefix: args.log_line_prefix.clone(),
+        database: args.database.clone(),
+        statements_max: args.requests.unwrap_or(0),
+        bad_lines_max: args.bad_lines_max / 100.0,
+    };
+    sqllog::read(&text, &options).map_err(|problem| refused(&problem))
+}
+
+fn print_log(args: &ReplayArgs, log: &Log) {
+    let span_seconds = log.span().end.saturating_sub(log.span().start) as f64 / 1e6;
+    println!("{}: {} lines, `{}`, over {}", args.log.display(), count(log.lines), log.form.name(), span(span_seconds));
+    let (statements, sessions) = (count(log.statements()), count(log.sessions.len() as u64));
+    println!("statements: {statements} in {sessions} sessions, at most {} at a time", count(log.concurrency() as u64));
+    for (reason, number) in &log.left_out {
+        println!("left out: {} {}", count(*number), reason.words());
+    }
+    if log.bad_lines > 0 {
+        println!("left out: {} lines that are nothing of this form", count(log.bad_lines));
+    }
+    if let Some(speed) = args.speed {
+        println!("takes: about {}, by the log's own times", span(span_seconds / speed));
+    }
+}
+
+fn print(tally: &Tally) {
+    if tally.right == 0 {
+        println!("\nno answer in {}", span(tally.seconds));
+    } else {
+        let rate = figure(tally.right as f64 / tally.seconds);
+        println!("\n{rate} statements a second: {} in {}", count(tally.right), span(tally.seconds));
+        let at = |q: f64| format!("{:.3}", tally.latency.microseconds_at(q) / 1000.0);
+        println!("{:<20}{:>10}{:>10}{:>10}{:>10}{:>10}", "milliseconds", "mean", "p50", "p95", "p99", "max");
+        let mean = format!("{:.3}", tally.latency.microseconds_mean() / 1000.0);
+        println!("{:<20}{mean:>10}{:>10}{:>10}{:>10}{:>10}", "statement", at(0.5), at(0.95), at(0.99), at(1.0));
+    }
+    println!("sessions: {}", count(tally.sessions));
+    let also = [
+        (tally.refused_as_logged, "refused, as in the log"),
+        (tally.refused_otherwise, "refused for another reason than in the log"),
+        (tally.answered_now, "answered, and refused in the log"),
+        (tally.late, "began more than 1 ms late"),
+        (tally.rows_differ, "have another number of rows than in the log"),
+    ];
+    for (number, words) in also.into_iter().filter(|(number, _)| *number > 0) {
+        println!("of these: {} {words}", count(number));
+    }
+    for fault in Fault::ALL {
+        let number = tally.faults[fault as usize];
+        if number > 0 {
+            let first = tally.first[fault as usize].as_deref().unwrap_or_default();
+            println!("errors: {} {} (first: {first})", count(number), fault.words());
+        }
+    }
+    let wrong: u64 = tally.faults.iter().sum();
+    if wrong > 0 {
+        let share = percent(wrong as f64 / tally.asked() as f64);
+        println!("{share} of {} statements went wrong; they are in no figure above.", count(tally.asked()));
+    }
+}
+
+fn as_json(log: &Log, tally: &Tally) -> Value {
+    let errors: serde_json::Map<String, Value> =
+        Fault::ALL.iter().map(|fault| (fault.name().into(), tally.faults[*fault as usize].into())).collect();
+    let left_out: serde_json::Map<String, Value> =
+        log.left_out.iter().map(|(reason, number)| (reason.words().into(), (*number).into())).collect();
+    json!({
+        "form": log.form.name(), "lines": log.lines, "statements": tally.asked(), "answers": tally.right, "left_out": left_out,
+        "seconds": tally.seconds, "answers_per_second": tally.right as f64 / tally.seconds, "sessions": tally.sessions,
+        "refused_as_logged": tally.refused_as_logged, "refused_otherwise": tally.refused_otherwise,
+        "answered_where_the_log_has_an_error": tally.answered_now, "answers_with_known_rows": tally.rows_known,
+        "answers_with_other_rows": tally.rows_differ, "late": tally.late, "errors": errors,
+        "latency_microseconds": {
+            "mean": tally.latency.microseconds_mean(), "p50": tally.latency.microseconds_at(0.5),
+            "p95": tally.latency.microseconds_at(0.95), "p99": tally.latency.microseconds_at(0.99),
+            "max": tally.latency.microseconds_at(1.0),
+        },
+        "answers_each_second": tally.rates,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read() {
+        let host = |host: &str, port| Address::Host(host.into(), port);
+        for (url, address, user, password, database) in [
+            ("postgres://joe:p%40ss@db:5433/shop", host("db", 5433), "joe", Some("p@ss"), "shop"),
+            ("postgresql://[::1]/shop", host("::1", 5432), "postgres", None, "shop"),
+            (
+                "postgres://joe@/shop?host=/run/postgresql",
+                Address::Socket("/run/postgresql/.s.PGSQL.5432".into()),
+                "joe",
+                None,
+                "shop",
+            ),
+            ("mysql://root@/shop?socket=/run/m.sock", Address::Socket("/run/m.sock".into()), "root", None, "shop"),
+            ("mariadb://joe@db/", host("db", 3306), "joe", None, "joe"),
+        ] {
+            let target = Target::parse(url).unwrap_or_else(|why| panic!("{url}: {why}"));
+            assert_eq!((target.address, target.user.as_str()), (address, user), "{url}");
+            assert_eq!((target.password.as_deref(), target.database.as_str()), (password, database), "{url}");
+        }
+        for (url, said) in
+            [("postgres:///shop", "no host"), ("mysql://a:x@b:1z/c", "no port"), ("http://a", "no database")]
+        {
+            assert!(Target::parse(url).expect_err(url).contains(said), "{url}");
+        }
+    }
+}
