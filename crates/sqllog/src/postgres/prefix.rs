@@ -38,8 +38,8 @@ pub struct Head<'a> {
     pub code: Option<&'a str>,
 }
 
-/// Prefixes that are common: Debian's, PostgreSQL's own, those of pgBadger's manual, Amazon RDS's.
-pub const COMMON: [&str; 8] = [
+/// Prefixes that are common: Debian's, PostgreSQL's own, those of pgBadger's manual, Amazon RDS's, pgreplay's.
+pub const COMMON: [&str; 9] = [
     "%m [%p] %q%u@%d ",
     "%m [%p] ",
     "%t [%p]: [%l-1] user=%u,db=%d,app=%a,client=%h ",
@@ -48,6 +48,7 @@ pub const COMMON: [&str; 8] = [
     "%t:%r:%u@%d:[%p]:",
     "%m [%c] ",
     "%m %u@%d %p %r ",
+    "%m|%u|%d|%c|",
 ];
 
 impl Prefix {
@@ -225,6 +226,12 @@ mod tests {
                 COMMON[5],
                 "2026-11-24 01:02:03 UTC:10.0.0.1(5):joe@shop:[12]:LOG:  statement: SELECT 1",
                 12,
+                Some("shop"),
+            ),
+            (
+                COMMON[8],
+                "2026-11-24 01:02:03.456 UTC|joe|shop|6a23.1f|LOG:  statement: SELECT 1",
+                0x6a23_0000_001f,
                 Some("shop"),
             ),
             (COMMON[6], "2026-11-24 01:02:03.456 UTC [6a23.1f] LOG:  statement: SELECT 1", 0x6a23_0000_001f, None),
