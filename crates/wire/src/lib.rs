@@ -9,6 +9,7 @@ mod buffer;
 mod hostile;
 pub mod mysql;
 pub mod postgres;
+pub mod redis;
 
 use std::io;
 use std::os::fd::BorrowedFd;

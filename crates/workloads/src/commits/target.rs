@@ -1,4 +1,4 @@
-//! What the load asks of the database that it commits to: tables in SQL are `tables.rs`, GT.M is `gtm.rs`.
+//! What the load asks of the database that it commits to: tables in SQL are `tables.rs`; others have a file each.
 
 use super::look::Rows;
 use super::rule::Rule;
