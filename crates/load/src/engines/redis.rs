@@ -2,6 +2,7 @@
 
 use crate::sql::{Engine, Place, failed as of_engine, socket};
 use crate::workload::Error;
+use serde_json::{Map, Value};
 use wire::redis::Redis;
 
 /// The row in the list of engines.
@@ -12,7 +13,12 @@ pub static ENGINE: Engine = Engine {
     sql: None,
     small_row_bytes: 100.0,
     power_cuts_of: &["key-value"],
-    unmeasured: |_| None,
+    unmeasured: |service| {
+        // A recording of seconds would call the minutes between two snapshots "the last moments".
+        (!keeps_log(service)).then_some(
+            "without an append-only file Redis loses all since its last snapshot, and its snapshots are minutes apart; set service.redis.settings.appendonly = \"yes\"",
+        )
+    },
     opens_once: false,
     file_kind: |file| match file {
         log if log.ends_with(".incr.aof") => "append-only file",
@@ -22,6 +28,13 @@ pub static ENGINE: Engine = Engine {
         _ => "other file",
     },
 };
+
+/// Whether the service's settings ask for an append-only file.
+fn keeps_log(service: &Map<String, Value>) -> bool {
+    let settings = service.get("settings").and_then(Value::as_object).into_iter().flatten();
+    let is_yes = |value: &Value| *value == Value::Bool(true) || value.as_str().is_some_and(|word| word == "yes");
+    settings.into_iter().any(|(name, value)| name.eq_ignore_ascii_case("appendonly") && is_yes(value))
+}
 
 /// A connection to the trial's server.
 ///

@@ -13,6 +13,11 @@ pub trait CommitTarget: Sync {
     /// Writes and flushes what is dirty, so that a checkpoint cycle begins.
     fn checkpoint(&self, place: &Place) -> Result<(), Error>;
 
+    /// How many times more seldom checkpoints come than others': where one flushes all that the settings leave to be lost, it would hide it.
+    fn checkpoint_spacing(&self) -> u64 {
+        1
+    }
+
     /// Writes what is dirty of the load's own data, now.
     fn write_out(&self, place: &Place) -> Result<(), Error> {
         self.checkpoint(place)

@@ -235,8 +235,8 @@ fn what_does_not_go_together_is_refused() {
     assert_eq!(problems(json!({ "aof_rewrite": "10s" })), "`aof_rewrite` (10 s) is not within a run (`time`, 10 s)");
     assert!(
         problems(json!({ "records": 1_000_000_000 }))
-            .starts_with("`records`: redis keeps them in memory, about 1300.0 GB")
+            .starts_with("`records`: redis keeps them in memory, about 1850.0 GB")
     );
     let small = json!({ "engine": "lmdb", "map_size": "100MiB" });
-    assert_eq!(problems(small), "`map_size`: the records take about 0.1 GB; make it larger, or load fewer `records`");
+    assert_eq!(problems(small), "`map_size`: the records take about 0.2 GB; make it larger, or load fewer `records`");
 }
