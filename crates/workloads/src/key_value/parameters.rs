@@ -186,8 +186,20 @@ impl Parameters {
         self.records * (RECORD_BYTES + self.fields as u64 * (self.field_bytes as u64 + FIELD_BYTES))
     }
 
+    /// What the load keeps in memory of its own: two versions of each field that may be written again, or each key that may be scanned.
+    fn remembered_bytes(&self) -> u64 {
+        let of_fields = if self.mix().rewrites() { 8 * self.fields as u64 } else { 0 };
+        let of_keys = if self.shape().is_scanned { 8 } else { 0 };
+        self.records * (of_fields + of_keys)
+    }
+
     /// What does not go together, or does not fit this machine.
     pub fn problems(&self) -> Vec<String> {
+        self.problems_with(observe::machine::memory_bytes())
+    }
+
+    /// The same, of a machine with so many bytes of memory; 0: nobody knows.
+    pub fn problems_with(&self, memory: u64) -> Vec<String> {
         let name = self.engine.name;
         let mut problems = Vec::new();
         if self.pipeline > 1 && !self.is_redis() {
@@ -202,12 +214,16 @@ impl Parameters {
                 self.aof_rewrite_seconds, self.time_seconds
             ));
         }
-        let memory = observe::machine::memory_bytes();
         let in_gigabytes = |bytes: u64| format!("{:.1} GB", bytes as f64 / 1e9);
         if self.is_redis() && memory > 0 && self.data_bytes() > memory {
             let (needed, memory) = (in_gigabytes(self.data_bytes()), in_gigabytes(memory));
             problems
                 .push(format!("`records`: redis keeps them in memory, about {needed}, and this machine has {memory}"));
+        }
+        if memory > 0 && self.remembered_bytes() > memory / 2 {
+            let (needed, memory) = (in_gigabytes(self.remembered_bytes()), in_gigabytes(memory));
+            let load = format!("`records`: to know what may be read, the load itself needs {needed}");
+            problems.push(format!("{load}, and that is more than half of this machine's {memory}"));
         }
         if self.is_lmdb() && self.data_bytes() > self.map_bytes {
             let needed = in_gigabytes(self.data_bytes());

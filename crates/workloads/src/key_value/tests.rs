@@ -225,7 +225,7 @@ fn an_open_loop_counts_from_when_an_operation_was_due() {
 
 #[test]
 fn what_does_not_go_together_is_refused() {
-    let problems = |changes| parameters(changes).problems().join("; ");
+    let problems = |changes| parameters(changes).problems_with(8_000_000_000).join("; ");
     assert_eq!(problems(json!({})), "");
     assert_eq!(
         problems(json!({ "engine": "lmdb", "pipeline": 2, "aof_rewrite": "1s" })),
@@ -237,6 +237,12 @@ fn what_does_not_go_together_is_refused() {
         problems(json!({ "records": 1_000_000_000 }))
             .starts_with("`records`: redis keeps them in memory, about 1850.0 GB")
     );
+    let remembered = problems(json!({ "engine": "postgres", "fields": 64, "records": 1_000_000_000 }));
+    assert!(
+        remembered.starts_with("`records`: to know what may be read, the load itself needs 512.0 GB"),
+        "{remembered}"
+    );
+    assert_eq!(problems(json!({ "engine": "postgres", "fields": 64, "records": 1_000_000_000, "mix": "c" })), "");
     let small = json!({ "engine": "lmdb", "map_size": "100MiB" });
     assert_eq!(problems(small), "`map_size`: the records take about 0.2 GB; make it larger, or load fewer `records`");
 }
