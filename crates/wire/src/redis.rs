@@ -210,6 +210,38 @@ fn length(digits: &[u8], max: i64) -> Result<Option<usize>, Error> {
     }
 }
 
+/// A kind and a number in digits, without the detour of formatting: each word of each request has them.
+fn count(kind: u8, count: usize, out: &mut Vec<u8>) {
+    let (mut digits, mut from, mut rest) = ([0; 20], 20, count);
+    while from == 20 || rest > 0 {
+        from -= 1;
+        digits[from] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    out.push(kind);
+    out.extend_from_slice(&digits[from..]);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// The head of a request of so many words, if it begins here, and these words, as the protocol has them; then what stands before a further word
+/// of so many bytes, if one follows. Behind that word comes the end of a line.
+#[must_use]
+pub fn written(head: Option<usize>, words: &[&[u8]], next: Option<usize>) -> Vec<u8> {
+    let mut out = Vec::new();
+    if let Some(words) = head {
+        count(b'*', words, &mut out);
+    }
+    for word in words {
+        count(b'$', word.len(), &mut out);
+        out.extend_from_slice(word);
+        out.extend_from_slice(b"\r\n");
+    }
+    if let Some(bytes) = next {
+        count(b'$', bytes, &mut out);
+    }
+    out
+}
+
 /// One connection.
 pub struct Redis {
     stream: UnixStream,
@@ -242,28 +274,20 @@ impl Redis {
         words.iter().for_each(|word| self.word(word));
     }
 
+    /// Adds part of a request that is written as the protocol has it, by [`written`]: what is the same in each request is written once.
+    pub fn part(&mut self, bytes: &[u8]) {
+        self.output.extend_from_slice(bytes);
+    }
+
     /// Begins a request of so many words, each of which is added by [`Redis::word`].
     pub fn head(&mut self, words: usize) {
-        self.count(b'*', words);
+        count(b'*', words, &mut self.output);
     }
 
     /// Adds a word of a request.
     pub fn word(&mut self, word: &[u8]) {
-        self.count(b'$', word.len());
+        count(b'$', word.len(), &mut self.output);
         self.output.extend_from_slice(word);
-        self.output.extend_from_slice(b"\r\n");
-    }
-
-    /// A kind and a number in digits, without the detour of formatting: each word of each request has them.
-    fn count(&mut self, kind: u8, count: usize) {
-        let (mut digits, mut from, mut rest) = ([0; 20], 20, count);
-        while from == 20 || rest > 0 {
-            from -= 1;
-            digits[from] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-        }
-        self.output.push(kind);
-        self.output.extend_from_slice(&digits[from..]);
         self.output.extend_from_slice(b"\r\n");
     }
 
@@ -401,5 +425,7 @@ mod tests {
         let mut sent = String::new();
         std::io::Read::read_to_string(&mut theirs, &mut sent).expect("text");
         assert_eq!(sent, "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$12\r\nxxxxxxxxxxxx\r\n");
+        let in_parts = [written(Some(3), &[b"SET", b"k"], Some(12)), vec![b'x'; 12], b"\r\n".to_vec()].concat();
+        assert_eq!(sent.as_bytes(), in_parts);
     }
 }

@@ -276,8 +276,9 @@ fn read_all(
     let mut missing = 0;
     for (tag, record) in records.enumerate() {
         let number = value::key_number(record);
-        checks[tag].read(rules, record, number);
-        session.ask(tag, &Request::Read(value::key(number)))?;
+        let key = value::key(number);
+        checks[tag].read(rules, record, (number, key));
+        session.ask(tag, &Request::Read(key))?;
         missing += 1;
     }
     session.send()?;

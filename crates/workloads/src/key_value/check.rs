@@ -76,8 +76,8 @@ pub struct Check {
 
 impl Check {
     /// Before a read is sent.
-    pub fn read(&mut self, rules: &Rules, record: u64, number: u64) {
-        self.begin(number, Some(record), 1);
+    pub fn read(&mut self, rules: &Rules, record: u64, (number, key): (u64, Key)) {
+        self.begin((number, key), Some(record), 1);
         if let Some(versions) = rules.versions {
             let first = record as usize * rules.shape.fields;
             self.oldest.extend((first..first + rules.shape.fields).map(|place| versions.oldest(place)));
@@ -85,19 +85,19 @@ impl Check {
     }
 
     /// Before a scan is sent.
-    pub fn scan(&mut self, rules: &Rules, number: u64, count: usize) {
-        self.begin(number, None, count);
+    pub fn scan(&mut self, rules: &Rules, (number, key): (u64, Key), count: usize) {
+        self.begin((number, key), None, count);
         self.next = rules.loaded.partition_point(|loaded| *loaded < number);
     }
 
     /// Before a write is sent, of which nothing is seen.
-    pub fn write(&mut self) {
-        self.begin(0, None, 0);
+    pub fn write(&mut self, of: (u64, Key)) {
+        self.begin(of, None, 0);
     }
 
-    fn begin(&mut self, number: u64, record: Option<u64>, wanted: usize) {
+    fn begin(&mut self, (number, key): (u64, Key), record: Option<u64>, wanted: usize) {
         let oldest = std::mem::take(&mut self.oldest);
-        *self = Check { record, number, key: value::key(number), wanted, oldest, ..Check::default() };
+        *self = Check { record, number, key, wanted, oldest, ..Check::default() };
         self.oldest.clear();
     }
 
@@ -144,6 +144,11 @@ impl Check {
     /// Another record begins.
     fn next_record(&mut self, rules: &Rules, key: &[u8]) -> Result<(), Error> {
         self.whole(rules)?;
+        if self.records == 0 && self.record.is_some() && self.key == key {
+            // It is the one that is read.
+            self.records = 1;
+            return Ok(());
+        }
         let number = value::number_of(key).ok_or_else(|| wrong(key, "a key of this load".into(), "another".into()))?;
         let is_first = self.records == 0;
         if is_first && number != self.number {
@@ -220,7 +225,7 @@ mod tests {
     fn scanned(wanted: usize, records: &[(u64, &[u32])]) -> String {
         let rules = Rules { shape: SHAPE, versions: None, loaded: &[10, 30, 50, 70] };
         let mut check = Check::default();
-        check.scan(&rules, 30, wanted);
+        check.scan(&rules, (30, value::key(30)), wanted);
         for (number, versions) in records {
             for (index, version) in versions.iter().enumerate() {
                 let value = field(*number, index, *version);
@@ -264,7 +269,7 @@ mod tests {
         }
         let rules = Rules { shape: SHAPE, versions: Some(&versions), loaded: &[] };
         let mut check = Check::default();
-        check.read(&rules, 2, 77);
+        check.read(&rules, 2, (77, value::key(77)));
         // It is under way while the record is read.
         versions.begin(5);
         let key = value::key(77);

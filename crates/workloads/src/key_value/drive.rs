@@ -6,7 +6,7 @@
 use super::check::{Check, Records, Rules};
 use super::distribution::Choice;
 use super::mix::{KINDS, Kind, Mix, scan_length};
-use super::store::{Request, Session};
+use super::store::{Key, Request, Session};
 use super::value;
 use super::versions::Write;
 use load::duration;
@@ -170,7 +170,9 @@ impl Shared<'_> {
 struct Operation {
     kind: Kind,
     record: u64,
+    /// Of its key, and the key.
     number: u64,
+    key: Key,
     /// From when its latency counts.
     began: Instant,
     check: Check,
@@ -196,6 +198,7 @@ impl Line {
             kind: Kind::Read,
             record: 0,
             number: 0,
+            key: value::key(0),
             began: Instant::now(),
             check: Check::default(),
             write: None,
@@ -221,6 +224,8 @@ struct Driver<'a> {
     started: Instant,
     deadline: Instant,
     counted: Counted,
+    /// Operations that ended and are not counted yet.
+    ended: Vec<(Kind, Instant)>,
     /// What is written.
     value: Vec<u8>,
 }
@@ -234,8 +239,8 @@ impl<'a> Driver<'a> {
             }
         }
         let (started, choice) = (Instant::now(), shared.work.choice.clone());
-        let (counted, value) = (Counted::default(), Vec::new());
-        Ok(Driver { shared, lines, readiness, choice, started, deadline: started, counted, value })
+        let (counted, ended, value) = (Counted::default(), Vec::new(), Vec::new());
+        Ok(Driver { shared, lines, readiness, choice, started, deadline: started, counted, ended, value })
     }
 
     /// Runs the lines to their ends.
@@ -280,6 +285,7 @@ impl<'a> Driver<'a> {
             while let Some(tag) = self.answer(index)? {
                 self.answered(index, tag)?;
             }
+            self.record();
             let line = &mut self.lines[index];
             // The second halves of what takes two requests.
             line.session.send()?;
@@ -344,22 +350,22 @@ impl<'a> Driver<'a> {
             if kind == Kind::Insert { records.begin() } else { self.choice.draw(&mut line.random, records.there()) };
         let number = value::key_number(record);
         let operation = &mut line.operations[tag];
-        (operation.kind, operation.record, operation.number, operation.began) = (kind, record, number, began);
-        operation.write = None;
-        line.open += 1;
         let key = value::key(number);
+        (operation.kind, operation.record, operation.began) = (kind, record, began);
+        (operation.number, operation.key, operation.write) = (number, key, None);
+        line.open += 1;
         match kind {
             Kind::Read | Kind::ReadModifyWrite => {
-                operation.check.read(rules, record, number);
+                operation.check.read(rules, record, (number, key));
                 line.session.ask(tag, &Request::Read(key))
             }
             Kind::Scan => {
                 let count = scan_length(&mut line.random);
-                operation.check.scan(rules, number, count);
+                operation.check.scan(rules, (number, key), count);
                 line.session.ask(tag, &Request::Scan(key, count))
             }
             Kind::Insert => {
-                operation.check.write();
+                operation.check.write((number, key));
                 self.value.clear();
                 for field in 0..rules.shape.fields {
                     value::write(number, field, 0, rules.shape.length, &mut self.value);
@@ -381,10 +387,10 @@ impl<'a> Driver<'a> {
         let write = versions.begin(operation.record as usize * rules.shape.fields + field);
         self.value.clear();
         value::write(operation.number, field, write.version, rules.shape.length, &mut self.value);
-        operation.check.write();
+        operation.check.write((operation.number, operation.key));
         operation.write = Some(write);
         self.counted.bytes += self.value.len() as u64;
-        line.session.ask(tag, &Request::Update(value::key(operation.number), field, &self.value))
+        line.session.ask(tag, &Request::Update(operation.key, field, &self.value))
     }
 
     /// An operation's request is answered; most operations have one.
@@ -400,10 +406,21 @@ impl<'a> Driver<'a> {
             (Kind::Scan, None) => self.counted.scanned += seen as u64,
             (Kind::Read | Kind::Update, None) => {}
         }
-        self.counted.latencies[operation.kind.number()].record(operation.began.elapsed());
         line.open -= 1;
-        self.shared.done.fetch_add(1, Ordering::Relaxed);
+        self.ended.push((operation.kind, operation.began));
         Ok(())
+    }
+
+    /// The operations that were answered just now have one moment of their end, that of the last of them.
+    fn record(&mut self) {
+        if self.ended.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        self.shared.done.fetch_add(self.ended.len() as u64, Ordering::Relaxed);
+        for (kind, began) in self.ended.drain(..) {
+            self.counted.latencies[kind.number()].record(now.saturating_duration_since(began));
+        }
     }
 }
 

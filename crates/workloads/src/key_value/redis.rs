@@ -4,15 +4,19 @@
 //! order of keys.
 
 use super::store::{Key, Request, Seen, Session, Shape, Store, changed};
+use super::value::KEY_LENGTH;
 use load::engines::redis::{connect, failed};
 use load::sql::Place;
 use load::workload::Error;
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
-use wire::redis::{Redis as Client, Reply, Value};
+use wire::redis::{Redis as Client, Reply, Value, written};
 
 /// The set of all keys.
 const INDEX: &[u8] = b"_indices";
+
+/// The end of a word.
+const END: &[u8] = b"\r\n";
 
 /// Requests under way while records are loaded.
 const LOADING: usize = 200;
@@ -29,7 +33,18 @@ impl Redis {
     fn session(&self, place: &Place) -> Result<RedisSession, Error> {
         let names = (0..self.0.fields).map(|field| format!("field{field}").into_bytes()).collect();
         let (client, shape) = (connect(place)?, self.0);
-        Ok(RedisSession { shape, names, client, expected: VecDeque::new(), found: Vec::new() })
+        let of_key = |words: usize, word: &[u8]| written(Some(words), &[word], Some(KEY_LENGTH));
+        let of_field = |name: &Vec<u8>| [END, &written(None, &[name], Some(shape.length))].concat();
+        Ok(RedisSession {
+            shape,
+            read: of_key(2, b"HGETALL"),
+            update: of_key(4, b"HSET"),
+            field: names.iter().map(of_field).collect(),
+            names,
+            client,
+            expected: VecDeque::new(),
+            found: Vec::new(),
+        })
     }
 }
 
@@ -85,6 +100,10 @@ enum Expected {
 
 struct RedisSession {
     shape: Shape,
+    /// A read before its key, and an update before its key and between that and its value, by field.
+    read: Vec<u8>,
+    update: Vec<u8>,
+    field: Vec<Vec<u8>>,
     /// `field0`, `field1` …
     names: Vec<Vec<u8>>,
     client: Client,
@@ -121,11 +140,12 @@ impl Session for RedisSession {
         let Shape { fields, length, is_scanned } = self.shape;
         match request {
             Request::Read(key) => {
-                self.client.request(&[b"HGETALL", key]);
+                [&self.read, &key[..], END].into_iter().for_each(|part| self.client.part(part));
                 self.expected.push_back(Expected::Record { tag, key: *key, is_last: true });
             }
             Request::Update(key, field, value) => {
-                self.client.request(&[b"HSET", key, &self.names[*field], value]);
+                let parts = [&self.update, &key[..], &self.field[*field], value, END];
+                parts.into_iter().for_each(|part| self.client.part(part));
                 self.expected.push_back(Expected::Updated { tag });
             }
             Request::Insert(key, record) => {

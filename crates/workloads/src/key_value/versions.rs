@@ -8,8 +8,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Locks, so that writers of different fields seldom meet.
-const SHARDS: usize = 64;
+/// Locks, so that writers of different fields seldom meet, and few writes are looked through.
+const SHARDS: usize = 1024;
 
 /// A field of a record: its place among all fields of all records.
 pub type Place = usize;
@@ -54,7 +54,8 @@ impl Versions {
     /// After it was acknowledged.
     pub fn end(&self, write: Write) {
         let mut under_way = self.under_way[write.place % SHARDS].lock().expect("no thread panics with it");
-        under_way.retain(|known| *known != (write.place, write.version));
+        let known = under_way.iter().position(|known| *known == (write.place, write.version));
+        under_way.swap_remove(known.expect("it was begun, and ends once"));
         self.oldest[write.place].fetch_max(write.oldest, Ordering::SeqCst);
     }
 
