@@ -2,9 +2,9 @@
 
 # What the filesystems, the checks and the comparisons need beyond Rust, make and a C compiler.
 PACKAGES = e2fsprogs xfsprogs btrfs-progs util-linux
-SERVERS = postgresql mariadb-server fis-gtm nginx apache2 lighttpd python3-django gunicorn
+SERVERS = postgresql mariadb-server fis-gtm redis-server nginx apache2 lighttpd python3-django gunicorn
 PHP = libapache2-mod-php php-fpm php-cgi php-cli php-apcu php-sqlite3 php-mysql php-pgsql php-xml php-mbstring php-intl php-gd
-PEERS = fio sysbench pgreplay wrk apache2-utils nghttp2-client httperf siege
+PEERS = fio sysbench redis-tools pgreplay wrk apache2-utils nghttp2-client httperf siege
 # A kernel that needs no root, with the filesystems that the machine's own may lack.
 GUEST = user-mode-linux jfsutils reiserfsprogs f2fs-tools nilfs-tools e2fsprogs xfsprogs btrfs-progs postgresql
 SITES = wordpress wordpress-theme-twentytwentythree mediawiki dokuwiki
@@ -75,7 +75,7 @@ attack: packages-test all
 	cargo bench --locked -p surefoot --bench attack
 
 # All are measured; what missed a goal or broke is said at the end, with status 1.
-BENCHES = block_io_against_fio http_against_peers log_parse cost database guest large recorder recoveries turns failing_disks fsync_failures
+BENCHES = block_io_against_fio http_against_peers log_parse cost database key_value guest large recorder recoveries turns failing_disks fsync_failures
 bench: packages-bench all
 	@missed=; for bench in $(BENCHES); do \
 	  cargo bench --locked --workspace --bench $$bench || missed="$$missed $$bench"; done; \

@@ -221,12 +221,12 @@ impl Use {
     }
 }
 
-/// The rate that a load reached: of connections where each makes several calls, else of transactions or requests.
+/// The rate that a load reached: of connections where each makes several calls, else of transactions, requests or operations.
 fn done(scenario: &Scenario, mean: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
     if scenario.settings["workload"]["calls"].as_f64().is_some_and(|calls| calls > 1.0) {
         return mean("connections_per_second");
     }
-    mean("transactions_per_second").or_else(|| mean("requests_per_second"))
+    ["transactions_per_second", "requests_per_second", "operations_per_second"].into_iter().find_map(mean)
 }
 
 /// The threads that drive a load; none where the engine works in them.

@@ -14,7 +14,8 @@ const FLUSHES_PER_COMMIT_MIN: f64 = 0.01;
 /// A connection waits for its commit, so that one flush acknowledges at most one commit a connection. Half of that is left
 /// for what a run's edges cut off.
 const SHARE_OF_BOUND: f64 = 0.5;
-/// What the workloads that commit call their connections, each with one commit under way: `oltp`, `io-thrash`, `block-io`.
+/// What the workloads that commit call their connections, each with one commit under way, or with as many as its `pipeline`: `oltp`, `io-thrash`,
+/// `block-io`.
 const CONNECTIONS: [&str; 3] = ["threads", "streams", "depth"];
 
 /// The metrics that it reads.
@@ -110,8 +111,10 @@ pub fn flushing(contents: &Contents) -> BTreeMap<String, Flushing> {
     found
 }
 
+/// Commits that may be under way at once.
 fn connections(workload: &Value) -> f64 {
-    CONNECTIONS.iter().filter_map(|name| workload[*name].as_f64()).fold(1.0, f64::max)
+    let connections = CONNECTIONS.iter().filter_map(|name| workload[*name].as_f64()).fold(1.0, f64::max);
+    connections * workload["pipeline"].as_f64().map_or(1.0, |pipeline| pipeline.max(1.0))
 }
 
 /// Whether devices without flushes have kept nothing: all of them are looked at, and none takes writes past its cache.

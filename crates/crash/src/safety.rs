@@ -81,8 +81,9 @@ fn why_no_commits(scenario: &PlannedScenario) -> Option<String> {
             "in a guest kernel embedded engines are measured, as sqlite is, and {name} on bench = \"host\" only"
         ));
     }
-    let of_service = scenario.services.get(name);
-    of_service.and_then(|settings| (engine.unmeasured)(settings)).map(Into::into)
+    // A service without a table has its defaults, which may be what can't be measured.
+    let defaults = Map::new();
+    (engine.unmeasured)(scenario.services.get(name).unwrap_or(&defaults)).map(Into::into)
 }
 
 /// What is known of a measurement while its trial runs.

@@ -4,6 +4,7 @@ pub mod gtm;
 pub mod lmdb;
 pub mod mariadb;
 pub mod postgres;
+pub mod redis;
 pub mod sqlite;
 
 use crate::sql::Engine;
@@ -11,7 +12,8 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use serde_json::{Map, Value};
 
 /// Every engine there is, in the order of lists.
-static ENGINES: [&Engine; 5] = [&lmdb::ENGINE, &sqlite::ENGINE, &gtm::ENGINE, &postgres::ENGINE, &mariadb::ENGINE];
+static ENGINES: [&Engine; 6] =
+    [&lmdb::ENGINE, &sqlite::ENGINE, &gtm::ENGINE, &postgres::ENGINE, &mariadb::ENGINE, &redis::ENGINE];
 
 /// Names of all.
 pub const NAMES: &[&str] = &names::<{ count(false) }>(false);

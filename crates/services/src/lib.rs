@@ -14,6 +14,7 @@ mod php_fpm;
 mod postgres;
 mod process;
 mod recovered;
+mod redis;
 pub mod service;
 pub mod template;
 mod web;
@@ -24,10 +25,11 @@ use settings::configuration::Configuration;
 use std::collections::BTreeMap;
 
 /// Every service there is.
-static KINDS: [&Kind; 8] = [
+static KINDS: [&Kind; 9] = [
     &postgres::KIND,
     &mariadb::KIND,
     &gtm::KIND,
+    &redis::KIND,
     &nginx::KIND,
     &apache::KIND,
     &lighttpd::KIND,

@@ -329,7 +329,8 @@ impl Service for MariaDb {
         let arguments = vec![format!("--defaults-file={}", file.display())];
         let mut server = self.to_run(place, &self.programs.server, arguments, log).server()?;
         let mut client = server.wait_ready_for(SECONDS_MAX, || Client::connect(&socket, "root", ""))?;
-        recovered::ask(&mut server, "mariadb", &mut client, questions, deadline)
+        let mut ask = |question: &str| client.query(question).map(|answer| answer.rows);
+        recovered::ask(&mut server, "mariadb", &mut ask, questions, deadline)
     }
 
     fn logged(&self, place: &Place) -> Result<Option<Vec<String>>, Error> {

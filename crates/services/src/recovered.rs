@@ -7,7 +7,6 @@ use nix::unistd::Pid;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
-use wire::Connection;
 
 /// A recovery that takes longer hangs: what the loads here leave is recovered in less than a second.
 pub const SECONDS_MAX: u64 = 60;
@@ -28,11 +27,14 @@ pub fn remove(path: &Path) -> Result<(), Error> {
     }
 }
 
+/// Asks one question: the rows of its answer.
+pub type Ask<'a> = dyn FnMut(&str) -> Result<Vec<Vec<Option<String>>>, wire::Error> + 'a;
+
 /// Asks a server that answers. One that is still silent at the deadline is ended.
 pub fn ask(
     server: &mut Server,
     name: &'static str,
-    client: &mut dyn Connection,
+    ask: &mut Ask,
     questions: &[String],
     deadline: Instant,
 ) -> Result<Answers, Error> {
@@ -48,10 +50,7 @@ pub fn ask(
             }
             is_late
         });
-        let answers = questions.iter().map(|question| {
-            let answer = client.query(question).map_err(|source| (question, source))?;
-            Ok(answer.rows)
-        });
+        let answers = questions.iter().map(|question| ask(question).map_err(|source| (question, source)));
         let answers = answers.collect::<Result<Answers, (&String, wire::Error)>>();
         drop(asking);
         (answers, watch.join().expect("it only waits"))

@@ -226,7 +226,7 @@ pub enum Error {
         source: wire::Error,
     },
     /// It holds no data that could be asked for.
-    #[error("this service holds no tables: what a power cut takes is measured with postgres, mariadb and gtm")]
+    #[error("this service holds no tables: what a power cut takes is measured with postgres, mariadb, gtm and redis")]
     NoTables,
     /// The system refused a file operation.
     #[error("cannot {action} {path}")]
@@ -278,7 +278,10 @@ impl Error {
         if let Error::Asked { source: wire::Error::Refused { message, .. }, .. } = self {
             return message.clone();
         }
-        let error = |line: &str| ERRORS.iter().find_map(|mark| Some(line.split_once(mark)?.1.trim().to_string()));
+        let error = |line: &str| {
+            let marked = ERRORS.iter().find_map(|mark| Some(line.split_once(mark)?.1.trim().to_string()));
+            marked.or_else(|| redis_warning(line).map(String::from))
+        };
         let last = || self.log().lines().next_back().map(|line| line.trim().to_string());
         self.log().lines().find_map(error).or_else(last).unwrap_or_else(|| self.to_string())
     }
@@ -287,7 +290,10 @@ impl Error {
 /// The lines of a server's messages that it calls errors, each from its mark on; without what it says to whoever comes too early.
 #[must_use]
 pub fn complaints(messages: &str) -> Vec<String> {
-    let marked = |line: &str| ERRORS.iter().find_map(|mark| line.find(mark)).map(|at| line[at..].trim().to_string());
+    let marked = |line: &str| {
+        let marked = ERRORS.iter().find_map(|mark| line.find(mark)).map(|at| line[at..].trim().to_string());
+        marked.or_else(|| redis_warning(line).map(String::from))
+    };
     let is_news = |line: &String| !TOO_EARLY.iter().any(|words| line.contains(words));
     messages.lines().filter_map(marked).filter(is_news).collect()
 }
@@ -303,6 +309,32 @@ const TOO_EARLY: &[&str] = &[
 /// How PostgreSQL, MariaDB and GT.M mark errors in their messages. MariaDB has a write that failed as a note ("InnoDB: IO Error: 5 during
 /// write of …"), and writes the page again.
 const ERRORS: &[&str] = &["ERROR:", "FATAL:", "PANIC:", "[ERROR]", "InnoDB: IO Error", "%GTM-E-", "%GTM-F-"];
+
+/// A line of Redis' messages of its highest level, which stands behind a `#` ("7:M 23 Nov 2026 19:59:13.104 # Short write …"), unless it is one
+/// of those that each start and stop has.
+fn redis_warning(line: &str) -> Option<&str> {
+    let (head, words) = line.split_once(" # ")?;
+    let (process, rest) = head.trim_start().split_once(':')?;
+    let is_redis = process.parse::<u32>().is_ok() && rest.starts_with(['M', 'C', 'S', 'X']);
+    let is_everyday = EVERYDAY.iter().any(|everyday| words.contains(everyday));
+    (is_redis && !is_everyday).then(|| words.trim())
+}
+
+/// What Redis says on its highest level without a fault.
+const EVERYDAY: &[&str] = &[
+    "is starting",
+    "just started",
+    "Configuration loaded",
+    "Server initialized",
+    "overcommit",
+    "Transparent Huge Pages",
+    "TCP backlog",
+    "maximum open files",
+    "maxclients",
+    "User requested shutdown",
+    "ready to exit",
+    "no config file",
+];
 
 /// The free table `settings`, with each value as a configuration file has it.
 #[must_use]
@@ -363,10 +395,14 @@ mod tests {
     fn what_servers_call_errors_is_told_from_their_everyday_words() {
         let said = "2026-11-23 19:59:13 0 [Note] InnoDB: IO Error: 5 during write of 16384 bytes, for file ./a.ibd(21), returned 0\n\
                     2026-11-23 19:59:13 0 [Note] mariadbd: ready for connections.\n\
+                    7:C 23 Nov 2026 19:59:13.104 # oO0OoO0OoO0Oo Redis is starting oO0OoO0OoO0Oo\n\
+                    7:M 23 Nov 2026 19:59:13.104 * Ready to accept connections\n\
+                    7:M 23 Nov 2026 19:59:13.105 # Error writing to the AOF file: Input/output error\n\
                     2026-11-23 19:59:13.2 UTC [7] FATAL:  the database system is starting up\n\
                     2026-11-23 19:59:13.3 UTC [7] PANIC:  could not fdatasync file \"1\": Input/output error\n";
         let expected = [
             "InnoDB: IO Error: 5 during write of 16384 bytes, for file ./a.ibd(21), returned 0",
+            "Error writing to the AOF file: Input/output error",
             "PANIC:  could not fdatasync file \"1\": Input/output error",
         ];
         assert_eq!(complaints(said), expected);

@@ -5,6 +5,7 @@
 
 use crate::mysql::Mysql;
 use crate::postgres::Postgres;
+use crate::redis::{self, Redis};
 use crate::stream::Stream;
 use crate::{Connection, Error, Keep, Param, Value};
 use fuzz::{Random, Target};
@@ -127,6 +128,36 @@ fn mysql_answers() {
     fuzz::run(&target, |bytes, random| check(mysql, MYSQL, bytes, random));
 }
 
+/// What is seen of a Redis server that sends this, in these pieces, and closes.
+fn replies(pieces: &[&[u8]]) -> Seen {
+    let (ours, mut theirs) = UnixStream::pair().expect("a pair of sockets");
+    let (mut client, mut seen, mut pieces) = (Redis::over(Stream::Unix(ours)), Vec::new(), pieces.iter());
+    loop {
+        match client.reply() {
+            Ok(Some(reply)) => {
+                seen.push(format!("{:?} {:?}", reply.values().collect::<Vec<_>>(), reply.texts()));
+                seen.push(format!("{:?}", reply.integer()));
+            }
+            Ok(None) => match pieces.next() {
+                Some(piece) => theirs.write_all(piece).expect("it fits the socket's buffer"),
+                None => theirs.shutdown(Shutdown::Write).expect("it is open"),
+            },
+            Err(error) => {
+                seen.push(error.to_string());
+                return seen;
+            }
+        }
+    }
+}
+
+#[test]
+fn redis_replies() {
+    let target = Target::new("hostile::redis_replies", FOLDER, "tests/corpus/redis");
+    fuzz::run(&target, |bytes, random| {
+        assert_eq!(replies(&[bytes]), replies(&random.pieces(bytes)), "it depends on the pieces");
+    });
+}
+
 /// Text of any bytes, or NULL.
 fn values() -> impl Strategy<Value = Vec<Option<Vec<u8>>>> {
     prop::collection::vec(prop::option::of(prop::collection::vec(any::<u8>(), 0..400)), 0..40)
@@ -174,6 +205,31 @@ fn expected(rows: &[Option<Vec<u8>>], changed: usize) -> Seen {
 }
 
 proptest! {
+    #[test]
+    fn what_a_redis_server_sends_is_what_is_seen(rows in values(), numbers in prop::collection::vec(any::<i64>(), 0..9), seed in any::<u64>()) {
+        let mut bytes = format!("*{}\r\n", rows.len() + 1).into_bytes();
+        for row in &rows {
+            match row {
+                None => bytes.extend(b"$-1\r\n"),
+                Some(text) => bytes.extend([format!("${}\r\n", text.len()).as_bytes(), text, b"\r\n"].concat()),
+            }
+        }
+        bytes.extend(format!("*{}\r\n", numbers.len()).bytes());
+        bytes.extend(numbers.iter().flat_map(|number| format!(":{number}\r\n").into_bytes()));
+        let (ours, mut theirs) = UnixStream::pair().expect("a pair of sockets");
+        let (mut client, mut seen) = (Redis::over(Stream::Unix(ours)), Vec::new());
+        for piece in Random::new(seed).pieces(&bytes) {
+            prop_assert!(seen.is_empty(), "it is whole before its end");
+            theirs.write_all(piece).expect("it fits the socket's buffer");
+            seen.extend(client.reply().expect("it is right").iter().flat_map(|reply| reply.values().map(|value| format!("{value:?}"))));
+        }
+        let mut all = vec![redis::Value::Array(rows.len() + 1)];
+        all.extend(rows.iter().map(|row| row.as_deref().map_or(redis::Value::Nil, redis::Value::Text)));
+        all.push(redis::Value::Array(numbers.len()));
+        all.extend(numbers.into_iter().map(redis::Value::Integer));
+        prop_assert_eq!(seen, all.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>());
+    }
+
     #[test]
     fn what_a_postgres_server_sends_is_what_is_seen(rows in values(), seed in any::<u64>()) {
         let bytes = postgres_rows(&rows);

@@ -9,6 +9,7 @@ mod buffer;
 mod hostile;
 pub mod mysql;
 pub mod postgres;
+pub mod redis;
 mod stream;
 
 use std::io;

@@ -11,6 +11,7 @@
 mod gtm;
 mod lmdb;
 mod look;
+mod redis;
 mod rule;
 mod steps;
 mod stream;
@@ -207,6 +208,7 @@ impl Parameters {
         match (&self.engine.sql, self.engine.is_embedded) {
             (Some(sql), _) => Box::new(tables::Tables((sql.open)(&self.pragmas))),
             (None, true) => Box::new(lmdb::Lmdb::new(self.is_flushed())),
+            (None, false) if self.engine == &engines::redis::ENGINE => Box::new(redis::Redis),
             (None, false) => Box::new(gtm::Gtm::default()),
         }
     }

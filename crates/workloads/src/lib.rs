@@ -11,6 +11,7 @@ mod find_rate;
 mod http_load;
 pub mod http_replay;
 pub mod io_thrash;
+mod key_value;
 mod null;
 pub mod oltp;
 mod orders;
@@ -33,13 +34,14 @@ use serde_json::{Map, Value};
 use steps::Steps;
 
 /// Every workload there is.
-static KINDS: [&Kind; 17] = [
+static KINDS: [&Kind; 18] = [
     &oltp::KIND,
     &tpcb::KIND,
     &sql::KIND,
     &sql_replay::KIND,
     &orders::KIND,
     &sqlbench::KIND,
+    &key_value::KIND,
     &three_n_plus_one::KIND,
     &io_thrash::KIND,
     &tree::KIND,

@@ -45,10 +45,19 @@ pub static KIND: Kind = Kind {
     open: |map| Ok(Box::new(ThreeNPlusOne { parameters: Parameters::from_map(map) })),
 };
 
+/// Engines that have a store here, and those in SQL.
+const ENGINES: &[&str] = &[
+    engines::lmdb::ENGINE.name,
+    engines::sqlite::ENGINE.name,
+    engines::gtm::ENGINE.name,
+    engines::postgres::ENGINE.name,
+    engines::mariadb::ENGINE.name,
+];
+
 const SETTINGS: &[Setting] = &[
     Setting {
         name: "engine",
-        kind: Is::Choice(engines::NAMES),
+        kind: Is::Choice(ENGINES),
         default: Some(engines::lmdb::ENGINE.name),
         help: "The key-value store: embedded, or a server that `[service.NAME]` configures. On `gtm` the workers are GT.M's own processes, as in the original; figures of the others are ports.",
     },

@@ -195,6 +195,23 @@ fn gtm_rolls_back_what_was_under_way_and_says_what_is_damaged() {
 }
 
 #[test]
+fn redis_says_what_it_recovered_and_what_is_damaged() {
+    let ground = Ground::with("redis", &json!({ "settings": { "appendonly": "yes", "appendfsync": "always" } }));
+    let whole = ground.acknowledged();
+    assert_eq!(ground.look().unwrap_or_else(|error| panic!("{}", error.log())), whole);
+    let refused = ground.service.ask_recovered(&ground.place, &["HGETALL".into()]).expect_err("a word is missing");
+    assert!(matches!(refused, Error::Asked { .. }) && refused.complaint().contains("wrong number"), "{refused:?}");
+    // It was rewritten, so that most rows are in the file that the rewrite made.
+    let files = ground.place.data.join("appendonlydir").read_dir().expect("there");
+    let base = files.flatten().map(|file| file.path()).find(|path| path.to_string_lossy().contains(".base."));
+    let base = base.expect("it was rewritten");
+    ground.spoil(&base.strip_prefix(&ground.place.data).expect("within").to_string_lossy(), 4096, 2);
+    let error = ground.look().expect_err("it is damaged");
+    assert!(matches!(error, Error::Program { .. }), "{error:?}");
+    assert!(!error.complaint().is_empty() && !error.complaint().contains("Server initialized"), "{error:?}");
+}
+
+#[test]
 fn what_mariadb_would_tell_a_replica_is_read_from_its_binary_log() {
     for format in ["row", "statement"] {
         let ground = Ground::with("mariadb", &json!({ "binary_log": true, "settings": { "binlog_format": format } }));

@@ -9,7 +9,7 @@ pub static ENGINE: Engine = Engine {
     is_embedded: true,
     sql: None,
     small_row_bytes: 29.5,
-    power_cuts_of: &["three-n-plus-one"],
+    power_cuts_of: &["three-n-plus-one", "key-value"],
     unmeasured: |_| None,
     opens_once: true,
     file_kind: |_| "database",

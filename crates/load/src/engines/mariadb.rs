@@ -51,7 +51,7 @@ pub static ENGINE: Engine = Engine {
         ],
     }),
     small_row_bytes: 105.0,
-    power_cuts_of: &["oltp", "tpcb", "orders"],
+    power_cuts_of: &["oltp", "tpcb", "orders", "key-value"],
     unmeasured: |_| None,
     opens_once: false,
     file_kind: |file| match file {

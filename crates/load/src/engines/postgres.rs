@@ -53,7 +53,7 @@ pub static ENGINE: Engine = Engine {
         ],
     }),
     small_row_bytes: 230.0,
-    power_cuts_of: &["oltp", "tpcb", "orders"],
+    power_cuts_of: &["oltp", "tpcb", "orders", "key-value"],
     unmeasured: |_| None,
     opens_once: false,
     file_kind: |file| match file {

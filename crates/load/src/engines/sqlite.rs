@@ -41,7 +41,7 @@ pub static ENGINE: Engine = Engine {
         weakening: &[("PRAGMA", Class::MayCorrupt, "SQLite may no longer flush, or have no journal")],
     }),
     small_row_bytes: 29.5,
-    power_cuts_of: &["oltp", "tpcb", "orders"],
+    power_cuts_of: &["oltp", "tpcb", "orders", "key-value"],
     unmeasured: |_| None,
     opens_once: false,
     file_kind: |file| match file {

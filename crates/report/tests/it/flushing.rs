@@ -172,6 +172,8 @@ fn many_connections_may_share_one_flush() {
     // Five hundred connections can't do with fewer than 200 flushes, but with those they can.
     assert_eq!(is_marked(220.0, threads(500)), Some(false));
     assert_eq!(is_marked(40.0, threads(500)), Some(true));
+    let pipelined = |contents: &mut Contents| settings(contents)["workload"] = json!({ "threads": 10, "pipeline": 50 });
+    assert_eq!([220.0, 40.0].map(|flushes| is_marked(flushes, pipelined)), [Some(false), Some(true)]);
 }
 
 #[test]

@@ -85,6 +85,8 @@ const GTM_JOURNAL: &str =
     "GT.M Administration and Operations Guide, chapter GT.M Journaling, Introduction: durability through journaling";
 const GTM_NONE: &str =
     "GT.M Administration and Operations Guide, Database Repair: a system crash often damages a database file";
+const REDIS_ALWAYS: &str = "Redis manual, Redis persistence, Append-only file: `always` is very safe";
+const REDIS_SECOND: &str = "Redis manual, Redis persistence, Append-only file: `everysec` may lose 1 second; redis.conf: two where a flush is slow";
 const EXT4_ALLOC: &str =
     "Linux, admin-guide/ext4, `auto_da_alloc`: blocks are forced to disk before the rename is committed";
 const EXT4_NO_ALLOC: &str = "Linux, admin-guide/ext4, `noauto_da_alloc`: the zero-length problem";
@@ -133,6 +135,10 @@ const fn mariadb(name: &'static str, settings: &'static str, expected: Expected,
 
 const fn gtm(name: &'static str, service: &'static str, expected: Expected, who: &'static str) -> Row {
     Row { name, engine: "gtm", service, expected, who, ..PLAIN }
+}
+
+const fn redis(name: &'static str, settings: &'static str, expected: Expected, who: &'static str) -> Row {
+    Row { name, engine: "redis", settings, expected, who, ..PLAIN }
 }
 
 /// Files that are replaced.
@@ -279,6 +285,9 @@ pub const ROWS: &[Row] = &[
     on("xfs", gtm("GT.M", BEFORE_IMAGES, Expected::Nothing, GTM_JOURNAL)),
     gtm("GT.M, no journal", NO_JOURNAL, Expected::Damage, GTM_NONE),
     mounted(NO_BARRIER, gtm("GT.M, nobarrier", BEFORE_IMAGES, Expected::Damage, BARRIER)),
+    redis("Redis, appendfsync = always", "appendfsync = \"always\"", Expected::Nothing, REDIS_ALWAYS),
+    on("xfs", redis("Redis, appendfsync = always", "appendfsync = \"always\"", Expected::Nothing, REDIS_ALWAYS)),
+    redis("Redis, appendfsync = everysec", "appendfsync = \"everysec\"", Expected::Recent(2.0), REDIS_SECOND),
     Row { is_known_otherwise: true, ..files("files: rename", RENAME, Expected::NoDamage, EXT4_ALLOC) },
     Row {
         is_known_otherwise: true,
@@ -365,6 +374,7 @@ impl Row {
                 "shared_buffers = \"16MB\", max_wal_size = \"32MB\", autovacuum = \"off\"",
             ),
             "gtm" => ("[service.gtm]\n", ""),
+            "redis" => ("[service.redis]\n", "appendonly = \"yes\", save = \"\""),
             "mariadb" => ("[service.mariadb]\n", "innodb_log_file_size = \"4M\", innodb_buffer_pool_size = \"8M\""),
             _ => ("", ""),
         };
@@ -373,6 +383,7 @@ impl Row {
         let workload = match self.engine {
             "files" => "[workload.tree]\n".into(),
             "gtm" => "[workload.three-n-plus-one]\nengine = \"gtm\"\n".into(),
+            "redis" => "[workload.key-value]\nengine = \"redis\"\n".into(),
             engine => format!("[workload.oltp]\nengine = \"{engine}\"\n{}", self.workload),
         };
         let further = if self.engine == "files" { "" } else { of_commits };

@@ -75,6 +75,23 @@ fn postgres_ends_itself_when_a_flush_fails_and_comes_back() {
     world.assert_nothing_left();
 }
 
+/// Redis' source, `flushAppendOnlyFile`: where each write is flushed before it is acknowledged, a flush that fails ends the server,
+/// because what was acknowledged could not be kept.
+#[test]
+fn redis_ends_itself_when_a_flush_of_always_fails() {
+    let world = World::new();
+    let text = "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n[workload.key-value]\n\
+        [service.redis.settings]\nappendonly = \"yes\"\nappendfsync = \"always\"\nsave = \"\"\n[safety]\nsize = \"64MiB\"\n";
+    world.write("s.toml", text);
+    let case = ["faults", "s.toml", "--scenario", "key-value", "--replay", "flush-error@1/remount"];
+    let said = world.surefoot(&case).status(0);
+    let said =
+        said.says("the fault has struck: a flush").says("Can't persist AOF for fsync error").says("mounted again");
+    let end = said.stdout.lines().last().expect("an end");
+    assert!(["stopped: ", "false failure: "].iter().any(|words| end.starts_with(words)), "{end}");
+    world.assert_nothing_left();
+}
+
 /// mmap(2): a page that can't be read ends the process that touches it by SIGBUS. The load has a process of its own, and goes on.
 #[test]
 fn an_engine_that_maps_its_file_ends_by_sigbus_and_the_trial_does_not() {

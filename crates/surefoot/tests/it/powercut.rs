@@ -151,6 +151,29 @@ fn postgres_keeps_what_it_promises_and_loses_no_more_than_three_delays() {
     assert!(number(lazy, "worst_lost_seconds") <= 3.0 * 0.2 + 0.5, "{lazy:#}");
 }
 
+/// Redis' manual, "Redis persistence": with `always` each write is flushed before it is acknowledged; with `everysec` "you may lose
+/// 1 second of data", two where a flush takes longer.
+#[test]
+fn redis_keeps_what_its_append_only_file_promises() {
+    let world = World::new();
+    let text = "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n[workload.key-value]\n\
+        [factors]\n\"service.redis.settings.appendfsync\" = [\"always\", \"everysec\"]\n\
+        [service.redis.settings]\nappendonly = \"yes\"\nsave = \"\"\n[safety]\nbudget = \"8s\"\ntime = \"3s\"\nsize = \"64MiB\"\n";
+    let all = measured(&world, text);
+    let (always, everysec) = (found(&all, &["always"]), found(&all, &["everysec"]));
+    assert!(number(always, "acknowledged") > 10.0 && number(always, "images") > 0.0, "{always:#}");
+    assert_eq!(always["grade"], "A", "{always:#}");
+    assert!(number(everysec, "worst_lost_commits") > 0.0, "{everysec:#}");
+    assert!(number(everysec, "worst_lost_seconds") <= 2.0, "{everysec:#}");
+    // With snapshots alone minutes are lost, which a recording of seconds can't show.
+    for settings in ["", "[service.redis.settings]\nappendonly = \"no\"\n"] {
+        let head = "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n[workload.key-value]\n";
+        world.write("s.toml", format!("{head}{settings}[safety]\n"));
+        let said = world.surefoot(&["plan", "s.toml"]).status(0);
+        assert!(said.stdout.contains("loses all since its last snapshot"), "{}", said.stdout);
+    }
+}
+
 #[test]
 fn gtm_keeps_what_its_journal_has_and_loses_without_one() {
     let world = World::new();

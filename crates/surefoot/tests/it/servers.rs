@@ -121,6 +121,56 @@ fn tpcb_adds_up_on_both_servers() {
     world.assert_nothing_left();
 }
 
+/// Redis by each promise of its append-only file, pipelined and rewritten meanwhile, and each mix in turn; the trial itself checks all
+/// values, and reads all records at its end.
+#[test]
+fn redis_takes_every_mix_and_says_its_settings() {
+    let world = World::new();
+    let text = "name = \"s\"\nquestion = \"?\"\n[factors]\n\"service.redis.settings.appendfsync\" = [\"always\", \"everysec\"]\n\
+                \"workload.key-value.mix\" = [\"a\", \"d\", \"e\", \"f\"]\n[storage]\nfilesystem = \"ext4\"\nsize = \"512MiB\"\n\
+                [service.redis.settings]\nappendonly = true\nmaxmemory = \"300mb\"\n\
+                [workload.key-value]\nrecords = 2000\nthreads = 4\npipeline = 8\ntime = \"500ms\"\naof_rewrite = \"100ms\"\n\
+                [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n";
+    world.write("s.toml", text);
+    world.surefoot(&["run", "s.toml"]).status(0);
+    let json = json(&world);
+    for trial in json["ledger"]["trials"].as_array().expect("trials") {
+        let facts = &trial["facts"];
+        assert_eq!((&facts["redis.appendonly"], &facts["redis.maxmemory"]), (&"yes".into(), &"314572800".into()));
+        let asked = if trial["scenario"].to_string().contains("always") { "always" } else { "everysec" };
+        assert_eq!(facts["redis.appendfsync"], asked);
+    }
+    let runs = json["ledger"]["runs"].as_array().expect("runs");
+    assert!(runs.len() >= 16, "{runs:?}");
+    for run in runs {
+        let figure = |name: &str| run["metrics"][name].as_f64().expect(name);
+        let kinds = ["reads", "updates", "inserts", "scans", "read_modify_writes"].map(figure);
+        assert_eq!(figure("operations"), kinds.iter().sum::<f64>());
+        assert!(figure("operations") > 8.0 && figure("aof_rewrite_seconds") > 0.0, "{run}");
+    }
+    world.assert_nothing_left();
+}
+
+/// The trial itself checks all values.
+#[test]
+fn key_values_are_right_on_servers_in_sql_and_in_an_open_loop() {
+    let world = World::new();
+    let text = "name = \"s\"\nquestion = \"?\"\n[factors]\n\"workload.key-value.engine\" = [\"redis\", \"postgres\", \"mariadb\"]\n\
+                \"workload.key-value.mix\" = [\"a\", \"e\"]\n[storage]\nfilesystem = \"xfs\"\nsize = \"1GiB\"\n\
+                [workload.key-value]\nrecords = 1000\nthreads = 4\nrate = 200\ntime = \"1s\"\n\
+                [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n";
+    world.write("s.toml", text);
+    world.surefoot(&["run", "s.toml"]).status(0);
+    let runs = json(&world)["ledger"]["runs"].as_array().expect("runs").clone();
+    assert_eq!(runs.len(), 6, "{runs:?}");
+    for run in &runs {
+        let figure = |name: &str| run["metrics"][name].as_f64().expect(name);
+        assert_eq!(figure("operations") + figure("missed_operations"), 200.0, "{run}");
+        assert!(figure("operations") > 10.0, "{run}");
+    }
+    world.assert_nothing_left();
+}
+
 /// The trial itself asks the standard's conditions and counts the orders; connections meet at one warehouse.
 #[test]
 fn orders_keep_their_conditions_on_both_servers() {

@@ -149,7 +149,8 @@ impl<'a> Stream<'a> {
 
     /// The first stream's, after so many commits.
     fn checkpoint(&self, number: u64) -> Result<(), Error> {
-        let (shared, every) = (self.shared, self.shared.parameters.checkpoint_every);
+        let shared = self.shared;
+        let every = shared.parameters.checkpoint_every * shared.target.checkpoint_spacing();
         if self.number != 0 || every == 0 || !number.is_multiple_of(every) || !shared.parameters.checkpoints() {
             return Ok(());
         }

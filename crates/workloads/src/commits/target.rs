@@ -1,4 +1,4 @@
-//! What the load asks of the database that it commits to: tables in SQL are `tables.rs`, GT.M is `gtm.rs`.
+//! What the load asks of the database that it commits to: tables in SQL are `tables.rs`; others have a file each.
 
 use super::look::Rows;
 use super::rule::Rule;
@@ -12,6 +12,11 @@ pub trait CommitTarget: Sync {
 
     /// Writes and flushes what is dirty, so that a checkpoint cycle begins.
     fn checkpoint(&self, place: &Place) -> Result<(), Error>;
+
+    /// How many times more seldom checkpoints come than others': where one flushes all that the settings leave to be lost, it would hide it.
+    fn checkpoint_spacing(&self) -> u64 {
+        1
+    }
 
     /// Writes what is dirty of the load's own data, now.
     fn write_out(&self, place: &Place) -> Result<(), Error> {

@@ -1,0 +1,374 @@
+//! Redis as a service, or Valkey where that is installed instead: check, configure, start, ready, stop.
+//!
+//! It has all its data in memory; what lies on the filesystem under test is its append-only file, its snapshots, or both, as its settings say.
+
+use crate::effect::{self, Effects};
+use crate::process::{AtWork, Start};
+use crate::recovered::{self, Answers};
+use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings};
+use nix::sys::signal::Signal;
+use observe::durability::{Class, Durability};
+use serde_json::{Map, Value};
+use settings::configuration::Configuration;
+use settings::{Kind as Is, Setting};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use wire::redis::{Redis as Client, Reply};
+
+/// The row in the list of services.
+pub static KIND: Kind = Kind {
+    name: "redis",
+    summary: "Redis, or Valkey where that is installed instead",
+    example: "[service.redis]\nsettings = { appendonly = \"yes\", appendfsync = \"everysec\" }\n",
+    settings: SETTINGS,
+    missing: |_| find().err(),
+    is_database: true,
+    needs: |_| &[],
+    durability,
+    files,
+    check: |parameters| check_free(parameters, "settings", OURS, is_plain),
+    open: |parameters| {
+        let program = find()?;
+        Ok(Box::new(Redis {
+            version: version(&program)?,
+            program,
+            user: User::first_of(&["redis", "valkey", "nobody"]),
+            settings: asked(parameters),
+        }))
+    },
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "settings",
+        kind: Is::Table,
+        default: Some("{}"),
+        help: "Settings of redis.conf, any of them: settings = { appendonly = \"yes\", appendfsync = \"always\", save = \"\" }. What is in effect is asked back by CONFIG GET.",
+    },
+    Setting {
+        name: "data",
+        kind: Is::Choice(&["template", "load"]),
+        default: Some("template"),
+        help: "`template`: loaded once, then copied for each trial, so that every trial starts from the same files. `load`: loaded anew through the server as it is set, and the load is measured.",
+    },
+];
+
+/// Settings that surefoot itself needs, and those that would start more or name other files.
+const OURS: &[&str] = &[
+    "port",
+    "bind",
+    "unixsocket",
+    "unixsocketperm",
+    "dir",
+    "daemonize",
+    "supervised",
+    "logfile",
+    "pidfile",
+    "include",
+    "cluster-enabled",
+    "replicaof",
+    "requirepass",
+    "protected-mode",
+];
+
+/// A name and a value that are one line of redis.conf: no quotes, so that none is open at its end, and no comment.
+fn is_plain(name: &str, value: &str) -> bool {
+    crate::service::is_name(name) && !value.contains(['\n', '\r', '"', '\'', '#', '\\'])
+}
+
+const SOCKET: &str = "redis.sock";
+
+/// Programs, Debian's names; both take the same files and answer the same way.
+const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
+
+fn find() -> Result<PathBuf, Missing> {
+    let folders = ["/usr/bin", "/usr/local/bin", "/usr/sbin"];
+    let all = PROGRAMS.iter().flat_map(|program| folders.map(|folder| Path::new(folder).join(program)));
+    let missing = || Missing {
+        what: "Redis is not installed, and Valkey is not, either".into(),
+        remedy: "install the package redis-server".into(),
+    };
+    all.into_iter().find(|path| path.is_file()).ok_or_else(missing)
+}
+
+/// "redis 7.0.15", as the program says it: `Redis server v=7.0.15 sha=…`.
+fn version(program: &Path) -> Result<String, Error> {
+    let output = Command::new(program).arg("--version").output().map_err(Error::file("start", program))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let number = said.split_whitespace().find_map(|word| word.strip_prefix("v=")).unwrap_or("of unknown version");
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    Ok(format!("{} {number}", name.trim_end_matches("-server")))
+}
+
+/// What a study asks for; a boolean is `yes` or `no` there.
+fn asked(parameters: &Map<String, Value>) -> BTreeMap<String, String> {
+    let word = |value: String| match value.as_str() {
+        "on" => "yes".into(),
+        "off" => "no".into(),
+        _ => value,
+    };
+    free_settings(parameters).into_iter().map(|(name, value)| (name.to_lowercase(), word(value))).collect()
+}
+
+/// Lines of redis.conf. Nothing stands there as two quotes.
+fn lines(settings: &BTreeMap<String, String>) -> String {
+    let value = |value: &String| if value.trim().is_empty() { "\"\"".into() } else { value.clone() };
+    settings.iter().map(|(name, text)| format!("{name} {}\n", value(text))).collect()
+}
+
+fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
+    let settings = asked(parameters);
+    if settings.is_empty() {
+        return Vec::new();
+    }
+    let checks = settings.keys().map(|name| format!("redis-cli CONFIG GET {name}")).collect();
+    vec![Configuration { path: "/etc/redis/surefoot.conf".into(), text: lines(&settings), checks }]
+}
+
+fn is_yes(settings: &BTreeMap<String, String>, name: &str) -> bool {
+    settings.get(name).is_some_and(|value| value.eq_ignore_ascii_case("yes"))
+}
+
+/// Redis' manual, "Redis persistence", and the comments of its redis.conf.
+fn durability(parameters: &Map<String, Value>) -> Durability {
+    let settings = asked(parameters);
+    if !is_yes(&settings, "appendonly") {
+        // Snapshots are minutes apart: "the last seconds" would promise too much.
+        let is_off = settings.get("save").is_some_and(|save| save.trim().is_empty());
+        let why = if is_off {
+            "appendonly = no, save = \"\": Redis writes nothing"
+        } else {
+            "appendonly = no: all that was written since the last snapshot is lost, by default up to an hour of it"
+        };
+        return Durability::because(Class::LosesAll, why);
+    }
+    let policy = settings.get("appendfsync").map_or("everysec", String::as_str);
+    if policy == "no" {
+        return Durability::because(Class::MayCorrupt, "appendfsync = no: Redis never flushes its append-only file");
+    }
+    if is_yes(&settings, "no-appendfsync-on-rewrite") {
+        return Durability::because(
+            Class::MayCorrupt,
+            "no-appendfsync-on-rewrite = yes: nothing is flushed while a file is rewritten",
+        );
+    }
+    if policy == "always" {
+        return Durability::full();
+    }
+    Durability::because(Class::LosesRecent, "appendfsync = everysec: the last second or two are not flushed")
+}
+
+/// An installed Redis with its settings.
+struct Redis {
+    program: PathBuf,
+    version: String,
+    user: Option<User>,
+    settings: BTreeMap<String, String>,
+}
+
+impl Redis {
+    /// What surefoot sets, then what holds for this start, then `more`. Of a name that comes twice, the last holds.
+    fn configuration(&self, place: &Place, more: &str) -> String {
+        format!(
+            "# written by surefoot\nport 0\nunixsocket {}\nunixsocketperm 700\ndir {}\ndaemonize no\nlogfile \"\"\n{more}",
+            place.run.join(SOCKET).display(),
+            place.data.display()
+        )
+    }
+
+    /// What decides which files its data are in.
+    fn log_settings(&self) -> String {
+        let of_log = |name: &String| {
+            ["appendonly", "appenddirname", "appendfilename", "dbfilename", "aof-use-rdb-preamble"].contains(&&**name)
+        };
+        lines(
+            &self
+                .settings
+                .iter()
+                .filter(|(name, _)| of_log(name))
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
+        )
+    }
+
+    fn to_run<'a>(&'a self, place: &'a Place, file: &Path, log: PathBuf) -> Start<'a> {
+        let arguments = vec![file.to_string_lossy().into()];
+        Start {
+            program: &self.program,
+            arguments,
+            user: self.user.as_ref(),
+            cpus: &place.cpus,
+            log,
+            environment: Vec::new(),
+        }
+    }
+
+    /// Writes a configuration, which lies outside the filesystem under test.
+    fn write(place: &Place, name: &str, text: &str) -> Result<PathBuf, Error> {
+        let file = place.run.join(name);
+        std::fs::write(&file, text).map_err(Error::file("write", &file))?;
+        Ok(file)
+    }
+}
+
+/// It answers once all its data are loaded; until then it says `LOADING`.
+fn connect(socket: &Path) -> Result<Client, wire::Error> {
+    let mut client = Client::connect(socket)?;
+    client.ask(&["PING"])?;
+    Ok(client)
+}
+
+/// Of a load whose files will be copied: nothing is flushed, and a snapshot is written at the end, as there are times for one.
+const UNFLUSHED: &str = "appendfsync no\nsave 86400 1\nauto-aof-rewrite-percentage 0\n";
+
+impl Service for Redis {
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// With an append-only file, Redis reads no snapshot.
+    fn format(&self) -> String {
+        self.log_settings()
+    }
+
+    fn create(&self, _place: &Place) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
+        let settings = if place.skip_fsync { self.log_settings() + UNFLUSHED } else { lines(&self.settings) };
+        let file = Redis::write(place, "redis.conf", &self.configuration(place, &settings))?;
+        let socket = place.run.join(SOCKET);
+        recovered::remove(&socket)?;
+        let mut server = self.to_run(place, &file, place.run.join("redis.log")).server()?;
+        let mut client = server.wait_ready(|| connect(&socket))?;
+        let none = BTreeMap::new();
+        let effects = effects(&mut client, &self.version, if place.skip_fsync { &none } else { &self.settings })?;
+        // SIGTERM: what the settings keep is written and flushed.
+        Ok(Box::new(AtWork::new(server, socket, effects, Signal::SIGTERM)))
+    }
+
+    /// A question is a command, its words on a line each. A row of its answer is a pair, or a text alone; what stands between tabs are columns.
+    fn ask_recovered(&self, place: &Place, questions: &[String]) -> Result<Answers, Error> {
+        let deadline = recovered::deadline();
+        let more = lines(&self.settings) + "appendfsync no\nsave \"\"\nauto-aof-rewrite-percentage 0\n";
+        let file = Redis::write(place, "recovered.conf", &self.configuration(place, &more))?;
+        let (socket, log) = (place.run.join(SOCKET), place.run.join("recovered.log"));
+        recovered::remove(&log)?;
+        recovered::remove(&socket)?;
+        let mut server = self.to_run(place, &file, log).server()?;
+        let mut client = server.wait_ready_for(recovered::SECONDS_MAX, || connect(&socket))?;
+        recovered::ask(&mut server, KIND.name, &mut |question| rows(&mut client, question), questions, deadline)
+    }
+
+    fn commands(&self, _has_log_volume: bool) -> Vec<String> {
+        let run_as = self
+            .user
+            .as_ref()
+            .map_or(String::new(), |user| format!("setpriv --reuid={0} --regid={0} --clear-groups ", user.name));
+        let set = |line: &str| format!("echo '{line}' >> /tmp/redis.conf");
+        let start = format!(
+            "{run_as}{} /tmp/redis.conf --port 0 --unixsocket /tmp/{SOCKET} --dir \"$MOUNT/data\"",
+            self.program.display()
+        );
+        lines(&self.settings).lines().map(set).chain([start]).collect()
+    }
+
+    fn is_passing(&self, name: &str) -> bool {
+        name.starts_with("temp-")
+    }
+
+    fn user(&self) -> Option<User> {
+        self.user.clone()
+    }
+}
+
+/// The rows of a question's answer.
+fn rows(client: &mut Client, question: &str) -> Result<Vec<Vec<Option<String>>>, wire::Error> {
+    let words: Vec<&str> = question.split('\n').collect();
+    let texts = client.ask(&words)?.texts()?;
+    let row =
+        |texts: &[String]| texts.iter().flat_map(|text| text.split('\t')).map(|cell| Some(cell.to_string())).collect();
+    Ok(texts.chunks(2).map(row).collect())
+}
+
+/// What is in effect: what was asked, and how its files are kept.
+fn effects(client: &mut Client, version: &str, asked: &BTreeMap<String, String>) -> Result<Effects, Error> {
+    const ALWAYS: [&str; 4] = ["appendonly", "appendfsync", "save", "maxmemory"];
+    let mut effects = Effects::default();
+    effects.facts.insert("redis.version".into(), version.into());
+    let names = ALWAYS.into_iter().chain(asked.keys().map(String::as_str).filter(|name| !ALWAYS.contains(name)));
+    for name in names {
+        let failed = |source| Error::Asked { server: KIND.name, action: "say its settings".into(), source };
+        // The name, and then the value.
+        let said = client.ask(&["CONFIG", "GET", name]).and_then(Reply::texts).map_err(failed)?;
+        let Some(found) = said.into_iter().nth(1) else {
+            effects.ineffective.push(format!("redis has no setting {name}"));
+            continue;
+        };
+        if let Some(asked) = asked.get(name).filter(|asked| !same(asked, &found)) {
+            effects.ineffective.push(format!("redis runs with {name} = {found}, where {asked} was asked"));
+        }
+        effects.facts.insert(format!("redis.{name}"), found);
+    }
+    Ok(effects)
+}
+
+/// Whether two ways of writing a value mean the same. Redis' own units (redis.conf): `k` is 1,000 bytes, `kb` 1,024.
+fn same(asked: &str, found: &str) -> bool {
+    let units: [(&str, u64); 6] =
+        [("kb", 1 << 10), ("mb", 1 << 20), ("gb", 1 << 30), ("k", 1000), ("m", 1_000_000), ("g", 1_000_000_000)];
+    let asked = asked.trim().to_lowercase();
+    let bytes = units
+        .iter()
+        .find_map(|(unit, bytes)| asked.strip_suffix(unit)?.trim().parse::<u64>().ok()?.checked_mul(*bytes));
+    match bytes {
+        Some(bytes) => found.parse() == Ok(bytes),
+        None => {
+            let words = |text: &str| text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>();
+            words(&asked) == words(found) || effect::same(&asked, found, 1.0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parameters(settings: Value) -> Map<String, Value> {
+        let mut map = settings::defaults(SETTINGS);
+        map.insert("settings".into(), settings);
+        map
+    }
+
+    #[test]
+    fn settings_decide_durability() {
+        let class = |settings: Value| durability(&parameters(settings)).class;
+        assert_eq!(class(json!({})), Class::LosesAll, "snapshots are minutes apart");
+        assert_eq!(class(json!({ "save": "" })), Class::LosesAll);
+        assert_eq!(class(json!({ "appendonly": true })), Class::LosesRecent);
+        assert_eq!(class(json!({ "appendonly": "yes", "appendfsync": "always" })), Class::KeepsAcknowledged);
+        assert_eq!(class(json!({ "APPENDONLY": "yes", "appendfsync": "no" })), Class::MayCorrupt);
+        let unflushed = json!({ "appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": true });
+        assert_eq!(class(unflushed), Class::MayCorrupt);
+    }
+
+    #[test]
+    fn settings_are_lines_and_nothing_slips_out_of_them() {
+        let settings = asked(&parameters(json!({ "save": "", "appendonly": true, "maxmemory": "100mb" })));
+        assert_eq!(lines(&settings), "appendonly yes\nmaxmemory 100mb\nsave \"\"\n");
+        let problems = |settings: Value| (KIND.check)(&parameters(settings));
+        assert_eq!(problems(json!({ "port": 6379 })), ["settings.port: surefoot sets it itself"]);
+        assert_eq!(problems(json!({ "save": "900 1\nport 1", "x y": "1", "proc-title-template": "\"" })).len(), 3);
+        assert_eq!(problems(json!({ "save": "3600 1 300 100", "maxmemory-policy": "allkeys-lru" })), [""; 0]);
+    }
+
+    #[test]
+    fn values_are_compared_by_redis_own_units() {
+        assert!(same("100mb", "104857600") && same("100m", "100000000") && same("1GB", "1073741824"));
+        assert!(same("3600 1  300 100", "3600 1 300 100") && same("yes", "yes") && same("", ""));
+        assert!(!same("100mb", "100000000") && !same("always", "everysec") && !same("yes", "no"));
+    }
+}

@@ -1,0 +1,255 @@
+//! What users may set, and what does not go together.
+
+use super::mix::{self, Mix};
+use super::store::{Shape, Store};
+use super::{lmdb, redis, tables, value};
+use load::engines;
+use load::sql::{self, Engine, Pragmas};
+use load::sql_load::DRIVER_THREADS;
+use load::workload::Estimate;
+use observe::durability::{Class, Durability};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use settings::{Kind as Is, Setting};
+
+/// Engines that hold records.
+const ENGINES: &[&str] = &[
+    engines::redis::ENGINE.name,
+    engines::lmdb::ENGINE.name,
+    engines::sqlite::ENGINE.name,
+    engines::postgres::ENGINE.name,
+    engines::mariadb::ENGINE.name,
+];
+
+/// Its settings.
+pub const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "engine",
+        kind: Is::Choice(ENGINES),
+        default: Some(engines::redis::ENGINE.name),
+        help: "The store: a server that `[service.NAME]` configures, or embedded LMDB or SQLite.",
+    },
+    Setting {
+        name: "mix",
+        kind: Is::Choice(mix::NAMES),
+        default: Some("a"),
+        help: "YCSB's core workloads: `a` half reads and half updates, `b` 5 % updates, `c` reads only, `d` 5 % inserts and reads of the latest, `e` short scans and 5 % inserts, `f` half reads and half read-modify-writes; `update-only` is none of YCSB's.",
+    },
+    Setting {
+        name: "distribution",
+        kind: Is::Choice(&["of-mix", "zipfian", "latest", "uniform"]),
+        default: Some("of-mix"),
+        help: "Which records are asked for: YCSB's zipfian (exponent 0.99, popular records scattered), `latest`, or all equally often. `of-mix`: `latest` for `d`, else `zipfian`.",
+    },
+    Setting {
+        name: "records",
+        kind: Is::Integer { min: 1, max: 1_000_000_000 },
+        default: Some("100000"),
+        help: "Records that are loaded (YCSB's own default is 1000). Where fields are updated, the load itself remembers 8 bytes for each field.",
+    },
+    Setting { name: "fields", kind: Is::Integer { min: 1, max: 64 }, default: Some("10"), help: "Fields of a record." },
+    Setting {
+        name: "field_length",
+        kind: Is::Bytes { min: value::LENGTH_MIN as u64, max: 32 << 10 },
+        default: Some("100B"),
+        help: "Bytes of a field.",
+    },
+    Setting {
+        name: "threads",
+        kind: Is::Integer { min: 1, max: 1024 },
+        default: Some("16"),
+        help: "Connections, or threads of an embedded store.",
+    },
+    DRIVER_THREADS,
+    Setting {
+        name: "pipeline",
+        kind: Is::Integer { min: 1, max: 1024 },
+        default: Some("1"),
+        help: "Operations that each connection sends at once; the next ones when all are answered. Redis only.",
+    },
+    Setting {
+        name: "time",
+        kind: Is::Seconds { min: 0.001, max: 1e6 },
+        default: Some("10s"),
+        help: "Length of a run.",
+    },
+    Setting {
+        name: "rate",
+        kind: Is::Number { min: 0.0, max: 1e8 },
+        default: Some("0"),
+        help: "Open loop: so many operations are begun each second, whether the ones before have ended or not, and latency counts from when each should have begun. 0: a closed loop.",
+    },
+    Setting {
+        name: "aof_rewrite",
+        kind: Is::Seconds { min: 0.0, max: 1e6 },
+        default: Some("0s"),
+        help: "Redis is asked to rewrite its append-only file so long after a run began; 0s: never.",
+    },
+    Setting {
+        name: "sync",
+        kind: Is::Choice(&["commit", "none"]),
+        default: Some("commit"),
+        help: "Whether LMDB flushes each write.",
+    },
+    Setting {
+        name: "map_size",
+        kind: Is::Bytes { min: 1 << 20, max: 1 << 44 },
+        default: Some("16GiB"),
+        help: "LMDB's address space; the file is only as large as its data.",
+    },
+    sql::JOURNAL_MODE,
+    sql::SYNCHRONOUS,
+    sql::PAGE_SIZE,
+    sql::CACHE_SIZE,
+    sql::MMAP_SIZE,
+    sql::BUSY_TIMEOUT,
+];
+
+/// Checked parameters.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Parameters {
+    pub engine: &'static Engine,
+    pub mix: String,
+    pub distribution: String,
+    pub records: u64,
+    pub fields: usize,
+    #[serde(rename = "field_length")]
+    pub field_bytes: usize,
+    pub threads: usize,
+    pub driver_threads: usize,
+    pub pipeline: usize,
+    #[serde(rename = "time")]
+    pub time_seconds: f64,
+    pub rate: f64,
+    #[serde(rename = "aof_rewrite")]
+    pub aof_rewrite_seconds: f64,
+    pub sync: String,
+    #[serde(rename = "map_size")]
+    pub map_bytes: u64,
+    #[serde(flatten)]
+    pub pragmas: Pragmas,
+}
+
+/// What a record takes in Redis' memory beside its values: key and hash, and each field's name. 20,000 records of 10 fields of 100 bytes took 36.7 MB
+/// (7.0.15, 2026-11-24).
+const RECORD_BYTES: u64 = 100;
+const FIELD_BYTES: u64 = 75;
+
+/// Records loaded in a second, for `plan` only: 20,000 in Redis took 0.7 s, server and template included (2026-11-24, two cores, not optimised).
+const LOADED_PER_SECOND: f64 = 30_000.0;
+
+impl Parameters {
+    /// Checked ones.
+    pub fn of(map: &Map<String, Value>) -> Parameters {
+        serde_json::from_value(Value::Object(map.clone())).expect("the settings' checks make every field fit")
+    }
+
+    /// Which operations.
+    pub fn mix(&self) -> Mix {
+        Mix::named(&self.mix)
+    }
+
+    /// How records look.
+    pub fn shape(&self) -> Shape {
+        let is_scanned = self.mix().has(mix::Kind::Scan);
+        Shape { fields: self.fields, length: self.field_bytes, is_scanned }
+    }
+
+    /// Whether the store is Redis, which takes several operations at once.
+    pub fn is_redis(&self) -> bool {
+        self.engine == &engines::redis::ENGINE
+    }
+
+    fn is_lmdb(&self) -> bool {
+        self.engine == &engines::lmdb::ENGINE
+    }
+
+    /// The store.
+    pub fn store(&self) -> Box<dyn Store> {
+        if self.is_redis() {
+            return Box::new(redis::Redis::new(self.shape()));
+        }
+        if self.is_lmdb() {
+            return Box::new(lmdb::Lmdb::new(self.shape(), self.map_bytes, self.sync == "commit"));
+        }
+        Box::new(tables::Tables::new(self.engine.database(&self.pragmas), self.shape()))
+    }
+
+    /// What decides the data, in words.
+    pub fn data_key(&self) -> String {
+        let index = if self.is_redis() && self.shape().is_scanned { ", with an index" } else { "" };
+        format!("key-value 1, {} records, {} fields of {} bytes{index}", self.records, self.fields, self.field_bytes)
+    }
+
+    /// In Redis' memory; in files it is less, and with what updates leave no more than twice as much.
+    fn data_bytes(&self) -> u64 {
+        self.records * (RECORD_BYTES + self.fields as u64 * (self.field_bytes as u64 + FIELD_BYTES))
+    }
+
+    /// What the load keeps in memory of its own: two versions of each field that may be written again, or each key that may be scanned.
+    fn remembered_bytes(&self) -> u64 {
+        let of_fields = if self.mix().rewrites() { 8 * self.fields as u64 } else { 0 };
+        let of_keys = if self.shape().is_scanned { 8 } else { 0 };
+        self.records * (of_fields + of_keys)
+    }
+
+    /// What does not go together, or does not fit this machine.
+    pub fn problems(&self) -> Vec<String> {
+        self.problems_with(observe::machine::memory_bytes())
+    }
+
+    /// The same, of a machine with so many bytes of memory; 0: nobody knows.
+    pub fn problems_with(&self, memory: u64) -> Vec<String> {
+        let name = self.engine.name;
+        let mut problems = Vec::new();
+        if self.pipeline > 1 && !self.is_redis() {
+            problems.push(format!("`pipeline` is of redis: {name} answers each connection's operations one by one"));
+        }
+        if self.aof_rewrite_seconds > 0.0 && !self.is_redis() {
+            problems.push(format!("`aof_rewrite` is of redis: {name} has no append-only file"));
+        }
+        if self.aof_rewrite_seconds >= self.time_seconds {
+            problems.push(format!(
+                "`aof_rewrite` ({} s) is not within a run (`time`, {} s)",
+                self.aof_rewrite_seconds, self.time_seconds
+            ));
+        }
+        let in_gigabytes = |bytes: u64| format!("{:.1} GB", bytes as f64 / 1e9);
+        if self.is_redis() && memory > 0 && self.data_bytes() > memory {
+            let (needed, memory) = (in_gigabytes(self.data_bytes()), in_gigabytes(memory));
+            problems
+                .push(format!("`records`: redis keeps them in memory, about {needed}, and this machine has {memory}"));
+        }
+        if memory > 0 && self.remembered_bytes() > memory / 2 {
+            let (needed, memory) = (in_gigabytes(self.remembered_bytes()), in_gigabytes(memory));
+            let load = format!("`records`: to know what may be read, the load itself needs {needed}");
+            problems.push(format!("{load}, and that is more than half of this machine's {memory}"));
+        }
+        if self.is_lmdb() && self.data_bytes() > self.map_bytes {
+            let needed = in_gigabytes(self.data_bytes());
+            problems
+                .push(format!("`map_size`: the records take about {needed}; make it larger, or load fewer `records`"));
+        }
+        problems
+    }
+}
+
+/// Of a server, its own settings decide.
+pub fn durability(map: &Map<String, Value>) -> Durability {
+    let parameters = Parameters::of(map);
+    if parameters.is_lmdb() && parameters.sync == "none" {
+        let why = "sync = none: LMDB without sync may be corrupt after a power cut";
+        return Durability::because(Class::MayCorrupt, why);
+    }
+    if parameters.is_lmdb() { Durability::full() } else { parameters.engine.durability(&parameters.pragmas) }
+}
+
+/// For `plan` only.
+pub fn estimate(map: &Map<String, Value>) -> Estimate {
+    let parameters = Parameters::of(map);
+    Estimate {
+        data_bytes: 2 * parameters.data_bytes(),
+        load_seconds: parameters.records as f64 / LOADED_PER_SECOND,
+        run_seconds: parameters.time_seconds,
+    }
+}

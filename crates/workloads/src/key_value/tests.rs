@@ -1,0 +1,249 @@
+//! Whole runs on LMDB and SQLite, and stores that lie: each lie must end the run or its verification.
+
+use super::store::{Key, Seen, Shape};
+use super::*;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+fn parameters(changes: serde_json::Value) -> Parameters {
+    let changes = changes.as_object().expect("a table");
+    Parameters::of(&settings::check_all(parameters::SETTINGS, changes).expect("right"))
+}
+
+fn with_context<T>(folder: &Path, act: impl FnOnce(&mut Context) -> T) -> T {
+    let interrupted = AtomicBool::new(false);
+    act(&mut Context {
+        data_folder: folder.into(),
+        server: None,
+        sockets: BTreeMap::new(),
+        cache_folder: folder.into(),
+        seed: 1,
+        goes_on: false,
+        runs: 1,
+        client_cpus: Vec::new(),
+        interrupted: &interrupted,
+        progress: &mut |_, _| {},
+    })
+}
+
+fn figure(outcome: &Outcome, name: &str) -> f64 {
+    outcome.metrics.iter().find(|measured| measured.metric.name == name).expect("a figure").value
+}
+
+#[test]
+fn every_mix_runs_on_both_embedded_stores() {
+    for engine in ["lmdb", "sqlite"] {
+        for mix in mix::NAMES {
+            let folder = tempfile::tempdir().expect("a folder");
+            let changes = json!({ "engine": engine, "mix": mix, "records": 300, "threads": 2, "time": "100ms",
+                                  "sync": "none", "synchronous": "off" });
+            with_context(folder.path(), |context| {
+                let mut workload = KeyValue::new(parameters(changes));
+                workload.prepare(context).expect("it loads");
+                let outcome = workload.run(context).unwrap_or_else(|error| panic!("{engine} {mix}: {error}"));
+                context.goes_on = true;
+                workload.run(context).expect("it goes on");
+                workload.verify(context).unwrap_or_else(|error| panic!("{engine} {mix}: {error}"));
+                let all: u64 = outcome
+                    .latencies
+                    .iter()
+                    .filter(|(kind, _)| *kind != OPERATION)
+                    .map(|(_, latency)| latency.count())
+                    .sum();
+                assert_eq!(figure(&outcome, "operations"), all as f64);
+                assert!(all > 0 && outcome.latencies[OPERATION].count() == all);
+            });
+        }
+    }
+}
+
+/// What a store does wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lie {
+    Nothing,
+    /// Acknowledges updates and inserts that it does not keep.
+    LosesWrites,
+    /// Keeps the first half of what it is given.
+    TearsWrites,
+    /// Writes another record than it was told.
+    WritesElsewhere,
+    /// Gives another record than was asked for.
+    ReadsElsewhere,
+    /// Leaves out each third record of a scan.
+    SkipsInScans,
+    /// Takes a moment for its first operation.
+    Stalls,
+}
+
+const STALL: Duration = Duration::from_millis(100);
+
+/// Records in memory.
+struct Memory {
+    lie: Lie,
+    shape: Shape,
+    records: Arc<Mutex<BTreeMap<Key, Vec<u8>>>>,
+}
+
+/// Records by key.
+type Found = Vec<(Key, Vec<u8>)>;
+
+struct MemorySession {
+    lie: Lie,
+    shape: Shape,
+    records: Arc<Mutex<BTreeMap<Key, Vec<u8>>>>,
+    answer: Option<(usize, Found)>,
+}
+
+impl Store for Memory {
+    fn load(&self, _: &Place, next: &mut dyn FnMut(&mut Vec<u8>) -> Option<Key>) -> Result<(), Error> {
+        let mut record = Vec::new();
+        while let Some(key) = next(&mut record) {
+            self.records.lock().expect("whole").insert(key, record.clone());
+        }
+        Ok(())
+    }
+
+    fn count(&self, _: &Place) -> Result<u64, Error> {
+        Ok(self.records.lock().expect("whole").len() as u64)
+    }
+
+    fn connect(&self, _: &Place) -> Result<Box<dyn Session>, Error> {
+        let records = Arc::clone(&self.records);
+        Ok(Box::new(MemorySession { lie: self.lie, shape: self.shape, records, answer: None }))
+    }
+}
+
+impl Session for MemorySession {
+    fn ask(&mut self, tag: usize, request: &Request) -> Result<(), Error> {
+        let mut records = self.records.lock().expect("whole");
+        let found = match *request {
+            Request::Read(key) => {
+                let other = records.keys().find(|other| **other != key).copied();
+                let key = if self.lie == Lie::ReadsElsewhere { other.expect("there are several") } else { key };
+                records.get(&key).map(|record| (key, record.clone())).into_iter().collect()
+            }
+            Request::Scan(from, count) => {
+                let skipped = |place: &usize| self.lie == Lie::SkipsInScans && place % 3 == 2;
+                let all = records.range(from..).enumerate().filter(|(place, _)| !skipped(place)).take(count);
+                all.map(|(_, (key, record))| (*key, record.clone())).collect()
+            }
+            Request::Update(key, field, value) => {
+                let other = records.keys().find(|other| **other != key).copied();
+                let key = if self.lie == Lie::WritesElsewhere { other.expect("there are several") } else { key };
+                let length = if self.lie == Lie::TearsWrites { value.len() / 2 } else { value.len() };
+                if self.lie != Lie::LosesWrites {
+                    let place = field * self.shape.length..field * self.shape.length + length;
+                    records.get_mut(&key).expect("it is there")[place].copy_from_slice(&value[..length]);
+                }
+                Vec::new()
+            }
+            Request::Insert(key, record) => {
+                if self.lie != Lie::LosesWrites {
+                    records.insert(key, record.to_vec());
+                }
+                Vec::new()
+            }
+        };
+        if self.lie == Lie::Stalls {
+            self.lie = Lie::Nothing;
+            std::thread::sleep(STALL);
+        }
+        self.answer = Some((tag, found));
+        Ok(())
+    }
+
+    fn send(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn answer(&mut self, see: &mut dyn FnMut(Seen)) -> Result<Option<usize>, Error> {
+        let Some((tag, records)) = self.answer.take() else { return Ok(None) };
+        for (key, record) in &records {
+            for (field, value) in record.chunks(self.shape.length).enumerate() {
+                see(Seen { tag, key, field, value });
+            }
+        }
+        Ok(Some(tag))
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
+
+/// A run on records in memory, and its verification.
+fn run(lie: Lie, changes: serde_json::Value) -> Result<Outcome, Error> {
+    let mut table = json!({ "engine": "lmdb", "records": 50, "fields": 3, "threads": 1, "time": "50ms" });
+    table.as_object_mut().expect("a table").extend(changes.as_object().expect("a table").clone());
+    let mut workload = KeyValue::new(parameters(table));
+    let shape = workload.parameters.shape();
+    workload.store = Box::new(Memory { lie, shape, records: Arc::default() });
+    with_context(Path::new("/nonexistent"), |context| {
+        workload.prepare(context)?;
+        let outcome = workload.run(context)?;
+        workload.verify(context)?;
+        Ok(outcome)
+    })
+}
+
+#[test]
+fn a_store_that_lies_has_no_figure() {
+    let wrong = |lie, mix: &str| {
+        let error =
+            run(lie, json!({ "mix": mix })).err().unwrap_or_else(|| panic!("{lie:?} is not found in mix {mix}"));
+        assert!(matches!(error, Error::WrongData { .. }), "{lie:?}: {error}");
+    };
+    for mix in ["a", "f", "update-only"] {
+        wrong(Lie::LosesWrites, mix);
+        wrong(Lie::TearsWrites, mix);
+        wrong(Lie::WritesElsewhere, mix);
+    }
+    wrong(Lie::LosesWrites, "d");
+    wrong(Lie::ReadsElsewhere, "c");
+    wrong(Lie::SkipsInScans, "e");
+    for mix in mix::NAMES {
+        run(Lie::Nothing, json!({ "mix": mix, "threads": 4 })).unwrap_or_else(|error| panic!("{mix}: {error}"));
+    }
+}
+
+/// 50 operations are due in the first half of the stall, and each of them waits for 50 ms or longer, whatever else the machine does.
+#[test]
+fn an_open_loop_counts_from_when_an_operation_was_due() {
+    let outcome =
+        run(Lie::Stalls, json!({ "mix": "c", "rate": 1000, "time": "300ms" })).expect("it is slow, and right");
+    let (operations, missed) = (figure(&outcome, "operations"), figure(&outcome, "missed_operations"));
+    assert_eq!(operations + missed, 300.0);
+    assert!(figure(&outcome, "late_operations") >= 50.0);
+    let slow = outcome.latencies[OPERATION].microseconds_at(1.0 - 50.0 / operations);
+    assert!(slow >= 49_000.0, "{slow}");
+    let closed = run(Lie::Stalls, json!({ "mix": "c", "time": "150ms" })).expect("right");
+    assert_eq!(figure(&closed, "late_operations") + figure(&closed, "missed_operations"), 0.0);
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let problems = |changes| parameters(changes).problems_with(8_000_000_000).join("; ");
+    assert_eq!(problems(json!({})), "");
+    assert_eq!(
+        problems(json!({ "engine": "lmdb", "pipeline": 2, "aof_rewrite": "1s" })),
+        "`pipeline` is of redis: lmdb answers each connection's operations one by one; \
+         `aof_rewrite` is of redis: lmdb has no append-only file"
+    );
+    assert_eq!(problems(json!({ "aof_rewrite": "10s" })), "`aof_rewrite` (10 s) is not within a run (`time`, 10 s)");
+    assert!(
+        problems(json!({ "records": 1_000_000_000 }))
+            .starts_with("`records`: redis keeps them in memory, about 1850.0 GB")
+    );
+    let remembered = problems(json!({ "engine": "postgres", "fields": 64, "records": 1_000_000_000 }));
+    assert!(
+        remembered.starts_with("`records`: to know what may be read, the load itself needs 512.0 GB"),
+        "{remembered}"
+    );
+    assert_eq!(problems(json!({ "engine": "postgres", "fields": 64, "records": 1_000_000_000, "mix": "c" })), "");
+    let small = json!({ "engine": "lmdb", "map_size": "100MiB" });
+    assert_eq!(problems(small), "`map_size`: the records take about 0.2 GB; make it larger, or load fewer `records`");
+}
