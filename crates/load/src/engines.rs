@@ -1,5 +1,6 @@
 //! Databases that a load can be put on: a row each, in a file of its own. Nobody else compares a string with a name of theirs.
 
+pub mod etcd;
 pub mod gtm;
 pub mod lmdb;
 pub mod mariadb;
@@ -12,8 +13,8 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use serde_json::{Map, Value};
 
 /// Every engine there is, in the order of lists.
-static ENGINES: [&Engine; 6] =
-    [&lmdb::ENGINE, &sqlite::ENGINE, &gtm::ENGINE, &postgres::ENGINE, &mariadb::ENGINE, &redis::ENGINE];
+static ENGINES: [&Engine; 7] =
+    [&lmdb::ENGINE, &sqlite::ENGINE, &gtm::ENGINE, &postgres::ENGINE, &mariadb::ENGINE, &redis::ENGINE, &etcd::ENGINE];
 
 /// Names of all.
 pub const NAMES: &[&str] = &names::<{ count(false) }>(false);

@@ -5,6 +5,7 @@
 mod apache;
 mod django;
 mod effect;
+mod etcd;
 mod gtm;
 mod lighttpd;
 mod mariadb;
@@ -25,11 +26,12 @@ use settings::configuration::Configuration;
 use std::collections::BTreeMap;
 
 /// Every service there is.
-static KINDS: [&Kind; 9] = [
+static KINDS: [&Kind; 10] = [
     &postgres::KIND,
     &mariadb::KIND,
     &gtm::KIND,
     &redis::KIND,
+    &etcd::KIND,
     &nginx::KIND,
     &apache::KIND,
     &lighttpd::KIND,

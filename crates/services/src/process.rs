@@ -52,7 +52,9 @@ impl Start<'_> {
         let both = log.try_clone().map_err(Error::file("open", &self.log))?;
         let mut command = Command::new(self.program);
         command.args(&self.arguments).stdin(Stdio::null()).stdout(log).stderr(both);
-        command.current_dir("/").env_clear();
+        // Some servers make the files of their sockets where they are started.
+        let folder = self.log.parent().filter(|folder| folder.is_absolute()).unwrap_or(Path::new("/"));
+        command.current_dir(folder).env_clear();
         command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
         command.envs(self.environment.iter().cloned());
         if let Some(user) = self.user {
@@ -197,7 +199,8 @@ impl Server {
         let deadline = Instant::now() + Duration::from_secs(STOP_SECONDS_MAX);
         loop {
             match self.child.try_wait() {
-                Ok(Some(status)) if status.success() => return Ok(()),
+                // etcd ends cleanly, and then itself by the signal that it was sent.
+                Ok(Some(status)) if status.success() || status.signal() == Some(signal as i32) => return Ok(()),
                 Ok(Some(status)) => return Err(ended(&self.program, status, &self.log)),
                 _ if Instant::now() >= deadline => return Err(self.slow("stop", STOP_SECONDS_MAX)),
                 _ => std::thread::sleep(POLL),

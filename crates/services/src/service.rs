@@ -226,7 +226,9 @@ pub enum Error {
         source: wire::Error,
     },
     /// It holds no data that could be asked for.
-    #[error("this service holds no tables: what a power cut takes is measured with postgres, mariadb, gtm and redis")]
+    #[error(
+        "this service holds no tables: what a power cut takes is measured with postgres, mariadb, gtm, redis and etcd"
+    )]
     NoTables,
     /// The system refused a file operation.
     #[error("cannot {action} {path}")]

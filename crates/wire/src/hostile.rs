@@ -3,6 +3,7 @@
 //!
 //! The corpora are what real servers sent on a connection (`tests/corpus/README.md`), and what was once a finding.
 
+use crate::etcd::{Etcd, Request};
 use crate::mysql::Mysql;
 use crate::postgres::Postgres;
 use crate::redis::{self, Redis};
@@ -156,6 +157,47 @@ fn redis_replies() {
     fuzz::run(&target, |bytes, random| {
         assert_eq!(replies(&[bytes]), replies(&random.pieces(bytes)), "it depends on the pieces");
     });
+}
+
+/// What is seen of an etcd server that answers a range with this, in these pieces, and closes.
+fn ranges(pieces: &[&[u8]]) -> Seen {
+    let (ours, mut theirs) = UnixStream::pair().expect("a pair of sockets");
+    let (mut client, mut seen, mut pieces) = (Etcd::over(Stream::Unix(ours)), Vec::new(), pieces.iter());
+    client.request(&Request::Range(b"a", b"b", 0)).expect("it is small");
+    loop {
+        match client.answer(&mut |key, value| seen.push(format!("{key:?} {value:?}"))) {
+            Ok(Some(count)) => {
+                seen.push(format!("{count} keys"));
+                return seen;
+            }
+            Ok(None) => match pieces.next() {
+                Some(piece) => theirs.write_all(piece).expect("it fits the socket's buffer"),
+                None => theirs.shutdown(Shutdown::Write).expect("it is open"),
+            },
+            Err(error) => {
+                seen.push(error.to_string());
+                return seen;
+            }
+        }
+    }
+}
+
+#[test]
+fn etcd_answers() {
+    let target = Target::new("hostile::etcd_answers", FOLDER, "tests/corpus/etcd");
+    fuzz::run(&target, |bytes, random| {
+        assert_eq!(ranges(&[bytes]), ranges(&random.pieces(bytes)), "it depends on the pieces");
+    });
+}
+
+/// Recorded of etcd 3.4.23.
+#[test]
+fn a_recorded_range_and_a_refusal_are_read() {
+    let recorded = |name: &str| std::fs::read(format!("tests/corpus/etcd/{name}")).expect("it is there");
+    let seen = ranges(&[&recorded("range")]);
+    assert_eq!(seen.len(), 5, "{seen:?}");
+    assert!(seen[3].starts_with(&format!("{:?}", b"user/3")) && seen[4] == "4 keys", "{seen:?}");
+    assert_eq!(ranges(&[&recorded("refused")]), ["the database says: etcdserver: key is not provided (gRPC 3)"]);
 }
 
 /// Text of any bytes, or NULL.

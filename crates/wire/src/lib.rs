@@ -5,8 +5,11 @@
 //! that comes in two. `services` asks a server for its settings with it; `workloads` drives load.
 
 mod buffer;
+pub mod etcd;
+pub mod grpc;
 #[cfg(test)]
 mod hostile;
+mod http2;
 pub mod mysql;
 pub mod postgres;
 pub mod redis;

@@ -8,6 +8,7 @@
 //! meanwhile, `look.rs` what a database holds afterwards.
 //! What differs between databases is behind `target.rs`.
 
+mod etcd;
 mod gtm;
 mod lmdb;
 mod look;
@@ -209,6 +210,7 @@ impl Parameters {
             (Some(sql), _) => Box::new(tables::Tables((sql.open)(&self.pragmas))),
             (None, true) => Box::new(lmdb::Lmdb::new(self.is_flushed())),
             (None, false) if self.engine == &engines::redis::ENGINE => Box::new(redis::Redis),
+            (None, false) if self.engine == &engines::etcd::ENGINE => Box::new(etcd::Etcd),
             (None, false) => Box::new(gtm::Gtm::default()),
         }
     }

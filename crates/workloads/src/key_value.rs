@@ -1,4 +1,4 @@
-//! `key-value`: the mixes of reads, updates, inserts and scans that YCSB made known, on Redis, LMDB or a database in SQL.
+//! `key-value`: the mixes of reads, updates, inserts and scans that YCSB made known, on Redis, etcd, LMDB or a database in SQL.
 //!
 //! Mixes are `mix.rs`, distributions `distribution.rs`, by YCSB's own definitions; a store is a file behind `store.rs`. All that is read is
 //! checked: what a field holds follows from record, field and version (`value.rs`), and which versions may be there from the writes
@@ -7,6 +7,7 @@
 mod check;
 mod distribution;
 mod drive;
+mod etcd;
 mod lmdb;
 mod mix;
 mod parameters;
@@ -40,7 +41,7 @@ use versions::Versions;
 /// The row in the list of workloads.
 pub static KIND: Kind = Kind {
     name: "key-value",
-    summary: "YCSB's mixes A to F of reads, updates, inserts and scans on Redis, LMDB, SQLite, PostgreSQL or MariaDB, every value checked",
+    summary: "YCSB's mixes A to F of reads, updates, inserts and scans on Redis, etcd, LMDB, SQLite, PostgreSQL or MariaDB, every value checked",
     example: "[workload.key-value]\nengine = \"redis\"\nmix = \"a\"\nrecords = 100000\nthreads = 16\ntime = \"10s\"\n",
     settings: parameters::SETTINGS,
     metrics: |_| METRICS.to_vec(),

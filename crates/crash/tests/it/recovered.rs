@@ -212,6 +212,17 @@ fn redis_says_what_it_recovered_and_what_is_damaged() {
 }
 
 #[test]
+fn etcd_says_what_it_recovered_and_what_is_damaged() {
+    let ground = Ground::with("etcd", &json!({}));
+    let whole = ground.acknowledged();
+    assert_eq!(ground.look().unwrap_or_else(|error| panic!("{}", error.log())), whole);
+    // The log's records have checksums.
+    ground.spoil("member/wal/0000000000000000-0000000000000000.wal", 4096, 2);
+    let error = ground.look().expect_err("it is damaged");
+    assert!(matches!(error, Error::Program { .. }) && error.complaint().contains("crc"), "{error:?}");
+}
+
+#[test]
 fn what_mariadb_would_tell_a_replica_is_read_from_its_binary_log() {
     for format in ["row", "statement"] {
         let ground = Ground::with("mariadb", &json!({ "binary_log": true, "settings": { "binlog_format": format } }));

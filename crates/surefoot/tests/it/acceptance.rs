@@ -36,7 +36,8 @@ fn what_is_lost_and_damaged_is_more_than_a_loss() {
 /// What surefoot itself saw before is no expectation.
 #[test]
 fn every_row_says_whose_word_it_is_or_stands_in_the_second_table() {
-    let whose = ["PostgreSQL", "SQLite", "MariaDB", "GT.M", "Linux", "btrfs(5)", "fsync(2)", "mount(8)", "Pillai"];
+    let whose =
+        ["PostgreSQL", "SQLite", "MariaDB", "GT.M", "Linux", "btrfs(5)", "fsync(2)", "mount(8)", "Pillai", "Redis"];
     for row in ROWS.iter().filter(|row| !row.who.is_empty()) {
         assert!(whose.iter().any(|name| row.who.starts_with(name)), "{}: {}", row.name, row.who);
         assert!(row.who.contains(", ") || row.who.contains(": "), "which part of it: {}", row.who);

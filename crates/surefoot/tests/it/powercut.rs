@@ -174,6 +174,19 @@ fn redis_keeps_what_its_append_only_file_promises() {
     }
 }
 
+/// etcd.io, "Tuning" and "Failure modes": each change is flushed in the log before it is acknowledged; its file of keys is written anew
+/// meanwhile, and renamed.
+#[test]
+fn etcd_keeps_what_it_acknowledged() {
+    let world = World::new();
+    let text = "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n[workload.key-value]\nengine = \"etcd\"\n\
+        [safety]\nbudget = \"8s\"\ntime = \"2s\"\nsize = \"256MiB\"\n";
+    let all = measured(&world, text);
+    let found = found(&all, &["key-value"]);
+    assert!(number(found, "acknowledged") > 10.0 && number(found, "images") > 0.0, "{found:#}");
+    assert_eq!(found["grade"], "A", "{found:#}");
+}
+
 #[test]
 fn gtm_keeps_what_its_journal_has_and_loses_without_one() {
     let world = World::new();

@@ -151,6 +151,31 @@ fn redis_takes_every_mix_and_says_its_settings() {
     world.assert_nothing_left();
 }
 
+/// etcd through its own interface, its log on a volume of its own; the trial itself checks all values, and reads all records at its end.
+#[test]
+fn etcd_takes_every_mix_with_its_log_elsewhere() {
+    let world = World::new();
+    let text = "name = \"s\"\nquestion = \"?\"\n[factors]\n\"workload.key-value.mix\" = [\"a\", \"d\", \"e\", \"f\"]\n\
+                [storage]\nfilesystem = \"xfs\"\nsize = \"512MiB\"\n[storage.wal]\nfilesystem = \"ext4\"\nsize = \"512MiB\"\n\
+                [service.etcd.settings]\nsnapshot-count = 500\n\
+                [workload.key-value]\nengine = \"etcd\"\nrecords = 300\nthreads = 4\ntime = \"500ms\"\n\
+                [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\nruns = 2\ncontrol = false\n";
+    world.write("s.toml", text);
+    world.surefoot(&["run", "s.toml"]).status(0);
+    let runs = json(&world)["ledger"]["runs"].as_array().expect("runs").clone();
+    assert_eq!(runs.len(), 8, "{runs:?}");
+    for run in &runs {
+        let figure = |name: &str| run["metrics"][name].as_f64().expect(name);
+        let kinds = ["reads", "updates", "inserts", "scans", "read_modify_writes"].map(figure);
+        assert_eq!(figure("operations"), kinds.iter().sum::<f64>());
+        assert!(figure("operations") > 8.0, "{run}");
+    }
+    world.write("wrong.toml", text.replace("\"s\"", "\"wrong\"").replace("snapshot-count", "no-such-option"));
+    let wrong = world.surefoot(&["run", "wrong.toml"]).status(3);
+    assert!((wrong.stdout + &wrong.stderr).contains("no-such-option"));
+    world.assert_nothing_left();
+}
+
 /// The trial itself checks all values.
 #[test]
 fn key_values_are_right_on_servers_in_sql_and_in_an_open_loop() {

@@ -2,7 +2,7 @@
 
 use super::mix::{self, Mix};
 use super::store::{Shape, Store};
-use super::{lmdb, redis, tables, value};
+use super::{etcd, lmdb, redis, tables, value};
 use load::engines;
 use load::sql::{self, Engine, Pragmas};
 use load::sql_load::DRIVER_THREADS;
@@ -15,6 +15,7 @@ use settings::{Kind as Is, Setting};
 /// Engines that hold records.
 const ENGINES: &[&str] = &[
     engines::redis::ENGINE.name,
+    engines::etcd::ENGINE.name,
     engines::lmdb::ENGINE.name,
     engines::sqlite::ENGINE.name,
     engines::postgres::ENGINE.name,
@@ -160,6 +161,10 @@ impl Parameters {
         self.engine == &engines::redis::ENGINE
     }
 
+    fn is_etcd(&self) -> bool {
+        self.engine == &engines::etcd::ENGINE
+    }
+
     fn is_lmdb(&self) -> bool {
         self.engine == &engines::lmdb::ENGINE
     }
@@ -168,6 +173,9 @@ impl Parameters {
     pub fn store(&self) -> Box<dyn Store> {
         if self.is_redis() {
             return Box::new(redis::Redis::new(self.shape()));
+        }
+        if self.is_etcd() {
+            return Box::new(etcd::Etcd::new(self.shape()));
         }
         if self.is_lmdb() {
             return Box::new(lmdb::Lmdb::new(self.shape(), self.map_bytes, self.sync == "commit"));
@@ -224,6 +232,10 @@ impl Parameters {
             let (needed, memory) = (in_gigabytes(self.remembered_bytes()), in_gigabytes(memory));
             let load = format!("`records`: to know what may be read, the load itself needs {needed}");
             problems.push(format!("{load}, and that is more than half of this machine's {memory}"));
+        }
+        if self.is_etcd() && self.shape().record_bytes() > etcd::RECORD_BYTES_MAX {
+            let (has, takes) = (self.shape().record_bytes(), etcd::RECORD_BYTES_MAX);
+            problems.push(format!("`field_length`: a record has {has} bytes; with etcd, records have at most {takes}"));
         }
         if self.is_lmdb() && self.data_bytes() > self.map_bytes {
             let needed = in_gigabytes(self.data_bytes());

@@ -1,0 +1,37 @@
+//! etcd, as loads see it.
+
+use crate::sql::{Engine, Place, failed as of_engine, socket};
+use crate::workload::Error;
+use wire::etcd::Etcd;
+
+/// The row in the list of engines.
+pub static ENGINE: Engine = Engine {
+    name: "etcd",
+    page_bytes: 4096,
+    is_embedded: false,
+    sql: None,
+    small_row_bytes: 300.0,
+    power_cuts_of: &["key-value"],
+    unmeasured: |_| None,
+    opens_once: false,
+    file_kind: |file| match file {
+        log if log.ends_with(".wal") => "write-ahead log",
+        spare if spare.ends_with(".tmp") => "prepared log file",
+        snapshot if snapshot.ends_with(".snap") => "snapshot",
+        "member/snap/db" => "keys",
+        _ => "other file",
+    },
+};
+
+/// A connection to the trial's server.
+///
+/// # Errors
+/// When none was started, or it does not answer.
+pub fn connect(place: &Place) -> Result<Etcd, Error> {
+    Etcd::connect(&socket(place, ENGINE.name)?).map_err(failed("be reached"))
+}
+
+/// A refusal or loss as a workload's error.
+pub fn failed(action: &'static str) -> impl FnOnce(wire::Error) -> Error {
+    of_engine(ENGINE.name, action)
+}

@@ -1,0 +1,305 @@
+//! etcd as a service, a cluster of one member: check, configure, start, ready, stop.
+//!
+//! Each change is flushed in its write-ahead log before it is acknowledged; its file of keys follows within a batch (etcd.io, "Tuning").
+
+use crate::effect::Effects;
+use crate::process::{AtWork, Start};
+use crate::recovered::{self, Answers};
+use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings};
+use nix::sys::signal::Signal;
+use observe::durability::{Class, Durability};
+use serde_json::{Map, Value};
+use settings::configuration::Configuration;
+use settings::{Kind as Is, Setting};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use wire::etcd::{Etcd as Client, Pair, Request, behind};
+
+/// The row in the list of services.
+pub static KIND: Kind = Kind {
+    name: "etcd",
+    summary: "etcd, a cluster of one member, version 3",
+    example: "[service.etcd]\nsettings = { backend-batch-interval = \"100ms\", snapshot-count = 100000 }\n",
+    settings: SETTINGS,
+    missing: |_| find().err(),
+    is_database: true,
+    needs: |_| &[],
+    durability,
+    files,
+    check: |parameters| check_free(parameters, "settings", OURS, is_plain),
+    open: |parameters| {
+        let program = find()?;
+        Ok(Box::new(Etcd {
+            version: version(&program)?,
+            program,
+            user: User::first_of(&["etcd", "nobody"]),
+            settings: free_settings(parameters),
+        }))
+    },
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "settings",
+        kind: Is::Table,
+        default: Some("{}"),
+        help: "Options of etcd's command line without their hyphens, any of them: settings = { snapshot-count = 10000, quota-backend-bytes = 8589934592 }. etcd can't be asked what is in effect; it does not start with an option or a value that it does not know.",
+    },
+    Setting {
+        name: "data",
+        kind: Is::Choice(&["template", "load"]),
+        default: Some("template"),
+        help: "`template`: loaded once, then copied for each trial, so that every trial starts from the same files. `load`: loaded anew through the server as it is set, and the load is measured.",
+    },
+];
+
+/// Options that surefoot itself needs, and those that would name other files or more members.
+const OURS: &[&str] = &[
+    "name",
+    "data-dir",
+    "wal-dir",
+    "config-file",
+    "listen-client-urls",
+    "listen-peer-urls",
+    "listen-metrics-urls",
+    "advertise-client-urls",
+    "initial-advertise-peer-urls",
+    "initial-cluster",
+    "initial-cluster-state",
+    "initial-cluster-token",
+    "discovery",
+    "discovery-srv",
+    "proxy",
+    "log-output",
+    "log-outputs",
+    "force-new-cluster",
+];
+
+/// A name as options have it, and a value that is one word of a command line.
+fn is_plain(name: &str, value: &str) -> bool {
+    let is_name = !name.starts_with('-')
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    is_name && !name.is_empty() && !value.contains(|sign: char| sign.is_whitespace() || "'\"\\$`;&|<>".contains(sign))
+}
+
+/// etcd takes a host with a port for the name of its socket's file, which it makes where it was started.
+const SOCKET: &str = "localhost:2379";
+const PEER_SOCKET: &str = "localhost:2380";
+
+fn find() -> Result<PathBuf, Missing> {
+    let mut folders = ["/usr/bin", "/usr/local/bin", "/usr/sbin"].iter().map(|folder| Path::new(folder).join("etcd"));
+    let missing = || Missing { what: "etcd is not installed".into(), remedy: "install the package etcd-server".into() };
+    folders.find(|path| path.is_file()).ok_or_else(missing)
+}
+
+/// "etcd 3.4.23", as the program says it: `etcd Version: 3.4.23`.
+fn version(program: &Path) -> Result<String, Error> {
+    let output = Command::new(program).arg("--version").output().map_err(Error::file("start", program))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let number = said.lines().find_map(|line| line.strip_prefix("etcd Version: ")).unwrap_or("of unknown version");
+    Ok(format!("etcd {}", number.trim()))
+}
+
+fn options(settings: &BTreeMap<String, String>) -> Vec<String> {
+    let word = |value: &String| match value.as_str() {
+        "on" => "true".into(),
+        "off" => "false".into(),
+        _ => value.clone(),
+    };
+    settings.iter().map(|(name, value)| format!("--{name}={}", word(value))).collect()
+}
+
+fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
+    let settings = free_settings(parameters);
+    if settings.is_empty() {
+        return Vec::new();
+    }
+    // Each option is a variable, too (etcd.io, "Configuration options").
+    let variable = |option: String| {
+        let (name, value) = option.split_once('=').unwrap_or((&option, ""));
+        format!("ETCD_{}={value}\n", name.trim_start_matches('-').replace('-', "_").to_uppercase())
+    };
+    let text = options(&settings).into_iter().map(variable).collect();
+    vec![Configuration { path: "/etc/default/etcd".into(), text, checks: vec!["etcdctl endpoint status".into()] }]
+}
+
+/// etcd.io, "Tuning" and "Failure modes": an acknowledged change is flushed, unless that is switched off.
+fn durability(parameters: &Map<String, Value>) -> Durability {
+    let settings = free_settings(parameters);
+    let is_set = |name: &str| {
+        settings
+            .get(name)
+            .is_some_and(|value| !["false", "off", "0", "no", "f"].contains(&value.to_lowercase().as_str()))
+    };
+    if is_set("unsafe-no-fsync") {
+        return Durability::because(Class::MayCorrupt, "unsafe-no-fsync: etcd never flushes its log");
+    }
+    Durability::full()
+}
+
+/// An installed etcd with its settings.
+struct Etcd {
+    program: PathBuf,
+    version: String,
+    user: Option<User>,
+    settings: BTreeMap<String, String>,
+}
+
+impl Etcd {
+    fn to_run<'a>(&'a self, place: &'a Place, log: PathBuf) -> Start<'a> {
+        let ours = [
+            "--name=surefoot".to_string(),
+            format!("--data-dir={}", place.data.display()),
+            format!("--listen-client-urls=unix://{SOCKET}"),
+            format!("--advertise-client-urls=http://{SOCKET}"),
+            format!("--listen-peer-urls=unix://{PEER_SOCKET}"),
+            format!("--initial-advertise-peer-urls=http://{PEER_SOCKET}"),
+            format!("--initial-cluster=surefoot=http://{PEER_SOCKET}"),
+        ];
+        let log_volume = place.log.iter().map(|folder| format!("--wal-dir={}", folder.display()));
+        Start {
+            program: &self.program,
+            arguments: ours.into_iter().chain(log_volume).chain(options(&self.settings)).collect(),
+            user: self.user.as_ref(),
+            cpus: &place.cpus,
+            log,
+            environment: Vec::new(),
+        }
+    }
+
+    fn clear(place: &Place) -> Result<PathBuf, Error> {
+        recovered::remove(&place.run.join(PEER_SOCKET))?;
+        let socket = place.run.join(SOCKET);
+        recovered::remove(&socket)?;
+        Ok(socket)
+    }
+}
+
+/// Its complaint about an option stands above a page of help, which would push it out of its last messages.
+fn with_reason(mut error: Error, file: &Path) -> Error {
+    let said = std::fs::read_to_string(file).unwrap_or_default();
+    let is_reason =
+        |line: &&str| line.starts_with("flag provided but not defined") || line.starts_with("invalid value");
+    if let (Error::Program { log, .. }, Some(reason)) = (&mut error, said.lines().rfind(is_reason)) {
+        *log = reason.into();
+    }
+    error
+}
+
+/// It is ready once it reads what all members agree on, which takes a leader.
+fn connect(socket: &Path) -> Result<Client, wire::Error> {
+    let mut client = Client::connect(socket)?;
+    client.count(b"\0", b"\x01")?;
+    Ok(client)
+}
+
+impl Service for Etcd {
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn create(&self, _place: &Place) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Its log is a folder within its data until it has a volume of its own.
+    fn move_log(&self, place: &Place) -> Result<(), Error> {
+        let (Some(log), inside) = (&place.log, place.data.join("member/wal")) else { return Ok(()) };
+        if !inside.is_dir() {
+            return Ok(());
+        }
+        for file in inside.read_dir().map_err(Error::file("read", &inside))?.flatten() {
+            let to = log.join(file.file_name());
+            std::fs::copy(file.path(), &to).map_err(Error::file("copy to", &to))?;
+            if let Some(user) = &self.user {
+                std::os::unix::fs::chown(&to, Some(user.uid), Some(user.gid))
+                    .map_err(Error::file("change the owner of", &to))?;
+            }
+        }
+        std::fs::remove_dir_all(&inside).map_err(Error::file("remove", &inside))
+    }
+
+    fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
+        let socket = Etcd::clear(place)?;
+        let log = place.run.join("etcd.log");
+        let mut server = self.to_run(place, log.clone()).server()?;
+        let mut client = server.wait_ready(|| connect(&socket)).map_err(|error| with_reason(error, &log))?;
+        let failed = |source| Error::Asked { server: KIND.name, action: "say how it is".into(), source };
+        let mut effects = Effects::default();
+        effects.facts.insert("etcd.version".into(), format!("etcd {}", client.status().map_err(failed)?.version));
+        Ok(Box::new(AtWork::new(server, socket, effects, Signal::SIGTERM)))
+    }
+
+    /// A question is `STATUS`, or a prefix of keys behind `RANGE ` : a row's columns are the key behind the prefix, and what stands between tabs in its
+    /// value.
+    fn ask_recovered(&self, place: &Place, questions: &[String]) -> Result<Answers, Error> {
+        let deadline = recovered::deadline();
+        let socket = Etcd::clear(place)?;
+        let log = place.run.join("recovered.log");
+        recovered::remove(&log)?;
+        let mut server = self.to_run(place, log).server()?;
+        let mut client = server.wait_ready_for(recovered::SECONDS_MAX, || connect(&socket))?;
+        recovered::ask(&mut server, KIND.name, &mut |question| rows(&mut client, question), questions, deadline)
+    }
+
+    fn commands(&self, has_log_volume: bool) -> Vec<String> {
+        let run_as = self
+            .user
+            .as_ref()
+            .map_or(String::new(), |user| format!("setpriv --reuid={0} --regid={0} --clear-groups ", user.name));
+        let log = if has_log_volume { " --wal-dir \"$WAL\"" } else { "" };
+        let more: String = options(&self.settings).iter().map(|option| format!(" {option}")).collect();
+        vec![format!("{run_as}{} --data-dir \"$MOUNT/data\"{log}{more}", self.program.display())]
+    }
+
+    fn user(&self) -> Option<User> {
+        self.user.clone()
+    }
+}
+
+/// The rows of a question's answer.
+fn rows(client: &mut Client, question: &str) -> Result<Vec<Vec<Option<String>>>, wire::Error> {
+    let Some(prefix) = question.strip_prefix("RANGE ") else {
+        let errors = client.status()?.errors;
+        return Ok(vec![vec![Some(if errors.is_empty() { "well".into() } else { errors.join("; ") })]]);
+    };
+    let found = client.ask(&Request::Range(prefix.as_bytes(), &behind(prefix.as_bytes()), 0))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let row = |(key, value): Pair| {
+        let cells = text(&value);
+        let key = text(key.strip_prefix(prefix.as_bytes()).unwrap_or(&key));
+        std::iter::once(key.as_str()).chain(cells.split('\t')).map(|cell| Some(cell.to_string())).collect()
+    };
+    Ok(found.into_iter().map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parameters(settings: Value) -> Map<String, Value> {
+        let mut map = settings::defaults(SETTINGS);
+        map.insert("settings".into(), settings);
+        map
+    }
+
+    #[test]
+    fn only_an_etcd_that_never_flushes_loses_what_it_acknowledged() {
+        let class = |settings: Value| durability(&parameters(settings)).class;
+        assert_eq!(class(json!({ "snapshot-count": 10000 })), Class::KeepsAcknowledged);
+        assert_eq!(class(json!({ "unsafe-no-fsync": false })), Class::KeepsAcknowledged);
+        assert_eq!(class(json!({ "unsafe-no-fsync": true })), Class::MayCorrupt);
+    }
+
+    #[test]
+    fn settings_are_options_and_nothing_slips_out_of_them() {
+        let set = parameters(json!({ "backend-batch-interval": "10ms", "pre-vote": true }));
+        assert_eq!(options(&free_settings(&set)), ["--backend-batch-interval=10ms", "--pre-vote=true"]);
+        assert_eq!(files(&set)[0].text, "ETCD_BACKEND_BATCH_INTERVAL=10ms\nETCD_PRE_VOTE=true\n");
+        let problems = |settings: Value| (KIND.check)(&parameters(settings));
+        assert_eq!(problems(json!({ "data-dir": "/tmp" })), ["settings.data-dir: surefoot sets it itself"]);
+        assert_eq!(problems(json!({ "--name": "a", "snapshot_count": 1, "logger": "zap --force" })).len(), 3);
+    }
+}

@@ -1,0 +1,112 @@
+//! Commits on etcd: a transaction of several keys, the rows and the counters, by id.
+//!
+//! Its own check is what it reports of itself; each start reads its log with checksums.
+
+use super::look::Rows;
+use super::rule::{LOADED_ROWS, LOADED_STREAM, Rule, id};
+use super::target::{Client, CommitTarget, Committed};
+use super::{COUNTERS, ROWS};
+use crate::ack_log::nanoseconds;
+use load::engines::etcd::{connect, failed};
+use load::sql::Place;
+use load::workload::Error;
+use wire::etcd::{Etcd as Connection, Pair, Request, behind};
+
+/// Keys that are set at once: etcd takes 128 by default (`--max-txn-ops`).
+const AT_ONCE: usize = 100;
+
+/// The trial's database.
+pub struct Etcd;
+
+/// A row's key, and its cells behind the id.
+fn row(rule: Rule, id: u64, revision: u64, (stream, number): (u32, u64)) -> Pair {
+    let cells = format!("{stream}\t{number}\t{revision}\t{}", rule.payload(id));
+    (format!("{ROWS}/{id}").into_bytes(), cells.into_bytes())
+}
+
+fn counter(stream: u32, number: u64) -> Pair {
+    (format!("{COUNTERS}/{stream}").into_bytes(), number.to_string().into_bytes())
+}
+
+impl CommitTarget for Etcd {
+    fn fill(&self, place: &Place, rule: Rule) -> Result<(), Error> {
+        let mut client = connect(place)?;
+        let rows = (1..=LOADED_ROWS).map(|number| {
+            let id = id(LOADED_STREAM, number);
+            row(rule, id, 0, (LOADED_STREAM, number))
+        });
+        let pairs: Vec<Pair> = rows.chain((0..rule.streams).map(|stream| counter(stream, 0))).collect();
+        pairs
+            .chunks(AT_ONCE)
+            .try_for_each(|pairs| client.ask(&Request::PutAll(pairs)).map(drop).map_err(failed("load the rows")))
+    }
+
+    /// Its file of keys is written anew and takes the old one's place, with all that was committed before.
+    fn checkpoint(&self, place: &Place) -> Result<(), Error> {
+        connect(place)?.ask(&Request::Defragment).map(drop).map_err(failed("write its file anew"))
+    }
+
+    fn questions(&self) -> [String; 3] {
+        ["STATUS".into(), format!("RANGE {ROWS}/"), format!("RANGE {COUNTERS}/")]
+    }
+
+    fn is_well(&self, _answer: &[Vec<Option<String>>], row: &[Option<String>]) -> bool {
+        row.first().is_some_and(|cell| cell.as_deref() == Some("well"))
+    }
+
+    fn ask(&self, place: &Place) -> Result<Vec<Rows>, Error> {
+        let mut client = connect(place)?;
+        let errors = client.status().map_err(failed("say how it is"))?.errors;
+        let well = if errors.is_empty() { "well".into() } else { errors.join("; ") };
+        let mut table = |prefix: String| -> Result<Rows, Error> {
+            let range = Request::Range(prefix.as_bytes(), &behind(prefix.as_bytes()), 0);
+            let found = client.ask(&range).map_err(failed("say what it holds"))?;
+            Ok(found.iter().map(|(key, value)| cells(&key[prefix.len()..], value)).collect())
+        };
+        let (rows, counters) = (table(format!("{ROWS}/"))?, table(format!("{COUNTERS}/"))?);
+        Ok(vec![vec![vec![Some(well)]], rows, counters])
+    }
+
+    fn connect<'a>(&'a self, place: &Place, rule: Rule, stream: u32) -> Result<Box<dyn Client + 'a>, Error> {
+        Ok(Box::new(Session { place: place.clone(), client: connect(place)?, rule, stream }))
+    }
+}
+
+fn cells(key: &[u8], value: &[u8]) -> Vec<Option<String>> {
+    let value = String::from_utf8_lossy(value);
+    std::iter::once(String::from_utf8_lossy(key))
+        .chain(value.split('\t').map(Into::into))
+        .map(|cell| Some(cell.into()))
+        .collect()
+}
+
+/// A stream's connection.
+struct Session {
+    place: Place,
+    client: Connection,
+    rule: Rule,
+    stream: u32,
+}
+
+impl Client for Session {
+    fn commit(&mut self, number: u64, _is_over: &dyn Fn() -> bool) -> Result<Option<Committed>, Error> {
+        let (stream, own) = (self.stream, id(self.stream, number));
+        let mut pairs = vec![row(self.rule, own, 0, (stream, number)), counter(stream, number)];
+        let touched = self.rule.touched(stream, number);
+        pairs.extend(
+            touched.map(|touched| row(self.rule, id(LOADED_STREAM, touched), number, (LOADED_STREAM, touched))),
+        );
+        // A loaded row may be touched twice, and etcd sets a key once in a transaction.
+        pairs.sort_unstable();
+        pairs.dedup();
+        let asked = nanoseconds();
+        self.client.ask(&Request::PutAll(&pairs)).map_err(failed("commit"))?;
+        Ok(Some(Committed { asked, acknowledged: nanoseconds() }))
+    }
+
+    /// A call may be under way still.
+    fn give_up(&mut self) -> Result<(), Error> {
+        self.client = connect(&self.place)?;
+        Ok(())
+    }
+}
