@@ -29,7 +29,7 @@ pub struct Engine {
     pub is_embedded: bool,
     /// What it is as a database that takes SQL, if it is one.
     pub sql: Option<Sql>,
-    /// Bytes on the filesystem for each small row, with its log: measured with 3n+1 at 10^6 and, on servers, 10^5 numbers (2026-11-21).
+    /// Bytes on the filesystem for each small row, with its log: measured with 3n+1 at 10^6 and, on servers, 10^5 numbers (2026-11-21). 0 of one that 3n+1 does not run on.
     pub small_row_bytes: f64,
     /// Workloads on it that lose in a power cut what `commits` loses on it; of others nobody knows which commits must be there.
     pub power_cuts_of: &'static [&'static str],

@@ -10,7 +10,7 @@ pub static ENGINE: Engine = Engine {
     page_bytes: 4096,
     is_embedded: false,
     sql: None,
-    small_row_bytes: 300.0,
+    small_row_bytes: 0.0,
     power_cuts_of: &["key-value"],
     unmeasured: |_| None,
     opens_once: false,

@@ -11,7 +11,7 @@ pub static ENGINE: Engine = Engine {
     page_bytes: 4096,
     is_embedded: false,
     sql: None,
-    small_row_bytes: 100.0,
+    small_row_bytes: 0.0,
     power_cuts_of: &["key-value"],
     unmeasured: |service| {
         // A recording of seconds would call the minutes between two snapshots "the last moments".
