@@ -334,7 +334,9 @@ impl Axis {
     #[must_use]
     pub fn logarithmic(low: f64, high: f64, from: f64, to: f64) -> Axis {
         let air = (high / low).powf(0.04).max(1.01);
-        Axis { low: low / air, high: high * air, from, to, logarithmic: true }
+        // A damaged file may have any number: air beyond the largest or smallest has infinitely many decades.
+        let low = (low / air).max(f64::MIN_POSITIVE);
+        Axis { low, high: (high * air).min(f64::MAX), from, to, logarithmic: true }
     }
 
     /// Logarithmic where the values span more than a factor of four, as a straight one would press most dots together.
@@ -459,6 +461,16 @@ mod tests {
         assert_eq!(tick_label(0.5, &[0.0, 0.5]), "0.5");
         assert_eq!(tick_label(2500.0, &[2500.0, 2600.0]), "2500");
         assert_eq!(tick_label(15.0, &[15.0]), "15.0");
+    }
+
+    #[test]
+    fn the_ends_of_all_numbers_have_few_ticks() {
+        for (low, high) in
+            [(5e-324, f64::MAX), (1.0, f64::MAX), (1.0, f64::INFINITY), (5e-324, 1.0), (f64::INFINITY, f64::INFINITY)]
+        {
+            let axis = Axis::fitting(low, high, 10.0, 90.0);
+            assert!(axis.ticks(4).len() <= 50, "{low} to {high}");
+        }
     }
 
     proptest! {
