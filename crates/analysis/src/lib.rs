@@ -17,6 +17,7 @@ pub mod flushing;
 pub mod health;
 pub mod judge;
 pub mod levels;
+pub mod limits;
 pub mod looks;
 pub mod marks;
 pub mod means;

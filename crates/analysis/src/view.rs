@@ -10,6 +10,7 @@ use crate::claim::{Claim, Subject};
 use crate::confirmation::Confirmation;
 use crate::health::Without;
 use crate::judge::Judgement;
+use crate::limits::Held;
 use crate::orders::Orders;
 use crate::row::{Centre, Row, centre, simultaneous};
 use crate::screening::Progress;
@@ -35,6 +36,8 @@ pub struct View {
     pub failed_total: usize,
     /// How far the screen is; none where nothing is screened.
     pub screen: Option<Progress>,
+    /// The study's limits, each with each scenario that it is about.
+    pub limits: Vec<Held>,
     failures: BTreeMap<String, String>,
 }
 

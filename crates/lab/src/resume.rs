@@ -2,8 +2,8 @@
 
 use crash::plan::Plan;
 use ledger::model::{
-    AnalysisSettings, Asked, ChosenTurns, Decision, Mode, Order, Phase, Place, Scenario, StudyRecord, TableRecord,
-    TrialState,
+    AnalysisSettings, Asked, ChosenTurns, Decision, LimitRecord, Mode, Order, Phase, Place, Scenario, StudyRecord,
+    TableRecord, TrialState,
 };
 use observe::safety::Grade;
 use stats::MachineNoise;
@@ -227,6 +227,7 @@ fn study_record(plan: &Plan, session: &Session) -> StudyRecord {
         baseline: plan.scenarios[plan.baseline].label.clone(),
         analysis: analysis(plan),
         tables: plan.tables.iter().map(table_record).collect(),
+        limits: plan.limits.iter().map(limit_record).collect(),
         turns: plan.drawn.turns.zip(session.noise).map(|(turns, noise)| chosen_turns(&turns, &noise)),
     }
 }
@@ -252,6 +253,21 @@ fn table_record(table: &study::Table) -> TableRecord {
         only: table.only.clone(),
         source: table.published.as_ref().map_or_else(String::new, |published| published.source.clone()),
         published: table.published.as_ref().map_or_else(Vec::new, |published| published.values.clone()),
+    }
+}
+
+fn limit_record(limit: &study::Limit) -> LimitRecord {
+    let (value, is_least) = match limit.bound {
+        study::Bound::AtMost(value) => (value, false),
+        study::Bound::AtLeast(value) => (value, true),
+    };
+    LimitRecord {
+        title: limit.title.clone(),
+        workload: limit.workload.clone(),
+        metric: limit.metric.clone(),
+        value,
+        is_least,
+        source: limit.source.clone(),
     }
 }
 

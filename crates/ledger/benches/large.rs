@@ -143,6 +143,7 @@ fn study(baseline: &str) -> StudyRecord {
         baseline: baseline.into(),
         analysis,
         tables: Vec::new(),
+        limits: Vec::new(),
         turns: None,
     }
 }

@@ -45,6 +45,9 @@ pub struct StudyRecord {
     /// Tables that the report is asked for. Absent in older files.
     #[serde(default)]
     pub tables: Vec<TableRecord>,
+    /// Limits that figures are held against. Absent in older files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<LimitRecord>,
     /// What turns a round has, where that was chosen by the machine's noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<ChosenTurns>,
@@ -113,6 +116,23 @@ pub struct TableRecord {
     pub source: String,
     /// Those figures: row, then column and value in the metric's own unit.
     pub published: Vec<(String, Vec<(String, f64)>)>,
+}
+
+/// A limit that a metric of a workload's scenarios is held against.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LimitRecord {
+    /// What it is about.
+    pub title: String,
+    /// Whose scenarios.
+    pub workload: String,
+    /// Which metric.
+    pub metric: String,
+    /// In the metric's own unit.
+    pub value: f64,
+    /// Whether the metric must not be below it, or not above it.
+    pub is_least: bool,
+    /// Who says so, and where; empty: the study.
+    pub source: String,
 }
 
 /// Fixed before the first trial.

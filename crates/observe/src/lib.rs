@@ -14,6 +14,7 @@ pub mod machine;
 pub mod memory;
 pub mod metric;
 pub mod pressure;
+pub mod prometheus;
 pub mod quiet;
 pub mod record;
 pub mod safety;

@@ -7,6 +7,7 @@ use crate::faults;
 use crate::flushing::Marked;
 use crate::health;
 use crate::input::Input;
+use crate::limits;
 use crate::number::{percent, ratio, rounded, words};
 use crate::safety;
 use crate::screening;
@@ -42,7 +43,7 @@ const WITHOUT_CHECKSUMS: &str = "The results file was written by a surefoot that
 #[must_use]
 pub fn answer(input: &Input) -> Vec<String> {
     let view = input.view();
-    let mut lines = Vec::new();
+    let mut lines: Vec<String> = limits::lead(view).into_iter().collect();
     for part in &view.parts {
         if view.parts.len() > 1 {
             lines.push(format!("{}:", heading(part)));

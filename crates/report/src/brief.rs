@@ -5,6 +5,7 @@ use crate::errors;
 use crate::faults;
 use crate::flushing::{DAGGER, DAGGER_NOTE, MARK};
 use crate::input::Input;
+use crate::limits;
 use crate::notes;
 use crate::number::{Scale, figure, percent, ratio_precise};
 use crate::pivot::{self, pivots};
@@ -39,6 +40,7 @@ fn blocks(input: &Input) -> Vec<Block> {
     let mut blocks = vec![Block::Only(Medium::Markdown, vec![title])];
     blocks.extend(said(input, view));
     blocks.extend(warnings(view, &input.contents).iter().map(warning));
+    blocks.extend(limits::section(view, &input.contents));
     for part in view.parts.iter().filter(|part| !part.rows.is_empty()) {
         blocks.extend([Block::Heading(2, answer::heading(part)), Block::Table(scenarios(part, view))]);
         let notes = notes::lines(part, input);

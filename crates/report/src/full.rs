@@ -15,6 +15,7 @@ mod tables;
 use crate::brief::warning;
 use crate::document::{Block, Document, Medium, page, paper};
 use crate::input::{Error, Input};
+use crate::limits;
 use crate::number::date;
 use crate::summary;
 use crate::tails;
@@ -47,6 +48,7 @@ pub fn print(input: &Input, runs: String) -> String {
 pub(crate) fn document(input: &Input, runs: String) -> Document {
     let (view, study) = (input.view(), &input.contents.study);
     let mut blocks = vec![title(input), Block::Answer(summary::on_page(input)), Block::Section(found(input, view))];
+    blocks.extend(limits::section(view, &input.contents));
     blocks.extend(in_place(input, view));
     blocks.extend(warned(input, view));
     blocks.push(Block::Only(Medium::Paper, on_paper::scenarios(input)));

@@ -6,6 +6,7 @@ use crate::factors;
 use crate::faults;
 use crate::health;
 use crate::input::Input;
+use crate::limits;
 use crate::notes;
 use crate::safety;
 use crate::warnings::warnings;
@@ -47,6 +48,7 @@ pub fn answer_json(input: &Input) -> Value {
         "answer": answer::answer(input),
         "warnings": warnings,
         "failed_trials": view.failed_total,
+        "limits": limits::json(view),
         "workloads": view.parts.iter().map(|part| part_json(part, input)).collect::<Vec<_>>(),
         "benches": bench::benches(contents).iter().map(bench::json).collect::<Vec<_>>(),
         "probes": contents.probes,

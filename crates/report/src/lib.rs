@@ -28,6 +28,7 @@ pub mod input;
 mod json;
 mod knowledge;
 mod labels;
+mod limits;
 mod live;
 mod marks;
 mod notes;

@@ -11,6 +11,7 @@ use crate::faults;
 use crate::flushing::Marked as _;
 use crate::input::Input;
 use crate::labels;
+use crate::limits;
 use crate::number::{Scale, percent, ratio, ratio_number};
 use crate::reproduce;
 use crate::safety;
@@ -82,11 +83,18 @@ fn blocks(input: &Input, place: &Place, room: Room) -> Vec<Block> {
         several => of_several(several, room),
     };
     let mut list = Vec::new();
-    list.extend(how_sure(&parts, view));
-    list.extend(parts.iter().filter_map(|part| tail(part, room)).next());
-    list.extend(parts.iter().filter_map(|part| faults::against_the_pick(part)).next());
-    let more = parts.iter().filter_map(|part| part.more_rounds(&input.contents)).max_by_key(|more| more.rounds);
-    list.extend(advice::what_would_change_it(&parts, more, |rounds| command(input, place, rounds, more)));
+    // What a study asks of its limits is its question; which of its scenarios is fastest stands in the whole report.
+    let (lead, table, left_out) = match limits::lead(view) {
+        Some(lead) => {
+            list.extend(limits::how_sure(view));
+            list.push(limits::what_would_change_it(view, |rounds| command(input, place, rounds, None)));
+            (lead, limits::table(view, "answer", room.rows), view.limits.len().saturating_sub(room.rows))
+        }
+        None => {
+            list.extend(choice(&parts, (input, view), place, room));
+            (lead, table, left_out)
+        }
+    };
     let all = warnings(view, &input.contents);
     // That nothing finished is said already.
     let is_news = |warning: &&Warning| !parts.is_empty() || !matches!(warning, Warning::FailedTrials { .. });
@@ -96,6 +104,17 @@ fn blocks(input: &Input, place: &Place, room: Room) -> Vec<Block> {
     list.extend(the_rest(place, left_out, all.len() - said, parts.is_empty()));
     let table = table.map(Block::Table);
     [Block::Lead(lead)].into_iter().chain(table).chain([Block::List(list)]).collect()
+}
+
+/// How sure a choice is, what speaks against it, and what would change it.
+fn choice(parts: &[&Part], (input, view): (&Input, &View), place: &Place, room: Room) -> Vec<String> {
+    let more = parts.iter().filter_map(|part| part.more_rounds(&input.contents)).max_by_key(|more| more.rounds);
+    let mut list = Vec::new();
+    list.extend(how_sure(parts, view));
+    list.extend(parts.iter().filter_map(|part| tail(part, room)).next());
+    list.extend(parts.iter().filter_map(|part| faults::against_the_pick(part)).next());
+    list.extend(advice::what_would_change_it(parts, more, |rounds| command(input, place, rounds, more)));
+    list
 }
 
 /// Why there is no answer; what is known of power cuts all the same.

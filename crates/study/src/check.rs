@@ -1,5 +1,6 @@
 //! A tree to a study that cannot be wrong; every problem at once.
 
+mod limits;
 mod rules;
 mod scenarios;
 
@@ -7,6 +8,7 @@ use crate::Catalogue;
 use crate::change::{self, Override};
 use crate::document::{self, Content, Entry, Node};
 use crate::factor::{self, Factor};
+use crate::limit::Limit;
 use crate::matrix::Rule;
 use crate::own_settings::{CPUS, DESIGN, Design, FREE_TABLES, GUEST, Mode, Parity, TOP, TUNE_ROUNDS_MIN, VOLUMES};
 use crate::problem::Problem;
@@ -36,6 +38,8 @@ pub struct Study {
     pub bench_is_said: bool,
     /// Tables that the report is asked for.
     pub tables: Vec<Table>,
+    /// Limits that figures are held against.
+    pub limits: Vec<Limit>,
     /// Paths of the settings that the text or a change names; the others are at their defaults.
     pub named: Vec<String>,
     /// Names of the settings of `[design]` that the text or a change names.
@@ -111,7 +115,7 @@ pub fn read(text: &str, overrides: &[Override], catalogue: &dyn Catalogue) -> (O
 /// Keys of the top of a study file that are tables.
 pub const TABLES: &[&str] = &[
     "factors", "include", "exclude", "baseline", "storage", "service", "workload", "design", "safety", "cpus", "guest",
-    "table",
+    "table", "limit",
 ];
 
 struct Checker<'a> {
@@ -146,7 +150,7 @@ impl Checker<'_> {
         let baseline =
             self.root.get("baseline").and_then(|node| self.rule(RuleKind::Baseline, node, &base, &mut factors));
         self.fill_in(&mut base, &factors, &include);
-        let tables = self.tables(&base, &factors);
+        let (tables, limits) = (self.tables(&base, &factors), self.limits(&base));
         let text = |name: &str| base.top[name].as_str().unwrap_or_default().to_string();
         let parity = if text("parity") == "require" { Parity::Require } else { Parity::Mark };
         let (name, question) = (text("name"), text("question"));
@@ -166,6 +170,7 @@ impl Checker<'_> {
             parity,
             bench_is_said,
             tables,
+            limits,
             named,
             design_named,
             base,

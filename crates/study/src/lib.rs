@@ -30,6 +30,7 @@ mod check;
 mod document;
 mod factor;
 pub mod groups;
+mod limit;
 mod matrix;
 pub mod order;
 mod own_settings;
@@ -43,6 +44,7 @@ pub mod trial_spec;
 
 pub use change::Override;
 pub use check::{Study, read};
+pub use limit::{Bound, Limit};
 pub use matrix::SCENARIOS_MAX;
 pub use own_settings::{Design, GUEST, Mode, Order, Parity, ROUNDS_MAX, Screening, VOLUMES};
 pub use plan::{ChosenTurns, Drawn, Parsed, Plan, PlannedScenario, plan};
@@ -71,6 +73,10 @@ pub trait Catalogue {
     fn workload(&self, name: &str) -> Option<&'static [Setting]>;
     /// Problems of a workload's parameters as a whole.
     fn workload_problems(&self, name: &str, parameters: &Map<String, Value>) -> Vec<String>;
+    /// Names of the metrics that a workload's runs have with these parameters.
+    fn workload_metrics(&self, _name: &str, _parameters: &Map<String, Value>) -> Vec<String> {
+        Vec::new()
+    }
     /// The services that a workload uses with these parameters, where the study says this of services; none: it is embedded.
     fn workload_services(
         &self,

@@ -2,6 +2,7 @@
 
 use crate::check::Study;
 use crate::groups;
+use crate::limit::Limit;
 use crate::matrix::{Combination, matrix};
 use crate::order::{balanced, data_seed, shuffled};
 use crate::own_settings::{Design, Mode, Order, Parity, ROUNDS_MAX, Screening};
@@ -37,6 +38,8 @@ pub struct Plan<S> {
     pub bench_is_said: bool,
     /// Tables that the report is asked for. They decide no figure.
     pub tables: Vec<Table>,
+    /// Limits that figures are held against. They decide no figure.
+    pub limits: Vec<Limit>,
     /// Paths of the settings that the study names; the others are at their defaults.
     pub named: Vec<String>,
     /// Names of the settings of `[design]` that the study names.
@@ -167,6 +170,7 @@ pub fn plan<S: Clone>(study: &Study, parse: &dyn Fn(&Map<String, Value>) -> S) -
         parity: study.parity,
         bench_is_said: study.bench_is_said,
         tables: study.tables.clone(),
+        limits: study.limits.clone(),
         named: study.named.clone(),
         design_named: study.design_named.clone(),
         screens: Vec::new(),

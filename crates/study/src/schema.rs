@@ -4,6 +4,7 @@
 
 use crate::Catalogue;
 use crate::factor::{all_paths, setting_at};
+use crate::limit::LIMIT;
 use crate::own_settings::{CPUS, DESIGN, GUEST, TOP, VOLUMES};
 use crate::safety::{CLASSES, SAFETY};
 use crate::table::TABLE;
@@ -56,6 +57,7 @@ pub fn schema(catalogue: &dyn Catalogue) -> Value {
         ("cpus".into(), table(CPUS)),
         ("guest".into(), table(GUEST)),
         ("table".into(), tables()),
+        ("limit".into(), limits()),
     ]);
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -106,6 +108,13 @@ fn tables() -> Value {
     json!({
         "type": "array", "items": one,
         "description": "Tables that the report shows: a metric by the levels of two factors.",
+    })
+}
+
+fn limits() -> Value {
+    json!({
+        "type": "array", "items": table(LIMIT),
+        "description": "Limits that figures are held against: the answer is a yes or a no, with what is to spare.",
     })
 }
 

@@ -217,6 +217,7 @@ fn synthetic(path: &Path, shape: &Shape) {
         baseline: label(0),
         analysis,
         tables: Vec::new(),
+        limits: Vec::new(),
         turns: None,
     };
     let scenario = |index: u32| Scenario {

@@ -32,6 +32,11 @@ impl Catalogue for BuiltIn {
         workloads::kind(name).map_or_else(Vec::new, |kind| (kind.check)(parameters))
     }
 
+    fn workload_metrics(&self, name: &str, parameters: &Map<String, Value>) -> Vec<String> {
+        let metrics = workloads::kind(name).map_or_else(Vec::new, |kind| (kind.metrics)(parameters));
+        metrics.into_iter().map(|metric| metric.name.into_owned()).collect()
+    }
+
     fn workload_services(
         &self,
         name: &str,

@@ -23,6 +23,7 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("mysql-oltp", include_str!("../../../studies/mysql-oltp.toml")),
     ("orders", include_str!("../../../studies/orders.toml")),
     ("key-value", include_str!("../../../studies/key-value.toml")),
+    ("etcd-disk", include_str!("../../../studies/etcd-disk.toml")),
     ("http-ops", include_str!("../../../studies/http-ops.toml")),
     ("serverwide", include_str!("../../../studies/serverwide.toml")),
     ("plain-files", include_str!("../../../studies/plain-files.toml")),

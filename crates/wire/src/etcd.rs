@@ -5,8 +5,11 @@
 use crate::Error;
 use crate::grpc::Grpc;
 use crate::stream::Stream;
+use std::io::{Read as _, Write as _};
 use std::os::fd::BorrowedFd;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 
 /// A key and its value.
 pub type Pair = (Vec<u8>, Vec<u8>);
@@ -229,6 +232,32 @@ pub fn behind(prefix: &[u8]) -> Vec<u8> {
     // To etcd, one byte of zero as the end: all keys from the first on.
     vec![0]
 }
+
+/// What the server says of itself by HTTP, in Prometheus' text form, on a connection of its own.
+///
+/// # Errors
+/// When it can't be reached, or does not say it.
+pub fn metrics(socket: &Path) -> Result<String, Error> {
+    let mut stream =
+        UnixStream::connect(socket).map_err(|error| Error::Connect(socket.display().to_string(), error))?;
+    let mut answer = String::new();
+    // HTTP/1.0: the answer is whole when the connection ends.
+    let asked = stream
+        .set_read_timeout(Some(METRICS_TIME_MAX))
+        .and_then(|()| stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n"))
+        .and_then(|()| stream.take(METRICS_BYTES_MAX).read_to_string(&mut answer));
+    asked.map_err(Error::Lost)?;
+    match answer.split_once("\r\n\r\n") {
+        Some((head, body)) if head.split(' ').nth(1) == Some("200") => Ok(body.into()),
+        _ => Err(Error::Protocol(format!("etcd has no /metrics: {}", answer.lines().next().unwrap_or_default()))),
+    }
+}
+
+/// Its page has some 50 KB.
+const METRICS_BYTES_MAX: u64 = 16 << 20;
+
+/// A server that is asked for more than it can do answers late.
+const METRICS_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// One connection, on which one request at a time is under way.
 pub struct Etcd {

@@ -18,14 +18,16 @@ pub static KIND: Kind = Kind {
     example: "[workload.block-io]\nsize = \"1GiB\"\npattern = \"randwrite\"\nengine = \"io_uring\"\ndepth = 16\n\
               direct = true\n",
     settings: SETTINGS,
-    metrics: |map| metrics(of(map).pattern),
+    metrics: |map| metrics(&of(map)),
     durability: |map| durability(&of(map)),
     estimate: |map| estimate(&of(map)),
-    check: |map| check(&of(map)),
+    check: |map| check(&of(map), is_allocated(map)),
     services: |_| Vec::new(),
     data_key: |_| String::new(),
     run_seconds: load::workload::by_time,
-    open: |map| Ok(Box::new(BlockIoWorkload { job: of(map), serials: Vec::new(), runs: 0 })),
+    open: |map| {
+        Ok(Box::new(BlockIoWorkload { job: of(map), is_allocated: is_allocated(map), serials: Vec::new(), runs: 0 }))
+    },
 };
 
 const SETTINGS: &[Setting] = &[
@@ -35,6 +37,13 @@ const SETTINGS: &[Setting] = &[
         default: Some("1GiB"),
         help: "Size of the file. It is written in full before the runs. A file that fits into memory measures memory, \
                unless `direct` is on.",
+    },
+    Setting {
+        name: "file",
+        kind: Is::Choice(&["written", "allocated"]),
+        default: Some("written"),
+        help: "What the blocks are before they are written: `written` once, before the first run; or room that is `allocated` anew before each run and \
+               holds nothing yet, as most logs of databases have it. A flush of the latter costs more, as it must keep where blocks lie.",
     },
     Setting {
         name: "block_size",
@@ -87,6 +96,10 @@ fn of(map: &Map<String, Value>) -> BlockIo {
     serde_json::from_value(Value::Object(map.clone())).expect("the table of settings checked the parameters")
 }
 
+fn is_allocated(map: &Map<String, Value>) -> bool {
+    map["file"] == "allocated"
+}
+
 fn at(job: &BlockIo, context: &Context) -> BlockIo {
     BlockIo { path: context.data_folder.join("block-io.data"), seed: context.seed, ..job.clone() }
 }
@@ -97,11 +110,13 @@ const CPU_PER_IO: Metric = Metric::new("cpu_microseconds_per_io", "µs", Directi
 /// With the time of the flush after the last write.
 const IOS_PER_SECOND_SYNCED: Metric = Metric::new("ios_per_second_synced", "1/s", Direction::More);
 
-fn metrics(pattern: Pattern) -> Vec<Metric> {
+/// How long the flushes took.
+const FDATASYNC_P99: Metric = Metric::new("fdatasync_microseconds_p99", "µs", Direction::Less);
+
+fn metrics(job: &BlockIo) -> Vec<Metric> {
     let mut metrics = vec![IOS_PER_SECOND, BYTES_PER_SECOND, CPU_PER_IO];
-    if pattern.writes() {
-        metrics.push(IOS_PER_SECOND_SYNCED);
-    }
+    metrics.extend(job.pattern.writes().then_some(IOS_PER_SECOND_SYNCED));
+    metrics.extend((job.fdatasync_ios > 0).then_some(FDATASYNC_P99));
     metrics
 }
 
@@ -118,8 +133,11 @@ fn estimate(job: &BlockIo) -> Estimate {
     Estimate { data_bytes: job.size, load_seconds: job.size as f64 / 1e8, run_seconds: job.time }
 }
 
-fn check(job: &BlockIo) -> Vec<String> {
+fn check(job: &BlockIo, is_allocated: bool) -> Vec<String> {
     let mut problems = Vec::new();
+    if is_allocated && job.pattern != Pattern::Write {
+        problems.push("`file` = \"allocated\" needs `pattern` = \"write\": other patterns come to a block that was written before".into());
+    }
     if job.engine == Engine::Psync && job.depth > 1 {
         problems.push(format!("`depth` = {} needs `engine` = \"io_uring\": psync does one I/O at a time", job.depth));
     }
@@ -138,6 +156,8 @@ fn check(job: &BlockIo) -> Vec<String> {
 /// The workload.
 struct BlockIoWorkload {
     job: BlockIo,
+    /// Whether each run finds room without blocks.
+    is_allocated: bool,
     /// The serial of each block's last write; empty without `verify`.
     serials: Vec<u64>,
     /// Runs so far: each draws other places.
@@ -147,6 +167,11 @@ struct BlockIoWorkload {
 impl Workload for BlockIoWorkload {
     fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
         let job = at(&self.job, context);
+        if self.is_allocated {
+            // Whether there is room, and the filesystem can keep it.
+            file::allocate(&job)?;
+            return Ok(Vec::new());
+        }
         file::lay_out(&job, context.interrupted)?;
         self.serials = file::serials_after_lay_out(&job);
         Ok(Vec::new())
@@ -156,13 +181,25 @@ impl Workload for BlockIoWorkload {
         let mut job = at(&self.job, context);
         job.seed = Random::of_stream(context.seed, self.runs).next_u64();
         self.runs += 1;
+        if self.is_allocated {
+            file::allocate(&job)?;
+            self.serials = file::serials_after_allocate(&job);
+        }
         let done = drive::drive(&job, &mut self.serials, context.interrupted, context.progress)?;
+        if self.is_allocated && done.ios > job.blocks() {
+            let problem = format!(
+                "all {} blocks were written before the run was over: make it larger, or `time` shorter",
+                job.blocks()
+            );
+            return Err(Error::Parameter { setting: "size", problem });
+        }
         let ios = done.ios as f64;
         let mut metrics = vec![
             IOS_PER_SECOND.at(ios / done.seconds),
             BYTES_PER_SECOND.at(ios * job.block_size as f64 / done.seconds),
             CPU_PER_IO.at(done.cpu_seconds / ios * 1e6),
         ];
+        metrics.extend(done.latencies.get("fdatasync").map(|took| FDATASYNC_P99.at(took.microseconds_at(0.99))));
         if job.pattern.writes() {
             metrics.push(IOS_PER_SECOND_SYNCED.at(ios / (done.seconds + file::flush(&job.path)?)));
         }
@@ -199,6 +236,12 @@ mod tests {
     #[test]
     fn settings_that_do_not_go_together_are_named() {
         problems("{}", expect![""]);
+        problems(
+            r#"{"file": "allocated"}"#,
+            expect![[
+                r#"`file` = "allocated" needs `pattern` = "write": other patterns come to a block that was written before"#
+            ]],
+        );
         problems(
             r#"{"depth": 4}"#,
             expect![[r#"`depth` = 4 needs `engine` = "io_uring": psync does one I/O at a time"#]],

@@ -35,7 +35,7 @@ use random::Random;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use store::{Request, Session, Store};
+use store::{DiskTimes, Request, Session, Store};
 use versions::Versions;
 
 /// The row in the list of workloads.
@@ -44,7 +44,10 @@ pub static KIND: Kind = Kind {
     summary: "YCSB's mixes A to F of reads, updates, inserts and scans on Redis, etcd, LMDB, SQLite, PostgreSQL or MariaDB, every value checked",
     example: "[workload.key-value]\nengine = \"redis\"\nmix = \"a\"\nrecords = 100000\nthreads = 16\ntime = \"10s\"\n",
     settings: parameters::SETTINGS,
-    metrics: |_| METRICS.to_vec(),
+    metrics: |map| {
+        let of_store = Parameters::of(map).is_etcd().then_some(etcd::METRICS);
+        METRICS.iter().cloned().chain(of_store.into_iter().flatten()).collect()
+    },
     durability: parameters::durability,
     estimate: parameters::estimate,
     check: |map| Parameters::of(map).problems(),
@@ -225,9 +228,11 @@ impl Workload for KeyValue {
         while sessions.len() < self.parameters.threads {
             sessions.push(self.store.connect(&place)?);
         }
+        let before = self.store.disk_times(&place)?;
         let (mut driven, rewrite_seconds) = self.drive(sessions, context)?;
         self.sessions = std::mem::take(&mut driven.sessions);
         let mut outcome = self.outcome(driven, rewrite_seconds);
+        outcome.metrics.extend(disk_times(&before, &self.store.disk_times(&place)?));
         if let Some(seconds) = rewrite_seconds {
             let left = outcome.seconds - self.parameters.aof_rewrite_seconds;
             if seconds > left {
@@ -262,6 +267,15 @@ impl Workload for KeyValue {
         }
         Ok(())
     }
+}
+
+/// Of what a store counted itself during a run.
+fn disk_times(before: &[DiskTimes], after: &[DiskTimes]) -> Vec<Measured> {
+    let p99 = |(before, after): (&DiskTimes, &DiskTimes)| {
+        let seconds = after.1.as_ref()?.since(before.1.as_ref()?)?.quantile(0.99)?;
+        Some(before.0.at(seconds * 1e6))
+    };
+    before.iter().zip(after).filter_map(p99).collect()
 }
 
 /// Records that are asked for at once when all are read.

@@ -11,6 +11,7 @@ use crate::errors::{Errors, errors};
 use crate::flushing::{Flushing, flushing};
 use crate::health::{self, Without};
 use crate::judge::{self, Judgement, Scenarios, judge};
+use crate::limits::limits;
 use crate::looks::looks;
 use crate::orders::orders;
 use crate::parity::{Rule, Standing, fewest_errors};
@@ -46,10 +47,13 @@ impl View {
             Machine { errors: errors(contents), flushing: flushing(contents), ceilings: ceilings(contents, &counting) };
         let screen = Progress::of(contents);
         let read = Read { contents, counting: &counting, details, screen: screen.as_ref() };
+        let parts: Vec<Part> = workloads.iter().map(|workload| part(&read, &machine, workload)).collect();
+        let alpha = parts.first().map_or(1.0 - settings.confidence, |part| part.alpha);
         View {
             failures: failures.collect(),
             failed_total: counting.failed.len(),
-            parts: workloads.iter().map(|workload| part(&read, &machine, workload)).collect(),
+            limits: limits(contents, alpha),
+            parts,
             screen,
             confidence: settings.confidence,
             margin: settings.margin,

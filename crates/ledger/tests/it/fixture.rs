@@ -44,6 +44,7 @@ pub fn study() -> StudyRecord {
             safety_classes: None,
         },
         tables: Vec::new(),
+        limits: Vec::new(),
         turns: None,
     }
 }

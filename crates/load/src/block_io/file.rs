@@ -45,6 +45,21 @@ pub fn lay_out(job: &BlockIo, interrupted: &AtomicBool) -> Result<(), Error> {
     if job.direct { forget_cached(job, &file) } else { Ok(()) }
 }
 
+/// Makes the file anew with room for all blocks and none of them written, as a log that grows into space that it has reserved: a flush of such
+/// a write must also flush where the block lies.
+pub fn allocate(job: &BlockIo) -> Result<(), Error> {
+    let file = File::create(&job.path).map_err(|source| Error::file("create", &job.path, source))?;
+    let bytes = job.blocks() * job.block_size as u64;
+    nix::fcntl::posix_fallocate(&file, 0, bytes as i64)
+        .map_err(|errno| Error::file("allocate room for", &job.path, errno.into()))?;
+    file.sync_all().map_err(|source| Error::file("flush", &job.path, source))
+}
+
+/// What [`allocate`] leaves: no block was written.
+pub fn serials_after_allocate(job: &BlockIo) -> Vec<u64> {
+    if job.verify { vec![0; job.blocks() as usize] } else { Vec::new() }
+}
+
 /// Asks the kernel to drop its cached copy. A hint: tmpfs keeps its own.
 fn forget_cached(job: &BlockIo, file: &File) -> Result<(), Error> {
     posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)

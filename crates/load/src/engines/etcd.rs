@@ -2,6 +2,7 @@
 
 use crate::sql::{Engine, Place, failed as of_engine, socket};
 use crate::workload::Error;
+use observe::prometheus::Histogram;
 use wire::etcd::Etcd;
 
 /// The row in the list of engines.
@@ -29,6 +30,25 @@ pub static ENGINE: Engine = Engine {
 /// When none was started, or it does not answer.
 pub fn connect(place: &Place) -> Result<Etcd, Error> {
     Etcd::connect(&socket(place, ENGINE.name)?).map_err(failed("be reached"))
+}
+
+/// How long its flushes and its batches took, by its own histograms, since it was started: in seconds.
+#[derive(Debug)]
+pub struct DiskTimes {
+    /// Flushes of the write-ahead log.
+    pub wal_fsync: Option<Histogram>,
+    /// Batches that reached the file of keys.
+    pub backend_commit: Option<Histogram>,
+}
+
+/// Asks it.
+///
+/// # Errors
+/// When it does not say.
+pub fn disk_times(place: &Place) -> Result<DiskTimes, Error> {
+    let text = wire::etcd::metrics(&socket(place, ENGINE.name)?).map_err(failed("say how long its flushes took"))?;
+    let of = |name: &str| Histogram::read(&text, &format!("etcd_disk_{name}_duration_seconds"));
+    Ok(DiskTimes { wal_fsync: of("wal_fsync"), backend_commit: of("backend_commit") })
 }
 
 /// A refusal or loss as a workload's error.

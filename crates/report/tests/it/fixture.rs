@@ -101,6 +101,7 @@ pub fn contents(table: &Table) -> Contents {
             safety_classes: None,
         },
         tables: Vec::new(),
+        limits: Vec::new(),
         turns: None,
     };
     let mut contents = Contents {

@@ -16,6 +16,7 @@ mod history;
 mod hostile;
 mod http_forms;
 mod large;
+mod limits;
 mod notes;
 mod outputs;
 mod page;

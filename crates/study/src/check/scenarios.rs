@@ -7,7 +7,7 @@ use crate::own_settings::Screening;
 use crate::plan::plan;
 use crate::problem::Problem;
 use serde_json::{Map, Value};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 impl Checker<'_> {
     /// A screen that this study can't have.
@@ -36,6 +36,7 @@ impl Checker<'_> {
             }
         };
         let (mut said, mut driven) = (HashSet::new(), HashSet::new());
+        let mut metrics: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for combination in combinations {
             let base = combination.settings(study);
             let parameters = base.workloads.iter().find(|known| known.0 == combination.workload).map(|known| &known.1);
@@ -44,6 +45,9 @@ impl Checker<'_> {
                     .into_iter()
                     .flat_map(|known| self.catalogue.workload_services(&combination.workload, known, &base.services)),
             );
+            let of_scenario =
+                parameters.map_or_else(Vec::new, |known| self.catalogue.workload_metrics(&combination.workload, known));
+            metrics.entry(combination.workload.clone()).or_default().extend(of_scenario);
             for (table, message) in scenario_problems(self.catalogue, &base, &combination.workload) {
                 if said.insert(message.clone()) {
                     let span =
@@ -53,6 +57,7 @@ impl Checker<'_> {
                 }
             }
         }
+        self.metrics_of_limits(&study.limits, &metrics);
         for service in study.base.services.keys().filter(|service| !driven.contains(service.as_str())) {
             let node = self.root.get("service").and_then(|services| services.get(service));
             let message = format!("no workload of this study uses the service `{service}`");

@@ -68,6 +68,11 @@ impl Catalogue for Small {
         let bad = name == "oltp" && parameters["rows"].as_u64() < parameters["tables"].as_u64();
         bad.then(|| "`rows` is below `tables`".to_string()).into_iter().collect()
     }
+    fn workload_metrics(&self, name: &str, _: &Map<String, Value>) -> Vec<String> {
+        let metrics =
+            if name == "oltp" { &["commits_per_second", "commit_seconds"][..] } else { &["files_per_second"] };
+        metrics.iter().map(|metric| (*metric).to_string()).collect()
+    }
     fn workload_services(
         &self,
         name: &str,

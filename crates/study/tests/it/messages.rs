@@ -309,3 +309,50 @@ fn the_data_volume_is_set_once() {
         "#]],
     );
 }
+
+#[test]
+fn what_is_wrong_with_limits() {
+    let text = r#"[workload.oltp]
+[[limit]]
+workload = "olpt"
+metric = "commit_seconds"
+at_most = 0.01
+[[limit]]
+workload = "oltp"
+metric = "commit_seconds"
+[[limit]]
+workload = "oltp"
+metric = "commit_seconds"
+at_most = 1
+at_least = 2
+[[limit]]
+workload = "oltp"
+metric = "commit_seconds"
+at_most = -1
+below = 3
+"#;
+    check(
+        text,
+        &expect![[r#"
+            5:12 a limit's `workload` can't be "olpt" | workloads of this study: oltp
+            8:1 a limit needs one bound | one of `at_most` and `at_least`, a number in the metric's own unit
+            11:1 a limit needs one bound | one of `at_most` and `at_least`, a number in the metric's own unit
+            16:1 a limit needs one bound | one of `at_most` and `at_least`, a number in the metric's own unit
+            19:11 `limit.at_most` can't be -1 | expected a number of 0.000000001 or more
+            20:1 `below` is not a setting of `limit` | settings of `limit`: title, workload, metric, at_most, at_least, source
+        "#]],
+    );
+    check(
+        "limit = 3\n[workload.oltp]\n",
+        &expect![[r#"
+        3:9 `limit` is not a list | a list of tables: [[limit]]
+    "#]],
+    );
+    // Only where all else is right is it known which metrics there are.
+    check(
+        "[workload.oltp]\n[[limit]]\nworkload = \"oltp\"\nmetric = \"comit_seconds\"\nat_most = 0.01\n",
+        &expect![[r#"
+            6:10 a limit's `metric` can't be "comit_seconds" | metrics of oltp as it is set: commit_seconds, commits_per_second (did you mean `commit_seconds`?)
+        "#]],
+    );
+}

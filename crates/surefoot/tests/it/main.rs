@@ -15,6 +15,7 @@ mod forecast;
 mod guest;
 mod harness;
 mod history;
+mod limits;
 mod numbers;
 mod own_sql;
 mod powercut;

@@ -87,6 +87,7 @@ fn begun(path: &Path, name: &str) -> ledger::Writer {
             safety_classes: None,
         },
         tables: Vec::new(),
+        limits: Vec::new(),
         turns: None,
     };
     let scenario = |filesystem: &str| Scenario {

@@ -1,10 +1,11 @@
 //! etcd: a key for each field, `user…/field`, so that a field is replaced by one write and a record read by one range.
 
-use super::store::{Key, Request, Seen, Session, Shape, Store, changed};
+use super::store::{DiskTimes, Key, Request, Seen, Session, Shape, Store, changed};
 use super::value::KEY_LENGTH;
-use load::engines::etcd::{connect, failed};
+use load::engines::etcd::{connect, disk_times, failed};
 use load::sql::Place;
 use load::workload::Error;
+use observe::metric::{Direction, Metric};
 use std::os::fd::BorrowedFd;
 use wire::etcd::{Etcd as Client, Request as Ask, behind};
 
@@ -14,6 +15,13 @@ const LAST: &[u8] = b"uses";
 
 /// Bytes of a record that a request holds: HTTP/2's window (`wire::grpc`), less than a key and heads for each field.
 pub const RECORD_BYTES_MAX: usize = 48 << 10;
+
+/// Of its own histograms, whose bounds are powers of two of a millisecond: between these it is read as its maker's dashboards read it.
+const WAL_FSYNC_P99: Metric = Metric::new("wal_fsync_microseconds_p99", "µs", Direction::Less);
+const BACKEND_COMMIT_P99: Metric = Metric::new("backend_commit_microseconds_p99", "µs", Direction::Less);
+
+/// The metrics that only etcd has.
+pub const METRICS: [Metric; 2] = [WAL_FSYNC_P99, BACKEND_COMMIT_P99];
 
 /// Records in etcd.
 pub struct Etcd(Shape);
@@ -54,6 +62,11 @@ impl Store for Etcd {
             }
         }
         Ok(())
+    }
+
+    fn disk_times(&self, place: &Place) -> Result<Vec<DiskTimes>, Error> {
+        let found = disk_times(place)?;
+        Ok(vec![(WAL_FSYNC_P99, found.wal_fsync), (BACKEND_COMMIT_P99, found.backend_commit)])
     }
 
     fn count(&self, place: &Place) -> Result<u64, Error> {

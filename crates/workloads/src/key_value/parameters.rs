@@ -161,7 +161,7 @@ impl Parameters {
         self.engine == &engines::redis::ENGINE
     }
 
-    fn is_etcd(&self) -> bool {
+    pub fn is_etcd(&self) -> bool {
         self.engine == &engines::etcd::ENGINE
     }
 

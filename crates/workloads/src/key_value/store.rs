@@ -3,6 +3,8 @@
 use super::value::KEY_LENGTH;
 use load::sql::Place;
 use load::workload::Error;
+use observe::metric::Metric;
+use observe::prometheus::Histogram;
 use std::os::fd::BorrowedFd;
 
 /// Records' keys and values are bytes that every store takes as text.
@@ -52,6 +54,9 @@ pub struct Seen<'a> {
     pub value: &'a [u8],
 }
 
+/// Times that a store's disk took, by its own count: the metric of their 99th percentile over a run, and those until now in seconds.
+pub type DiskTimes = (Metric, Option<Histogram>);
+
 /// A store.
 pub trait Store: Sync {
     /// Fills it with records; `next` overwrites the fields of one and gives its key, until there is none left.
@@ -66,6 +71,14 @@ pub trait Store: Sync {
     /// When the store refuses.
     fn ready(&self, _place: &Place) -> Result<(), Error> {
         Ok(())
+    }
+
+    /// What it counts itself of the times that its disk takes.
+    ///
+    /// # Errors
+    /// When it does not say.
+    fn disk_times(&self, _place: &Place) -> Result<Vec<DiskTimes>, Error> {
+        Ok(Vec::new())
     }
 
     /// How many records it counts itself, and its own consistency check, where it has one.

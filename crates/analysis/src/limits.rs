@@ -1,0 +1,112 @@
+//! Whether figures keep the limits that a study holds them against: a maker's rule, or what a service has promised.
+
+use crate::judge::ROUNDS_FOR_CLAIMS;
+use crate::row::{Centre, centre, simultaneous};
+use ledger::model::{Contents, LimitRecord};
+use observe::metric::{Direction, Metric};
+
+/// One limit held against one scenario.
+#[derive(Debug, Clone)]
+pub struct Held {
+    /// The limit.
+    pub limit: LimitRecord,
+    /// The scenario's label.
+    pub label: String,
+    /// What is limited.
+    pub metric: Metric,
+    /// Where the scenario's figures lie, one a round, with an interval that holds for all limits of the study together; none: not measured.
+    pub centre: Option<Centre>,
+    /// Rounds whose figure was beyond the limit.
+    pub broken: usize,
+    /// What is shown.
+    pub verdict: Verdict,
+}
+
+/// What is shown of a limit. The worst comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// The interval lies beyond the limit.
+    Broken,
+    /// Nothing was measured: a rule that nobody looked at is not kept.
+    Unmeasured,
+    /// The interval keeps it, and single rounds did not.
+    NotAlways,
+    /// The interval holds the limit, or there are too few rounds to claim anything.
+    Open,
+    /// The interval and every round keep it.
+    Kept,
+}
+
+impl Held {
+    /// How many times its mean is inside the limit; below 1: beyond it.
+    #[must_use]
+    pub fn room(&self) -> Option<f64> {
+        self.centre.map(|centre| self.room_of(centre.mean))
+    }
+
+    /// The same of the end of its interval that is nearer to the limit.
+    #[must_use]
+    pub fn room_at_least(&self) -> Option<f64> {
+        self.centre.map(|centre| self.room_of(if self.limit.is_least { centre.low } else { centre.high }))
+    }
+
+    /// The figure of its worst round.
+    #[must_use]
+    pub fn worst(&self) -> Option<f64> {
+        self.centre.map(|centre| if self.limit.is_least { centre.min } else { centre.max })
+    }
+
+    fn room_of(&self, value: f64) -> f64 {
+        if self.limit.is_least { value / self.limit.value } else { self.limit.value / value }
+    }
+}
+
+/// Every limit of a study with every scenario of its workload, in the order of the file; `alpha` is the level of this answer.
+#[must_use]
+pub fn limits(contents: &Contents, alpha: f64) -> Vec<Held> {
+    let of_workload = |limit: &LimitRecord| {
+        let all = contents.scenarios.iter().enumerate();
+        let same = all.filter(|(_, scenario)| scenario.workload == limit.workload && !scenario.control);
+        same.map(|(column, _)| column).collect::<Vec<_>>()
+    };
+    let asked: Vec<(&LimitRecord, usize)> = contents
+        .study
+        .limits
+        .iter()
+        .flat_map(|limit| of_workload(limit).into_iter().map(move |column| (limit, column)))
+        .collect();
+    let confidence = simultaneous(1.0 - alpha, asked.len());
+    asked.into_iter().map(|(limit, column)| held(contents, limit, column, confidence)).collect()
+}
+
+fn held(contents: &Contents, limit: &LimitRecord, column: usize, confidence: f64) -> Held {
+    let values: Vec<f64> = contents.values(&limit.metric).iter().filter_map(|round| round[column]).collect();
+    let is_beyond = |value: f64| if limit.is_least { value < limit.value } else { value > limit.value };
+    let broken = values.iter().filter(|value| is_beyond(**value)).count();
+    let centre = centre(values, confidence);
+    let unknown = || Metric::named(limit.metric.clone(), String::new(), Direction::Neither);
+    Held {
+        label: contents.scenarios[column].label.clone(),
+        metric: contents.metrics.get(&limit.metric).cloned().unwrap_or_else(unknown),
+        verdict: verdict(centre, limit, broken),
+        limit: limit.clone(),
+        centre,
+        broken,
+    }
+}
+
+fn verdict(centre: Option<Centre>, limit: &LimitRecord, broken: usize) -> Verdict {
+    let Some(centre) = centre else { return Verdict::Unmeasured };
+    // A time or a rate of 0 was not measured, and has no interval.
+    if centre.count < ROUNDS_FOR_CLAIMS || centre.min <= 0.0 {
+        return Verdict::Open;
+    }
+    let (nearest, farthest) = if limit.is_least { (-centre.low, -centre.high) } else { (centre.high, centre.low) };
+    let bound = if limit.is_least { -limit.value } else { limit.value };
+    match () {
+        () if farthest > bound => Verdict::Broken,
+        () if nearest > bound => Verdict::Open,
+        () if broken > 0 => Verdict::NotAlways,
+        () => Verdict::Kept,
+    }
+}

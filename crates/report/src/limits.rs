@@ -1,0 +1,183 @@
+//! What is said of limits: a yes or a no with what is to spare, and a table of each limit with each scenario.
+
+use crate::document::{Block, Cell, Column, Fit, Table, head, no_cell, number_cell, word_cell, word_head};
+use crate::number::{Scale, percent, rounded, words};
+use analysis::limits::{Held, Verdict};
+use analysis::row::simultaneous;
+use analysis::view::View;
+use ledger::model::Contents;
+use serde_json::{Value, json};
+
+/// What a limit is about: "the 99th percentile of fdatasync".
+fn title(held: &Held) -> String {
+    if held.limit.title.is_empty() { words(&held.metric.name) } else { held.limit.title.clone() }
+}
+
+fn shown(held: &Held, value: f64) -> String {
+    Scale::of(&held.metric, value).with_unit(value)
+}
+
+/// "at most 10 ms".
+fn allowed(held: &Held) -> String {
+    format!("at {} {}", if held.limit.is_least { "least" } else { "most" }, shown(held, held.limit.value))
+}
+
+/// The worst of all, and of those alike the one with the least room.
+fn worst(limits: &[Held]) -> Option<&Held> {
+    let room = |held: &Held| held.room_at_least().unwrap_or(0.0);
+    limits.iter().min_by(|a, b| a.verdict.cmp(&b.verdict).then(room(a).total_cmp(&room(b))))
+}
+
+/// How many times over it is kept at least, to two digits and never rounded up.
+fn room(held: &Held) -> f64 {
+    let room = held.room_at_least().unwrap_or(1.0);
+    let step = 10f64.powf(room.log10().floor() - 1.0);
+    rounded((room / step + 1e-9).floor() * step, 2)
+}
+
+/// Yes or no, and by how much; none: the study has no limits.
+#[must_use]
+pub fn lead(view: &View) -> Option<String> {
+    let held = worst(&view.limits)?;
+    let several = view.limits.iter().any(|other| other.limit == held.limit && other.label != held.label);
+    let of = if several { format!(" of {}", held.label) } else { String::new() };
+    let (title, allowed) = (title(held), allowed(held));
+    let Some(centre) = held.centre else {
+        return Some(format!("Not known: {title}{of} was not measured."));
+    };
+    let kept = view.limits.iter().filter(|other| other.verdict == Verdict::Kept).count();
+    let others = match (kept, view.limits.len()) {
+        (0, _) => String::new(),
+        (kept, all) => format!(" {kept} of {all} limits are kept."),
+    };
+    let mean = shown(held, centre.mean);
+    Some(match held.verdict {
+        Verdict::Kept => {
+            let near = shown(held, if held.limit.is_least { centre.low } else { centre.high });
+            let bound = if held.limit.is_least { "at least" } else { "at most" };
+            let all = if view.limits.len() == 1 { "the limit is" } else { "all limits are" };
+            format!("Yes: {all} kept, {} times over. {title}{of} is {bound} {near} (limit: {allowed}).", room(held))
+        }
+        Verdict::Broken => {
+            let times = rounded(1.0 / held.room().unwrap_or(1.0), 2);
+            let beyond = if held.limit.is_least { rounded(1.0 / times, 2) } else { times };
+            format!("No: {title}{of} is {mean}, {beyond} times its limit of {}.{others}", shown(held, held.limit.value))
+        }
+        Verdict::NotAlways => format!(
+            "Not always: {title}{of} is {mean} (limit: {allowed}), but was beyond it in {} of {} rounds.{others}",
+            held.broken, centre.count
+        ),
+        Verdict::Open | Verdict::Unmeasured => {
+            format!("Too early to say: {title}{of} is {mean} so far (limit: {allowed}).{others}")
+        }
+    })
+}
+
+/// How sure that is.
+#[must_use]
+pub fn how_sure(view: &View) -> Option<String> {
+    let rounds = view.limits.iter().filter_map(|held| held.centre).map(|centre| centre.count).min()?;
+    let together =
+        if view.limits.len() > 1 { format!(", for all {} limits together", view.limits.len()) } else { String::new() };
+    Some(format!("How sure: {}, over {rounds} rounds{together}.", percent(view.confidence)))
+}
+
+/// What would change it: of what is open, rounds that may decide it.
+#[must_use]
+pub fn what_would_change_it(view: &View, more: impl FnOnce(usize) -> String) -> String {
+    let rounds = view.limits.iter().filter(|held| held.verdict == Verdict::Open).filter_map(|held| held.centre);
+    match rounds.map(|centre| centre.count).max() {
+        Some(rounds) => format!("What would change it: more rounds: {}.", more(rounds * 2)),
+        None => "What would change it: another machine, load or version.".into(),
+    }
+}
+
+/// Each limit with each scenario; none: the study has no limits.
+#[must_use]
+pub fn table(view: &View, id: &str, rows_max: usize) -> Option<Table> {
+    let first = view.limits.first()?;
+    let several = view.limits.iter().any(|held| held.limit == first.limit && held.label != first.label);
+    let interval = format!("{} interval", percent(view.confidence));
+    let columns = [
+        word_head("limit"),
+        word_head(if several { "scenario" } else { "" }),
+        head("mean"),
+        head(&interval),
+        Column { fit: Fit::Optional(0), ..head("worst round") },
+        head("allowed"),
+        word_head("kept"),
+    ];
+    let mut table = Table::new(id, columns);
+    for held in view.limits.iter().take(rows_max) {
+        let cells = held.centre.map(|centre| {
+            let scale = Scale::of(&held.metric, centre.mean);
+            let interval = format!("{}–{}", scale.number(centre.low), scale.with_unit(centre.high));
+            [
+                number_cell(&scale.with_unit(centre.mean), centre.mean),
+                Cell { text: if centre.count == 1 { "one trial".into() } else { interval }, ..Cell::default() },
+                held.worst().map_or_else(no_cell, |worst| number_cell(&shown(held, worst), worst)),
+            ]
+        });
+        let scenario = word_cell(if several { &held.label } else { "" });
+        let rest = [number_cell(&allowed(held), held.limit.value), word_cell(&kept(held))];
+        let cells = cells.unwrap_or_else(|| [no_cell(), no_cell(), no_cell()]);
+        table.row([word_cell(&title(held)), scenario].into_iter().chain(cells).chain(rest));
+    }
+    Some(table.without_empty_columns())
+}
+
+/// In few words, with what is to spare where something is.
+fn kept(held: &Held) -> String {
+    match held.verdict {
+        Verdict::Kept => format!("yes, {}× over", room(held)),
+        Verdict::NotAlways => {
+            format!("not in {} of {} rounds", held.broken, held.centre.map_or(0, |centre| centre.count))
+        }
+        Verdict::Open => "open".into(),
+        Verdict::Broken => "no".into(),
+        Verdict::Unmeasured => "not measured".into(),
+    }
+}
+
+/// For a page, Markdown or a whole report: all of it, with who says so.
+#[must_use]
+pub fn section(view: &View, contents: &Contents) -> Vec<Block> {
+    let Some(table) = table(view, "limits", usize::MAX) else { return Vec::new() };
+    let mut sources: Vec<String> =
+        contents.study.limits.iter().map(|limit| limit.source.clone()).filter(|source| !source.is_empty()).collect();
+    sources.dedup();
+    let alone = simultaneous(view.confidence, view.limits.len());
+    let note = format!(
+        "One figure a round; the intervals hold for all limits together (each at {} by itself). A limit is kept where the whole interval \
+         and every round keep it.",
+        percent(alone)
+    );
+    let heading = Block::Heading(2, "Limits".into());
+    let sources = sources.into_iter().map(|source| Block::Note(format!("Limits by: {source}")));
+    [heading, Block::Table(table), Block::Note(note)].into_iter().chain(sources).collect()
+}
+
+/// For machines.
+#[must_use]
+pub fn json(view: &View) -> Vec<Value> {
+    let one = |held: &Held| {
+        json!({
+            "title": title(held), "workload": held.limit.workload, "scenario": held.label, "metric": held.metric,
+            "at_most": (!held.limit.is_least).then_some(held.limit.value),
+            "at_least": held.limit.is_least.then_some(held.limit.value),
+            "source": held.limit.source,
+            "geometric_mean": held.centre.map(|centre| centre.mean), "low": held.centre.map(|centre| centre.low),
+            "high": held.centre.map(|centre| centre.high), "worst_round": held.worst(),
+            "rounds": held.centre.map_or(0, |centre| centre.count), "rounds_beyond": held.broken,
+            "verdict": match held.verdict {
+                Verdict::Kept => "kept",
+                Verdict::NotAlways => "not_always",
+                Verdict::Open => "open",
+                Verdict::Broken => "broken",
+                Verdict::Unmeasured => "not_measured",
+            },
+            "room_at_least": held.room_at_least(),
+        })
+    };
+    view.limits.iter().map(one).collect()
+}

@@ -1,0 +1,176 @@
+//! A yes or a no by limits: each form of the sentence, and what must not be said.
+
+use crate::fixture::{self, Row, Table};
+use expect_test::{Expect, expect};
+use ledger::model::LimitRecord;
+use observe::metric::{Direction, Metric};
+use report::Place;
+
+/// Six rounds around a p99 of so many microseconds, one of them by this factor off.
+fn around(microseconds: f64, odd: f64) -> Row {
+    let factors = [1.01, 0.99, 1.02, 0.98, 1.0, odd];
+    Row::new("ext4", &factors.map(|factor| microseconds * factor))
+}
+
+fn limit(value: f64, is_least: bool) -> LimitRecord {
+    LimitRecord {
+        title: "p99 of the flush".into(),
+        workload: "block-io".into(),
+        metric: "fdatasync_microseconds_p99".into(),
+        value,
+        is_least,
+        source: "the maker".into(),
+    }
+}
+
+fn check(rows: Vec<Row>, limits: &[LimitRecord], expected: Expect) {
+    let metric = Metric::new("fdatasync_microseconds_p99", "µs", Direction::Less);
+    let table = Table { workload: "block-io", metric, rows };
+    let mut contents = fixture::contents(&table);
+    contents.study.limits = limits.to_vec();
+    let shown = report::summary(&fixture::input_of(contents, &table), &Place::default(), 100, false);
+    expected.assert_eq(&shown);
+}
+
+#[test]
+fn what_must_not_be_above() {
+    let ten = [limit(10_000.0, false)];
+    // Kept.
+    check(
+        vec![around(2000.0, 1.0)],
+        &ten,
+        expect![[r#"
+            Yes: the limit is kept, 4.9 times over. p99 of the flush is at most 2.04 ms (limit: at most 10.0
+              ms).
+            limit                mean  95 % interval  worst round          allowed  kept
+            p99 of the flush  2.00 ms   1.96–2.04 ms      2.04 ms  at most 10.0 ms  yes, 4.9× over
+            How sure: 95 %, over 6 rounds.
+            What would change it: another machine, load or version.
+        "#]],
+    );
+    // Broken.
+    check(
+        vec![around(15_000.0, 1.0)],
+        &ten,
+        expect![[r#"
+            No: p99 of the flush is 15.0 ms, 1.5 times its limit of 10.0 ms.
+            limit                mean  95 % interval  worst round          allowed  kept
+            p99 of the flush  15.0 ms   14.7–15.3 ms      15.3 ms  at most 10.0 ms  no
+            How sure: 95 %, over 6 rounds.
+            What would change it: another machine, load or version.
+        "#]],
+    );
+    // The interval keeps it, and a round did not.
+    check(
+        vec![around(7600.0, 1.33)],
+        &ten,
+        expect![[r#"
+            Not always: p99 of the flush is 7.97 ms (limit: at most 10.0 ms), but was beyond it in 1 of 6
+              rounds.
+            limit                mean  95 % interval  worst round          allowed  kept
+            p99 of the flush  7.97 ms   6.85–9.27 ms      10.1 ms  at most 10.0 ms  not in 1 of 6 rounds
+            How sure: 95 %, over 6 rounds.
+            What would change it: another machine, load or version.
+        "#]],
+    );
+    // The interval holds it.
+    check(
+        vec![around(9900.0, 1.1)],
+        &ten,
+        expect![[r#"
+            Too early to say: p99 of the flush is 10.1 ms so far (limit: at most 10.0 ms).
+            limit                mean  95 % interval  worst round          allowed  kept
+            p99 of the flush  10.1 ms   9.53–10.6 ms      10.9 ms  at most 10.0 ms  open
+            How sure: 95 %, over 6 rounds.
+            What would change it: more rounds: the same command with `--rounds 12`.
+        "#]],
+    );
+    // Three rounds are too few for a yes.
+    let mut few = around(2000.0, 1.0);
+    few.values.truncate(3);
+    check(
+        vec![few],
+        &ten,
+        expect![[r#"
+            Too early to say: p99 of the flush is 2.01 ms so far (limit: at most 10.0 ms).
+            limit                mean  95 % interval  worst round          allowed  kept
+            p99 of the flush  2.01 ms   1.91–2.13 ms      2.04 ms  at most 10.0 ms  open
+            How sure: 95 %, over 3 rounds.
+            What would change it: more rounds: the same command with `--rounds 6`.
+        "#]],
+    );
+}
+
+#[test]
+fn what_must_not_be_below() {
+    check(
+        vec![around(2000.0, 1.0)],
+        &[limit(1000.0, true)],
+        expect![[r#"
+            Yes: the limit is kept, 1.9 times over. p99 of the flush is at least 1.96 ms (limit: at least 1.00
+              ms).
+            limit                mean  95 % interval  worst round           allowed  kept
+            p99 of the flush  2.00 ms   1.96–2.04 ms      1.96 ms  at least 1.00 ms  yes, 1.9× over
+            How sure: 95 %, over 6 rounds.
+            What would change it: another machine, load or version.
+        "#]],
+    );
+    check(
+        vec![around(500.0, 1.0)],
+        &[limit(1000.0, true)],
+        expect![[r#"
+            No: p99 of the flush is 500 µs, 0.5 times its limit of 1.00 ms.
+            limit               mean  95 % interval  worst round           allowed  kept
+            p99 of the flush  500 µs     491–509 µs       490 µs  at least 1.00 ms  no
+            How sure: 95 %, over 6 rounds.
+            What would change it: another machine, load or version.
+        "#]],
+    );
+}
+
+/// What nobody measured is not kept, and a figure of zero is none.
+#[test]
+fn what_is_unknown_is_no_yes() {
+    let unknown = LimitRecord { metric: "another".into(), ..limit(1.0, false) };
+    check(
+        vec![around(2000.0, 1.0)],
+        &[limit(10_000.0, false), unknown],
+        expect![[r#"
+            Not known: p99 of the flush was not measured.
+            limit                mean  95 % interval  worst round          allowed  kept
+            p99 of the flush  2.00 ms   1.96–2.04 ms      2.04 ms  at most 10.0 ms  yes, 4.8× over
+            p99 of the flush        –              –            –     at most 1.00  not measured
+            How sure: 95 %, over 6 rounds, for all 2 limits together.
+            What would change it: another machine, load or version.
+        "#]],
+    );
+    check(
+        vec![around(2000.0, 0.0)],
+        &[limit(10_000.0, false)],
+        expect![[r#"
+            Too early to say: p99 of the flush is 0 µs so far (limit: at most 10.0 ms).
+            limit             mean  95 % interval  worst round          allowed  kept
+            p99 of the flush  0 µs         0–0 µs      2.04 ms  at most 10.0 ms  open
+            How sure: 95 %, over 6 rounds.
+            What would change it: more rounds: the same command with `--rounds 12`.
+            Warning: one scenario had runs with a figure of 0: no claim is made.
+        "#]],
+    );
+}
+
+#[test]
+fn of_several_scenarios_the_worst_is_said() {
+    let slow = Row { label: "btrfs".into(), ..around(30_000.0, 1.0) };
+    check(
+        vec![around(2000.0, 1.0), slow],
+        &[limit(10_000.0, false)],
+        expect![[r#"
+            No: p99 of the flush of btrfs is 30.0 ms, 3 times its limit of 10.0 ms. 1 of 2 limits are kept.
+            limit             scenario     mean  95 % interval  worst round          allowed  kept
+            p99 of the flush  ext4      2.00 ms   1.96–2.04 ms      2.04 ms  at most 10.0 ms  yes, 4.8× over
+            p99 of the flush  btrfs     30.0 ms   29.3–30.7 ms      30.6 ms  at most 10.0 ms  no
+            How sure: 95 %, over 6 rounds, for all 2 limits together.
+            What would change it: another machine, load or version.
+        "#]],
+    );
+}
