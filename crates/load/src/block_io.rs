@@ -10,6 +10,7 @@ pub mod file;
 mod psync;
 #[cfg_attr(not(target_os = "linux"), path = "block_io/uring_elsewhere.rs")]
 mod uring;
+mod wakeful;
 
 use crate::workload::Error;
 use observe::latency::Latency;

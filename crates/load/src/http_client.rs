@@ -4,6 +4,8 @@
 //! is one thread's loop, `line.rs` one of its connections; `tally.rs` is what came of it. One thread is enough for a server on
 //! the same machine; more are a choice.
 
+#[cfg(target_os = "linux")]
+mod batch;
 mod descriptors;
 mod drive;
 mod line;

@@ -1,5 +1,6 @@
 //! What both engines share: which block comes next, what it holds, when to flush, when to stop.
 
+use super::wakeful::Wakeful;
 use super::{BlockIo, BlockIoResult, Engine, psync, uring, wrong};
 use crate::noise::Noise;
 use crate::stamp::{Damage, label, serial_of, stamp};
@@ -49,6 +50,7 @@ pub struct Load<'a> {
     deadline: Instant,
     ticker: Ticker,
     ticker_due: Instant,
+    wakeful: Wakeful,
     ios: u64,
     io: Latency,
     fdatasync: Latency,
@@ -77,6 +79,7 @@ impl<'a> Load<'a> {
             deadline: started + Duration::from_secs_f64(job.time),
             ticker_due: ticker.due(),
             ticker,
+            wakeful: Wakeful::new(started),
             ios: 0,
             io: Latency::default(),
             fdatasync: Latency::default(),
@@ -130,6 +133,9 @@ impl<'a> Load<'a> {
     /// Whether the job goes on at `now`; reports once a second.
     pub fn goes_on(&mut self, now: Instant) -> bool {
         self.ended = now;
+        if self.job.direct {
+            self.wakeful.keep(now);
+        }
         if now >= self.ticker_due {
             self.ticker.tick(now, self.ios, self.progress);
             self.ticker_due = self.ticker.due();

@@ -26,15 +26,6 @@ const LOOK: Duration = Duration::from_millis(50);
 /// In an open loop, a request that starts later than this after its time counts as late: well above a wake-up's delay.
 const LATE: Duration = Duration::from_millis(1);
 
-/// Events waited for at a time where they come fast: entering the kernel for each costs a tenth of a request.
-const BATCH: usize = 8;
-
-/// The longest that a batch waits for its last event.
-const BATCH_TIME: Duration = Duration::from_micros(200);
-
-/// Events come fast when a batch of them takes less than this.
-const BATCH_FAST: Duration = Duration::from_micros(150);
-
 /// A request of the schedule.
 struct Drawn {
     task: Task,
@@ -198,8 +189,6 @@ struct Driver<'a, 's, N> {
     is_exhausted: bool,
     happened: Vec<(usize, Happened)>,
     tally: Tally,
-    /// Events to wait for at a time.
-    batch: usize,
 }
 
 impl<'a, 's, N: Network> Driver<'a, 's, N> {
@@ -216,7 +205,6 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
             is_exhausted: false,
             happened: Vec::new(),
             tally: Tally::default(),
-            batch: 1,
         }
     }
 
@@ -339,14 +327,13 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
 
     fn wait(&mut self, until: Instant) -> Result<(), Error> {
         let (lines, happened, tally) = (&mut self.lines, &mut self.happened, &mut self.tally);
-        let began = Instant::now();
-        let asked = lines.len() - self.open.len() - self.closed.len() - self.thinking.len();
-        let events = self.batch.min(asked.div_ceil(2)).max(1);
-        let until = if events > 1 { until.min(began + BATCH_TIME) } else { until };
-        let mut count = 0;
-        let waited = self.network.wait(Wait { events, until }, &mut |index, event| {
-            count += 1;
-            if let Some(what) = lines[index].see(event, Instant::now(), tally) {
+        // An open loop's time stamps are never held back for others.
+        let events = match self.shared.client.pace {
+            Pace::Closed => (lines.len() - self.open.len() - self.closed.len() - self.thinking.len()).div_ceil(2),
+            Pace::PerSecond(_) | Pace::AsLogged(_) => 1,
+        };
+        let waited = self.network.wait(Wait { events, until }, &mut |index, event, now| {
+            if let Some(what) = lines[index].see(event, now, tally) {
                 happened.push((index, what));
             }
         });
@@ -354,15 +341,7 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
             engine: "the load's event queue".into(),
             action: "wait".into(),
             source: source.into(),
-        })?;
-        // An open loop's time stamps are never held back for others.
-        if self.shared.client.pace == Pace::Closed && count > 0 {
-            let is_fast = began.elapsed() * (BATCH as u32) < BATCH_FAST * count;
-            self.batch = if is_fast { BATCH } else { 1 };
-        } else {
-            self.batch = 1;
-        }
-        Ok(())
+        })
     }
 
     fn look_at_all(&mut self) {

@@ -22,17 +22,20 @@ pub trait Network {
     /// Ends a connection; no event of it comes any more. Its number may be opened again at once.
     fn close(&mut self, line: usize);
 
-    /// Does what was asked for, waits for events and gives each to `see`.
+    /// Does what was asked for, waits for events and gives each to `see`, with a time at which it had come.
     ///
     /// # Errors
     /// When the system's queue itself fails.
-    fn wait(&mut self, wait: Wait, see: &mut dyn FnMut(usize, Event)) -> io::Result<()>;
+    fn wait(&mut self, wait: Wait, see: &mut See) -> io::Result<()>;
 }
+
+/// Is told of the events of connections.
+pub type See<'a> = dyn FnMut(usize, Event, Instant) + 'a;
 
 /// How long to wait.
 #[derive(Debug, Clone, Copy)]
 pub struct Wait {
-    /// For how many events, if they come soon enough and the system can wait for several.
+    /// For so many events at most, if they come soon enough and the system can wait for several.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only io_uring can"))]
     pub events: usize,
     /// No longer than this.

@@ -1,6 +1,6 @@
 //! Connections that are asked which of them is ready, for systems without `io_uring` and policies that forbid it.
 
-use super::network::{Event, Network, Step, Wait};
+use super::network::{Event, Network, See, Step, Wait};
 use crate::readiness::{Interest, Readiness, Ready};
 use nix::sys::socket::{SockaddrLike as _, SockaddrStorage};
 use std::io;
@@ -97,31 +97,32 @@ impl Polled {
         Ok(())
     }
 
-    fn ready(&mut self, ready: Ready, see: &mut dyn FnMut(usize, Event)) {
+    fn ready(&mut self, ready: Ready, see: &mut See) {
         let line = ready.number;
+        let mut see = |event| see(line, event, Instant::now());
         let Some(socket) = &self.lines[line].socket else { return };
         // SAFETY: the line keeps its socket while this function runs.
         let socket = unsafe { BorrowedFd::borrow_raw(socket.as_raw_fd()) };
         if self.lines[line].is_connecting {
             match nix::sys::socket::getsockopt(&socket, nix::sys::socket::sockopt::SocketError) {
                 Ok(0) => {}
-                Ok(error) => return see(line, Event::Failed(Step::Connect, io::Error::from_raw_os_error(error))),
-                Err(error) => return see(line, Event::Failed(Step::Connect, error.into())),
+                Ok(error) => return see(Event::Failed(Step::Connect, io::Error::from_raw_os_error(error))),
+                Err(error) => return see(Event::Failed(Step::Connect, error.into())),
             }
             self.lines[line].is_connecting = false;
-            see(line, Event::Connected);
+            see(Event::Connected);
         }
         if ready.write
             && let Err((step, error)) = self.write(line)
         {
-            return see(line, Event::Failed(step, error));
+            return see(Event::Failed(step, error));
         }
         if ready.read {
             match nix::sys::socket::recv(socket.as_raw_fd(), &mut self.buffer, nix::sys::socket::MsgFlags::empty()) {
-                Ok(0) => see(line, Event::Ended),
-                Ok(count) => see(line, Event::Received(&self.buffer[..count])),
+                Ok(0) => see(Event::Ended),
+                Ok(count) => see(Event::Received(&self.buffer[..count])),
                 Err(nix::errno::Errno::EAGAIN | nix::errno::Errno::EINTR) => {}
-                Err(error) => see(line, Event::Failed(Step::Receive, error.into())),
+                Err(error) => see(Event::Failed(Step::Receive, error.into())),
             }
         }
     }
@@ -154,9 +155,9 @@ impl Network for Polled {
         self.known.retain(|(known, ..)| *known != line);
     }
 
-    fn wait(&mut self, wait: Wait, see: &mut dyn FnMut(usize, Event)) -> io::Result<()> {
+    fn wait(&mut self, wait: Wait, see: &mut See) -> io::Result<()> {
         for (line, step, error) in std::mem::take(&mut self.known) {
-            see(line, Event::Failed(step, error));
+            see(line, Event::Failed(step, error), Instant::now());
         }
         let left = wait.until.saturating_duration_since(Instant::now()).min(Duration::from_secs(1));
         let mut ready = std::mem::take(&mut self.ready);

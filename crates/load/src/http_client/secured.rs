@@ -3,7 +3,7 @@
 //!
 //! The loop hears of a connection when its handshake is over, so that the time to connect has it.
 
-use super::network::{Event, Network, Step, Wait};
+use super::network::{Event, Network, See, Step, Wait};
 use super::tls::Tls;
 use rustls::client::ClientConnection;
 use std::io::{self, BufRead as _, Write as _};
@@ -74,16 +74,16 @@ impl<N: Network> Network for Secured<N> {
         self.network.close(line);
     }
 
-    fn wait(&mut self, wait: Wait, see: &mut dyn FnMut(usize, Event)) -> io::Result<()> {
+    fn wait(&mut self, wait: Wait, see: &mut See) -> io::Result<()> {
         let Secured { network, lines, to_send, to_receive, .. } = self;
-        network.wait(wait, &mut |line, event| {
+        network.wait(wait, &mut |line, event, now| {
             let Some(session) = &mut lines[line].session else { return };
             match event {
                 // The handshake is still to come.
                 Event::Connected => {}
                 Event::Received(bytes) => {
                     let was_secure = !session.is_handshaking();
-                    let has_told = decrypt(session, bytes, &mut |event| see(line, event));
+                    let has_told = decrypt(session, bytes, &mut |event| see(line, event, now));
                     // Later a send may be under way; what a session then wants to send goes with the next request.
                     if !was_secure && session.wants_write() {
                         to_send.push(line);
@@ -91,7 +91,7 @@ impl<N: Network> Network for Secured<N> {
                         to_receive.push(line);
                     }
                 }
-                Event::Ended | Event::Failed(..) => see(line, event),
+                Event::Ended | Event::Failed(..) => see(line, event, now),
             }
         })?;
         for line in to_send.drain(..) {

@@ -5,7 +5,8 @@
 //! buffers that all connections share, so that memory does not grow with them. Completions are run when this thread enters
 //! the kernel. Needs Linux 6.1.
 
-use super::network::{Event, Network, Step, Wait};
+use super::batch::{self, Batch};
+use super::network::{Event, Network, See, Step, Wait};
 use io_uring::types::{BufRingEntry, CancelBuilder, DestinationSlot, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use nix::sys::socket::{SockaddrLike as _, SockaddrStorage};
@@ -43,6 +44,7 @@ pub struct Uring {
     starved: Vec<usize>,
     /// Whether connections are used for more than one request.
     kept: bool,
+    batch: Batch,
 }
 
 /// A connection.
@@ -98,7 +100,9 @@ impl Uring {
             abandoned: Vec::new(),
         };
         let addresses = addresses.iter().copied().map(SockaddrStorage::from).collect();
-        Ok(Uring { ring, addresses, buffers, lines: (0..lines).map(|_| line()).collect(), starved: Vec::new(), kept })
+        let lines = (0..lines).map(|_| line()).collect();
+        let batch = Batch::new(Instant::now());
+        Ok(Uring { ring, addresses, buffers, lines, starved: Vec::new(), kept, batch })
     }
 
     fn push(&mut self, entry: &squeue::Entry) {
@@ -173,16 +177,21 @@ impl Uring {
         }
     }
 
-    fn enter(&mut self, wait: Wait) -> io::Result<()> {
-        let left = wait.until.saturating_duration_since(Instant::now());
-        let time = Timespec::from(left);
-        let waited = self.ring.submitter().submit_with_args(wait.events.max(1), &SubmitArgs::new().timespec(&time));
-        match waited {
-            Ok(_) => Ok(()),
+    /// Submits, and waits; gives how many completions there are, and the time.
+    fn enter(&mut self, wait: Wait) -> io::Result<(usize, Instant)> {
+        let began = Instant::now();
+        let events = self.batch.events(wait.events, began);
+        let until = if events > 1 { wait.until.min(began + batch::TIME_MAX) } else { wait.until };
+        let time = Timespec::from(until.saturating_duration_since(began));
+        match self.ring.submitter().submit_with_args(events, &SubmitArgs::new().timespec(&time)) {
+            Ok(_) => {}
             // Out of time; a signal; more completions than fit, which are taken now.
-            Err(error) if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY)) => Ok(()),
-            Err(error) => Err(error),
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY)) => {}
+            Err(error) => return Err(error),
         }
+        let (count, now) = (self.ring.completion().len(), Instant::now());
+        self.batch.learn(count, events, began, now);
+        Ok((count, now))
     }
 }
 
@@ -255,13 +264,12 @@ impl Network for Uring {
         self.push(&close.user_data(tag).flags(squeue::Flags::SKIP_SUCCESS));
     }
 
-    fn wait(&mut self, wait: Wait, see: &mut dyn FnMut(usize, Event)) -> io::Result<()> {
-        self.enter(wait)?;
+    fn wait(&mut self, wait: Wait, see: &mut See) -> io::Result<()> {
         // Completions that come while these are looked at wait for the next call.
-        let count = self.ring.completion().len();
+        let (count, now) = self.enter(wait)?;
         for _ in 0..count {
             let Some(entry) = self.ring.completion().next() else { break };
-            self.complete(&entry, see);
+            self.complete(&entry, &mut |line, event| see(line, event, now));
         }
         while let Some(line) = self.starved.pop() {
             self.more(line);

@@ -1,6 +1,6 @@
 //! In place of `io_uring` on systems without it.
 
-use super::network::{Event, Network, Wait};
+use super::network::{Network, See, Wait};
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
@@ -36,7 +36,7 @@ impl Network for Uring {
         match self.0 {}
     }
 
-    fn wait(&mut self, _wait: Wait, _see: &mut dyn FnMut(usize, Event)) -> io::Result<()> {
+    fn wait(&mut self, _wait: Wait, _see: &mut See) -> io::Result<()> {
         match self.0 {}
     }
 }
