@@ -1,6 +1,6 @@
 //! What can go wrong with storage, with all that a person needs to put it right.
 
-use crate::guard::Refusal;
+use crate::refusal::Refusal;
 use std::io;
 use std::path::PathBuf;
 

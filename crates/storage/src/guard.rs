@@ -18,6 +18,7 @@ use crate::filesystem::Filesystem;
 use crate::layer::{Layer, SECTOR_BYTES};
 use crate::linux;
 use crate::loop_device::{self, LoopDevice};
+use crate::refusal::Refusal;
 use crate::settings::StorageSettings;
 use crate::virtual_disk::Attached;
 use crate::{guest_disk, image, mountinfo, signatures};
@@ -28,28 +29,6 @@ use std::io::{Seek, SeekFrom};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-
-/// Why a device is not touched.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} {reason}", path.display())]
-pub struct Refusal {
-    /// The device, image or folder.
-    pub path: PathBuf,
-    /// What it is or holds: "is mounted at /home".
-    pub reason: String,
-    /// What the user may do about it.
-    pub hint: Option<String>,
-}
-
-impl Refusal {
-    pub(crate) fn new(path: &Path, reason: impl Into<String>) -> Refusal {
-        Refusal { path: path.into(), reason: reason.into(), hint: None }
-    }
-
-    pub(crate) fn not_ours(folder: &Path) -> Refusal {
-        Refusal::new(folder, "was not made by surefoot for this user alone")
-    }
-}
 
 /// What a virtual disk's mount names as its source.
 pub const VIRTUAL_SOURCE: &str = "surefoot-disk";
@@ -127,7 +106,7 @@ pub(crate) fn clear_image(path: &Path, bytes: u64) -> Result<(Option<LoopDevice>
     // The loop device keeps the file open, and with it the lock, until it is gone.
     image::lock(&file, path)?;
     image::verify(path, &file, bytes)?;
-    refuse_used(path)?;
+    image::refuse_used(path)?;
     let device = LoopDevice::attach(&file, path, None)?;
     let cleared = Cleared::own(device.path.clone());
     Ok((Some(device), cleared))
@@ -169,14 +148,6 @@ pub(crate) fn clear_mapped(layer: &Layer, parts: Vec<Cleared>) -> Result<(Mapped
     let device = MappedDevice::new(&name, &table)?;
     let cleared = Cleared::own(device.path.clone());
     Ok((device, cleared))
-}
-
-/// Refuses an image that another process has attached.
-pub(crate) fn refuse_used(image: &Path) -> Result<(), Error> {
-    match loop_device::lasting_holder(image) {
-        Some(holder) => Err(Error::Refused(Refusal::new(image, format!("is in use as /dev/{holder}")))),
-        None => Ok(()),
-    }
 }
 
 /// Clears the block device of a study, when it is nobody's and empty, or `wipe` is its very name. `images` is where trials

@@ -10,6 +10,7 @@ use crate::extents::{self, Content};
 use crate::guest_disk;
 use crate::linux;
 use crate::loop_device;
+use crate::refusal::Refusal;
 use crate::settings::StorageSettings;
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -114,7 +115,7 @@ pub fn prepare_image(image: &Path, bytes: u64) -> Result<Duration, Error> {
 /// Opens an image of ours: a plain file with this name only, which nobody else may write to. A link, or a file with a second
 /// name, could be anybody's.
 pub(crate) fn open(image: &Path) -> Result<File, Error> {
-    let refuse = |reason: &str| Error::Refused(crate::guard::Refusal::new(image, reason));
+    let refuse = |reason: &str| Error::Refused(Refusal::new(image, reason));
     let mut options = File::options();
     let opened = options.read(true).write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(image);
     let file = opened.map_err(|error| match error.raw_os_error() {
@@ -143,7 +144,7 @@ pub(crate) fn lock(file: &File, image: &Path) -> Result<(), Error> {
         if began.elapsed() > LOCK_PATIENCE {
             let holder = loop_device::holder(image).map_or_else(String::new, |holder| format!(" as /dev/{holder}"));
             let reason = format!("is in use{holder}: another trial has it locked");
-            return Err(Error::Refused(crate::guard::Refusal::new(image, reason)));
+            return Err(Error::Refused(Refusal::new(image, reason)));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -157,7 +158,7 @@ fn restore(image: &Path, bytes: u64) -> Result<(), Error> {
         let ranges = extents::unwritten(&file, image)?;
         if !ranges.is_empty() {
             lock(&file, image)?;
-            crate::guard::refuse_used(image)?;
+            refuse_used(image)?;
             extents::write(&file, image, &ranges, &Content::Noise)?;
         }
     }
@@ -185,7 +186,7 @@ pub(crate) fn claim(folder: &Path) -> Result<(), Error> {
     let mut entries = folder.read_dir().map_err(Error::file("read", folder))?;
     let data = folder.symlink_metadata().map_err(Error::file("look at", folder))?;
     if entries.next().is_some() || !data.is_dir() || !is_private(&data) {
-        return Err(Error::Refused(crate::guard::Refusal::not_ours(folder)));
+        return Err(Error::Refused(Refusal::not_ours(folder)));
     }
     let marker = folder.join(MARKER);
     let made = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&marker);
@@ -240,6 +241,14 @@ fn write(path: &Path, bytes: u64) -> Result<(), Error> {
     }
     // Noise and not zeros: a virtual disk may leave zeros out, and the image would be sparse one floor below.
     extents::write(&file, path, &[(0, bytes)], &Content::Noise)
+}
+
+/// Refuses an image that another process has attached.
+pub(crate) fn refuse_used(image: &Path) -> Result<(), Error> {
+    match loop_device::lasting_holder(image) {
+        Some(holder) => Err(Error::Refused(Refusal::new(image, format!("is in use as /dev/{holder}")))),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

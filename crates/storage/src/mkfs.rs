@@ -2,8 +2,9 @@
 
 use crate::error::Error;
 use crate::filesystem::{Command, Mkfs};
-use crate::guard::{self, Cleared, Refusal};
+use crate::guard::{self, Cleared};
 use crate::program;
+use crate::refusal::Refusal;
 use crate::settings::StorageSettings;
 
 /// The commands that make the filesystem.

@@ -21,16 +21,13 @@ use crate::program;
 use crate::readback;
 use crate::settings::StorageSettings;
 use crate::settle;
-use crate::trial_folder::TrialFolder;
+use crate::trial_folder::{DATA_FOLDER, TrialFolder};
 use crate::virtual_disk::{self, Attached};
 use observe::durability::Durability;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-
-/// Name of the workload's folder on a filesystem that was made for it.
-pub(crate) const DATA_FOLDER: &str = "data";
 
 /// Storage, ready for a load.
 #[derive(Debug)]

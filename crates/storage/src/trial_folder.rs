@@ -1,9 +1,12 @@
-//! A trial's folder in a directory that is there: its own, and gone with it.
+//! A trial's folder: on a filesystem of its own, or in a directory that is there, its own and gone with it.
 
 use crate::error::Error;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+
+/// Name of the workload's folder on a filesystem that was made for it.
+pub(crate) const DATA_FOLDER: &str = "data";
 
 /// Beginning of the name of a trial's folder in an existing directory.
 const TRIAL_FOLDER: &str = "surefoot-trial-";

@@ -1,9 +1,10 @@
 //! What both engines share: which block comes next, what it holds, when to flush, when to stop.
 
+use super::file::check_block;
 use super::wakeful::Wakeful;
-use super::{BlockIo, BlockIoResult, Engine, psync, uring, wrong};
+use super::{BlockIo, BlockIoResult, Engine, psync, uring};
 use crate::noise::Noise;
-use crate::stamp::{Damage, label, serial_of, stamp};
+use crate::stamp::{label, stamp};
 use crate::ticker::Ticker;
 use crate::workload::Error;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -172,16 +173,6 @@ impl<'a> Load<'a> {
             rates: self.ticker.rates(),
         }
     }
-}
-
-/// A block must be intact, at its place, and its last write.
-pub fn check_block(job: &BlockIo, buffer: &[u8], block: u64, serial: u64) -> Result<(), Error> {
-    let found = serial_of(buffer, block).map_err(|damage| wrong(&job.path, block, damage))?;
-    if found == serial {
-        return Ok(());
-    }
-    let damage = Damage { expected: format!("write {serial}"), found: format!("write {found}") };
-    Err(wrong(&job.path, block, damage))
 }
 
 /// The same counter that fio reports as `usr_cpu` and `sys_cpu`.

@@ -1,9 +1,8 @@
 //! The file of a job: laid out, opened, flushed, read back.
 
-use super::BlockIo;
-use super::drive::check_block;
+use super::{BlockIo, wrong};
 use crate::noise::Noise;
-use crate::stamp::stamp;
+use crate::stamp::{Damage, serial_of, stamp};
 use crate::workload::Error;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 use std::fs::File;
@@ -110,6 +109,16 @@ pub fn verify(job: &BlockIo, serials: &[u64], interrupted: &AtomicBool) -> Resul
         }
     }
     Ok(())
+}
+
+/// A block must be intact, at its place, and its last write.
+pub fn check_block(job: &BlockIo, buffer: &[u8], block: u64, serial: u64) -> Result<(), Error> {
+    let found = serial_of(buffer, block).map_err(|damage| wrong(&job.path, block, damage))?;
+    if found == serial {
+        return Ok(());
+    }
+    let damage = Damage { expected: format!("write {serial}"), found: format!("write {found}") };
+    Err(wrong(&job.path, block, damage))
 }
 
 /// A buffer that direct I/O accepts.
