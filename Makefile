@@ -8,7 +8,7 @@ PEERS = fio sysbench redis-tools pgreplay wrk apache2-utils nghttp2-client httpe
 # A kernel that needs no root, with the filesystems that the machine's own may lack.
 GUEST = user-mode-linux jfsutils reiserfsprogs f2fs-tools nilfs-tools e2fsprogs xfsprogs btrfs-progs postgresql
 SITES = wordpress wordpress-theme-twentytwentythree mediawiki dokuwiki
-TEST_PACKAGES = $(PACKAGES) $(SERVERS) $(PHP) $(SITES) $(PEERS) $(GUEST) chromium poppler-utils openssl zstd xz-utils
+TEST_PACKAGES = $(PACKAGES) $(SERVERS) $(PHP) $(SITES) $(PEERS) $(GUEST) chromium poppler-utils openssl zstd xz-utils rocksdb-tools sqlite3
 BENCH_PACKAGES = $(PACKAGES) $(SERVERS) $(PEERS) $(GUEST) time
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)

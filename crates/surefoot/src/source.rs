@@ -21,6 +21,7 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("faults-postgres", include_str!("../../../studies/faults-postgres.toml")),
     ("mariadb-settings", include_str!("../../../studies/mariadb-settings.toml")),
     ("mysql-oltp", include_str!("../../../studies/mysql-oltp.toml")),
+    ("phoronix-filesystems", include_str!("../../../studies/phoronix-filesystems.toml")),
     ("orders", include_str!("../../../studies/orders.toml")),
     ("key-value", include_str!("../../../studies/key-value.toml")),
     ("etcd-disk", include_str!("../../../studies/etcd-disk.toml")),

@@ -17,6 +17,7 @@ pub mod oltp;
 mod orders;
 pub mod probe;
 pub mod replacements;
+pub mod rocksdb;
 mod sql;
 mod sql_replay;
 pub mod steps;
@@ -34,7 +35,7 @@ use serde_json::{Map, Value};
 use steps::Steps;
 
 /// Every workload there is.
-static KINDS: [&Kind; 18] = [
+static KINDS: [&Kind; 19] = [
     &oltp::KIND,
     &tpcb::KIND,
     &sql::KIND,
@@ -42,6 +43,7 @@ static KINDS: [&Kind; 18] = [
     &orders::KIND,
     &sqlbench::KIND,
     &key_value::KIND,
+    &rocksdb::KIND,
     &three_n_plus_one::KIND,
     &io_thrash::KIND,
     &tree::KIND,

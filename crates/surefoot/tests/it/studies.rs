@@ -197,6 +197,7 @@ const SMALLEST: &[(&str, &str)] = &[
     ("sql-replay", "log = \"server.log\""),
     ("orders", "engine = \"sqlite\"\ntime = \"200ms\""),
     ("key-value", "engine = \"sqlite\"\nrecords = 1000\nthreads = 2\ntime = \"200ms\""),
+    ("rocksdb", "benchmark = \"readrandomwriterandom\"\nkeys = 1000\ntime = \"1s\""),
     ("three-n-plus-one", "engine = \"sqlite\"\nto = 2000\nstreams = 4\nblock = 100\nwords = true"),
     ("io-thrash", "ios = 2000\njournal = \"before\"\nsync = \"commit\""),
     ("tree", "files = 300"),

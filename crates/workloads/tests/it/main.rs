@@ -8,4 +8,5 @@ mod compile;
 mod crypto;
 mod desk;
 mod io_thrash;
+mod rocksdb;
 mod tree;
