@@ -8,7 +8,7 @@ use crate::input::Input;
 use crate::limits;
 use crate::notes;
 use crate::number::{Scale, figure, percent, ratio_precise};
-use crate::pivot::{self, pivots};
+use crate::pivot::pivots;
 use crate::safety;
 use crate::tails;
 use crate::warnings::{Warning, warnings};
@@ -51,7 +51,7 @@ fn blocks(input: &Input) -> Vec<Block> {
     }
     for pivot in pivots(&input.contents, view) {
         let table = pivot.table(String::new(), &format!(" {DAGGER}"), |_| "  published".into(), Cell::default);
-        blocks.extend([Block::Heading(2, pivot.title.clone()), Block::Table(table), Block::Note(pivot::NOTE.into())]);
+        blocks.extend([Block::Heading(2, pivot.title.clone()), Block::Table(table), Block::Note(pivot.note())]);
         blocks.extend(pivot.is_marked().then(|| Block::Note(DAGGER_NOTE.into())));
         blocks.extend((!pivot.source.is_empty()).then(|| Block::Note(format!("Published: {}", pivot.source))));
     }

@@ -2,7 +2,7 @@
 
 use crate::document::{self, Table, Tone, head, no_cell, number_cell, word_cell, word_head};
 use crate::flushing::DAGGER;
-use crate::number::{Scale, words};
+use crate::number::{Scale, percent, words};
 use analysis::row::{Centre, centre};
 use analysis::view::View;
 use ledger::model::{Contents, Scenario, TableRecord};
@@ -53,6 +53,20 @@ impl Pivot<'_> {
 }
 
 impl Pivot<'_> {
+    /// What stands below it. That all of n trials lie on one side of the median has the chance of n coins on one side (W. J. Conover, Practical
+    /// Nonparametric Statistics, 3.2).
+    #[must_use]
+    pub fn note(&self) -> String {
+        let ours = self.rows.iter().flat_map(|(_, cells)| cells).filter_map(|cell| cell.ours);
+        let fewest = ours.map(|ours| ours.count).min().unwrap_or(0);
+        let text = "Median over trials, in brackets the smallest and the largest";
+        if fewest < 2 {
+            return format!("{text}.");
+        }
+        let confidence = (1.0 - 0.5_f64.powi(fewest as i32 - 1)).min(0.999);
+        format!("{text}: the median lies between them with {} confidence ({fewest} trials).", percent(confidence))
+    }
+
     /// Each row of levels, and below it what others published; `mark` stands behind the figures of what does not flush, and
     /// `missing` where nobody published one.
     #[must_use]
@@ -148,6 +162,3 @@ fn pivot<'a>(contents: &'a Contents, view: &View, table: &'a TableRecord) -> Piv
     let metric = words(&table.metric);
     Pivot { title: format!("{title}{unit}"), metric, columns, rows, source: &table.source, scale }
 }
-
-/// What stands below a table of these.
-pub const NOTE: &str = "Median over trials, in brackets the smallest and the largest.";

@@ -238,7 +238,7 @@ pub fn pivots(input: &Input) -> Option<Block> {
         };
         blocks.push(Block::Heading(3, pivot.title.clone()));
         blocks.extend(pictures::levels(i, pivot, input.contents.study.analysis.confidence));
-        blocks.push(Block::Note(format!("{}{source}", pivot::NOTE)));
+        blocks.push(Block::Note(format!("{}{source}", pivot.note())));
         let mark = format!(" {MARK}");
         blocks.push(Block::Table(pivot.table(format!("pivot-{i}"), &mark, |row| format!("{row}, published"), no_cell)));
     }

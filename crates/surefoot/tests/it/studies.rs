@@ -250,3 +250,52 @@ fn every_workload_runs_on_a_real_filesystem() {
         Some(2000.0)
     );
 }
+
+#[test]
+fn rocksdb_says_what_it_flushed_and_is_refused_before_anything_is_made() {
+    let world = World::new();
+    let study = |keys: u32| {
+        format!(
+            "name = \"r\"\nquestion = \"?\"\n[factors]\n\"storage.filesystem\" = [\"ext4\", \"btrfs\"]\n\
+             \"workload.rocksdb.benchmark\" = [\"fillsync\", \"overwrite\"]\n[storage]\nsize = \"512MiB\"\n\
+             [workload.rocksdb]\nkeys = {keys}\nthreads = 2\ntime = \"1s\"\nwrite_buffer_size = \"1MiB\"\n\
+             [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n\
+             [[table]]\ntitle = \"RocksDB\"\nworkload = \"rocksdb\"\nmetric = \"operations_per_second\"\n\
+             rows = \"workload.rocksdb.benchmark\"\ncolumns = \"storage.filesystem\"\n"
+        )
+    };
+    world.write("r.toml", study(999));
+    world.surefoot(&["run", "r.toml"]).status(2).says("`fillsync` takes a thousandth of them");
+    assert!(!world.path().join("surefoot-work").exists());
+    world.write("r.toml", study(50_000));
+    world.surefoot(&["run", "r.toml"]).status(0);
+    world.assert_nothing_left();
+    let json = world.surefoot(&["report", "r.surefoot", "--json"]).json();
+    let runs = json["ledger"]["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 4);
+    for metrics in runs.iter().map(|run| &run["metrics"]) {
+        let value = |name: &str| metrics[name].as_f64().unwrap_or_else(|| panic!("no {name} in {metrics}"));
+        let (operations, syncs) = (value("operations_per_second"), value("log_syncs"));
+        assert!(operations > 0.0 && value("write_latency_microseconds_p99") >= value("write_latency_microseconds_p50"));
+        if syncs > 0.0 {
+            // RocksDB's own count is held against the device's: each flush of the log is at least one there.
+            assert!(value("device_flushes") >= 0.9 * syncs, "{metrics}");
+        } else {
+            assert!(value("device_flushes") < operations / 100.0, "{metrics}");
+        }
+    }
+    let text = world.surefoot(&["report", "r.surefoot", "--full"]).status(0).stdout;
+    let says = |words: &str| assert!(text.contains(words), "no {words:?} in\n{text}");
+    ["loses seconds", "keeps all", "RocksDB, 1/s"].into_iter().for_each(says);
+}
+
+#[test]
+fn sqlite_holds_all_insertions_of_the_published_row() {
+    let world = World::new();
+    let run = ["run", "phoronix-filesystems", "--only", "8 copies", "--rounds", "1", "--set", "filesystem=ext4"];
+    world.surefoot(&[&run[..], &["--set", "design.control=false", "--set", "design.probe=0s"]].concat()).status(0);
+    let json = world.surefoot(&["report", "phoronix-filesystems.surefoot", "--json"]).json();
+    let metrics = &json["ledger"]["runs"][0]["metrics"];
+    // 1,500 transactions of each of eight copies, each with a flush that may be another's, too.
+    assert!(metrics["device_flushes"].as_f64() > Some(1500.0), "{metrics}");
+}
