@@ -222,6 +222,11 @@ pub fn rates(report: &str) -> Vec<f64> {
     lines.filter_map(|line| line.split_once(',')?.1.trim().parse().ok()).filter(|rate: &f64| rate.is_finite()).collect()
 }
 
+/// The release that standard error begins with: `RocksDB:    version 7.8.3`.
+pub fn version(stderr: &str) -> Option<&str> {
+    stderr.lines().find_map(|line| line.strip_prefix("RocksDB:")?.trim().strip_prefix("version "))
+}
+
 /// The first line of standard error that tells of an error: a benchmark may go on after one.
 pub fn complaint(stderr: &str) -> Option<&str> {
     let lines = stderr.split(['\n', '\r']).map(str::trim);
@@ -379,6 +384,7 @@ mod tests {
     fn complaints_are_found_among_progress() {
         let progress = "... finished 100 ops   \r... finished 200 ops   \rSet seed to 1 because --seed was 0\n";
         assert_eq!(complaint(progress), None);
+        assert_eq!(version("RocksDB:    version 7.8.3\nDate:       Tue Nov 24\n"), Some("7.8.3"));
         let full = format!("{progress}put error: IO error: No space left on device: /mnt/000004.log\n");
         assert_eq!(complaint(&full), Some("put error: IO error: No space left on device: /mnt/000004.log"));
     }

@@ -27,6 +27,7 @@ fn every_benchmark_yields_its_metrics_and_leaves_its_keys() {
         let more = desk.run(&mut *workload).unwrap();
         desk.act(|context| workload.verify(context)).unwrap_or_else(|error| panic!("{benchmark}, once more: {error}"));
         assert!(more.seconds > 0.0 && outcome.transcript.is_some_and(|text| text.contains(benchmark)));
+        assert!(more.notes.iter().all(|note| !note.contains("unknown version")), "{:?}", more.notes);
         let flushes = benchmark == "fillsync";
         assert_eq!(outcome.commits > 0, flushes, "{benchmark}");
         let class = (KIND.durability)(&parameters(&KIND, &written)).class;
