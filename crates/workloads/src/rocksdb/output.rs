@@ -350,6 +350,14 @@ mod tests {
         assert_eq!(found("overwrite"), None);
     }
 
+    /// Forms that a busy store prints: files that are being compacted, and a stall of an hour.
+    #[test]
+    fn compactions_and_stalls() {
+        assert_eq!(of_level("4/3", ""), Ok((4, 3)));
+        assert_eq!(clock("01:02:3.500", ""), Ok(3723.5));
+        assert!(of_level("4", "").is_err() && clock("2:3.500", "").is_err() && clock("1:-2:3", "").is_err());
+    }
+
     #[test]
     fn figures_that_contradict_each_other_are_none() {
         check(
