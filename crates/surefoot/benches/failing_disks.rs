@@ -55,10 +55,13 @@ const TURNS: usize = 7;
 fn main() -> ExitCode {
     let Some(mut goals) = Goals::of("failing_disks") else { return ExitCode::SUCCESS };
     let only = goals.after("--only").unwrap_or_default().to_string();
-    let (turns, seconds) = if goals.is_test() { (1, 3) } else { (TURNS, 20) };
+    let is_test = goals.is_test();
+    let (turns, seconds) = if is_test { (1, 3) } else { (TURNS, 20) };
     let folder =
         tempfile::Builder::new().prefix("surefoot-bench-").tempdir_in("/var/tmp").expect("a folder on the disk");
-    for (name, goal, load) in ROWS.iter().filter(|(name, ..)| name.contains(&only)) {
+    // A server has tried nothing after three seconds where other work is done; its faults have a test of their own (`tests/it/failing_disks.rs`).
+    let is_quick = |row: &&(&str, f64, &str)| !is_test || row.1 > 1.0;
+    for (name, goal, load) in ROWS.iter().filter(is_quick).filter(|(name, ..)| name.contains(&only)) {
         let rates: Vec<(f64, f64)> = (0..turns)
             .map(|_| (searched(folder.path(), load, seconds, &mut goals), naive(folder.path(), goals.is_test())))
             .collect();
