@@ -10,12 +10,14 @@ pub mod groups;
 mod lock;
 pub mod model;
 pub mod parquet;
+mod publish;
 mod reader;
 mod schema;
 mod stamp;
 mod writer;
 
 pub use lock::is_held;
+pub use publish::publish;
 pub use reader::{Reader, Verified};
 pub use stamp::stamp;
 pub use writer::Writer;

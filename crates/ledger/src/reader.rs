@@ -2,10 +2,13 @@
 
 use crate::Error;
 use crate::checksum::{
-    DECISION, FAULTS, LATENCY, METRIC, NOTE, PROBE, RUN, SAFETY, SCENARIO, SERIES, SESSION, STUDY, Sealed, TRIAL,
+    DECISION, FAULTS, LATENCY, MEMBER, METRIC, NOTE, PROBE, RUN, SAFETY, SCENARIO, SERIES, SESSION, STUDY, Sealed,
+    TRIAL,
 };
 use crate::lock::is_held;
-use crate::model::{Contents, Decision, Phase, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial, TrialState};
+use crate::model::{
+    Contents, Decision, Member, Phase, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial, TrialState,
+};
 use crate::schema;
 use observe::latency::Latency;
 use observe::metric::Metric;
@@ -104,6 +107,7 @@ impl Reader {
         let trials = self.trials(&labels, &scenarios)?;
         Ok(Contents {
             study,
+            members: self.members()?,
             sessions: self.sessions()?,
             probes: if self.version < schema::VERSION_OF_DECISIONS { Vec::new() } else { self.all_parsed(&PROBE, 2)? },
             scenarios,
@@ -140,13 +144,25 @@ impl Reader {
         Ok(detail)
     }
 
+    /// The members of a fleet whose trials these are, by number; none in a study of one machine.
+    ///
+    /// # Errors
+    /// When the file is damaged.
+    pub fn members(&self) -> Result<Vec<Member>, Error> {
+        if self.version < schema::VERSION_OF_MEMBERS {
+            return Ok(Vec::new());
+        }
+        let rows = self.sealed(&MEMBER, "ORDER BY number", |row| row.get::<_, String>(1))?;
+        rows.iter().map(|json| self.parsed(json)).collect()
+    }
+
     fn sessions(&self) -> Result<Vec<Session>, Error> {
         let rows = self.sealed(&SESSION, "ORDER BY id", |row| {
-            Ok((row.get(1)?, row.get(2)?, row.get::<_, String>(3)?, row.get(4)?))
+            Ok((row.get(1)?, row.get(2)?, row.get::<_, String>(3)?, row.get(4)?, row.get(5)?))
         })?;
         rows.into_iter()
-            .map(|(started, ended, machine, reason)| {
-                Ok(Session { started, ended, machine: self.parsed(&machine)?, reason })
+            .map(|(started, ended, machine, reason, member)| {
+                Ok(Session { started, ended, machine: self.parsed(&machine)?, reason, member })
             })
             .collect()
     }
@@ -162,9 +178,7 @@ impl Reader {
         let is_old = self.version < schema::VERSION_OF_DECISIONS;
         // Where the column is not there yet.
         let phase = if is_old { "'main' AS phase" } else { "phase" };
-        let group = if self.version < schema::VERSION_OF_GROUPS { "NULL" } else { "group_number" };
-        let columns = TRIAL.selected(self.version >= schema::VERSION_OF_CHECKSUMS);
-        let columns = columns.replace("phase", phase).replace("group_number", group);
+        let columns = TRIAL.selected(self.version).replace("phase", phase);
         let mut statement = self.prepare(&format!("SELECT {columns} FROM trial ORDER BY id"))?;
         let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
         let mut trials = Vec::new();
@@ -322,7 +336,7 @@ impl Reader {
     }
 
     fn select(&self, table: &Sealed, end: &str) -> String {
-        let columns = table.selected(self.version >= schema::VERSION_OF_CHECKSUMS);
+        let columns = table.selected(self.version);
         format!("SELECT {columns} FROM {} {end}", table.table)
     }
 
@@ -364,6 +378,7 @@ fn trial_of(row: &rusqlite::Row) -> rusqlite::Result<(Trial, i64, Words)> {
         round: row.get(2)?,
         position: row.get(3)?,
         group: row.get(11)?,
+        member: row.get(12)?,
         seed: row.get::<_, String>(4)?.parse().unwrap_or_default(),
         state: TrialState::Running,
         started: row.get(6)?,

@@ -1,6 +1,7 @@
 //! The machine's own facts: what a reader must know of it, and what must not change while a study goes on.
 //!
-//! Recorded once a session. Serial numbers, host names and addresses are not recorded: a results file is made to be sent on.
+//! Recorded once a session. Serial numbers, host names and addresses are not recorded: a results file is made to be sent on. A fleet's
+//! members have a name beside them, as an operator has to find the machine.
 
 use crate::command_line;
 use crate::disk;
@@ -45,6 +46,9 @@ const DISK_ATTRIBUTES: &[(&str, &str)] = &[
 /// Facts that are told but may differ when a study goes on: they do so by themselves.
 const FREE_TO_CHANGE: &[&str] = &["memory_bytes"];
 
+/// Facts that older files do not have.
+const LATER: &[&str] = &["cpu_microcode", "firmware", "hardware"];
+
 /// Facts that an upgrade does not change.
 const HARDWARE: &[&str] = &["cpu_model", "cpus", "device_model", "device_size"];
 
@@ -63,6 +67,8 @@ pub fn facts(programs: &[Program]) -> BTreeMap<String, String> {
     add("cpu_microcode", processor_field(&processors, "microcode"));
     add("cpus", crate::cpu::Stat::read().map(|stat| stat.cpus.len().to_string()));
     add("hypervisor", hypervisor(&processors));
+    add("hardware", dmi(&["sys_vendor", "product_name"]).filter(|_| !is_guest(&processors)));
+    add("firmware", dmi(&["bios_vendor", "bios_version"]));
     if let Some(memory) = Memory::read() {
         add("memory", Some(in_gibibytes(memory.total)));
         add("memory_bytes", Some(memory.total.to_string()));
@@ -148,9 +154,8 @@ pub fn changes(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>
         (Some(before), Some(now)) if before == now => None,
         (Some(before), Some(now)) => Some(format!("{name} was {before}, now {now}")),
         (Some(before), None) => Some(format!("{name} was {before}, now there is none")),
+        (None, Some(_)) if LATER.contains(name) => None,
         // A program that came since took no part in what is measured.
-        // Older files do not have it.
-        (None, Some(_)) if *name == "cpu_microcode" => None,
         (None, Some(_)) if PROGRAMS.iter().chain(programs).any(|program| program.0 == *name) => None,
         (None, now) => now.map(|now| format!("{name} was not there, now {now}")),
     };
@@ -202,11 +207,17 @@ fn cpu_model(processors: &str) -> Option<String> {
 }
 
 fn hypervisor(processors: &str) -> Option<String> {
-    let vendor = file("/sys/class/dmi/id/sys_vendor").filter(|_| is_guest(processors));
-    let product = file("/sys/class/dmi/id/product_name").filter(|_| is_guest(processors));
-    let named = [vendor, product].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    let kind = file("/sys/hypervisor/type").unwrap_or(named);
+    // Of some clouds the product is the instance's type: "Amazon EC2 m7i.large".
+    let named = || dmi(&["sys_vendor", "product_name"]).filter(|_| is_guest(processors)).unwrap_or_default();
+    let kind = file("/sys/hypervisor/type").unwrap_or_else(named);
     if kind.is_empty() { is_guest(processors).then(|| "unnamed".to_string()) } else { Some(kind) }
+}
+
+/// What the firmware says of the machine; none of it is a serial number.
+fn dmi(names: &[&str]) -> Option<String> {
+    let words =
+        names.iter().filter_map(|name| file(&format!("/sys/class/dmi/id/{name}")).filter(|word| !word.is_empty()));
+    Some(words.collect::<Vec<_>>().join(" ")).filter(|words| !words.is_empty())
 }
 
 /// Hypervisors set this CPU flag for their guests.

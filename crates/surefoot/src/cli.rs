@@ -122,6 +122,10 @@ pub struct RunArgs {
     /// Which study
     #[command(flatten)]
     pub study: StudyArgs,
+    /// Be one member of a fleet: the third of twenty is 3/20; `auto` reads it from Slurm, Kubernetes, parallel-ssh or GNU parallel.
+    /// `--results` is then the folder of all members' results
+    #[arg(long, value_name = "auto|K/N")]
+    pub member: Option<String>,
     /// Leave out scenarios that this machine can't run, instead of refusing
     #[arg(long)]
     pub skip_missing: bool,

@@ -11,6 +11,7 @@ mod compare;
 mod cut_trials;
 mod failing_disks;
 mod faults;
+mod fleet;
 mod forecast;
 mod guest;
 mod harness;
