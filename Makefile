@@ -96,6 +96,7 @@ powercut-safe: packages-test all
 # The tables of docs/statistics.md: by seed, without a disk, the same on every machine.
 simulations:
 	cargo bench --locked -p stats --bench tune
+	cargo bench --locked -p stats --bench hosts
 	cargo bench --locked -p lab --bench screen
 	cargo bench --locked -p lab --bench claims
 

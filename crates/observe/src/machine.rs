@@ -52,6 +52,19 @@ const LATER: &[&str] = &["cpu_microcode", "firmware", "hardware"];
 /// Facts that an upgrade does not change.
 const HARDWARE: &[&str] = &["cpu_model", "cpus", "device_model", "device_size"];
 
+/// Facts by which machines are of one kind, but for the memory.
+const KIND: &[&str] = &[
+    "cpu_model",
+    "cpus",
+    "hypervisor",
+    "hardware",
+    "firmware",
+    "kernel",
+    "operating_system",
+    "device_model",
+    "device_size",
+];
+
 /// What is true of the machine as a whole.
 #[must_use]
 pub fn facts(programs: &[Program]) -> BTreeMap<String, String> {
@@ -141,6 +154,17 @@ pub fn is_same(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> bo
     // Kernels keep more or less of the memory for themselves.
     let is_near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.1;
     HARDWARE.iter().all(agree) && memory(a).zip(memory(b)).is_none_or(|(a, b)| is_near(a, b))
+}
+
+/// What kind of machine it is: two of a fleet are of one kind where all of it is the same.
+#[must_use]
+pub fn kind(facts: &BTreeMap<String, String>) -> BTreeMap<&'static str, String> {
+    let mut kind: BTreeMap<&str, String> =
+        KIND.iter().filter_map(|name| Some((*name, facts.get(*name)?.clone()))).collect();
+    // Of one size, kernels keep more or less for themselves.
+    let memory = facts.get("memory_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
+    kind.extend(memory.map(|bytes| ("memory", format!("about {:.0} GiB", bytes / f64::from(1 << 30)))));
+    kind
 }
 
 /// What has changed, a phrase each; empty when it is the same machine in the same state.
@@ -317,6 +341,15 @@ mod tests {
         assert!(is_same(&old, &with("device_model", "SSD")), "older files may know less");
         assert!(!is_same(&old, &with("cpus", "4")) && !is_same(&old, &with("memory_bytes", "2000")));
         assert_eq!(changes(&old, &with("cpu_microcode", "0x1"), &[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn machines_of_one_kind_differ_in_what_does_not_matter() {
+        let one = map(&[("kernel", "6.1"), ("cpus", "2"), ("memory_bytes", "25282367488"), ("swappiness", "60")]);
+        let other = map(&[("kernel", "6.1"), ("cpus", "2"), ("memory_bytes", "25282000000"), ("swappiness", "10")]);
+        assert_eq!(kind(&one), kind(&other));
+        assert_eq!(kind(&one)["memory"], "about 24 GiB");
+        assert_ne!(kind(&one), kind(&map(&[("kernel", "6.18"), ("cpus", "2"), ("memory_bytes", "25282367488")])));
     }
 
     #[test]
