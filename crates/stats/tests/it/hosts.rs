@@ -178,7 +178,7 @@ fn a_published_set_has_metafor_s_values() {
     let pairs = [
         (contrast.mean, -0.714_968_153_493_444),
         (contrast.standard_error, 0.180_892_191_537_624),
-        (contrast.low, -1.109_098_381_202_240),
+        (contrast.low, -1.109_098_381_202_24),
         (contrast.high, -0.320_837_925_784_648),
         (contrast.p, 0.001_919_271_831_278),
         (found.tau_squared, 0.318_068_452_205_024),
