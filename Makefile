@@ -75,7 +75,7 @@ attack: packages-test all
 	cargo bench --locked -p surefoot --bench attack
 
 # All are measured; what missed a goal or broke is said at the end, with status 1.
-BENCHES = block_io_against_fio http_against_peers log_parse cost database key_value guest large recorder recoveries turns failing_disks fsync_failures
+BENCHES = block_io_against_fio http_against_peers log_parse cost database key_value guest large merge recorder recoveries turns failing_disks fsync_failures
 bench: packages-bench all
 	@missed=; for bench in $(BENCHES); do \
 	  cargo bench --locked --workspace --bench $$bench || missed="$$missed $$bench"; done; \

@@ -94,17 +94,38 @@ impl Sealed {
         Err(Error::Damaged { path: path.into(), what })
     }
 
+    /// How many values a row has that are summed.
+    pub fn width(&self) -> usize {
+        self.columns_count() + self.later.len()
+    }
+
+    /// How a row is written with its checksum: all that is summed but the column that is `made` from others.
+    pub fn insertion(&self, made: Option<usize>) -> String {
+        let columns = self.all_columns(VERSION);
+        let kept = columns.split(", ").enumerate().filter(|(column, _)| Some(*column) != made).map(|(_, name)| name);
+        let kept: Vec<&str> = kept.chain([COLUMN]).collect();
+        let places = vec!["?"; kept.len()].join(", ");
+        format!("INSERT INTO {} ({}) VALUES ({places})", self.table, kept.join(", "))
+    }
+
     fn columns_count(&self) -> usize {
         // The subquery of a trial has no comma.
         self.columns.split(',').count()
     }
 
     fn sum(&self, row: &Row) -> rusqlite::Result<u32> {
+        let columns = 0..self.columns_count() + self.later.len();
+        let values: Vec<ValueRef> = columns.map(|column| row.get_ref(column)).collect::<rusqlite::Result<_>>()?;
+        Ok(self.sum_of(&values))
+    }
+
+    /// The checksum of a row that has these values, in the order in which they are selected.
+    pub fn sum_of(&self, values: &[ValueRef]) -> u32 {
         let mut crc = crc32fast::Hasher::new();
         crc.update(self.table.as_bytes());
         let count = self.columns_count();
-        for column in 0..count + self.later.len() {
-            let (kind, bytes): (u8, &[u8]) = match row.get_ref(column)? {
+        for (column, value) in values.iter().enumerate() {
+            let (kind, bytes): (u8, &[u8]) = match value {
                 ValueRef::Null if column >= count => continue,
                 ValueRef::Null => (0, &[]),
                 ValueRef::Integer(value) => (1, &value.to_le_bytes()),
@@ -116,7 +137,7 @@ impl Sealed {
             crc.update(&(bytes.len() as u64).to_le_bytes());
             crc.update(bytes);
         }
-        Ok(crc.finalize())
+        crc.finalize()
     }
 
     /// The row in words: "run 3 of trial 17".

@@ -8,6 +8,7 @@ pub mod export;
 pub mod figure;
 pub mod groups;
 mod lock;
+mod merge;
 pub mod model;
 pub mod parquet;
 mod publish;
@@ -17,6 +18,7 @@ mod stamp;
 mod writer;
 
 pub use lock::is_held;
+pub use merge::{MergeError, Merged, merge};
 pub use publish::publish;
 pub use reader::{Reader, Verified};
 pub use stamp::stamp;

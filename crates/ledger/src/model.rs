@@ -371,7 +371,7 @@ pub struct Trial {
     /// What it is for.
     #[serde(default)]
     pub phase: Phase,
-    /// Round of that phase, from 0.
+    /// Round of that phase, from 0; where the file holds several members, counted on from one member to the next.
     pub round: u32,
     /// Position in the round.
     pub position: u32,

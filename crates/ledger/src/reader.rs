@@ -27,8 +27,8 @@ const TRANSCRIBED: [&str; 2] = ["sql-bench", "three-n-plus-one"];
 /// A ledger opened for reading; works while a conductor writes it.
 #[derive(Debug)]
 pub struct Reader {
-    connection: Connection,
-    path: PathBuf,
+    pub(crate) connection: Connection,
+    pub(crate) path: PathBuf,
     version: i64,
 }
 
@@ -93,10 +93,7 @@ impl Reader {
     fn contents_of(&self, wanted: &dyn Fn(&str) -> bool) -> Result<Contents, Error> {
         // All of one moment: a writer may add a metric, and a run that has it, between two of our questions.
         let _moment = self.connection.unchecked_transaction().map_err(|error| self.failed(error))?;
-        let study: StudyRecord = match self.sealed(&STUDY, "", |row| row.get::<_, String>(0))?.pop() {
-            Some(json) => self.parsed(&json)?,
-            None => return Err(Error::NoStudy { path: self.path.clone() }),
-        };
+        let study = self.study()?;
         let labelled = self.sealed(&SCENARIO, "ORDER BY id", |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
         })?;
@@ -104,10 +101,14 @@ impl Reader {
             labelled.iter().map(|(_, _, json)| self.parsed(json)).collect::<Result<_, _>>()?;
         let (ids, metrics) = self.metrics()?;
         let labels = labelled.into_iter().map(|(id, label, _)| (id, label)).collect();
-        let trials = self.trials(&labels, &scenarios)?;
+        let mut trials = self.trials(&labels, &scenarios)?;
+        let members = self.members()?;
+        if members.len() > 1 {
+            count_rounds_over_members(&mut trials);
+        }
         Ok(Contents {
             study,
-            members: self.members()?,
+            members,
             sessions: self.sessions()?,
             probes: if self.version < schema::VERSION_OF_DECISIONS { Vec::new() } else { self.all_parsed(&PROBE, 2)? },
             scenarios,
@@ -142,6 +143,17 @@ impl Reader {
             detail.series.insert(name, points.iter().map(|point| f64::from_le_bytes(*point)).collect());
         }
         Ok(detail)
+    }
+
+    /// The study.
+    ///
+    /// # Errors
+    /// When the file is damaged, or holds none yet.
+    pub fn study(&self) -> Result<StudyRecord, Error> {
+        match self.sealed(&STUDY, "", |row| row.get::<_, String>(0))?.pop() {
+            Some(json) => self.parsed(&json),
+            None => Err(Error::NoStudy { path: self.path.clone() }),
+        }
     }
 
     /// The members of a fleet whose trials these are, by number; none in a study of one machine.
@@ -353,13 +365,26 @@ impl Reader {
         self.connection.prepare(sql).map_err(|error| self.failed(error))
     }
 
-    fn failed(&self, error: rusqlite::Error) -> Error {
+    pub(crate) fn failed(&self, error: rusqlite::Error) -> Error {
         schema::unreadable(&self.path, error)
     }
 
     fn parsed<T: DeserializeOwned>(&self, json: &str) -> Result<T, Error> {
         serde_json::from_str(json).map_err(|error| Error::Damaged { path: self.path.clone(), what: error.to_string() })
     }
+}
+
+/// Rounds of several members, member after member: each is a round by itself, and lies on one machine.
+fn count_rounds_over_members(trials: &mut [Trial]) {
+    let mut rounds: BTreeMap<(Phase, Option<u32>, u32), u32> =
+        trials.iter().map(|trial| ((trial.phase, trial.member, trial.round), 0)).collect();
+    let mut counts: BTreeMap<Phase, u32> = BTreeMap::new();
+    for ((phase, ..), number) in &mut rounds {
+        let count = counts.entry(*phase).or_default();
+        *number = *count;
+        *count += 1;
+    }
+    trials.iter_mut().for_each(|trial| trial.round = rounds[&(trial.phase, trial.member, trial.round)]);
 }
 
 /// Words of a trial's row that are looked at once it is read.

@@ -30,6 +30,8 @@ pub enum Command {
     Resume(RunArgs),
     /// Show what a study would do: scenarios, trials, time, space and what is missing; touches nothing
     Plan(PlanArgs),
+    /// Bring the results of a fleet's members together in one file, and show its answer
+    Merge(MergeArgs),
     /// Show the answer of a results file, or export it
     Report(ReportArgs),
     /// Replay an access log against a running server: its requests in its order, each once, each answer checked
@@ -193,11 +195,28 @@ pub struct PlanArgs {
     pub json: bool,
 }
 
+/// `merge`.
+#[derive(Args)]
+pub struct MergeArgs {
+    /// Folders of members' results, or results files; merged ones, too
+    #[arg(required = true)]
+    pub results: Vec<PathBuf>,
+    /// The file to write
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Write the HTML report here [default: beside the file]
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
 /// `report`.
 #[derive(Args)]
 pub struct ReportArgs {
     /// A results file
     pub results: PathBuf,
+    /// Of a fleet's results only this member, as of a study of one machine
+    #[arg(long, value_name = "K")]
+    pub member: Option<u32>,
     /// Say everything: all comparisons, what mattered, every warning and every scenario
     #[arg(long)]
     pub full: bool,

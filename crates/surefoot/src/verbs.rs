@@ -11,6 +11,7 @@ pub mod guest;
 pub mod history;
 pub mod init;
 pub mod list;
+pub mod merge;
 pub mod plan;
 pub mod powercut;
 pub mod replay;

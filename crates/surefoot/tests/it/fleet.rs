@@ -57,6 +57,41 @@ fn a_member_that_is_killed_goes_on_and_one_that_is_started_twice_has_two_files()
     };
     assert_eq!((orders(&first), orders(&first).len()), (orders(&second), 6), "the same orders and data on any machine");
     world.assert_nothing_left();
+    a_merged_fleet_has_an_answer(&world);
+}
+
+/// Member 2 was measured twice, member 3 is missing, then comes.
+fn a_merged_fleet_has_an_answer(world: &World) {
+    let member_2 = "fleet/small.member-2-of-3.attempt-1.surefoot";
+    run(world, "n3", "1/3").status(0);
+    let merged = || world.surefoot(&["merge", "fleet", "-o", "all.surefoot"]);
+    merged()
+        .status(3)
+        .says("on these 2 hosts only")
+        .says("member 3 has no results")
+        .says("Member 2 was started 2 times");
+    run(world, "n4", "3/3").status(0);
+    merged().status(0).says("on these 3 hosts only").says("these hosts only, and nothing is said of another machine");
+    let again = world.surefoot(&["report", "all.surefoot", "--json"]).status(0).json();
+    let hosts = again["analysis"]["hosts"].as_array().expect("hosts").iter();
+    assert_eq!(hosts.map(|host| host["name"].clone()).collect::<Vec<_>>(), ["n3", "n1", "n4"]);
+    let trials = again["ledger"]["trials"].as_array().expect("trials").iter();
+    assert_eq!(trials.filter(|trial| trial["state"] == "finished").count(), 18);
+    // Merged on, it is the same.
+    world.surefoot(&["merge", "all.surefoot", member_2, "-o", "again.surefoot"]).status(0);
+    assert_eq!(world.surefoot(&["report", "again.surefoot", "--json"]).json(), again);
+    world.surefoot(&["status", "all.surefoot", "--verify"]).status(0).says("trials and 18 runs read");
+    assert!(
+        std::fs::read_to_string(world.path().join("all.html")).expect("a page").contains("who is ahead on which host")
+    );
+    // One member is a study of one machine; an answer of one machine over a fleet is refused.
+    world.surefoot(&["report", "all.surefoot", "--member", "3"]).says("Too early to choose");
+    world.surefoot(&["report", "all.surefoot", "--markdown"]).status(2).says("--member K shows one member");
+    world.surefoot(&["compare", "all.surefoot", member_2]).status(2).says("what is asked for is of one machine");
+    world.write("other.toml", small_study(&["ext4", "xfs"], 2).replace("table_size = 2000", "table_size = 3000"));
+    let mut other = world.command(&["run", "other.toml", "--member", "3/3", "--results", "fleet", "--quiet"]);
+    said(&other.output().expect("surefoot starts")).status(0);
+    world.surefoot(&["merge", "fleet", "-o", "no.surefoot"]).status(2).says("the hash of the study's settings was");
 }
 
 #[test]

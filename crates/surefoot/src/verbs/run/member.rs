@@ -103,6 +103,9 @@ impl Place {
         let stop = if summary.stop == Stop::PrecisionReached { Stop::RoundsMax } else { summary.stop };
         println!("member {number} of {of} on {}: {}", host.name, stop.words());
         println!("results: {}", self.copy.display());
+        if let (Some(folder), Stop::RoundsMax) = (self.copy.parent(), stop) {
+            println!("`surefoot merge {} -o FILE` brings all members together", folder.display());
+        }
         Ok(match stop {
             Stop::Interrupted => Status::Interrupted,
             Stop::RoundsMax if summary.failed == 0 => Status::Answered,
