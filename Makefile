@@ -7,8 +7,10 @@ PHP = libapache2-mod-php php-fpm php-cgi php-cli php-apcu php-sqlite3 php-mysql 
 PEERS = fio sysbench redis-tools pgreplay wrk apache2-utils nghttp2-client httperf siege
 # A kernel that needs no root, with the filesystems that the machine's own may lack.
 GUEST = user-mode-linux jfsutils reiserfsprogs f2fs-tools nilfs-tools e2fsprogs xfsprogs btrfs-progs postgresql
+# A scheduler: the tests bring up a cluster of three nodes in namespaces.
+SCHEDULERS = slurmctld slurmd slurm-client munge iproute2
 SITES = wordpress wordpress-theme-twentytwentythree mediawiki dokuwiki
-TEST_PACKAGES = $(PACKAGES) $(SERVERS) $(PHP) $(SITES) $(PEERS) $(GUEST) chromium poppler-utils openssl zstd xz-utils
+TEST_PACKAGES = $(PACKAGES) $(SERVERS) $(SCHEDULERS) $(PHP) $(SITES) $(PEERS) $(GUEST) chromium poppler-utils openssl zstd xz-utils
 BENCH_PACKAGES = $(PACKAGES) $(SERVERS) $(PEERS) $(GUEST) time
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)

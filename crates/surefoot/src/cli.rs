@@ -1,9 +1,11 @@
 //! The words of the command line. Completions and man pages are made from this file.
 
+pub mod fleet;
 pub mod replay;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand};
+use fleet::FleetArgs;
 use replay::ReplayArgs;
 use report::{Asked, FORMATS, Format};
 use std::path::PathBuf;
@@ -30,6 +32,8 @@ pub enum Command {
     Resume(RunArgs),
     /// Show what a study would do: scenarios, trials, time, space and what is missing; touches nothing
     Plan(PlanArgs),
+    /// Run a study on many machines under their scheduler, watch it, and collect its answer
+    Fleet(FleetArgs),
     /// Bring the results of a fleet's members together in one file, and show its answer
     Merge(MergeArgs),
     /// Show the answer of a results file, or export it
@@ -190,6 +194,12 @@ pub struct PlanArgs {
     /// Which study
     #[command(flatten)]
     pub study: StudyArgs,
+    /// Forecast a fleet of up to so many hosts: time on each, and how narrow the interval over hosts would be
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=i64::from(lab::member::MEMBERS_MAX)), conflicts_with = "json")]
+    pub members: Option<u32>,
+    /// How far hosts differ in a comparison, and how far it strays from round to round [default: 5%,3%]
+    #[arg(long, value_name = "HOSTS,ROUNDS", requires = "members")]
+    pub spread: Option<String>,
     /// Print the plan as JSON
     #[arg(long)]
     pub json: bool,

@@ -7,6 +7,7 @@ pub mod disk;
 pub mod doctor;
 #[cfg(target_os = "linux")]
 pub mod faults;
+pub mod fleet;
 pub mod guest;
 pub mod history;
 pub mod init;

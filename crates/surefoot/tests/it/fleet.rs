@@ -113,3 +113,15 @@ fn what_is_no_member_is_refused() {
     }
     said(&array.output().expect("surefoot starts")).status(2).says("--member 3/20");
 }
+
+#[test]
+fn a_plan_forecasts_a_fleet() {
+    let world = World::new();
+    let said = world.surefoot(&["plan", "quick", "--members", "20"]).status(0);
+    let said =
+        said.says("hosts differ by 5%").says("assumed").says("4 hosts × 8 rounds: ±").says("20 hosts × 8 rounds: ±");
+    // t(0.975, 19)·√((ln 1.05² + ln 1.03²/8)/20) = 2.36 %, by hand.
+    said.says("20 hosts × 8 rounds: ±2.4 %, ");
+    world.surefoot(&["plan", "quick", "--members", "4", "--spread", "1%,0%"]).status(0).says("±1.6 %, ");
+    world.surefoot(&["plan", "quick", "--members", "4", "--spread", "1"]).status(2).says("`--spread 5%,3%`");
+}

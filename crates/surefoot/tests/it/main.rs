@@ -23,6 +23,7 @@ mod replay;
 mod results_files;
 mod serve;
 mod servers;
+mod slurm;
 mod sql_bench;
 mod sql_replay;
 mod studies;

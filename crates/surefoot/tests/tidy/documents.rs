@@ -99,7 +99,9 @@ struct Verbs(BTreeMap<String, Option<BTreeSet<String>>>);
 impl Verbs {
     fn options(&mut self, verb: &str) -> Option<&BTreeSet<String>> {
         let ask = || {
-            let said = surefoot(&[verb, "--help"], Path::new("/"));
+            // One verb has verbs of its own.
+            let words: Vec<&str> = verb.split(' ').chain(["--help"]).collect();
+            let said = surefoot(&words, Path::new("/"));
             said.status.success().then(|| options_in(&String::from_utf8_lossy(&said.stdout)))
         };
         self.0.entry(verb.to_string()).or_insert_with(ask).as_ref()
@@ -132,8 +134,11 @@ fn verbs_and_options_exist() {
             None => continue,
             Some(rest) if rest.starts_with('-') => ("", Some(&all)),
             Some(rest) => {
-                let verb = rest.split_whitespace().next().unwrap_or_default().trim_end_matches(':');
-                (verb, verbs.options(verb))
+                let mut words = rest.split_whitespace();
+                let first = words.next().unwrap_or_default().trim_end_matches(':');
+                let own = words.next().filter(|word| first == "fleet" && word.chars().all(|c| c.is_ascii_lowercase()));
+                let whole = own.map(|own| format!("{first} {own}"));
+                (first, verbs.options(whole.as_deref().unwrap_or(first)))
             }
         };
         let known = known.unwrap_or_else(|| panic!("{place}: `{line}`: surefoot has no verb {verb:?}"));
