@@ -94,13 +94,10 @@ impl Reader {
         // All of one moment: a writer may add a metric, and a run that has it, between two of our questions.
         let _moment = self.connection.unchecked_transaction().map_err(|error| self.failed(error))?;
         let study = self.study()?;
-        let labelled = self.sealed(&SCENARIO, "ORDER BY id", |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
-        })?;
-        let scenarios: Vec<Scenario> =
-            labelled.iter().map(|(_, _, json)| self.parsed(json)).collect::<Result<_, _>>()?;
+        let labelled = self.sealed(&SCENARIO, "ORDER BY id", |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))?;
+        let labels = labelled.into_iter().collect();
+        let scenarios = self.scenarios()?;
         let (ids, metrics) = self.metrics()?;
-        let labels = labelled.into_iter().map(|(id, label, _)| (id, label)).collect();
         let mut trials = self.trials(&labels, &scenarios)?;
         let members = self.members()?;
         if members.len() > 1 {
@@ -154,6 +151,14 @@ impl Reader {
             Some(json) => self.parsed(&json),
             None => Err(Error::NoStudy { path: self.path.clone() }),
         }
+    }
+
+    /// Scenarios in plan order.
+    ///
+    /// # Errors
+    /// When the file is damaged.
+    pub fn scenarios(&self) -> Result<Vec<Scenario>, Error> {
+        self.all_parsed(&SCENARIO, 2)
     }
 
     /// The members of a fleet whose trials these are, by number; none in a study of one machine.

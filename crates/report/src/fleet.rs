@@ -41,7 +41,11 @@ impl FleetReport {
         if reader.members()?.len() < 2 {
             return Ok(None);
         }
-        Ok(FleetReport::of(&reader.contents()?))
+        // Of a large fleet the figures of all metrics would be most of its memory.
+        let scenarios = reader.scenarios()?;
+        let primary = scenarios.iter().map(|scenario| &*scenario.primary_metric);
+        let others = analysis::flushing::METRICS.iter().chain(analysis::errors::METRICS).copied();
+        Ok(FleetReport::of(&reader.contents_with(&primary.chain(others).collect::<Vec<_>>())?))
     }
 
     /// Whether a member is missing or did not come to its end.

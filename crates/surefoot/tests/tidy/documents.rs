@@ -113,20 +113,29 @@ fn options_in(text: &str) -> BTreeSet<String> {
     words.filter(|word| word.starts_with("--") && word.len() > 2).map(str::to_string).collect()
 }
 
-#[test]
-fn verbs_and_options_exist() {
-    let help = surefoot(&["--help"], Path::new("/"));
+/// The verbs that a help lists.
+fn listed(words: &[&str]) -> Vec<String> {
+    let help = surefoot(words, Path::new("/"));
     let help = String::from_utf8_lossy(&help.stdout).into_owned();
     let listed = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
     // What is indented further goes on with the line before.
     let listed = listed.filter(|line| !line.starts_with("   "));
-    let listed: Vec<&str> =
-        listed.take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(listed.contains(&"run"), "{help}");
+    listed
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .map(str::to_string)
+        .collect()
+}
+
+#[test]
+fn verbs_and_options_exist() {
+    let listed = listed(&["--help"]);
+    assert!(listed.contains(&"run".to_string()), "{listed:?}");
+    let of_fleet = self::listed(&["fleet", "--help"]).into_iter().map(|verb| format!("fleet {verb}"));
     let (mut verbs, mut checked) = (Verbs::default(), 0);
     let mut all: BTreeSet<String> = options_in("--help --version");
-    for verb in &listed {
-        all.extend(verbs.options(verb).expect("a verb that is listed").iter().cloned());
+    for verb in listed.iter().cloned().chain(of_fleet) {
+        all.extend(verbs.options(&verb).expect("a verb that is listed").iter().cloned());
     }
     for (place, line) in lines() {
         let (verb, known) = match line.strip_prefix("surefoot ").or_else(|| line.strip_prefix("$ surefoot ")) {
