@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     let folder_word = folder.path().to_string_lossy();
     let said = goals::said(&program, folder.path(), &["merge-these", &folder_word]);
     let figures: Vec<f64> = said.split_whitespace().map(|word| word.parse().expect("a figure")).collect();
-    let [seconds, megabytes] = figures[..] else { panic!("two figures, not {said}") };
+    let [seconds, processor_seconds, megabytes] = figures[..] else { panic!("three figures, not {said}") };
     let target = folder.path().join("fleet");
     let size = target.metadata().expect("written").len() as f64 / 1e6;
     let contents = Reader::open(&target).and_then(|reader| reader.contents_with(&[])).expect("readable");
@@ -61,7 +61,8 @@ fn main() -> ExitCode {
     let seconds_goal = goals.at_most("seconds", seconds, SECONDS_MAX);
     let megabytes_goal = goals.at_most("megabytes of memory", megabytes, MEGABYTES_MAX);
     println!("{members} members of {trials} trials, {size:.0} MB in one file");
-    println!("{seconds:.1} s ({seconds_goal}), {megabytes:.0} MB of memory ({megabytes_goal})");
+    println!("{seconds:.1} s ({seconds_goal}), of these {processor_seconds:.1} s of a processor");
+    println!("{megabytes:.0} MB of memory ({megabytes_goal})");
     goals.end()
 }
 
@@ -74,7 +75,10 @@ fn merge(folder: &Path) {
     let status = std::fs::read_to_string("/proc/self/status").expect("this process has one");
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("the kernel keeps the peak");
     let kibibytes: f64 = peak.trim().trim_end_matches(" kB").trim().parse().expect("a number");
-    println!("{seconds} {}", kibibytes * 1024.0 / 1e6);
+    // On a busy machine the processor's time says more than the clock's.
+    let schedule = std::fs::read_to_string("/proc/self/schedstat").expect("this process has one");
+    let nanoseconds: f64 = schedule.split_whitespace().next().expect("a figure").parse().expect("a number");
+    println!("{seconds} {} {}", nanoseconds / 1e9, kibibytes * 1024.0 / 1e6);
 }
 
 /// A member's file as a trial writes it: steps, facts and commands, one measured run with all its figures.

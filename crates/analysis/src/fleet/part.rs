@@ -1,6 +1,6 @@
 //! One workload over a fleet's machines: ratios within rounds, what they show over hosts, and the pick.
 
-use super::{Against, FleetHost, FleetPart, HOSTS_MIN, MachineKind, OfFleet, Out};
+use super::{Against, FleetHost, FleetPart, MachineKind, OfFleet, Out};
 use crate::judge::{ROUNDS_FOR_CLAIMS, rules};
 use crate::parity::{Rule, Standing, fewest_errors};
 use ledger::model::{Contents, Scenario};
@@ -169,31 +169,39 @@ fn judge(against: &mut [Option<Against>], scenarios: &[&Scenario], held: &Held) 
     }
 }
 
-/// Those that may be the best, the best first, and how far behind it the first may be: over hosts where they are a sample, else over rounds.
+/// Those that may be the best, the best first, and how far behind it the first may be: each pair is held as the ratios to the baseline are,
+/// so that who is named alone is shown to be better than each other one (Hsu 1984, with Bonferroni; two-sided, as verdicts are).
 fn picks(figures: &Figures, candidates: &[usize], more_is_better: bool, alpha: f64) -> (Vec<usize>, Option<f64>) {
-    let sign = if more_is_better { 1.0 } else { -1.0 };
-    let measured: Vec<&Vec<Vec<Option<f64>>>> = figures.rounds.iter().filter(|rounds| !rounds.is_empty()).collect();
-    let is_sample = measured.len() >= HOSTS_MIN;
-    let blocks: Vec<Vec<Option<f64>>> = if is_sample {
-        measured.iter().map(|rounds| means(rounds, candidates)).collect()
-    } else {
-        let of_candidates = |round: &Vec<Option<f64>>| candidates.iter().map(|place| round[*place]).collect();
-        measured.iter().flat_map(|rounds| rounds.iter().map(of_candidates)).collect()
-    };
     if let [only] = candidates {
         return (vec![*only], None);
     }
-    if blocks.len() < ROUNDS_FOR_CLAIMS {
+    let confidence = 1.0 - alpha / (candidates.len().max(2) as f64 - 1.0);
+    // How far one is ahead of another: the mean, and the least and most that it may be.
+    let ahead = |one: usize, other: usize| -> Option<(f64, f64)> {
+        let of = |round: &Vec<Option<f64>>| Some(round[one]? - round[other]?);
+        let rounds: Vec<Vec<f64>> =
+            figures.rounds.iter().map(|rounds| rounds.iter().filter_map(of).collect()).collect();
+        let found = over_hosts(&rounds, confidence).map(|found| found.contrast);
+        let found =
+            found.or_else(|| these_hosts(&rounds, confidence)).filter(|found| found.rounds >= ROUNDS_FOR_CLAIMS)?;
+        Some(if more_is_better { (found.mean, found.high) } else { (-found.mean, -found.low) })
+    };
+    let others = |place: &usize| candidates.iter().copied().filter(move |other| other != place).collect::<Vec<_>>();
+    let most = |one: usize, other: usize| ahead(one, other).map_or(f64::INFINITY, |(_, most)| most);
+    let behind = |place: &usize| {
+        let means = others(place).into_iter().filter_map(|other| Some(ahead(other, *place)?.0));
+        means.max_by(f64::total_cmp)
+    };
+    let Some((pick, _)) =
+        candidates.iter().filter_map(|place| Some((*place, behind(place)?))).min_by(|a, b| a.1.total_cmp(&b.1))
+    else {
         return (Vec::new(), None);
-    }
-    let values: Vec<Vec<Option<f64>>> = (0..candidates.len())
-        .map(|cell| blocks.iter().map(|block| block[cell].map(|value| sign * value)).collect())
-        .collect();
-    let Some(found) = stats::best_set(&values, alpha) else { return (Vec::new(), None) };
-    let mut members = found.members;
-    members.sort_by_key(|cell| *cell != found.pick);
-    let regret = found.regret[found.pick];
-    (members.into_iter().map(|cell| candidates[cell]).collect(), regret.is_finite().then(|| regret.exp_m1()))
+    };
+    let may_be_best = |place: &usize| others(place).into_iter().all(|other| most(*place, other) >= 0.0);
+    let mut members: Vec<usize> = candidates.iter().copied().filter(may_be_best).collect();
+    members.sort_by_key(|place| *place != pick);
+    let regret = others(&pick).into_iter().map(|other| most(other, pick)).fold(0.0, f64::max);
+    (members, regret.is_finite().then(|| regret.exp_m1()))
 }
 
 /// A host's means over its rounds in which all candidates that it measured have a figure; without such a round, over what there is.

@@ -80,7 +80,11 @@ fn a_merged_fleet_has_an_answer(world: &World) {
     // Merged on, it is the same.
     world.surefoot(&["merge", "all.surefoot", member_2, "-o", "again.surefoot"]).status(0);
     assert_eq!(world.surefoot(&["report", "again.surefoot", "--json"]).json(), again);
-    world.surefoot(&["status", "all.surefoot", "--verify"]).status(0).says("trials and 18 runs read");
+    world
+        .surefoot(&["status", "all.surefoot", "--verify"])
+        .status(0)
+        .says("3 members on 3 hosts")
+        .says("trials and 18 runs read");
     assert!(
         std::fs::read_to_string(world.path().join("all.html")).expect("a page").contains("who is ahead on which host")
     );
