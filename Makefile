@@ -7,8 +7,10 @@ PHP = libapache2-mod-php php-fpm php-cgi php-cli php-apcu php-sqlite3 php-mysql 
 PEERS = fio sysbench redis-tools pgreplay wrk apache2-utils nghttp2-client httperf siege
 # A kernel that needs no root, with the filesystems that the machine's own may lack.
 GUEST = user-mode-linux jfsutils reiserfsprogs f2fs-tools nilfs-tools e2fsprogs xfsprogs btrfs-progs postgresql
+# A scheduler: the tests bring up a cluster of three nodes in namespaces.
+SCHEDULERS = slurmctld slurmd slurm-client munge iproute2
 SITES = wordpress wordpress-theme-twentytwentythree mediawiki dokuwiki
-TEST_PACKAGES = $(PACKAGES) $(SERVERS) $(PHP) $(SITES) $(PEERS) $(GUEST) chromium poppler-utils openssl zstd xz-utils rocksdb-tools sqlite3
+TEST_PACKAGES = $(PACKAGES) $(SERVERS) $(SCHEDULERS) $(PHP) $(SITES) $(PEERS) $(GUEST) chromium poppler-utils openssl zstd xz-utils rocksdb-tools sqlite3
 BENCH_PACKAGES = $(PACKAGES) $(SERVERS) $(PEERS) $(GUEST) time
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
@@ -75,7 +77,7 @@ attack: packages-test all
 	cargo bench --locked -p surefoot --bench attack
 
 # All are measured; what missed a goal or broke is said at the end, with status 1.
-BENCHES = block_io_against_fio http_against_peers log_parse cost database key_value guest large recorder recoveries turns failing_disks fsync_failures
+BENCHES = block_io_against_fio http_against_peers log_parse cost database key_value guest large merge recorder recoveries turns failing_disks fsync_failures
 bench: packages-bench all
 	@missed=; for bench in $(BENCHES); do \
 	  cargo bench --locked --workspace --bench $$bench || missed="$$missed $$bench"; done; \
@@ -96,6 +98,7 @@ powercut-safe: packages-test all
 # The tables of docs/statistics.md: by seed, without a disk, the same on every machine.
 simulations:
 	cargo bench --locked -p stats --bench tune
+	cargo bench --locked -p stats --bench hosts
 	cargo bench --locked -p lab --bench screen
 	cargo bench --locked -p lab --bench claims
 

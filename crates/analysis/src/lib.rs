@@ -13,6 +13,7 @@ pub mod confirmation;
 pub mod counting;
 pub mod details;
 pub mod errors;
+pub mod fleet;
 pub mod flushing;
 pub mod health;
 pub mod judge;

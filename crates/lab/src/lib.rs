@@ -10,6 +10,8 @@ pub mod durability;
 pub mod estimate;
 pub mod forecast;
 pub mod groups;
+pub mod host;
+pub mod member;
 pub mod noise;
 pub mod probe;
 pub mod requirements;

@@ -2,8 +2,8 @@
 
 use crash::plan::Plan;
 use ledger::model::{
-    AnalysisSettings, Asked, ChosenTurns, Decision, LimitRecord, Mode, Order, Phase, Place, Scenario, StudyRecord,
-    TableRecord, TrialState,
+    AnalysisSettings, Asked, ChosenTurns, Decision, LimitRecord, Member, Mode, Order, Phase, Place, Scenario,
+    StudyRecord, TableRecord, TrialState,
 };
 use observe::safety::Grade;
 use stats::MachineNoise;
@@ -89,6 +89,8 @@ pub struct Session<'a> {
     pub text: &'a str,
     /// What the command line asks for.
     pub asked: Asked,
+    /// The fleet's member that it is of.
+    pub member: Option<Member>,
     /// surefoot's version.
     pub version: &'a str,
     /// The machine's facts now.
@@ -134,9 +136,10 @@ pub fn open(path: &Path, plan: &Plan, session: &Session) -> Result<Opened, Error
     let done = match writer.study()? {
         None => {
             writer.set_study(&study_record(plan, session), &scenarios(plan))?;
+            session.member.iter().try_for_each(|member| writer.set_member(member))?;
             Done::default()
         }
-        Some(study) if study.hash != plan.hash || drawn_for(&study) != plan.drawn => {
+        Some(study) if study.hash != plan.hash || drawn_for(&study, writer.member()?.as_ref()) != plan.drawn => {
             return Err(Error::OtherStudy { path: path.into(), name: study.name });
         }
         Some(_) => go_on(path, &mut writer, plan, session)?,
@@ -150,12 +153,14 @@ pub fn open(path: &Path, plan: &Plan, session: &Session) -> Result<Opened, Error
 /// # Errors
 /// When the results file can't be read.
 pub fn drawn(path: &Path, plan: &Plan, new_seed: u64) -> Result<Drawn, Error> {
-    let begun = if path.is_file() { ledger::Writer::create_or_open(path)?.study()? } else { None };
+    let writer = if path.is_file() { Some(ledger::Writer::create_or_open(path)?) } else { None };
+    let begun = writer.as_ref().map(ledger::Writer::study).transpose()?.flatten();
     let said = plan.design.seed;
     Ok(match begun {
         // Another seed than was said makes it another study.
         Some(study) => {
-            let drawn = drawn_for(&study);
+            let member = writer.as_ref().map(ledger::Writer::member).transpose()?.flatten();
+            let drawn = drawn_for(&study, member.as_ref());
             let order = plan.design.order.unwrap_or(drawn.order);
             Drawn { seed: said.unwrap_or(drawn.seed), order, ..drawn }
         }
@@ -163,7 +168,7 @@ pub fn drawn(path: &Path, plan: &Plan, new_seed: u64) -> Result<Drawn, Error> {
     })
 }
 
-fn drawn_for(study: &StudyRecord) -> Drawn {
+fn drawn_for(study: &StudyRecord, member: Option<&Member>) -> Drawn {
     let order = match study.analysis.order {
         Order::Blocks => study::Order::Blocks,
         Order::Turns => study::Order::Turns,
@@ -173,7 +178,14 @@ fn drawn_for(study: &StudyRecord) -> Drawn {
         turns: chosen.turns,
         rounds: chosen.rounds,
     });
-    Drawn { seed: study.seed, is_balanced: study.balanced_orders, order, up_max: study.analysis.up_max, turns }
+    Drawn {
+        seed: study.seed,
+        is_balanced: study.balanced_orders,
+        order,
+        up_max: study.analysis.up_max,
+        turns,
+        rounds_before: member.map_or(0, crate::member::rounds_before),
+    }
 }
 
 fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Session) -> Result<Done, Error> {

@@ -4,6 +4,7 @@
 //! against media, memory and copies, not against people. Files of schema versions before 5 have none and are read as they are.
 
 use crate::Error;
+use crate::schema::{VERSION, VERSION_OF_CHECKSUMS, VERSION_OF_GROUPS, VERSION_OF_MEMBERS};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 use std::path::Path;
@@ -20,21 +21,23 @@ pub struct Sealed {
     key: &'static str,
     /// What is read, and in this order summed.
     pub columns: &'static str,
-    /// A column that rows had checksums before: it is summed last, and only where it has a value.
-    pub later: Option<&'static str>,
+    /// Columns that rows had checksums before, and the schema version that added each: they are summed last, and only where they have a value.
+    pub later: &'static [(&'static str, i64)],
 }
 
 /// Rows by their id.
 const fn by_id(table: &'static str, columns: &'static str) -> Sealed {
-    Sealed { table, key: "rowid = ?1", columns, later: None }
+    Sealed { table, key: "rowid = ?1", columns, later: &[] }
 }
 
 pub const STUDY: Sealed = by_id("study", "json");
-pub const SESSION: Sealed = by_id("session", "id, started, ended, machine, reason");
+pub const SESSION: Sealed =
+    Sealed { later: &[("member", VERSION_OF_MEMBERS)], ..by_id("session", "id, started, ended, machine, reason") };
+pub const MEMBER: Sealed = by_id("member", "number, json");
 pub const SCENARIO: Sealed = by_id("scenario", "id, label, json");
 /// With how many runs it has, so that none goes missing.
 pub const TRIAL: Sealed = Sealed {
-    later: Some("group_number"),
+    later: &[("group_number", VERSION_OF_GROUPS), ("member", VERSION_OF_MEMBERS)],
     ..by_id(
         "trial",
         "id, scenario, round, position, seed, state, started, ended, failure, phase, \
@@ -53,14 +56,14 @@ pub const SERIES: Sealed = by_run("series", "run, name, points");
 
 /// Rows of a run, by their name.
 const fn by_run(table: &'static str, columns: &'static str) -> Sealed {
-    Sealed { table, key: "run = ?1 AND name = ?2", columns, later: None }
+    Sealed { table, key: "run = ?1 AND name = ?2", columns, later: &[] }
 }
 
 impl Sealed {
     /// Writes a row's checksum, within the transaction that wrote the row.
     pub fn seal(&self, transaction: &Connection, key: &[&dyn rusqlite::ToSql]) -> rusqlite::Result<()> {
         let Sealed { table, key: which, .. } = self;
-        let columns = self.all_columns();
+        let columns = self.all_columns(VERSION);
         let mut read = transaction.prepare_cached(&format!("SELECT {columns} FROM {table} WHERE {which}"))?;
         let crc = read.query_row(key, |row| self.sum(row))?;
         let place = key.len() + 1;
@@ -70,18 +73,19 @@ impl Sealed {
     }
 
     /// What is selected of a file of this version, the checksum last.
-    pub fn selected(&self, has_checksums: bool) -> String {
-        format!("{}, {}", self.all_columns(), if has_checksums { COLUMN } else { "NULL" })
+    pub fn selected(&self, version: i64) -> String {
+        format!("{}, {}", self.all_columns(version), if version >= VERSION_OF_CHECKSUMS { COLUMN } else { "NULL" })
     }
 
-    fn all_columns(&self) -> String {
-        [self.columns].into_iter().chain(self.later).collect::<Vec<_>>().join(", ")
+    fn all_columns(&self, version: i64) -> String {
+        let later = self.later.iter().map(|(column, since)| if version >= *since { *column } else { "NULL" });
+        [self.columns].into_iter().chain(later).collect::<Vec<_>>().join(", ")
     }
 
     /// Holds a row that was selected so against its checksum. Whether it has one.
     pub fn check(&self, row: &Row, path: &Path) -> Result<bool, Error> {
         let failed = |error| crate::schema::unreadable(path, error);
-        let count = self.columns_count() + usize::from(self.later.is_some());
+        let count = self.columns_count() + self.later.len();
         let Some(wanted) = row.get::<_, Option<u32>>(count).map_err(failed)? else { return Ok(false) };
         if self.sum(row).map_err(failed)? == wanted {
             return Ok(true);
@@ -90,18 +94,39 @@ impl Sealed {
         Err(Error::Damaged { path: path.into(), what })
     }
 
+    /// How many values a row has that are summed.
+    pub fn width(&self) -> usize {
+        self.columns_count() + self.later.len()
+    }
+
+    /// How a row is written with its checksum: all that is summed but the column that is `made` from others.
+    pub fn insertion(&self, made: Option<usize>) -> String {
+        let columns = self.all_columns(VERSION);
+        let kept = columns.split(", ").enumerate().filter(|(column, _)| Some(*column) != made).map(|(_, name)| name);
+        let kept: Vec<&str> = kept.chain([COLUMN]).collect();
+        let places = vec!["?"; kept.len()].join(", ");
+        format!("INSERT INTO {} ({}) VALUES ({places})", self.table, kept.join(", "))
+    }
+
     fn columns_count(&self) -> usize {
         // The subquery of a trial has no comma.
         self.columns.split(',').count()
     }
 
     fn sum(&self, row: &Row) -> rusqlite::Result<u32> {
+        let columns = 0..self.columns_count() + self.later.len();
+        let values: Vec<ValueRef> = columns.map(|column| row.get_ref(column)).collect::<rusqlite::Result<_>>()?;
+        Ok(self.sum_of(&values))
+    }
+
+    /// The checksum of a row that has these values, in the order in which they are selected.
+    pub fn sum_of(&self, values: &[ValueRef]) -> u32 {
         let mut crc = crc32fast::Hasher::new();
         crc.update(self.table.as_bytes());
         let count = self.columns_count();
-        let has_later = self.later.is_some() && row.get_ref(count)? != ValueRef::Null;
-        for column in 0..count + usize::from(has_later) {
-            let (kind, bytes): (u8, &[u8]) = match row.get_ref(column)? {
+        for (column, value) in values.iter().enumerate() {
+            let (kind, bytes): (u8, &[u8]) = match value {
+                ValueRef::Null if column >= count => continue,
                 ValueRef::Null => (0, &[]),
                 ValueRef::Integer(value) => (1, &value.to_le_bytes()),
                 ValueRef::Real(value) => (2, &value.to_bits().to_le_bytes()),
@@ -112,7 +137,7 @@ impl Sealed {
             crc.update(&(bytes.len() as u64).to_le_bytes());
             crc.update(bytes);
         }
-        Ok(crc.finalize())
+        crc.finalize()
     }
 
     /// The row in words: "run 3 of trial 17".
@@ -138,9 +163,9 @@ mod tests {
 
     #[test]
     fn every_table_has_checksums_of_every_column() {
-        let all: [&Sealed; 13] = [
+        let all: [&Sealed; 14] = [
             &STUDY, &SESSION, &SCENARIO, &TRIAL, &NOTE, &METRIC, &RUN, &PROBE, &DECISION, &SAFETY, &FAULTS, &LATENCY,
-            &SERIES,
+            &SERIES, &MEMBER,
         ];
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("s.surefoot");
@@ -154,7 +179,7 @@ mod tests {
         let mut tables = std::collections::BTreeSet::new();
         for (table, column) in rows.map(|row| row.expect("a row")) {
             let sealed = all.iter().find(|sealed| sealed.table == table).unwrap_or_else(|| panic!("{table} has none"));
-            let is_summed = sealed.all_columns().split(", ").any(|summed| summed == column);
+            let is_summed = sealed.all_columns(VERSION).split(", ").any(|summed| summed == column);
             assert!(is_summed || column == COLUMN, "{table}.{column}");
             tables.insert(table);
         }

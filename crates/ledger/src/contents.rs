@@ -6,9 +6,23 @@ use crate::model::{
     Contents, Decision, Finalists, MeasuredFaults, MeasuredSafety, Phase, RunRow, Scenario, Screened, Trial,
     TrialState, Worse,
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 impl Contents {
+    /// What one member of a fleet measured, as if it were alone; none where it is not in it.
+    #[must_use]
+    pub fn of_member(mut self, number: u32) -> Option<Contents> {
+        self.members.retain(|member| member.number == number);
+        let own = Some(self.members.first()?.number);
+        self.sessions.retain(|session| session.member == own);
+        self.trials.retain(|trial| trial.member == own);
+        let before = self.trials.iter().map(|trial| trial.round).min().unwrap_or(0);
+        self.trials.iter_mut().for_each(|trial| trial.round -= before);
+        let trials: HashSet<i64> = self.trials.iter().map(|trial| trial.id).collect();
+        self.runs.retain(|run| trials.contains(&run.trial));
+        Some(self)
+    }
+
     /// Scenarios that were shown to be worse than another, in the order in which they were.
     pub fn worse(&self) -> impl Iterator<Item = &Worse> {
         self.decisions.iter().filter_map(|decision| match decision {

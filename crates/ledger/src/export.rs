@@ -17,13 +17,13 @@ pub fn csv(reader: &Reader, out: &mut dyn Write) -> Result<(), Error> {
     let contents = reader.contents()?;
     writeln!(
         out,
-        "scenario,workload,round,position,trial,state,run,warm_up,started,seconds,metric,unit,direction,value,phase,group"
+        "scenario,workload,round,position,trial,state,run,warm_up,started,seconds,metric,unit,direction,value,phase,group,member"
     )?;
     let workloads: HashMap<&str, &str> = contents.scenarios.iter().map(|s| (&*s.label, &*s.workload)).collect();
     let trials: HashMap<i64, _> = contents.trials.iter().map(|trial| (trial.id, trial)).collect();
     for run in &contents.runs {
         let Some(trial) = trials.get(&run.trial) else { continue };
-        let (phase, group) = (plain(&trial.phase), group(trial));
+        let (phase, group, member) = (plain(&trial.phase), group(trial), member(trial));
         let head = format!(
             "{},{},{},{},{},{},{},{},{:.3},{}",
             field(&trial.scenario),
@@ -41,7 +41,7 @@ pub fn csv(reader: &Reader, out: &mut dyn Write) -> Result<(), Error> {
             let metric = &contents.metrics[&**name];
             writeln!(
                 out,
-                "{head},{},{},{},{value},{phase},{group}",
+                "{head},{},{},{},{value},{phase},{group},{member}",
                 field(name),
                 field(&metric.unit),
                 plain(&metric.direction)
@@ -61,6 +61,7 @@ pub fn json(reader: &Reader, out: &mut dyn Write) -> Result<(), Error> {
         "export_version": EXPORT_VERSION,
         "schema_version": reader.version(),
         "study": contents.study,
+        "members": contents.members,
         "sessions": contents.sessions,
         "probes": contents.probes,
         "scenarios": contents.scenarios,
@@ -100,6 +101,11 @@ fn quantiles(latency: &observe::latency::Latency) -> serde_json::Value {
 /// The number of a trial's group; empty where its round was not split.
 pub(crate) fn group(trial: &Trial) -> String {
     trial.group.map_or_else(String::new, |number| number.to_string())
+}
+
+/// The number of the fleet's member that measured a trial; empty in a study of one machine.
+pub(crate) fn member(trial: &Trial) -> String {
+    trial.member.map_or_else(String::new, |number| number.to_string())
 }
 
 pub(crate) fn plain(value: &impl serde::Serialize) -> String {

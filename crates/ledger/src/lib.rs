@@ -8,14 +8,18 @@ pub mod export;
 pub mod figure;
 pub mod groups;
 mod lock;
+mod merge;
 pub mod model;
 pub mod parquet;
+mod publish;
 mod reader;
 mod schema;
 mod stamp;
 mod writer;
 
 pub use lock::is_held;
+pub use merge::{MergeError, Merged, merge};
+pub use publish::publish;
 pub use reader::{Reader, Verified};
 pub use stamp::stamp;
 pub use writer::Writer;

@@ -1,4 +1,8 @@
-//! What a ledger holds, as its readers see it. Written by the conductor alone.
+//! What a ledger holds, as its readers see it. Written by the conductor alone. Of a fleet's members: `model/member.rs`.
+
+mod member;
+
+pub use member::{Attempt, Host, Member};
 
 use observe::durability::Durability;
 use observe::faults::FaultsFound;
@@ -387,13 +391,16 @@ pub struct Trial {
     /// What it is for.
     #[serde(default)]
     pub phase: Phase,
-    /// Round of that phase, from 0.
+    /// Round of that phase, from 0; where the file holds several members, counted on from one member to the next.
     pub round: u32,
     /// Position in the round.
     pub position: u32,
     /// Number of its group in the round: only those of one group were up together. None: the round was not split. Absent in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<u32>,
+    /// The fleet's member that measured it. None: a study of one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member: Option<u32>,
     /// Seed of its data.
     pub seed: u64,
     /// How it stands.
@@ -459,6 +466,9 @@ pub struct Session {
     pub machine: BTreeMap<String, String>,
     /// Why it ended: "precision reached", "rounds_max", "time budget", "interrupted" …
     pub reason: Option<String>,
+    /// The fleet's member that it is of. None: a study of one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member: Option<u32>,
 }
 
 /// What a device and the CPUs could give, measured before the first round.
@@ -507,6 +517,8 @@ pub struct MeasuredFaults {
 pub struct Contents {
     /// The study.
     pub study: StudyRecord,
+    /// Members of a fleet whose trials these are, by number; none in a study of one machine.
+    pub members: Vec<Member>,
     /// Sessions in order.
     pub sessions: Vec<Session>,
     /// Ceilings, in order of their measurement; none in older files, and where the study is too short or wants none.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 const GROUP_ROWS: usize = 1 << 18;
 
 /// The columns that every file has, with what a value is read from.
-const COLUMNS: [(&str, Column); 16] = [
+const COLUMNS: [(&str, Column); 17] = [
     ("scenario", Column::Text(|row| row.trial.scenario.clone())),
     ("workload", Column::Text(|row| row.scenario.workload.clone())),
     ("round", Column::Small(|row| row.trial.round.cast_signed())),
@@ -36,6 +36,7 @@ const COLUMNS: [(&str, Column); 16] = [
     ("value", Column::Number(|row| row.value)),
     ("phase", Column::Text(|row| export::plain(&row.trial.phase))),
     ("group", Column::Text(|row| export::group(row.trial))),
+    ("member", Column::Text(|row| export::member(row.trial))),
 ];
 
 /// What a column holds.

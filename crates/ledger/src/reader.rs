@@ -2,10 +2,13 @@
 
 use crate::Error;
 use crate::checksum::{
-    DECISION, FAULTS, LATENCY, METRIC, NOTE, PROBE, RUN, SAFETY, SCENARIO, SERIES, SESSION, STUDY, Sealed, TRIAL,
+    DECISION, FAULTS, LATENCY, MEMBER, METRIC, NOTE, PROBE, RUN, SAFETY, SCENARIO, SERIES, SESSION, STUDY, Sealed,
+    TRIAL,
 };
 use crate::lock::is_held;
-use crate::model::{Contents, Decision, Phase, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial, TrialState};
+use crate::model::{
+    Contents, Decision, Member, Phase, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial, TrialState,
+};
 use crate::schema;
 use observe::latency::Latency;
 use observe::metric::Metric;
@@ -24,8 +27,8 @@ const TRANSCRIBED: [&str; 2] = ["sql-bench", "three-n-plus-one"];
 /// A ledger opened for reading; works while a conductor writes it.
 #[derive(Debug)]
 pub struct Reader {
-    connection: Connection,
-    path: PathBuf,
+    pub(crate) connection: Connection,
+    pub(crate) path: PathBuf,
     version: i64,
 }
 
@@ -90,20 +93,19 @@ impl Reader {
     fn contents_of(&self, wanted: &dyn Fn(&str) -> bool) -> Result<Contents, Error> {
         // All of one moment: a writer may add a metric, and a run that has it, between two of our questions.
         let _moment = self.connection.unchecked_transaction().map_err(|error| self.failed(error))?;
-        let study: StudyRecord = match self.sealed(&STUDY, "", |row| row.get::<_, String>(0))?.pop() {
-            Some(json) => self.parsed(&json)?,
-            None => return Err(Error::NoStudy { path: self.path.clone() }),
-        };
-        let labelled = self.sealed(&SCENARIO, "ORDER BY id", |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
-        })?;
-        let scenarios: Vec<Scenario> =
-            labelled.iter().map(|(_, _, json)| self.parsed(json)).collect::<Result<_, _>>()?;
+        let study = self.study()?;
+        let labelled = self.sealed(&SCENARIO, "ORDER BY id", |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))?;
+        let labels = labelled.into_iter().collect();
+        let scenarios = self.scenarios()?;
         let (ids, metrics) = self.metrics()?;
-        let labels = labelled.into_iter().map(|(id, label, _)| (id, label)).collect();
-        let trials = self.trials(&labels, &scenarios)?;
+        let mut trials = self.trials(&labels, &scenarios)?;
+        let members = self.members()?;
+        if members.len() > 1 {
+            count_rounds_over_members(&mut trials);
+        }
         Ok(Contents {
             study,
+            members,
             sessions: self.sessions()?,
             probes: if self.version < schema::VERSION_OF_DECISIONS { Vec::new() } else { self.all_parsed(&PROBE, 2)? },
             scenarios,
@@ -140,13 +142,44 @@ impl Reader {
         Ok(detail)
     }
 
+    /// The study.
+    ///
+    /// # Errors
+    /// When the file is damaged, or holds none yet.
+    pub fn study(&self) -> Result<StudyRecord, Error> {
+        match self.sealed(&STUDY, "", |row| row.get::<_, String>(0))?.pop() {
+            Some(json) => self.parsed(&json),
+            None => Err(Error::NoStudy { path: self.path.clone() }),
+        }
+    }
+
+    /// Scenarios in plan order.
+    ///
+    /// # Errors
+    /// When the file is damaged.
+    pub fn scenarios(&self) -> Result<Vec<Scenario>, Error> {
+        self.all_parsed(&SCENARIO, 2)
+    }
+
+    /// The members of a fleet whose trials these are, by number; none in a study of one machine.
+    ///
+    /// # Errors
+    /// When the file is damaged.
+    pub fn members(&self) -> Result<Vec<Member>, Error> {
+        if self.version < schema::VERSION_OF_MEMBERS {
+            return Ok(Vec::new());
+        }
+        let rows = self.sealed(&MEMBER, "ORDER BY number", |row| row.get::<_, String>(1))?;
+        rows.iter().map(|json| self.parsed(json)).collect()
+    }
+
     fn sessions(&self) -> Result<Vec<Session>, Error> {
         let rows = self.sealed(&SESSION, "ORDER BY id", |row| {
-            Ok((row.get(1)?, row.get(2)?, row.get::<_, String>(3)?, row.get(4)?))
+            Ok((row.get(1)?, row.get(2)?, row.get::<_, String>(3)?, row.get(4)?, row.get(5)?))
         })?;
         rows.into_iter()
-            .map(|(started, ended, machine, reason)| {
-                Ok(Session { started, ended, machine: self.parsed(&machine)?, reason })
+            .map(|(started, ended, machine, reason, member)| {
+                Ok(Session { started, ended, machine: self.parsed(&machine)?, reason, member })
             })
             .collect()
     }
@@ -162,9 +195,7 @@ impl Reader {
         let is_old = self.version < schema::VERSION_OF_DECISIONS;
         // Where the column is not there yet.
         let phase = if is_old { "'main' AS phase" } else { "phase" };
-        let group = if self.version < schema::VERSION_OF_GROUPS { "NULL" } else { "group_number" };
-        let columns = TRIAL.selected(self.version >= schema::VERSION_OF_CHECKSUMS);
-        let columns = columns.replace("phase", phase).replace("group_number", group);
+        let columns = TRIAL.selected(self.version).replace("phase", phase);
         let mut statement = self.prepare(&format!("SELECT {columns} FROM trial ORDER BY id"))?;
         let mut rows = statement.query([]).map_err(|error| self.failed(error))?;
         let mut trials = Vec::new();
@@ -322,7 +353,7 @@ impl Reader {
     }
 
     fn select(&self, table: &Sealed, end: &str) -> String {
-        let columns = table.selected(self.version >= schema::VERSION_OF_CHECKSUMS);
+        let columns = table.selected(self.version);
         format!("SELECT {columns} FROM {} {end}", table.table)
     }
 
@@ -339,13 +370,26 @@ impl Reader {
         self.connection.prepare(sql).map_err(|error| self.failed(error))
     }
 
-    fn failed(&self, error: rusqlite::Error) -> Error {
+    pub(crate) fn failed(&self, error: rusqlite::Error) -> Error {
         schema::unreadable(&self.path, error)
     }
 
     fn parsed<T: DeserializeOwned>(&self, json: &str) -> Result<T, Error> {
         serde_json::from_str(json).map_err(|error| Error::Damaged { path: self.path.clone(), what: error.to_string() })
     }
+}
+
+/// Rounds of several members, member after member: each is a round by itself, and lies on one machine.
+fn count_rounds_over_members(trials: &mut [Trial]) {
+    let mut rounds: BTreeMap<(Phase, Option<u32>, u32), u32> =
+        trials.iter().map(|trial| ((trial.phase, trial.member, trial.round), 0)).collect();
+    let mut counts: BTreeMap<Phase, u32> = BTreeMap::new();
+    for ((phase, ..), number) in &mut rounds {
+        let count = counts.entry(*phase).or_default();
+        *number = *count;
+        *count += 1;
+    }
+    trials.iter_mut().for_each(|trial| trial.round = rounds[&(trial.phase, trial.member, trial.round)]);
 }
 
 /// Words of a trial's row that are looked at once it is read.
@@ -364,6 +408,7 @@ fn trial_of(row: &rusqlite::Row) -> rusqlite::Result<(Trial, i64, Words)> {
         round: row.get(2)?,
         position: row.get(3)?,
         group: row.get(11)?,
+        member: row.get(12)?,
         seed: row.get::<_, String>(4)?.parse().unwrap_or_default(),
         state: TrialState::Running,
         started: row.get(6)?,

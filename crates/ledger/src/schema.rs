@@ -15,7 +15,7 @@
 //! | run | one run; `figures` is its metrics packed: (metric id: u32, value: f64), little endian |
 //! | latency | a run's histogram of one operation, HdrHistogram V2 |
 //! | series | a run's values once a second: f64, little endian |
-//!
+//! | member | a machine of a fleet, by its number: JSON of `Member` |
 //!
 //! Each row has a checksum of its values in `crc`, from version 5 on (`checksum.rs`).
 //!
@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 pub const APPLICATION_ID: i64 = 0x7366_6f74;
 
 /// The newest schema version, in `user_version`.
-pub const VERSION: i64 = 7;
+pub const VERSION: i64 = 8;
 
 const VERSION_1: &str = "
 CREATE TABLE study (json TEXT NOT NULL);
@@ -108,7 +108,17 @@ CREATE TABLE faults (id INTEGER PRIMARY KEY, session INTEGER REFERENCES session,
   json TEXT NOT NULL, crc INTEGER);
 ";
 
-const LADDER: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7];
+/// The first version that may hold members of a fleet.
+pub const VERSION_OF_MEMBERS: i64 = 8;
+
+/// Version 8 has the members of a fleet, and whose a session and a trial are; none in a study of one machine.
+const VERSION_8: &str = "
+CREATE TABLE member (number INTEGER PRIMARY KEY, json TEXT NOT NULL, crc INTEGER);
+ALTER TABLE session ADD COLUMN member INTEGER;
+ALTER TABLE trial ADD COLUMN member INTEGER;
+";
+
+const LADDER: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8];
 
 /// Makes a new ledger, which has its name only once it is whole: whatever a kill leaves, it is no file that nobody can read.
 pub fn create(path: &Path) -> Result<(), Error> {

@@ -2,12 +2,13 @@
 
 use crate::Error;
 use crate::checksum::{
-    DECISION, FAULTS, LATENCY, METRIC, NOTE, PROBE, RUN, SAFETY, SCENARIO, SERIES, SESSION, STUDY, Sealed, TRIAL,
+    DECISION, FAULTS, LATENCY, MEMBER, METRIC, NOTE, PROBE, RUN, SAFETY, SCENARIO, SERIES, SESSION, STUDY, Sealed,
+    TRIAL,
 };
 use crate::lock::Lock;
 use crate::model::{
-    AnalysisSettings, Asked, Decision, MeasuredFaults, MeasuredSafety, Phase, Place, Probe, Scenario, StudyRecord,
-    TrialState,
+    AnalysisSettings, Asked, Decision, MeasuredFaults, MeasuredSafety, Member, Phase, Place, Probe, Scenario,
+    StudyRecord, TrialState,
 };
 use crate::schema;
 use observe::metric::Metric;
@@ -23,6 +24,8 @@ pub struct Writer {
     path: PathBuf,
     metrics: HashMap<String, u32>,
     session: Option<i64>,
+    /// The number of the fleet's member that it is.
+    member: Option<u32>,
     /// The file that was opened, to notice when it is another one, or none.
     identity: (u64, u64),
     _lock: Lock,
@@ -51,7 +54,8 @@ impl Writer {
         schema::climb(&mut connection, path)?;
         let identity = identity(path).ok_or_else(|| Error::Gone { path: path.into() })?;
         let (path, metrics, session) = (path.into(), HashMap::new(), None);
-        let mut writer = Writer { connection, path, metrics, session, identity, _lock: lock };
+        let mut writer = Writer { connection, path, metrics, session, member: None, identity, _lock: lock };
+        writer.member = writer.member()?.map(|member| member.number);
         writer.metrics = writer.read(|connection| {
             let mut statement = connection.prepare("SELECT name, id FROM metric")?;
             statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
@@ -87,6 +91,28 @@ impl Writer {
         })
     }
 
+    /// The fleet's member that it is; none in a study of one machine.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn member(&self) -> Result<Option<Member>, Error> {
+        Ok(self.reader()?.members()?.into_iter().next())
+    }
+
+    /// Says that it is a fleet's member, before its first session.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn set_member(&mut self, member: &Member) -> Result<(), Error> {
+        let json = serde_json::to_string(member).expect("a member is plain data");
+        self.write(|transaction| {
+            transaction.execute("INSERT INTO member (number, json) VALUES (?1, ?2)", params![member.number, json])?;
+            seal_last(transaction, &MEMBER)
+        })?;
+        self.member = Some(member.number);
+        Ok(())
+    }
+
     /// A study that goes on may want more rounds, and be asked for in other words.
     ///
     /// # Errors
@@ -112,8 +138,10 @@ impl Writer {
     /// When it can't be written.
     pub fn begin_session(&mut self, machine: &BTreeMap<String, String>, now: f64) -> Result<(), Error> {
         let machine = serde_json::to_string(machine).expect("facts are plain data");
+        let member = self.member;
         let id = self.write(|transaction| {
-            transaction.execute("INSERT INTO session (started, machine) VALUES (?1, ?2)", params![now, machine])?;
+            let sql = "INSERT INTO session (started, machine, member) VALUES (?1, ?2, ?3)";
+            transaction.execute(sql, params![now, machine, member])?;
             let id = transaction.last_insert_rowid();
             SESSION.seal(transaction, &[&id])?;
             Ok(id)
@@ -225,12 +253,13 @@ impl Writer {
             Phase::Main => "main",
             Phase::Confirmation => "confirmation",
         };
+        let member = self.member;
         self.write(|transaction| {
             transaction.execute(
-                "INSERT INTO trial (scenario, phase, round, position, seed, state, started, group_number)
-                 VALUES ((SELECT id FROM scenario WHERE label = ?1), ?2, ?3, ?4, ?5, 'running', ?6, ?7)",
+                "INSERT INTO trial (scenario, phase, round, position, seed, state, started, group_number, member)
+                 VALUES ((SELECT id FROM scenario WHERE label = ?1), ?2, ?3, ?4, ?5, 'running', ?6, ?7, ?8)",
                 // SQLite has no unsigned 64-bit integer.
-                params![scenario, phase, round, position, seed.to_string(), now, group],
+                params![scenario, phase, round, position, seed.to_string(), now, group, member],
             )?;
             let id = transaction.last_insert_rowid();
             TRIAL.seal(transaction, &[&id])?;

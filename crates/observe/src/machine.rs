@@ -1,6 +1,7 @@
 //! The machine's own facts: what a reader must know of it, and what must not change while a study goes on.
 //!
-//! Recorded once a session. Serial numbers, host names and addresses are not recorded: a results file is made to be sent on.
+//! Recorded once a session. Serial numbers, host names and addresses are not recorded: a results file is made to be sent on. A fleet's
+//! members have a name beside them, as an operator has to find the machine.
 
 use crate::command_line;
 use crate::disk;
@@ -45,8 +46,24 @@ const DISK_ATTRIBUTES: &[(&str, &str)] = &[
 /// Facts that are told but may differ when a study goes on: they do so by themselves.
 const FREE_TO_CHANGE: &[&str] = &["memory_bytes"];
 
+/// Facts that older files do not have.
+const LATER: &[&str] = &["cpu_microcode", "firmware", "hardware"];
+
 /// Facts that an upgrade does not change.
 const HARDWARE: &[&str] = &["cpu_model", "cpus", "device_model", "device_size"];
+
+/// Facts by which machines are of one kind, but for the memory.
+const KIND: &[&str] = &[
+    "cpu_model",
+    "cpus",
+    "hypervisor",
+    "hardware",
+    "firmware",
+    "kernel",
+    "operating_system",
+    "device_model",
+    "device_size",
+];
 
 /// What is true of the machine as a whole.
 #[must_use]
@@ -63,6 +80,8 @@ pub fn facts(programs: &[Program]) -> BTreeMap<String, String> {
     add("cpu_microcode", processor_field(&processors, "microcode"));
     add("cpus", crate::cpu::Stat::read().map(|stat| stat.cpus.len().to_string()));
     add("hypervisor", hypervisor(&processors));
+    add("hardware", dmi(&["sys_vendor", "product_name"]).filter(|_| !is_guest(&processors)));
+    add("firmware", dmi(&["bios_vendor", "bios_version"]));
     if let Some(memory) = Memory::read() {
         add("memory", Some(in_gibibytes(memory.total)));
         add("memory_bytes", Some(memory.total.to_string()));
@@ -137,6 +156,17 @@ pub fn is_same(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> bo
     HARDWARE.iter().all(agree) && memory(a).zip(memory(b)).is_none_or(|(a, b)| is_near(a, b))
 }
 
+/// What kind of machine it is: two of a fleet are of one kind where all of it is the same.
+#[must_use]
+pub fn kind(facts: &BTreeMap<String, String>) -> BTreeMap<&'static str, String> {
+    let mut kind: BTreeMap<&str, String> =
+        KIND.iter().filter_map(|name| Some((*name, facts.get(*name)?.clone()))).collect();
+    // Of one size, kernels keep more or less for themselves.
+    let memory = facts.get("memory_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
+    kind.extend(memory.map(|bytes| ("memory", format!("about {:.0} GiB", bytes / f64::from(1 << 30)))));
+    kind
+}
+
 /// What has changed, a phrase each; empty when it is the same machine in the same state.
 #[must_use]
 pub fn changes(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>, programs: &[Program]) -> Vec<String> {
@@ -148,9 +178,8 @@ pub fn changes(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>
         (Some(before), Some(now)) if before == now => None,
         (Some(before), Some(now)) => Some(format!("{name} was {before}, now {now}")),
         (Some(before), None) => Some(format!("{name} was {before}, now there is none")),
+        (None, Some(_)) if LATER.contains(name) => None,
         // A program that came since took no part in what is measured.
-        // Older files do not have it.
-        (None, Some(_)) if *name == "cpu_microcode" => None,
         (None, Some(_)) if PROGRAMS.iter().chain(programs).any(|program| program.0 == *name) => None,
         (None, now) => now.map(|now| format!("{name} was not there, now {now}")),
     };
@@ -202,11 +231,17 @@ fn cpu_model(processors: &str) -> Option<String> {
 }
 
 fn hypervisor(processors: &str) -> Option<String> {
-    let vendor = file("/sys/class/dmi/id/sys_vendor").filter(|_| is_guest(processors));
-    let product = file("/sys/class/dmi/id/product_name").filter(|_| is_guest(processors));
-    let named = [vendor, product].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    let kind = file("/sys/hypervisor/type").unwrap_or(named);
+    // Of some clouds the product is the instance's type: "Amazon EC2 m7i.large".
+    let named = || dmi(&["sys_vendor", "product_name"]).filter(|_| is_guest(processors)).unwrap_or_default();
+    let kind = file("/sys/hypervisor/type").unwrap_or_else(named);
     if kind.is_empty() { is_guest(processors).then(|| "unnamed".to_string()) } else { Some(kind) }
+}
+
+/// What the firmware says of the machine; none of it is a serial number.
+fn dmi(names: &[&str]) -> Option<String> {
+    let words =
+        names.iter().filter_map(|name| file(&format!("/sys/class/dmi/id/{name}")).filter(|word| !word.is_empty()));
+    Some(words.collect::<Vec<_>>().join(" ")).filter(|words| !words.is_empty())
 }
 
 /// Hypervisors set this CPU flag for their guests.
@@ -306,6 +341,15 @@ mod tests {
         assert!(is_same(&old, &with("device_model", "SSD")), "older files may know less");
         assert!(!is_same(&old, &with("cpus", "4")) && !is_same(&old, &with("memory_bytes", "2000")));
         assert_eq!(changes(&old, &with("cpu_microcode", "0x1"), &[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn machines_of_one_kind_differ_in_what_does_not_matter() {
+        let one = map(&[("kernel", "6.1"), ("cpus", "2"), ("memory_bytes", "25282367488"), ("swappiness", "60")]);
+        let other = map(&[("kernel", "6.1"), ("cpus", "2"), ("memory_bytes", "25282000000"), ("swappiness", "10")]);
+        assert_eq!(kind(&one), kind(&other));
+        assert_eq!(kind(&one)["memory"], "about 24 GiB");
+        assert_ne!(kind(&one), kind(&map(&[("kernel", "6.18"), ("cpus", "2"), ("memory_bytes", "25282367488")])));
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod comparison;
 pub mod forest;
 pub mod heat_map;
 pub mod history;
+pub mod hosts;
 pub mod interplay;
 pub mod latency;
 pub mod levels;

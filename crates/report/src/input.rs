@@ -47,6 +47,20 @@ pub enum Error {
         /// Where it ran in the second.
         b: String,
     },
+    /// A fleet's results have an answer over machines, and no figure of one of them.
+    #[error("{members} members of a fleet are in these results: what is asked for is of one machine")]
+    Fleet {
+        /// How many.
+        members: usize,
+    },
+    /// No member has this number.
+    #[error("member {member} is not in these results; there are {}", known.join(", "))]
+    NoMember {
+        /// What was asked for.
+        member: u32,
+        /// Those that there are.
+        known: Vec<String>,
+    },
     /// There is no finished run of any of these workloads.
     #[error("there is no finished run of the workload `{}` in these results", workloads.join("` or `"))]
     NoRun {
@@ -100,6 +114,24 @@ pub fn load(path: &Path) -> Result<Input, Error> {
 /// When it can't be read.
 pub fn read(reader: &ledger::Reader) -> Result<Input, Error> {
     let contents = reader.contents()?;
+    if contents.members.len() > 1 {
+        return Err(Error::Fleet { members: contents.members.len() });
+    }
+    with_details(reader, contents)
+}
+
+/// Reads one member of a fleet, as if it were alone.
+///
+/// # Errors
+/// When it is not there, or can't be read.
+pub fn read_member(reader: &ledger::Reader, member: u32) -> Result<Input, Error> {
+    let contents = reader.contents()?;
+    let known = contents.members.iter().map(|known| known.number.to_string()).collect();
+    let contents = contents.of_member(member).ok_or(Error::NoMember { member, known })?;
+    with_details(reader, contents)
+}
+
+fn with_details(reader: &ledger::Reader, contents: Contents) -> Result<Input, Error> {
     let details = Details::read(reader, &contents)?;
     Ok(Input::new(contents, details))
 }

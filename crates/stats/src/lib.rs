@@ -12,6 +12,7 @@ pub mod compare;
 pub mod drift;
 pub mod effects;
 pub mod eliminate;
+pub mod hosts;
 pub mod importance;
 pub mod interval;
 pub mod machine_noise;

@@ -47,10 +47,11 @@ pub(crate) fn shuffle(count: usize, random: &mut SplitMix64) -> Vec<usize> {
     order
 }
 
-/// The seed of a round's data and load: apart from the order's, and the same for all scenarios, which do the same work.
+/// The seed of a round's data and load: apart from the order's, and the same for all scenarios, which do the same work. Members of a fleet,
+/// which have different numbers of rounds before them, work on different data.
 /// It has 63 bits, because programs and databases take seeds as signed numbers (fio refuses larger ones).
-pub(crate) fn data_seed(seed: u64, round: u32) -> u64 {
-    SplitMix64::new(seed.rotate_left(32) ^ u64::from(round)).next_u64() >> 1
+pub(crate) fn data_seed(seed: u64, round: u32, rounds_before: u32) -> u64 {
+    SplitMix64::new(seed.rotate_left(32) ^ (u64::from(rounds_before) << 32 | u64::from(round))).next_u64() >> 1
 }
 
 #[cfg(test)]
@@ -129,9 +130,12 @@ mod tests {
         }
 
         #[test]
-        fn data_seeds_fit_signed_numbers_and_differ_by_round(seed in any::<u64>(), round in 0_u32..1_000_000) {
-            prop_assert!(i64::try_from(data_seed(seed, round)).is_ok());
-            prop_assert_ne!(data_seed(seed, round), data_seed(seed, round + 1));
+        fn data_seeds_fit_signed_numbers_and_differ_by_round_and_member(
+            seed in any::<u64>(), round in 0_u32..1_000_000, before in 0_u32..1_000_000,
+        ) {
+            prop_assert!(i64::try_from(data_seed(seed, round, before)).is_ok());
+            prop_assert_ne!(data_seed(seed, round, before), data_seed(seed, round + 1, before));
+            prop_assert_ne!(data_seed(seed, round, before), data_seed(seed, round, before + 1));
         }
     }
 }

@@ -68,6 +68,8 @@ pub struct Drawn {
     pub up_max: Option<u32>,
     /// What turns a round has, where that was chosen by the machine's noise; none: as the design says.
     pub turns: Option<ChosenTurns>,
+    /// Rounds of a fleet's members before this one, so that orders are balanced over the fleet; 0: there is no fleet.
+    pub rounds_before: u32,
 }
 
 /// Turns that were chosen for a study when it started.
@@ -165,6 +167,7 @@ pub fn plan<S: Clone>(study: &Study, parse: &dyn Fn(&Map<String, Value>) -> S) -
             order: study.design.order.unwrap_or(Order::Blocks),
             up_max: study.design.up_max,
             turns: None,
+            rounds_before: 0,
         },
         safety: study.safety.clone(),
         parity: study.parity,
@@ -224,7 +227,7 @@ impl<S: Clone> Plan<S> {
             return all.into_iter().filter(|index| wanted[*index]).collect();
         }
         let wanted: Vec<usize> = (0..self.scenarios.len()).filter(|index| wanted[*index]).collect();
-        balanced(wanted.len(), self.phase_seed(round), round % ROUNDS_MAX)
+        balanced(wanted.len(), self.phase_seed(round), self.fleet_round(round))
             .into_iter()
             .map(|place| wanted[place])
             .collect()
@@ -233,13 +236,20 @@ impl<S: Clone> Plan<S> {
     /// A round of these scenarios of one workload in so many groups, each with the `shared` ones: indices in the order of their first turns.
     #[must_use]
     pub fn groups(&self, round: u32, shared: &[usize], others: &[usize], count: usize) -> Vec<Vec<usize>> {
-        let (seed, round) = (self.phase_seed(round), round % ROUNDS_MAX);
+        let (seed, round) = (self.phase_seed(round), self.fleet_round(round));
         let in_order = |(number, group): (usize, Vec<usize>)| -> Vec<usize> {
             let all: Vec<usize> = shared.iter().copied().chain(group.into_iter().map(|place| others[place])).collect();
-            let index = round * u32::try_from(count).expect("a plan has few scenarios") + number as u32;
+            // Past the last number it begins anew: any number is an order.
+            let index = round.wrapping_mul(u32::try_from(count).expect("a plan has few scenarios"));
+            let index = index.wrapping_add(number as u32);
             balanced(all.len(), seed, index).into_iter().map(|place| all[place]).collect()
         };
         groups::split(others.len(), count, seed, round).into_iter().enumerate().map(in_order).collect()
+    }
+
+    /// Which round of its phase it is, over a whole fleet.
+    fn fleet_round(&self, round: u32) -> u32 {
+        self.drawn.rounds_before + round % ROUNDS_MAX
     }
 
     /// The seed of the orders of a round's phase.
@@ -268,7 +278,7 @@ impl<S: Clone> Plan<S> {
             scenario: planned.label.clone(),
             round,
             position,
-            seed: data_seed(self.drawn.seed, round),
+            seed: data_seed(self.drawn.seed, round, self.drawn.rounds_before),
             bench: planned.bench,
             guest: planned.guest.clone(),
             storage: planned.storage.settings.clone(),

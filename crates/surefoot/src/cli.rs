@@ -1,9 +1,11 @@
 //! The words of the command line. Completions and man pages are made from this file.
 
+pub mod fleet;
 pub mod replay;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand};
+use fleet::FleetArgs;
 use replay::ReplayArgs;
 use report::{Asked, FORMATS, Format};
 use std::path::PathBuf;
@@ -30,6 +32,10 @@ pub enum Command {
     Resume(RunArgs),
     /// Show what a study would do: scenarios, trials, time, space and what is missing; touches nothing
     Plan(PlanArgs),
+    /// Run a study on many machines under their scheduler, watch it, and collect its answer
+    Fleet(FleetArgs),
+    /// Bring the results of a fleet's members together in one file, and show its answer
+    Merge(MergeArgs),
     /// Show the answer of a results file, or export it
     Report(ReportArgs),
     /// Replay an access log against a running server: its requests in its order, each once, each answer checked
@@ -122,6 +128,10 @@ pub struct RunArgs {
     /// Which study
     #[command(flatten)]
     pub study: StudyArgs,
+    /// Be one member of a fleet: the third of twenty is 3/20; `auto` reads it from Slurm, Kubernetes, parallel-ssh or GNU parallel.
+    /// `--results` is then the folder of all members' results
+    #[arg(long, value_name = "auto|K/N")]
+    pub member: Option<String>,
     /// Leave out scenarios that this machine can't run, instead of refusing
     #[arg(long)]
     pub skip_missing: bool,
@@ -184,9 +194,29 @@ pub struct PlanArgs {
     /// Which study
     #[command(flatten)]
     pub study: StudyArgs,
+    /// Forecast a fleet of up to so many hosts: time on each, and how narrow the interval over hosts would be
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=i64::from(lab::member::MEMBERS_MAX)), conflicts_with = "json")]
+    pub members: Option<u32>,
+    /// How far hosts differ in a comparison, and how far it strays from round to round [default: 5%,3%]
+    #[arg(long, value_name = "HOSTS,ROUNDS", requires = "members")]
+    pub spread: Option<String>,
     /// Print the plan as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `merge`.
+#[derive(Args)]
+pub struct MergeArgs {
+    /// Folders of members' results, or results files; merged ones, too
+    #[arg(required = true)]
+    pub results: Vec<PathBuf>,
+    /// The file to write
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Write the HTML report here [default: beside the file]
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// `report`.
@@ -194,6 +224,9 @@ pub struct PlanArgs {
 pub struct ReportArgs {
     /// A results file
     pub results: PathBuf,
+    /// Of a fleet's results only this member, as of a study of one machine
+    #[arg(long, value_name = "K")]
+    pub member: Option<u32>,
     /// Say everything: all comparisons, what mattered, every warning and every scenario
     #[arg(long)]
     pub full: bool,

@@ -23,6 +23,8 @@ fn main() -> ExitCode {
         Command::Run(args) => verbs::run::run(&args),
         Command::Resume(args) => verbs::run::resume(&args),
         Command::Plan(args) => verbs::plan::run(&args),
+        Command::Fleet(args) => verbs::fleet::run(&args),
+        Command::Merge(args) => verbs::merge::run(&args),
         Command::Report(args) => verbs::report::run(&args),
         Command::Replay(args) => verbs::replay::run(&args),
         Command::Powercut(args) => verbs::powercut::run(&args),

@@ -7,10 +7,12 @@ pub mod disk;
 pub mod doctor;
 #[cfg(target_os = "linux")]
 pub mod faults;
+pub mod fleet;
 pub mod guest;
 pub mod history;
 pub mod init;
 pub mod list;
+pub mod merge;
 pub mod plan;
 pub mod powercut;
 pub mod replay;

@@ -3,6 +3,7 @@
 mod claimed;
 mod claims;
 mod groups;
+mod members;
 mod power_cuts;
 mod probe;
 mod screened;
@@ -65,6 +66,7 @@ fn machine() -> Simulated {
 
 fn session(text: &str) -> Session<'_> {
     Session {
+        member: None,
         text,
         asked: Asked::default(),
         version: "0.0.0",
@@ -132,7 +134,14 @@ fn a_study_keeps_what_was_drawn_for_it() {
     plan.drawn = drawn(&plan, 99);
     assert_eq!(
         plan.drawn,
-        study::Drawn { seed: 99, is_balanced: true, order: study::Order::Blocks, up_max: None, turns: None }
+        study::Drawn {
+            seed: 99,
+            is_balanced: true,
+            order: study::Order::Blocks,
+            up_max: None,
+            turns: None,
+            rounds_before: 0
+        }
     );
     drop(resume::open(&results, &plan, &session(&text)).expect("it opens"));
     assert_eq!(drawn(&plan, 100), plan.drawn, "the same when it goes on");

@@ -4,6 +4,7 @@ mod checksums;
 mod faults;
 mod fixture;
 mod kills;
+mod merging;
 mod roundtrip;
 mod untouched;
 mod versions;

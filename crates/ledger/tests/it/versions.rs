@@ -66,7 +66,7 @@ fn old_file(path: &Path) {
 }
 
 /// The version that is written.
-const NEWEST: i64 = 7;
+const NEWEST: i64 = 8;
 
 fn version(path: &Path) -> i64 {
     Connection::open(path)
@@ -176,14 +176,38 @@ fn a_newer_file_is_refused_by_both_and_left_as_it_is() {
     assert_eq!(version(&path), 99);
 }
 
+/// What version 8 added, taken away again.
+const TO_VERSION_7: &str =
+    "DROP TABLE member; ALTER TABLE session DROP COLUMN member; ALTER TABLE trial DROP COLUMN member;
+PRAGMA user_version = 7;
+";
+
+/// Version 7 knew no fleet: rows with a group have checksums that know no member.
+#[test]
+fn a_file_from_before_there_were_fleets_is_read_and_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("seven.surefoot");
+    let mut writer = crate::fixture::begun(&path);
+    let place = ledger::model::Place { group: Some(1), ..ledger::model::Place::main(0, 0) };
+    let id = writer.begin_trial(SCENARIOS[0], place, 1, 1.0).expect("written");
+    writer.finish_trial(id, ledger::model::TrialState::Finished, None, 2.0).expect("written");
+    drop(writer);
+    Connection::open(&path).and_then(|file| file.execute_batch(TO_VERSION_7)).expect("version 7");
+    let contents = || Reader::open(&path).and_then(|reader| reader.contents()).expect("readable");
+    let found = contents();
+    assert_eq!((version(&path), found.members.len(), found.trials[0].member), (7, 0, None));
+    drop(Writer::create_or_open(&path).expect("it climbs"));
+    assert_eq!((version(&path), contents().trials), (NEWEST, found.trials));
+}
+
 /// Version 6 had no table for them.
 #[test]
 fn a_file_from_before_disks_failed_goes_on() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("six.surefoot");
     drop(crate::fixture::begun(&path));
-    let to_version_6 = "DROP TABLE faults; PRAGMA user_version = 6;";
-    Connection::open(&path).and_then(|file| file.execute_batch(to_version_6)).expect("version 6");
+    let to_version_6 = format!("{TO_VERSION_7}DROP TABLE faults; PRAGMA user_version = 6;");
+    Connection::open(&path).and_then(|file| file.execute_batch(&to_version_6)).expect("version 6");
     let faults = || Reader::open(&path).and_then(|reader| reader.contents()).expect("readable").faults;
     assert_eq!((version(&path), faults().len()), (6, 0));
     let measured = ledger::model::MeasuredFaults {
@@ -207,8 +231,10 @@ fn a_file_from_before_rounds_were_split_keeps_its_checksums() {
     let mut writer = crate::fixture::begun(&path);
     crate::fixture::trial(&mut writer, SCENARIOS[0], 0, ledger::model::TrialState::Finished, 9.0);
     drop(writer);
-    let to_version_5 = "DROP TABLE faults; ALTER TABLE trial DROP COLUMN group_number; PRAGMA user_version = 5;";
-    Connection::open(&path).and_then(|file| file.execute_batch(to_version_5)).expect("version 5");
+    let to_version_5 = format!(
+        "{TO_VERSION_7}DROP TABLE faults; ALTER TABLE trial DROP COLUMN group_number; PRAGMA user_version = 5;"
+    );
+    Connection::open(&path).and_then(|file| file.execute_batch(&to_version_5)).expect("version 5");
     let groups = || -> Vec<Option<u32>> {
         let reader = Reader::open(&path).expect("readable");
         reader.verify().expect("whole");

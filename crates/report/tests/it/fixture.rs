@@ -106,6 +106,7 @@ pub fn contents(table: &Table) -> Contents {
     };
     let mut contents = Contents {
         study,
+        members: Vec::new(),
         sessions: vec![session()],
         probes: Vec::new(),
         scenarios: table.rows.iter().map(|row| scenario(table, row)).collect(),
@@ -144,6 +145,7 @@ fn session() -> Session {
         ended: Some(1_795_221_000.0),
         machine: facts.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string())).collect(),
         reason: Some("the wanted precision is reached".into()),
+        member: None,
     }
 }
 
@@ -187,6 +189,7 @@ fn add_trial(contents: &mut Contents, table: &Table, row: &Row, round: u32, posi
         phase: Phase::Main,
         round,
         group: None,
+        member: None,
         position,
         seed: u64::from(round) + 7,
         state: if value.is_some() { TrialState::Finished } else { TrialState::Failed },

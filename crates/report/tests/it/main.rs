@@ -9,6 +9,7 @@ mod explore;
 mod exports;
 mod failing_disks;
 mod fixture;
+mod fleet;
 mod flushing;
 mod found;
 mod health;

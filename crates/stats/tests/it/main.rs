@@ -1,6 +1,8 @@
 //! Published and independently computed values, properties, and simulated studies.
 
 mod change_points;
+mod fleets;
+mod hosts;
 mod importance;
 mod machine_noise;
 mod noise;

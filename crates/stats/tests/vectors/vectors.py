@@ -15,9 +15,11 @@ import sys
 import numpy as np
 import pandas as pd
 import ruptures
+import statsmodels.api as sm
 from scipy import integrate, optimize, signal, stats
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
+from statsmodels.stats.meta_analysis import combine_effects
 from statsmodels.stats.multitest import multipletests
 
 HERE = pathlib.Path(__file__).parent
@@ -454,6 +456,51 @@ def turns():
     return {"a": TURNS_A, "b": TURNS_B, "seconds": TURN_SECONDS}, contrast(np.log(whole(TURNS_B) / whole(TURNS_A)))
 
 
+def over_hosts(rounds):
+    """A contrast over hosts with so many rounds each: Paule and Mandel's tau by a root finder, the rest by statsmodels' regressions."""
+    rounds = [np.asarray(values) for values in rounds]
+    count = len(rounds)
+    d = np.array([values.mean() for values in rounds])
+    degrees = sum(len(values) - 1 for values in rounds)
+    within = sum(((values - values.mean()) ** 2).sum() for values in rounds) / degrees
+    v = within / np.array([len(values) for values in rounds])
+
+    def fit(tau2):
+        return sm.WLS(d, np.ones(count), weights=1 / (v + tau2)).fit()
+
+    def excess(tau2):
+        return fit(tau2).scale - 1
+
+    tau2 = 0.0 if excess(0.0) <= 0 else optimize.brentq(excess, 0.0, 100.0, xtol=1e-300, rtol=1e-15, maxiter=1000)
+    found = fit(tau2)
+    low, high = found.conf_int(0.05)[0]
+    t_crit = stats.t.ppf(0.975, count - 1)
+    # A further host's figure: what hosts differ by, what its rounds leave, and what is not known of the mean.
+    spread = math.sqrt(found.scale * (tau2 + v.mean()) + found.bse[0] ** 2)
+    known = combine_effects(d, v, method_re="iterated", use_t=True)
+    error_on_these = math.sqrt(v.sum()) / count
+    return {"rounds": rounds}, {
+        "mean": found.params[0],
+        "se": found.bse[0],
+        "lo": low,
+        "hi": high,
+        "p": found.pvalues[0],
+        "tau": math.sqrt(tau2),
+        "i2": max(0.0, known.i2),
+        "predict_lo": found.params[0] - t_crit * spread,
+        "predict_hi": found.params[0] + t_crit * spread,
+        "unweighted_mean": d.mean(),
+        "unweighted_half_width": interval(d)[0]["half_width"],
+        "these_hosts_half_width": stats.t.ppf(0.975, degrees) * error_on_these,
+    }
+
+
+def fleet(seed, counts, tau, deviation):
+    random = np.random.default_rng(seed)
+    hosts = 0.05 + tau * random.standard_normal(len(counts))
+    return [np.round(host + deviation * random.standard_normal(count), 6) for host, count in zip(hosts, counts)]
+
+
 VECTORS = [
     ("D0.dataset", 'all vectors with data="D0" use ln(tps); row=cell, column=block', d0()),
     (
@@ -564,6 +611,15 @@ VECTORS = [
         "D=ABC, resolution IV, I=ABCD; effect=mean(+)-mean(-); AB aliased with CD",
         half_fraction(),
     ),
+    (
+        "H1.hosts_equal",
+        "per host the mean of its rounds; pooled variance within hosts / rounds; random effects by Paule-Mandel and Hartung-Knapp, "
+        "t(0.975,H-1); a further host: sqrt(q (tau^2 + mean v) + se^2)",
+        over_hosts(fleet(1, [3] * 8, 0.03, 0.02)),
+    ),
+    ("H2.hosts_unequal", "as H1, with rounds missing", over_hosts(fleet(2, [6, 2, 3, 1, 6, 4, 5, 2, 6, 3], 0.04, 0.03))),
+    ("H3.hosts_alike", "as H1, where hosts stray less than their rounds say", over_hosts(fleet(5, [4, 4, 3, 4], 0.0, 0.05))),
+    ("H4.hosts_many", "as H1, 64 hosts", over_hosts(fleet(4, [3, 2] * 32, 0.05, 0.02))),
 ]
 
 # Of each series a seed and its parts: their length, their level, and what their noise of -50 to 50 is multiplied by.

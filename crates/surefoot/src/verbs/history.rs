@@ -36,7 +36,10 @@ pub fn run(args: &HistoryArgs) -> Result<Status, Failure> {
 }
 
 /// Histograms and series are not needed.
-fn load(path: &Path) -> Result<Input, ledger::Error> {
+fn load(path: &Path) -> Result<Input, report::Error> {
     let contents = ledger::Reader::open_untouched(path)?.contents()?;
+    if contents.members.len() > 1 {
+        return Err(report::Error::Fleet { members: contents.members.len() });
+    }
     Ok(Input::new(contents, report::input::Details::default()))
 }

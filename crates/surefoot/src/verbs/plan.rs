@@ -1,5 +1,6 @@
 //! `surefoot plan STUDY`: what a study would do; touches nothing.
 
+mod members;
 mod order;
 
 use crate::cli::PlanArgs;
@@ -48,6 +49,7 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
         println!("  {}{mark} · {}", scenario.label, durability.class.words());
     }
     totals(&loaded, source::room(&loaded.work));
+    print_members(args, plan)?;
     for warning in warnings(plan) {
         println!("note:       {warning}");
     }
@@ -58,6 +60,22 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
         println!("refused:    {label}: {why}");
     }
     Ok(Status::Answered)
+}
+
+/// What a fleet would cost and show.
+fn print_members(args: &PlanArgs, plan: &Plan) -> Result<(), Failure> {
+    let text = args.spread.as_deref().unwrap_or(members::SPREAD);
+    let spread = members::spread(text)?;
+    let Some(members) = args.members else { return Ok(()) };
+    let said = if args.spread.is_some() { "as you say" } else { "assumed; `--spread` says otherwise" };
+    let (hosts, rounds) = text.split_once(',').unwrap_or((text, ""));
+    println!(
+        "fleet:      hosts differ by {}, a comparison strays by {} from round to round ({said})",
+        hosts.trim(),
+        rounds.trim()
+    );
+    members::lines(plan, members, spread).iter().for_each(|line| println!("            {line}"));
+    Ok(())
 }
 
 fn totals(loaded: &Loaded, room: Room) {

@@ -55,6 +55,7 @@ fn require_no_run(args: &PowercutArgs) -> Result<(), Failure> {
         ("--html", run.html.is_some()),
         ("--json", run.json),
         ("--quiet", run.quiet),
+        ("--member", run.member.is_some()),
         ("--skip-missing", run.skip_missing),
         ("--retry-failed", run.retry_failed),
         ("--accept-changes", run.accept_changes),

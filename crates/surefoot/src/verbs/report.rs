@@ -18,7 +18,16 @@ pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
             .hint("leave it out: every format has all of it"));
     }
     let open = || ledger::Reader::open(&args.results).map_err(|error| unreadable(error.into()));
-    let read = || report::read(&open()?).map(knowledge::told).map_err(|error| unreadable(error.into()));
+    let of_fleet =
+        if args.member.is_some() { None } else { report::FleetReport::read(&open()?).map_err(of_results)? };
+    if let Some(report) = of_fleet {
+        return fleet(args, &report, &outputs, &open()?);
+    }
+    let read_from = |reader: &ledger::Reader| match args.member {
+        Some(member) => report::read_member(reader, member),
+        None => report::read(reader),
+    };
+    let read = || read_from(&open()?).map(knowledge::told).map_err(of_results);
     if outputs.is_empty() {
         let input = read()?;
         let results = args.results.to_string_lossy();
@@ -32,6 +41,56 @@ pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
         output.write(&open()?, input.as_ref())?;
     }
     Ok(Status::Answered)
+}
+
+/// A fleet's answer; of the formats those that have one over hosts, or only export what was measured.
+fn fleet(
+    args: &ReportArgs,
+    report: &report::FleetReport,
+    outputs: &[Output],
+    reader: &ledger::Reader,
+) -> Result<Status, Failure> {
+    let of_one = |output: &&Output| {
+        let is_of_fleet =
+            |format: &Format| ["html", "json"].contains(&format.name) || matches!(format.make, Make::Ledger(_));
+        !matches!(output.what, What::Format(format) if is_of_fleet(format))
+    };
+    let option = outputs.iter().find(of_one).map(Output::option).or_else(|| args.full.then(|| "--full".into()));
+    if let Some(option) = option {
+        let error = anyhow!("`{option}` is of one machine, and {} holds a fleet's results", args.results.display());
+        return Err(Failure::new(Status::BadStudy, error).hint("--member K shows one member of it"));
+    }
+    for output in outputs {
+        match &output.what {
+            What::Format(format) if format.name == "html" => {
+                write_to(output.target, |out| Ok(out.write_all(report.html().as_bytes())?))?;
+            }
+            What::Format(format) if format.name == "json" => {
+                write_to(output.target, |out| {
+                    write!(out, "{{\"analysis\":{},\"ledger\":", report.json())?;
+                    ledger::export::json(reader, out)?;
+                    Ok(out.write_all(b"}\n")?)
+                })?;
+            }
+            _ => drop(output.write(reader, None)?),
+        }
+    }
+    if !outputs.is_empty() {
+        return Ok(Status::Answered);
+    }
+    print!("{}", terminal_of_fleet(report));
+    Ok(if report.has_holes() { Status::Holes } else { Status::Answered })
+}
+
+/// What a reader of results meets: a fleet's have an answer of another kind.
+pub fn of_results(error: report::Error) -> Failure {
+    let is_fleet = matches!(error, report::Error::Fleet { .. });
+    let failure = unreadable(error.into());
+    if is_fleet {
+        failure.hint("`surefoot report` has a fleet's own answer; its --member K shows one member")
+    } else {
+        failure
+    }
 }
 
 /// What is written, and where.
@@ -134,10 +193,21 @@ impl Output<'_> {
     }
 }
 
+/// A fleet's answer for a terminal.
+pub fn terminal_of_fleet(report: &report::FleetReport) -> String {
+    let (width, colour) = screen();
+    report.terminal(width, colour)
+}
+
+/// How wide the terminal is, and whether it has colours.
+fn screen() -> (usize, bool) {
+    let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    (std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or(100), colour)
+}
+
 /// The answer for a terminal, as wide and as colourful as it is: in brief, or in full.
 pub fn terminal(input: &report::Input, place: &report::Place, is_full: bool) -> String {
-    let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let width = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or(100);
+    let (width, colour) = screen();
     match is_full {
         true => report::terminal(input, width, colour),
         false => report::summary(input, place, width, colour),

@@ -1,4 +1,6 @@
-//! `surefoot run` and `surefoot resume`: conduct a study and say the answer.
+//! `surefoot run` and `surefoot resume`: conduct a study and say the answer. A fleet's member: `run/member.rs`.
+
+mod member;
 
 use crate::cli::RunArgs;
 use crate::failure::{Failure, Status};
@@ -8,7 +10,7 @@ use anyhow::{Context as _, anyhow};
 use lab::bench::guest::Guest;
 use lab::bench::host::Host;
 use lab::bench::{Bench as _, OfThisMachine};
-use lab::conductor::{self, Stop, Summary, What};
+use lab::conductor::{self, Event, Stop, Summary, What};
 use lab::estimate::{expected_seconds, space_needed};
 use lab::requirements::{missing, refused};
 use lab::resume::{self, Opened, Session};
@@ -28,6 +30,10 @@ pub fn run(args: &RunArgs) -> Result<Status, Failure> {
 
 /// Goes on with a study; there must be something to go on with.
 pub fn resume(args: &RunArgs) -> Result<Status, Failure> {
+    if args.member.is_some() {
+        return Err(Failure::new(Status::BadStudy, anyhow!("`resume` takes no --member"))
+            .hint("`surefoot run` goes on with a member that this machine began, and starts it where none was"));
+    }
     let loaded = source::load(&args.study)?;
     if !loaded.results.is_file() {
         let error = anyhow!("there is nothing to go on with: no results file {}", loaded.results.display());
@@ -60,12 +66,14 @@ impl Measured {
 /// From a loaded study to its answer.
 pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) -> Result<Status, Failure> {
     interrupt::catch();
+    let part = args.member.as_ref().map(|word| member::part(word, args, measured, &mut loaded)).transpose()?;
     let left_out = leave_out_missing(&mut loaded, args.skip_missing)?;
     ask_guard(&loaded)?;
     let holder = Holder::this_process(Some(&loaded.results));
     let work = Work::own(&loaded.work, &holder).map_err(unusable)?;
     let _ = sandbox::memory_limit::remove_leftovers(&work);
-    if measured == Measured::Everything {
+    let place = part.map(|part| member::Place::of(part, &mut loaded, &work)).transpose()?;
+    if measured == Measured::Everything && place.is_none() {
         measure_noise(&mut loaded, &work, args.quiet || args.json);
     }
     let program = std::env::current_exe()?;
@@ -73,11 +81,12 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
         host: Host { program: program.clone(), work: work.clone() },
         guest: Guest::new(program, work.clone(), loaded.plan.scenarios.iter().map(|scenario| &scenario.guest))?,
     };
-    loaded.plan.drawn =
-        resume::drawn(&loaded.results, &loaded.plan, new_seed()).map_err(|error| explained(error, args))?;
+    let seed = if place.is_some() { loaded.plan.drawn.seed } else { new_seed() };
+    loaded.plan.drawn = resume::drawn(&loaded.results, &loaded.plan, seed).map_err(|error| explained(error, args))?;
     let session = Session {
         text: &loaded.text,
         asked: loaded.asked(measured.verb(), left_out),
+        member: place.as_ref().map(|place| place.member.clone()),
         version: env!("SUREFOOT_VERSION"),
         machine: bench.machine(),
         accept_changes: args.accept_changes,
@@ -93,10 +102,19 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     } else {
         prepare_images(&loaded, &work, &mut live)?;
         probe(&loaded.plan, &mut opened, &mut bench, &mut live)?;
-        conductor::conduct(&loaded.plan, opened, &mut bench, interrupted, &mut |event| live.show(&event))?
+        place.iter().for_each(member::Place::show);
+        conductor::conduct(&loaded.plan, opened, &mut bench, interrupted, &mut |event| {
+            if let (Event::RoundEnded { .. }, Some(place)) = (&event, &place) {
+                place.show();
+            }
+            live.show(&event);
+        })?
     };
     live.finish();
-    tell(args, &loaded, summary)
+    match &place {
+        Some(place) => place.tell(summary),
+        None => tell(args, &loaded, summary),
+    }
 }
 
 /// A new study by turns that takes ten minutes or more first measures how the machine strays, where that is not known. One that asks for no probe

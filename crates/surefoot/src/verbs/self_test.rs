@@ -18,6 +18,7 @@ pub fn run(args: &SelfTestArgs) -> Result<Status, Failure> {
             work: args.work.clone(),
             results: args.results.clone(),
         },
+        member: None,
         skip_missing: false,
         retry_failed: false,
         accept_changes: false,

@@ -6,6 +6,7 @@ use crate::verbs::report::unreadable;
 use anyhow::anyhow;
 use ledger::model::Contents;
 use report::Standing;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Prints a line or two a results file.
@@ -73,8 +74,15 @@ pub fn results_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 fn print(standing: &Standing, path: &Path, contents: &Contents) {
-    println!("{}: {} ({})", path.display(), contents.study.name, standing.state);
-    println!("  {}", standing.words(contents));
+    if contents.members.len() > 1 {
+        // Rounds of many machines are no standing.
+        let hosts: BTreeSet<_> = contents.members.iter().map(|member| &member.host).collect();
+        println!("{}: {} (a fleet's results)", path.display(), contents.study.name);
+        println!("  {} members on {} hosts, {} trials", contents.members.len(), hosts.len(), contents.trials.len());
+    } else {
+        println!("{}: {} ({})", path.display(), contents.study.name, standing.state);
+        println!("  {}", standing.words(contents));
+    }
     if contents.without_checksum > 0 {
         let (without, runs) = (contents.without_checksum, contents.runs.len());
         println!("  no checksums: {without} of {runs} runs were written by an older surefoot");

@@ -99,7 +99,9 @@ struct Verbs(BTreeMap<String, Option<BTreeSet<String>>>);
 impl Verbs {
     fn options(&mut self, verb: &str) -> Option<&BTreeSet<String>> {
         let ask = || {
-            let said = surefoot(&[verb, "--help"], Path::new("/"));
+            // One verb has verbs of its own.
+            let words: Vec<&str> = verb.split(' ').chain(["--help"]).collect();
+            let said = surefoot(&words, Path::new("/"));
             said.status.success().then(|| options_in(&String::from_utf8_lossy(&said.stdout)))
         };
         self.0.entry(verb.to_string()).or_insert_with(ask).as_ref()
@@ -111,20 +113,29 @@ fn options_in(text: &str) -> BTreeSet<String> {
     words.filter(|word| word.starts_with("--") && word.len() > 2).map(str::to_string).collect()
 }
 
-#[test]
-fn verbs_and_options_exist() {
-    let help = surefoot(&["--help"], Path::new("/"));
+/// The verbs that a help lists.
+fn listed(words: &[&str]) -> Vec<String> {
+    let help = surefoot(words, Path::new("/"));
     let help = String::from_utf8_lossy(&help.stdout).into_owned();
     let listed = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
     // What is indented further goes on with the line before.
     let listed = listed.filter(|line| !line.starts_with("   "));
-    let listed: Vec<&str> =
-        listed.take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(listed.contains(&"run"), "{help}");
+    listed
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .map(str::to_string)
+        .collect()
+}
+
+#[test]
+fn verbs_and_options_exist() {
+    let listed = listed(&["--help"]);
+    assert!(listed.contains(&"run".to_string()), "{listed:?}");
+    let of_fleet = self::listed(&["fleet", "--help"]).into_iter().map(|verb| format!("fleet {verb}"));
     let (mut verbs, mut checked) = (Verbs::default(), 0);
     let mut all: BTreeSet<String> = options_in("--help --version");
-    for verb in &listed {
-        all.extend(verbs.options(verb).expect("a verb that is listed").iter().cloned());
+    for verb in listed.iter().cloned().chain(of_fleet) {
+        all.extend(verbs.options(&verb).expect("a verb that is listed").iter().cloned());
     }
     for (place, line) in lines() {
         let (verb, known) = match line.strip_prefix("surefoot ").or_else(|| line.strip_prefix("$ surefoot ")) {
@@ -132,8 +143,11 @@ fn verbs_and_options_exist() {
             None => continue,
             Some(rest) if rest.starts_with('-') => ("", Some(&all)),
             Some(rest) => {
-                let verb = rest.split_whitespace().next().unwrap_or_default().trim_end_matches(':');
-                (verb, verbs.options(verb))
+                let mut words = rest.split_whitespace();
+                let first = words.next().unwrap_or_default().trim_end_matches(':');
+                let own = words.next().filter(|word| first == "fleet" && word.chars().all(|c| c.is_ascii_lowercase()));
+                let whole = own.map(|own| format!("{first} {own}"));
+                (first, verbs.options(whole.as_deref().unwrap_or(first)))
             }
         };
         let known = known.unwrap_or_else(|| panic!("{place}: `{line}`: surefoot has no verb {verb:?}"));

@@ -1,0 +1,195 @@
+//! What a fleet's results mean: one study on many machines.
+//!
+//! A host is a block of rounds, and the unit of what is claimed. Four hosts or more are a sample of machines of their kind (`stats::hosts`);
+//! fewer are these machines and no other. No figure of one host is ever held against one of another: all that is compared are ratios within
+//! rounds, and a round lies on one host.
+
+mod hosts;
+mod part;
+
+use ledger::model::{Contents, Host, Member};
+use observe::metric::Metric;
+use stats::hosts::OverHosts;
+use stats::{Contrast, Verdict};
+use std::collections::BTreeMap;
+
+/// Fewer hosts are no sample.
+pub const HOSTS_MIN: usize = stats::hosts::HOSTS_MIN;
+
+/// A study on many machines.
+#[derive(Debug)]
+pub struct Fleet {
+    /// Members that it was to have.
+    pub members: u32,
+    /// Its machines, in the order of their first members.
+    pub hosts: Vec<FleetHost>,
+    /// What kinds of machines they are, the one with most hosts first.
+    pub kinds: Vec<MachineKind>,
+    /// Members of whom something is missing.
+    pub holes: Vec<Hole>,
+    /// One a workload, in plan order.
+    pub parts: Vec<FleetPart>,
+    /// Two-sided confidence of the intervals.
+    pub confidence: f64,
+}
+
+/// A machine of the fleet.
+#[derive(Debug)]
+pub struct FleetHost {
+    /// Which.
+    pub host: Host,
+    /// Members that it measured.
+    pub members: Vec<u32>,
+    /// Its kind, by its place in the list.
+    pub kind: usize,
+}
+
+/// Machines that are alike.
+#[derive(Debug)]
+pub struct MachineKind {
+    /// What all of them have.
+    pub facts: BTreeMap<&'static str, String>,
+    /// Which they are.
+    pub hosts: Vec<usize>,
+}
+
+/// A member of whom something is missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hole {
+    /// There is no results file of it that can be read.
+    Missing(u32),
+    /// It measured a part of its rounds.
+    Unfinished {
+        /// Which.
+        member: u32,
+        /// On which machine.
+        host: String,
+        /// Rounds in which it finished a trial.
+        rounds: u32,
+        /// Of so many.
+        of: u32,
+    },
+}
+
+/// One workload's question and answer.
+#[derive(Debug)]
+pub struct FleetPart {
+    /// The workload.
+    pub workload: String,
+    /// Its primary metric.
+    pub metric: Metric,
+    /// Whether more of it is better.
+    pub more_is_better: bool,
+    /// Its scenarios in plan order, the control among them.
+    pub scenarios: Vec<OfFleet>,
+    /// The baseline's place among them.
+    pub baseline: Option<usize>,
+    /// Those that may be the best of the ones that may be picked, the best first; empty: nothing can be said.
+    pub picks: Vec<usize>,
+    /// So far may the first of these be behind the true best, as a fraction.
+    pub regret: Option<f64>,
+    /// Who is ahead on each host, of those that may be picked.
+    pub ahead: Vec<Option<usize>>,
+    /// The level of the claims.
+    pub alpha: f64,
+}
+
+/// A scenario on many machines.
+#[derive(Debug)]
+pub struct OfFleet {
+    /// Its label.
+    pub label: String,
+    /// Whether it is the A/A control.
+    pub control: bool,
+    /// Why it is never picked; none: it may be.
+    pub out: Option<Out>,
+    /// By host the mean of its rounds' ratios to the baseline, a logarithm; none: it has no round in common with it there.
+    pub ratios: Vec<Option<f64>>,
+    /// Its ratio to the baseline; none of the baseline, and where too little was measured.
+    pub against: Option<Against>,
+}
+
+/// Why a scenario is never picked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Out {
+    /// Others are safer in a power cut.
+    LessSafe,
+    /// More of what was asked of it went wrong.
+    Errors,
+    /// A run did nothing at all.
+    Stalled,
+    /// It is the A/A control.
+    Control,
+}
+
+/// A scenario's ratio to the baseline over hosts.
+#[derive(Debug)]
+pub struct Against {
+    /// Log scale.
+    pub contrast: Contrast,
+    /// How hosts differ, where they are a sample; none: these hosts only.
+    pub sample: Option<OverHosts>,
+    /// p, corrected over the scenarios that are compared with the baseline.
+    pub p: f64,
+    /// The verdict; none from too few rounds on these hosts.
+    pub verdict: Option<Verdict>,
+    /// The same of each kind of machine that has hosts enough, where there are several kinds: its place, and what its hosts show.
+    pub by_kind: Vec<(usize, OverHosts)>,
+}
+
+impl Fleet {
+    /// Of a results file that holds more than one member; none of a study of one machine.
+    #[must_use]
+    pub fn of(contents: &Contents) -> Option<Fleet> {
+        if contents.members.len() < 2 {
+            return None;
+        }
+        let (hosts, kinds) = hosts::hosts(contents);
+        let members = contents.members.iter().map(|member| member.of.max(member.number)).max().unwrap_or(0);
+        let parts = part::parts(contents, &hosts, &kinds);
+        Some(Fleet {
+            members,
+            holes: holes(contents, members),
+            hosts,
+            kinds,
+            parts,
+            confidence: contents.study.analysis.confidence,
+        })
+    }
+
+    /// Whether its hosts are a sample of others.
+    #[must_use]
+    pub fn is_sample(&self) -> bool {
+        self.hosts.len() >= HOSTS_MIN
+    }
+}
+
+impl FleetPart {
+    /// The one that is picked.
+    #[must_use]
+    pub fn pick(&self) -> Option<&OfFleet> {
+        self.picks.first().map(|place| &self.scenarios[*place])
+    }
+}
+
+fn holes(contents: &Contents, members: u32) -> Vec<Hole> {
+    let hole = |number: u32| {
+        let Some(member) = contents.members.iter().find(|member| member.number == number) else {
+            return Some(Hole::Missing(number));
+        };
+        let rounds = rounds_of(contents, member);
+        let host = member.host.name.clone();
+        (rounds < member.rounds).then_some(Hole::Unfinished { member: number, host, rounds, of: member.rounds })
+    };
+    (1..=members).filter_map(hole).collect()
+}
+
+/// Rounds in which every scenario's trial of a member ended.
+fn rounds_of(contents: &Contents, member: &Member) -> u32 {
+    let mut ended: BTreeMap<u32, usize> = BTreeMap::new();
+    for trial in contents.counted_trials().into_iter().filter(|trial| trial.member == Some(member.number)) {
+        *ended.entry(trial.round).or_default() += 1;
+    }
+    // Who is given up is not measured on: the round is whole without.
+    u32::try_from(ended.len()).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,225 @@
+//! One workload over a fleet's machines: ratios within rounds, what they show over hosts, and the pick.
+
+use super::{Against, FleetHost, FleetPart, MachineKind, OfFleet, Out};
+use crate::judge::{ROUNDS_FOR_CLAIMS, rules};
+use crate::parity::{Rule, Standing, fewest_errors};
+use ledger::model::{Contents, Scenario};
+use observe::metric::{Direction, Metric};
+use stats::Held;
+use stats::hosts::{over_hosts, these_hosts};
+use std::collections::BTreeMap;
+
+/// The answers of all workloads, in plan order.
+pub(super) fn parts(contents: &Contents, hosts: &[FleetHost], kinds: &[MachineKind]) -> Vec<FleetPart> {
+    let mut workloads: Vec<&str> = Vec::new();
+    for scenario in &contents.scenarios {
+        if !workloads.contains(&&*scenario.workload) {
+            workloads.push(&scenario.workload);
+        }
+    }
+    let standings = standings(contents);
+    workloads.iter().map(|workload| part(contents, workload, (hosts, kinds), &standings)).collect()
+}
+
+/// What comes before each scenario's speed; none: it is never picked.
+fn standings(contents: &Contents) -> Vec<Option<Standing>> {
+    let flushing = crate::flushing::flushing(contents);
+    let errors = crate::errors::errors(contents);
+    let standing = |scenario: &Scenario| {
+        let measured = contents.safety_of(scenario).and_then(|measured| measured.safety.as_ref());
+        let rule = Rule::of(contents, &scenario.workload);
+        let class = rule.competes_in(scenario.durability.class, flushing.get(&scenario.label), measured)?;
+        let errors = errors.get(&scenario.label).map_or(0.0, crate::errors::Errors::share);
+        Some(Standing { class, errors })
+    };
+    contents.scenarios.iter().map(standing).collect()
+}
+
+/// A workload's figures: `[host][round][scenario]`, the logarithm, more is better; none: a hole, or a run that did nothing.
+struct Figures {
+    rounds: Vec<Vec<Vec<Option<f64>>>>,
+    stalled: Vec<bool>,
+}
+
+fn part(
+    contents: &Contents,
+    workload: &str,
+    (hosts, kinds): (&[FleetHost], &[MachineKind]),
+    standings: &[Option<Standing>],
+) -> FleetPart {
+    let of_workload = contents.scenarios.iter().enumerate().filter(|(_, scenario)| scenario.workload == workload);
+    let columns: Vec<usize> = of_workload.map(|(column, _)| column).collect();
+    let scenarios: Vec<&Scenario> = columns.iter().map(|column| &contents.scenarios[*column]).collect();
+    let primary = scenarios.first().map_or("", |scenario| &*scenario.primary_metric);
+    let unknown = || Metric::named(primary.into(), String::new(), Direction::More);
+    let metric = contents.metrics.get(primary).cloned().unwrap_or_else(unknown);
+    let more_is_better = metric.direction != Direction::Less;
+    let figures = figures(contents, hosts, &columns, primary);
+    let baseline = scenarios.iter().position(|scenario| scenario.baseline);
+    let rules = rules(&contents.study.analysis, 1);
+    let out = outs(&scenarios, &columns.iter().map(|column| standings[*column]).collect::<Vec<_>>(), &figures.stalled);
+    let ratios = |scenario: usize| -> Vec<Vec<f64>> {
+        let of = |round: &Vec<Option<f64>>| Some(round[scenario]? - round[baseline?]?);
+        figures.rounds.iter().map(|rounds| rounds.iter().filter_map(of).collect()).collect()
+    };
+    let compared = |scenario: &usize| Some(*scenario) != baseline && !figures.stalled[*scenario];
+    let family = (0..scenarios.len()).filter(compared).filter(|scenario| !scenarios[*scenario].control).count();
+    let held = Held { alpha: rules.alpha(), family, margin: rules.margin, more_is_better };
+    let mut against: Vec<Option<Against>> = (0..scenarios.len())
+        .map(|scenario| {
+            compared(&scenario).then(|| self::against(&ratios(scenario), kinds, rules.confidence)).flatten()
+        })
+        .collect();
+    judge(&mut against, &scenarios, &held);
+    let all: Vec<OfFleet> = against
+        .into_iter()
+        .enumerate()
+        .map(|(place, against)| OfFleet {
+            label: scenarios[place].label.clone(),
+            control: scenarios[place].control,
+            out: out[place],
+            ratios: ratios(place).iter().map(|rounds| mean(rounds)).collect(),
+            against,
+        })
+        .collect();
+    let candidates: Vec<usize> = (0..all.len()).filter(|place| all[*place].out.is_none()).collect();
+    let (picks, regret) = picks(&figures, &candidates, more_is_better, held.alpha);
+    FleetPart {
+        workload: workload.into(),
+        ahead: figures.rounds.iter().map(|rounds| ahead(rounds, &candidates, more_is_better)).collect(),
+        scenarios: all,
+        metric,
+        more_is_better,
+        baseline,
+        picks,
+        regret,
+        alpha: held.alpha,
+    }
+}
+
+/// Figures by host, round and scenario; a round of the contents is of one member.
+fn figures(contents: &Contents, hosts: &[FleetHost], columns: &[usize], primary: &str) -> Figures {
+    let member_of: BTreeMap<u32, u32> =
+        contents.trials.iter().filter_map(|trial| Some((trial.round, trial.member?))).collect();
+    let host_of: BTreeMap<u32, usize> = hosts
+        .iter()
+        .enumerate()
+        .flat_map(|(place, host)| host.members.iter().map(move |member| (*member, place)))
+        .collect();
+    let mut found = Figures { rounds: vec![Vec::new(); hosts.len()], stalled: vec![false; columns.len()] };
+    for (round, values) in contents.values(primary).iter().enumerate() {
+        let host = member_of.get(&(round as u32)).and_then(|member| host_of.get(member));
+        let Some(host) = host else { continue };
+        let values: Vec<Option<f64>> = columns.iter().map(|column| values[*column]).collect();
+        values
+            .iter()
+            .zip(&mut found.stalled)
+            .for_each(|(value, stalled)| *stalled |= value.is_some_and(|value| value <= 0.0));
+        found.rounds[*host]
+            .push(values.into_iter().map(|value| value.filter(|value| *value > 0.0).map(f64::ln)).collect());
+    }
+    found
+}
+
+/// Why each scenario is never picked.
+fn outs(scenarios: &[&Scenario], standings: &[Option<Standing>], stalled: &[bool]) -> Vec<Option<Out>> {
+    let known =
+        || scenarios.iter().zip(standings).filter(|(scenario, _)| !scenario.control).filter_map(|(_, known)| *known);
+    let safest = known().map(|standing| standing.class).min();
+    let fewest = safest.and_then(|safest| fewest_errors(known(), safest)).unwrap_or(0.0);
+    let out = |place: usize| match standings[place] {
+        _ if scenarios[place].control => Some(Out::Control),
+        _ if stalled[place] => Some(Out::Stalled),
+        Some(standing) if Some(standing.class) == safest => (standing.errors > fewest).then_some(Out::Errors),
+        _ => Some(Out::LessSafe),
+    };
+    (0..scenarios.len()).map(out).collect()
+}
+
+/// What rounds of ratios by host show; p and verdict are the family's.
+fn against(rounds: &[Vec<f64>], kinds: &[MachineKind], confidence: f64) -> Option<Against> {
+    let sample = over_hosts(rounds, confidence);
+    let contrast = match &sample {
+        Some(sample) => sample.contrast,
+        None => these_hosts(rounds, confidence)?,
+    };
+    let of_kind = |(place, kind): (usize, &MachineKind)| {
+        let of_hosts: Vec<Vec<f64>> = kind.hosts.iter().map(|host| rounds[*host].clone()).collect();
+        let found = over_hosts(&of_hosts, confidence)?;
+        let apart = found.apart.iter().map(|host| kind.hosts[*host]).collect();
+        Some((place, stats::hosts::OverHosts { apart, ..found }))
+    };
+    let by_kind = if kinds.len() > 1 { kinds.iter().enumerate().filter_map(of_kind).collect() } else { Vec::new() };
+    Some(Against { contrast, sample, p: contrast.p, verdict: None, by_kind })
+}
+
+/// Holm's correction over the scenarios; the control is a family of its own.
+fn judge(against: &mut [Option<Against>], scenarios: &[&Scenario], held: &Held) {
+    let places: Vec<usize> =
+        (0..against.len()).filter(|place| against[*place].is_some() && !scenarios[*place].control).collect();
+    let raw: Vec<f64> = places.iter().filter_map(|place| Some(against[*place].as_ref()?.p)).collect();
+    for (place, p) in places.iter().zip(stats::holm(&raw)) {
+        against[*place].iter_mut().for_each(|found| found.p = p);
+    }
+    for (found, scenario) in against.iter_mut().zip(scenarios) {
+        let Some(found) = found else { continue };
+        let held = if scenario.control { Held { family: 1, ..*held } } else { *held };
+        let is_enough = found.sample.is_some() || found.contrast.rounds >= ROUNDS_FOR_CLAIMS;
+        found.verdict = is_enough.then(|| stats::verdict(&found.contrast, found.p, &held));
+    }
+}
+
+/// Those that may be the best, the best first, and how far behind it the first may be: each pair is held as the ratios to the baseline are,
+/// so that who is named alone is shown to be better than each other one (Hsu 1984, with Bonferroni; two-sided, as verdicts are).
+fn picks(figures: &Figures, candidates: &[usize], more_is_better: bool, alpha: f64) -> (Vec<usize>, Option<f64>) {
+    if let [only] = candidates {
+        return (vec![*only], None);
+    }
+    let confidence = 1.0 - alpha / (candidates.len().max(2) as f64 - 1.0);
+    // How far one is ahead of another: the mean, and the least and most that it may be.
+    let ahead = |one: usize, other: usize| -> Option<(f64, f64)> {
+        let of = |round: &Vec<Option<f64>>| Some(round[one]? - round[other]?);
+        let rounds: Vec<Vec<f64>> =
+            figures.rounds.iter().map(|rounds| rounds.iter().filter_map(of).collect()).collect();
+        let found = over_hosts(&rounds, confidence).map(|found| found.contrast);
+        let found =
+            found.or_else(|| these_hosts(&rounds, confidence)).filter(|found| found.rounds >= ROUNDS_FOR_CLAIMS)?;
+        Some(if more_is_better { (found.mean, found.high) } else { (-found.mean, -found.low) })
+    };
+    let others = |place: &usize| candidates.iter().copied().filter(move |other| other != place).collect::<Vec<_>>();
+    let most = |one: usize, other: usize| ahead(one, other).map_or(f64::INFINITY, |(_, most)| most);
+    let behind = |place: &usize| {
+        let means = others(place).into_iter().filter_map(|other| Some(ahead(other, *place)?.0));
+        means.max_by(f64::total_cmp)
+    };
+    let Some((pick, _)) =
+        candidates.iter().filter_map(|place| Some((*place, behind(place)?))).min_by(|a, b| a.1.total_cmp(&b.1))
+    else {
+        return (Vec::new(), None);
+    };
+    let may_be_best = |place: &usize| others(place).into_iter().all(|other| most(*place, other) >= 0.0);
+    let mut members: Vec<usize> = candidates.iter().copied().filter(may_be_best).collect();
+    members.sort_by_key(|place| *place != pick);
+    let regret = others(&pick).into_iter().map(|other| most(other, pick)).fold(0.0, f64::max);
+    (members, regret.is_finite().then(|| regret.exp_m1()))
+}
+
+/// A host's means over its rounds in which all candidates that it measured have a figure; without such a round, over what there is.
+fn means(rounds: &[Vec<Option<f64>>], candidates: &[usize]) -> Vec<Option<f64>> {
+    let is_measured = |place: &&usize| rounds.iter().any(|round| round[**place].is_some());
+    let measured: Vec<usize> = candidates.iter().filter(is_measured).copied().collect();
+    let is_complete = |round: &&Vec<Option<f64>>| measured.iter().all(|place| round[*place].is_some());
+    let complete: Vec<&Vec<Option<f64>>> = rounds.iter().filter(is_complete).collect();
+    let rounds = if complete.is_empty() { rounds.iter().collect() } else { complete };
+    candidates.iter().map(|place| mean(&rounds.iter().filter_map(|round| round[*place]).collect::<Vec<_>>())).collect()
+}
+
+fn ahead(rounds: &[Vec<Option<f64>>], candidates: &[usize], more_is_better: bool) -> Option<usize> {
+    let means = means(rounds, candidates);
+    let known = candidates.iter().zip(means).filter_map(|(place, mean)| Some((*place, mean?)));
+    known.max_by(|a, b| if more_is_better { a.1.total_cmp(&b.1) } else { b.1.total_cmp(&a.1) }).map(|(place, _)| place)
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| stats::interval::mean(values))
+}

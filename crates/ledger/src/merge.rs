@@ -1,0 +1,244 @@
+//! A fleet's results files as one: of each member the start that got furthest, copied row by row.
+//!
+//! Which start is taken depends on the starts alone, and rows are written member after member. So merged files merge on, in any order and as
+//! often as one likes, with the same outcome. Streams: no file is held in memory.
+
+mod copy;
+
+use crate::model::{Attempt, Member, StudyRecord};
+use crate::schema::{self, beside};
+use crate::{Error, Reader};
+use copy::Copier;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Why files are not one fleet's.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// A study of one machine.
+    #[error("{path} is no member of a fleet")]
+    NoMember {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// Something else was measured, or otherwise.
+    #[error("{path} is not of the same fleet as {first}: {}", differences.join("; "))]
+    Other {
+        /// Which file.
+        path: PathBuf,
+        /// The one that it was held against.
+        first: PathBuf,
+        /// What differs, a phrase each.
+        differences: Vec<String>,
+    },
+    /// No file could be read.
+    #[error("there is no results file of a fleet's member that can be read")]
+    Nothing,
+    /// The new file can't be written, or a file changed while it was read.
+    #[error(transparent)]
+    Ledger(#[from] Error),
+}
+
+impl MergeError {
+    /// What to do next, where that is not plain from the message.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            MergeError::NoMember { .. } => Some(
+                "`surefoot compare` sets studies of two machines side by side; a fleet is measured by `run --member`",
+            ),
+            MergeError::Other { .. } => {
+                Some("leave it out, or measure it anew with the study and the surefoot of the others")
+            }
+            MergeError::Nothing => Some("name the folder that the members had as --results"),
+            MergeError::Ledger(error) => error.hint(),
+        }
+    }
+}
+
+/// What was brought together.
+#[derive(Debug)]
+pub struct Merged {
+    /// The members that are in the file, by number, with their other starts.
+    pub members: Vec<Member>,
+    /// Files that could not be read.
+    pub broken: Vec<Error>,
+}
+
+/// How far a start came; the larger is taken.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    is_finished: bool,
+    trials: u32,
+    /// Of two that came as far the earlier one.
+    earlier: std::cmp::Reverse<(u32, String)>,
+}
+
+/// A start of a member, and the file that holds it.
+struct Start {
+    member: Member,
+    rank: Rank,
+    file: PathBuf,
+}
+
+impl Start {
+    fn attempt(&self) -> Attempt {
+        let Member { attempt, host, .. } = &self.member;
+        Attempt { attempt: *attempt, host: host.name.clone(), trials: self.rank.trials }
+    }
+}
+
+/// Brings files together in a new one, which has its name only once it is whole. A file that can't be read is told, and a hole.
+///
+/// # Errors
+/// When a file is of another study, version or design, or the new one can't be written.
+pub fn merge(files: &[PathBuf], target: &Path) -> Result<Merged, MergeError> {
+    let mut first: Option<(PathBuf, StudyRecord, Vec<String>)> = None;
+    let mut members: BTreeMap<u32, Vec<Start>> = BTreeMap::new();
+    let mut broken = Vec::new();
+    for path in files {
+        let (study, labels, starts) = match look(path) {
+            Ok(found) => found,
+            Err(error) => {
+                broken.push(error);
+                continue;
+            }
+        };
+        if starts.is_empty() {
+            return Err(MergeError::NoMember { path: path.clone() });
+        }
+        let (first, known, known_labels) = first.get_or_insert_with(|| (path.clone(), study.clone(), labels.clone()));
+        let of_member = |number: u32| members.get(&number).and_then(|starts| starts.first()).map(|start| &start.member);
+        let differences =
+            differences((known, known_labels), (&study, &labels), starts.iter().map(|start| &start.member), &of_member);
+        if !differences.is_empty() {
+            return Err(MergeError::Other { path: path.clone(), first: first.clone(), differences });
+        }
+        starts.into_iter().for_each(|start| members.entry(start.member.number).or_default().push(start));
+    }
+    let chosen: Vec<Start> = members.into_values().map(furthest).collect();
+    let Some(least) = chosen.first() else { return Err(MergeError::Nothing) };
+    write(least, &chosen, target)?;
+    Ok(Merged { members: chosen.into_iter().map(|start| start.member).collect(), broken })
+}
+
+/// The start that got furthest, with a note of the others.
+fn furthest(starts: Vec<Start>) -> Start {
+    let mut seen: BTreeMap<(u32, String), Attempt> = BTreeMap::new();
+    let mut note = |attempt: Attempt| {
+        let known = seen.entry((attempt.attempt, attempt.host.clone())).or_insert_with(|| attempt.clone());
+        known.trials = known.trials.max(attempt.trials);
+    };
+    for start in &starts {
+        note(start.attempt());
+        start.member.others.iter().cloned().for_each(&mut note);
+    }
+    let of = starts.iter().map(|start| start.member.of).max().unwrap_or(0);
+    let mut start = starts.into_iter().max_by(|a, b| a.rank.cmp(&b.rank)).expect("a member has a start");
+    let own = start.attempt();
+    start.member.others =
+        seen.into_values().filter(|other| (other.attempt, &other.host) != (own.attempt, &own.host)).collect();
+    start.member.of = of;
+    start
+}
+
+/// What a file holds: the study, its scenarios' labels and the members' starts.
+fn look(path: &Path) -> Result<(StudyRecord, Vec<String>, Vec<Start>), Error> {
+    let reader = Reader::open_untouched(path)?;
+    let study = reader.study()?;
+    let members = reader.members()?;
+    let rows = |sql: &str| -> rusqlite::Result<BTreeMap<u32, u32>> {
+        let mut statement = reader.connection.prepare(sql)?;
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    };
+    let labels = || -> rusqlite::Result<Vec<String>> {
+        let mut statement = reader.connection.prepare("SELECT label FROM scenario ORDER BY id")?;
+        statement.query_map([], |row| row.get(0))?.collect()
+    };
+    let failed = |error| reader.failed(error);
+    let labels = labels().map_err(failed)?;
+    if members.is_empty() {
+        return Ok((study, labels, Vec::new()));
+    }
+    let counts = "SELECT member, count(*) FROM trial WHERE state IN ('finished', 'failed') AND member IS NOT NULL GROUP BY member";
+    let counts = rows(counts).map_err(failed)?;
+    // The last session of each says how it ended.
+    let ended = "SELECT member, coalesce(reason, 'interrupted') != 'interrupted' FROM session WHERE id IN \
+                 (SELECT max(id) FROM session WHERE member IS NOT NULL GROUP BY member)";
+    let ended = rows(ended).map_err(failed)?;
+    let start = |member: Member| {
+        let rank = Rank {
+            is_finished: ended.get(&member.number) == Some(&1),
+            trials: counts.get(&member.number).copied().unwrap_or(0),
+            earlier: std::cmp::Reverse((member.attempt, member.host.name.clone())),
+        };
+        Start { member, rank, file: path.into() }
+    };
+    Ok((study, labels, members.into_iter().map(start).collect()))
+}
+
+/// What makes files those of two fleets, a phrase each.
+fn differences<'a>(
+    (a, a_labels): (&StudyRecord, &[String]),
+    (b, b_labels): (&StudyRecord, &[String]),
+    members: impl Iterator<Item = &'a Member>,
+    known: &dyn Fn(u32) -> Option<&'a Member>,
+) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut differ = |what: &str, a: &str, b: &str| {
+        if a != b {
+            found.push(format!("{what} was {a}, here {b}"));
+        }
+    };
+    differ("the study", &format!("`{}`", a.name), &format!("`{}`", b.name));
+    let missing = |labels: &[String], others: &[String]| -> Vec<String> {
+        labels.iter().filter(|label| !others.contains(label)).cloned().collect()
+    };
+    let (only_a, only_b) = (missing(a_labels, b_labels), missing(b_labels, a_labels));
+    if only_a.is_empty() && only_b.is_empty() {
+        differ("the hash of the study's settings", &a.hash[..a.hash.len().min(12)], &b.hash[..b.hash.len().min(12)]);
+    }
+    differ("surefoot's version", &a.surefoot_version, &b.surefoot_version);
+    differ("the seed", &a.seed.to_string(), &b.seed.to_string());
+    differ(
+        "how a round goes (`design.order`)",
+        &format!("{:?}", a.analysis.order).to_lowercase(),
+        &format!("{:?}", b.analysis.order).to_lowercase(),
+    );
+    differ(
+        "how many scenarios are up at once",
+        &format!("{:?}", a.analysis.up_max),
+        &format!("{:?}", b.analysis.up_max),
+    );
+    differ("rounds of a member", &a.analysis.rounds_min.to_string(), &b.analysis.rounds_min.to_string());
+    let of_analysis = |study: &StudyRecord| format!("{} and {}", study.analysis.confidence, study.analysis.margin);
+    differ("confidence and margin", &of_analysis(a), &of_analysis(b));
+    if !only_a.is_empty() {
+        found.push(format!("without the scenarios {}", only_a.join(", ")));
+    }
+    if !only_b.is_empty() {
+        found.push(format!("with the scenarios {}", only_b.join(", ")));
+    }
+    for member in members {
+        if let Some(rounds) = known(member.number).map(|known| known.rounds).filter(|rounds| *rounds != member.rounds) {
+            found.push(format!("member {} was to measure {rounds} rounds, here {}", member.number, member.rounds));
+        }
+    }
+    found
+}
+
+/// Writes the chosen starts, the study as the first member had it.
+fn write(first: &Start, chosen: &[Start], target: &Path) -> Result<(), MergeError> {
+    let unfinished = beside(target, ".merging");
+    let failed = |source| Error::Open { path: target.into(), source };
+    let _ = std::fs::remove_file(&unfinished);
+    schema::create(&unfinished)?;
+    let mut copier = Copier::new(&unfinished, &first.file)?;
+    for start in chosen {
+        copier.member(&start.file, &start.member)?;
+    }
+    copier.finish()?;
+    std::fs::File::open(&unfinished).and_then(|file| file.sync_all()).map_err(failed)?;
+    std::fs::rename(&unfinished, target).map_err(failed)?;
+    Ok(())
+}

@@ -1,0 +1,193 @@
+//! A fleet's files as one: which start is taken, what is refused, and that order and repetition of merging change nothing.
+
+use crate::fixture::{SCENARIOS, SPEED, run, scenarios, study};
+use ledger::model::{Contents, Host, Member, Place, StudyRecord, TrialState};
+use ledger::{MergeError, Reader, Writer, export, merge};
+use observe::metric::{Direction, Metric};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+const ROUNDS: u32 = 3;
+
+fn member(number: u32, attempt: u32, host: &str) -> Member {
+    let host = Host { name: host.into(), id: String::new() };
+    Member { number, of: 4, attempt, rounds: ROUNDS, host, known_by: "the test".into(), others: Vec::new() }
+}
+
+/// A start that measured so many rounds, and ended by itself or not.
+fn started(path: &Path, study: &StudyRecord, member: &Member, rounds: u32, is_ended: bool) {
+    let mut writer = Writer::create_or_open(path).expect("a new ledger");
+    writer.set_study(study, &scenarios()).expect("written");
+    writer.set_member(member).expect("written");
+    let name = member.host.name.clone();
+    writer
+        .begin_session(&BTreeMap::from([("kernel".into(), name.clone())]), f64::from(member.number))
+        .expect("written");
+    for round in 0..rounds {
+        for (position, scenario) in (0..).zip(SCENARIOS) {
+            let seed = u64::from(member.number * 100 + round);
+            let id = writer.begin_trial(scenario, Place::main(round, position), seed, 2.0).expect("written");
+            writer.step(id, "mkfs", 0.5).expect("written");
+            let mut measured = run(1, f64::from(member.number * 1000 + member.attempt * 100 + round));
+            // Each member meets its metrics in another order, so that their numbers differ from file to file.
+            let own = Metric::named(format!("of_{}", member.number % 3), "1".into(), Direction::Neither).at(1.0);
+            measured.metrics.insert(usize::from(member.number.is_multiple_of(2)) * 2, own);
+            writer.run(id, &measured).expect("written");
+            writer.finish_trial(id, TrialState::Finished, None, 3.0).expect("written");
+        }
+    }
+    if is_ended {
+        writer.end_session("all rounds are done", 9.0).expect("written");
+    }
+}
+
+/// Eight starts of four members; one of a member has fewer rounds than another, and one is not finished.
+struct Pool {
+    _folder: tempfile::TempDir,
+    files: Vec<PathBuf>,
+}
+
+static POOL: LazyLock<Pool> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().expect("a folder");
+    let starts = [
+        (1, 1, "n1", 3, true),
+        (1, 2, "n2", 3, true),
+        (2, 1, "n2", 1, false),
+        (2, 2, "n3", 3, true),
+        (3, 1, "n3", 2, false),
+        (3, 2, "n1", 1, false),
+        (4, 1, "n1", 0, false),
+        (2, 3, "n1", 2, true),
+    ];
+    let files = starts.map(|(number, attempt, host, rounds, is_ended)| {
+        let path = folder.path().join(format!("{number}-{attempt}.surefoot"));
+        let study = StudyRecord { created: f64::from(number * 10 + attempt), ..study() };
+        started(&path, &study, &member(number, attempt, host), rounds, is_ended);
+        path
+    });
+    Pool { files: files.to_vec(), _folder: folder }
+});
+
+fn json(path: &Path) -> String {
+    let mut out = Vec::new();
+    export::json(&Reader::open(path).expect("it opens"), &mut out).expect("exported");
+    String::from_utf8(out).expect("text")
+}
+
+fn contents(path: &Path) -> Contents {
+    Reader::open(path).and_then(|reader| reader.contents()).expect("readable")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// (A + B) + C = A + (B + C) = C + A + B + A, file by file.
+    #[test]
+    fn merging_is_associative_commutative_and_idempotent(
+        groups in prop::collection::vec(prop::collection::vec(0_usize..8, 1..5), 2..4), is_nested in any::<bool>(),
+    ) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |name: &str| folder.path().join(name);
+        let all: Vec<PathBuf> = groups.concat().into_iter().map(|start| POOL.files[start].clone()).collect();
+        let at_once = file("at-once");
+        merge(&all, &at_once).expect("one fleet");
+        let parts: Vec<PathBuf> = groups.iter().enumerate().map(|(part, starts)| {
+            let part = file(&format!("part-{part}"));
+            let starts: Vec<PathBuf> = starts.iter().rev().map(|start| POOL.files[*start].clone()).collect();
+            merge(&starts, &part).expect("one fleet");
+            part
+        }).collect();
+        let stepwise = file("stepwise");
+        if is_nested {
+            let mut last = parts[0].clone();
+            for (step, part) in parts.iter().enumerate().skip(1) {
+                let next = file(&format!("step-{step}"));
+                merge(&[part.clone(), last], &next).expect("one fleet");
+                last = next;
+            }
+            merge(&[last.clone(), last, parts[0].clone()], &stepwise).expect("one fleet");
+        } else {
+            merge(&parts, &stepwise).expect("one fleet");
+        }
+        prop_assert_eq!(json(&at_once), json(&stepwise));
+        Reader::open(&stepwise).and_then(|reader| reader.verify()).expect("whole, by every checksum");
+    }
+}
+
+#[test]
+fn of_several_starts_the_finished_one_counts_or_the_one_that_got_further() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let target = folder.path().join("fleet.surefoot");
+    let merged = merge(&POOL.files, &target).expect("one fleet");
+    let chosen: Vec<(u32, u32)> = merged.members.iter().map(|member| (member.number, member.attempt)).collect();
+    assert_eq!(chosen, [(1, 1), (2, 2), (3, 1), (4, 1)]);
+    let others: Vec<(u32, u32)> = merged.members[1].others.iter().map(|other| (other.attempt, other.trials)).collect();
+    assert_eq!(others, [(1, 2), (3, 4)]);
+    let found = contents(&target);
+    assert_eq!(found.members, merged.members);
+    assert_eq!(found.study.created, 11.0, "the study is the first member's");
+    let trials = |number: u32| found.trials.iter().filter(|trial| trial.member == Some(number)).count();
+    assert_eq!([1, 2, 3, 4].map(trials), [6, 6, 4, 0]);
+    // Rounds count on from member to member, and every figure is the one that its member measured.
+    let rounds = found.values(&SPEED.name);
+    assert_eq!(rounds.len(), 8);
+    for (round, expected) in [(0, 1100.0), (2, 1102.0), (3, 2200.0), (7, 3101.0)] {
+        assert!((rounds[round][0].expect("measured") - expected).abs() < 1e-9, "{round}: {rounds:?}");
+    }
+    assert_eq!(found.sessions.len(), 4);
+    assert_eq!(found.metrics.len(), 5);
+    // Trial by trial it is what stood in the file of its start.
+    let of_two = contents(&POOL.files[3]);
+    let names = |contents: &Contents, number: u32| -> Vec<String> {
+        let ids: Vec<i64> =
+            contents.trials.iter().filter(|trial| trial.member == Some(number)).map(|trial| trial.id).collect();
+        let runs = contents.runs.iter().filter(|run| ids.contains(&run.trial));
+        runs.map(|run| format!("{:?} {:?}", run.metrics, run.started)).collect()
+    };
+    assert_eq!(names(&found, 2), names(&of_two, 2));
+    assert!(found.trials.iter().all(|trial| trial.steps == [("mkfs".to_string(), 0.5)]));
+}
+
+#[test]
+fn what_is_not_of_the_fleet_is_refused_with_the_difference() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name);
+    let refused = |name: &str, study: StudyRecord, words: &str| {
+        let path = file(name);
+        started(&path, &study, &member(4, 9, "n9"), 1, true);
+        let error = merge(&[POOL.files[0].clone(), path], &file("none")).expect_err("another fleet");
+        assert!(matches!(error, MergeError::Other { .. }) && error.to_string().contains(words), "{error}");
+        assert!(!file("none").exists() && error.hint().is_some());
+    };
+    refused("study", StudyRecord { name: "web".into(), ..study() }, "the study was `mail`, here `web`");
+    refused(
+        "hash",
+        StudyRecord { hash: "1111".into(), ..study() },
+        "the hash of the study's settings was 0af3, here 1111",
+    );
+    refused("version", StudyRecord { surefoot_version: "9.9.9".into(), ..study() }, "version was 0.0.0, here 9.9.9");
+    refused("seed", StudyRecord { seed: 3, ..study() }, "the seed was");
+    let mut by_turns = study();
+    by_turns.analysis.order = ledger::model::Order::Turns;
+    refused("order", by_turns, "how a round goes (`design.order`) was blocks, here turns");
+    drop(crate::fixture::begun(&file("alone")));
+    let alone = merge(&[file("alone")], &file("none")).expect_err("no member");
+    assert!(matches!(alone, MergeError::NoMember { .. }), "{alone}");
+    let nothing = merge(&[], &file("none")).expect_err("nothing");
+    assert!(matches!(nothing, MergeError::Nothing), "{nothing}");
+}
+
+#[test]
+fn a_file_that_is_broken_is_told_and_left_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (empty, cut, target) =
+        (folder.path().join("empty"), folder.path().join("cut"), folder.path().join("fleet.surefoot"));
+    std::fs::write(&empty, []).expect("written");
+    let bytes = std::fs::read(&POOL.files[2]).expect("readable");
+    std::fs::write(&cut, &bytes[..bytes.len() / 2]).expect("written");
+    let merged = merge(&[empty, POOL.files[0].clone(), cut], &target).expect("one is left");
+    assert_eq!((merged.members.len(), merged.broken.len()), (1, 2), "{:?}", merged.broken);
+    assert_eq!(contents(&target).members.len(), 1);
+}

@@ -1,0 +1,355 @@
+//! The answer of a study on many machines, in words; the page is `fleet/page.rs`, the figures `fleet/json.rs`.
+//!
+//! A report of one machine speaks of rounds; here the unit is the machine, so the sentences are others.
+
+mod json;
+mod page;
+
+use crate::document::{self, Block, Column, Fit, Table, head, word_cell, word_head};
+use crate::input::Error;
+use crate::number::{percent, ratio_number};
+use crate::words::{and_list, some_of};
+use analysis::fleet::{Against, Fleet, FleetPart, HOSTS_MIN, Hole, MachineKind, OfFleet, Out};
+use ledger::model::{Contents, StudyRecord};
+use stats::hosts::OverHosts;
+use std::collections::BTreeMap;
+
+/// A fleet's report.
+#[derive(Debug)]
+pub struct FleetReport {
+    study: StudyRecord,
+    fleet: Fleet,
+    /// Members that were started more than once: number, host of the start that counts, and how many starts there were.
+    restarted: Vec<(u32, String, usize)>,
+}
+
+impl FleetReport {
+    /// Of a results file that holds more than one member; none of a study of one machine.
+    #[must_use]
+    pub fn of(contents: &Contents) -> Option<FleetReport> {
+        let again = contents.members.iter().filter(|member| !member.others.is_empty());
+        let restarted =
+            again.map(|member| (member.number, member.host.name.clone(), member.others.len() + 1)).collect();
+        Some(FleetReport { study: contents.study.clone(), fleet: Fleet::of(contents)?, restarted })
+    }
+
+    /// Reads a results file, where it is a fleet's.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub fn read(reader: &ledger::Reader) -> Result<Option<FleetReport>, Error> {
+        if reader.members()?.len() < 2 {
+            return Ok(None);
+        }
+        // Of a large fleet the figures of all metrics would be most of its memory.
+        let scenarios = reader.scenarios()?;
+        let primary = scenarios.iter().map(|scenario| &*scenario.primary_metric);
+        let others = analysis::flushing::METRICS.iter().chain(analysis::errors::METRICS).copied();
+        Ok(FleetReport::of(&reader.contents_with(&primary.chain(others).collect::<Vec<_>>())?))
+    }
+
+    /// Whether a member is missing or did not come to its end.
+    #[must_use]
+    pub fn has_holes(&self) -> bool {
+        !self.fleet.holes.is_empty()
+    }
+
+    /// For a terminal of `width` columns.
+    #[must_use]
+    pub fn terminal(&self, width: usize, colour: bool) -> String {
+        let parts = self.fleet.parts.iter().flat_map(|part| self.of_part(part));
+        let blocks: Vec<Block> = parts.chain([Block::List(self.of_machines())]).collect();
+        document::terminal(&blocks, width, colour)
+    }
+
+    fn of_part(&self, part: &FleetPart) -> Vec<Block> {
+        let is_one = self.fleet.parts.len() == 1;
+        let lead = if is_one { self.lead(part) } else { format!("{}: {}", part.workload, self.lead(part)) };
+        vec![Block::Lead(lead), Block::Table(self.table(part)), Block::List(self.of_answer(part))]
+    }
+
+    /// What to do.
+    fn lead(&self, part: &FleetPart) -> String {
+        let words = Words::of(part);
+        let choices = part.scenarios.iter().filter(|scenario| !scenario.control).count();
+        let over = self.over();
+        let names: Vec<String> = part.picks.iter().map(|place| part.scenarios[*place].label.clone()).collect();
+        match &names[..] {
+            [] => format!("Too little was measured {over} to choose."),
+            [one] => format!("Use {one}: {over} it is the {} of the {choices} scenarios.", words.best),
+            several => format!("Use {}: {over} none of them is shown to be {}.", several.join(" or "), words.better),
+        }
+    }
+
+    /// "on these 3 hosts only", "over 20 hosts".
+    fn over(&self) -> String {
+        let count = self.fleet.hosts.len();
+        match (count, self.fleet.is_sample()) {
+            (1, _) => "on this host only".into(),
+            (count, false) => format!("on these {count} hosts only"),
+            (count, true) => format!("over {count} hosts"),
+        }
+    }
+
+    fn table(&self, part: &FleetPart) -> Table {
+        let baseline = part.baseline.map_or("the baseline", |place| &part.scenarios[place].label);
+        let columns = [
+            Column { fit: Fit::Labels, ..word_head("scenario") },
+            head(&format!("against {baseline}")),
+            head(&format!("{} interval", percent(self.fleet.confidence))),
+            head("a further host"),
+            head("hosts differ by"),
+            head("ahead on"),
+            word_head("verdict"),
+        ];
+        let mut table = Table::new(format!("fleet-{}", part.workload), columns);
+        let ratio = |log: f64| ratio_number(log.exp());
+        let ends = |(low, high): (f64, f64)| format!("{}–{}", ratio(low), ratio(high));
+        for (place, scenario) in part.scenarios.iter().enumerate() {
+            let found = scenario.against.as_ref();
+            let sample = found.and_then(|found| found.sample.as_ref());
+            let tau = sample.and_then(|sample| sample.tau).map(|tau| percent(tau.exp_m1()));
+            let ahead = part.ahead.iter().filter(|ahead| **ahead == Some(place)).count();
+            let is_baseline = part.baseline == Some(place);
+            table.row([
+                word_cell(&scenario.label),
+                word_cell(&found.map_or_else(
+                    || if is_baseline { "1".into() } else { String::new() },
+                    |found| ratio(found.contrast.mean),
+                )),
+                word_cell(&found.map_or_else(String::new, |found| ends((found.contrast.low, found.contrast.high)))),
+                word_cell(
+                    &sample
+                        .filter(|_| self.fleet.kinds.len() == 1)
+                        .map_or_else(String::new, |sample| ends(sample.prediction)),
+                ),
+                word_cell(&tau.unwrap_or_default()),
+                word_cell(&if scenario.out.is_none() {
+                    format!("{ahead} of {}", part.ahead.len())
+                } else {
+                    String::new()
+                }),
+                word_cell(&verdict(scenario, is_baseline)),
+            ]);
+        }
+        table.without_empty_columns()
+    }
+
+    /// What is known of the pick beside the baseline, or where that is the pick, of what comes next to it.
+    fn of_answer(&self, part: &FleetPart) -> Vec<String> {
+        let mut lines = Vec::new();
+        let shown = part.pick().filter(|pick| pick.against.is_some()).or_else(|| next_to_baseline(part));
+        let baseline = part.baseline.map(|place| &*part.scenarios[place].label);
+        if let (Some((scenario, against)), Some(baseline)) =
+            (shown.and_then(|scenario| Some((scenario, scenario.against.as_ref()?))), baseline)
+        {
+            lines.extend(self.of_pair((&scenario.label, baseline), against, &Words::of(part)));
+        }
+        if let Some(regret) = part.regret.filter(|regret| *regret > 0.0 && part.picks.len() > 1) {
+            lines.push(format!(
+                "{} is at most {} behind the best.",
+                part.scenarios[part.picks[0]].label,
+                percent(regret)
+            ));
+        }
+        lines.extend(self.who_is_ahead(part));
+        lines
+    }
+
+    /// A pair over these hosts, on a further one, how hosts differ in it, and which stand apart.
+    fn of_pair(&self, (one, other): (&str, &str), against: &Against, words: &Words) -> Vec<String> {
+        let confidence = percent(self.fleet.confidence);
+        let said = |ends: (f64, f64)| words.range((one, other), ends);
+        let contrast = (against.contrast.low, against.contrast.high);
+        let over = self.over();
+        let mut lines = vec![format!("{} {} ({confidence}).", capital(&over), said(contrast))];
+        let further = |kind: &str, found: &OverHosts| {
+            format!("On a further machine of {kind} {} ({confidence}).", said(found.prediction))
+        };
+        match (&against.sample, &self.fleet.kinds[..]) {
+            (None, _) => lines.push(format!(
+                "Fewer than {HOSTS_MIN} hosts: these hosts only, and nothing is said of another machine."
+            )),
+            (Some(found), [_]) => lines.push(further("this kind", found)),
+            (Some(_), kinds) => lines.extend(self.of_kinds(against, kinds, &further)),
+        }
+        let Some(found) = &against.sample else { return lines };
+        if let (Some(tau), Some(i_squared)) = (found.tau, found.i_squared) {
+            lines.push(format!(
+                "Hosts differ in this by {} (standard deviation); that is {} of the variation between their figures, the rest is their rounds'.",
+                percent(tau.exp_m1()),
+                percent(i_squared)
+            ));
+        }
+        let names: Vec<String> = found.apart.iter().map(|host| self.fleet.hosts[*host].host.name.clone()).collect();
+        if !names.is_empty() {
+            let stand = if names.len() == 1 { "stands" } else { "stand" };
+            lines.push(format!("{} {stand} apart from all others in this.", some_of(&names)));
+        }
+        lines
+    }
+
+    fn of_kinds(
+        &self,
+        against: &Against,
+        kinds: &[MachineKind],
+        further: &dyn Fn(&str, &OverHosts) -> String,
+    ) -> Vec<String> {
+        let small = kinds.iter().filter(|kind| kind.hosts.len() < HOSTS_MIN).count();
+        let each = against
+            .by_kind
+            .iter()
+            .map(|(place, found)| further(&format!("the kind with {}", differing(&kinds[*place], kinds)), found));
+        let none = (small > 0).then(|| {
+            let of =
+                if small == kinds.len() { "any kind".into() } else { format!("{small} of the {} kinds", kinds.len()) };
+            format!("Of {of} there are fewer than {HOSTS_MIN} hosts: nothing is said of a further machine of these.")
+        });
+        each.chain(none).collect()
+    }
+
+    fn who_is_ahead(&self, part: &FleetPart) -> Option<String> {
+        let mut hosts: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        for (host, ahead) in part.ahead.iter().enumerate() {
+            hosts.entry((*ahead)?).or_default().push(self.fleet.hosts[host].host.name.clone());
+        }
+        let mut hosts: Vec<(usize, Vec<String>)> = hosts.into_iter().collect();
+        hosts.sort_by_key(|(_, hosts)| std::cmp::Reverse(hosts.len()));
+        if part.scenarios.iter().filter(|scenario| scenario.out.is_none()).count() < 2 {
+            return None;
+        }
+        let all = part.ahead.len();
+        let told = hosts.iter().enumerate().map(|(rank, (place, names))| {
+            let label = &part.scenarios[*place].label;
+            if rank == 0 {
+                format!("{label} is ahead on {} of {all} hosts", names.len())
+            } else {
+                format!("{label} on {}", some_of(names))
+            }
+        });
+        Some(format!("{}.", told.collect::<Vec<_>>().join(", ")))
+    }
+
+    /// What kinds of machines there are, and what is missing.
+    fn of_machines(&self) -> Vec<String> {
+        let Fleet { hosts, kinds, members, holes, .. } = &self.fleet;
+        let name = |host: &usize| hosts[*host].host.name.clone();
+        let mut lines = Vec::new();
+        if kinds.len() > 1 {
+            let each = kinds.iter().map(|kind| {
+                format!("{} ({})", differing(kind, kinds), some_of(&kind.hosts.iter().map(name).collect::<Vec<_>>()))
+            });
+            lines.push(format!("The hosts are of {} kinds: {}.", kinds.len(), each.collect::<Vec<_>>().join("; ")));
+        }
+        for (number, host, starts) in &self.restarted {
+            lines.push(format!(
+                "Member {number} was started {starts} times; the start on {host} came furthest and counts."
+            ));
+        }
+        if !holes.is_empty() {
+            let each: Vec<String> = holes.iter().map(hole).collect();
+            lines.push(format!("Missing, of {members} members: {}.", each.join("; ")));
+        }
+        lines
+    }
+}
+
+/// The scenario that is best beside the baseline.
+fn next_to_baseline(part: &FleetPart) -> Option<&OfFleet> {
+    let sign = if part.more_is_better { 1.0 } else { -1.0 };
+    let merit = |scenario: &&OfFleet| scenario.against.as_ref().map_or(f64::MIN, |found| sign * found.contrast.mean);
+    let others = part.scenarios.iter().filter(|scenario| !scenario.control && scenario.against.is_some());
+    others.max_by(|a, b| merit(a).total_cmp(&merit(b)))
+}
+
+fn verdict(scenario: &OfFleet, is_baseline: bool) -> String {
+    let of_stats = || match scenario.against.as_ref().map(|found| found.verdict) {
+        Some(Some(verdict)) => verdict.words().to_string(),
+        Some(None) => "too few rounds".into(),
+        None if is_baseline => "baseline".into(),
+        None => String::new(),
+    };
+    match scenario.out {
+        Some(Out::LessSafe) => format!("{}; less safe", of_stats()),
+        Some(Out::Errors) => format!("{}; more errors", of_stats()),
+        Some(Out::Stalled) => "stalled".into(),
+        Some(Out::Control) | None => of_stats(),
+    }
+}
+
+fn hole(hole: &Hole) -> String {
+    match hole {
+        Hole::Missing(member) => format!("member {member} has no results"),
+        Hole::Unfinished { member, host, rounds, of } => {
+            format!("member {member} on {host} measured {rounds} of {of} rounds")
+        }
+    }
+}
+
+/// Facts in which a kind differs from another.
+fn differing(kind: &MachineKind, kinds: &[MachineKind]) -> String {
+    let is_common = |name: &&str| kinds.iter().all(|other| other.facts.get(*name) == kind.facts.get(*name));
+    let own: Vec<String> = kind
+        .facts
+        .iter()
+        .filter(|(name, _)| !is_common(name))
+        .map(|(name, value)| format!("{} {value}", name.replace('_', " ")))
+        .collect();
+    if own.is_empty() { "less known of it".into() } else { and_list(&own) }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// How a metric's better and worse are called.
+struct Words {
+    more_is_better: bool,
+    better: &'static str,
+    worse: &'static str,
+    best: &'static str,
+    good: &'static str,
+}
+
+impl Words {
+    fn of(part: &FleetPart) -> Words {
+        let is_speed = observe::metric::is_rate(&part.metric.unit) || matches!(part.metric.unit.as_ref(), "s" | "µs");
+        let [better, worse, best, good] =
+            if is_speed { ["faster", "slower", "fastest", "fast"] } else { ["better", "worse", "best", "good"] };
+        Words { more_is_better: part.more_is_better, better, worse, best, good }
+    }
+
+    /// "xfs is 2 to 11 % faster than ext4", of the ends of a logarithm of a ratio.
+    fn range(&self, (one, other): (&str, &str), (low, high): (f64, f64)) -> String {
+        let Words { better, worse, good, .. } = self;
+        let (low, high) = if self.more_is_better { (low.exp(), high.exp()) } else { ((-high).exp(), (-low).exp()) };
+        if high > 2.0 || low < 0.5 {
+            return format!("{one} is {} to {} times as {good} as {other}", ratio_number(low), ratio_number(high));
+        }
+        let size = |ratio: f64| percent((ratio - 1.0).abs());
+        let number = |ratio: f64| size(ratio).trim_end_matches(" %").to_string();
+        match (low >= 1.0, high <= 1.0) {
+            (true, _) => format!("{one} is {} to {} {better} than {other}", number(low), size(high)),
+            (_, true) => format!("{one} is {} to {} {worse} than {other}", number(high), size(low)),
+            _ => format!("{one} is anything from {} {worse} to {} {better} than {other}", size(low), size(high)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_said_by_where_it_lies() {
+        let words =
+            |more_is_better| Words { more_is_better, better: "faster", worse: "slower", best: "fastest", good: "fast" };
+        let said = |more_is_better, low: f64, high: f64| words(more_is_better).range(("a", "b"), (low.ln(), high.ln()));
+        assert_eq!(said(true, 1.02, 1.11), "a is 2 to 11 % faster than b");
+        assert_eq!(said(true, 0.9, 0.98), "a is 2 to 10 % slower than b");
+        assert_eq!(said(true, 0.97, 1.11), "a is anything from 3 % slower to 11 % faster than b");
+        assert_eq!(said(true, 0.44, 0.46), "a is 0.44 to 0.46 times as fast as b");
+        assert_eq!(said(false, 0.8, 1.0), "a is 0 to 25 % faster than b");
+    }
+}

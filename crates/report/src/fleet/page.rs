@@ -1,0 +1,90 @@
+//! A fleet's report as a page: the answer, who is ahead on which host, and the machines.
+
+use super::FleetReport;
+use crate::chart::hosts;
+use crate::document::{Block, Chart, Column, Document, Fit, Layout, Table, head, page, word_cell, word_head};
+use crate::number::date;
+use analysis::fleet::Fleet;
+
+/// How the figures come about.
+const METHOD: &str = "A host is a block of rounds: what is compared are ratios within rounds, each of which lies on one host. Where four hosts or \
+    more were measured they are taken as a sample of machines of their kind, and the interval is over hosts: random effects, the spread between \
+    hosts by Paule and Mandel, the interval by Hartung and Knapp with hosts − 1 degrees of freedom, which is the plain t over hosts where all \
+    have equally many rounds. Fewer hosts are these hosts only. Verdicts have Holm's correction over the scenarios.";
+
+impl FleetReport {
+    /// The page.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let study = &self.study;
+        let Fleet { hosts, members, .. } = &self.fleet;
+        let title = Block::Title {
+            above: format!("surefoot study {} · {} · a fleet", study.name, date(study.created)),
+            title: if study.question.is_empty() { study.name.clone() } else { study.question.clone() },
+            below: format!("{} of {members} members on {} hosts", members - self.missing(), hosts.len()),
+        };
+        let answer = self.fleet.parts.iter().flat_map(|part| self.of_part(part));
+        let answer = Block::Answer(answer.chain([Block::List(self.of_machines())]).collect());
+        let pictures = self.fleet.parts.iter().enumerate().flat_map(|(index, part)| {
+            let picture = hosts::draw(&format!("hosts-{index}"), part, hosts)?;
+            let heading = Block::Heading(2, format!("{}: who is ahead on which host", part.workload));
+            let caption = "The filled mark is who is ahead on a host, of those that may be picked.";
+            Some([heading, Block::Charts(Layout::Below, vec![Chart::new(picture, caption)])])
+        });
+        let hash: String = study.hash.chars().take(12).collect();
+        let blocks = [title, answer].into_iter().chain(pictures.flatten()).chain([
+            Block::Heading(2, "The machines".into()),
+            Block::Table(self.machines()),
+            Block::Note(METHOD.into()),
+        ]);
+        page(&Document {
+            name: format!("{} – surefoot", study.name),
+            author: format!("surefoot {}", study.surefoot_version),
+            footer: format!(
+                "{} · study {hash} · seed {} · surefoot {}",
+                study.name, study.seed, study.surefoot_version
+            ),
+            blocks: blocks.collect(),
+            ..Document::default()
+        })
+    }
+
+    fn missing(&self) -> u32 {
+        let is_missing = |hole: &&analysis::fleet::Hole| matches!(hole, analysis::fleet::Hole::Missing(_));
+        self.fleet.holes.iter().filter(is_missing).count() as u32
+    }
+
+    fn machines(&self) -> Table {
+        let columns = [
+            Column { fit: Fit::Labels, ..word_head("host") },
+            head("members"),
+            head("kind"),
+            word_head("CPU"),
+            word_head("memory"),
+            word_head("kernel"),
+            word_head("disk"),
+            word_head("machine"),
+            word_head("firmware"),
+        ];
+        let mut table = Table::new("machines", columns);
+        for host in &self.fleet.hosts {
+            let facts = &self.fleet.kinds[host.kind].facts;
+            let fact = |names: &[&str]| {
+                names.iter().filter_map(|name| facts.get(name).cloned()).collect::<Vec<_>>().join(", ")
+            };
+            let members: Vec<String> = host.members.iter().map(ToString::to_string).collect();
+            table.row([
+                word_cell(&host.host.name),
+                word_cell(&members.join(", ")),
+                word_cell(&(host.kind + 1).to_string()),
+                word_cell(&fact(&["cpus", "cpu_model"])),
+                word_cell(&fact(&["memory"])),
+                word_cell(&fact(&["kernel"])),
+                word_cell(&fact(&["device_model", "device_size"])),
+                word_cell(&fact(&["hypervisor", "hardware"])),
+                word_cell(&fact(&["firmware"])),
+            ]);
+        }
+        table.without_empty_columns()
+    }
+}

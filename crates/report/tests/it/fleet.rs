@@ -1,0 +1,180 @@
+//! The answer of a study on many machines: what is said of a sample, of a few, of kinds, and of what is missing.
+
+use crate::fixture::{self, Row, Table};
+use ledger::model::{Contents, Host, Member, Session};
+use report::FleetReport;
+
+const ROUNDS: usize = 3;
+
+/// A fleet whose hosts have these ratios of xfs and btrfs to ext4; hosts themselves differ threefold, and rounds stray by 1 %.
+fn fleet(hosts: &[(f64, f64)]) -> Contents {
+    let level = |host: usize, round: usize| 1000.0 * (1.0 + host as f64) * [1.0, 1.01, 0.99][round];
+    let values = |ratio: &dyn Fn(usize) -> f64, shift: usize| -> Vec<f64> {
+        let blocks = (0..hosts.len()).flat_map(|host| (0..ROUNDS).map(move |round| (host, round)));
+        blocks
+            .map(|(host, round)| level(host, round) * ratio(host) * [1.0, 1.004, 0.996][(round + shift + host) % 3])
+            .collect()
+    };
+    let rows = vec![
+        Row::new("ext4", &values(&|_| 1.0, 0)),
+        Row::new("xfs", &values(&|host| hosts[host].0, 1)),
+        Row::new("btrfs", &values(&|host| hosts[host].1, 2)),
+    ];
+    let table = Table { workload: "oltp", metric: fixture::transactions(), rows };
+    let mut contents = fixture::contents(&table);
+    contents.scenarios[0].baseline = true;
+    let session = contents.sessions.remove(0);
+    for number in 1..=hosts.len() as u32 {
+        let host = Host { name: format!("n{number}"), id: String::new() };
+        let of = hosts.len() as u32;
+        let known_by = "the test".to_string();
+        contents.members.push(Member {
+            number,
+            of,
+            attempt: 1,
+            rounds: ROUNDS as u32,
+            host,
+            known_by,
+            others: Vec::new(),
+        });
+        contents.sessions.push(Session { member: Some(number), ..session.clone() });
+    }
+    contents.trials.iter_mut().for_each(|trial| trial.member = Some(trial.round / ROUNDS as u32 + 1));
+    contents
+}
+
+fn said(contents: &Contents) -> String {
+    FleetReport::of(contents).expect("a fleet").terminal(160, false)
+}
+
+#[track_caller]
+fn check(said: &str, words: &[&str]) {
+    words.iter().for_each(|words| assert!(said.contains(words), "no {words:?} in\n{said}"));
+}
+
+const EIGHT: [(f64, f64); 8] =
+    [(1.05, 0.45), (1.06, 0.5), (1.04, 0.48), (1.07, 0.44), (1.03, 0.46), (1.06, 0.49), (1.05, 0.47), (1.04, 0.45)];
+
+#[test]
+fn a_sample_speaks_of_a_further_machine() {
+    let contents = fleet(&EIGHT);
+    let said = said(&contents);
+    check(
+        &said,
+        &[
+            "Use xfs: over 8 hosts it is the fastest of the 3 scenarios.",
+            "Over 8 hosts xfs is 3.9 to 6.1 % faster than ext4 (95 %).",
+            "On a further machine of this kind xfs is ",
+            "% faster than ext4 (95 %).",
+            "xfs is ahead on 8 of 8 hosts.",
+            "Hosts differ in this by 1.",
+        ],
+    );
+    assert!(!said.contains("Missing") && !said.contains("hosts only"), "{said}");
+    let report = FleetReport::of(&contents).expect("a fleet");
+    let json = report.json();
+    let of = |scenario: usize| &json["parts"][0]["scenarios"][scenario]["against_baseline"];
+    assert_eq!((of(1)["verdict"].as_str(), of(2)["verdict"].as_str()), (Some("faster"), Some("slower")));
+    // Machines differ eightfold, and their ratios are what counts.
+    let further = of(1)["over_hosts"]["further_low"].as_f64().expect("a figure");
+    assert!(further > 1.0 && further < of(1)["low"].as_f64().expect("a figure"), "{json:#}");
+    assert!((of(2)["ratio"].as_f64().expect("a figure") - 0.467).abs() < 0.005, "{json:#}");
+    assert!(!report.has_holes());
+    let page = report.html();
+    check(&page, &["who is ahead on which host", "n8: xfs is ", "<svg", "On a further machine of this kind"]);
+    let mut pictures = page.split("<svg").skip(1).filter_map(|svg| svg.split("</svg>").next());
+    assert!(pictures.all(|picture| !picture.contains("NaN")), "the page's script knows the word, no picture has it");
+}
+
+#[test]
+fn three_hosts_are_these_hosts_only() {
+    let contents = fleet(&EIGHT[..3]);
+    let said = said(&contents);
+    check(
+        &said,
+        &["on these 3 hosts only", "Fewer than 4 hosts: these hosts only, and nothing is said of another machine."],
+    );
+    assert!(!said.contains("On a further machine"), "{said}");
+    let json = FleetReport::of(&contents).expect("a fleet").json();
+    assert_eq!(
+        (json["these_hosts_only"].as_bool(), json["parts"][0]["may_be_best"][0].as_str()),
+        (Some(true), Some("xfs"))
+    );
+}
+
+#[test]
+fn a_host_that_stands_apart_and_one_where_another_wins_are_named() {
+    let mut hosts = EIGHT;
+    hosts[5] = (0.8, 0.47);
+    let said = said(&fleet(&hosts));
+    check(&said, &["n6 stands apart from all others in this.", "xfs is ahead on 7 of 8 hosts, ext4 on n6."]);
+}
+
+#[test]
+fn where_none_is_shown_to_be_best_none_is_named_alone() {
+    let hosts = [(1.1, 0.5), (0.9, 0.5), (1.08, 0.5), (0.92, 0.5), (1.05, 0.5), (0.95, 0.5)];
+    let said = said(&fleet(&hosts));
+    check(&said, &["none of them is shown to be faster", "xfs is anything from "]);
+}
+
+#[test]
+fn kinds_are_told_apart_and_nothing_is_said_of_a_further_machine_of_a_small_one() {
+    let mut contents = fleet(&EIGHT);
+    for session in &mut contents.sessions[..3] {
+        session.machine.insert("kernel".into(), "6.18".into());
+    }
+    let said = said(&contents);
+    check(
+        &said,
+        &[
+            "The hosts are of 2 kinds: kernel 6.12.9 (n4, n5, n6, n7 and 1 more); kernel 6.18 (n1, n2 and n3).",
+            "On a further machine of the kind with kernel 6.12.9 xfs is ",
+            "Of 1 of the 2 kinds there are fewer than 4 hosts",
+        ],
+    );
+    assert!(!said.contains("of this kind"), "{said}");
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let mut contents = fleet(&EIGHT);
+    contents.members[0].of = 10;
+    contents.trials.retain(|trial| trial.round < 22);
+    contents.members[3].others = vec![ledger::model::Attempt { attempt: 2, host: "n9".into(), trials: 2 }];
+    let said = said(&contents);
+    check(
+        &said,
+        &[
+            "Missing, of 10 members: member 8 on n8 measured 1 of 3 rounds; member 9 has no results; member 10 has no results.",
+            "Member 4 was started 2 times; the start on n4 came furthest and counts.",
+            "over 8 hosts",
+        ],
+    );
+    assert!(FleetReport::of(&contents).expect("a fleet").has_holes());
+}
+
+/// Two members on one machine are no two machines.
+#[test]
+fn the_unit_is_the_machine_and_not_the_member() {
+    let mut contents = fleet(&EIGHT);
+    for member in &mut contents.members {
+        member.host.name = format!("n{}", member.number % 2);
+    }
+    check(&said(&contents), &["on these 2 hosts only"]);
+}
+
+#[test]
+fn a_stall_or_less_safety_is_no_pick() {
+    let mut contents = fleet(&EIGHT);
+    let xfs = |contents: &Contents| {
+        contents.trials.iter().filter(|trial| trial.scenario == "xfs").map(|trial| trial.id).next()
+    };
+    let stalled = xfs(&contents);
+    for run in contents.runs.iter_mut().filter(|run| Some(run.trial) == stalled) {
+        run.metrics.insert("transactions_per_second".into(), 0.0);
+    }
+    check(&said(&contents), &["Use ext4: ", "stalled"]);
+    let mut contents = fleet(&EIGHT);
+    contents.scenarios[1].durability.class = observe::durability::Class::LosesRecent;
+    check(&said(&contents), &["Use ext4: ", "faster; less safe"]);
+}

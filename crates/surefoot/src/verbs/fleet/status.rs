@@ -1,0 +1,136 @@
+//! `fleet status`: what the members' results say, beside what Slurm's queue says.
+
+use super::slurm::JOB;
+use crate::cli::fleet::FleetStatusArgs;
+use crate::failure::{Failure, Status};
+use crate::verbs::status::results_in;
+use ledger::model::{Contents, TrialState};
+use settings::quantity::format_seconds;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// How far a start of a member is.
+struct Start {
+    member: u32,
+    of: u32,
+    attempt: u32,
+    host: String,
+    rounds: usize,
+    rounds_of: u32,
+    failed: usize,
+    /// Why it ended; none: it works, or was cut off.
+    ended: Option<String>,
+    /// Since its copy was renewed.
+    age_seconds: f64,
+}
+
+/// Prints a line a member.
+pub fn run(args: &FleetStatusArgs) -> Result<Status, Failure> {
+    super::require_folder(&args.folder)?;
+    let mut starts = Vec::new();
+    for path in results_in(&args.folder)? {
+        match start(&path) {
+            Ok(found) => starts.extend(found),
+            // A name that was taken a moment ago, or a file of which there is half.
+            Err(error) => eprintln!("not readable yet: {error}"),
+        }
+    }
+    let queue = queue(&args.folder);
+    let last = starts.iter().map(|start| start.of.max(start.member)).chain(queue.keys().copied()).max().unwrap_or(0);
+    if args.json {
+        let all: Vec<serde_json::Value> = (1..=last).map(|member| json(member, &starts, &queue)).collect();
+        println!("{:#}", serde_json::Value::Array(all));
+        return Ok(Status::Answered);
+    }
+    let of_member = |member: u32| starts.iter().filter(move |start| start.member == member);
+    let is_done = |member: &u32| of_member(*member).any(|start| start.rounds as u32 >= start.rounds_of);
+    let done = (1..=last).filter(is_done).count();
+    println!("{done} of {last} members have all their rounds");
+    for member in 1..=last {
+        let mut words: Vec<String> = of_member(member).map(Start::words).collect();
+        if words.is_empty() {
+            words.push("no results yet".into());
+        }
+        words.extend(queue.get(&member).map(|state| format!("Slurm: {state}")));
+        println!("  member {member}: {}", words.join("; "));
+    }
+    Ok(Status::Answered)
+}
+
+impl Start {
+    fn words(&self) -> String {
+        let Start { attempt, host, rounds, rounds_of, failed, ended, age_seconds, .. } = self;
+        let failed = if *failed > 0 { format!(", {failed} trials failed") } else { String::new() };
+        let state = match ended {
+            Some(reason) => reason.clone(),
+            None => format!("last heard of {} ago", format_seconds(age_seconds.round())),
+        };
+        let again = if *attempt > 1 { format!(" (start {attempt})") } else { String::new() };
+        format!("{rounds} of {rounds_of} rounds on {host}{again}{failed}, {state}")
+    }
+}
+
+fn start(path: &Path) -> Result<Option<Start>, ledger::Error> {
+    let contents = ledger::Reader::open_untouched(path)?.contents_with(&[])?;
+    // Merged files are nobody's standing.
+    let [member] = &contents.members[..] else { return Ok(None) };
+    let age = path.metadata().and_then(|data| data.modified()).ok().and_then(|time| time.elapsed().ok());
+    let counted = contents.counted_trials();
+    Ok(Some(Start {
+        member: member.number,
+        of: member.of,
+        attempt: member.attempt,
+        host: member.host.name.clone(),
+        rounds: rounds(&contents),
+        rounds_of: member.rounds,
+        failed: counted.iter().filter(|trial| trial.state == TrialState::Failed).count(),
+        ended: contents.sessions.last().and_then(|session| session.reason.clone()),
+        age_seconds: age.map_or(0.0, |age| age.as_secs_f64()),
+    }))
+}
+
+fn rounds(contents: &Contents) -> usize {
+    contents.counted_trials().iter().map(|trial| trial.round).collect::<BTreeSet<u32>>().len()
+}
+
+/// What Slurm says of each member whose task is not over; empty without Slurm, or where another scheduler started the fleet.
+fn queue(folder: &Path) -> BTreeMap<u32, String> {
+    let Ok(job) = std::fs::read_to_string(folder.join(JOB)) else { return BTreeMap::new() };
+    let output = Command::new("squeue")
+        .args(["--noheader", "--array", "--jobs", job.trim(), "--format", "%K|%T|%N|%r"])
+        .stdin(Stdio::null())
+        .output();
+    let said = output.map_or_else(|_| String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned());
+    said.lines().filter_map(task).collect()
+}
+
+/// A task's member, and its state with its node or why it waits.
+fn task(line: &str) -> Option<(u32, String)> {
+    let mut fields = line.split('|');
+    let (task, state, node, reason) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+    let beside = if node.is_empty() { format!(" ({reason})") } else { format!(" on {node}") };
+    Some((task.trim().parse().ok()?, format!("{}{beside}", state.to_lowercase())))
+}
+
+fn json(member: u32, starts: &[Start], queue: &BTreeMap<u32, String>) -> serde_json::Value {
+    let of_member = starts.iter().filter(|start| start.member == member).map(|start| {
+        serde_json::json!({
+            "attempt": start.attempt, "host": start.host, "rounds": start.rounds, "of": start.rounds_of,
+            "trials_failed": start.failed, "ended": start.ended, "seconds_since": start.age_seconds,
+        })
+    });
+    serde_json::json!({ "member": member, "starts": of_member.collect::<Vec<_>>(), "slurm": queue.get(&member) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::task;
+
+    #[test]
+    fn a_line_of_the_queue_is_a_member() {
+        assert_eq!(task("3|RUNNING|n2|None"), Some((3, "running on n2".into())));
+        assert_eq!(task("1|PENDING||Resources"), Some((1, "pending (Resources)".into())));
+        assert_eq!(task("N/A|RUNNING|n1|None"), None, "no task of an array");
+    }
+}

@@ -1,0 +1,63 @@
+//! `surefoot merge`: a fleet's results as one file, and its answer.
+
+use super::report::{terminal_of_fleet, unreadable};
+use super::status::results_in;
+use crate::cli::MergeArgs;
+use crate::failure::{Failure, Status};
+use anyhow::{Context as _, anyhow};
+use ledger::{MergeError, Merged};
+use std::path::{Path, PathBuf};
+
+/// Brings members together, says what was left out, and shows the answer.
+pub fn run(args: &MergeArgs) -> Result<Status, Failure> {
+    let files = files(&args.results)?;
+    if files.iter().any(|file| same_file(file, &args.output)) && args.results.iter().any(|given| given.is_dir()) {
+        let error = anyhow!("{} lies in a folder that is merged", args.output.display());
+        return Err(Failure::new(Status::BadStudy, error).hint("write it somewhere else with -o FILE"));
+    }
+    let Merged { members, broken } = ledger::merge(&files, &args.output).map_err(explained)?;
+    for error in &broken {
+        eprintln!("left out: {error}");
+    }
+    let reader = ledger::Reader::open(&args.output)?;
+    let Some(report) = report::FleetReport::read(&reader).map_err(|error| unreadable(error.into()))? else {
+        println!("{}: member {} alone, so there is no answer over hosts", args.output.display(), members[0].number);
+        return Ok(Status::Holes);
+    };
+    let page = args.html.clone().unwrap_or_else(|| args.output.with_extension("html"));
+    std::fs::write(&page, report.html()).with_context(|| format!("cannot write {}", page.display()))?;
+    print!("{}", terminal_of_fleet(&report));
+    println!("{} holds all of it; the page: {}", args.output.display(), page.display());
+    Ok(if report.has_holes() { Status::Holes } else { Status::Answered })
+}
+
+/// What is named, and what lies in folders that are; a copy in the making is no result.
+fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = Vec::new();
+    for path in named {
+        if path.is_dir() {
+            files.extend(results_in(path).with_context(|| format!("cannot read the folder {}", path.display()))?);
+        } else {
+            files.push(path.clone());
+        }
+    }
+    Ok(files)
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    one.canonicalize().ok().is_some_and(|one| other.canonicalize().ok() == Some(one))
+}
+
+/// What is not of the fleet is the user's to mend, a full disk is the machine's.
+pub(super) fn explained(error: MergeError) -> Failure {
+    let hint = error.hint();
+    let status = match &error {
+        MergeError::Ledger(ledger::Error::Sqlite { .. }) => Status::Fault,
+        _ => Status::BadStudy,
+    };
+    let failure = Failure::new(status, error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}

@@ -1,0 +1,131 @@
+//! `run --member`: one machine's part of a fleet's study.
+//!
+//! It measures into a file in its own work folder, and puts a copy where all members' results are at each round's end: the folder may lie on
+//! a network's filesystem, and nobody who reads there waits for a writer. Each start of a member has a copy of its own.
+
+use super::Measured;
+use crate::cli::RunArgs;
+use crate::failure::{Failure, Status};
+use crate::source::Loaded;
+use anyhow::{Context as _, anyhow};
+use lab::conductor::{Stop, Summary};
+use lab::member::{self, Part};
+use ledger::model::Member;
+use sandbox::work::Work;
+use std::fs::OpenOptions;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Starts of one member that are looked for a free name.
+const ATTEMPTS_MAX: u32 = 1000;
+
+/// Where a member measures and where its results go.
+pub(super) struct Place {
+    /// Who it is.
+    pub(super) member: Member,
+    ledger: PathBuf,
+    copy: PathBuf,
+}
+
+/// Which part of the fleet this process is, and the study as that part.
+pub(super) fn part(word: &str, args: &RunArgs, measured: Measured, loaded: &mut Loaded) -> Result<Part, Failure> {
+    let without_effect = [("--html", args.html.is_some()), ("--full", args.full), ("--json", args.json)];
+    if let Some((option, _)) = without_effect.iter().find(|(_, is_given)| *is_given) {
+        let error = anyhow!("`{option}` has no effect with --member: a member alone has no answer");
+        return Err(Failure::new(Status::BadStudy, error).hint("leave it out"));
+    }
+    if measured != Measured::Everything {
+        let error = anyhow!("--member is for the rounds of `surefoot run`, not for `surefoot {}`", measured.verb());
+        return Err(Failure::new(Status::BadStudy, error).hint("leave it out: what a disk does needs one machine"));
+    }
+    let explained = |error: member::Error| {
+        let hint = error.hint();
+        Failure::new(Status::BadStudy, error).hint(hint)
+    };
+    let part = member::read(word, &|name| std::env::var(name).ok()).map_err(explained)?;
+    member::design(&mut loaded.plan, &part).map_err(explained)?;
+    if args.study.results.is_none() {
+        loaded.results.set_extension("members");
+    }
+    eprintln!("member {} of {}, says {}", part.number, part.of, part.known_by);
+    Ok(part)
+}
+
+impl Place {
+    /// The place that this start has, or that an earlier one on this machine had, which goes on.
+    pub(super) fn of(part: Part, loaded: &mut Loaded, work: &Work) -> Result<Place, Failure> {
+        let folder = std::path::absolute(&loaded.results)?;
+        let failed = || format!("cannot make the folder of the results {}", folder.display());
+        std::fs::create_dir_all(&folder).with_context(failed)?;
+        let ledger = work.folder().join(format!("member-{}-{:016x}.surefoot", part.number, word(&folder, loaded)));
+        let begun = if ledger.is_file() { ledger::Writer::create_or_open(&ledger)?.member()? } else { None };
+        let stem = format!("{}.member-{}-of-{}", loaded.plan.name, part.number, part.of);
+        let named = |attempt: u32| folder.join(format!("{stem}.attempt-{attempt}.surefoot"));
+        let member = match begun {
+            // A copy that somebody removed is made again.
+            Some(begun) => begun,
+            None => Member {
+                attempt: (1..=ATTEMPTS_MAX)
+                    .find_map(|attempt| is_free(&named(attempt), attempt))
+                    .transpose()?
+                    .ok_or_else(|| {
+                        anyhow!("{} has {ATTEMPTS_MAX} starts of member {}", folder.display(), part.number)
+                    })?,
+                number: part.number,
+                of: part.of,
+                rounds: loaded.plan.design.rounds_min,
+                host: lab::host::this(&|name| std::env::var(name).ok()),
+                known_by: part.known_by,
+                others: Vec::new(),
+            },
+        };
+        loaded.results.clone_from(&ledger);
+        Ok(Place { copy: named(member.attempt), member, ledger })
+    }
+
+    /// Shows how far it is. A folder that can't be reached now may be there at the next round's end.
+    pub(super) fn show(&self) {
+        if let Err(error) = ledger::publish(&self.ledger, &self.copy) {
+            eprintln!("cannot show the results yet: {:#}", anyhow!(error));
+        }
+    }
+
+    /// Puts the results where they belong and says so.
+    pub(super) fn tell(&self, summary: Summary) -> Result<Status, Failure> {
+        ledger::publish(&self.ledger, &self.copy).map_err(|error| {
+            let hint =
+                format!("what was measured is kept in {}; the same command puts it there", self.ledger.display());
+            Failure::new(Status::Fault, error).hint(hint)
+        })?;
+        let Member { number, of, host, .. } = &self.member;
+        // Its rounds are fixed: that its own figures are precise by then did not end it.
+        let stop = if summary.stop == Stop::PrecisionReached { Stop::RoundsMax } else { summary.stop };
+        println!("member {number} of {of} on {}: {}", host.name, stop.words());
+        println!("results: {}", self.copy.display());
+        if let (Some(folder), Stop::RoundsMax) = (self.copy.parent(), stop) {
+            println!("`surefoot merge {} -o FILE` brings all members together", folder.display());
+        }
+        Ok(match stop {
+            Stop::Interrupted => Status::Interrupted,
+            Stop::RoundsMax if summary.failed == 0 => Status::Answered,
+            _ => Status::Holes,
+        })
+    }
+}
+
+/// A word for the study and the folder: another study's results, or those of another fleet, are not gone on with.
+fn word(folder: &Path, loaded: &Loaded) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (folder, &loaded.plan.hash, loaded.plan.design.rounds_min).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Takes the name of a start, unless another start has it.
+fn is_free(path: &Path, attempt: u32) -> Option<std::io::Result<u32>> {
+    match OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(_) => Some(Ok(attempt)),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => None,
+        Err(error) => Some(Err(error)),
+    }
+}

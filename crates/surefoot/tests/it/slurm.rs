@@ -1,0 +1,139 @@
+//! Fleets under a real Slurm of three nodes: an ordinary one, and one to whose nodes everything happens.
+
+mod cluster;
+
+use crate::harness::{Said, World, said, small_study};
+use cluster::{Cluster, HEAD};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The binary on the head node.
+fn surefoot(cluster: &Cluster, arguments: &[&str]) -> Said {
+    let all = [&[env!("CARGO_BIN_EXE_surefoot")][..], arguments].concat();
+    said(&cluster.inside(HEAD, &all).output().expect("nsenter starts"))
+}
+
+fn submit(cluster: &Cluster, study: &str, results: &str, rounds: &str) {
+    let arguments =
+        ["fleet", "slurm", study, "--nodes", "3", "--results", results, "--work", "work", "--rounds", rounds];
+    surefoot(cluster, &arguments).status(0).says("submitted job");
+}
+
+fn status(cluster: &Cluster, results: &str) -> Vec<Value> {
+    let said = surefoot(cluster, &["fleet", "status", results, "--json"]).status(0);
+    said.json().as_array().expect("members").clone()
+}
+
+fn starts(member: &Value) -> Vec<Value> {
+    member["starts"].as_array().expect("starts").clone()
+}
+
+/// Whether each of three members has a start with so many rounds.
+fn all_have(members: &[Value], rounds: u64) -> bool {
+    let has = |start: &Value| start["rounds"].as_u64().is_some_and(|measured| measured >= rounds);
+    members.len() == 3 && members.iter().all(|member| starts(member).iter().any(has))
+}
+
+/// The host of each member's first start.
+fn hosts(members: &[Value]) -> BTreeMap<String, u64> {
+    let first = |member: &Value| starts(member).first().and_then(|start| start["host"].as_str().map(str::to_string));
+    members.iter().filter_map(|member| Some((first(member)?, member["member"].as_u64()?))).collect()
+}
+
+fn queue_is_empty(cluster: &Cluster) -> bool {
+    cluster.run(&["squeue", "--noheader"]).stdout.iter().all(u8::is_ascii_whitespace)
+}
+
+/// What was measured of each member, in its order.
+fn design(merged: &Value) -> Vec<(u64, u64, u64, String, u64)> {
+    let trials = merged["ledger"]["trials"].as_array().expect("trials").iter();
+    let number = |trial: &Value, name: &str| trial[name].as_u64().expect("a number");
+    let mut all: Vec<_> = trials
+        .filter(|trial| trial["state"] == "finished")
+        .map(|trial| {
+            let scenario = trial["scenario"].as_str().expect("a name").to_string();
+            (
+                number(trial, "member"),
+                number(trial, "round"),
+                number(trial, "position"),
+                scenario,
+                number(trial, "seed"),
+            )
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn a_fleet_under_slurm_survives_what_happens_to_its_nodes() {
+    let world = World::new();
+    let Some(mut cluster) = Cluster::up(&world.path().join("lab")) else { return };
+    // Trials long enough that Slurm gives up a node while its member still works.
+    world.write("small.toml", small_study(&["ext4", "xfs"], 2).replace("300ms", "1500ms"));
+    let script = surefoot(&cluster, &["fleet", "slurm", "small.toml", "--nodes", "3", "--print"]).status(0);
+    script
+        .says("#SBATCH --array=1-3")
+        .says("#SBATCH --exclusive")
+        .says("#SBATCH --requeue")
+        .says("--member \"$SLURM_ARRAY_TASK_ID/3\"");
+
+    submit(&cluster, "small.toml", "calm", "3");
+    cluster.wait_until("the calm fleet is done", |cluster| {
+        all_have(&status(cluster, "calm"), 3) && queue_is_empty(cluster)
+    });
+    surefoot(&cluster, &["fleet", "collect", "calm", "-o", "calm.surefoot"]).status(0).says("on these 3 hosts only");
+    assert!(!world.path().join("work-n1").exists(), "a member that is done leaves nothing on its node");
+
+    submit(&cluster, "small.toml", "stormy", "3");
+    let job = std::fs::read_to_string(world.path().join("stormy/slurm.job")).expect("a job");
+    cluster.wait_until("each has a round", |cluster| all_have(&status(cluster, "stormy"), 1));
+    let before = hosts(&status(&cluster, "stormy"));
+    assert_eq!(before.keys().collect::<Vec<_>>(), ["n1", "n2", "n3"]);
+    // One node dies, of one the daemon, the last one's network is cut for a moment, and the controller has to start again.
+    cluster.kill("n1");
+    cluster.kill_daemon("n2", "slurmd");
+    cluster.link("n3", "down");
+    cluster.kill_daemon(HEAD, "slurmctld");
+    cluster.start_daemon(HEAD, "slurmctld");
+    std::thread::sleep(Duration::from_secs(3));
+    cluster.link("n3", "up");
+    cluster.start_daemon("n2", "slurmd");
+    let of_dead_node = before["n1"];
+    let state = |cluster: &Cluster| status(cluster, "stormy")[of_dead_node as usize - 1]["slurm"].to_string();
+    cluster.wait_until("the dead node's task is in the queue again", |cluster| state(cluster).contains("pending"));
+    // Slurm would wait for two minutes.
+    let task = format!("{}_{of_dead_node}", job.trim());
+    let at_once = cluster.run(&["scontrol", "update", &format!("JobId={task}"), "StartTime=now"]);
+    assert!(at_once.status.success(), "{at_once:?}");
+    cluster.wait_until("the stormy fleet is done", |cluster| {
+        all_have(&status(cluster, "stormy"), 3) && queue_is_empty(cluster)
+    });
+    let members = status(&cluster, "stormy");
+    // The dead node's member was started again on another one; its own copy stays with what it had by then.
+    let [dead, again] = &starts(&members[of_dead_node as usize - 1])[..] else { panic!("{members:#?}") };
+    assert!(dead["ended"].is_null() && again["host"] != "n1", "{members:#?}");
+    surefoot(&cluster, &["fleet", "status", "stormy"]).status(0).says("3 of 3 members have all their rounds");
+    let collected = surefoot(&cluster, &["fleet", "collect", "stormy", "-o", "stormy.surefoot"]).status(0);
+    collected.says(&format!("Member {of_dead_node} was started 2 times"));
+
+    // A hole is filled by that task alone.
+    let copy = world.path().join(format!("calm/small.member-{of_dead_node}-of-3.attempt-1.surefoot"));
+    std::fs::remove_file(&copy).expect("it was there");
+    surefoot(&cluster, &["fleet", "collect", "calm", "-o", "hole.surefoot"]).status(3).says("has no results");
+    let array = format!("--array={of_dead_node}");
+    assert!(cluster.run(&["sbatch", &array, "calm/slurm.sh"]).status.success());
+    cluster
+        .wait_until("the hole is filled", |cluster| all_have(&status(cluster, "calm"), 3) && queue_is_empty(cluster));
+    surefoot(&cluster, &["fleet", "collect", "calm", "-o", "calm.surefoot"]).status(0).says("on these");
+
+    let json = |file: &str| world.surefoot(&["report", file, "--json"]).json();
+    assert_eq!(
+        design(&json("calm.surefoot")),
+        design(&json("stormy.surefoot")),
+        "the same is measured, whatever happens"
+    );
+    drop(cluster);
+    world.assert_nothing_left();
+}
