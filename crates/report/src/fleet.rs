@@ -327,8 +327,12 @@ impl Words {
         if high > 2.0 || low < 0.5 {
             return format!("{one} is {} to {} times as {good} as {other}", ratio_number(low), ratio_number(high));
         }
-        let size = |ratio: f64| percent((ratio - 1.0).abs());
-        let number = |ratio: f64| size(ratio).trim_end_matches(" %").to_string();
+        let number = |ratio: f64| {
+            let percent = (ratio - 1.0).abs() * 100.0;
+            let text = if percent < 10.0 { format!("{percent:.1}") } else { format!("{percent:.0}") };
+            text.trim_end_matches(".0").to_string()
+        };
+        let size = |ratio: f64| format!("{} %", number(ratio));
         match (low >= 1.0, high <= 1.0) {
             (true, _) => format!("{one} is {} to {} {better} than {other}", number(low), size(high)),
             (_, true) => format!("{one} is {} to {} {worse} than {other}", number(high), size(low)),

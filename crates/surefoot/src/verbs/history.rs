@@ -13,7 +13,7 @@ pub fn run(args: &HistoryArgs) -> Result<Status, Failure> {
     let mut results = Vec::new();
     for path in if args.results.is_empty() { &here[..] } else { &args.results } {
         if !path.is_dir() {
-            results.push((path.display().to_string(), load(path).map_err(|error| unreadable(error.into()))?));
+            results.push((path.display().to_string(), load(path).map_err(unreadable)?));
             continue;
         }
         for path in results_in(path)? {
@@ -36,10 +36,10 @@ pub fn run(args: &HistoryArgs) -> Result<Status, Failure> {
 }
 
 /// Histograms and series are not needed.
-fn load(path: &Path) -> Result<Input, report::Error> {
+fn load(path: &Path) -> anyhow::Result<Input> {
     let contents = ledger::Reader::open_untouched(path)?.contents()?;
     if contents.members.len() > 1 {
-        return Err(report::Error::Fleet { members: contents.members.len() });
+        return Err(report::Error::Fleet { members: contents.members.len() }.into());
     }
     Ok(Input::new(contents, report::input::Details::default()))
 }
