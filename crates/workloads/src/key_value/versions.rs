@@ -14,12 +14,18 @@ const SHARDS: usize = 1024;
 /// A field of a record: its place among all fields of all records.
 pub type Place = usize;
 
+/// Of a field. Side by side, as both are wanted for each write, and no cache holds those of all fields.
+#[derive(Default)]
+struct Known {
+    /// The newest that was begun.
+    begun: AtomicU32,
+    /// The oldest that may still be read.
+    oldest: AtomicU32,
+}
+
 /// The versions of all fields.
 pub struct Versions {
-    /// The newest that was begun.
-    begun: Vec<AtomicU32>,
-    /// The oldest that may still be read.
-    oldest: Vec<AtomicU32>,
+    known: Vec<Known>,
     /// What is being written.
     under_way: Vec<Mutex<Vec<(Place, u32)>>>,
 }
@@ -37,15 +43,15 @@ pub struct Write {
 impl Versions {
     /// Of so many fields, all of which have version 0.
     pub fn new(places: usize) -> Versions {
-        let zeros = || std::iter::repeat_with(AtomicU32::default).take(places).collect();
+        let known = std::iter::repeat_with(Known::default).take(places).collect();
         let under_way = std::iter::repeat_with(Mutex::default).take(SHARDS).collect();
-        Versions { begun: zeros(), oldest: zeros(), under_way }
+        Versions { known, under_way }
     }
 
     /// Before a write is sent.
     pub fn begin(&self, place: Place) -> Write {
         let mut under_way = self.under_way[place % SHARDS].lock().expect("no thread panics with it");
-        let version = self.begun[place].fetch_add(1, Ordering::Relaxed) + 1;
+        let version = self.known[place].begun.fetch_add(1, Ordering::Relaxed) + 1;
         let older = under_way.iter().filter(|(other, _)| *other == place).map(|(_, version)| *version).min();
         under_way.push((place, version));
         Write { place, version, oldest: older.unwrap_or(version) }
@@ -56,17 +62,17 @@ impl Versions {
         let mut under_way = self.under_way[write.place % SHARDS].lock().expect("no thread panics with it");
         let known = under_way.iter().position(|known| *known == (write.place, write.version));
         under_way.swap_remove(known.expect("it was begun, and ends once"));
-        self.oldest[write.place].fetch_max(write.oldest, Ordering::SeqCst);
+        self.known[write.place].oldest.fetch_max(write.oldest, Ordering::SeqCst);
     }
 
     /// Before a read is sent: the oldest version that it may give.
     pub fn oldest(&self, place: Place) -> u32 {
-        self.oldest[place].load(Ordering::SeqCst)
+        self.known[place].oldest.load(Ordering::SeqCst)
     }
 
     /// After its answer has come: the newest that it may give.
     pub fn newest(&self, place: Place) -> u32 {
-        self.begun[place].load(Ordering::SeqCst)
+        self.known[place].begun.load(Ordering::SeqCst)
     }
 }
 
