@@ -241,6 +241,11 @@ impl FleetReport {
             });
             lines.push(format!("The hosts are of {} kinds: {}.", kinds.len(), each.collect::<Vec<_>>().join("; ")));
         }
+        if !self.study.limits.is_empty() {
+            lines.push(
+                "The study's limits are not judged over hosts: `surefoot report --member K` judges them on one.".into(),
+            );
+        }
         for (number, host, starts) in &self.restarted {
             lines.push(format!(
                 "Member {number} was started {starts} times; the start on {host} came furthest and counts."

@@ -140,6 +140,14 @@ fn what_is_missing_is_named() {
     let mut contents = fleet(&EIGHT);
     contents.members[0].of = 10;
     contents.trials.retain(|trial| trial.round < 22);
+    contents.study.limits.push(ledger::model::LimitRecord {
+        title: "enough".into(),
+        workload: "oltp".into(),
+        metric: "transactions_per_second".into(),
+        value: 500.0,
+        is_least: true,
+        source: String::new(),
+    });
     contents.members[3].others = vec![ledger::model::Attempt { attempt: 2, host: "n9".into(), trials: 2 }];
     let said = said(&contents);
     check(
@@ -148,6 +156,7 @@ fn what_is_missing_is_named() {
             "Missing, of 10 members: member 8 on n8 measured 1 of 3 rounds; member 9 has no results; member 10 has no results.",
             "Member 4 was started 2 times; the start on n4 came furthest and counts.",
             "over 8 hosts",
+            "The study's limits are not judged over hosts",
         ],
     );
     assert!(FleetReport::of(&contents).expect("a fleet").has_holes());
