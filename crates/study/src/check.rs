@@ -18,6 +18,7 @@ use rules::{RuleKind, unknown_factor};
 use serde_json::{Map, Value};
 use settings::{Setting, defaults};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// A study file, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,7 +125,18 @@ struct Checker<'a> {
     problems: &'a mut Vec<Problem>,
 }
 
-impl Checker<'_> {
+impl<'a> Checker<'a> {
+    /// The tables of a list `[[name]]`; what is no list is a problem, and has none.
+    fn list(&mut self, name: &str) -> &'a [Node] {
+        let Some(node) = self.root.get(name) else { return &[] };
+        let Content::List(nodes) = &node.content else {
+            let (message, label) = (format!("`{name}` is not a list"), format!("a list of tables: [[{name}]]"));
+            self.problems.push(Problem::new(message, node.span.clone(), label));
+            return &[];
+        };
+        nodes
+    }
+
     fn study(&mut self) -> Option<Study> {
         let known: Vec<&str> = TOP.iter().map(|setting| setting.name).chain(TABLES.iter().copied()).collect();
         for entry in self.root.entries() {
@@ -194,13 +206,17 @@ impl Checker<'_> {
 
     /// `[[table]]`: each names a workload and two factors that vary it.
     fn tables(&mut self, base: &Base, factors: &[Factor]) -> Vec<Table> {
-        let Some(node) = self.root.get("table") else { return Vec::new() };
-        let Content::List(nodes) = &node.content else {
-            let label = "a list of tables: [[table]]";
-            self.problems.push(Problem::new("`table` is not a list", node.span.clone(), label));
-            return Vec::new();
-        };
-        nodes.iter().filter_map(|node| self.one_table(node, base, factors)).collect()
+        self.list("table").iter().filter_map(|node| self.one_table(node, base, factors)).collect()
+    }
+
+    /// That a table of such a list is about a workload of this study.
+    fn workload_of(&mut self, list: &str, workload: &str, span: Option<Range<usize>>, base: &Base) {
+        let workloads: Vec<&str> = base.workloads.iter().map(|known| known.0.as_str()).collect();
+        if !workloads.contains(&workload) {
+            let label = format!("workloads of this study: {}", workloads.join(", "));
+            let message = format!("a {list}'s `workload` can't be \"{workload}\"");
+            self.problems.push(Problem::new(message, span, label));
+        }
     }
 
     fn one_table(&mut self, node: &Node, base: &Base, factors: &[Factor]) -> Option<Table> {
@@ -212,12 +228,7 @@ impl Checker<'_> {
         let span = |name: &str| node.get(name).map_or(node.span.clone(), |node| node.span.clone());
         let factor = |name: &str| document::plain_path(&text(name));
         let (workload, rows, columns) = (text("workload"), factor("rows"), factor("columns"));
-        let workloads: Vec<&str> = base.workloads.iter().map(|known| known.0.as_str()).collect();
-        if !workloads.contains(&workload.as_str()) {
-            let label = format!("workloads of this study: {}", workloads.join(", "));
-            let message = format!("a table's `workload` can't be \"{workload}\"");
-            self.problems.push(Problem::new(message, span("workload"), label));
-        }
+        self.workload_of("table", &workload, span("workload"), base);
         let varying: Vec<&str> =
             factors.iter().filter(|factor| factor.concerns(&workload)).map(|factor| factor.name.as_str()).collect();
         for (key, factor) in [("rows", &rows), ("columns", &columns)] {

@@ -1,7 +1,7 @@
 //! `[[limit]]`: each names a workload of the study, a metric of that workload, and one bound.
 
 use super::{Base, Checker};
-use crate::document::{Content, Node};
+use crate::document::Node;
 use crate::limit::{Bound, LIMIT, Limit};
 use crate::problem::Problem;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,12 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 impl Checker<'_> {
     /// All limits, in the order of the text.
     pub(super) fn limits(&mut self, base: &Base) -> Vec<Limit> {
-        let Some(node) = self.root.get("limit") else { return Vec::new() };
-        let Content::List(nodes) = &node.content else {
-            self.problems.push(Problem::new("`limit` is not a list", node.span.clone(), "a list of tables: [[limit]]"));
-            return Vec::new();
-        };
-        nodes.iter().filter_map(|node| self.one_limit(node, base)).collect()
+        self.list("limit").iter().filter_map(|node| self.one_limit(node, base)).collect()
     }
 
     fn one_limit(&mut self, node: &Node, base: &Base) -> Option<Limit> {
@@ -24,12 +19,7 @@ impl Checker<'_> {
         let number = |name: &str| map.get(name).and_then(serde_json::Value::as_f64);
         let span = |name: &str| node.get(name).map_or(node.span.clone(), |node| node.span.clone());
         let (workload, metric) = (text("workload"), text("metric"));
-        if !base.workloads.iter().any(|known| known.0 == workload) {
-            let workloads: Vec<&str> = base.workloads.iter().map(|known| known.0.as_str()).collect();
-            let message = format!("a limit's `workload` can't be \"{workload}\"");
-            let label = format!("workloads of this study: {}", workloads.join(", "));
-            self.problems.push(Problem::new(message, span("workload"), label));
-        }
+        self.workload_of("limit", &workload, span("workload"), base);
         let bound = match (number("at_most"), number("at_least")) {
             (Some(value), None) => Bound::AtMost(value),
             (None, Some(value)) => Bound::AtLeast(value),
@@ -49,10 +39,7 @@ impl Checker<'_> {
             let Some(known) = known.get(&limit.workload).filter(|known| !known.contains(&limit.metric)) else {
                 continue;
             };
-            let node = match self.root.get("limit").map(|node| &node.content) {
-                Some(Content::List(nodes)) => nodes.get(index).and_then(|node| node.get("metric").or(Some(node))),
-                _ => None,
-            };
+            let node = self.list("limit").get(index).and_then(|node| node.get("metric").or(Some(node)));
             let span = node.and_then(|node| node.span.clone());
             let message = format!("a limit's `metric` can't be \"{}\"", limit.metric);
             let known: Vec<&str> = known.iter().map(String::as_str).collect();

@@ -1,7 +1,7 @@
 //! `[[include]]`, `[[exclude]]` and `baseline`: lists of rules that name factors and levels.
 
 use super::{Base, Checker};
-use crate::document::{Content, Node};
+use crate::document::Node;
 use crate::factor::{self, Factor};
 use crate::matrix::Rule;
 use crate::problem::Problem;
@@ -28,15 +28,7 @@ impl RuleKind {
 
 impl Checker<'_> {
     pub(super) fn rules(&mut self, kind: RuleKind, base: &Base, factors: &mut [Factor]) -> Vec<Rule> {
-        let Some(node) = self.root.get(kind.name()) else { return Vec::new() };
-        match &node.content {
-            Content::List(nodes) => nodes.iter().filter_map(|node| self.rule(kind, node, base, factors)).collect(),
-            _ => {
-                let (name, label) = (kind.name(), format!("a list of tables: [[{}]]", kind.name()));
-                self.problems.push(Problem::new(format!("`{name}` is not a list"), node.span.clone(), label));
-                Vec::new()
-            }
-        }
+        self.list(kind.name()).iter().filter_map(|node| self.rule(kind, node, base, factors)).collect()
     }
 
     /// A table of factors and levels; in an include also of settings. The factor `workload` is always there.

@@ -45,9 +45,10 @@ impl Checker<'_> {
                     .into_iter()
                     .flat_map(|known| self.catalogue.workload_services(&combination.workload, known, &base.services)),
             );
-            let of_scenario =
-                parameters.map_or_else(Vec::new, |known| self.catalogue.workload_metrics(&combination.workload, known));
-            metrics.entry(combination.workload.clone()).or_default().extend(of_scenario);
+            if let Some(known) = parameters.filter(|_| !study.limits.is_empty()) {
+                let of_scenario = self.catalogue.workload_metrics(&combination.workload, known);
+                metrics.entry(combination.workload.clone()).or_default().extend(of_scenario);
+            }
             for (table, message) in scenario_problems(self.catalogue, &base, &combination.workload) {
                 if said.insert(message.clone()) {
                     let span =
