@@ -7,11 +7,11 @@
 mod hosts;
 mod part;
 
-use ledger::model::{Contents, Host, Member};
+use ledger::model::{Contents, Host, Member, Trial};
 use observe::metric::Metric;
 use stats::hosts::OverHosts;
 use stats::{Contrast, Verdict};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewer hosts are no sample.
 pub const HOSTS_MIN: usize = stats::hosts::HOSTS_MIN;
@@ -173,23 +173,21 @@ impl FleetPart {
 }
 
 fn holes(contents: &Contents, members: u32) -> Vec<Hole> {
+    let trials = contents.counted_trials();
     let hole = |number: u32| {
         let Some(member) = contents.members.iter().find(|member| member.number == number) else {
             return Some(Hole::Missing(number));
         };
-        let rounds = rounds_of(contents, member);
+        let rounds = rounds_of(&trials, member);
         let host = member.host.name.clone();
         (rounds < member.rounds).then_some(Hole::Unfinished { member: number, host, rounds, of: member.rounds })
     };
     (1..=members).filter_map(hole).collect()
 }
 
-/// Rounds in which every scenario's trial of a member ended.
-fn rounds_of(contents: &Contents, member: &Member) -> u32 {
-    let mut ended: BTreeMap<u32, usize> = BTreeMap::new();
-    for trial in contents.counted_trials().into_iter().filter(|trial| trial.member == Some(member.number)) {
-        *ended.entry(trial.round).or_default() += 1;
-    }
-    // Who is given up is not measured on: the round is whole without.
-    u32::try_from(ended.len()).unwrap_or(u32::MAX)
+/// Rounds in which a member ended a trial: who is given up is not measured on, and the round is whole without.
+fn rounds_of(trials: &[&Trial], member: &Member) -> u32 {
+    let of_member = trials.iter().filter(|trial| trial.member == Some(member.number));
+    let rounds: BTreeSet<u32> = of_member.map(|trial| trial.round).collect();
+    u32::try_from(rounds.len()).unwrap_or(u32::MAX)
 }

@@ -64,30 +64,29 @@ impl Held {
 /// Every limit of a study with every scenario of its workload, in the order of the file; `alpha` is the level of this answer.
 #[must_use]
 pub fn limits(contents: &Contents, alpha: f64) -> Vec<Held> {
-    let of_workload = |limit: &LimitRecord| {
+    let of_workload = |limit: &LimitRecord| -> Vec<usize> {
         let all = contents.scenarios.iter().enumerate();
         let same = all.filter(|(_, scenario)| scenario.workload == limit.workload && !scenario.control);
-        same.map(|(column, _)| column).collect::<Vec<_>>()
+        same.map(|(column, _)| column).collect()
     };
-    let asked: Vec<(&LimitRecord, usize)> = contents
-        .study
-        .limits
-        .iter()
-        .flat_map(|limit| of_workload(limit).into_iter().map(move |column| (limit, column)))
-        .collect();
-    let confidence = simultaneous(1.0 - alpha, asked.len());
-    asked.into_iter().map(|(limit, column)| held(contents, limit, column, confidence)).collect()
+    let all = &contents.study.limits;
+    let confidence = simultaneous(1.0 - alpha, all.iter().map(|limit| of_workload(limit).len()).sum());
+    let of_limit = |limit: &LimitRecord| {
+        let rounds = contents.values(&limit.metric);
+        let values = |column: usize| rounds.iter().filter_map(|round| round[column]).collect();
+        let columns = of_workload(limit).into_iter();
+        columns.map(|column| held(contents, limit, column, (values(column), confidence))).collect::<Vec<_>>()
+    };
+    all.iter().flat_map(of_limit).collect()
 }
 
-fn held(contents: &Contents, limit: &LimitRecord, column: usize, confidence: f64) -> Held {
-    let values: Vec<f64> = contents.values(&limit.metric).iter().filter_map(|round| round[column]).collect();
+fn held(contents: &Contents, limit: &LimitRecord, column: usize, (values, confidence): (Vec<f64>, f64)) -> Held {
     let is_beyond = |value: f64| if limit.is_least { value < limit.value } else { value > limit.value };
     let broken = values.iter().filter(|value| is_beyond(**value)).count();
     let centre = centre(values, confidence);
-    let unknown = || Metric::named(limit.metric.clone(), String::new(), Direction::Neither);
     Held {
         label: contents.scenarios[column].label.clone(),
-        metric: contents.metrics.get(&limit.metric).cloned().unwrap_or_else(unknown),
+        metric: contents.metric(&limit.metric, Direction::Neither),
         verdict: verdict(centre, limit, broken),
         limit: limit.clone(),
         centre,

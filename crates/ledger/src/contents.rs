@@ -6,6 +6,7 @@ use crate::model::{
     Contents, Decision, Finalists, MeasuredFaults, MeasuredSafety, Phase, RunRow, Scenario, Screened, Trial,
     TrialState, Worse,
 };
+use observe::metric::{Direction, Metric};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 impl Contents {
@@ -66,6 +67,25 @@ impl Contents {
             Decision::Screen(screened) if screened.workload == workload => Some(screened),
             _ => None,
         })
+    }
+
+    /// Workloads, in plan order.
+    #[must_use]
+    pub fn workloads(&self) -> Vec<&str> {
+        let mut workloads: Vec<&str> = Vec::new();
+        for scenario in &self.scenarios {
+            if !workloads.contains(&scenario.workload.as_str()) {
+                workloads.push(&scenario.workload);
+            }
+        }
+        workloads
+    }
+
+    /// A metric by its name; of one that no run has, all that is known is the direction that is asked of it.
+    #[must_use]
+    pub fn metric(&self, name: &str, otherwise: Direction) -> Metric {
+        let unknown = || Metric::named(name.into(), String::new(), otherwise);
+        self.metrics.get(name).cloned().unwrap_or_else(unknown)
     }
 
     /// The trials that count: of each scenario, phase, round and group the last attempt, voided ones left out.

@@ -6,7 +6,7 @@ use crate::number::{Scale, percent, words};
 use analysis::row::{Centre, centre};
 use analysis::view::View;
 use ledger::model::{Contents, Scenario, TableRecord};
-use observe::metric::{Direction, Metric};
+use observe::metric::Direction;
 
 /// A table, ready to be drawn.
 #[derive(Debug)]
@@ -152,8 +152,7 @@ fn pivot<'a>(contents: &'a Contents, view: &View, table: &'a TableRecord) -> Piv
     };
     let rows: Vec<(&str, Vec<Cell>)> =
         rows.iter().map(|row| (*row, columns.iter().map(|column| cell(row, column)).collect())).collect();
-    let metric = contents.metrics.get(&table.metric).cloned();
-    let metric = metric.unwrap_or_else(|| Metric::named(table.metric.clone(), String::new(), Direction::Neither));
+    let metric = contents.metric(&table.metric, Direction::Neither);
     // Values of a table span orders of magnitude: each keeps its own digits.
     let scale = Scale::of(&metric, 1.0);
     let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };

@@ -4,21 +4,15 @@ use super::{Against, FleetHost, FleetPart, MachineKind, OfFleet, Out};
 use crate::judge::{ROUNDS_FOR_CLAIMS, rules};
 use crate::parity::{Rule, Standing, fewest_errors};
 use ledger::model::{Contents, Scenario};
-use observe::metric::{Direction, Metric};
+use observe::metric::Direction;
 use stats::Held;
 use stats::hosts::{over_hosts, these_hosts};
 use std::collections::BTreeMap;
 
 /// The answers of all workloads, in plan order.
 pub(super) fn parts(contents: &Contents, hosts: &[FleetHost], kinds: &[MachineKind]) -> Vec<FleetPart> {
-    let mut workloads: Vec<&str> = Vec::new();
-    for scenario in &contents.scenarios {
-        if !workloads.contains(&&*scenario.workload) {
-            workloads.push(&scenario.workload);
-        }
-    }
     let standings = standings(contents);
-    workloads.iter().map(|workload| part(contents, workload, (hosts, kinds), &standings)).collect()
+    contents.workloads().into_iter().map(|workload| part(contents, workload, (hosts, kinds), &standings)).collect()
 }
 
 /// What comes before each scenario's speed; none: it is never picked.
@@ -51,8 +45,7 @@ fn part(
     let columns: Vec<usize> = of_workload.map(|(column, _)| column).collect();
     let scenarios: Vec<&Scenario> = columns.iter().map(|column| &contents.scenarios[*column]).collect();
     let primary = scenarios.first().map_or("", |scenario| &*scenario.primary_metric);
-    let unknown = || Metric::named(primary.into(), String::new(), Direction::More);
-    let metric = contents.metrics.get(primary).cloned().unwrap_or_else(unknown);
+    let metric = contents.metric(primary, Direction::More);
     let more_is_better = metric.direction != Direction::Less;
     let figures = figures(contents, hosts, &columns, primary);
     let baseline = scenarios.iter().position(|scenario| scenario.baseline);

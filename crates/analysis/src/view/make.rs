@@ -23,7 +23,7 @@ use crate::telemetry::Work;
 use crate::why;
 use ledger::model::{Contents, Order, RunRow, Scenario};
 use observe::durability::Class;
-use observe::metric::{Direction, Metric};
+use observe::metric::Direction;
 use stats::slow::SlowMode;
 use std::collections::BTreeMap;
 
@@ -33,12 +33,6 @@ impl View {
     pub fn of(contents: &Contents, details: &Details) -> View {
         let counting = Counting::of(contents);
         let settings = &contents.study.analysis;
-        let mut workloads: Vec<&str> = Vec::new();
-        for scenario in &contents.scenarios {
-            if !workloads.contains(&scenario.workload.as_str()) {
-                workloads.push(&scenario.workload);
-            }
-        }
         let failures = counting.failed.iter().filter_map(|trial| {
             let failure = trial.failure.as_ref()?;
             Some((trial.scenario.clone(), format!("{}: {}", failure.step, failure.causes.last()?)))
@@ -47,7 +41,8 @@ impl View {
             Machine { errors: errors(contents), flushing: flushing(contents), ceilings: ceilings(contents, &counting) };
         let screen = Progress::of(contents);
         let read = Read { contents, counting: &counting, details, screen: screen.as_ref() };
-        let parts: Vec<Part> = workloads.iter().map(|workload| part(&read, &machine, workload)).collect();
+        let parts: Vec<Part> =
+            contents.workloads().into_iter().map(|workload| part(&read, &machine, workload)).collect();
         let alpha = parts.first().map_or(1.0 - settings.confidence, |part| part.alpha);
         View {
             failures: failures.collect(),
@@ -95,8 +90,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
     let Read { contents, screen, .. } = *read;
     let scenarios = studied(contents, workload);
     let primary = scenarios.first().map_or("", |(_, scenario)| scenario.primary_metric.as_str());
-    let unknown = || Metric::named(primary.into(), String::new(), Direction::More);
-    let metric = contents.metrics.get(primary).cloned().unwrap_or_else(unknown);
+    let metric = contents.metric(primary, Direction::More);
     let more_is_better = metric.direction != Direction::Less;
     let rounds = values(contents, &scenarios, primary);
     let confidence = contents.study.analysis.confidence;
