@@ -3,22 +3,20 @@
 //!
 //! Reads in a process of its own, so that the writing does not count.
 
-use ledger::model::{AnalysisSettings, Mode, Place, Scenario, StudyRecord, TrialState};
+#[path = "large/typical.rs"]
+mod typical;
+
+use ledger::model::{Place, TrialState};
 use ledger::{Reader, Writer};
-use observe::durability::Durability;
-use observe::latency::Latency;
-use observe::metric::{Direction, Metric};
-use observe::record::Run;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
+use typical::{scenario, study, typical_run};
 
 /// The size that a report must cope with.
 const RUNS: u32 = 100_000;
 const SCENARIOS: u32 = 50;
 const RUNS_A_TRIAL: u32 = 5;
-/// As many as a run on a machine with two CPUs has.
-const METRICS: u32 = 60;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
@@ -85,65 +83,5 @@ fn write(path: &Path, runs: u32) {
             writer.run(id, &run).expect("written");
         }
         writer.finish_trial(id, TrialState::Finished, None, 1.0).expect("written");
-    }
-}
-
-fn typical_run() -> Run {
-    let mut latency = Latency::default();
-    (1..2000).for_each(|step| latency.record(Duration::from_micros(step * step)));
-    let metric = |index: u32| Metric::named(format!("metric_{index:02}_per_second"), "1/s".into(), Direction::More);
-    Run {
-        seconds: 30.0,
-        metrics: (0..METRICS).map(|index| metric(index).at(f64::from(index) + 0.5)).collect(),
-        latencies: BTreeMap::from([("transaction".into(), latency)]),
-        series: (0..3).map(|index| (format!("series_{index}"), vec![1.0; 30])).collect(),
-        ..Run::default()
-    }
-}
-
-fn scenario(label: &str) -> Scenario {
-    Scenario {
-        label: label.into(),
-        levels: BTreeMap::new(),
-        workload: "oltp".into(),
-        primary_metric: "metric_00_per_second".into(),
-        control: false,
-        baseline: false,
-        durability: Durability::full(),
-        settings: serde_json::Value::Null,
-    }
-}
-
-fn study(baseline: &str) -> StudyRecord {
-    let analysis = AnalysisSettings {
-        confidence: 0.95,
-        margin: 0.03,
-        precision: 0.03,
-        rounds_min: 3,
-        rounds_max: 10_000,
-        up_max: None,
-        order: ledger::model::Order::default(),
-        mode: Mode::Full,
-        confirmation_rounds: 0,
-        screen_rounds: 0,
-        safety_classes: None,
-    };
-    StudyRecord {
-        name: "large".into(),
-        question: String::new(),
-        text: String::new(),
-        overrides: Vec::new(),
-        asked: Vec::new(),
-        named: None,
-        hash: String::new(),
-        seed: 1,
-        balanced_orders: true,
-        surefoot_version: String::new(),
-        created: 0.0,
-        baseline: baseline.into(),
-        analysis,
-        tables: Vec::new(),
-        limits: Vec::new(),
-        turns: None,
     }
 }
