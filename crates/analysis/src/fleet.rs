@@ -7,11 +7,11 @@
 mod hosts;
 mod part;
 
-use ledger::model::{Contents, Host, Member, Trial};
+use ledger::model::{Contents, Host};
 use observe::metric::Metric;
 use stats::hosts::OverHosts;
 use stats::{Contrast, Verdict};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Fewer hosts are no sample.
 pub const HOSTS_MIN: usize = stats::hosts::HOSTS_MIN;
@@ -178,16 +178,9 @@ fn holes(contents: &Contents, members: u32) -> Vec<Hole> {
         let Some(member) = contents.members.iter().find(|member| member.number == number) else {
             return Some(Hole::Missing(number));
         };
-        let rounds = rounds_of(&trials, member);
+        let rounds = member.rounds_measured(&trials);
         let host = member.host.name.clone();
         (rounds < member.rounds).then_some(Hole::Unfinished { member: number, host, rounds, of: member.rounds })
     };
     (1..=members).filter_map(hole).collect()
-}
-
-/// Rounds in which a member ended a trial: who is given up is not measured on, and the round is whole without.
-fn rounds_of(trials: &[&Trial], member: &Member) -> u32 {
-    let of_member = trials.iter().filter(|trial| trial.member == Some(member.number));
-    let rounds: BTreeSet<u32> = of_member.map(|trial| trial.round).collect();
-    u32::try_from(rounds.len()).unwrap_or(u32::MAX)
 }

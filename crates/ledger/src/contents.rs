@@ -3,11 +3,21 @@
 use crate::figure::{self, Rule, Zero};
 use crate::groups::{self, Figure};
 use crate::model::{
-    Contents, Decision, Finalists, MeasuredFaults, MeasuredSafety, Phase, RunRow, Scenario, Screened, Trial,
+    Contents, Decision, Finalists, MeasuredFaults, MeasuredSafety, Member, Phase, RunRow, Scenario, Screened, Trial,
     TrialState, Worse,
 };
 use observe::metric::{Direction, Metric};
 use std::collections::{BTreeMap, HashMap, HashSet};
+
+impl Member {
+    /// Of the trials that count, the rounds in which it ended one: who is given up is not measured on, and the round is whole without.
+    #[must_use]
+    pub fn rounds_measured(&self, trials: &[&Trial]) -> u32 {
+        let own = trials.iter().filter(|trial| trial.member == Some(self.number));
+        let rounds: HashSet<u32> = own.map(|trial| trial.round).collect();
+        u32::try_from(rounds.len()).unwrap_or(u32::MAX)
+    }
+}
 
 impl Contents {
     /// What one member of a fleet measured, as if it were alone; none where it is not in it.

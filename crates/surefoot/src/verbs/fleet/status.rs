@@ -4,9 +4,9 @@ use super::slurm::JOB;
 use crate::cli::fleet::FleetStatusArgs;
 use crate::failure::{Failure, Status};
 use crate::verbs::status::results_in;
-use ledger::model::{Contents, TrialState};
+use ledger::model::TrialState;
 use settings::quantity::format_seconds;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -16,7 +16,7 @@ struct Start {
     of: u32,
     attempt: u32,
     host: String,
-    rounds: usize,
+    rounds: u32,
     rounds_of: u32,
     failed: usize,
     /// Why it ended; none: it works, or was cut off.
@@ -44,7 +44,7 @@ pub fn run(args: &FleetStatusArgs) -> Result<Status, Failure> {
         return Ok(Status::Answered);
     }
     let of_member = |member: u32| starts.iter().filter(move |start| start.member == member);
-    let is_done = |member: &u32| of_member(*member).any(|start| start.rounds as u32 >= start.rounds_of);
+    let is_done = |member: &u32| of_member(*member).any(|start| start.rounds >= start.rounds_of);
     let done = (1..=last).filter(is_done).count();
     println!("{done} of {last} members have all their rounds");
     for member in 1..=last {
@@ -82,16 +82,12 @@ fn start(path: &Path) -> Result<Option<Start>, ledger::Error> {
         of: member.of,
         attempt: member.attempt,
         host: member.host.name.clone(),
-        rounds: rounds(&contents),
+        rounds: member.rounds_measured(&counted),
         rounds_of: member.rounds,
         failed: counted.iter().filter(|trial| trial.state == TrialState::Failed).count(),
         ended: contents.sessions.last().and_then(|session| session.reason.clone()),
         age_seconds: age.map_or(0.0, |age| age.as_secs_f64()),
     }))
-}
-
-fn rounds(contents: &Contents) -> usize {
-    contents.counted_trials().iter().map(|trial| trial.round).collect::<BTreeSet<u32>>().len()
 }
 
 /// What Slurm says of each member whose task is not over; empty without Slurm, or where another scheduler started the fleet.
