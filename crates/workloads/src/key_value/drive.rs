@@ -170,6 +170,8 @@ impl Shared<'_> {
 struct Operation {
     kind: Kind,
     record: u64,
+    /// What an update replaces.
+    field: usize,
     /// Of its key, and the key.
     number: u64,
     key: Key,
@@ -197,6 +199,7 @@ impl Line {
         let idle = || Operation {
             kind: Kind::Read,
             record: 0,
+            field: 0,
             number: 0,
             key: value::key(0),
             began: Instant::now(),
@@ -281,6 +284,9 @@ impl<'a> Driver<'a> {
 
     /// Takes what has come on a line, and begins its next operations when all are answered.
     fn go_on(&mut self, index: usize) -> Result<Next, Error> {
+        if self.lines[index].open > 0 {
+            self.fetch(index, self.shared.pace.pipeline);
+        }
         loop {
             while let Some(tag) = self.answer(index)? {
                 self.answered(index, tag)?;
@@ -318,7 +324,8 @@ impl<'a> Driver<'a> {
         if now >= self.deadline || shared.stop.load(Ordering::Relaxed) {
             return Ok(Some(Next::Ended));
         }
-        for tag in 0..pipeline {
+        let mut drawn = 0;
+        while drawn < pipeline {
             let mut began = now;
             if rate > 0.0 {
                 let at = self.lines[index].due.take().unwrap_or_else(|| shared.due(self.started));
@@ -330,7 +337,12 @@ impl<'a> Driver<'a> {
                 began = at;
                 self.counted.late += u64::from(now > at + LATE);
             }
-            self.begin(index, tag, began)?;
+            self.draw(index, drawn, began);
+            drawn += 1;
+        }
+        self.fetch(index, drawn);
+        for tag in 0..drawn {
+            self.begin(index, tag)?;
         }
         let line = &mut self.lines[index];
         if line.open > 0 {
@@ -341,18 +353,36 @@ impl<'a> Driver<'a> {
         Ok(Some(if at >= self.deadline { Next::Ended } else { Next::At(at) }))
     }
 
-    /// Draws an operation and adds its request.
-    fn begin(&mut self, index: usize, tag: usize, began: Instant) -> Result<(), Error> {
+    /// Draws an operation.
+    fn draw(&mut self, index: usize, tag: usize, began: Instant) {
         let Work { mix, rules, records, .. } = self.shared.work;
+        let Line { random, operations, .. } = &mut self.lines[index];
+        let kind = mix.draw(random);
+        let record = if kind == Kind::Insert { records.begin() } else { self.choice.draw(random, records.there()) };
+        let field = match kind {
+            Kind::Update | Kind::ReadModifyWrite => random.below(rules.shape.fields as u64) as usize,
+            Kind::Read | Kind::Scan | Kind::Insert => 0,
+        };
+        let (number, operation) = (value::key_number(record), &mut operations[tag]);
+        (operation.kind, operation.record, operation.field, operation.began) = (kind, record, field, began);
+        (operation.number, operation.key, operation.write) = (number, value::key(number), None);
+    }
+
+    /// Before a line's first operations need what is known of their records.
+    fn fetch(&self, index: usize, operations: usize) {
+        let Work { rules, .. } = self.shared.work;
+        if let Some(versions) = &rules.versions {
+            let operations = &self.lines[index].operations[..operations];
+            versions.fetch(operations.iter().map(|one| one.record as usize * rules.shape.fields + one.field));
+        }
+    }
+
+    /// Adds an operation's request.
+    fn begin(&mut self, index: usize, tag: usize) -> Result<(), Error> {
+        let Work { rules, .. } = self.shared.work;
         let line = &mut self.lines[index];
-        let kind = mix.draw(&mut line.random);
-        let record =
-            if kind == Kind::Insert { records.begin() } else { self.choice.draw(&mut line.random, records.there()) };
-        let number = value::key_number(record);
         let operation = &mut line.operations[tag];
-        let key = value::key(number);
-        (operation.kind, operation.record, operation.began) = (kind, record, began);
-        (operation.number, operation.key, operation.write) = (number, key, None);
+        let Operation { kind, record, number, key, .. } = *operation;
         line.open += 1;
         match kind {
             Kind::Read | Kind::ReadModifyWrite => {
@@ -382,8 +412,7 @@ impl<'a> Driver<'a> {
         let rules = &self.shared.work.rules;
         let line = &mut self.lines[index];
         let operation = &mut line.operations[tag];
-        let field = line.random.below(rules.shape.fields as u64) as usize;
-        let versions = rules.versions.expect("mixes that write again have versions");
+        let (field, versions) = (operation.field, rules.versions.expect("mixes that write again have versions"));
         let write = versions.begin(operation.record as usize * rules.shape.fields + field);
         self.value.clear();
         value::write(operation.number, field, write.version, rules.shape.length, &mut self.value);
