@@ -4,6 +4,7 @@
 //! The sentences are `advice.rs`; all else that there is to say is `brief.rs` on a terminal and `full.rs` on a page.
 
 use crate::advice::{self, Names};
+use crate::bench;
 use crate::brief;
 use crate::document::{self, Block, Cell, Column, Fit, Table, head, number_cell, word_cell, word_head};
 use crate::errors;
@@ -95,6 +96,7 @@ fn blocks(input: &Input, place: &Place, room: Room) -> Vec<Block> {
             (lead, table, left_out)
         }
     };
+    list.extend(bench::load(input));
     let all = warnings(view, &input.contents);
     // That nothing finished is said already.
     let is_news = |warning: &&Warning| !parts.is_empty() || !matches!(warning, Warning::FailedTrials { .. });

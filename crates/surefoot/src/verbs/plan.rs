@@ -122,6 +122,9 @@ fn totals(loaded: &Loaded, room: Room) {
         println!("budget:     {}", format_seconds(budget));
     }
     print_safety(plan);
+    if let Some(client) = plan.scenarios.iter().find_map(|scenario| scenario.client.as_ref()) {
+        println!("client:     the load comes from {client}, by its load agent");
+    }
     println!("disk space: {} in the work folder", format_bytes(estimate::space_needed(plan)));
     let in_memory = plan.scenarios.iter().map(estimate::virtual_bytes).max().unwrap_or_default();
     if in_memory > 0 {
