@@ -9,7 +9,7 @@
 //! interval lies wholly on the wrong side.
 
 use goals::{Goals, Spread};
-use load::workload::{Context, Server, Workload};
+use load::workload::{Context, Workload};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
 use serde_json::json;
@@ -216,7 +216,7 @@ impl Ours {
         let interrupted = AtomicBool::new(false);
         let mut context = Context {
             data_folder: self.folder.clone(),
-            server: Some(Server::by_file(self.socket.clone())),
+            server: Some(load::workload::Server::by_file(self.socket.clone())),
             sockets: BTreeMap::new(),
             cache_folder: PathBuf::new(),
             seed: 1,

@@ -112,7 +112,7 @@ fn a_database_is_loaded_over_a_network_that_delays_and_loses() {
     assert!(text.contains(&format!("Load: from {}:7077, ", AGENT.address)), "{text}");
     let whole = world.surefoot(&["report", "s.surefoot", "--full"]).stdout;
     assert!(whole.contains("the network's round trip"), "{whole}");
-    let machine = json["machine"].as_object().expect("facts");
+    let machine = json["ledger"]["sessions"][0]["machine"].as_object().expect("facts");
     assert!(machine["client_cpu_model"].is_string() && machine["client"] == format!("{}:7077", AGENT.address));
     drop(agent);
 
