@@ -57,6 +57,8 @@ pub enum Order {
         workload: String,
         /// In plain form, with their defaults.
         parameters: Map<String, Value>,
+        /// Texts of files that it needs, by the names that the parameters have for them.
+        texts: BTreeMap<String, String>,
     },
     /// As the workload's function of this name.
     Ready(Setting),

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::line::{LOOK, Line, Socket};
-use crate::message::{ANSWER_BYTES_MAX, Answer, Greeting, Hello, Order, PROTOCOL, Setting};
+use crate::message::{ANSWER_BYTES_MAX, Answer, Greeting, Hello, ORDER_BYTES_MAX, Order, PROTOCOL, Setting};
 use crate::pairing::Pairing;
 use crate::round_trip::{self, RoundTrip};
 use crate::secured::{self, HANDSHAKE_MAX};
@@ -101,7 +101,8 @@ impl Agent {
         let At::Network { address, is_secure } = server.at else {
             return Err(Failed::Said("the server listens on no network".into()));
         };
-        let order = Order::Open { workload: kind.name.into(), parameters: parameters.clone() };
+        let texts = texts(kind, parameters)?;
+        let order = Order::Open { workload: kind.name.into(), parameters: parameters.clone(), texts };
         self.done(&order, interrupted)?;
         let server = OnNetwork { port: address.port(), is_secure, password: server.password.clone() };
         Ok(Remote { agent: self, elsewhere: kind.elsewhere, server, here })
@@ -153,6 +154,26 @@ impl Agent {
         self.lost(io::Error::new(ErrorKind::InvalidData, "it answered what nobody asked"))
     }
 }
+
+/// The texts of files that the workload needs there.
+fn texts(kind: &Kind, parameters: &Map<String, Value>) -> Result<BTreeMap<String, String>, Failed> {
+    let Elsewhere::AllWithTexts { files, .. } = kind.elsewhere else { return Ok(BTreeMap::new()) };
+    let mut texts = BTreeMap::new();
+    for name in files(parameters) {
+        let text = std::fs::read_to_string(&name).map_err(|source| Failed::file("read", name.as_ref(), source))?;
+        texts.insert(name, text);
+    }
+    let bytes: usize = texts.values().map(String::len).sum();
+    if bytes > TEXT_BYTES_MAX {
+        return Err(Failed::Said(format!(
+            "the files that a load agent needs have {bytes} bytes, and it takes {TEXT_BYTES_MAX}"
+        )));
+    }
+    Ok(texts)
+}
+
+/// So that an order has room for them, however many of their characters are escaped.
+const TEXT_BYTES_MAX: usize = ORDER_BYTES_MAX / 4;
 
 fn connect(name: &str) -> io::Result<TcpStream> {
     let mut last = io::Error::new(ErrorKind::NotFound, "the name has no address");
@@ -222,7 +243,7 @@ impl Workload for Remote {
     }
 
     fn verify(&mut self, context: &mut Context) -> Result<(), Failed> {
-        if self.elsewhere == Elsewhere::Runs {
+        if matches!(self.elsewhere, Elsewhere::Runs) {
             return self.here.verify(context);
         }
         let order = Order::Verify(self.setting(context));

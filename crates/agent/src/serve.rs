@@ -90,6 +90,11 @@ impl Door {
     }
 }
 
+/// Who started the agent may have gone.
+fn log(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
 /// One connection, counted while it lasts.
 struct Connection {
     agent: Arc<Agent>,
@@ -112,16 +117,16 @@ impl Connection {
         let mut line = secured::answer(&agent.pairing, Socket::new(stream)?)?;
         let first = line.hear(until, HELLO_BYTES_MAX)?.ok_or(ErrorKind::TimedOut)?;
         if let Err(words) = self.let_in(&first) {
-            eprintln!("{from}: refused: {words}");
+            log(&format!("{from}: refused: {words}"));
             return line.say(&Greeting::Refused(words));
         }
-        eprintln!("{from}: a session begins");
+        log(&format!("{from}: a session begins"));
         line.say(&Greeting::Welcome(agent.facts.clone()))?;
         let mut worker = Worker::start(&agent.program, from)?;
         let ended = worker.pass_on(&mut line);
         drop(worker);
         let why = ended.as_ref().err().map_or(String::new(), |error| format!(": {error}"));
-        eprintln!("{from}: the session has ended{why}");
+        log(&format!("{from}: the session has ended{why}"));
         ended
     }
 

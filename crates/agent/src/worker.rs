@@ -100,8 +100,12 @@ fn carry_out(
             let lost = |source| Error::file("measure the round trip to", address.to_string().as_ref(), source);
             round_trip::measure(address).map(Answer::RoundTrip).map_err(lost)
         }
-        Order::Open { workload: name, parameters } => {
-            *workload = Some((allowed(&name, &parameters)?.open)(&parameters)?);
+        Order::Open { workload: name, parameters, texts } => {
+            let kind = allowed(&name, &parameters)?;
+            *workload = Some(match kind.elsewhere {
+                Elsewhere::AllWithTexts { open, .. } => open(&parameters, &texts)?,
+                _ => (kind.open)(&parameters)?,
+            });
             Ok(Answer::Done)
         }
         Order::Interrupt => Ok(Answer::Done),
@@ -135,7 +139,7 @@ fn carry_out(
 
 /// The kind, if an agent drives it with these parameters. They come from elsewhere: nobody has checked them here.
 fn allowed(name: &str, parameters: &Map<String, Value>) -> Result<&'static Kind, Error> {
-    let is_driven = |kind: &&&Kind| kind.elsewhere != Elsewhere::Nothing;
+    let is_driven = |kind: &&&Kind| kind.elsewhere.is_driven();
     let Some(kind) = workloads::kinds().iter().filter(is_driven).find(|kind| kind.name == name) else {
         let all: Vec<&str> = workloads::kinds().iter().filter(is_driven).map(|kind| kind.name).collect();
         return Err(Error::Said(format!("a load agent drives {}, and not `{name}`", all.join(", "))));
@@ -143,7 +147,10 @@ fn allowed(name: &str, parameters: &Map<String, Value>) -> Result<&'static Kind,
     if let Err(setting) = settings::check_plain(kind.settings, parameters) {
         return Err(Error::Said(format!("`{setting}` is no setting of `{name}`, or is not what that may be")));
     }
-    if let Some(problem) = (kind.check)(parameters).into_iter().next() {
+    // Its own check would look at files by their names; what comes in their place is checked when it is opened.
+    let takes_texts = matches!(kind.elsewhere, Elsewhere::AllWithTexts { .. });
+    let problems = if takes_texts { Vec::new() } else { (kind.check)(parameters) };
+    if let Some(problem) = problems.into_iter().next() {
         return Err(Error::Said(problem));
     }
     if (kind.services)(parameters).is_empty() {
@@ -191,6 +198,22 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    /// A study may name any file: the agent has the texts that came, and looks at no other.
+    #[test]
+    fn scripts_are_the_texts_that_came_and_no_files() {
+        let kind = workloads::kind("sql").expect("a kind");
+        let Elsewhere::AllWithTexts { files, open } = kind.elsewhere else { panic!("it takes texts") };
+        let mut parameters = settings::defaults(kind.settings);
+        parameters.insert("engine".into(), json!("postgres"));
+        parameters.insert("scripts".into(), json!(["/etc/passwd@3"]));
+        allowed("sql", &parameters).map(drop).expect("its settings are right");
+        assert_eq!(files(&parameters), ["/etc/passwd"]);
+        let none = open(&parameters, &BTreeMap::new()).err().expect("there is no text").to_string();
+        assert!(none.contains("/etc/passwd did not come"), "{none}");
+        let texts = BTreeMap::from([("/etc/passwd".to_string(), "SELECT 1;\n".to_string())]);
+        open(&parameters, &texts).map(drop).expect("the text is a script");
+    }
+
     fn refusal(name: &str, changes: &[(&str, Value)]) -> Option<String> {
         let kind = workloads::kind(name);
         let mut parameters = kind.map_or_else(Map::new, |kind| settings::defaults(kind.settings));
@@ -204,7 +227,7 @@ mod tests {
         assert_eq!(refusal("oltp", std::slice::from_ref(&postgres)), None);
         assert_eq!(refusal("key-value", &[("engine", json!("redis"))]), None);
         assert_eq!(refusal("http-load", &[]), None);
-        for kind in workloads::kinds().iter().filter(|kind| kind.elsewhere == Elsewhere::Nothing) {
+        for kind in workloads::kinds().iter().filter(|kind| !kind.elsewhere.is_driven()) {
             assert!(refusal(kind.name, &[]).expect(kind.name).contains("a load agent drives"), "{}", kind.name);
         }
         let said = |changes: &[(&str, Value)]| refusal("oltp", changes).expect("refused");

@@ -3,7 +3,7 @@
 use crate::bench::guest;
 use crate::estimate::virtual_bytes;
 use crash::plan::{Plan, PlannedScenario, volumes};
-use load::workload::{Elsewhere, Kind};
+use load::workload::Kind;
 use sandbox::work::Work;
 use settings::quantity::format_bytes;
 use std::collections::BTreeSet;
@@ -110,7 +110,7 @@ fn missing_for_client(scenario: &PlannedScenario) -> Option<String> {
     if !is_address {
         return Some(format!("client: {client:?} is no HOST:PORT, like \"192.0.2.7:7077\""));
     }
-    let is_driven = |kind: &Kind| kind.elsewhere != Elsewhere::Nothing;
+    let is_driven = |kind: &Kind| kind.elsewhere.is_driven();
     let kind = workloads::kind(&scenario.workload)?;
     if !is_driven(kind) {
         let all: Vec<&str> = workloads::kinds().iter().filter(|kind| is_driven(kind)).map(|kind| kind.name).collect();

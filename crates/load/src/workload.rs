@@ -44,7 +44,7 @@ pub struct Kind {
 }
 
 /// What of a workload a load agent on another machine may do, when its server runs: what needs no file there, and starts no program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Elsewhere {
     /// Nothing.
     Nothing,
@@ -52,6 +52,21 @@ pub enum Elsewhere {
     Runs,
     /// All but loading the data.
     All,
+    /// The same, with the texts of files that the user brings.
+    AllWithTexts {
+        /// Which files, as the parameters name them.
+        files: fn(&Map<String, Value>) -> Vec<String>,
+        /// Opens it with their texts by these names, and reads no file.
+        open: OpenWithTexts,
+    },
+}
+
+impl Elsewhere {
+    /// Whether a load agent drives it at all.
+    #[must_use]
+    pub fn is_driven(&self) -> bool {
+        !matches!(self, Elsewhere::Nothing)
+    }
 }
 
 /// Of a load that may be ended at any moment, unless its settings end it after a count.
@@ -67,6 +82,9 @@ pub fn by_time(parameters: &Map<String, Value>) -> Option<f64> {
 pub fn whole_job(_: &Map<String, Value>) -> Option<f64> {
     None
 }
+
+/// Opens a workload with its parameters and texts of files by their names.
+pub type OpenWithTexts = fn(&Map<String, Value>, &BTreeMap<String, String>) -> Result<Box<dyn Workload>, Error>;
 
 /// Opens a workload with its parameters.
 pub type Open = fn(&Map<String, Value>) -> Result<Box<dyn Workload>, Error>;

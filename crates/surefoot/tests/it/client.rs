@@ -39,6 +39,13 @@ impl Listening {
         Listening { process, address: address.unwrap_or_else(|| panic!("{line:?}")) }
     }
 
+    fn has_worker(&self) -> bool {
+        let parent = format!("PPid:\t{}\n", self.process.id());
+        let processes = std::path::Path::new("/proc").read_dir().expect("/proc").flatten();
+        let mut all = processes.filter_map(|entry| std::fs::read_to_string(entry.path().join("status")).ok());
+        all.any(|status| status.contains(&parent))
+    }
+
     fn kill(&mut self) {
         self.process.kill().expect("it is ours");
         self.process.wait().expect("it has ended");
@@ -56,7 +63,7 @@ impl Drop for Listening {
 fn beyond(link: &Link) -> (World, Listening) {
     let world = World::new();
     world.surefoot(&["load-agent", "--pair", "lab"]).status(0);
-    let agent = Listening::start(&world, link.inside(AGENT), &format!("{}:7077", AGENT.address));
+    let agent = Listening::start(&world, link.inside(AGENT), &at(link));
     (world, agent)
 }
 
@@ -71,12 +78,16 @@ fn run(world: &World, link: &Link) -> Said {
     said(&beside_server(world, link, &["run", "s.toml", "--pairing", "lab.study"]).output().expect("it starts"))
 }
 
-fn study(workload: &str, factors: &str) -> String {
+/// Where a link's agent listens.
+fn at(link: &Link) -> String {
+    format!("{}:7077", link.address(AGENT))
+}
+
+fn study(client: &str, workload: &str, factors: &str) -> String {
     format!(
-        "name = \"s\"\nquestion = \"?\"\nclient = \"{}:7077\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\n\
+        "name = \"s\"\nquestion = \"?\"\nclient = \"{client}\"\n[factors]\n{factors}\n[storage]\nfilesystem = \"ext4\"\n\
          size = \"512MiB\"\n{workload}\n[design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\n\
-         control = false\n",
-        AGENT.address
+         control = false\n"
     )
 }
 
@@ -101,7 +112,7 @@ fn a_database_is_loaded_over_a_network_that_delays_and_loses() {
     // 10 ms each way, and one packet in a hundred is lost.
     let link = Link::new(Duration::from_millis(10), 100);
     let (world, agent) = beyond(&link);
-    world.write("s.toml", study(&oltp("postgres", "2s"), ""));
+    world.write("s.toml", study(&at(&link), &oltp("postgres", "2s"), ""));
     let text = run(&world, &link).status(0).stdout;
     let json = ledger(&world);
     let medians = values(&json, "client_round_trip_microseconds_median");
@@ -109,11 +120,11 @@ fn a_database_is_loaded_over_a_network_that_delays_and_loses() {
     // Two connections in a closed loop on a network of 20 ms: no more than 100 a second.
     let rates = values(&json, "queries_per_second");
     assert!(rates.iter().all(|rate| *rate > 1.0 && *rate <= 101.0), "{rates:?}");
-    assert!(text.contains(&format!("Load: from {}:7077, ", AGENT.address)), "{text}");
+    assert!(text.contains(&format!("Load: from {}, ", at(&link))), "{text}");
     let whole = world.surefoot(&["report", "s.surefoot", "--full"]).stdout;
     assert!(whole.contains("the network's round trip"), "{whole}");
     let machine = json["ledger"]["sessions"][0]["machine"].as_object().expect("facts");
-    assert!(machine["client_cpu_model"].is_string() && machine["client"] == format!("{}:7077", AGENT.address));
+    assert!(machine["client_cpu_model"].is_string() && machine["client"] == at(&link));
     drop(agent);
 
     // The same without a client is another measurement.
@@ -135,14 +146,20 @@ fn stores_and_web_servers_are_loaded_from_elsewhere() {
     let redis = "[workload.key-value]\nengine = \"redis\"\nrecords = 500\nthreads = 2\ntime = \"500ms\"\n";
     let etcd = "[workload.key-value]\nengine = \"etcd\"\nrecords = 200\nthreads = 2\ntime = \"500ms\"\n";
     let http = "[workload.http-load]\nserver = \"nginx\"\nfiles = 20\nconnections = 4\ntime = \"500ms\"\n";
+    world.write("schema.sql", "CREATE TABLE counted (id integer PRIMARY KEY, n integer NOT NULL);\n");
+    world.write("rows.data", "\\table counted 10\n\\column id :row\n\\column n 0\n");
+    world.write("count.sql", "\\set id random(1, 10)\nUPDATE counted SET n = n + 1 WHERE id = :id;\n");
+    let own = "[workload.sql]\nengine = \"postgres\"\nschema = \"schema.sql\"\ndata = \"rows.data\"\nscripts = [\"count.sql@2\"]\n\
+               threads = 2\ntime = \"500ms\"\n[workload.sql.checks]\n\"SELECT count(*), min(n) > 0 FROM counted\" = \"10|t\"\n";
     for (workload, factors, rate) in [
+        (own.to_string(), "", "queries_per_second"),
         (redis.to_string(), "\"service.redis.data\" = [\"template\", \"load\"]", "operations_per_second"),
         (etcd.to_string(), "", "operations_per_second"),
         (http.to_string(), "\"service.nginx.tls\" = [false, true]", "requests_per_second"),
         (oltp("mariadb", "500ms"), "", "queries_per_second"),
         (oltp("postgres", "500ms").replace("point-select", "read-write"), "", "queries_per_second"),
     ] {
-        world.write("s.toml", study(&workload, factors));
+        world.write("s.toml", study(&at(&link), &workload, factors));
         let _ = std::fs::remove_file(world.path().join("s.surefoot"));
         run(&world, &link).status(0);
         let json = ledger(&world);
@@ -155,11 +172,11 @@ fn stores_and_web_servers_are_loaded_from_elsewhere() {
 
 /// Starts a study with a long run and waits until its load is under way.
 fn under_way(world: &World, link: &Link) -> Child {
-    world.write("s.toml", study(&oltp("postgres", "60s"), ""));
+    world.write("s.toml", study(&at(link), &oltp("postgres", "60s"), ""));
     let mut command = beside_server(world, link, &["run", "s.toml", "--pairing", "lab.study", "--quiet"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     // What PostgreSQL calls the process of a connection from there.
-    let is_under_way = || commands().iter().any(|line| line.contains(&format!("{}(", AGENT.address)));
+    let is_under_way = || commands().iter().any(|line| line.contains(&format!("{}(", link.address(AGENT))));
     wait_until("the load is under way", is_under_way);
     child
 }
@@ -190,13 +207,13 @@ fn a_killed_agent_a_cut_network_and_an_interrupt_leave_no_figure_and_nothing_beh
     world.assert_nothing_left();
 
     std::fs::remove_file(world.path().join("s.surefoot")).expect("it is there");
-    let agent = Listening::start(&world, link.inside(AGENT), &format!("{}:7077", AGENT.address));
+    let agent = Listening::start(&world, link.inside(AGENT), &at(&link));
     let child = under_way(&world, &link);
     link.cut(true);
     has_failed(&world, child, "its connection was lost");
     link.cut(false);
     // The agent sees for itself that nobody is there any more.
-    wait_until("the agent's workers end", || !commands().iter().any(|line| line.contains("worker\0load-agent")));
+    wait_until("the agent's workers end", || !agent.has_worker());
 
     std::fs::remove_file(world.path().join("s.surefoot")).expect("it is there");
     let child = under_way(&world, &link);
@@ -303,13 +320,13 @@ fn hostile(address: SocketAddr) {
 fn what_an_agent_can_not_drive_is_refused_by_plan() {
     let world = World::new();
     let missing = |workload: &str, words: &str| {
-        world.write("s.toml", study(workload, ""));
+        world.write("s.toml", study("192.0.2.7:7077", workload, ""));
         world.surefoot(&["plan", "s.toml"]).status(0).says(words);
     };
     missing("[workload.block-io]\n", "a load agent drives");
     missing("[workload.oltp]\nengine = \"sqlite\"\n", "embedded engine");
     missing(&format!("[cpus]\nclient = [0]\n{}", oltp("postgres", "1s")), "another machine's CPUs");
-    world.write("s.toml", study(&oltp("postgres", "1s"), ""));
+    world.write("s.toml", study("192.0.2.7:7077", &oltp("postgres", "1s"), ""));
     world.surefoot(&["plan", "s.toml"]).status(0).says("the load comes from");
     world.surefoot(&["run", "s.toml"]).status(2).says("--pairing FILE");
     world.assert_nothing_left();

@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy)]
 pub struct End {
     name: &'static str,
-    pub address: &'static str,
+    number: u32,
 }
 
 /// Where servers are.
-pub const SERVER: End = End { name: "server", address: "10.77.0.1" };
+pub const SERVER: End = End { name: "server", number: 1 };
 /// Where the load is.
-pub const AGENT: End = End { name: "agent", address: "10.77.0.2" };
+pub const AGENT: End = End { name: "agent", number: 2 };
 
 const PACKET_BYTES_MAX: usize = 2048;
 
@@ -63,6 +63,11 @@ impl Link {
         command
     }
 
+    /// The address of this end, which no other link has.
+    pub fn address(&self, end: End) -> String {
+        format!("10.77.{}.{}", self.number, end.number)
+    }
+
     fn namespace(&self, end: End) -> String {
         format!("surefoot-{}-{}-{}", std::process::id(), self.number, end.name)
     }
@@ -78,7 +83,7 @@ impl Link {
             open_tun()
         });
         let tun = tun.join().expect("a TUN device");
-        ip(&["-n", &namespace, "address", "add", &format!("{}/24", end.address), "dev", "link0"]);
+        ip(&["-n", &namespace, "address", "add", &format!("{}/24", self.address(end)), "dev", "link0"]);
         ip(&["-n", &namespace, "link", "set", "link0", "up"]);
         ip(&["-n", &namespace, "link", "set", "lo", "up"]);
         tun
