@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 /// What is said goes out within this time, or the other side is gone.
 const SAYING_MAX: Duration = Duration::from_secs(20);
 
-/// A side that answers nothing is given up after about so long: probes after [`IDLE_SECONDS`], so many of them, so far apart.
+/// A side that answers nothing is given up after some 20 s: so many probes, so far apart, once nothing has come for a while.
+#[cfg(target_os = "linux")]
 const IDLE_SECONDS: u32 = 5;
 const PROBE_SECONDS: u32 = 3;
 const PROBES: u32 = 4;

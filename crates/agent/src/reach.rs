@@ -235,7 +235,8 @@ impl Workload for Remote {
         match self.agent.ask(&order, context.interrupted, context.progress)? {
             Answer::Ran(outcome, cpu_seconds) => {
                 let mut outcome = *outcome;
-                outcome.metrics.push(CLIENT_CPU_CORES.at(cpu_seconds / outcome.seconds));
+                let cores = cpu_seconds / outcome.seconds;
+                outcome.metrics.extend(cores.is_finite().then(|| CLIENT_CPU_CORES.at(cores)));
                 Ok(outcome)
             }
             _ => Err(self.agent.unasked()),

@@ -305,6 +305,8 @@ fn command(input: &Input, place: &Place, rounds: usize, more: Option<MoreRounds>
     let asked = study.all_asked().pop().unwrap_or_default();
     let is_own = |change: &String| change.starts_with("design.rounds_") || change.starts_with("design.time_budget=");
     let is_changed = !asked.only.is_empty() || !asked.left_out.is_empty() || !asked.overrides.iter().all(is_own);
+    // Where the pairing with a client lies, nobody has recorded.
+    let is_changed = is_changed || bench::load(input).is_some();
     // A budget would end it sooner.
     let has_budget =
         study.text.contains("time_budget") || asked.overrides.iter().any(|change| change.contains("time_budget"));

@@ -147,13 +147,13 @@ fn written(value: &str) -> String {
 
 impl Lighttpd {
     fn configuration(&self, data: &str, run: &str, address: SocketAddr, environment: &[(String, String)]) -> String {
+        let host = if address.is_ipv6() { format!("[{}]", address.ip()) } else { address.ip().to_string() };
         let mut text = format!(
-            "server.port = {}\nserver.bind = \"{}\"\nserver.document-root = \"{data}/site\"\n\
+            "server.port = {}\nserver.bind = \"{host}\"\nserver.document-root = \"{data}/site\"\n\
              server.pid-file = \"{run}/lighttpd.pid\"\nserver.errorlog = \"{run}/messages\"\n\
              server.upload-dirs = ( \"{run}\" )\nindex-file.names = ( \"index.php\", \"index.html\" )\n\
              static-file.exclude-extensions = ( \".php\" )\n",
-            address.port(),
-            address.ip()
+            address.port()
         );
         let mut modules = vec!["indexfile", "setenv"];
         modules.extend(self.has_virtual_hosts.then_some("simple_vhost"));

@@ -181,6 +181,33 @@ fn under_way(world: &World, link: &Link) -> Child {
     child
 }
 
+/// PostgreSQL takes the agent's machine only, and asks it for a password.
+fn nobody_else_gets_in(link: &Link) {
+    let listening = link.inside(SERVER).args(["ss", "--listening", "--tcp", "--numeric", "--no-header"]).output();
+    let listening = String::from_utf8(listening.expect("ss starts").stdout).expect("text");
+    let address = link.address(SERVER);
+    let words: Vec<&str> =
+        listening.split_whitespace().filter(|word| word.starts_with(&format!("{address}:"))).collect();
+    let [server] = words[..] else { panic!("one address is listened on: {listening}") };
+    let port = server.rsplit_once(':').expect("a port").1;
+    for (end, why) in [(SERVER, "no pg_hba.conf entry"), (AGENT, "no password supplied")] {
+        let mut psql = link.inside(end);
+        psql.args([
+            "psql",
+            "--no-password",
+            "--host",
+            &address,
+            "--port",
+            port,
+            "--username=postgres",
+            "--command=SELECT 1",
+        ]);
+        let said = said(&psql.env("LC_ALL", "C").env_remove("PGPASSWORD").output().expect("psql starts"));
+        assert_ne!(said.status, Some(0), "{said:?}");
+        said.says(why);
+    }
+}
+
 fn commands() -> Vec<String> {
     let processes = std::path::Path::new("/proc").read_dir().expect("/proc").flatten();
     let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
@@ -202,6 +229,7 @@ fn a_killed_agent_a_cut_network_and_an_interrupt_leave_no_figure_and_nothing_beh
     let link = Link::new(Duration::ZERO, 0);
     let (world, mut agent) = beyond(&link);
     let child = under_way(&world, &link);
+    nobody_else_gets_in(&link);
     agent.kill();
     has_failed(&world, child, "its connection was lost");
     world.assert_nothing_left();
