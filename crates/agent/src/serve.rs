@@ -19,8 +19,10 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Connections at a time, strangers and friends; more are closed at once.
+/// Connections at a time, strangers' and friends'; more are closed at once.
 const CONNECTIONS_MAX: usize = 64;
+/// Of these from one address that nobody was let in by, so that one stranger keeps nobody else out.
+const STRANGERS_MAX: usize = 8;
 
 /// Facts of this machine that a study is told.
 const TOLD: &[&str] = &["cpu_model", "cpus", "hypervisor", "kernel", "memory", "operating_system"];
@@ -55,6 +57,8 @@ struct Taken {
     sessions: usize,
     /// All connections, strangers' too.
     connections: usize,
+    /// Of each address those that were not let in, or not yet.
+    strangers: BTreeMap<IpAddr, usize>,
 }
 
 impl Door {
@@ -81,10 +85,10 @@ impl Door {
                 std::thread::sleep(LOOK);
                 continue;
             };
-            let Some(connection) = Connection::of(&agent) else { continue };
+            let Some(connection) = Connection::of(&agent, from.ip()) else { continue };
             std::thread::spawn(move || {
                 // A stranger hears nothing, and is not worth a line in a log that it could fill.
-                let _ = connection.converse(stream, from.ip());
+                let _ = connection.converse(stream);
             });
         }
     }
@@ -98,21 +102,24 @@ fn log(line: &str) {
 /// One connection, counted while it lasts.
 struct Connection {
     agent: Arc<Agent>,
+    from: IpAddr,
     is_session: bool,
 }
 
 impl Connection {
-    fn of(agent: &Arc<Agent>) -> Option<Connection> {
+    fn of(agent: &Arc<Agent>, from: IpAddr) -> Option<Connection> {
         let mut taken = agent.taken();
-        if taken.connections >= CONNECTIONS_MAX {
+        let strangers = taken.strangers.get(&from).copied().unwrap_or_default();
+        if taken.connections >= CONNECTIONS_MAX || strangers >= STRANGERS_MAX {
             return None;
         }
         taken.connections += 1;
-        Some(Connection { agent: agent.clone(), is_session: false })
+        taken.strangers.insert(from, strangers + 1);
+        Some(Connection { agent: agent.clone(), from, is_session: false })
     }
 
-    fn converse(mut self, stream: TcpStream, from: IpAddr) -> io::Result<()> {
-        let agent = self.agent.clone();
+    fn converse(mut self, stream: TcpStream) -> io::Result<()> {
+        let (agent, from) = (self.agent.clone(), self.from);
         let until = Instant::now() + HANDSHAKE_MAX;
         let mut line = secured::answer(&agent.pairing, Socket::new(stream)?)?;
         let first = line.hear(until, HELLO_BYTES_MAX)?.ok_or(ErrorKind::TimedOut)?;
@@ -153,6 +160,7 @@ impl Connection {
         }
         taken.lease = Some(hello.lease);
         taken.sessions += 1;
+        taken.known(self.from);
         self.is_session = true;
         Ok(())
     }
@@ -162,9 +170,25 @@ impl Drop for Connection {
     fn drop(&mut self) {
         let mut taken = self.agent.taken();
         taken.connections -= 1;
-        taken.sessions -= usize::from(self.is_session);
+        if self.is_session {
+            taken.sessions -= 1;
+        } else {
+            taken.known(self.from);
+        }
         if taken.sessions == 0 {
             taken.lease = None;
+        }
+    }
+}
+
+impl Taken {
+    /// One of this address' strangers is none any more.
+    fn known(&mut self, address: IpAddr) {
+        let left = self.strangers.get(&address).map_or(0, |count| count - 1);
+        if left == 0 {
+            self.strangers.remove(&address);
+        } else {
+            self.strangers.insert(address, left);
         }
     }
 }

@@ -268,6 +268,11 @@ fn an_agent_refuses_who_is_not_its_pair_and_what_it_does_not_drive() {
     };
     let version = env!("SUREFOOT_VERSION");
     hostile(agent.address);
+    // Who holds many connections keeps out itself alone.
+    let many: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(agent.address).expect("it listens")).collect();
+    wait_until("an address has enough", || reach("lab.study", "first", version).is_err());
+    drop(many);
+    wait_until("it is free again", || reach("lab.study", "first", version).is_ok());
 
     let held = reach("lab.study", "first", version).expect("it is let in");
     let second = reach("lab.study", "first", version).expect("a study has several trials");
@@ -319,8 +324,7 @@ fn of_study(world: &World, name: &str) -> Pairing {
 /// What a stranger may send: nothing, bytes of no protocol, and more than anybody reads. It hears nothing of use, and is hung up on.
 fn hostile(address: SocketAddr) {
     let connect = || TcpStream::connect(address).expect("it listens");
-    let silent: Vec<TcpStream> = (0..20).map(|_| connect()).collect();
-    let begun = Instant::now();
+    let silent: Vec<TcpStream> = (0..5).map(|_| connect()).collect();
     for bytes in [
         b"GET / HTTP/1.1\r\n\r\n".to_vec(),
         vec![0; 1 << 20],
@@ -335,13 +339,16 @@ fn hostile(address: SocketAddr) {
         let _ = stream.read_to_end(&mut heard);
         assert!(heard.len() < 100, "it was told {} bytes", heard.len());
     }
-    // One byte at a time does not keep a connection for longer.
-    let mut slow = connect();
-    while slow.write_all(&[0x16]).is_ok() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "a stranger is kept");
-        std::thread::sleep(Duration::from_millis(300));
-    }
     drop(silent);
+    // A record of 512 bytes, one at a time, does not keep a connection for longer than a handshake may take.
+    let mut slow = connect();
+    let begun = Instant::now();
+    let mut record = [0x16, 3, 1, 2, 0].into_iter().chain(std::iter::repeat(1));
+    while slow.write_all(&[record.next().expect("it has no end")]).is_ok() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "a stranger is kept");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(begun.elapsed() > Duration::from_secs(5), "it was a record as far as it came");
 }
 
 #[test]
