@@ -1,6 +1,6 @@
-//! Where trials ran: on the machine's own kernel, or in a guest kernel with its own memory.
+//! Where trials ran: on the machine's own kernel, maybe with the load from another machine, or in a guest kernel with its own memory.
 //!
-//! A guest's figures compare with figures of the same guest only; within a study, a bench differs because it is a factor.
+//! A guest's figures compare with figures of the same guest only, and those of a load over a network with those of the same client; within a study, a bench differs because it is a factor.
 
 use ledger::model::{Contents, Scenario, TrialState};
 use std::collections::BTreeSet;
@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 pub enum Bench {
     /// The machine's own kernel.
     Host,
+    /// The machine's own kernel, with the load from a load agent's machine, by the agent's address.
+    Loaded(String),
     /// A kernel of its own, started for each trial.
     Guest(Guest),
     /// Another, by its name.
@@ -31,8 +33,9 @@ impl Bench {
     /// Of a scenario; files from before there were guests name none.
     #[must_use]
     pub fn of(contents: &Contents, scenario: &Scenario) -> Bench {
+        let client = scenario.settings["client"].as_str();
         match scenario.settings["bench"].as_str() {
-            None | Some("" | "host") => Bench::Host,
+            None | Some("" | "host") => client.map_or(Bench::Host, |client| Bench::Loaded(client.into())),
             Some("guest") => Bench::Guest(Guest::of(contents, scenario)),
             Some(other) => Bench::Other(other.into()),
         }

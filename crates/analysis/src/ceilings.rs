@@ -27,6 +27,8 @@ const DEVICE_BUSY_MIN: f64 = 0.8;
 const RESTING_MAX: f64 = 0.5;
 /// Connections that spend this part of their time waiting for rows that others have locked.
 const LOCKED_MIN: f64 = 0.5;
+/// Connections that spend this part of their time waiting for the network.
+const NETWORK_MIN: f64 = 0.5;
 /// A load that reaches nearly the rate that it was given is bound by that.
 const RATE_REACHED: f64 = 0.95;
 /// A server on a machine of so many CPUs leaves one of them to the load (`lab::trial`).
@@ -73,6 +75,8 @@ pub enum Of {
     Writes,
     /// Read requests.
     Reads,
+    /// Round trips of the network, against as many as there is time for on all connections.
+    RoundTrips,
 }
 
 /// What bound a scenario.
@@ -93,6 +97,8 @@ pub enum By {
     Io,
     /// CPUs that are full, mostly of work outside the trial's own processes: strangers', or the kernel's own threads'.
     OthersCpu,
+    /// The round trip of the network between load and server.
+    Network,
     /// Waiting for each other: CPUs and device rest.
     Locks,
 }
@@ -109,6 +115,7 @@ impl Of {
             Of::BytesRead => "read_bytes_per_second",
             Of::Writes => "writes_per_second",
             Of::Reads => "reads_per_second",
+            Of::RoundTrips => "round_trips_per_second",
         }
     }
 }
@@ -175,6 +182,10 @@ struct Use {
     connections: f64,
     /// Threads that drive a server's load.
     driver_threads: Option<f64>,
+    /// Cores that the load had on a machine of its own.
+    client_cores: Option<f64>,
+    /// Round trips that the load made, and those that all its connections have time for.
+    round_trips: Option<(f64, f64)>,
 }
 
 impl Use {
@@ -188,7 +199,11 @@ impl Use {
         let connections = CONNECTIONS.iter().filter_map(|name| number(name)).fold(1.0, f64::max);
         // A guest has one CPU.
         let cpus = if scenario.settings["bench"] == "guest" { Some(1.0) } else { cpus };
+        let client = (mean("client_cpu_cores"), mean("client_round_trip_microseconds_median"));
+        let under_way = connections * number("pipeline").unwrap_or(1.0);
         Some(Use {
+            client_cores: client.0,
+            round_trips: client.1.and_then(|microseconds| Some((asked(&mean)?, under_way / microseconds * 1e6))),
             cpus: cpus?,
             cpu_busy: 1.0 - mean("cpu_idle_share")? - mean("cpu_iowait_share")?,
             driver_cores: mean("driver_cpu_cores")?,
@@ -229,6 +244,12 @@ fn done(scenario: &Scenario, mean: &dyn Fn(&str) -> Option<f64>) -> Option<f64> 
     ["transactions_per_second", "requests_per_second", "operations_per_second"].into_iter().find_map(mean)
 }
 
+/// How often a load waits for the network, a second: for each statement or request, and for each new connection.
+fn asked(mean: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
+    let requests = ["queries_per_second", "requests_per_second", "operations_per_second"].into_iter().find_map(mean)?;
+    Some(requests + mean("connections_per_second").unwrap_or(0.0))
+}
+
 /// The threads that drive a load; none where the engine works in them.
 fn driver_threads(workload: &Value) -> Option<f64> {
     let is_embedded = workload["engine"].as_str().is_some_and(|engine| EMBEDDED.contains(&engine));
@@ -251,6 +272,7 @@ fn shares(used: &Use, probe: Option<&Probe>) -> Vec<Share> {
         (Of::BytesRead, used.read_bytes, limit("sequential_read_bytes_per_second")),
         (Of::Writes, used.writes, sized("random_write_ios_per_second_", used.write_bytes, used.writes)),
         (Of::Reads, used.reads, sized("random_read_ios_per_second_", used.read_bytes, used.reads)),
+        (Of::RoundTrips, used.round_trips.map(|trips| trips.0), used.round_trips.map(|trips| trips.1)),
     ];
     all.into_iter().filter_map(|(of, used, limit)| Some(Share { of, used: used?, limit: limit? })).collect()
 }
@@ -271,6 +293,7 @@ fn bound(used: &Use, shares: &[Share]) -> Option<By> {
         (By::Given, used.pauses || used.reached.is_some_and(|reached| reached >= RATE_REACHED)),
         (By::Generator, is_generator(used)),
         (By::Cpu, is_cpu(used)),
+        (By::Network, share(Of::RoundTrips) >= NETWORK_MIN),
         (By::Flushes, share(Of::Flushes) >= FLUSHES_MIN || used.flush_time.is_some_and(|time| time >= FLUSHES_MIN)),
         (By::Bandwidth, share(Of::BytesWritten) + share(Of::BytesRead) >= BANDWIDTH_MIN),
         (
@@ -286,6 +309,9 @@ fn bound(used: &Use, shares: &[Share]) -> Option<By> {
 
 /// Its threads are full, or it has the larger part of full CPUs.
 fn is_generator(used: &Use) -> bool {
+    if let Some(cores) = used.client_cores {
+        return used.driver_threads.is_some_and(|threads| cores >= CPU_FULL * threads);
+    }
     let Some(threads) = used.generator_threads() else { return false };
     let part = used.driver_cores / used.own_cores();
     used.driver_cores >= CPU_FULL * threads.min(used.cpus)

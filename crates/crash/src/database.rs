@@ -60,7 +60,15 @@ impl Asked {
         let user = self.service.user();
         let data = self.stage.lend(data, &data_name(name), user.as_ref())?;
         let run = self.stage.folder(name, user.as_ref())?;
-        let place = Place { data, log: None, run, cpus: Vec::new(), sockets: BTreeMap::new(), skip_fsync: false };
+        let place = Place {
+            data,
+            log: None,
+            run,
+            cpus: Vec::new(),
+            sockets: BTreeMap::new(),
+            skip_fsync: false,
+            network: None,
+        };
         let answers = self.service.ask_recovered(&place, questions)?;
         Ok(Recovered { answers, logged: self.service.logged(&place)? })
     }

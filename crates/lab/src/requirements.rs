@@ -3,6 +3,7 @@
 use crate::bench::guest;
 use crate::estimate::virtual_bytes;
 use crash::plan::{Plan, PlannedScenario, volumes};
+use load::workload::Kind;
 use sandbox::work::Work;
 use settings::quantity::format_bytes;
 use std::collections::BTreeSet;
@@ -18,7 +19,8 @@ pub fn missing(plan: &Plan) -> Vec<(String, String)> {
     for scenario in &plan.scenarios {
         let in_guest = scenario.bench == Bench::Guest;
         let of_bench = if in_guest { missing_in_guest(scenario) } else { missing_on_host(plan, scenario) };
-        all.extend(of_bench.into_iter().map(|what| (scenario.label.clone(), what)));
+        let of_client = missing_for_client(scenario);
+        all.extend(of_bench.into_iter().chain(of_client).map(|what| (scenario.label.clone(), what)));
         for missing in missing_services(scenario) {
             all.push((scenario.label.clone(), format!("{}; {}", missing.what, missing.remedy)));
         }
@@ -98,6 +100,36 @@ fn missing_in_guest(scenario: &PlannedScenario) -> Vec<String> {
         all.push("a guest kernel has one CPU, 0".into());
     }
     all
+}
+
+/// Why a load agent can't drive a scenario, if the study names one.
+fn missing_for_client(scenario: &PlannedScenario) -> Option<String> {
+    let client = scenario.client.as_ref()?;
+    let is_address =
+        client.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    if !is_address {
+        return Some(format!("client: {client:?} is no HOST:PORT, like \"192.0.2.7:7077\""));
+    }
+    let is_driven = |kind: &Kind| kind.elsewhere.is_driven();
+    let kind = workloads::kind(&scenario.workload)?;
+    if !is_driven(kind) {
+        let all: Vec<&str> = workloads::kinds().iter().filter(|kind| is_driven(kind)).map(|kind| kind.name).collect();
+        return Some(format!("client: a load agent drives {}, and not `{}`", all.join(", "), kind.name));
+    }
+    if scenario.bench == Bench::Guest {
+        return Some("client: a guest kernel has no network; use bench = \"host\"".into());
+    }
+    if !scenario.client_cpus.is_empty() {
+        return Some("cpus.client: with a `client`, the load has another machine's CPUs".into());
+    }
+    let wanted = services::wanted(&(kind.services)(&scenario.parameters), &scenario.services);
+    match wanted.last() {
+        None => Some(format!("client: `{}` on an embedded engine has no server that could be reached", kind.name)),
+        Some(driven) if !driven.kind.listens => {
+            Some(format!("client: `{}` can't be made to listen on a network", driven.kind.name))
+        }
+        Some(_) => None,
+    }
 }
 
 fn missing_services(scenario: &PlannedScenario) -> Vec<services::service::Missing> {

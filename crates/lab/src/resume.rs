@@ -314,6 +314,22 @@ fn grades(letters: &[String]) -> Vec<Grade> {
 /// A plan's scenarios as the ledger has them.
 #[must_use]
 pub fn scenarios(plan: &Plan) -> Vec<Scenario> {
+    let settings = |planned: &crash::plan::PlannedScenario| {
+        let mut all = serde_json::json!({
+            "storage": planned.storage,
+            "volumes": planned.volumes,
+            "services": planned.services,
+            "workload": planned.parameters,
+            "memory_bytes": planned.memory_bytes,
+            "bench": planned.bench,
+            "guest": planned.guest,
+        });
+        // Older files, which have no load from elsewhere, do not name it.
+        if let Some(client) = &planned.client {
+            all["client"] = client.as_str().into();
+        }
+        all
+    };
     let scenario = |planned: &crash::plan::PlannedScenario| Scenario {
         label: planned.label.clone(),
         levels: planned.levels.clone(),
@@ -322,15 +338,7 @@ pub fn scenarios(plan: &Plan) -> Vec<Scenario> {
         control: planned.control,
         baseline: planned.baseline,
         durability: crate::durability::of(planned),
-        settings: serde_json::json!({
-            "storage": planned.storage,
-            "volumes": planned.volumes,
-            "services": planned.services,
-            "workload": planned.parameters,
-            "memory_bytes": planned.memory_bytes,
-            "bench": planned.bench,
-            "guest": planned.guest,
-        }),
+        settings: settings(planned),
     };
     plan.scenarios.iter().map(scenario).collect()
 }

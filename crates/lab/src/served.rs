@@ -2,12 +2,12 @@
 //!
 //! A template is built by the same servers on the work folder, with flushes off, the first time that a trial wants it.
 
-use load::workload::Kind;
+use load::workload::{Kind, Server};
 use observe::metric::Measured;
 use sandbox::stage::{Stage, data_name};
 use sandbox::work::Work;
 use serde_json::{Map, Value};
-use services::service::{Error, Place, Running, Service, User};
+use services::service::{Error, Network, Place, Running, Service, User};
 use services::template::{Template, Unfinished};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,8 @@ pub struct Wanted<'a> {
     pub parameters: &'a Map<String, Value>,
     /// The servers' CPUs; empty: any.
     pub cpus: &'a [usize],
+    /// Where the one that is driven listens beside its socket.
+    pub network: Option<&'a Network>,
 }
 
 /// What a trial hears of its server.
@@ -45,8 +47,8 @@ pub trait Listener {
 pub struct Reached {
     /// The data folder of the service that it drives.
     pub data: PathBuf,
-    /// The socket of that service, when it runs.
-    pub server: Option<PathBuf>,
+    /// That service, when it runs.
+    pub server: Option<Server>,
     /// The sockets of all that run, by service.
     pub sockets: BTreeMap<String, PathBuf>,
 }
@@ -56,6 +58,8 @@ pub struct Served {
     up: RunningServices,
     /// The data folder of the service that is driven.
     data: PathBuf,
+    /// What that service asks to be told, where it listens on a network.
+    password: Option<String>,
     /// Metrics of a load, when the trial loaded.
     pub loaded: Vec<Measured>,
     /// The commands that make and start them by hand.
@@ -125,7 +129,10 @@ pub fn serve(
     let mut stage = Stage::set(work)?;
     let is_alone = wanted.services.len() == 1;
     let open = |service| Part::open(service, is_alone, (data, log), wanted.cpus, &mut stage);
-    let parts = wanted.services.iter().map(open).collect::<Result<Vec<Part>, Failed>>()?;
+    let mut parts = wanted.services.iter().map(open).collect::<Result<Vec<Part>, Failed>>()?;
+    if let Some(driven) = parts.last_mut() {
+        driven.place.network = wanted.network.cloned();
+    }
     let loads = wanted.services.iter().any(|service| service.settings.get("data").is_some_and(|data| data == "load"));
     if loads {
         timed(listener, "create database", || parts.iter().try_for_each(|part| part.service.create(&part.place)))?;
@@ -136,7 +143,9 @@ pub fn serve(
     let driven = parts.last().expect("a workload that is served names a service");
     let commands = parts.iter().flat_map(|part| part.commands(log.is_some())).collect();
     let data = driven.place.data.clone();
-    let mut served = Served { up: RunningServices::default(), data, loaded: Vec::new(), commands, _stage: stage };
+    let password = wanted.network.map(|network| network.password.clone());
+    let mut served =
+        Served { up: RunningServices::default(), data, password, loaded: Vec::new(), commands, _stage: stage };
     let started = Instant::now();
     served.up.start(parts.iter().filter(|part| part.kind.is_database))?;
     let mut start_seconds = started.elapsed().as_secs_f64();
@@ -172,7 +181,8 @@ impl Part {
         let data = lend(data, &data_name(kind.name))?;
         let log = log.map(|log| lend(log, &format!("{}-log", kind.name))).transpose()?;
         let run = stage.folder(kind.name, user.as_ref())?;
-        let place = Place { data, log, run, cpus: cpus.to_vec(), sockets: BTreeMap::new(), skip_fsync: false };
+        let place =
+            Place { data, log, run, cpus: cpus.to_vec(), sockets: BTreeMap::new(), skip_fsync: false, network: None };
         Ok(Part { kind, service, place, under })
     }
 
@@ -272,13 +282,13 @@ fn build(
         let files = unfinished.files().join(&part.under);
         data = stage.lend(&files, &format!("{run}-data"), user.as_ref())?;
         let run = stage.folder(&run, user.as_ref())?;
-        let place = Place { data: data.clone(), log: None, run, skip_fsync: true, ..part.place.clone() };
+        let place = Place { data: data.clone(), log: None, run, skip_fsync: true, network: None, ..part.place.clone() };
         part.service.create(&place)?;
         if part.kind.is_database {
             up.start_in(part, &place)?;
         }
     }
-    let server = parts.last().and_then(|driven| up.sockets.get(driven.kind.name).cloned());
+    let server = parts.last().and_then(|driven| up.sockets.get(driven.kind.name).cloned()).map(Server::by_file);
     let reached = Reached { data, server, sockets: up.sockets.clone() };
     let loaded = listener.load(&reached, TEMPLATE_SEED);
     loaded.map_err(|error| Failed::Load { error, messages: up.messages() })?;
@@ -319,6 +329,7 @@ impl Served {
     #[must_use]
     pub fn reached(&self) -> Reached {
         let server = self.up.running.last().map(|driven| driven.socket());
+        let server = server.map(|file| Server { password: self.password.clone(), ..Server::by_file(file) });
         Reached { data: self.data.clone(), server, sockets: self.up.sockets.clone() }
     }
 

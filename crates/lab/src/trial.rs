@@ -2,13 +2,17 @@
 //!
 //! Or, in place of the runs, what a power cut takes (`cut.rs`). Runs in a process of its own (`surefoot trial`), the same on every bench. Knows no other trial.
 
+mod client;
 #[cfg_attr(not(target_os = "linux"), path = "trial/cut_elsewhere.rs")]
 mod cut;
 mod run;
 mod turns;
 
+pub use client::Paired;
+
 use crate::served::{self, Listener, Reached, Served, Wanted};
 use crate::volumes::Volumes;
+use client::Client;
 use crash::plan::TrialSpec;
 use crash::virtual_disks::VirtualDisks;
 use load::workload::{Context, Kind, Workload};
@@ -37,6 +41,7 @@ pub fn main(
     input: impl std::io::BufRead + Send + 'static,
     records: impl Write,
     isolation: sandbox::isolation::Isolation,
+    paired: Option<&Paired>,
 ) {
     let mut input = input;
     let mut line = String::new();
@@ -53,7 +58,7 @@ pub fn main(
     if isolation == sandbox::isolation::Isolation::None {
         out.warn("this machine grants no namespaces: the trial's processes and mounts are visible outside".into());
     }
-    let result = conduct(&spec, work, &told, &mut out);
+    let result = conduct(&spec, work, paired, &told, &mut out);
     out.step("records", out.seconds);
     match result {
         Ok(()) => out.say(&Record::Finished),
@@ -74,14 +79,20 @@ impl Stopped {
     }
 }
 
-fn conduct(spec: &TrialSpec, work: &Work, told: &Receiver<()>, out: &mut Out<impl Write>) -> Result<(), Stopped> {
+fn conduct(
+    spec: &TrialSpec,
+    work: &Work,
+    paired: Option<&Paired>,
+    told: &Receiver<()>,
+    out: &mut Out<impl Write>,
+) -> Result<(), Stopped> {
     let kind = workloads::kind_of_trial(&spec.workload).ok_or_else(|| Stopped {
         step: "start".into(),
         error: format!("there is no workload `{}`", spec.workload).into(),
         log: String::new(),
     })?;
     let cpus = Cpus::of(spec, !(kind.services)(&spec.parameters).is_empty());
-    let trial = Trial { spec, work, kind, cpus };
+    let trial = Trial { spec, work, kind, cpus, paired };
     if let Some(wanted) = &spec.cut {
         return cut::conduct(&trial, wanted, out);
     }
@@ -106,6 +117,8 @@ struct Trial<'a> {
     work: &'a Work,
     kind: &'static Kind,
     cpus: Cpus,
+    /// What lets it use a load agent.
+    paired: Option<&'a Paired>,
 }
 
 impl Trial<'_> {
@@ -120,7 +133,8 @@ impl Trial<'_> {
         let volumes = Volumes::provision(self.spec, self.work, &mut |name, seconds| out.step(name, seconds));
         let volumes = volumes.map_err(|error| Stopped::at("provision")(error.into()))?;
         let reached = Reached { data: volumes.data.data_folder.clone(), ..Reached::default() };
-        let mut run_context = RunContext { trial: self, volumes: &volumes, reached, disks, loaded: Vec::new() };
+        let mut run_context =
+            RunContext { trial: self, volumes: &volumes, reached, disks, loaded: Vec::new(), network: Vec::new() };
         let result = run_context.set_up(out).and_then(|(mut workload, mut served)| {
             act(&mut run_context, &mut *workload, &mut served, out).map_err(|mut stopped| {
                 // What the server said is often the cause of what its client met.
@@ -145,6 +159,8 @@ struct RunContext<'a> {
     disks: VirtualDisks,
     /// Figures of the load.
     loaded: Vec<Measured>,
+    /// Figures of the network between load and server.
+    network: Vec<Measured>,
 }
 
 impl RunContext<'_> {
@@ -163,15 +179,22 @@ impl RunContext<'_> {
         }));
         check_effects(spec.ineffective_options, &self.volumes.ineffective(), out)?;
         let workload = (self.trial.kind.open)(&spec.parameters).map_err(|error| Stopped::at("open")(error.into()))?;
-        let served = self.serve(out)?;
+        // Before its server, which listens where the agent reaches this machine.
+        let client = Client::reach(self.trial).map_err(Stopped::at("reach the client"))?;
+        self.network = client.as_ref().map_or(Vec::new(), Client::metrics);
+        let served = self.serve(client.as_ref(), out)?;
         if let Some(served) = &served {
             self.reached = served.reached();
         }
+        let workload = match client {
+            Some(client) => client.open(self.trial, workload).map_err(Stopped::at("open on the client"))?,
+            None => workload,
+        };
         Ok((workload, served))
     }
 
     /// Starts the servers that the workload uses, if it uses any.
-    fn serve(&self, out: &mut Out<impl Write>) -> Result<Option<Served>, Stopped> {
+    fn serve(&self, client: Option<&Client>, out: &mut Out<impl Write>) -> Result<Option<Served>, Stopped> {
         let services =
             services::wanted(&(self.trial.kind.services)(&self.trial.spec.parameters), &self.trial.spec.services);
         if services.is_empty() {
@@ -182,6 +205,7 @@ impl RunContext<'_> {
             workload: self.trial.kind,
             parameters: &self.trial.spec.parameters,
             cpus: &self.trial.cpus.server,
+            network: client.map(Client::network),
         };
         let listener = &mut ServerListener { run_context: self, out };
         let served = served::serve(
@@ -218,6 +242,7 @@ impl RunContext<'_> {
                 loaded
             }
         };
+        self.loaded.extend(self.network.iter().cloned());
         let settling = Instant::now();
         self.volumes.settle().map_err(|error| Stopped::at("settle")(error.into()))?;
         out.step("settle", settling.elapsed().as_secs_f64());
@@ -305,7 +330,7 @@ struct Cpus {
 impl Cpus {
     fn of(spec: &TrialSpec, with_server: bool) -> Cpus {
         let count = std::thread::available_parallelism().map_or(1, usize::from);
-        let unsaid = spec.server_cpus.is_empty() && spec.client_cpus.is_empty();
+        let unsaid = spec.server_cpus.is_empty() && spec.client_cpus.is_empty() && spec.client.is_none();
         if with_server && unsaid && count >= CPUS_TO_SHARE_OUT {
             return Cpus { server: (0..count - 1).collect(), client: vec![count - 1] };
         }

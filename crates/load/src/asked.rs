@@ -5,7 +5,9 @@
 
 use crate::workload::Error;
 use observe::metric::{Direction, Measured, Metric};
+use serde::{Deserialize, Serialize};
 use settings::{Kind as Is, Setting};
+use std::borrow::Cow;
 use std::fmt;
 
 /// `errors_max`, of every load that sends requests or transactions.
@@ -17,10 +19,10 @@ pub const ERRORS_MAX: Setting = Setting {
 };
 
 /// What a run asked for: requests, transactions, files; and what of it went wrong.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     /// What is counted: `requests`, `transactions`.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// All that was asked for, what went wrong included.
     pub total: u64,
     /// What went wrong, by kind; kinds of which there was none are among them.
@@ -30,12 +32,12 @@ pub struct Asked {
 }
 
 /// Errors of one kind.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Wrong {
     /// The metric that counts it: `errors_wrong_status`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// In words: `wrong status`.
-    pub words: &'static str,
+    pub words: Cow<'static, str>,
     /// How many.
     pub count: u64,
     /// The first of them, in words.
@@ -43,7 +45,7 @@ pub struct Wrong {
 }
 
 /// How much of what a run asked for may go wrong.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Limit {
     /// A closed loop: this share.
     Share(f64),
@@ -69,7 +71,7 @@ impl Asked {
     /// Of a load whose first error ends the run, so that all went well or there is no outcome.
     #[must_use]
     pub fn all_right() -> Asked {
-        Asked { what: "operations", total: 0, wrong: Vec::new(), limit: Limit::Share(0.0) }
+        Asked { what: "operations".into(), total: 0, wrong: Vec::new(), limit: Limit::Share(0.0) }
     }
 
     /// Errors of all kinds.
@@ -112,14 +114,14 @@ impl Asked {
         if self.total == 0 {
             return Vec::new();
         }
-        let kinds = self.wrong.iter().map(|wrong| metric(wrong.name).at(wrong.count as f64));
+        let kinds = self.wrong.iter().map(|wrong| metric(wrong.name.clone()).at(wrong.count as f64));
         [ASKED.at(self.total as f64), ERRORS.at(self.errors() as f64)].into_iter().chain(kinds).collect()
     }
 
     /// A sentence a kind of which there was any: "12 of 5000 requests: wrong status (first: 503)".
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        let (total, what) = (self.total, self.what);
+        let (total, what) = (self.total, &self.what);
         self.met().map(|wrong| format!("{} of {total} {what} went wrong: {}", wrong.count, wrong.example())).collect()
     }
 
@@ -130,8 +132,8 @@ impl Asked {
 
 /// The metric that counts a kind.
 #[must_use]
-pub fn metric(name: &'static str) -> Metric {
-    Metric::new(name, "1", Direction::Less)
+pub fn metric(name: impl Into<Cow<'static, str>>) -> Metric {
+    Metric { name: name.into(), ..Metric::new("", "1", Direction::Less) }
 }
 
 /// Metrics of every load that has an `errors_max`, besides those of its kinds.
@@ -168,14 +170,14 @@ mod tests {
 
     fn asked(total: u64, counts: [u64; 2], limit: Limit) -> Asked {
         let kind = |(name, words): (&'static str, &'static str), count| Wrong {
-            name,
-            words,
+            name: name.into(),
+            words: words.into(),
             count,
             first: (count > 0).then(|| format!("the first of {count}")),
         };
         let names = [("errors_wrong_status", "wrong status"), ("errors_other", "other")];
         let wrong = names.into_iter().zip(counts).map(|(names, count)| kind(names, count)).collect();
-        Asked { what: "requests", total, wrong, limit }
+        Asked { what: "requests".into(), total, wrong, limit }
     }
 
     #[test]

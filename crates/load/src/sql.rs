@@ -9,7 +9,7 @@ pub use dialect::{COMMON, Dialect};
 pub use dump::DumpForm;
 pub use pragmas::{BUSY_TIMEOUT, CACHE_SIZE, JOURNAL_MODE, MMAP_SIZE, PAGE_SIZE, Pragmas, SYNCHRONOUS};
 
-use crate::workload::{Context, Error};
+use crate::workload::{Context, Error, Server};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
 use serde::{Deserialize, Serialize, Serializer};
@@ -127,8 +127,8 @@ impl Serialize for Engine {
 pub struct Place {
     /// The folder on the filesystem under test.
     pub data_folder: PathBuf,
-    /// The socket of its server, or the program that enters it; none: it is embedded.
-    pub server: Option<PathBuf>,
+    /// Its server; none: it is embedded.
+    pub server: Option<Server>,
 }
 
 impl Place {
@@ -330,7 +330,14 @@ pub fn same(place: &str, expected: &str, found: &str) -> Result<(), Error> {
     Err(Error::WrongData { place: place.into(), expected: expected.into(), found: found.into() })
 }
 
-pub(crate) fn socket(place: &Place, engine: &'static str) -> Result<PathBuf, Error> {
+pub(crate) fn server<'a>(place: &'a Place, engine: &'static str) -> Result<&'a Server, Error> {
     let none = || wire::Error::Connect(engine.into(), std::io::ErrorKind::NotFound.into());
-    place.server.clone().ok_or_else(none).map_err(failed(engine, "be reached: the trial started no server"))
+    place.server.as_ref().ok_or_else(none).map_err(failed(engine, "be reached: the trial started no server"))
+}
+
+/// For its own tools, which load data where the server is.
+pub(crate) fn socket(place: &Place, engine: &'static str) -> Result<PathBuf, Error> {
+    let none = || wire::Error::Connect(engine.into(), std::io::ErrorKind::AddrNotAvailable.into());
+    let file = server(place, engine)?.file().map(Path::to_path_buf);
+    file.ok_or_else(none).map_err(failed(engine, "be reached by its socket"))
 }

@@ -4,9 +4,11 @@ use crate::asked::Asked;
 use observe::durability::Durability;
 use observe::latency::Latency;
 use observe::metric::{Measured, Metric};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use settings::Setting;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -35,8 +37,36 @@ pub struct Kind {
     pub data_key: fn(&Map<String, Value>) -> String,
     /// How long a run lasts, where that is a matter of time alone and the setting `time` says it: [`by_time`], or [`whole_job`].
     pub run_seconds: fn(&Map<String, Value>) -> Option<f64>,
+    /// What of it another machine may do.
+    pub elsewhere: Elsewhere,
     /// Opens it with checked parameters (plain form, defaults filled in).
     pub open: Open,
+}
+
+/// What of a workload a load agent on another machine may do, when its server runs: what needs no file there, and starts no program.
+#[derive(Debug, Clone, Copy)]
+pub enum Elsewhere {
+    /// Nothing.
+    Nothing,
+    /// Its runs; its last look is at files beside the server.
+    Runs,
+    /// All but loading the data.
+    All,
+    /// The same, with the texts of files that the user brings.
+    AllWithTexts {
+        /// Which files, as the parameters name them.
+        files: fn(&Map<String, Value>) -> Vec<String>,
+        /// Opens it with their texts by these names, and reads no file.
+        open: OpenWithTexts,
+    },
+}
+
+impl Elsewhere {
+    /// Whether a load agent drives it at all.
+    #[must_use]
+    pub fn is_driven(&self) -> bool {
+        !matches!(self, Elsewhere::Nothing)
+    }
 }
 
 /// Of a load that may be ended at any moment, unless its settings end it after a count.
@@ -52,6 +82,9 @@ pub fn by_time(parameters: &Map<String, Value>) -> Option<f64> {
 pub fn whole_job(_: &Map<String, Value>) -> Option<f64> {
     None
 }
+
+/// Opens a workload with its parameters and texts of files by their names.
+pub type OpenWithTexts = fn(&Map<String, Value>, &BTreeMap<String, String>) -> Result<Box<dyn Workload>, Error>;
 
 /// Opens a workload with its parameters.
 pub type Open = fn(&Map<String, Value>) -> Result<Box<dyn Workload>, Error>;
@@ -71,8 +104,8 @@ pub struct Estimate {
 pub struct Context<'a> {
     /// A folder on the filesystem under test, of several services the driven one's. Empty when the workload is prepared.
     pub data_folder: PathBuf,
-    /// The socket of the server that the trial started for it, or the program that enters its database.
-    pub server: Option<PathBuf>,
+    /// The server that the trial started for it.
+    pub server: Option<Server>,
     /// The sockets of all servers that run, by service.
     pub sockets: BTreeMap<String, PathBuf>,
     /// A folder of the study, not on the filesystem under test, that lasts from trial to trial (archives, templates).
@@ -89,6 +122,55 @@ pub struct Context<'a> {
     pub interrupted: &'a AtomicBool,
     /// Called about once a second with (seconds since the window began, current value of the primary metric).
     pub progress: &'a mut dyn FnMut(f64, f64),
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Server {
+    /// Where.
+    pub at: At,
+    /// What it asks who comes to say; none: nothing.
+    pub password: Option<String>,
+}
+
+/// Where a server is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum At {
+    /// By a file of this machine: its socket, the file in which it tells its address, or the program that enters its database.
+    File(PathBuf),
+    /// By its address on a network.
+    Network {
+        /// Host and port.
+        address: SocketAddr,
+        /// Whether it speaks TLS only.
+        is_secure: bool,
+    },
+}
+
+impl Server {
+    /// One that is reached by a file, and asks nothing.
+    #[must_use]
+    pub fn by_file(file: PathBuf) -> Server {
+        Server { at: At::File(file), password: None }
+    }
+
+    /// That file; none: it is on a network.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        match &self.at {
+            At::File(file) => Some(file),
+            At::Network { .. } => None,
+        }
+    }
+
+    /// As connections take it.
+    #[must_use]
+    pub fn address(&self) -> wire::Address {
+        match &self.at {
+            At::File(file) => wire::Address::Socket(file.clone()),
+            At::Network { address, .. } => wire::Address::Host(address.ip().to_string(), address.port()),
+        }
+    }
 }
 
 /// A workload at work: prepared once a trial, run several times, verified at the end.
@@ -115,7 +197,7 @@ pub trait Workload {
 }
 
 /// The result of one run. It has no default: each workload says what it asked for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Outcome {
     /// What was asked for, and what of it went wrong.
     pub asked: Asked,

@@ -44,7 +44,8 @@ const DISK_ATTRIBUTES: &[(&str, &str)] = &[
 ];
 
 /// Facts that are told but may differ when a study goes on: they do so by themselves.
-const FREE_TO_CHANGE: &[&str] = &["memory_bytes"];
+const FREE_TO_CHANGE: &[&str] =
+    &["memory_bytes", "client_round_trip_microseconds_median", "client_round_trip_microseconds_p99"];
 
 /// Facts that older files do not have.
 const LATER: &[&str] = &["cpu_microcode", "firmware", "hardware"];

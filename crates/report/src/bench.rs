@@ -1,7 +1,7 @@
 //! What is said of where trials ran; the values are `analysis::bench`.
 
 use crate::input::Input;
-use crate::number::Scale;
+use crate::number::{Scale, figure};
 use crate::words::Words;
 pub use analysis::bench::{Bench, Guest, benches};
 use observe::metric::{Direction, Metric};
@@ -19,6 +19,7 @@ const GUEST_LIMITS: &str = "Figures from a guest hold its dearer system calls an
 pub fn json(bench: &Bench) -> Value {
     match bench {
         Bench::Host => json!({ "bench": "host" }),
+        Bench::Loaded(client) => json!({ "bench": "host", "client": client }),
         Bench::Other(name) => json!({ "bench": name }),
         Bench::Guest(guest) => json!({
             "bench": "guest",
@@ -34,6 +35,7 @@ impl Words for Bench {
     fn words(&self) -> String {
         match self {
             Bench::Host => "on the host's kernel".into(),
+            Bench::Loaded(client) => format!("on the host's kernel, with the load from {client}"),
             Bench::Other(name) => format!("on the bench `{name}`"),
             Bench::Guest(guest) => {
                 let kernels: Vec<&str> = guest.kernels.iter().map(String::as_str).collect();
@@ -58,10 +60,41 @@ fn size(bytes: u64) -> String {
 #[must_use]
 pub fn note(input: &Input) -> Option<String> {
     let benches = benches(&input.contents);
-    if !benches.iter().any(Bench::is_guest) {
+    let limits = if benches.iter().any(Bench::is_guest) {
+        GUEST_LIMITS.into()
+    } else if benches.iter().any(|bench| matches!(bench, Bench::Loaded(_))) {
+        network(input)
+    } else {
         return None;
-    }
-    Some(format!("Trials ran {}. {GUEST_LIMITS}", list(&benches)))
+    };
+    Some(format!("Trials ran {}. {limits}", list(&benches)))
+}
+
+/// Where the load came from, in the short answer; nothing where it was beside the server.
+#[must_use]
+pub fn load(input: &Input) -> Option<String> {
+    let client = |bench| if let Bench::Loaded(client) = bench { Some(client) } else { None };
+    let clients: Vec<String> = benches(&input.contents).into_iter().filter_map(client).collect();
+    let way = round_trip(input).map_or(String::new(), |[median, _]| format!(", {median} ms there and back"));
+    (!clients.is_empty()).then(|| format!("Load: from {}{way}; each figure holds that network.", clients.join(", ")))
+}
+
+/// What holds for every figure of a load over a network.
+fn network(input: &Input) -> String {
+    let way = round_trip(input).map_or(String::new(), |[median, p99]| {
+        format!(", whose round trip was {median} ms in the median and {p99} ms in the 99th percentile before the first round")
+    });
+    format!("Each figure holds the network between the two{way}: it compares with those of the same client only.")
+}
+
+/// Median and 99th percentile before the first round, in milliseconds.
+fn round_trip(input: &Input) -> Option<[String; 2]> {
+    let machine = &input.contents.sessions.last()?.machine;
+    let milliseconds = |quantile: &str| {
+        let text = machine.get(&format!("client_round_trip_microseconds_{quantile}"))?;
+        Some(figure(text.parse::<f64>().ok()? / 1e3))
+    };
+    Some([milliseconds("median")?, milliseconds("p99")?])
 }
 
 /// All in a row.

@@ -15,6 +15,7 @@ impl Words for Of {
             Of::BytesRead => "bytes read per second",
             Of::Writes => "write requests per second",
             Of::Reads => "read requests per second",
+            Of::RoundTrips => "round trips of the network per second",
         }
         .into()
     }
@@ -31,6 +32,7 @@ impl Words for By {
             By::Bandwidth => "bandwidth",
             By::Io => "device I/O",
             By::OthersCpu => "CPU that others used",
+            By::Network => "the network's round trip",
             By::Locks => "locks or other waiting",
         }
         .into()
@@ -52,6 +54,7 @@ fn shares(by: By) -> &'static [(Of, &'static str)] {
         By::Flushes => &[(Of::Flushes, "the device's flushes")],
         By::Bandwidth => &[(Of::BytesWritten, "the device's writing"), (Of::BytesRead, "the device's reading")],
         By::Io => &[(Of::Writes, "the device's writes"), (Of::Reads, "the device's reads")],
+        By::Network => &[(Of::RoundTrips, "what so many connections can ask over this network")],
         By::Given | By::Generator | By::Locks => &[],
     }
 }

@@ -21,7 +21,7 @@ pub fn reproduce(input: &Input, scenario: &str) -> Result<String, Error> {
         commands_of(&input.contents, scenario).ok_or_else(|| Error::NoCommands { scenario: scenario.into() })?;
     let mut script = format!("# {} of study {}\n", printable(scenario), printable(&input.contents.study.name));
     let bench = Bench::of(&input.contents, found);
-    if bench.is_guest() {
+    if bench != Bench::Host {
         let _ = writeln!(script, "# these commands ran {}", printable(&bench.words()));
     }
     let _ = writeln!(script, "# workload {} with these settings:", printable(&found.workload));

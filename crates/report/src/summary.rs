@@ -4,6 +4,7 @@
 //! The sentences are `advice.rs`; all else that there is to say is `brief.rs` on a terminal and `full.rs` on a page.
 
 use crate::advice::{self, Names};
+use crate::bench;
 use crate::brief;
 use crate::document::{self, Block, Cell, Column, Fit, Table, head, number_cell, word_cell, word_head};
 use crate::errors;
@@ -95,6 +96,7 @@ fn blocks(input: &Input, place: &Place, room: Room) -> Vec<Block> {
             (lead, table, left_out)
         }
     };
+    list.extend(bench::load(input));
     let all = warnings(view, &input.contents);
     // That nothing finished is said already.
     let is_news = |warning: &&Warning| !parts.is_empty() || !matches!(warning, Warning::FailedTrials { .. });
@@ -303,6 +305,8 @@ fn command(input: &Input, place: &Place, rounds: usize, more: Option<MoreRounds>
     let asked = study.all_asked().pop().unwrap_or_default();
     let is_own = |change: &String| change.starts_with("design.rounds_") || change.starts_with("design.time_budget=");
     let is_changed = !asked.only.is_empty() || !asked.left_out.is_empty() || !asked.overrides.iter().all(is_own);
+    // Where the pairing with a client lies, nobody has recorded.
+    let is_changed = is_changed || bench::load(input).is_some();
     // A budget would end it sooner.
     let has_budget =
         study.text.contains("time_budget") || asked.overrides.iter().any(|change| change.contains("time_budget"));

@@ -26,6 +26,15 @@ pub enum Isolation {
     None,
 }
 
+/// Which network a trial has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// One of its own, with loopback only.
+    Own,
+    /// The host's: its load comes from another machine.
+    Hosts,
+}
+
 /// Whether this process is the first of a trial's namespaces: the first process of a PID namespace has the others, too.
 #[must_use]
 pub fn has_namespaces() -> bool {

@@ -15,6 +15,7 @@ use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -25,6 +26,7 @@ pub static KIND: Kind = Kind {
     example: "[service.apache]\nmpm = \"prefork\"\nphp = \"module\"\nopcache = true\nsettings = { MaxRequestWorkers = 50 }\n",
     settings: SETTINGS,
     missing: |parameters| find().err().or_else(|| missing_php(parameters)).or_else(|| web::missing_tls(parameters)),
+    listens: true,
     is_database: false,
     needs: |parameters| if parameters["php"] == "fpm" { &["php-fpm"] } else { &[] },
     durability: |_| Durability::full(),
@@ -202,13 +204,13 @@ impl Apache {
         &self,
         data: &str,
         run: &str,
-        port: u16,
+        address: SocketAddr,
         sockets: &[(String, String)],
         fpm: Option<&Path>,
     ) -> String {
         let mut text = format!(
             "ServerRoot {run}\nDefaultRuntimeDir {run}\nPidFile {run}/apache.pid\nErrorLog {run}/messages\n\
-             ServerName localhost\nListen 127.0.0.1:{port}\n"
+             ServerName localhost\nListen {address}\n"
         );
         let mpm = format!("mpm_{}", self.mpm);
         let hosts = self.has_virtual_hosts.then_some("vhost_alias");
@@ -264,8 +266,7 @@ impl Service for Apache {
         let environment = if self.module.is_some() { self.php.prepare(place)? } else { Vec::new() };
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
         let fpm = place.sockets.get("php-fpm");
-        let text =
-            self.configuration(&data, &run, door.address.port(), &web::environment(place), fpm.map(PathBuf::as_path));
+        let text = self.configuration(&data, &run, door.address, &web::environment(place), fpm.map(PathBuf::as_path));
         let configuration = web::write(place, "apache.conf", &text)?;
         let mut effects = web::effects(KIND.name, &self.version, &self.settings);
         effects.facts.insert("apache.mpm".into(), self.mpm.clone());
@@ -281,7 +282,7 @@ impl Service for Apache {
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
         let fpm = Path::new("/tmp/php-fpm/socket");
         let fpm = Some(fpm).filter(|_| self.module.is_none());
-        let text = self.configuration("$MOUNT/data", "/tmp/apache", 8080, &[], fpm);
+        let text = self.configuration("$MOUNT/data", "/tmp/apache", web::BY_HAND, &[], fpm);
         let mut commands = vec![
             "mkdir -p /tmp/apache/php $MOUNT/data/site $MOUNT/data/sessions".into(),
             web::file_command("/tmp/apache/apache.conf", &text),

@@ -20,6 +20,7 @@ pub static KIND: Kind = Kind {
     example: "[service.django]\nserver = \"gunicorn\"\nsettings = { workers = 3 }\n",
     settings: SETTINGS,
     missing: |parameters| find(parameters).err(),
+    listens: false,
     is_database: false,
     needs: |_| &[],
     durability: |_| Durability::full(),

@@ -23,6 +23,7 @@ pub static KIND: Kind = Kind {
     example: "[service.etcd]\nsettings = { backend-batch-interval = \"100ms\", snapshot-count = 100000 }\n",
     settings: SETTINGS,
     missing: |_| find().err(),
+    listens: true,
     is_database: true,
     needs: |_| &[],
     durability,
@@ -148,10 +149,11 @@ struct Etcd {
 
 impl Etcd {
     fn to_run<'a>(&'a self, place: &'a Place, log: PathBuf) -> Start<'a> {
+        let network = place.network.as_ref().map(|network| format!("http://{}", network.address));
         let ours = [
             "--name=surefoot".to_string(),
             format!("--data-dir={}", place.data.display()),
-            format!("--listen-client-urls=unix://{SOCKET}"),
+            format!("--listen-client-urls=unix://{SOCKET}{}", network.map_or(String::new(), |url| format!(",{url}"))),
             format!("--advertise-client-urls=http://{SOCKET}"),
             format!("--listen-peer-urls=unix://{PEER_SOCKET}"),
             format!("--initial-advertise-peer-urls=http://{PEER_SOCKET}"),

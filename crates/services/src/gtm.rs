@@ -26,6 +26,7 @@ pub static KIND: Kind = Kind {
     example: "[service.gtm]\njournal = \"before\"\nsettings = { block_size = 4096, global_buffer_count = 10000 }\n",
     settings: SETTINGS,
     missing: |parameters| find(version(parameters)).err(),
+    listens: false,
     is_database: true,
     needs: |_| &[],
     durability,

@@ -12,6 +12,7 @@ use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -22,6 +23,7 @@ pub static KIND: Kind = Kind {
     example: "[service.lighttpd]\nphp = \"cgi\"\nsettings = { \"server.max-connections\" = 500 }\n",
     settings: SETTINGS,
     missing: |parameters| find().err().or_else(|| missing_php(parameters)),
+    listens: true,
     is_database: false,
     needs: |_| &[],
     durability: |_| Durability::full(),
@@ -144,12 +146,14 @@ fn written(value: &str) -> String {
 }
 
 impl Lighttpd {
-    fn configuration(&self, data: &str, run: &str, port: u16, environment: &[(String, String)]) -> String {
+    fn configuration(&self, data: &str, run: &str, address: SocketAddr, environment: &[(String, String)]) -> String {
+        let host = if address.is_ipv6() { format!("[{}]", address.ip()) } else { address.ip().to_string() };
         let mut text = format!(
-            "server.port = {port}\nserver.bind = \"127.0.0.1\"\nserver.document-root = \"{data}/site\"\n\
+            "server.port = {}\nserver.bind = \"{host}\"\nserver.document-root = \"{data}/site\"\n\
              server.pid-file = \"{run}/lighttpd.pid\"\nserver.errorlog = \"{run}/messages\"\n\
              server.upload-dirs = ( \"{run}\" )\nindex-file.names = ( \"index.php\", \"index.html\" )\n\
-             static-file.exclude-extensions = ( \".php\" )\n"
+             static-file.exclude-extensions = ( \".php\" )\n",
+            address.port()
         );
         let mut modules = vec!["indexfile", "setenv"];
         modules.extend(self.has_virtual_hosts.then_some("simple_vhost"));
@@ -208,7 +212,7 @@ impl Service for Lighttpd {
         let mut environment = web::environment(place);
         environment.extend(self.php.prepare(place)?);
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
-        let text = self.configuration(&data, &run, door.address.port(), &environment);
+        let text = self.configuration(&data, &run, door.address, &environment);
         let configuration = web::write(place, "lighttpd.conf", &text)?;
         let mut effects = web::effects(KIND.name, &self.version, &self.settings);
         effects.facts.insert("lighttpd.php".into(), self.form.clone());
@@ -221,7 +225,7 @@ impl Service for Lighttpd {
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
         let environment = [("PHP_INI_SCAN_DIR".to_string(), ":/tmp/lighttpd/php".to_string())];
-        let text = self.configuration("$MOUNT/data", "/tmp/lighttpd", 8080, &environment);
+        let text = self.configuration("$MOUNT/data", "/tmp/lighttpd", web::BY_HAND, &environment);
         vec![
             "mkdir -p /tmp/lighttpd/php $MOUNT/data/site $MOUNT/data/sessions".into(),
             web::file_command("/tmp/lighttpd/php/surefoot.ini", &self.php.ini("$MOUNT/data")),

@@ -5,7 +5,7 @@ mod binary_log;
 use crate::effect::{self, Effects};
 use crate::process::{AtWork, Start};
 use crate::recovered::{self, Answers, SECONDS_MAX};
-use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings};
+use crate::service::{Error, Kind, Missing, Network, Place, Running, Service, User, free_settings};
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
 use serde_json::{Map, Value};
@@ -24,6 +24,7 @@ pub static KIND: Kind = Kind {
     example: "[service.mariadb]\nsettings = { innodb_buffer_pool_size = \"256M\", innodb_flush_method = \"O_DIRECT\" }\n",
     settings: SETTINGS,
     missing: |_| find().err(),
+    listens: true,
     is_database: true,
     needs: |_| &[],
     durability,
@@ -205,10 +206,11 @@ impl MariaDb {
     fn configuration(&self, place: &Place) -> String {
         // Servers in namespaces of their own have the same process numbers, and so the same names for temporary tables in /tmp.
         let mut text = format!(
-            "# written by surefoot\n[mysqld]\ndatadir = {0}\ntmpdir = {0}\nsocket = {1}\npid_file = {2}\nskip_networking\n",
+            "# written by surefoot\n[mysqld]\ndatadir = {0}\ntmpdir = {0}\nsocket = {1}\npid_file = {2}\n{3}",
             place.data.display(),
             place.run.join("mariadb.sock").display(),
             place.run.join("mariadb.pid").display(),
+            listening(place),
         );
         text.push_str(narrow());
         let mut line = |name: &str, value: &str| {
@@ -245,6 +247,23 @@ impl MariaDb {
         let (user, cpus) = (self.user.as_ref(), &*place.cpus);
         Start { program, arguments, user, cpus, log, environment: Vec::new() }
     }
+}
+
+/// Names are not looked up: who is let in is known by its address.
+fn listening(place: &Place) -> String {
+    let words = |network: &Network| {
+        let (host, port) = (network.address.ip(), network.address.port());
+        format!("bind_address = {host}\nport = {port}\nskip_name_resolve\n")
+    };
+    place.network.as_ref().map_or("skip_networking\n".into(), words)
+}
+
+/// Lets one machine in over the network, by its password.
+fn let_in(client: &mut Client, network: &Network) -> Result<(), Error> {
+    let failed = |source| Error::Asked { server: "mariadb", action: "take a password".into(), source };
+    let user = format!("'root'@'{}'", network.client);
+    let made = client.query(&format!("CREATE OR REPLACE USER {user} IDENTIFIED BY '{}'", network.password));
+    made.and_then(|_| client.query(&format!("GRANT ALL ON *.* TO {user} WITH GRANT OPTION"))).map(drop).map_err(failed)
 }
 
 /// Newer servers reserve 8 TiB of addresses for a buffer pool that may grow, which is more than a User-Mode Linux process
@@ -315,6 +334,9 @@ impl Service for MariaDb {
         let mut server =
             self.to_run(place, &self.programs.server, arguments, place.run.join("mariadb.log")).server()?;
         let mut client = server.wait_ready(|| Client::connect(&socket, "root", ""))?;
+        if let Some(network) = &place.network {
+            let_in(&mut client, network)?;
+        }
         let none = BTreeMap::new();
         let effects = effects(&mut client, if place.skip_fsync { &none } else { &self.settings })?;
         Ok(Box::new(AtWork::new(server, socket, effects, Signal::SIGTERM)))

@@ -14,6 +14,7 @@ use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -24,6 +25,7 @@ pub static KIND: Kind = Kind {
     example: "[service.nginx]\nsettings = { worker_processes = 2, sendfile = \"on\" }\n",
     settings: SETTINGS,
     missing: |parameters| find().err().or_else(|| web::missing_tls(parameters)),
+    listens: true,
     is_database: false,
     needs: |parameters| if parameters["php"] == "fpm" { &["php-fpm"] } else { &[] },
     durability: |_| Durability::full(),
@@ -150,7 +152,7 @@ impl Nginx {
         &self,
         data: &str,
         run: &str,
-        port: u16,
+        address: SocketAddr,
         fpm: Option<&Path>,
         environment: &[(String, String)],
     ) -> String {
@@ -165,7 +167,7 @@ impl Nginx {
         let root = if self.has_virtual_hosts { "/$host" } else { "" };
         let _ = writeln!(
             text,
-            "access_log {log};\nserver {{\nlisten 127.0.0.1:{port}{};\nroot {data}/site{root};",
+            "access_log {log};\nserver {{\nlisten {address}{};\nroot {data}/site{root};",
             if self.is_secure { " ssl" } else { "" }
         );
         if self.is_secure {
@@ -204,7 +206,7 @@ impl Service for Nginx {
         let door = web::Door::find(place, self.is_secure)?;
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
         let fpm = place.sockets.get("php-fpm").map(PathBuf::as_path);
-        let text = self.configuration(&data, &run, door.address.port(), fpm, &web::environment(place));
+        let text = self.configuration(&data, &run, door.address, fpm, &web::environment(place));
         let arguments = ["-e", "stderr", "-c", &web::write(place, "nginx.conf", &text)?].map(String::from).to_vec();
         let effects = web::effects(KIND.name, &self.version, &self.settings);
         let (program, stop) = (&self.program, Signal::SIGQUIT);
@@ -213,7 +215,7 @@ impl Service for Nginx {
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
         let fpm = (self.runs_php).then_some(Path::new("/tmp/php-fpm/socket"));
-        let text = self.configuration("$MOUNT/data", "/tmp", 8080, fpm, &[]);
+        let text = self.configuration("$MOUNT/data", "/tmp", web::BY_HAND, fpm, &[]);
         let certify = self.is_secure.then(|| format!("openssl {}", web::certify("/tmp")));
         let mut commands = vec!["mkdir -p $MOUNT/data/site".into(), web::file_command("/tmp/nginx.conf", &text)];
         commands.extend(certify);
@@ -259,7 +261,8 @@ mod tests {
             runs_php: true,
             is_secure: true,
         };
-        let text = nginx.configuration("/d", "/r", 81, Some(Path::new("/f")), &[]);
+        let text =
+            nginx.configuration("/d", "/r", "127.0.0.1:81".parse().expect("an address"), Some(Path::new("/f")), &[]);
         assert!(
             text.starts_with("daemon off;\npid /r/nginx.pid;\nworker_processes 2;\nevents {\nworker_connections 9;\n}")
         );

@@ -23,6 +23,7 @@ pub static KIND: Kind = Kind {
     example: "[service.apache]\nphp = \"fpm\"\n[service.php-fpm]\nopcache = true\nsettings = { \"pm.max_children\" = 10 }\n",
     settings: SETTINGS,
     missing: |parameters| php::missing(find().as_ref(), "PHP-FPM", "php-fpm", parameters),
+    listens: false,
     is_database: false,
     needs: |_| &[],
     durability: |_| Durability::full(),

@@ -7,7 +7,7 @@ mod single;
 use crate::effect::{self, Effects};
 use crate::process::{AtWork, Start};
 use crate::recovered::{self, Answers};
-use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings};
+use crate::service::{Error, Kind, Missing, Network, Place, Running, Service, User, check_free, free_settings};
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
 use serde_json::{Map, Value};
@@ -26,6 +26,7 @@ pub static KIND: Kind = Kind {
     example: "[service.postgres]\nsettings = { shared_buffers = \"256MB\", synchronous_commit = \"on\" }\n",
     settings: SETTINGS,
     missing: |parameters| find(version(parameters)).err(),
+    listens: true,
     is_database: true,
     needs: |_| &[],
     durability,
@@ -88,7 +89,24 @@ const OURS: &[&str] = &[
     "logging_collector",
 ];
 
-const SOCKET: &str = ".s.PGSQL.5432";
+/// Where nobody needs another.
+const PORT: u16 = 5432;
+
+/// Its file has the port in its name.
+fn socket(place: &Place) -> PathBuf {
+    let port = place.network.as_ref().map_or(PORT, |network| network.address.port());
+    place.run.join(format!(".s.PGSQL.{port}"))
+}
+
+/// Who is let in: by the socket whoever reaches it, over the network one machine by its password.
+fn let_in(place: &Place, network: &Network) -> Result<PathBuf, Error> {
+    let client = network.client;
+    let bits = if client.is_ipv4() { 32 } else { 128 };
+    let file = place.run.join("pg_hba.conf");
+    let text = format!("local all all trust\nhost all postgres {client}/{bits} scram-sha-256\n");
+    std::fs::write(&file, text).map_err(Error::file("write", &file))?;
+    Ok(file)
+}
 
 /// What initdb takes unless it is told otherwise.
 const WAL_SEGMENT_BYTES: u64 = 16 << 20;
@@ -268,11 +286,22 @@ impl Service for Postgres {
         if std::fs::read(&file).ok().as_deref() != Some(configuration.as_bytes()) {
             std::fs::write(&file, configuration).map_err(Error::file("write", &file))?;
         }
-        let arguments = vec!["-D".into(), place.data.to_string_lossy().into()];
+        let mut arguments = vec!["-D".into(), place.data.to_string_lossy().into()];
+        // On the command line it stands above the file: a network is no setting under test.
+        if let Some(network) = &place.network {
+            let (address, file) = (network.address, let_in(place, network)?);
+            let (host, port) = (format!("listen_addresses={}", address.ip()), format!("port={}", address.port()));
+            let settings = [host, port, format!("hba_file={}", file.display())];
+            arguments.extend(settings.into_iter().flat_map(|setting| ["-c".into(), setting]));
+        }
         let program = self.bin.join("postgres");
-        let socket = place.run.join(SOCKET);
+        let socket = socket(place);
         let mut server = self.to_run(place, &program, arguments, place.run.join("postgres.log")).server()?;
         let mut client = server.wait_ready(|| Client::connect(&socket, "postgres", "postgres"))?;
+        if let Some(network) = &place.network {
+            let failed = |source| Error::Asked { server: "postgres", action: "take a password".into(), source };
+            client.query(&format!("ALTER ROLE postgres PASSWORD '{}'", network.password)).map_err(failed)?;
+        }
         let none = BTreeMap::new();
         let effects = effects(&mut client, if place.skip_fsync { &none } else { &self.settings })?;
         // "Fast": connections are ended, what is dirty is written out.
@@ -335,7 +364,8 @@ fn effects(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effe
     let column = |row: &[Option<String>], index: usize| row.get(index).cloned().flatten().unwrap_or_default();
     let mut facts = BTreeMap::new();
     let changed = "SELECT name, current_setting(name) FROM pg_settings WHERE setting IS DISTINCT FROM boot_val \
-                   AND source IN ('configuration file', 'command line', 'override')";
+                   AND source IN ('configuration file', 'command line', 'override') \
+                   AND name NOT IN ('listen_addresses', 'port', 'hba_file')";
     let version = ask(client, "SHOW server_version")?;
     facts.insert("postgres.version".into(), version.first().map(|row| column(row, 0)).unwrap_or_default());
     for row in ask(client, changed)? {

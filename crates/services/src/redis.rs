@@ -5,7 +5,7 @@
 use crate::effect::{self, Effects};
 use crate::process::{AtWork, Start};
 use crate::recovered::{self, Answers};
-use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings};
+use crate::service::{Error, Kind, Missing, Network, Place, Running, Service, User, check_free, free_settings};
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
 use serde_json::{Map, Value};
@@ -23,6 +23,7 @@ pub static KIND: Kind = Kind {
     example: "[service.redis]\nsettings = { appendonly = \"yes\", appendfsync = \"everysec\" }\n",
     settings: SETTINGS,
     missing: |_| find().err(),
+    listens: true,
     is_database: true,
     needs: |_| &[],
     durability,
@@ -171,7 +172,8 @@ impl Redis {
     /// What surefoot sets, then what holds for this start, then `more`. Of a name that comes twice, the last holds.
     fn configuration(&self, place: &Place, more: &str) -> String {
         format!(
-            "# written by surefoot\nport 0\nunixsocket {}\nunixsocketperm 700\ndir {}\ndaemonize no\nlogfile \"\"\n{more}",
+            "# written by surefoot\n{}unixsocket {}\nunixsocketperm 700\ndir {}\ndaemonize no\nlogfile \"\"\n{more}",
+            listening(place),
             place.run.join(SOCKET).display(),
             place.data.display()
         )
@@ -212,9 +214,21 @@ impl Redis {
     }
 }
 
+/// Its password holds for its socket, too.
+fn listening(place: &Place) -> String {
+    let words = |network: &Network| {
+        let (host, port) = (network.address.ip(), network.address.port());
+        format!("bind {host}\nport {port}\nprotected-mode no\nrequirepass {}\n", network.password)
+    };
+    place.network.as_ref().map_or("port 0\n".into(), words)
+}
+
 /// It answers once all its data are loaded; until then it says `LOADING`.
-fn connect(socket: &Path) -> Result<Client, wire::Error> {
+fn connect(socket: &Path, network: Option<&Network>) -> Result<Client, wire::Error> {
     let mut client = Client::connect(socket)?;
+    if let Some(network) = network {
+        client.ask(&["AUTH", &network.password])?;
+    }
     client.ask(&["PING"])?;
     Ok(client)
 }
@@ -242,7 +256,7 @@ impl Service for Redis {
         let socket = place.run.join(SOCKET);
         recovered::remove(&socket)?;
         let mut server = self.to_run(place, &file, place.run.join("redis.log")).server()?;
-        let mut client = server.wait_ready(|| connect(&socket))?;
+        let mut client = server.wait_ready(|| connect(&socket, place.network.as_ref()))?;
         let none = BTreeMap::new();
         let effects = effects(&mut client, &self.version, if place.skip_fsync { &none } else { &self.settings })?;
         // SIGTERM: what the settings keep is written and flushed.
@@ -258,7 +272,7 @@ impl Service for Redis {
         recovered::remove(&log)?;
         recovered::remove(&socket)?;
         let mut server = self.to_run(place, &file, log).server()?;
-        let mut client = server.wait_ready_for(recovered::SECONDS_MAX, || connect(&socket))?;
+        let mut client = server.wait_ready_for(recovered::SECONDS_MAX, || connect(&socket, None))?;
         recovered::ask(&mut server, KIND.name, &mut |question| rows(&mut client, question), questions, deadline)
     }
 

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use settings::Setting;
 use settings::configuration::Configuration;
 use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 /// A service as a row of the list: everything that is known without starting it.
@@ -19,6 +20,8 @@ pub struct Kind {
     pub settings: &'static [Setting],
     /// What this machine lacks for it, with the remedy; none: nothing.
     pub missing: fn(&Map<String, Value>) -> Option<Missing>,
+    /// Whether it can listen on a network, for a load on another machine.
+    pub listens: bool,
     /// Whether data are loaded through it, so that it runs while they are; a web server starts when its site is there.
     pub is_database: bool,
     /// Services that it asks for its answers with these settings, started before it.
@@ -60,6 +63,19 @@ pub struct Place {
     pub sockets: BTreeMap<String, PathBuf>,
     /// Set while data are loaded that will be copied: speed counts, a crash means to begin again.
     pub skip_fsync: bool,
+    /// Where it listens beside its socket; none: nowhere.
+    pub network: Option<Network>,
+}
+
+/// Where a server listens for a load on another machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Network {
+    /// Its only address.
+    pub address: SocketAddr,
+    /// The only machine that is let in, where the server can tell.
+    pub client: IpAddr,
+    /// What that has to say, where the server asks.
+    pub password: String,
 }
 
 /// An installed server with its settings.

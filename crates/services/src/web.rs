@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 
 /// The document root, in the data folder.
@@ -48,7 +48,10 @@ pub const TLS: Setting = Setting {
     help: "Whether it speaks HTTPS only, with a certificate that is made for the trial; the load follows.",
 };
 
-/// Where a server listens: a port of loopback.
+/// Where one listens that is started by hand.
+pub const BY_HAND: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
+
+/// Where a server listens: a port of loopback, or where a load on another machine reaches it.
 pub struct Door {
     /// Its address.
     pub address: SocketAddr,
@@ -56,10 +59,12 @@ pub struct Door {
 }
 
 impl Door {
-    /// A free one. Nobody else takes it: a trial has a network of its own. A secure one gets its key and certificate.
+    /// The one that it is to have, or a free one, which nobody else takes: a trial has a network of its own. A secure one gets its key
+    /// and certificate.
     pub fn find(place: &Place, is_secure: bool) -> Result<Door, Error> {
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
-        let address = free.map_err(Error::file("take a port of", "loopback"))?;
+        let free = || TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+        let given = place.network.as_ref().map(|network| network.address);
+        let address = given.map_or_else(free, Ok).map_err(Error::file("take a port of", "loopback"))?;
         if is_secure {
             let arguments = certify(&place.run.to_string_lossy()).split(' ').map(String::from).collect();
             let (program, user, log) = (Path::new(OPENSSL), user(), place.run.join("openssl"));

@@ -92,6 +92,18 @@ impl Setting {
         self.kind.convert(value).ok_or_else(wrong)
     }
 
+    /// Whether a value in plain form is one that [`Setting::check`] gives, or the absence of one where there is no default.
+    #[must_use]
+    pub fn admits(&self, plain: &Value) -> bool {
+        let is_within = |min: f64, max: f64| plain.as_f64().is_some_and(|value| (min..=max).contains(&value));
+        let is_it = match self.kind {
+            Kind::Seconds { min, max } | Kind::Percent { min, max } => is_within(min, max),
+            Kind::Bytes { min, max } => plain.as_u64().is_some_and(|value| (min..=max).contains(&value)),
+            kind => kind.convert(plain).is_some(),
+        };
+        is_it || plain.is_null() && self.default.is_none()
+    }
+
     /// The default in its plain form, `Null` when there is none.
     ///
     /// # Panics
@@ -241,6 +253,18 @@ pub fn check_all(settings: &[Setting], table: &Map<String, Value>) -> Result<Map
 #[must_use]
 pub fn defaults(settings: &[Setting]) -> Map<String, Value> {
     settings.iter().map(|setting| (setting.name.to_string(), setting.default_value())).collect()
+}
+
+/// Checks a table that came from elsewhere in plain form: all settings must be there, and no others.
+///
+/// # Errors
+/// The first name that is missing, unknown or has no value that it may have.
+pub fn check_plain(settings: &[Setting], table: &Map<String, Value>) -> Result<(), String> {
+    if let Some(unknown) = table.keys().find(|name| !settings.iter().any(|setting| setting.name == *name)) {
+        return Err(unknown.clone());
+    }
+    let is_wrong = |setting: &&Setting| !table.get(setting.name).is_some_and(|value| setting.admits(value));
+    settings.iter().find(is_wrong).map_or(Ok(()), |setting| Err(setting.name.into()))
 }
 
 fn is_scalar(value: &Value) -> bool {

@@ -49,6 +49,7 @@ pub static KIND: Kind = Kind {
     services: engines::services,
     data_key: |_| "sql-bench, an empty database".into(),
     run_seconds: load::workload::whole_job,
+    elsewhere: load::workload::Elsewhere::Nothing,
     open: |map| Ok(Box::new(SqlBench::new(Parameters::of(map)))),
 };
 

@@ -33,6 +33,13 @@ pub const TOP: &[Setting] = &[
                and has filesystems of its own. Who is not root gets the guest where the study says nothing and root is needed.",
     },
     Setting {
+        name: "client",
+        kind: Kind::Text,
+        default: None,
+        help: "HOST:PORT of a load agent (`surefoot load-agent`): the load comes from that machine over the network, and the server listens \
+               for it while a trial runs. Without it, the load is on the server's machine.",
+    },
+    Setting {
         name: "parity",
         kind: Kind::Choice(&["mark", "require"]),
         default: Some("mark"),

@@ -116,6 +116,8 @@ pub struct PlannedScenario<S> {
     pub server_cpus: Vec<usize>,
     /// CPUs of the load generator.
     pub client_cpus: Vec<usize>,
+    /// The load agent that drives it, as host and port; none: this machine does.
+    pub client: Option<String>,
     /// Whether it is its workload's baseline.
     pub baseline: bool,
     /// Whether it is the A/A control: the baseline once more.
@@ -209,6 +211,7 @@ fn scenario<S>(
         memory_bytes: base.top["memory"].as_u64(),
         server_cpus,
         client_cpus,
+        client: base.top["client"].as_str().map(str::to_string),
         storage: parsed(base.storage),
         volumes: base.volumes.into_iter().map(|(name, volume)| (name, parsed(volume))).collect(),
         services: base.services,
@@ -289,6 +292,7 @@ impl<S: Clone> Plan<S> {
             memory_bytes: planned.memory_bytes,
             server_cpus: planned.server_cpus.clone(),
             client_cpus: planned.client_cpus.clone(),
+            client: planned.client.clone(),
             warm_up_runs: self.design.warm_up_runs,
             runs: self.design.runs,
             turns: None,
@@ -402,7 +406,10 @@ impl<S: Clone> Plan<S> {
             "runs": design.runs, "warm_up_runs": design.warm_up_runs, "seed": design.seed.unwrap_or(SEED_BEFORE), "cache": design.cache,
             "ineffective": design.ineffective_options, "margin": design.margin, "confidence": design.confidence,
         });
-        // Studies of older surefoots, which are full ones, keep their hash.
+        // Studies of older surefoots, which are full ones and have their load beside the server, keep their hash.
+        if let Some(client) = self.scenarios.iter().find_map(|scenario| scenario.client.as_ref()) {
+            all["client"] = json!(client);
+        }
         if design.mode == Mode::Tune {
             all["mode"] = json!("tune");
         }

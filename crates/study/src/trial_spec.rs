@@ -38,6 +38,9 @@ pub struct TrialSpec<S> {
     pub server_cpus: Vec<usize>,
     /// CPUs of the load generator.
     pub client_cpus: Vec<usize>,
+    /// The load agent that drives it, as host and port; none: this machine does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
     /// Unmeasured runs first.
     pub warm_up_runs: u32,
     /// Measured runs.
@@ -79,6 +82,7 @@ impl<S> TrialSpec<S> {
             memory_bytes: None,
             server_cpus: Vec::new(),
             client_cpus: Vec::new(),
+            client: None,
             warm_up_runs: 0,
             runs: 1,
             turns: None,

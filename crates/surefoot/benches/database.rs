@@ -208,6 +208,7 @@ impl Server {
             cpus: Vec::new(),
             sockets: std::collections::BTreeMap::new(),
             skip_fsync: false,
+            network: None,
         };
         service.create(&place).unwrap_or_else(|error| panic!("{error}: {}", error.log()));
         let running = service.start(&place).unwrap_or_else(|error| panic!("{error}: {}", error.log()));
@@ -444,7 +445,7 @@ impl Ours {
         let interrupted = AtomicBool::new(false);
         let mut context = Context {
             data_folder: PathBuf::new(),
-            server: Some(self.socket.clone()),
+            server: Some(load::workload::Server::by_file(self.socket.clone())),
             sockets: std::collections::BTreeMap::new(),
             cache_folder: PathBuf::new(),
             seed: 1,

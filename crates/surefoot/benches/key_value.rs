@@ -100,7 +100,15 @@ impl Server {
             path
         };
         let (data, run) = (make("data"), make("run"));
-        let place = Place { data, log: None, run, cpus: Vec::new(), sockets: BTreeMap::new(), skip_fsync: false };
+        let place = Place {
+            data,
+            log: None,
+            run,
+            cpus: Vec::new(),
+            sockets: BTreeMap::new(),
+            skip_fsync: false,
+            network: None,
+        };
         let running = service.start(&place).unwrap_or_else(|error| panic!("{error}: {}", error.log()));
         Server { running: Some(running), folder }
     }
@@ -208,7 +216,7 @@ impl Ours {
         let interrupted = AtomicBool::new(false);
         let mut context = Context {
             data_folder: self.folder.clone(),
-            server: Some(self.socket.clone()),
+            server: Some(load::workload::Server::by_file(self.socket.clone())),
             sockets: BTreeMap::new(),
             cache_folder: PathBuf::new(),
             seed: 1,

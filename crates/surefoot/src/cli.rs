@@ -38,6 +38,8 @@ pub enum Command {
     Merge(MergeArgs),
     /// Show the answer of a results file, or export it
     Report(ReportArgs),
+    /// Drive loads for studies on another machine, or make the pairing by which the two know each other
+    LoadAgent(LoadAgentArgs),
     /// Replay an access log against a running server: its requests in its order, each once, each answer checked
     Replay(ReplayArgs),
     /// Measure what a power cut takes from each scenario of a study, or serve a state that was found, to look at
@@ -132,6 +134,9 @@ pub struct RunArgs {
     /// `--results` is then the folder of all members' results
     #[arg(long, value_name = "auto|K/N")]
     pub member: Option<String>,
+    /// The study's half of a pairing with the load agent that it names as its `client`
+    #[arg(long, value_name = "FILE")]
+    pub pairing: Option<PathBuf>,
     /// Leave out scenarios that this machine can't run, instead of refusing
     #[arg(long)]
     pub skip_missing: bool,
@@ -436,6 +441,26 @@ pub struct TrialArgs {
     /// Which place in it, of several trials that are up at the same time
     #[arg(long)]
     pub slot: Option<usize>,
+    /// The study's half of a pairing with its load agent: the trial has the host's network
+    #[arg(long)]
+    pub pairing: Option<PathBuf>,
+    /// What the study's trials share the agent by
+    #[arg(long)]
+    pub lease: Option<String>,
+}
+
+/// `load-agent`.
+#[derive(Args)]
+pub struct LoadAgentArgs {
+    /// The one address to listen on
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "pairing", required_unless_present = "pair")]
+    pub listen: Option<std::net::SocketAddr>,
+    /// The agent's half of a pairing
+    #[arg(long, value_name = "FILE", requires = "listen")]
+    pub pairing: Option<PathBuf>,
+    /// Make a pairing, in two files: NAME.agent for this machine, NAME.study for the one that runs studies
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["listen", "pairing"])]
+    pub pair: Option<PathBuf>,
 }
 
 /// `disk`.

@@ -32,6 +32,7 @@ pub fn quiet_on_closed_pipe(command: &Command) {
         Command::Run(_)
             | Command::Resume(_)
             | Command::SelfTest(_)
+            | Command::LoadAgent(_)
             | Command::Replay(_)
             | Command::Serve(_)
             | Command::Trial(_)

@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Command::Fleet(args) => verbs::fleet::run(&args),
         Command::Merge(args) => verbs::merge::run(&args),
         Command::Report(args) => verbs::report::run(&args),
+        Command::LoadAgent(args) => verbs::load_agent::run(&args),
         Command::Replay(args) => verbs::replay::run(&args),
         Command::Powercut(args) => verbs::powercut::run(&args),
         Command::Faults(args) => verbs::faults::run(&args),

@@ -12,6 +12,7 @@ pub mod guest;
 pub mod history;
 pub mod init;
 pub mod list;
+pub mod load_agent;
 pub mod merge;
 pub mod plan;
 pub mod powercut;

@@ -38,6 +38,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("sqllog", &["script"]),
     ("sqlbench", &["load", "random", "settings", "observe", "wire"]),
     ("workloads", &["load", "script", "sqllog", "sites", "sqlbench", "random", "settings", "observe", "wire", "http"]),
+    ("agent", &["load", "workloads", "observe", "settings"]),
     (
         "crash",
         &[
@@ -60,6 +61,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "lab",
         &[
+            "agent",
             "study",
             "sandbox",
             "crash",
@@ -80,6 +82,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "surefoot",
         &[
+            "agent",
             "lab",
             "crash",
             "sandbox",

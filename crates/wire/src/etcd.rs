@@ -2,12 +2,11 @@
 //!
 //! Few messages are needed, so they are written and read here in Protocol Buffers' encoding (protobuf.dev, "Encoding").
 
-use crate::Error;
 use crate::grpc::Grpc;
 use crate::stream::Stream;
+use crate::{Address, Error};
 use std::io::{Read as _, Write as _};
 use std::os::fd::BorrowedFd;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
@@ -237,9 +236,8 @@ pub fn behind(prefix: &[u8]) -> Vec<u8> {
 ///
 /// # Errors
 /// When it can't be reached, or does not say it.
-pub fn metrics(socket: &Path) -> Result<String, Error> {
-    let mut stream =
-        UnixStream::connect(socket).map_err(|error| Error::Connect(socket.display().to_string(), error))?;
+pub fn metrics(address: &Address) -> Result<String, Error> {
+    let mut stream = Stream::to(address)?;
     let mut answer = String::new();
     // HTTP/1.0: the answer is whole when the connection ends.
     let asked = stream
@@ -274,6 +272,14 @@ impl Etcd {
     /// When no server listens.
     pub fn connect(socket: &Path) -> Result<Etcd, Error> {
         Ok(Etcd::over(Stream::unix(socket)?))
+    }
+
+    /// Connects by an address.
+    ///
+    /// # Errors
+    /// When no server listens.
+    pub fn connect_to(address: &Address) -> Result<Etcd, Error> {
+        Ok(Etcd::over(Stream::to(address)?))
     }
 
     pub(crate) fn over(stream: Stream) -> Etcd {

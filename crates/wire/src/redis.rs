@@ -3,9 +3,9 @@
 //! Requests are gathered and sent at once; replies are read as they come, in order, and looked at where they lie in the buffer. A reply
 //! that has come in part is gone on with where its reading ended.
 
-use crate::Error;
 use crate::buffer::{Buffer, wait};
 use crate::stream::Stream;
+use crate::{Address, Error};
 use std::io::Write as _;
 use std::ops::Range;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -259,6 +259,14 @@ impl Redis {
     /// When no server listens.
     pub fn connect(socket: &Path) -> Result<Redis, Error> {
         Stream::unix(socket).map(Redis::over)
+    }
+
+    /// Connects by an address.
+    ///
+    /// # Errors
+    /// When no server listens.
+    pub fn connect_to(address: &Address) -> Result<Redis, Error> {
+        Stream::to(address).map(Redis::over)
     }
 
     pub(crate) fn over(stream: Stream) -> Redis {

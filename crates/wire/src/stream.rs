@@ -1,11 +1,12 @@
 //! A socket to a server, on this machine or another.
 
 use crate::{Address, Error};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 
 /// A connected socket.
 pub enum Stream {
@@ -33,6 +34,25 @@ impl Stream {
         let stream = TcpStream::connect((host, port)).map_err(failed)?;
         stream.set_nodelay(true).map_err(failed)?;
         Ok(Stream::Tcp(stream))
+    }
+}
+
+impl Stream {
+    /// A read waits no longer than this.
+    pub fn set_read_timeout(&self, most: Option<Duration>) -> io::Result<()> {
+        match self {
+            Stream::Unix(stream) => stream.set_read_timeout(most),
+            Stream::Tcp(stream) => stream.set_read_timeout(most),
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => stream.read(bytes),
+            Stream::Tcp(stream) => stream.read(bytes),
+        }
     }
 }
 

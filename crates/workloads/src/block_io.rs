@@ -25,6 +25,7 @@ pub static KIND: Kind = Kind {
     services: |_| Vec::new(),
     data_key: |_| String::new(),
     run_seconds: load::workload::by_time,
+    elsewhere: load::workload::Elsewhere::Nothing,
     open: |map| {
         Ok(Box::new(BlockIoWorkload { job: of(map), is_allocated: is_allocated(map), serials: Vec::new(), runs: 0 }))
     },

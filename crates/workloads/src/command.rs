@@ -48,6 +48,7 @@ latency_nanoseconds_p99 = "json:/jobs/0/write/clat_ns/percentile/99.000000; unit
     services: |_| Vec::new(),
     data_key: |_| String::new(),
     run_seconds: load::workload::whole_job,
+    elsewhere: load::workload::Elsewhere::Nothing,
     open: |map| open(Parameters::of(map)),
 };
 

@@ -60,6 +60,7 @@ pub static KIND: Kind = Kind {
         )
     },
     run_seconds: load::workload::whole_job,
+    elsewhere: load::workload::Elsewhere::Nothing,
     open: |map| Ok(Box::new(Commits::new(Parameters::from_map(map)))),
 };
 

@@ -44,6 +44,7 @@ check = ["./ssh", "-V"]
     services: |_| Vec::new(),
     data_key: |_| String::new(),
     run_seconds: load::workload::whole_job,
+    elsewhere: load::workload::Elsewhere::Nothing,
     open: |map| Ok(Box::new(Compile::new(Parameters::of(map)))),
 };
 

@@ -38,6 +38,7 @@ primary = "rsa_2048_verify_per_second"
     services: |_| Vec::new(),
     data_key: |_| String::new(),
     run_seconds: load::workload::whole_job,
+    elsewhere: load::workload::Elsewhere::Nothing,
     open: |map| Ok(Box::new(Crypto { parameters: Parameters::of(map) })),
 };
 

@@ -40,6 +40,7 @@ pub static KIND: Kind = Kind {
     },
     data_key: |map| data_key(&Parameters::of(map)),
     run_seconds: load::workload::whole_job,
+    elsewhere: load::workload::Elsewhere::Nothing,
     open: |map| Ok(Box::new(HttpReplay { parameters: Parameters::of(map), expected: None })),
 };
 

@@ -39,6 +39,7 @@ pub static KIND: Kind = Kind {
     services: |_| Vec::new(),
     data_key: |_| String::new(),
     run_seconds: load::workload::whole_job,
+    elsewhere: load::workload::Elsewhere::Nothing,
     open: |map| Ok(Box::new(IoThrash { parameters: Parameters::of(map) })),
 };
 

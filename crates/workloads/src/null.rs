@@ -27,6 +27,7 @@ pub static KIND: Kind = Kind {
     services: |_| Vec::new(),
     data_key: |_| String::new(),
     run_seconds: load::workload::by_time,
+    elsewhere: load::workload::Elsewhere::Nothing,
     open: |map| Ok(Box::new(Null { time: Duration::from_secs_f64(seconds(map)) })),
 };
 

@@ -40,6 +40,7 @@ pub static KIND: Kind = Kind {
     services: |_| Vec::new(),
     data_key: |_| String::new(),
     run_seconds: load::workload::whole_job,
+    elsewhere: load::workload::Elsewhere::Nothing,
     open: |map| {
         let parameters = Parameters::from_map(map);
         Ok(Box::new(Replacements { parameters, last: [0; FILES as usize], ack_log: None }))

@@ -20,6 +20,7 @@ use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -36,6 +37,10 @@ pub static KIND: Kind = Kind {
     services: engines::services,
     data_key: |map| Parameters::of(map).data_key(),
     run_seconds: load::workload::by_time,
+    elsewhere: load::workload::Elsewhere::AllWithTexts {
+        files: |map| files::scripts(&Parameters::of(map).scripts).map(|(name, _)| name.to_string()).collect(),
+        open: |map, texts| Sql::with_texts(Parameters::of(map), texts).map(|sql| Box::new(sql) as Box<dyn Workload>),
+    },
     open: |map| Ok(Box::new(Sql::new(Parameters::of(map))?)),
 };
 
@@ -191,11 +196,24 @@ struct Sql {
 
 impl Sql {
     fn new(parameters: Parameters) -> Result<Sql, Error> {
-        let files = Files::read(&parameters)
-            .map_err(|problems| Error::Parameter { setting: "scripts", problem: problems.join("; ") })?;
-        let database = parameters.engine.database(&parameters.pragmas);
-        Ok(Sql { parameters, database, files, sessions: Sessions::default(), runs: 0, unsafe_tables: None })
+        let files = Files::read(&parameters).map_err(wrong)?;
+        Ok(Sql::of(parameters, files))
     }
+
+    /// To run on data that are there.
+    fn with_texts(parameters: Parameters, texts: &BTreeMap<String, String>) -> Result<Sql, Error> {
+        let files = Files::of_texts(&parameters, texts).map_err(wrong)?;
+        Ok(Sql::of(parameters, files))
+    }
+
+    fn of(parameters: Parameters, files: Files) -> Sql {
+        let database = parameters.engine.database(&parameters.pragmas);
+        Sql { parameters, database, files, sessions: Sessions::default(), runs: 0, unsafe_tables: None }
+    }
+}
+
+fn wrong(problems: Vec<String>) -> Error {
+    Error::Parameter { setting: "scripts", problem: problems.join("; ") }
 }
 
 impl Workload for Sql {

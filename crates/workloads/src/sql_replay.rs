@@ -36,6 +36,7 @@ pub static KIND: Kind = Kind {
     services: engines::services,
     data_key: |map| Parameters::of(map).data_key(),
     run_seconds: load::workload::whole_job,
+    elsewhere: load::workload::Elsewhere::Nothing,
     open: |map| Ok(Box::new(SqlReplay::new(Parameters::of(map))?)),
 };
 

@@ -42,6 +42,7 @@ pub static KIND: Kind = Kind {
     // Nothing but an empty database is loaded.
     data_key: |_| "three-n-plus-one".into(),
     run_seconds: load::workload::whole_job,
+    elsewhere: load::workload::Elsewhere::Nothing,
     open: |map| Ok(Box::new(ThreeNPlusOne { parameters: Parameters::from_map(map) })),
 };
 

@@ -59,6 +59,16 @@ fn a_generator_with_most_of_the_full_processors_binds() {
 }
 
 #[test]
+fn a_network_binds_whose_round_trip_takes_half_of_the_connections_time() {
+    // Eight connections on a network of 1 ms have time for 8,000 round trips a second.
+    let far = Use { round_trips: Some((5000.0, 8000.0)), client_cores: Some(0.2), ..served() };
+    check(&far, Some(By::Network));
+    check(&Use { cpu_busy: 0.95, others_cores: Some(1.8), ..far.clone() }, Some(By::Cpu));
+    check(&Use { round_trips: Some((3000.0, 8000.0)), device_busy: Some(0.6), ..far.clone() }, None);
+    check(&Use { client_cores: Some(1.8), ..far }, Some(By::Generator));
+}
+
+#[test]
 fn full_processors_bind_and_it_is_said_when_others_fill_them() {
     check(&Use { cpu_busy: 0.9, driver_cores: 1.6, connections: 2.0, ..idle() }, Some(By::Cpu));
     check(&Use { cpu_busy: 1.0, driver_cores: 0.4, ..idle() }, Some(By::OthersCpu));

@@ -127,7 +127,7 @@ impl Server {
         let data: PathBuf = self.stage.lend(data, &data_name(name), user.as_ref())?;
         let run = self.stage.folder(name, user.as_ref())?;
         let (log, cpus, sockets) = (None, Vec::new(), BTreeMap::new());
-        self.place = Some(Place { data, log, run, cpus, sockets, skip_fsync: false });
+        self.place = Some(Place { data, log, run, cpus, sockets, skip_fsync: false, network: None });
         Ok(())
     }
 
@@ -138,7 +138,7 @@ impl Server {
         let running = self.service.start(place).map_err(|error| words(&error))?;
         let socket = running.socket();
         self.running = Some(running);
-        Ok(sql::Place { data_folder: place.data.clone(), server: Some(socket) })
+        Ok(sql::Place { data_folder: place.data.clone(), server: Some(load::workload::Server::by_file(socket)) })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Real servers that go down by force and are asked what they recovered. Needs root, PostgreSQL, MariaDB and GT.M.
 
-use load::workload::Context;
+use load::workload::{Context, Server};
 use serde_json::{Map, Value, json};
 use services::service::{Error, Place, Service};
 use std::collections::BTreeMap;
@@ -50,6 +50,7 @@ impl Ground {
             cpus: Vec::new(),
             sockets: BTreeMap::new(),
             skip_fsync: false,
+            network: None,
         };
         let load =
             json!({ "engine": engine, "time": "300ms", "pause": "2ms", "witness": folder.path().join("witness") });
@@ -65,7 +66,7 @@ impl Ground {
         let interrupted = AtomicBool::new(false);
         let mut context = Context {
             data_folder: self.place.data.clone(),
-            server: Some(running.socket()),
+            server: Some(Server::by_file(running.socket())),
             sockets: BTreeMap::new(),
             cache_folder: PathBuf::new(),
             seed: 5,
@@ -253,6 +254,7 @@ fn a_web_server_has_no_tables_to_ask_for() {
         cpus: Vec::new(),
         sockets: BTreeMap::new(),
         skip_fsync: false,
+        network: None,
     };
     assert!(matches!(service.ask_recovered(&place, &[]), Err(Error::NoTables)));
 }

@@ -21,6 +21,16 @@ pub struct Host {
     pub program: PathBuf,
     /// The study's work folder.
     pub work: Work,
+    /// What lets its trials use the load agent that it names.
+    pub client: Option<Client>,
+}
+
+/// How trials are told of their study's load agent.
+pub struct Client {
+    /// The study's half of the pairing.
+    pub pairing: PathBuf,
+    /// What the trials of one study share an agent by.
+    pub lease: String,
 }
 
 impl Bench for Host {
@@ -98,6 +108,9 @@ impl Host {
         let work = slot.map_or_else(|| Ok(self.work.clone()), |slot| self.work.slot(slot))?;
         if let Some(slot) = slot {
             command.arg("--slot").arg(slot.to_string());
+        }
+        if let Some(client) = self.client.as_ref().filter(|_| spec.client.is_some()) {
+            command.arg("--pairing").arg(&client.pairing).args(["--lease", &client.lease]);
         }
         if let Some(limit) = &limit {
             let started = |source| Error::Start { program: self.program.display().to_string(), source };

@@ -1,6 +1,6 @@
 //! etcd, as loads see it.
 
-use crate::sql::{Engine, Place, failed as of_engine, socket};
+use crate::sql::{Engine, Place, failed as of_engine, server};
 use crate::workload::Error;
 use observe::prometheus::Histogram;
 use wire::etcd::Etcd;
@@ -29,7 +29,7 @@ pub static ENGINE: Engine = Engine {
 /// # Errors
 /// When none was started, or it does not answer.
 pub fn connect(place: &Place) -> Result<Etcd, Error> {
-    Etcd::connect(&socket(place, ENGINE.name)?).map_err(failed("be reached"))
+    Etcd::connect_to(&server(place, ENGINE.name)?.address()).map_err(failed("be reached"))
 }
 
 /// How long its flushes and its batches took, by its own histograms, since it was started: in seconds.
@@ -46,7 +46,8 @@ pub struct DiskTimes {
 /// # Errors
 /// When it does not say.
 pub fn disk_times(place: &Place) -> Result<DiskTimes, Error> {
-    let text = wire::etcd::metrics(&socket(place, ENGINE.name)?).map_err(failed("say how long its flushes took"))?;
+    let text =
+        wire::etcd::metrics(&server(place, ENGINE.name)?.address()).map_err(failed("say how long its flushes took"))?;
     let of = |name: &str| Histogram::read(&text, &format!("etcd_disk_{name}_duration_seconds"));
     Ok(DiskTimes { wal_fsync: of("wal_fsync"), backend_commit: of("backend_commit") })
 }

@@ -35,12 +35,12 @@ pub struct Gtm {
 impl Gtm {
     /// Opens it, and gives it a routine: `name` in M, `text` its source, whose own first lines do nothing. Not by two threads at once.
     pub fn open(place: &Place, name: &str, text: &str) -> Result<Gtm, Error> {
-        let enter = place.server.clone().ok_or_else(|| Error::Parameter {
+        let enter = place.server.as_ref().and_then(|server| server.file()).ok_or_else(|| Error::Parameter {
             setting: "engine",
             problem: "the trial opened no GT.M database".into(),
         })?;
         let path = enter.with_file_name("r").join(format!("{name}.m"));
-        let gtm = Gtm { enter };
+        let gtm = Gtm { enter: enter.into() };
         // Writing it anew would make every process compile it; the first run does, before there are several.
         if !path.exists() {
             std::fs::write(&path, text).map_err(|source| Error::file("write", &path, source))?;

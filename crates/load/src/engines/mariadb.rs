@@ -2,7 +2,7 @@
 
 use crate::process;
 use crate::sql::{
-    COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, Place, Remote, Sql, failed, same, socket,
+    COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, Place, Remote, Sql, failed, same, server, socket,
 };
 use crate::workload::Error;
 use observe::durability::Class;
@@ -114,7 +114,14 @@ impl MariaDb {
     }
 
     fn client(&self, place: &Place) -> Result<Client, Error> {
-        Client::connect(&socket(place, NAME)?, "root", DATABASE).map_err(failed(NAME, "take a connection"))
+        self.client_of(place, DATABASE)
+    }
+
+    fn client_of(&self, place: &Place, database: &str) -> Result<Client, Error> {
+        let at = server(place, NAME)?;
+        // Its socket lets root in without one.
+        let password = at.password.as_deref().filter(|_| at.file().is_none()).unwrap_or_default();
+        Client::connect_to(&at.address(), "root", password, database).map_err(failed(NAME, "take a connection"))
     }
 }
 
@@ -132,9 +139,7 @@ impl Database for MariaDb {
     }
 
     fn create(&self, place: &Place) -> Result<(), Error> {
-        let mut client =
-            Client::connect(&socket(place, NAME)?, "root", "").map_err(failed(NAME, "take a connection"))?;
-        client
+        self.client_of(place, "")?
             .query(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}"))
             .map(drop)
             .map_err(failed(NAME, "make the database"))

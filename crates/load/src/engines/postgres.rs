@@ -2,7 +2,7 @@
 
 use crate::process;
 use crate::sql::{
-    COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, Place, Remote, Sql, failed, same, socket,
+    COMMON, Cell, Counters, Database, Dialect, DumpForm, Engine, Place, Remote, Sql, failed, same, server, socket,
 };
 use crate::workload::Error;
 use observe::durability::Class;
@@ -106,7 +106,9 @@ impl Postgres {
     }
 
     fn client(&self, place: &Place) -> Result<Client, Error> {
-        Client::connect(&socket(place, NAME)?, "postgres", DATABASE).map_err(failed(NAME, "take a connection"))
+        let at = server(place, NAME)?;
+        Client::connect_to(&at.address(), "postgres", at.password.as_deref(), DATABASE)
+            .map_err(failed(NAME, "take a connection"))
     }
 }
 

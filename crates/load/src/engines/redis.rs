@@ -1,6 +1,6 @@
 //! Redis, or Valkey, as loads see it.
 
-use crate::sql::{Engine, Place, failed as of_engine, socket};
+use crate::sql::{Engine, Place, failed as of_engine, server};
 use crate::workload::Error;
 use serde_json::{Map, Value};
 use wire::redis::Redis;
@@ -41,7 +41,12 @@ fn keeps_log(service: &Map<String, Value>) -> bool {
 /// # Errors
 /// When none was started, or it does not answer.
 pub fn connect(place: &Place) -> Result<Redis, Error> {
-    Redis::connect(&socket(place, ENGINE.name)?).map_err(failed("be reached"))
+    let at = server(place, ENGINE.name)?;
+    let mut client = Redis::connect_to(&at.address()).map_err(failed("be reached"))?;
+    if let Some(password) = &at.password {
+        client.ask(&["AUTH", password]).map_err(failed("let us in"))?;
+    }
+    Ok(client)
 }
 
 /// A refusal or loss as a workload's error.

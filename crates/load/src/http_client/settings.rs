@@ -5,7 +5,7 @@ use super::tls::{Tls, Trust};
 use super::{Client, Engine, Pace, Source};
 use crate::asked::{self, Limit};
 use crate::duration;
-use crate::workload::{Context, Error, Outcome};
+use crate::workload::{At, Context, Error, Outcome};
 use observe::latency::Latency;
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
@@ -207,9 +207,20 @@ pub struct Server {
     tls: Option<Tls>,
 }
 
-/// The server tells where it is in a file; its certificate was made for the trial, so nobody has to vouch for it.
+impl Server {
+    fn new(address: SocketAddr, is_secure: bool) -> Result<Server, Error> {
+        let tls = if is_secure { Some(Tls::new("localhost", Trust::Anyone)?) } else { None };
+        Ok(Server { address, tls })
+    }
+}
+
+/// The server tells where it is in a file, unless that is known; its certificate was made for the trial, so nobody has to vouch for it.
 pub fn server(context: &Context) -> Result<Server, Error> {
-    let told = context.server.as_deref().expect("the workload has a service");
+    let server = context.server.as_ref().expect("the workload has a service");
+    let told = match &server.at {
+        At::Network { address, is_secure } => return Server::new(*address, *is_secure),
+        At::File(told) => told,
+    };
     let text = std::fs::read_to_string(told).map_err(|source| Error::file("read", told, source))?;
     let (scheme, address) = text.trim().split_once("://").unwrap_or_default();
     let address = address.parse().map_err(|_| Error::WrongData {
@@ -217,8 +228,7 @@ pub fn server(context: &Context) -> Result<Server, Error> {
         expected: "an address like http://127.0.0.1:80".into(),
         found: text.clone(),
     })?;
-    let tls = if scheme == "https" { Some(Tls::new("localhost", Trust::Anyone)?) } else { None };
-    Ok(Server { address, tls })
+    Server::new(address, scheme == "https")
 }
 
 /// Asks for a few things of a site before the first run, one after the other: a server that is set up wrongly would answer fast.

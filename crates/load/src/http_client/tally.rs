@@ -179,12 +179,12 @@ impl Tally {
     /// What was asked for, and what went wrong, of a load with this limit.
     pub fn asked(&self, limit: Limit) -> Asked {
         let wrong = |fault: Fault| Wrong {
-            name: fault.name(),
-            words: fault.words(),
+            name: fault.name().into(),
+            words: fault.words().into(),
             count: self.faults[fault as usize],
             first: self.first[fault as usize].clone(),
         };
-        Asked { what: "requests", total: self.requests, wrong: Fault::ALL.map(wrong).into(), limit }
+        Asked { what: "requests".into(), total: self.requests, wrong: Fault::ALL.map(wrong).into(), limit }
     }
 
     /// Adds another thread's; the window is the longest.

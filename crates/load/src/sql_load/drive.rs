@@ -480,13 +480,18 @@ fn asked(load: &Load, counted: &[Counted]) -> Asked {
     let first = |of: fn(&Counted) -> &Option<String>| counted.iter().find_map(|one| of(one).clone());
     let [given_up, lost_at_commit] = super::ERRORS;
     Asked {
-        what: "transactions",
+        what: "transactions".into(),
         total: sum(|one| one.committed) + abandoned + unknown,
         wrong: vec![
-            Wrong { name: given_up, words: "given up", count: abandoned, first: first(|one| &one.first_abandoned) },
             Wrong {
-                name: lost_at_commit,
-                words: "lost at the commit",
+                name: given_up.into(),
+                words: "given up".into(),
+                count: abandoned,
+                first: first(|one| &one.first_abandoned),
+            },
+            Wrong {
+                name: lost_at_commit.into(),
+                words: "lost at the commit".into(),
                 count: unknown,
                 first: first(|one| &one.first_unknown),
             },

@@ -1,6 +1,6 @@
 //! Systems without namespaces: a trial runs without isolation, as it does where Linux refuses them.
 
-use super::Isolation;
+use super::{Isolation, Network};
 use nix::errno::Errno;
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// When the system would not end this process with its parent.
-pub fn enter() -> nix::Result<Isolation> {
+pub fn enter(_: Network) -> nix::Result<Isolation> {
     die_with_parent()?;
     Ok(Isolation::None)
 }

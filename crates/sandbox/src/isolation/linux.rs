@@ -1,6 +1,6 @@
 //! Namespaces.
 
-use super::Isolation;
+use super::{Isolation, Network};
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -15,14 +15,14 @@ use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-/// Moves into fresh namespaces. Returns only in the process that is to run the trial; the calling process waits
+/// Moves into fresh namespaces, all but the network's where that is the host's. Returns only in the process that is to run the trial; the calling process waits
 /// for it and exits with its status.
 ///
 /// # Errors
 /// When the namespaces were granted and could not be furnished (`/proc`, private mounts, `lo`).
-pub fn enter() -> nix::Result<Isolation> {
+pub fn enter(network: Network) -> nix::Result<Isolation> {
     die_with_parent()?;
-    if !unshare_all() {
+    if !unshare_all(network) {
         return Ok(Isolation::None);
     }
     // Lives as long as its writing end, which is ours alone.
@@ -39,7 +39,7 @@ pub fn enter() -> nix::Result<Isolation> {
                 // Nobody is left who would hear of it.
                 std::process::exit(1);
             }
-            furnish()?;
+            furnish(network)?;
             Ok(Isolation::Namespaces)
         }
     }
@@ -51,7 +51,7 @@ pub fn available() -> bool {
     // SAFETY: the child calls only async-signal-safe functions before it exits.
     match unsafe { fork() } {
         Ok(ForkResult::Child) => {
-            let code = i32::from(!unshare_all());
+            let code = i32::from(!unshare_all(Network::Own));
             // SAFETY: `_exit` is what a forked child of a threaded process may call.
             unsafe { libc::_exit(code) }
         }
@@ -60,9 +60,9 @@ pub fn available() -> bool {
     }
 }
 
-fn unshare_all() -> bool {
-    let isolation =
-        CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWIPC;
+fn unshare_all(network: Network) -> bool {
+    let mut isolation = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWIPC;
+    isolation.set(CloneFlags::CLONE_NEWNET, network == Network::Own);
     if unshare(isolation).is_ok() {
         return true;
     }
@@ -116,13 +116,13 @@ fn set_read_only(path: &Path, read_only: bool) -> nix::Result<()> {
     Errno::result(result).map(drop)
 }
 
-/// Private mounts (nothing of ours reaches the host), a `/proc` of the new PID namespace, and loopback.
-fn furnish() -> nix::Result<()> {
+/// Private mounts (nothing of ours reaches the host), a `/proc` of the new PID namespace, and loopback where the network is new.
+fn furnish(network: Network) -> nix::Result<()> {
     let nothing = None::<&str>;
     mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing)?;
     let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount(Some("proc"), "/proc", Some("proc"), safe, nothing)?;
-    loopback_up()
+    if network == Network::Own { loopback_up() } else { Ok(()) }
 }
 
 /// An empty tmpfs on a folder.

@@ -238,10 +238,10 @@ fn wrong_changes_are_said_like_wrong_files() {
             - `sise` is not a setting of `storage` | settings of `storage`: filesystem, size, mount (did you mean `size`?)
             - `workload.tree.files`: this study has no workload `tree` | its workloads: oltp
             - `tre` is not a setting of `workload` | settings of `workload`: oltp, tree (did you mean `tree`?)
-            - `filesystem` is not a setting of this study | settings of this study: storage.filesystem, journal, name, question, memory, bench, parity (did you mean `storage.filesystem`?)
-            - `jurnal` is not a setting of this study | settings of this study: storage.filesystem, journal, name, question, memory, bench, parity (did you mean `journal`?)
+            - `filesystem` is not a setting of this study | settings of this study: storage.filesystem, journal, name, question, memory, bench, client, parity (did you mean `storage.filesystem`?)
+            - `jurnal` is not a setting of this study | settings of this study: storage.filesystem, journal, name, question, memory, bench, client, parity (did you mean `journal`?)
             - `storage` is not a setting's path | a path is like storage.filesystem, workload.oltp.threads, service.postgres.settings.fsync, memory or cpus.client
-            - `` is not a setting of this study | settings of this study: storage.filesystem, journal, name, question, memory, bench, parity
+            - `` is not a setting of this study | settings of this study: storage.filesystem, journal, name, question, memory, bench, client, parity
             - `a.b` is not a setting's path | a path is like storage.filesystem, workload.oltp.threads, service.postgres.settings.fsync, memory or cpus.client
             - `design.rounds_max` can't be "many" | expected a whole number from 1 to 10000
             - `round_max` is not a setting of `design` | settings of `design`: rounds_min, rounds_max, runs, order, up_max, turn, charge_flush, warm_up_runs, precision, margin, confidence, mode, confirm, screen, screen_rounds, time_budget, seed, cache, trial_timeout, control, probe, ineffective (did you mean `rounds_max`?)

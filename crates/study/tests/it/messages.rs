@@ -24,7 +24,7 @@ rounds_max = 2
 precision = "3"
 "#,
         &expect![[r#"
-            3:1 `qestion` is not a setting of a study | settings of a study: name, question, memory, bench, parity, factors, include, exclude, baseline, storage, service, workload, design, safety, cpus, guest, table, limit (did you mean `question`?)
+            3:1 `qestion` is not a setting of a study | settings of a study: name, question, memory, bench, client, parity, factors, include, exclude, baseline, storage, service, workload, design, safety, cpus, guest, table, limit (did you mean `question`?)
             5:1 `filesytem` is not a setting of `storage` | settings of `storage`: filesystem, size, mount (did you mean `filesystem`?)
             6:31 the factor `workload.oltp.threads` has the level `threads=1` twice | each level once
             6:34 `workload.oltp.threads` can't be 0 | expected a whole number from 1 to 1000000

@@ -45,7 +45,7 @@ fn replay(loaded: &Loaded, case: &str, label: &str) -> Result<Status, Failure> {
     let work = Work::own(&loaded.work, &Holder::this_process(None)).map_err(run::unusable)?;
     let program = std::env::current_exe()?;
     let guest = Guest::new(program.clone(), work.clone(), std::iter::once(&scenario.guest))?;
-    let mut bench = OfThisMachine { host: Host { program, work }, guest };
+    let mut bench = OfThisMachine { host: Host { program, work, client: None }, guest };
     let mut spec = spec_of_faults(&loaded.plan, scenario, settings);
     if let Some(faults) = &mut spec.faults {
         faults.replay = Some(case.into());

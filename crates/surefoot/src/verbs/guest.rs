@@ -31,7 +31,7 @@ pub fn init() -> Result<Status, Failure> {
             // From this guest's first word, so that it and "start guest" leave nothing out.
             let seconds = ready.elapsed().as_secs_f64();
             lab::trial::say(&mut records, &Record::Step { name: "furnish guest".into(), seconds });
-            lab::trial::main(&work, line.input, records, Isolation::Namespaces);
+            lab::trial::main(&work, line.input, records, Isolation::Namespaces, None);
         }
         Err(error) => {
             let failure = observe::record::Failure::of("furnish guest", &*error, String::new());

@@ -122,6 +122,9 @@ fn totals(loaded: &Loaded, room: Room) {
         println!("budget:     {}", format_seconds(budget));
     }
     print_safety(plan);
+    if let Some(client) = client(plan) {
+        println!("client:     the load comes from {client}, by its load agent");
+    }
     println!("disk space: {} in the work folder", format_bytes(estimate::space_needed(plan)));
     let in_memory = plan.scenarios.iter().map(estimate::virtual_bytes).max().unwrap_or_default();
     if in_memory > 0 {
@@ -245,6 +248,11 @@ fn warnings(plan: &Plan) -> Vec<String> {
     all
 }
 
+/// The load agent that drives a study's load.
+fn client(plan: &Plan) -> Option<&String> {
+    plan.scenarios.iter().find_map(|scenario| scenario.client.as_ref())
+}
+
 fn json(loaded: &Loaded, room: Room, missing: &[(String, String)], refused: &[(String, String)]) -> serde_json::Value {
     let plan = &loaded.plan;
     let scenarios: Vec<_> = plan
@@ -267,7 +275,7 @@ fn json(loaded: &Loaded, room: Room, missing: &[(String, String)], refused: &[(S
         "name": plan.name, "question": plan.question, "hash": plan.hash, "baseline": plan.scenarios[plan.baseline].label,
         "rounds_min": plan.design.rounds_min, "rounds_max": plan.design.rounds_max,
         "mode": if plan.design.mode == Mode::Tune { "tune" } else { "full" },
-        "order": order::json(plan, room),
+        "order": order::json(plan, room), "client": client(plan),
         "turns": turns_json(loaded),
         "confirmation_rounds": plan.design.confirmation_rounds(),
         "screens": plan.screens.iter().map(|screen| screen_json(screen, plan)).collect::<Vec<_>>(), "unscreened": plan.unscreened,

@@ -1,5 +1,6 @@
 //! `surefoot run` and `surefoot resume`: conduct a study and say the answer. A fleet's member: `run/member.rs`.
 
+mod client;
 mod member;
 
 use crate::cli::RunArgs;
@@ -72,13 +73,21 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     let holder = Holder::this_process(Some(&loaded.results));
     let work = Work::own(&loaded.work, &holder).map_err(unusable)?;
     let _ = sandbox::memory_limit::remove_leftovers(&work);
+    let client = client::reach(args, &loaded, measured)?;
+    if let Some(client) = client.as_ref().filter(|_| !(args.quiet || args.json)) {
+        eprintln!("{}", client.words());
+    }
     let place = part.map(|part| member::Place::of(part, &mut loaded, &work)).transpose()?;
     if measured == Measured::Everything && place.is_none() {
         measure_noise(&mut loaded, &work, args.quiet || args.json);
     }
     let program = std::env::current_exe()?;
     let mut bench = OfThisMachine {
-        host: Host { program: program.clone(), work: work.clone() },
+        host: Host {
+            program: program.clone(),
+            work: work.clone(),
+            client: client.as_ref().map(client::Client::for_trials),
+        },
         guest: Guest::new(program, work.clone(), loaded.plan.scenarios.iter().map(|scenario| &scenario.guest))?,
     };
     let seed = if place.is_some() { loaded.plan.drawn.seed } else { new_seed() };
@@ -88,7 +97,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
         asked: loaded.asked(measured.verb(), left_out),
         member: place.as_ref().map(|place| place.member.clone()),
         version: env!("SUREFOOT_VERSION"),
-        machine: bench.machine(),
+        machine: bench.machine().into_iter().chain(client.iter().flat_map(|client| client.facts.clone())).collect(),
         accept_changes: args.accept_changes,
         retry_failed: args.retry_failed,
         noise: loaded.noise,

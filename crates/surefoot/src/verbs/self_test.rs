@@ -19,6 +19,7 @@ pub fn run(args: &SelfTestArgs) -> Result<Status, Failure> {
             results: args.results.clone(),
         },
         member: None,
+        pairing: None,
         skip_missing: false,
         retry_failed: false,
         accept_changes: false,

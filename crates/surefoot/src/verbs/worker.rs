@@ -5,6 +5,10 @@ use crate::failure::{Failure, Status};
 
 /// Runs it; its orders come on standard input.
 pub fn run(args: &WorkerArgs) -> Result<Status, Failure> {
-    workloads::worker(&args.workload)?;
+    if args.workload == agent::WORKER {
+        agent::work()?
+    } else {
+        workloads::worker(&args.workload)?
+    }
     Ok(Status::Answered)
 }

@@ -7,6 +7,7 @@ mod apply;
 mod bad_studies;
 mod blogs;
 mod ceilings;
+mod client;
 mod compare;
 mod cut_trials;
 mod failing_disks;

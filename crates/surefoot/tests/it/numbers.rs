@@ -28,6 +28,7 @@ const VERBS: &[(&str, &[&str])] = &[
     ("plan", &["small.toml"]),
     ("report", &["good.surefoot"]),
     ("replay", &["access.log", "http://127.0.0.1:9"]),
+    ("load-agent", &[]),
     ("merge", &["good.surefoot"]),
     ("powercut", &["refused.toml", "--quiet"]),
     ("faults", &["refused.toml", "--quiet"]),

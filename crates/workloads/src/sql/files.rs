@@ -6,6 +6,7 @@ use load::sql::Engine;
 use load::sql_load::{PARAMS_MAX, Protocol};
 use observe::durability::Durability;
 use script::{Part, Problem, Program, Source, Statement, Table, Value};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
@@ -41,11 +42,8 @@ impl Files {
         let mut problems = Vec::new();
         let given: Vec<&str> = parameters.given().into_iter().map(|(name, _)| name).collect();
         let escapes = parameters.engine.database(&parameters.pragmas).dialect().backslash_escapes;
-        let sources = sources(&parameters.scripts, &mut problems);
-        let program = Program::new(&sources, &given, escapes).unwrap_or_else(|found| {
-            problems.extend(found.iter().map(Problem::to_string));
-            Program { scripts: Vec::new(), names: Vec::new() }
-        });
+        let on_disk = |name: &str| read("scripts", Path::new(name));
+        let program = program(parameters, &on_disk, &mut problems);
         let (schema_text, data_text) =
             (optional("schema", &parameters.schema, &mut problems), optional("data", &parameters.data, &mut problems));
         let schema = data::statements(&schema_text, escapes).unwrap_or_else(|(line, what)| {
@@ -65,6 +63,23 @@ impl Files {
             if has_dump { dump(&parameters.dump, parameters.engine) } else { Default::default() };
         let key = format!("{:016x}, dump {dump_key}", hash(&[&schema_text, &source.text]));
         Ok(Files { program: Arc::new(program), schema, tables, has_dump, dump_problems, dump_bytes, key })
+    }
+
+    /// Of their scripts' texts alone, for data that are there.
+    ///
+    /// # Errors
+    /// As [`Files::read`].
+    pub fn of_texts(parameters: &Parameters, texts: &BTreeMap<String, String>) -> Result<Files, Vec<String>> {
+        let mut problems = Vec::new();
+        let given = |name: &str| {
+            texts.get(name).cloned().ok_or_else(|| format!("scripts: {name} did not come with the others"))
+        };
+        let program = program(parameters, &given, &mut problems);
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let (schema, tables, dump_problems, key) = Default::default();
+        Ok(Files { program: Arc::new(program), schema, tables, has_dump: false, dump_problems, dump_bytes: 0, key })
     }
 
     /// What is wrong with them on this engine and by this protocol.
@@ -117,19 +132,37 @@ impl Files {
 /// Of each row, for its header, alignment and an index entry (PostgreSQL: 24 + 4 and 16 bytes, and what pages leave empty).
 const ROW_BYTES: u64 = 50;
 
-/// The scripts' texts; each may have its weight behind an `@`, as pgbench's -f takes it.
-fn sources(scripts: &[String], problems: &mut Vec<String>) -> Vec<Source> {
+/// The scripts as one program, their texts by `text`.
+fn program(
+    parameters: &Parameters,
+    text: &dyn Fn(&str) -> Result<String, String>,
+    problems: &mut Vec<String>,
+) -> Program {
+    let given: Vec<&str> = parameters.given().into_iter().map(|(name, _)| name).collect();
+    let escapes = parameters.engine.database(&parameters.pragmas).dialect().backslash_escapes;
+    let sources = sources(&parameters.scripts, text, problems);
+    Program::new(&sources, &given, escapes).unwrap_or_else(|found| {
+        problems.extend(found.iter().map(Problem::to_string));
+        Program { scripts: Vec::new(), names: Vec::new() }
+    })
+}
+
+/// Scripts' names and weights; each may have its weight behind an `@`, as pgbench's -f takes it.
+pub fn scripts(named: &[String]) -> impl Iterator<Item = (&str, u64)> {
+    named.iter().map(|script| match script.rsplit_once('@').map(|(name, weight)| (name, weight.parse())) {
+        Some((name, Ok(weight))) => (name, weight),
+        _ => (script.as_str(), 1),
+    })
+}
+
+fn sources(named: &[String], text: &dyn Fn(&str) -> Result<String, String>, problems: &mut Vec<String>) -> Vec<Source> {
     let mut sources: Vec<Source> = Vec::new();
-    for script in scripts {
-        let (name, weight) = match script.rsplit_once('@').map(|(name, weight)| (name, weight.parse())) {
-            Some((name, Ok(weight))) => (name, weight),
-            _ => (script.as_str(), 1),
-        };
+    for (name, weight) in scripts(named) {
         if sources.iter().any(|source| source.name == name) {
             problems.push(format!("scripts: {name} is there twice; give it a weight instead"));
             continue;
         }
-        match read("scripts", Path::new(name)) {
+        match text(name) {
             Ok(text) => sources.push(Source { name: name.into(), text, weight }),
             Err(problem) => problems.push(problem),
         }

@@ -62,13 +62,13 @@ pub fn of(log: &Log, tally: Tally, pace: Pace, errors_max: f64) -> Outcome {
         latency.microseconds_at(1.0),
     ];
     let wrong = Fault::ALL.iter().map(|fault| Wrong {
-        name: fault.name(),
-        words: fault.words(),
+        name: fault.name().into(),
+        words: fault.words().into(),
         count: tally.faults[*fault as usize],
         first: tally.first[*fault as usize].clone(),
     });
     let asked = Asked {
-        what: "statements",
+        what: "statements".into(),
         total: tally.asked(),
         wrong: wrong.collect(),
         limit: Limit::of(pace != Pace::Closed, errors_max),

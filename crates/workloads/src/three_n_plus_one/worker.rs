@@ -8,7 +8,7 @@
 use super::Parameters;
 use super::store::{Shared, Workers};
 use load::sql::Place;
-use load::workload::{Context, Error};
+use load::workload::{Context, Error, Server};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Serialize, Deserialize)]
 struct Orders {
     data_folder: PathBuf,
-    server: Option<PathBuf>,
+    server: Option<Server>,
     parameters: Parameters,
 }
 

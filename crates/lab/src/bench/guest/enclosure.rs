@@ -48,7 +48,7 @@ pub struct Enclosed<'a> {
 /// # Errors
 /// When there are no namespaces to be had, or they can't be set up.
 pub fn enclose(work: &Work, machine: &Enclosed, program: &Path, arguments: &[OsString]) -> std::io::Result<i32> {
-    if isolation::enter()? == Isolation::None {
+    if isolation::enter(isolation::Network::Own)? == Isolation::None {
         return Err(std::io::Error::other(
             "the kernel refuses namespaces, without which a killed guest leaves processes",
         ));

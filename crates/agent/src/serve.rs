@@ -1,0 +1,262 @@
+//! The agent: listens on one address, lets the paired study in, and passes its orders to a process that works.
+//!
+//! Each connection has a thread; who is let in has a working process (`worker.rs`) that ends with the connection. This process reads
+//! nothing of a conversation but its first line.
+
+use crate::line::{LOOK, Line, Socket};
+use crate::message::{Begin, Greeting, HELLO_BYTES_MAX, Hello, PROTOCOL};
+use crate::pairing::Pairing;
+use crate::secured::{self, HANDSHAKE_MAX};
+use crate::worker::WORKER;
+use crate::{Error, Side};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// Connections at a time, strangers' and friends'; more are closed at once.
+const CONNECTIONS_MAX: usize = 64;
+/// Of these from one address that nobody was let in by, so that one stranger keeps nobody else out.
+const STRANGERS_MAX: usize = 8;
+
+/// Facts of this machine that a study is told.
+const TOLD: &[&str] = &["cpu_model", "cpus", "hypervisor", "kernel", "memory", "operating_system"];
+
+/// How an agent is set up.
+pub struct Door {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Whom it lets in.
+    pub pairing: PathBuf,
+    /// This surefoot's version.
+    pub version: &'static str,
+    /// The program that works: this one.
+    pub program: PathBuf,
+}
+
+/// What all connections share.
+struct Agent {
+    pairing: Pairing,
+    version: &'static str,
+    program: PathBuf,
+    facts: BTreeMap<String, String>,
+    taken: Mutex<Taken>,
+}
+
+/// Who has the agent.
+#[derive(Default)]
+struct Taken {
+    /// The study's lease, while it has a connection.
+    lease: Option<String>,
+    /// Its connections.
+    sessions: usize,
+    /// All connections, strangers' too.
+    connections: usize,
+    /// Of each address those that were not let in, or not yet.
+    strangers: BTreeMap<IpAddr, usize>,
+}
+
+impl Door {
+    /// Listens, says where by `listening`, and serves until it is ended.
+    ///
+    /// # Errors
+    /// When it can't listen there, or the pairing can't be used.
+    pub fn serve(self, listening: impl FnOnce(SocketAddr)) -> Result<(), Error> {
+        let address = self.address;
+        if address.ip().is_unspecified() || address.ip().is_multicast() {
+            return Err(Error::Everywhere { address });
+        }
+        let pairing = Pairing::read(&self.pairing, Side::Agent)?;
+        let failed = |source| Error::Listen { address, source };
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        listening(listener.local_addr().map_err(failed)?);
+        let mut facts = observe::machine::facts(&[]);
+        facts.retain(|name, _| TOLD.contains(&name.as_str()));
+        let agent = Agent { pairing, version: self.version, program: self.program, facts, taken: Mutex::default() };
+        let agent = Arc::new(agent);
+        loop {
+            // One that is gone before it is accepted, or no descriptor left for it, is no reason to end.
+            let Ok((stream, from)) = listener.accept() else {
+                std::thread::sleep(LOOK);
+                continue;
+            };
+            let Some(connection) = Connection::of(&agent, from.ip()) else { continue };
+            std::thread::spawn(move || {
+                // A stranger hears nothing, and is not worth a line in a log that it could fill.
+                let _ = connection.converse(stream);
+            });
+        }
+    }
+}
+
+/// Who started the agent may have gone.
+fn log(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// One connection, counted while it lasts.
+struct Connection {
+    agent: Arc<Agent>,
+    from: IpAddr,
+    is_session: bool,
+}
+
+impl Connection {
+    fn of(agent: &Arc<Agent>, from: IpAddr) -> Option<Connection> {
+        let mut taken = agent.taken();
+        let strangers = taken.strangers.get(&from).copied().unwrap_or_default();
+        if taken.connections >= CONNECTIONS_MAX || strangers >= STRANGERS_MAX {
+            return None;
+        }
+        taken.connections += 1;
+        taken.strangers.insert(from, strangers + 1);
+        Some(Connection { agent: agent.clone(), from, is_session: false })
+    }
+
+    fn converse(mut self, stream: TcpStream) -> io::Result<()> {
+        let (agent, from) = (self.agent.clone(), self.from);
+        let until = Instant::now() + HANDSHAKE_MAX;
+        let mut line = secured::answer(&agent.pairing, Socket::new(stream)?)?;
+        let first = line.hear(until, HELLO_BYTES_MAX)?.ok_or(ErrorKind::TimedOut)?;
+        if let Err(words) = self.let_in(&first) {
+            log(&format!("{from}: refused: {words}"));
+            return line.say(&Greeting::Refused(words));
+        }
+        log(&format!("{from}: a session begins"));
+        line.say(&Greeting::Welcome(agent.facts.clone()))?;
+        let mut worker = Worker::start(&agent.program, from)?;
+        let ended = worker.pass_on(&mut line);
+        drop(worker);
+        let why = ended.as_ref().err().map_or(String::new(), |error| format!(": {error}"));
+        log(&format!("{from}: the session has ended{why}"));
+        ended
+    }
+
+    /// Whether its first line is a friend's, and nobody else has the agent.
+    fn let_in(&mut self, first: &[u8]) -> Result<(), String> {
+        let agent = &self.agent;
+        let hello: Hello = serde_json::from_slice(first).map_err(|_| "that is no study's first line".to_string())?;
+        if hello.protocol != PROTOCOL {
+            return Err("that is no study's first line".into());
+        }
+        let digest = |token: &str| ring::digest::digest(&ring::digest::SHA256, token.as_bytes());
+        if digest(&hello.token).as_ref() != digest(&agent.pairing.token).as_ref() {
+            return Err("the token is not that of this agent's pairing".into());
+        }
+        if hello.version != agent.version {
+            return Err(format!(
+                "the agent is surefoot {}, and the study runs with {}: both must be of one version",
+                agent.version, hello.version
+            ));
+        }
+        let mut taken = agent.taken();
+        if taken.lease.as_ref().is_some_and(|lease| *lease != hello.lease) {
+            return Err("busy: another study has this agent; one at a time".into());
+        }
+        taken.lease = Some(hello.lease);
+        taken.sessions += 1;
+        taken.known(self.from);
+        self.is_session = true;
+        Ok(())
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let mut taken = self.agent.taken();
+        taken.connections -= 1;
+        if self.is_session {
+            taken.sessions -= 1;
+        } else {
+            taken.known(self.from);
+        }
+        if taken.sessions == 0 {
+            taken.lease = None;
+        }
+    }
+}
+
+impl Taken {
+    /// One of this address' strangers is none any more.
+    fn known(&mut self, address: IpAddr) {
+        let left = self.strangers.get(&address).map_or(0, |count| count - 1);
+        if left == 0 {
+            self.strangers.remove(&address);
+        } else {
+            self.strangers.insert(address, left);
+        }
+    }
+}
+
+impl Agent {
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The process that works for a session; it ends with this.
+struct Worker {
+    child: Child,
+    orders: ChildStdin,
+    answers: ChildStdout,
+}
+
+impl Worker {
+    fn start(program: &Path, server: IpAddr) -> io::Result<Worker> {
+        let mut command = Command::new(program);
+        command.args(["worker", WORKER]).env_clear().current_dir("/");
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let orders = child.stdin.take().expect("standard input was piped");
+        let answers = child.stdout.take().expect("standard output was piped");
+        let mut worker = Worker { child, orders, answers };
+        let mut begin = serde_json::to_vec(&Begin { server }).expect("plain data");
+        begin.push(b'\n');
+        worker.orders.write_all(&begin)?;
+        Ok(worker)
+    }
+
+    /// Passes bytes both ways until either side ends.
+    fn pass_on(&mut self, line: &mut Line) -> io::Result<()> {
+        self.orders.write_all(&line.take_rest())?;
+        let mut piece = vec![0; 64 << 10];
+        loop {
+            let (from_study, from_worker) = line.with_descriptor(|descriptor| {
+                let mut both =
+                    [PollFd::new(descriptor, PollFlags::POLLIN), PollFd::new(self.answers.as_fd(), PollFlags::POLLIN)];
+                match poll(&mut both, PollTimeout::from(1000u16)) {
+                    Ok(_) => Ok((both[0].any().unwrap_or(true), both[1].any().unwrap_or(true))),
+                    Err(nix::errno::Errno::EINTR) => Ok((false, false)),
+                    Err(error) => Err(io::Error::from(error)),
+                }
+            })?;
+            if from_worker {
+                match self.answers.read(&mut piece)? {
+                    0 => return Err(io::Error::other("the working process has ended")),
+                    count => line.pass(&piece[..count])?,
+                }
+            }
+            while from_study || line.has_more() {
+                match line.receive(Instant::now() + LOOK, &mut piece)? {
+                    Some(0) => return Ok(()),
+                    Some(count) => self.orders.write_all(&piece[..count])?,
+                    None => {}
+                }
+                if !line.has_more() {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
