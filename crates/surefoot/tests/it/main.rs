@@ -17,6 +17,7 @@ mod forecast;
 mod guest;
 mod harness;
 mod history;
+mod kubernetes;
 mod limits;
 mod numbers;
 mod own_sql;
