@@ -3,7 +3,8 @@
 mod cluster;
 
 use crate::harness::{Said, World, said, small_study};
-use cluster::{Cluster, HEAD};
+use crate::nodes::HEAD;
+use cluster::Cluster;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
