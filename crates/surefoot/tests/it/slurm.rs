@@ -2,11 +2,13 @@
 
 mod cluster;
 
+use crate::guest::{USER, of_ordinary_user};
 use crate::harness::{Said, World, said, small_study};
-use crate::nodes::HEAD;
+use crate::nodes::{HEAD, NODES};
 use cluster::Cluster;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
 /// The binary on the head node.
@@ -135,6 +137,45 @@ fn a_fleet_under_slurm_survives_what_happens_to_its_nodes() {
         design(&json("stormy.surefoot")),
         "the same is measured, whatever happens"
     );
+    drop(cluster);
+    world.assert_nothing_left();
+}
+
+/// Who may do nothing but submit a job has guest kernels, in which members are root.
+#[test]
+fn an_ordinary_user_s_fleet_runs_in_guest_kernels() {
+    let (world, binary) = of_ordinary_user();
+    let Some(cluster) = Cluster::up(&world.path().join("lab")) else { return };
+    world.write(
+        "all.toml",
+        small_study(&["ext4", "xfs"], 1).replace("\"small\"", "\"all\"").replace("320MiB", "400MiB"),
+    );
+    let binary = binary.to_string_lossy();
+    let as_user = |arguments: &[&str]| {
+        let user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", &*binary];
+        said(&cluster.inside(HEAD, &[&user, arguments].concat()).output().expect("nsenter starts"))
+    };
+    let fleet = ["fleet", "slurm", "all.toml", "--nodes", "3", "--results", "shared", "--work", "work"];
+    as_user(&fleet).status(0).says("not root: trials run in a guest kernel").says("submitted job");
+    cluster.wait_until("the user's fleet is done", |cluster| {
+        all_have(&status(cluster, "shared"), 1) && queue_is_empty(cluster)
+    });
+    as_user(&["fleet", "collect", "shared", "-o", "all.surefoot"]).status(0).says("on these 3 hosts only");
+    let ledger = world.surefoot(&["report", "all.surefoot", "--json"]).json()["ledger"].take();
+    let trials = ledger["trials"].as_array().expect("trials");
+    assert_eq!(trials.len(), 9, "three scenarios on three nodes");
+    for trial in trials {
+        assert_eq!(trial["state"], "finished", "{trial}");
+        assert!(trial["facts"]["guest_kernel"].as_str().is_some_and(|kernel| kernel.starts_with("Linux ")), "{trial}");
+    }
+    let copies = world.path().join("shared").read_dir().expect("a folder").flatten();
+    assert!(
+        copies.map(|copy| copy.metadata().expect("it is there").uid()).all(|owner| owner == USER),
+        "nothing is root's"
+    );
+    for node in NODES {
+        assert!(!world.path().join(format!("work-{node}")).exists(), "a member that is done leaves nothing on {node}");
+    }
     drop(cluster);
     world.assert_nothing_left();
 }
