@@ -10,9 +10,11 @@ use crate::input::Error;
 use crate::number::{percent, ratio_number};
 use crate::words::{and_list, some_of};
 use analysis::fleet::{Against, Fleet, FleetPart, HOSTS_MIN, Hole, MachineKind, OfFleet, Out};
-use ledger::model::{Contents, StudyRecord};
+use ledger::MergeError;
+use ledger::model::{Contents, Scenario, StudyRecord};
 use stats::hosts::OverHosts;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// A fleet's report.
 #[derive(Debug)]
@@ -41,11 +43,21 @@ impl FleetReport {
         if reader.members()?.len() < 2 {
             return Ok(None);
         }
-        // Of a large fleet the figures of all metrics would be most of its memory.
-        let scenarios = reader.scenarios()?;
-        let primary = scenarios.iter().map(|scenario| &*scenario.primary_metric);
-        let others = analysis::flushing::METRICS.iter().chain(analysis::errors::METRICS).copied();
-        Ok(FleetReport::of(&reader.contents_with(&primary.chain(others).collect::<Vec<_>>())?))
+        let metrics = metrics(&reader.scenarios()?);
+        let metrics: Vec<&str> = metrics.iter().map(String::as_str).collect();
+        Ok(FleetReport::of(&reader.contents_with(&metrics)?))
+    }
+
+    /// What members' files would be merged to, for a fleet that is under way; none of one member alone. Files that can't be read are left out.
+    ///
+    /// # Errors
+    /// When files are not of one fleet.
+    pub fn of_files(files: &[PathBuf]) -> Result<Option<FleetReport>, MergeError> {
+        let scenarios =
+            |path: &PathBuf| ledger::Reader::open_untouched(path).and_then(|reader| reader.scenarios()).ok();
+        let metrics = metrics(&files.iter().find_map(scenarios).unwrap_or_default());
+        let metrics: Vec<&str> = metrics.iter().map(String::as_str).collect();
+        Ok(FleetReport::of(&ledger::read_merged(files, &metrics)?.0))
     }
 
     /// Whether a member is missing or did not come to its end.
@@ -257,6 +269,13 @@ impl FleetReport {
         }
         lines
     }
+}
+
+/// What an answer needs: of a large fleet the figures of all metrics would be most of its memory.
+fn metrics(scenarios: &[Scenario]) -> Vec<String> {
+    let primary = scenarios.iter().map(|scenario| &*scenario.primary_metric);
+    let others = analysis::flushing::METRICS.iter().chain(analysis::errors::METRICS).copied();
+    primary.chain(others).map(str::to_string).collect()
 }
 
 /// The scenario that is best beside the baseline.

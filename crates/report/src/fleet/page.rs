@@ -16,6 +16,11 @@ impl FleetReport {
     /// The page.
     #[must_use]
     pub fn html(&self) -> String {
+        page(&self.document())
+    }
+
+    /// What stands on it.
+    pub(crate) fn document(&self) -> Document {
         let study = &self.study;
         let Fleet { hosts, members, .. } = &self.fleet;
         let title = Block::Title {
@@ -37,7 +42,7 @@ impl FleetReport {
             Block::Table(self.machines()),
             Block::Note(METHOD.into()),
         ]);
-        page(&Document {
+        Document {
             name: format!("{} – surefoot", study.name),
             author: format!("surefoot {}", study.surefoot_version),
             footer: format!(
@@ -46,7 +51,7 @@ impl FleetReport {
             ),
             blocks: blocks.collect(),
             ..Document::default()
-        })
+        }
     }
 
     fn missing(&self) -> u32 {

@@ -3,7 +3,7 @@
 mod kubernetes;
 mod member;
 mod slurm;
-mod status;
+pub mod status;
 
 use crate::cli::MergeArgs;
 use crate::cli::fleet::{CollectArgs, FleetArgs, FleetCommand};
