@@ -97,6 +97,7 @@ impl FleetReport {
     fn over(&self) -> String {
         let count = self.fleet.hosts.len();
         match (count, self.fleet.is_sample()) {
+            (0, _) => "so far".into(),
             (1, _) => "on this host only".into(),
             (count, false) => format!("on these {count} hosts only"),
             (count, true) => format!("over {count} hosts"),

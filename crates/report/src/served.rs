@@ -5,7 +5,7 @@
 
 use crate::answer::answer;
 use crate::chart::escape;
-use crate::document::{Block, Document, Table, framed, head, word_cell, word_head};
+use crate::document::{Block, Document, Table, framed, head, word_cell, word_head, wrapped_cell};
 use crate::fleet::FleetReport;
 use crate::full;
 use crate::input::Input;
@@ -64,7 +64,7 @@ pub fn fleet(fleet: &ServedFleet, has_siblings: bool, source: Source) -> String 
     let columns = [head("member"), word_head("how far")];
     let mut members = Table::new("members", columns);
     for (number, words) in (1..).zip(&fleet.members) {
-        members.row([word_cell(&u32::to_string(&number)), word_cell(words)]);
+        members.row([word_cell(&u32::to_string(&number)), wrapped_cell(words)]);
     }
     let broken: Vec<String> = fleet.unreadable.iter().map(|why| format!("Left out for now: {why}.")).collect();
     let broken = (!broken.is_empty()).then_some(Block::List(broken));

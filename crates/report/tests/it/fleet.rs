@@ -102,6 +102,20 @@ fn three_hosts_are_these_hosts_only() {
     );
 }
 
+/// While a fleet runs, a member that has measured nothing does not make three hosts a sample.
+#[test]
+fn a_member_that_has_just_begun_is_no_host() {
+    let mut contents = fleet(&EIGHT[..4]);
+    contents.trials.retain(|trial| trial.member != Some(4));
+    let said = said(&contents);
+    check(&said, &["on these 3 hosts only", "xfs is ahead on 3 of 3 hosts.", "member 4 on n4 measured 0 of 3 rounds"]);
+    contents.trials.clear();
+    check(
+        &FleetReport::of(&contents).expect("a fleet").terminal(160, false),
+        &["Too little was measured so far to choose."],
+    );
+}
+
 #[test]
 fn a_host_that_stands_apart_and_one_where_another_wins_are_named() {
     let mut hosts = EIGHT;
