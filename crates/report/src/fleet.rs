@@ -3,6 +3,7 @@
 //! A report of one machine speaks of rounds; here the unit is the machine, so the sentences are others.
 
 mod json;
+mod limits;
 mod page;
 
 use crate::document::{self, Block, Column, Fit, Table, head, word_cell, word_head};
@@ -43,7 +44,7 @@ impl FleetReport {
         if reader.members()?.len() < 2 {
             return Ok(None);
         }
-        let metrics = metrics(&reader.scenarios()?);
+        let metrics = metrics(&reader.study()?, &reader.scenarios()?);
         let metrics: Vec<&str> = metrics.iter().map(String::as_str).collect();
         Ok(FleetReport::of(&reader.contents_with(&metrics)?))
     }
@@ -53,9 +54,11 @@ impl FleetReport {
     /// # Errors
     /// When files are not of one fleet.
     pub fn of_files(files: &[PathBuf]) -> Result<Option<FleetReport>, MergeError> {
-        let scenarios =
-            |path: &PathBuf| ledger::Reader::open_untouched(path).and_then(|reader| reader.scenarios()).ok();
-        let metrics = metrics(&files.iter().find_map(scenarios).unwrap_or_default());
+        let wanted = |path: &PathBuf| {
+            let reader = ledger::Reader::open_untouched(path).ok()?;
+            Some(metrics(&reader.study().ok()?, &reader.scenarios().ok()?))
+        };
+        let metrics = files.iter().find_map(wanted).unwrap_or_default();
         let metrics: Vec<&str> = metrics.iter().map(String::as_str).collect();
         Ok(FleetReport::of(&ledger::read_merged(files, &metrics)?.0))
     }
@@ -70,8 +73,13 @@ impl FleetReport {
     #[must_use]
     pub fn terminal(&self, width: usize, colour: bool) -> String {
         let parts = self.fleet.parts.iter().flat_map(|part| self.of_part(part));
-        let blocks: Vec<Block> = parts.chain([Block::List(self.of_machines())]).collect();
+        let blocks: Vec<Block> = parts.chain(self.lists()).collect();
         document::terminal(&blocks, width, colour)
+    }
+
+    /// What is said of limits, then of machines.
+    fn lists(&self) -> [Block; 2] {
+        [self.of_limits(), self.of_machines()].map(Block::List)
     }
 
     fn of_part(&self, part: &FleetPart) -> Vec<Block> {
@@ -254,11 +262,6 @@ impl FleetReport {
             });
             lines.push(format!("The hosts are of {} kinds: {}.", kinds.len(), each.collect::<Vec<_>>().join("; ")));
         }
-        if !self.study.limits.is_empty() {
-            lines.push(
-                "The study's limits are not judged over hosts: `surefoot report --member K` judges them on one.".into(),
-            );
-        }
         for (number, host, starts) in &self.restarted {
             lines.push(format!(
                 "Member {number} was started {starts} times; the start on {host} came furthest and counts."
@@ -273,10 +276,11 @@ impl FleetReport {
 }
 
 /// What an answer needs: of a large fleet the figures of all metrics would be most of its memory.
-fn metrics(scenarios: &[Scenario]) -> Vec<String> {
+fn metrics(study: &StudyRecord, scenarios: &[Scenario]) -> Vec<String> {
     let primary = scenarios.iter().map(|scenario| &*scenario.primary_metric);
+    let limited = study.limits.iter().map(|limit| &*limit.metric);
     let others = analysis::flushing::METRICS.iter().chain(analysis::errors::METRICS).copied();
-    primary.chain(others).map(str::to_string).collect()
+    primary.chain(limited).chain(others).map(str::to_string).collect()
 }
 
 /// The scenario that is best beside the baseline.

@@ -29,7 +29,7 @@ impl FleetReport {
             below: format!("{} of {members} members on {} hosts", members - self.missing(), hosts.len()),
         };
         let answer = self.fleet.parts.iter().flat_map(|part| self.of_part(part));
-        let answer = Block::Answer(answer.chain([Block::List(self.of_machines())]).collect());
+        let answer = Block::Answer(answer.chain(self.lists()).collect());
         let pictures = self.fleet.parts.iter().enumerate().flat_map(|(index, part)| {
             let picture = hosts::draw(&format!("hosts-{index}"), part, hosts)?;
             let heading = Block::Heading(2, format!("{}: who is ahead on which host", part.workload));
