@@ -50,9 +50,8 @@ pub struct ServedFleet<'a> {
 /// A results file's own page.
 #[must_use]
 pub fn report(input: &Input, standing: &Standing, has_siblings: bool, source: Source) -> String {
-    let more = if has_siblings { " · <a href=\"/\">all results</a>" } else { "" };
     let mut document = full::document(input, String::new());
-    let begin = [bar(source, more)].into_iter().chain(progress(input, standing));
+    let begin = [bar(source, more(has_siblings))].into_iter().chain(progress(input, standing));
     document.blocks.splice(0..0, begin);
     framed(&document, Some(FOLLOW))
 }
@@ -60,7 +59,6 @@ pub fn report(input: &Input, standing: &Standing, has_siblings: bool, source: So
 /// A fleet that is under way, or done: how far each member is, and the answer so far, or why there is none.
 #[must_use]
 pub fn fleet(fleet: &ServedFleet, has_siblings: bool, source: Source) -> String {
-    let more = if has_siblings { " · <a href=\"/\">all results</a>" } else { "" };
     let columns = [head("member"), word_head("how far")];
     let mut members = Table::new("members", columns);
     for (number, words) in (1..).zip(&fleet.members) {
@@ -82,7 +80,15 @@ pub fn fleet(fleet: &ServedFleet, has_siblings: bool, source: Source) -> String 
     }
     // Title and answer first, what comes of them after who measured it.
     document.blocks.splice(2..2, standing);
-    document.blocks.insert(0, bar(source, more));
+    document.blocks.insert(0, bar(source, more(has_siblings)));
+    framed(&document, Some(FOLLOW))
+}
+
+/// The page of a fleet's merged file.
+#[must_use]
+pub fn merged(report: &FleetReport, has_siblings: bool, source: Source) -> String {
+    let mut document = report.document();
+    document.blocks.insert(0, bar(source, more(has_siblings)));
     framed(&document, Some(FOLLOW))
 }
 
@@ -119,6 +125,11 @@ fn document(name: &str, blocks: Vec<Block>) -> Document {
 
 fn title(title: &str, below: &str) -> Block {
     Block::Title { above: String::new(), title: title.into(), below: below.into() }
+}
+
+/// A way to the list, where there is one.
+fn more(has_siblings: bool) -> &'static str {
+    if has_siblings { " · <a href=\"/\">all results</a>" } else { "" }
 }
 
 /// What the script fills and reads.

@@ -111,6 +111,10 @@ fn a_merged_fleet_has_an_answer(world: &World) {
     assert!(
         std::fs::read_to_string(world.path().join("all.html")).expect("a page").contains("who is ahead on which host")
     );
+    let server = Server::start(world, &["all.surefoot", "fleet"]);
+    assert!(server.get("/all-2").contains("on these 3 hosts only"), "a merged file has its page, too");
+    assert!(server.get("/").contains("A fleet: 3 of 3 members have all their rounds."));
+    drop(server);
     // One member is a study of one machine; an answer of one machine over a fleet is refused.
     world.surefoot(&["report", "all.surefoot", "--member", "3"]).says("Too early to choose");
     world.surefoot(&["report", "all.surefoot", "--markdown"]).status(2).says("--member K shows one member");

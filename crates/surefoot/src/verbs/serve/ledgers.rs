@@ -104,6 +104,9 @@ impl Ledger {
         if self.is_fleet {
             return fleet::read(&self.path, &self.name, has_siblings);
         }
+        if let Some(reading) = fleet::read_merged(&self.path, &self.name, has_siblings) {
+            return reading;
+        }
         let mut tries = 0;
         let (version, results) = loop {
             tries += 1;
