@@ -7,8 +7,8 @@ PHP = libapache2-mod-php php-fpm php-cgi php-cli php-apcu php-sqlite3 php-mysql 
 PEERS = fio sysbench redis-tools pgreplay wrk apache2-utils nghttp2-client httperf siege
 # A kernel that needs no root, with the filesystems that the machine's own may lack.
 GUEST = user-mode-linux jfsutils reiserfsprogs f2fs-tools nilfs-tools e2fsprogs xfsprogs btrfs-progs postgresql
-# A scheduler: the tests bring up a cluster of three nodes in namespaces.
-SCHEDULERS = slurmctld slurmd slurm-client munge iproute2
+# What starts a fleet: the tests bring up clusters of three nodes in namespaces.
+SCHEDULERS = slurmctld slurmd slurm-client munge iproute2 openssh-server openssh-client parallel pssh
 SITES = wordpress wordpress-theme-twentytwentythree mediawiki dokuwiki
 TEST_PACKAGES = $(PACKAGES) $(SERVERS) $(SCHEDULERS) $(PHP) $(SITES) $(PEERS) $(GUEST) chromium poppler-utils openssl zstd xz-utils rocksdb-tools sqlite3
 BENCH_PACKAGES = $(PACKAGES) $(SERVERS) $(PEERS) $(GUEST) time

@@ -5,7 +5,10 @@
 //! rounds, and a round lies on one host.
 
 mod hosts;
+mod limits;
 mod part;
+
+pub use limits::{FleetLimit, Shown};
 
 use ledger::model::{Contents, Host};
 use observe::metric::Metric;
@@ -29,6 +32,8 @@ pub struct Fleet {
     pub holes: Vec<Hole>,
     /// One a workload, in plan order.
     pub parts: Vec<FleetPart>,
+    /// The study's limits with each scenario, in the order of the file.
+    pub limits: Vec<FleetLimit>,
     /// Two-sided confidence of the intervals.
     pub confidence: f64,
 }
@@ -150,6 +155,7 @@ impl Fleet {
         Some(Fleet {
             members,
             holes: holes(contents, members),
+            limits: limits::limits(contents, &hosts, kinds.len() == 1),
             hosts,
             kinds,
             parts,

@@ -1,7 +1,7 @@
 //! How long and how much memory it takes to merge a large fleet: `cargo bench -p ledger --bench merge [-- MEMBERS]`.
 //!
 //! Goals: 1,000 members of 500 trials in 60 s and 500 MB. `cargo test` takes three members. Merges in a process of its own, so that the
-//! writing does not count.
+//! writing does not count, and reads from the disk: files of a fleet come from elsewhere, and are in no cache.
 
 #[path = "large/typical.rs"]
 mod typical;
@@ -12,7 +12,7 @@ use ledger::{Reader, Writer};
 use observe::record::Provisioned;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 use typical::{scenario, study, typical_run};
 
@@ -39,19 +39,23 @@ fn main() -> ExitCode {
     {
         let memory = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
         write(&memory.path().join("one"), trials);
-        std::fs::copy(memory.path().join("one"), &template).expect("copied");
+        // As a member shows it.
+        ledger::publish(&memory.path().join("one"), &template).expect("copied");
     }
     for number in 1..=members {
         let path = folder.path().join(format!("{number}.surefoot"));
         std::fs::copy(&template, &path).expect("copied");
         renumber(&path, number);
+        forget(&path);
     }
     std::fs::remove_file(&template).expect("it was there");
     let program = std::env::current_exe().expect("this program");
     let folder_word = folder.path().to_string_lossy();
     let said = goals::said(&program, folder.path(), &["merge-these", &folder_word]);
     let figures: Vec<f64> = said.split_whitespace().map(|word| word.parse().expect("a figure")).collect();
-    let [seconds, processor_seconds, megabytes] = figures[..] else { panic!("three figures, not {said}") };
+    let [seconds, processor_seconds, queued_seconds, megabytes] = figures[..] else {
+        panic!("four figures, not {said}")
+    };
     let target = folder.path().join("fleet");
     let size = target.metadata().expect("written").len() as f64 / 1e6;
     let contents = Reader::open(&target).and_then(|reader| reader.contents_with(&[])).expect("readable");
@@ -60,7 +64,10 @@ fn main() -> ExitCode {
     let seconds_goal = goals.at_most("seconds", seconds, SECONDS_MAX);
     let megabytes_goal = goals.at_most("megabytes of memory", megabytes, MEGABYTES_MAX);
     println!("{members} members of {trials} trials, {size:.0} MB in one file");
-    println!("{seconds:.1} s ({seconds_goal}), of these {processor_seconds:.1} s of a processor");
+    let waited = (seconds - processor_seconds - queued_seconds).max(0.0);
+    println!(
+        "{seconds:.1} s ({seconds_goal}): {processor_seconds:.1} s of a processor, {queued_seconds:.1} s until others let it have one, {waited:.1} s for the disk"
+    );
     println!("{megabytes:.0} MB of memory ({megabytes_goal})");
     goals.end()
 }
@@ -74,10 +81,12 @@ fn merge(folder: &Path) {
     let status = std::fs::read_to_string("/proc/self/status").expect("this process has one");
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("the kernel keeps the peak");
     let kibibytes: f64 = peak.trim().trim_end_matches(" kB").trim().parse().expect("a number");
-    // On a busy machine the processor's time says more than the clock's.
+    // On a busy machine the processor's time says more than the clock's (sched-stats of the kernel's documentation).
     let schedule = std::fs::read_to_string("/proc/self/schedstat").expect("this process has one");
-    let nanoseconds: f64 = schedule.split_whitespace().next().expect("a figure").parse().expect("a number");
-    println!("{seconds} {} {}", nanoseconds / 1e9, kibibytes * 1024.0 / 1e6);
+    let nanoseconds = |field: &str| -> f64 { field.parse().expect("a number") };
+    let mut fields = schedule.split_whitespace().map(nanoseconds);
+    let (processor, queued) = (fields.next().expect("a figure"), fields.next().expect("a figure"));
+    println!("{seconds} {} {} {}", processor / 1e9, queued / 1e9, kibibytes * 1024.0 / 1e6);
 }
 
 /// A member's file as a trial writes it: steps, facts and commands, one measured run with all its figures.
@@ -121,4 +130,12 @@ fn renumber(path: &Path, number: u32) {
         .and_then(|_| file.execute("UPDATE trial SET member = ?1, crc = NULL", [number]))
         .and_then(|_| file.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
     written.expect("written");
+}
+
+/// Has it on the disk, and not in the kernel's cache.
+fn forget(path: &Path) {
+    std::fs::File::open(path).and_then(|file| file.sync_all()).expect("written");
+    let file = format!("if={}", path.display());
+    let forgotten = Command::new("dd").args([&file, "iflag=nocache", "count=0", "status=none"]).status();
+    assert!(forgotten.is_ok_and(|status| status.success()), "dd of coreutils drops a file from the cache");
 }

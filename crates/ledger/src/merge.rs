@@ -4,8 +4,9 @@
 //! often as one likes, with the same outcome. Streams: no file is held in memory.
 
 mod copy;
+mod join;
 
-use crate::model::{Attempt, Member, StudyRecord};
+use crate::model::{Attempt, Contents, Member, StudyRecord};
 use crate::schema::{self, beside};
 use crate::{Error, Reader};
 use copy::Copier;
@@ -93,6 +94,22 @@ impl Start {
 /// # Errors
 /// When a file is of another study, version or design, or the new one can't be written.
 pub fn merge(files: &[PathBuf], target: &Path) -> Result<Merged, MergeError> {
+    let (chosen, broken) = choose(files)?;
+    write(&chosen, target)?;
+    Ok(Merged { members: chosen.into_iter().map(|start| start.member).collect(), broken })
+}
+
+/// What [`merge`] would make of these files, with the figures of these metrics only, and files that can't be read. Writes nothing.
+///
+/// # Errors
+/// As [`merge`].
+pub fn read_merged(files: &[PathBuf], metrics: &[&str]) -> Result<(Contents, Vec<Error>), MergeError> {
+    let (chosen, broken) = choose(files)?;
+    Ok((join::read(&chosen, metrics)?, broken))
+}
+
+/// The start of each member that counts, member after member, and files that can't be read.
+fn choose(files: &[PathBuf]) -> Result<(Vec<Start>, Vec<Error>), MergeError> {
     let mut first: Option<(PathBuf, StudyRecord, Vec<String>)> = None;
     let mut members: BTreeMap<u32, Vec<Start>> = BTreeMap::new();
     let mut broken = Vec::new();
@@ -117,9 +134,7 @@ pub fn merge(files: &[PathBuf], target: &Path) -> Result<Merged, MergeError> {
         starts.into_iter().for_each(|start| members.entry(start.member.number).or_default().push(start));
     }
     let chosen: Vec<Start> = members.into_values().map(furthest).collect();
-    let Some(least) = chosen.first() else { return Err(MergeError::Nothing) };
-    write(least, &chosen, target)?;
-    Ok(Merged { members: chosen.into_iter().map(|start| start.member).collect(), broken })
+    if chosen.is_empty() { Err(MergeError::Nothing) } else { Ok((chosen, broken)) }
 }
 
 /// The start that got furthest, with a note of the others.
@@ -230,12 +245,12 @@ fn differences<'a>(
 }
 
 /// Writes the chosen starts, the study as the first member had it.
-fn write(first: &Start, chosen: &[Start], target: &Path) -> Result<(), MergeError> {
+fn write(chosen: &[Start], target: &Path) -> Result<(), MergeError> {
     let unfinished = beside(target, ".merging");
     let failed = |source| Error::Open { path: target.into(), source };
     let _ = std::fs::remove_file(&unfinished);
     schema::create(&unfinished)?;
-    let mut copier = Copier::new(&unfinished, &first.file)?;
+    let mut copier = Copier::new(&unfinished, &chosen[0].file)?;
     for start in chosen {
         copier.member(&start.file, &start.member)?;
     }

@@ -380,7 +380,7 @@ impl Reader {
 }
 
 /// Rounds of several members, member after member: each is a round by itself, and lies on one machine.
-fn count_rounds_over_members(trials: &mut [Trial]) {
+pub(crate) fn count_rounds_over_members(trials: &mut [Trial]) {
     let mut rounds: BTreeMap<(Phase, Option<u32>, u32), u32> =
         trials.iter().map(|trial| ((trial.phase, trial.member, trial.round), 0)).collect();
     let mut counts: BTreeMap<Phase, u32> = BTreeMap::new();

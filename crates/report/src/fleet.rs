@@ -3,6 +3,7 @@
 //! A report of one machine speaks of rounds; here the unit is the machine, so the sentences are others.
 
 mod json;
+mod limits;
 mod page;
 
 use crate::document::{self, Block, Column, Fit, Table, head, word_cell, word_head};
@@ -10,9 +11,11 @@ use crate::input::Error;
 use crate::number::{percent, ratio_number};
 use crate::words::{and_list, some_of};
 use analysis::fleet::{Against, Fleet, FleetPart, HOSTS_MIN, Hole, MachineKind, OfFleet, Out};
-use ledger::model::{Contents, StudyRecord};
+use ledger::MergeError;
+use ledger::model::{Contents, Scenario, StudyRecord};
 use stats::hosts::OverHosts;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// A fleet's report.
 #[derive(Debug)]
@@ -41,11 +44,23 @@ impl FleetReport {
         if reader.members()?.len() < 2 {
             return Ok(None);
         }
-        // Of a large fleet the figures of all metrics would be most of its memory.
-        let scenarios = reader.scenarios()?;
-        let primary = scenarios.iter().map(|scenario| &*scenario.primary_metric);
-        let others = analysis::flushing::METRICS.iter().chain(analysis::errors::METRICS).copied();
-        Ok(FleetReport::of(&reader.contents_with(&primary.chain(others).collect::<Vec<_>>())?))
+        let metrics = metrics(&reader.study()?, &reader.scenarios()?);
+        let metrics: Vec<&str> = metrics.iter().map(String::as_str).collect();
+        Ok(FleetReport::of(&reader.contents_with(&metrics)?))
+    }
+
+    /// What members' files would be merged to, for a fleet that is under way; none of one member alone. Files that can't be read are left out.
+    ///
+    /// # Errors
+    /// When files are not of one fleet.
+    pub fn of_files(files: &[PathBuf]) -> Result<Option<FleetReport>, MergeError> {
+        let wanted = |path: &PathBuf| {
+            let reader = ledger::Reader::open_untouched(path).ok()?;
+            Some(metrics(&reader.study().ok()?, &reader.scenarios().ok()?))
+        };
+        let metrics = files.iter().find_map(wanted).unwrap_or_default();
+        let metrics: Vec<&str> = metrics.iter().map(String::as_str).collect();
+        Ok(FleetReport::of(&ledger::read_merged(files, &metrics)?.0))
     }
 
     /// Whether a member is missing or did not come to its end.
@@ -58,8 +73,13 @@ impl FleetReport {
     #[must_use]
     pub fn terminal(&self, width: usize, colour: bool) -> String {
         let parts = self.fleet.parts.iter().flat_map(|part| self.of_part(part));
-        let blocks: Vec<Block> = parts.chain([Block::List(self.of_machines())]).collect();
+        let blocks: Vec<Block> = parts.chain(self.lists()).collect();
         document::terminal(&blocks, width, colour)
+    }
+
+    /// What is said of limits, then of machines.
+    fn lists(&self) -> [Block; 2] {
+        [self.of_limits(), self.of_machines()].map(Block::List)
     }
 
     fn of_part(&self, part: &FleetPart) -> Vec<Block> {
@@ -85,6 +105,7 @@ impl FleetReport {
     fn over(&self) -> String {
         let count = self.fleet.hosts.len();
         match (count, self.fleet.is_sample()) {
+            (0, _) => "so far".into(),
             (1, _) => "on this host only".into(),
             (count, false) => format!("on these {count} hosts only"),
             (count, true) => format!("over {count} hosts"),
@@ -241,11 +262,6 @@ impl FleetReport {
             });
             lines.push(format!("The hosts are of {} kinds: {}.", kinds.len(), each.collect::<Vec<_>>().join("; ")));
         }
-        if !self.study.limits.is_empty() {
-            lines.push(
-                "The study's limits are not judged over hosts: `surefoot report --member K` judges them on one.".into(),
-            );
-        }
         for (number, host, starts) in &self.restarted {
             lines.push(format!(
                 "Member {number} was started {starts} times; the start on {host} came furthest and counts."
@@ -257,6 +273,14 @@ impl FleetReport {
         }
         lines
     }
+}
+
+/// What an answer needs: of a large fleet the figures of all metrics would be most of its memory.
+fn metrics(study: &StudyRecord, scenarios: &[Scenario]) -> Vec<String> {
+    let primary = scenarios.iter().map(|scenario| &*scenario.primary_metric);
+    let limited = study.limits.iter().map(|limit| &*limit.metric);
+    let others = analysis::flushing::METRICS.iter().chain(analysis::errors::METRICS).copied();
+    primary.chain(limited).chain(others).map(str::to_string).collect()
 }
 
 /// The scenario that is best beside the baseline.

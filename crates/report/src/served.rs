@@ -5,7 +5,8 @@
 
 use crate::answer::answer;
 use crate::chart::escape;
-use crate::document::{Block, Document, framed};
+use crate::document::{Block, Document, Table, framed, head, word_cell, word_head, wrapped_cell};
+use crate::fleet::FleetReport;
 use crate::full;
 use crate::input::Input;
 use crate::number::date;
@@ -28,17 +29,66 @@ pub struct Source<'a> {
 pub struct Served<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What was read, and how the study stood; or why not, in words.
+    /// What was read, and how the study stood; or in words why not, or that it is a fleet.
     pub results: Result<(&'a Input, &'a Standing), &'a str>,
+}
+
+/// A fleet whose folder of results is served.
+pub struct ServedFleet<'a> {
+    /// Its name in paths.
+    pub name: &'a str,
+    /// How many members are done, in words.
+    pub summary: String,
+    /// How far each is, in words, from the first on.
+    pub members: Vec<String>,
+    /// Files that can't be read now, and why.
+    pub unreadable: Vec<String>,
+    /// The answer so far; or in words why there is none.
+    pub answer: Result<FleetReport, String>,
 }
 
 /// A results file's own page.
 #[must_use]
 pub fn report(input: &Input, standing: &Standing, has_siblings: bool, source: Source) -> String {
-    let more = if has_siblings { " · <a href=\"/\">all results</a>" } else { "" };
     let mut document = full::document(input, String::new());
-    let begin = [bar(source, more)].into_iter().chain(progress(input, standing));
+    let begin = [bar(source, more(has_siblings))].into_iter().chain(progress(input, standing));
     document.blocks.splice(0..0, begin);
+    framed(&document, Some(FOLLOW))
+}
+
+/// A fleet that is under way, or done: how far each member is, and the answer so far, or why there is none.
+#[must_use]
+pub fn fleet(fleet: &ServedFleet, has_siblings: bool, source: Source) -> String {
+    let columns = [head("member"), word_head("how far")];
+    let mut members = Table::new("members", columns);
+    for (number, words) in (1..).zip(&fleet.members) {
+        members.row([word_cell(&u32::to_string(&number)), wrapped_cell(words)]);
+    }
+    let broken: Vec<String> = fleet.unreadable.iter().map(|why| format!("Left out for now: {why}.")).collect();
+    let broken = (!broken.is_empty()).then_some(Block::List(broken));
+    let standing =
+        [Block::Heading(2, "How far each member is".into()), Block::Table(members)].into_iter().chain(broken);
+    let mut document = match &fleet.answer {
+        Ok(report) => report.document(),
+        Err(why) => document(
+            &format!("{} – surefoot", fleet.name),
+            vec![title(fleet.name, ""), Block::Answer(vec![Block::Lead(why.clone())])],
+        ),
+    };
+    if let Some(Block::Title { below, .. }) = document.blocks.first_mut() {
+        below.clone_from(&fleet.summary);
+    }
+    // Title and answer first, what comes of them after who measured it.
+    document.blocks.splice(2..2, standing);
+    document.blocks.insert(0, bar(source, more(has_siblings)));
+    framed(&document, Some(FOLLOW))
+}
+
+/// The page of a fleet's merged file.
+#[must_use]
+pub fn merged(report: &FleetReport, has_siblings: bool, source: Source) -> String {
+    let mut document = report.document();
+    document.blocks.insert(0, bar(source, more(has_siblings)));
     framed(&document, Some(FOLLOW))
 }
 
@@ -75,6 +125,11 @@ fn document(name: &str, blocks: Vec<Block>) -> Document {
 
 fn title(title: &str, below: &str) -> Block {
     Block::Title { above: String::new(), title: title.into(), below: below.into() }
+}
+
+/// A way to the list, where there is one.
+fn more(has_siblings: bool) -> &'static str {
+    if has_siblings { " · <a href=\"/\">all results</a>" } else { "" }
 }
 
 /// What the script fills and reads.

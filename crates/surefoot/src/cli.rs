@@ -336,7 +336,7 @@ pub struct HistoryArgs {
 /// `serve`.
 #[derive(Args)]
 pub struct ServeArgs {
-    /// Results files
+    /// Results files, or the folder of a fleet's
     #[arg(required = true)]
     pub results: Vec<PathBuf>,
     /// Listen on this port of 127.0.0.1 [default: one that is free]

@@ -1,14 +1,17 @@
 //! The machines of a fleet, and which of them are alike.
 
 use super::{FleetHost, MachineKind};
-use ledger::model::{Contents, Host};
-use std::collections::BTreeMap;
+use ledger::model::{Contents, Host, TrialState};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Machines in the order of their first members, and their kinds, the largest first.
+/// Machines that measured something, in the order of their first members, and their kinds, the largest first.
 pub(super) fn hosts(contents: &Contents) -> (Vec<FleetHost>, Vec<MachineKind>) {
     let mut hosts: Vec<FleetHost> = Vec::new();
     let mut kinds: Vec<MachineKind> = Vec::new();
-    for member in &contents.members {
+    // A member that has just begun is no host yet: it has nothing to be held against another's.
+    let finished = contents.trials.iter().filter(|trial| trial.state == TrialState::Finished);
+    let measured: BTreeSet<u32> = finished.filter_map(|trial| trial.member).collect();
+    for member in contents.members.iter().filter(|member| measured.contains(&member.number)) {
         let of_host = hosts.iter_mut().find(|known| known.host == member.host);
         if let Some(known) = of_host {
             known.members.push(member.number);

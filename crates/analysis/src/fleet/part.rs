@@ -41,8 +41,7 @@ fn part(
     (hosts, kinds): (&[FleetHost], &[MachineKind]),
     standings: &[Option<Standing>],
 ) -> FleetPart {
-    let of_workload = contents.scenarios.iter().enumerate().filter(|(_, scenario)| scenario.workload == workload);
-    let columns: Vec<usize> = of_workload.map(|(column, _)| column).collect();
+    let columns = places(contents, workload, |_| true);
     let scenarios: Vec<&Scenario> = columns.iter().map(|column| &contents.scenarios[*column]).collect();
     let primary = scenarios.first().map_or("", |scenario| &*scenario.primary_metric);
     let metric = contents.metric(primary, Direction::More);
@@ -90,19 +89,28 @@ fn part(
     }
 }
 
-/// Figures by host, round and scenario; a round of the contents is of one member.
+/// The places of a workload's scenarios in the plan.
+pub(super) fn places(contents: &Contents, workload: &str, is_wanted: impl Fn(&Scenario) -> bool) -> Vec<usize> {
+    let all = contents.scenarios.iter().enumerate();
+    let of_workload = all.filter(|(_, scenario)| scenario.workload == workload && is_wanted(scenario));
+    of_workload.map(|(place, _)| place).collect()
+}
+
+/// The host of each round; a round of the contents is of one member.
+pub(super) fn host_of_rounds(contents: &Contents, hosts: &[FleetHost]) -> BTreeMap<u32, usize> {
+    let of_host =
+        |(place, host): (usize, &FleetHost)| host.members.iter().map(|member| (*member, place)).collect::<Vec<_>>();
+    let host_of: BTreeMap<u32, usize> = hosts.iter().enumerate().flat_map(of_host).collect();
+    let of_trial = contents.trials.iter().filter_map(|trial| Some((trial.round, *host_of.get(&trial.member?)?)));
+    of_trial.collect()
+}
+
+/// Figures by host, round and scenario.
 fn figures(contents: &Contents, hosts: &[FleetHost], columns: &[usize], primary: &str) -> Figures {
-    let member_of: BTreeMap<u32, u32> =
-        contents.trials.iter().filter_map(|trial| Some((trial.round, trial.member?))).collect();
-    let host_of: BTreeMap<u32, usize> = hosts
-        .iter()
-        .enumerate()
-        .flat_map(|(place, host)| host.members.iter().map(move |member| (*member, place)))
-        .collect();
+    let host_of = host_of_rounds(contents, hosts);
     let mut found = Figures { rounds: vec![Vec::new(); hosts.len()], stalled: vec![false; columns.len()] };
     for (round, values) in contents.values(primary).iter().enumerate() {
-        let host = member_of.get(&(round as u32)).and_then(|member| host_of.get(member));
-        let Some(host) = host else { continue };
+        let Some(host) = host_of.get(&(round as u32)) else { continue };
         let values: Vec<Option<f64>> = columns.iter().map(|column| values[*column]).collect();
         values
             .iter()

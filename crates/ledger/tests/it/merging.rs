@@ -2,7 +2,7 @@
 
 use crate::fixture::{SCENARIOS, SPEED, run, scenarios, study};
 use ledger::model::{Contents, Host, Member, Place, StudyRecord, TrialState};
-use ledger::{MergeError, Reader, Writer, export, merge};
+use ledger::{MergeError, Reader, Writer, export, merge, read_merged};
 use observe::metric::{Direction, Metric};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -112,6 +112,10 @@ proptest! {
             merge(&parts, &stepwise).expect("one fleet");
         }
         prop_assert_eq!(json(&at_once), json(&stepwise));
+        // What is shown of a fleet that is under way is what it would be merged to.
+        let (shown, _) = read_merged(&all, &[&SPEED.name]).expect("one fleet");
+        let merged = Reader::open(&at_once).and_then(|reader| reader.contents_with(&[&SPEED.name])).expect("readable");
+        prop_assert_eq!(format!("{shown:#?}"), format!("{merged:#?}"));
         Reader::open(&stepwise).and_then(|reader| reader.verify()).expect("whole, by every checksum");
     }
 }

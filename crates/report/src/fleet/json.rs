@@ -9,7 +9,7 @@ impl FleetReport {
     /// Everything that the page shows.
     #[must_use]
     pub fn json(&self) -> Value {
-        let Fleet { members, hosts, kinds, holes, parts, confidence } = &self.fleet;
+        let Fleet { members, hosts, kinds, holes, parts, confidence, limits: _ } = &self.fleet;
         let host = |host: &analysis::fleet::FleetHost| json!({ "name": host.host.name, "members": host.members, "kind": host.kind });
         json!({
             "study": self.study.name,
@@ -21,8 +21,9 @@ impl FleetReport {
             "these_hosts_only": !self.fleet.is_sample(),
             "confidence": confidence,
             "parts": parts.iter().map(|part| self.json_of(part)).collect::<Vec<_>>(),
+            "limits": self.json_of_limits(),
             "answer": parts.iter().map(|part| self.lead(part)).chain(parts.iter().flat_map(|part| self.of_answer(part)))
-                .chain(self.of_machines()).collect::<Vec<_>>(),
+                .chain(self.of_limits()).chain(self.of_machines()).collect::<Vec<_>>(),
         })
     }
 

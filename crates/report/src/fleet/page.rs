@@ -16,6 +16,11 @@ impl FleetReport {
     /// The page.
     #[must_use]
     pub fn html(&self) -> String {
+        page(&self.document())
+    }
+
+    /// What stands on it.
+    pub(crate) fn document(&self) -> Document {
         let study = &self.study;
         let Fleet { hosts, members, .. } = &self.fleet;
         let title = Block::Title {
@@ -24,7 +29,7 @@ impl FleetReport {
             below: format!("{} of {members} members on {} hosts", members - self.missing(), hosts.len()),
         };
         let answer = self.fleet.parts.iter().flat_map(|part| self.of_part(part));
-        let answer = Block::Answer(answer.chain([Block::List(self.of_machines())]).collect());
+        let answer = Block::Answer(answer.chain(self.lists()).collect());
         let pictures = self.fleet.parts.iter().enumerate().flat_map(|(index, part)| {
             let picture = hosts::draw(&format!("hosts-{index}"), part, hosts)?;
             let heading = Block::Heading(2, format!("{}: who is ahead on which host", part.workload));
@@ -37,7 +42,7 @@ impl FleetReport {
             Block::Table(self.machines()),
             Block::Note(METHOD.into()),
         ]);
-        page(&Document {
+        Document {
             name: format!("{} – surefoot", study.name),
             author: format!("surefoot {}", study.surefoot_version),
             footer: format!(
@@ -46,7 +51,7 @@ impl FleetReport {
             ),
             blocks: blocks.collect(),
             ..Document::default()
-        })
+        }
     }
 
     fn missing(&self) -> u32 {

@@ -1,7 +1,7 @@
 //! The answer of a study on many machines: what is said of a sample, of a few, of kinds, and of what is missing.
 
 use crate::fixture::{self, Row, Table};
-use ledger::model::{Contents, Host, Member, Session};
+use ledger::model::{Contents, Host, LimitRecord, Member, Session};
 use report::FleetReport;
 
 const ROUNDS: usize = 3;
@@ -102,6 +102,20 @@ fn three_hosts_are_these_hosts_only() {
     );
 }
 
+/// While a fleet runs, a member that has measured nothing does not make three hosts a sample.
+#[test]
+fn a_member_that_has_just_begun_is_no_host() {
+    let mut contents = fleet(&EIGHT[..4]);
+    contents.trials.retain(|trial| trial.member != Some(4));
+    let said = said(&contents);
+    check(&said, &["on these 3 hosts only", "xfs is ahead on 3 of 3 hosts.", "member 4 on n4 measured 0 of 3 rounds"]);
+    contents.trials.clear();
+    check(
+        &FleetReport::of(&contents).expect("a fleet").terminal(160, false),
+        &["Too little was measured so far to choose."],
+    );
+}
+
 #[test]
 fn a_host_that_stands_apart_and_one_where_another_wins_are_named() {
     let mut hosts = EIGHT;
@@ -156,7 +170,7 @@ fn what_is_missing_is_named() {
             "Missing, of 10 members: member 8 on n8 measured 1 of 3 rounds; member 9 has no results; member 10 has no results.",
             "Member 4 was started 2 times; the start on n4 came furthest and counts.",
             "over 8 hosts",
-            "The study's limits are not judged over hosts",
+            "Not shown to be kept: enough of ext4 was at least ",
         ],
     );
     assert!(FleetReport::of(&contents).expect("a fleet").has_holes());
@@ -186,4 +200,45 @@ fn a_stall_or_less_safety_is_no_pick() {
     let mut contents = fleet(&EIGHT);
     contents.scenarios[1].durability.class = observe::durability::Class::LosesRecent;
     check(&said(&contents), &["Use ext4: ", "faster; less safe"]);
+}
+
+/// Hosts of 1,000, 2,000, 3,000 … transactions a second, and a limit on that.
+#[test]
+fn limits_are_held_against_every_host_and_a_further_one() {
+    let with_limit = |hosts: usize, value: f64, is_least: bool| {
+        let mut contents = fleet(&EIGHT[..hosts]);
+        contents.scenarios.truncate(2);
+        contents.trials.retain(|trial| trial.scenario != "btrfs");
+        let (title, source) = ("Its speed".to_string(), String::new());
+        let metric = fixture::transactions().name.to_string();
+        contents.study.limits = vec![LimitRecord { title, workload: "oltp".into(), metric, value, is_least, source }];
+        contents
+    };
+    check(
+        &said(&with_limit(8, 10.0, true)),
+        &["Kept: Its speed of ext4 was at least 986 1/s in every round over 8 hosts, and is at least "],
+    );
+    check(
+        &said(&with_limit(8, 900.0, true)),
+        &["Not shown to be kept: Its speed of ext4 was at least ", "but may be "],
+    );
+    check(
+        &said(&with_limit(8, 2500.0, true)),
+        &[
+            "Not kept: Its speed of xfs was beyond its limit (at least 2,500 1/s) in 3 of 3 rounds on n1 and 3 of 3 rounds on n2; the worst was ",
+        ],
+    );
+    check(
+        &said(&with_limit(3, 5000.0, false)),
+        &["Kept on these 3 hosts only: Its speed of ext4 was at most ", "nothing is said of another machine"],
+    );
+    let mut hole = with_limit(4, 10.0, true);
+    hole.trials.retain(|trial| trial.member != Some(2) || trial.scenario != "xfs");
+    check(&said(&hole), &["Kept: Its speed of ext4", "Not known: Its speed of xfs was not measured on n2"]);
+    let json = FleetReport::of(&with_limit(8, 2500.0, true)).expect("a fleet").json();
+    let of_xfs = &json["limits"][1];
+    assert_eq!(
+        (&of_xfs["hosts"][1], &of_xfs["kept"]),
+        (&serde_json::json!({ "rounds": 3, "beyond": 3 }), &false.into())
+    );
 }

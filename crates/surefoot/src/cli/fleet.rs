@@ -17,6 +17,8 @@ pub struct FleetArgs {
 pub enum FleetCommand {
     /// Run a study on many nodes as an array of Slurm jobs; `--results` names a folder that all nodes share
     Slurm(SlurmArgs),
+    /// Print a manifest of an Indexed Job of Kubernetes' for a study on many nodes; `--results` names a folder that all nodes have mounted
+    Kubernetes(KubernetesArgs),
     /// Show how far each member is, from the results and from Slurm's queue
     Status(FleetStatusArgs),
     /// Bring a fleet's results together in one file, and show its answer
@@ -38,6 +40,26 @@ pub struct SlurmArgs {
     /// Print the batch script and submit nothing
     #[arg(long)]
     pub print: bool,
+}
+
+/// `fleet kubernetes`.
+#[derive(Args)]
+pub struct KubernetesArgs {
+    /// Which study
+    #[command(flatten)]
+    pub study: StudyArgs,
+    /// Members, a node each
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(lab::member::MEMBERS_MAX)))]
+    pub nodes: u32,
+    /// The image that has surefoot and what the study needs
+    #[arg(long, value_name = "IMAGE")]
+    pub image: String,
+    /// Put results into this PersistentVolumeClaim, which all nodes may write to, instead of a folder that they have mounted
+    #[arg(long, value_name = "NAME", conflicts_with = "results")]
+    pub claim: Option<String>,
+    /// Where the image has the study file [default: the manifest carries it]
+    #[arg(long, value_name = "PATH")]
+    pub image_study: Option<String>,
 }
 
 /// `fleet status`.

@@ -1,7 +1,9 @@
 //! `surefoot fleet`: a study on many machines, under the scheduler that is there. Places and starts nothing itself.
 
+mod kubernetes;
+mod member;
 mod slurm;
-mod status;
+pub mod status;
 
 use crate::cli::MergeArgs;
 use crate::cli::fleet::{CollectArgs, FleetArgs, FleetCommand};
@@ -9,10 +11,11 @@ use crate::failure::{Failure, Status};
 use anyhow::anyhow;
 use std::path::Path;
 
-/// Submits, watches or collects.
+/// Submits, prints what can be submitted, watches or collects.
 pub fn run(args: &FleetArgs) -> Result<Status, Failure> {
     match &args.command {
         FleetCommand::Slurm(args) => slurm::run(args),
+        FleetCommand::Kubernetes(args) => kubernetes::run(args),
         FleetCommand::Status(args) => status::run(args),
         FleetCommand::Collect(args) => collect(args),
     }

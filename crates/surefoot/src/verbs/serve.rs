@@ -4,6 +4,7 @@
 //! ask us something: see `request.rs` for who is refused. Nothing is written, and no path leads to a file that was not named.
 
 mod answer;
+mod fleet;
 mod ledgers;
 mod request;
 
@@ -30,7 +31,7 @@ const LINGER_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Serves until it is killed.
 pub fn run(args: &ServeArgs) -> Result<Status, Failure> {
-    for path in &args.results {
+    for path in args.results.iter().filter(|path| !path.is_dir()) {
         ledger::Reader::open_untouched(path).map_err(|error| unreadable(error.into()))?;
     }
     let ledgers = ledgers::named(&args.results);

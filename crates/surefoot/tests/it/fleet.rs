@@ -1,6 +1,7 @@
 //! One study on many machines: members that are started, killed and started twice.
 
 use crate::harness::{Said, World, said, small_study, wait_until};
+use crate::serve::Server;
 use serde_json::Value;
 use std::process::Command;
 
@@ -70,7 +71,29 @@ fn a_merged_fleet_has_an_answer(world: &World) {
         .says("on these 2 hosts only")
         .says("member 3 has no results")
         .says("Member 2 was started 2 times");
+    // Served, the folder is as `fleet status` and `merge` have it, and follows.
+    let server = Server::start(world, &["fleet"]);
+    let shown = |words: &[&str]| {
+        let page = server.get("/fleet");
+        words.iter().for_each(|words| assert!(page.contains(words), "no {words:?} in {page}"));
+    };
+    shown(&[
+        "2 of 3 members have all their rounds",
+        "on these 2 hosts only",
+        "no results yet",
+        "2 of 2 rounds on n2 (start 2)",
+    ]);
+    let version = server.get("/fleet/version");
     run(world, "n4", "3/3").status(0);
+    assert_ne!(server.get("/fleet/version"), version);
+    shown(&[
+        "3 of 3 members have all their rounds",
+        "on these 3 hosts only",
+        "data-ask=\"/fleet/version\"",
+        "2 of 2 rounds on n4",
+    ]);
+    assert_eq!(copies(world).len(), 4, "serving writes nothing");
+    drop(server);
     merged().status(0).says("on these 3 hosts only").says("these hosts only, and nothing is said of another machine");
     let again = world.surefoot(&["report", "all.surefoot", "--json"]).status(0).json();
     let hosts = again["analysis"]["hosts"].as_array().expect("hosts").iter();
@@ -88,6 +111,10 @@ fn a_merged_fleet_has_an_answer(world: &World) {
     assert!(
         std::fs::read_to_string(world.path().join("all.html")).expect("a page").contains("who is ahead on which host")
     );
+    let server = Server::start(world, &["all.surefoot", "fleet"]);
+    assert!(server.get("/all-2").contains("on these 3 hosts only"), "a merged file has its page, too");
+    assert!(server.get("/").contains("A fleet: 3 of 3 members have all their rounds."));
+    drop(server);
     // One member is a study of one machine; an answer of one machine over a fleet is refused.
     world.surefoot(&["report", "all.surefoot", "--member", "3"]).says("Too early to choose");
     world.surefoot(&["report", "all.surefoot", "--markdown"]).status(2).says("--member K shows one member");

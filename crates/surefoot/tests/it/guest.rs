@@ -12,10 +12,10 @@ use std::process::Command;
 use std::time::Duration;
 
 /// Nobody in particular.
-const USER: u32 = 65534;
+pub const USER: u32 = 65534;
 
 /// A folder of an ordinary user's, with a copy of the binary that this user may read.
-fn of_ordinary_user() -> (World, PathBuf) {
+pub fn of_ordinary_user() -> (World, PathBuf) {
     let world = World::new();
     std::os::unix::fs::chown(world.path(), Some(USER), Some(USER)).expect("chown");
     let binary = world.path().join("surefoot");

@@ -30,6 +30,8 @@ const VERBS: &[(&str, &[&str])] = &[
     ("replay", &["access.log", "http://127.0.0.1:9"]),
     ("load-agent", &[]),
     ("merge", &["good.surefoot"]),
+    ("fleet slurm", &["small.toml", "--nodes", "3", "--print"]),
+    ("fleet kubernetes", &["small.toml", "--nodes", "3", "--image", "i", "--claim", "c"]),
     ("powercut", &["refused.toml", "--quiet"]),
     ("faults", &["refused.toml", "--quiet"]),
     ("compare", &["good.surefoot", "good.surefoot"]),
@@ -76,7 +78,7 @@ fn tried(world: &World, verb: &str, arguments: &[&str]) -> (usize, Vec<String>) 
     for option in options(world, verb) {
         for number in NUMBERS {
             tried += 1;
-            let all: Vec<&str> = [verb, &option, number].into_iter().chain(arguments.iter().copied()).collect();
+            let all: Vec<&str> = verb.split(' ').chain([&*option, number]).chain(arguments.iter().copied()).collect();
             if panicked(world, &all) {
                 panics.push(format!("surefoot {}", all.join(" ")));
             }
@@ -87,7 +89,7 @@ fn tried(world: &World, verb: &str, arguments: &[&str]) -> (usize, Vec<String>) 
 
 /// `      --rate <PER_SECOND>`
 fn options(world: &World, verb: &str) -> Vec<String> {
-    let help = world.surefoot(&[verb, "--help"]).status(0).stdout;
+    let help = world.surefoot(&verb.split(' ').chain(["--help"]).collect::<Vec<_>>()).status(0).stdout;
     let option = |line: &str| {
         let at = line.find("--")?;
         let is_option = line[..at].trim().is_empty() || line[..at].trim().starts_with('-');

@@ -16,13 +16,13 @@ use std::time::{Duration, SystemTime};
 const SPEED: Metric = Metric::new("transactions_per_second", "1/s", Direction::More);
 
 /// A running server; killed when dropped.
-struct Server {
+pub struct Server {
     child: Child,
     port: u16,
 }
 
 impl Server {
-    fn start(world: &World, files: &[&str]) -> Server {
+    pub fn start(world: &World, files: &[&str]) -> Server {
         let mut child = world.command(&[&["serve"], files].concat());
         let mut child = child.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("surefoot starts");
         let mut line = String::new();
@@ -46,7 +46,7 @@ impl Server {
         answer
     }
 
-    fn get(&self, path: &str) -> String {
+    pub fn get(&self, path: &str) -> String {
         self.say(&format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", self.port))
     }
 }

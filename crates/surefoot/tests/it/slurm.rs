@@ -2,10 +2,13 @@
 
 mod cluster;
 
+use crate::guest::{USER, of_ordinary_user};
 use crate::harness::{Said, World, said, small_study};
-use cluster::{Cluster, HEAD};
+use crate::nodes::{HEAD, NODES};
+use cluster::Cluster;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
 /// The binary on the head node.
@@ -66,6 +69,16 @@ fn design(merged: &Value) -> Vec<(u64, u64, u64, String, u64)> {
     all
 }
 
+/// Waits until a member's task, whose node is given up, is in the queue again, and has it start at once: Slurm would wait for two minutes.
+fn start_again(cluster: &Cluster, results: &str, member: u64) {
+    let state = |cluster: &Cluster| status(cluster, results)[member as usize - 1]["slurm"].to_string();
+    cluster.wait_until("the lost node's task is in the queue again", |cluster| state(cluster).contains("pending"));
+    let job = cluster.run(&["cat", &format!("{results}/slurm.job")]).stdout;
+    let task = format!("JobId={}_{member}", String::from_utf8_lossy(&job).trim());
+    let at_once = cluster.run(&["scontrol", "update", &task, "StartTime=now"]);
+    assert!(at_once.status.success(), "{at_once:?}");
+}
+
 #[test]
 fn a_fleet_under_slurm_survives_what_happens_to_its_nodes() {
     let world = World::new();
@@ -87,7 +100,6 @@ fn a_fleet_under_slurm_survives_what_happens_to_its_nodes() {
     assert!(!world.path().join("work-n1").exists(), "a member that is done leaves nothing on its node");
 
     submit(&cluster, "small.toml", "stormy", "3");
-    let job = std::fs::read_to_string(world.path().join("stormy/slurm.job")).expect("a job");
     cluster.wait_until("each has a round", |cluster| all_have(&status(cluster, "stormy"), 1));
     let before = hosts(&status(&cluster, "stormy"));
     assert_eq!(before.keys().collect::<Vec<_>>(), ["n1", "n2", "n3"]);
@@ -101,12 +113,7 @@ fn a_fleet_under_slurm_survives_what_happens_to_its_nodes() {
     cluster.link("n3", "up");
     cluster.start_daemon("n2", "slurmd");
     let of_dead_node = before["n1"];
-    let state = |cluster: &Cluster| status(cluster, "stormy")[of_dead_node as usize - 1]["slurm"].to_string();
-    cluster.wait_until("the dead node's task is in the queue again", |cluster| state(cluster).contains("pending"));
-    // Slurm would wait for two minutes.
-    let task = format!("{}_{of_dead_node}", job.trim());
-    let at_once = cluster.run(&["scontrol", "update", &format!("JobId={task}"), "StartTime=now"]);
-    assert!(at_once.status.success(), "{at_once:?}");
+    start_again(&cluster, "stormy", of_dead_node);
     cluster.wait_until("the stormy fleet is done", |cluster| {
         all_have(&status(cluster, "stormy"), 3) && queue_is_empty(cluster)
     });
@@ -134,6 +141,78 @@ fn a_fleet_under_slurm_survives_what_happens_to_its_nodes() {
         design(&json("stormy.surefoot")),
         "the same is measured, whatever happens"
     );
+    drop(cluster);
+    world.assert_nothing_left();
+}
+
+/// The member works on while its node is given up, and a second start begins elsewhere; when the node comes back Slurm ends one of them, or both.
+#[test]
+fn a_network_that_is_cut_for_long_costs_a_hole_at_most() {
+    let world = World::new();
+    let Some(cluster) = Cluster::up(&world.path().join("lab")) else { return };
+    world.write("small.toml", small_study(&["ext4", "xfs"], 2).replace("300ms", "1500ms"));
+    submit(&cluster, "small.toml", "cut", "5");
+    cluster.wait_until("each has a round", |cluster| all_have(&status(cluster, "cut"), 1));
+    let member = hosts(&status(&cluster, "cut"))["n3"];
+    cluster.link("n3", "down");
+    start_again(&cluster, "cut", member);
+    cluster.wait_until("a second start has begun", |cluster| {
+        starts(&status(cluster, "cut")[member as usize - 1]).len() == 2 || queue_is_empty(cluster)
+    });
+    cluster.link("n3", "up");
+    cluster.wait_until("nobody works", queue_is_empty);
+    let collect = || surefoot(&cluster, &["fleet", "collect", "cut", "-o", "cut.surefoot"]);
+    let collected = collect();
+    if collected.status != Some(0) {
+        collected.status(3).says(&format!("Missing, of 3 members: member {member} on "));
+        assert!(cluster.run(&["sbatch", &format!("--array={member}"), "cut/slurm.sh"]).status.success());
+        cluster.wait_until("the hole is filled", |cluster| {
+            all_have(&status(cluster, "cut"), 5) && queue_is_empty(cluster)
+        });
+    }
+    collect().status(0).says(&format!("Member {member} was started "));
+    let measured = design(&world.surefoot(&["report", "cut.surefoot", "--json"]).json());
+    let expected: Vec<(u64, u64)> = (0..45).map(|trial| (trial / 15 + 1, trial / 3)).collect();
+    assert_eq!(measured.iter().map(|trial| (trial.0, trial.1)).collect::<Vec<_>>(), expected, "each trial once");
+    drop(cluster);
+    world.assert_nothing_left();
+}
+
+/// Who may do nothing but submit a job has guest kernels, in which members are root.
+#[test]
+fn an_ordinary_user_s_fleet_runs_in_guest_kernels() {
+    let (world, binary) = of_ordinary_user();
+    let Some(cluster) = Cluster::up(&world.path().join("lab")) else { return };
+    world.write(
+        "all.toml",
+        small_study(&["ext4", "xfs"], 1).replace("\"small\"", "\"all\"").replace("320MiB", "400MiB"),
+    );
+    let binary = binary.to_string_lossy();
+    let as_user = |arguments: &[&str]| {
+        let user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", &*binary];
+        said(&cluster.inside(HEAD, &[&user, arguments].concat()).output().expect("nsenter starts"))
+    };
+    let fleet = ["fleet", "slurm", "all.toml", "--nodes", "3", "--results", "shared", "--work", "work"];
+    as_user(&fleet).status(0).says("not root: trials run in a guest kernel").says("submitted job");
+    cluster.wait_until("the user's fleet is done", |cluster| {
+        all_have(&status(cluster, "shared"), 1) && queue_is_empty(cluster)
+    });
+    as_user(&["fleet", "collect", "shared", "-o", "all.surefoot"]).status(0).says("on these 3 hosts only");
+    let ledger = world.surefoot(&["report", "all.surefoot", "--json"]).json()["ledger"].take();
+    let trials = ledger["trials"].as_array().expect("trials");
+    assert_eq!(trials.len(), 9, "three scenarios on three nodes");
+    for trial in trials {
+        assert_eq!(trial["state"], "finished", "{trial}");
+        assert!(trial["facts"]["guest_kernel"].as_str().is_some_and(|kernel| kernel.starts_with("Linux ")), "{trial}");
+    }
+    let copies = world.path().join("shared").read_dir().expect("a folder").flatten();
+    assert!(
+        copies.map(|copy| copy.metadata().expect("it is there").uid()).all(|owner| owner == USER),
+        "nothing is root's"
+    );
+    for node in NODES {
+        assert!(!world.path().join(format!("work-{node}")).exists(), "a member that is done leaves nothing on {node}");
+    }
     drop(cluster);
     world.assert_nothing_left();
 }

@@ -2,13 +2,12 @@
 //!
 //! Slurm places, starts again what a node took with it, and stops; the script says only what a member needs.
 
+use super::member::{self, quoted};
 use crate::cli::StudyArgs;
 use crate::cli::fleet::SlurmArgs;
 use crate::failure::{Failure, Status};
-use crate::source::{self, Loaded, STUDIES};
 use anyhow::{Context as _, anyhow};
-use lab::estimate::round_seconds;
-use lab::member::{self, Part};
+use crash::plan::Plan;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,23 +15,13 @@ use std::process::{Command, Stdio};
 /// The script and the number of its job lie beside the results.
 const SCRIPT: &str = "slurm.sh";
 pub(super) const JOB: &str = "slurm.job";
-/// Where a node has its work folder, unless `--work` says another place: it must be the node's own disk.
-const WORK: &str = "/var/tmp";
-/// A time limit is so many times what is expected, and so much more for images and servers.
-const RESERVE: f64 = 1.5;
-const RESERVE_SECONDS: f64 = 600.0;
 
 /// Prints or submits the batch script.
 pub fn run(args: &SlurmArgs) -> Result<Status, Failure> {
-    let mut loaded = source::load(&args.study)?;
-    let part = Part { number: 1, of: args.nodes, known_by: String::new() };
-    member::design(&mut loaded.plan, &part).map_err(|error| {
-        let hint = error.hint();
-        Failure::new(Status::BadStudy, error).hint(hint)
-    })?;
-    let folder = args.study.results.clone().unwrap_or_else(|| format!("{}.members", loaded.plan.name).into());
+    let plan = member::load(&args.study, args.nodes)?.plan;
+    let folder = args.study.results.clone().unwrap_or_else(|| format!("{}.members", plan.name).into());
     let folder = std::path::absolute(folder)?;
-    let script = script(args, &loaded, &folder)?;
+    let script = script(args, &plan, &folder)?;
     if args.print {
         print!("{script}");
         return Ok(Status::Answered);
@@ -66,16 +55,12 @@ fn submit(script: &Path) -> Result<String, Failure> {
     Ok(said.trim().split(';').next().unwrap_or_default().to_string())
 }
 
-fn script(args: &SlurmArgs, loaded: &Loaded, folder: &Path) -> Result<String, Failure> {
-    let plan = &loaded.plan;
-    let rounds = f64::from(plan.design.rounds_min);
-    let seconds = round_seconds(plan) * rounds * RESERVE + RESERVE_SECONDS;
-    let minutes = (seconds / 60.0).ceil() as u64;
+fn script(args: &SlurmArgs, plan: &Plan, folder: &Path) -> Result<String, Failure> {
+    let minutes = (member::limit_seconds(plan) / 60.0).ceil() as u64;
     let program = std::env::current_exe()?;
-    let work = args.study.work.clone().unwrap_or_else(|| Path::new(WORK).join(format!("surefoot-{}", plan.name)));
-    let work = std::path::absolute(work)?;
-    let mut words = vec![quoted(&program.to_string_lossy()), "run".into()];
-    words.extend(study_words(&args.study)?.iter().map(|word| quoted(word)));
+    let work = member::work(&args.study, plan)?;
+    let mut words = vec![quoted(&program.to_string_lossy()), "run".into(), study(&args.study)?];
+    words.extend(member::changes(&args.study));
     // Not `auto`: who fills a hole with `sbatch --array=3` starts a part of the array.
     words.extend(["--member".into(), format!("\"$SLURM_ARRAY_TASK_ID/{}\"", args.nodes)]);
     words.extend(["--results".into(), quoted(&folder.to_string_lossy())]);
@@ -105,41 +90,9 @@ fn script(args: &SlurmArgs, loaded: &Loaded, folder: &Path) -> Result<String, Fa
     Ok(text)
 }
 
-/// The study and what changes it, for a node: a file by its whole path, which all nodes must see.
-fn study_words(study: &StudyArgs) -> Result<Vec<String>, Failure> {
-    let is_file = Path::new(&study.study).is_file();
-    let name = if !is_file && STUDIES.iter().any(|(name, _)| *name == study.study) {
-        PathBuf::from(&study.study)
-    } else {
-        std::path::absolute(&study.study)?
-    };
-    let mut words = vec![name.to_string_lossy().into_owned()];
-    let mut option = |option: &str, value: String| words.extend([option.to_string(), value]);
-    study.set.iter().for_each(|change| option("--set", change.clone()));
-    study.only.iter().for_each(|word| option("--only", word.clone()));
-    study.rounds.iter().for_each(|rounds| option("--rounds", rounds.clone()));
-    study.time.iter().for_each(|time| option("--time", time.clone()));
-    study.seed.iter().for_each(|seed| option("--seed", seed.to_string()));
-    words.extend(study.exhaustive.then(|| "--exhaustive".into()));
-    Ok(words)
-}
-
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+@%".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.into()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn a_shell_reads_what_was_said() {
-        assert_eq!(["a.toml", "a b", "it's", ""].map(quoted), ["a.toml", "'a b'", "'it'\\''s'", "''"]);
-    }
+/// The study for a node: a file by its whole path, which all nodes must see.
+fn study(study: &StudyArgs) -> std::io::Result<String> {
+    let built_in = member::is_built_in(&study.study).then(|| PathBuf::from(&study.study));
+    let path = built_in.map_or_else(|| std::path::absolute(&study.study), Ok)?;
+    Ok(quoted(&path.to_string_lossy()))
 }

@@ -25,37 +25,87 @@ struct Start {
     age_seconds: f64,
 }
 
+/// How far a fleet is.
+pub struct Standing {
+    starts: Vec<Start>,
+    /// What Slurm says of each member whose task is not over.
+    queue: BTreeMap<u32, String>,
+    /// Files that can't be read: a name that was taken a moment ago, or a file of which there is half.
+    pub unreadable: Vec<ledger::Error>,
+    /// The last member's number.
+    pub members: u32,
+}
+
 /// Prints a line a member.
 pub fn run(args: &FleetStatusArgs) -> Result<Status, Failure> {
     super::require_folder(&args.folder)?;
-    let mut starts = Vec::new();
-    for path in results_in(&args.folder)? {
-        match start(&path) {
-            Ok(found) => starts.extend(found),
-            // A name that was taken a moment ago, or a file of which there is half.
-            Err(error) => eprintln!("not readable yet: {error}"),
-        }
-    }
-    let queue = queue(&args.folder);
-    let last = starts.iter().map(|start| start.of.max(start.member)).chain(queue.keys().copied()).max().unwrap_or(0);
+    let standing = Standing::of(&args.folder)?;
+    standing.unreadable.iter().for_each(|error| eprintln!("not readable yet: {error}"));
     if args.json {
-        let all: Vec<serde_json::Value> = (1..=last).map(|member| json(member, &starts, &queue)).collect();
+        let all: Vec<serde_json::Value> = (1..=standing.members).map(|member| standing.json(member)).collect();
         println!("{:#}", serde_json::Value::Array(all));
         return Ok(Status::Answered);
     }
-    let of_member = |member: u32| starts.iter().filter(move |start| start.member == member);
-    let is_done = |member: &u32| of_member(*member).any(|start| start.rounds >= start.rounds_of);
-    let done = (1..=last).filter(is_done).count();
-    println!("{done} of {last} members have all their rounds");
-    for member in 1..=last {
-        let mut words: Vec<String> = of_member(member).map(Start::words).collect();
+    println!("{}", standing.summary());
+    for member in 1..=standing.members {
+        println!("  member {member}: {}", standing.words(member));
+    }
+    Ok(Status::Answered)
+}
+
+impl Standing {
+    /// Of the fleet whose results lie in this folder.
+    ///
+    /// # Errors
+    /// When the folder can't be read.
+    pub fn of(folder: &Path) -> std::io::Result<Standing> {
+        let (mut starts, mut unreadable) = (Vec::new(), Vec::new());
+        for path in results_in(folder)? {
+            match start(&path) {
+                Ok(found) => starts.extend(found),
+                Err(error) => unreadable.push(error),
+            }
+        }
+        let queue = queue(folder);
+        let numbers = starts.iter().map(|start| start.of.max(start.member)).chain(queue.keys().copied());
+        Ok(Standing { members: numbers.max().unwrap_or(0), starts, queue, unreadable })
+    }
+
+    /// Members that have all their rounds.
+    pub fn done(&self) -> u32 {
+        let is_done = |member: &u32| self.starts_of(*member).any(|start| start.rounds >= start.rounds_of);
+        (1..=self.members).filter(is_done).count() as u32
+    }
+
+    /// How many are done.
+    pub fn summary(&self) -> String {
+        format!("{} of {} members have all their rounds", self.done(), self.members)
+    }
+
+    /// How far a member is.
+    pub fn words(&self, member: u32) -> String {
+        let mut words: Vec<String> = self.starts_of(member).map(Start::words).collect();
         if words.is_empty() {
             words.push("no results yet".into());
         }
-        words.extend(queue.get(&member).map(|state| format!("Slurm: {state}")));
-        println!("  member {member}: {}", words.join("; "));
+        words.extend(self.queue.get(&member).map(|state| format!("Slurm: {state}")));
+        words.join("; ")
     }
-    Ok(Status::Answered)
+
+    fn starts_of(&self, member: u32) -> impl Iterator<Item = &Start> {
+        self.starts.iter().filter(move |start| start.member == member)
+    }
+
+    fn json(&self, member: u32) -> serde_json::Value {
+        let of_member = self.starts_of(member).map(|start| {
+            serde_json::json!({
+                "attempt": start.attempt, "host": start.host, "rounds": start.rounds, "of": start.rounds_of,
+                "trials_failed": start.failed, "ended": start.ended, "seconds_since": start.age_seconds,
+            })
+        });
+        let starts: Vec<serde_json::Value> = of_member.collect();
+        serde_json::json!({ "member": member, "starts": starts, "slurm": self.queue.get(&member) })
+    }
 }
 
 impl Start {
@@ -107,16 +157,6 @@ fn task(line: &str) -> Option<(u32, String)> {
     let (task, state, node, reason) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
     let beside = if node.is_empty() { format!(" ({reason})") } else { format!(" on {node}") };
     Some((task.trim().parse().ok()?, format!("{}{beside}", state.to_lowercase())))
-}
-
-fn json(member: u32, starts: &[Start], queue: &BTreeMap<u32, String>) -> serde_json::Value {
-    let of_member = starts.iter().filter(|start| start.member == member).map(|start| {
-        serde_json::json!({
-            "attempt": start.attempt, "host": start.host, "rounds": start.rounds, "of": start.rounds_of,
-            "trials_failed": start.failed, "ended": start.ended, "seconds_since": start.age_seconds,
-        })
-    });
-    serde_json::json!({ "member": member, "starts": of_member.collect::<Vec<_>>(), "slurm": queue.get(&member) })
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ fn one(path: &str, ledgers: &[Ledger]) -> Answer {
     match (ledgers.iter().find(|ledger| ledger.name == name), rest) {
         (Some(ledger), None) => {
             let reading = ledger.reading(ledgers.len() > 1);
-            let status = if reading.results.is_ok() { "200 OK" } else { "503 Service Unavailable" };
+            let status = if reading.is_readable { "200 OK" } else { "503 Service Unavailable" };
             Answer::page(status, reading.page.clone())
         }
         (Some(ledger), Some("version")) => version(&ledger.version()),

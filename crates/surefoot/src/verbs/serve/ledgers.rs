@@ -1,8 +1,9 @@
-//! The files that are served: their names in paths, the version that each has now, and the last reading of it.
+//! What is served, files and folders of fleets: their names in paths, the version that each has now, and the last reading of it.
 //!
 //! Asking for the version opens no file, and costs next to nothing. While one request
 //! reads a new version, others get the page of the one before: a large ledger takes seconds.
 
+use super::fleet;
 use crate::knowledge;
 use report::served::{self, Source};
 use report::{Input, Standing};
@@ -14,11 +15,12 @@ const READS_MAX: usize = 3;
 /// Names that lead to other pages.
 const TAKEN: &str = "all";
 
-/// A results file.
+/// A results file, or the folder of a fleet's.
 pub struct Ledger {
     /// Its name in paths.
     pub name: String,
     path: PathBuf,
+    is_fleet: bool,
     last: Mutex<Option<Arc<Reading>>>,
     under_way: Mutex<()>,
 }
@@ -27,8 +29,12 @@ pub struct Ledger {
 pub struct Reading {
     /// The version that it was at least.
     pub version: String,
-    /// What it held; or why it can't be read.
+    /// What it held; or why it can't be read, or of a fleet how far it is.
     pub results: Result<(Input, Standing), String>,
+    /// Whether the page shows what is there, and not why it can't be shown.
+    pub is_readable: bool,
+    /// Whether nothing more is to come.
+    pub is_over: bool,
     /// Its page.
     pub page: String,
 }
@@ -37,13 +43,16 @@ pub struct Reading {
 pub fn named(paths: &[PathBuf]) -> Vec<Ledger> {
     let mut ledgers: Vec<Ledger> = Vec::new();
     for path in paths {
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        // `serve .` has the folder's own name.
+        let whole = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let stem = whole.file_stem().unwrap_or_default().to_string_lossy();
         let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
         let stem: String = stem.chars().map(plain).collect();
         let is_free = |name: &String| name != TAKEN && !ledgers.iter().any(|ledger| ledger.name == *name);
         let numbered = (2..).map(|number| format!("{stem}-{number}"));
         let name = std::iter::once(stem.clone()).chain(numbered).find(is_free).expect("one of endless many is free");
-        ledgers.push(Ledger { name, path: path.clone(), last: Mutex::new(None), under_way: Mutex::new(()) });
+        let (last, under_way) = (Mutex::new(None), Mutex::new(()));
+        ledgers.push(Ledger { name, path: path.clone(), is_fleet: path.is_dir(), last, under_way });
     }
     ledgers
 }
@@ -62,7 +71,11 @@ pub fn joined<'a>(versions: impl Iterator<Item = &'a str>) -> String {
 impl Ledger {
     /// The version there is now.
     pub fn version(&self) -> String {
-        ledger::stamp(&self.path)
+        if !self.is_fleet {
+            return ledger::stamp(&self.path);
+        }
+        let is_over = lock(&self.last).as_ref().is_some_and(|last| last.is_over);
+        fleet::version(&self.path, is_over)
     }
 
     /// The file as it is now, or as it was a moment ago while somebody reads it.
@@ -88,6 +101,12 @@ impl Ledger {
     }
 
     fn read(&self, has_siblings: bool) -> Reading {
+        if self.is_fleet {
+            return fleet::read(&self.path, &self.name, has_siblings);
+        }
+        if let Some(reading) = fleet::read_merged(&self.path, &self.name, has_siblings) {
+            return reading;
+        }
         let mut tries = 0;
         let (version, results) = loop {
             tries += 1;
@@ -105,7 +124,7 @@ impl Ledger {
             Ok((input, standing)) => served::report(input, standing, has_siblings, source),
             Err(why) => served::message(why, "This page looks again by itself.", Some(source)),
         };
-        Reading { version, results, page }
+        Reading { version, page, is_readable: results.is_ok(), is_over: false, results }
     }
 
     fn results(&self) -> Result<(Input, Standing), String> {

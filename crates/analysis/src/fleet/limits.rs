@@ -1,0 +1,118 @@
+//! A study's limits on many machines: in which rounds each host kept them, and whether a further machine would.
+
+use super::FleetHost;
+use super::part::{host_of_rounds, places};
+use crate::row::simultaneous;
+use ledger::model::{Contents, LimitRecord};
+use observe::metric::{Direction, Metric};
+use stats::hosts::over_hosts;
+
+/// One limit held against one scenario on all hosts.
+#[derive(Debug)]
+pub struct FleetLimit {
+    /// The limit.
+    pub limit: LimitRecord,
+    /// The scenario's label.
+    pub label: String,
+    /// What is limited.
+    pub metric: Metric,
+    /// The figures of each host's rounds.
+    pub rounds: Vec<Vec<f64>>,
+    /// Where the figure of a further machine of this kind lies, for all limits of the study together; none: hosts are too few, or of several
+    /// kinds, or a figure is 0, which is no measurement.
+    pub further: Option<(f64, f64)>,
+}
+
+/// What hosts show of a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// A host has no figure: a rule that nobody looked at is not kept.
+    Unmeasured,
+    /// Rounds were beyond it.
+    Beyond,
+    /// Every round kept it, and a further machine may not.
+    MayBeBeyond,
+    /// Every round kept it, and nothing is known of a further machine.
+    KeptHere,
+    /// Every round kept it, and so would a further machine.
+    Kept,
+}
+
+impl FleetLimit {
+    /// What is shown.
+    #[must_use]
+    pub fn shown(&self) -> Shown {
+        match self.further_worst() {
+            _ if self.rounds.is_empty() || self.rounds.iter().any(Vec::is_empty) => Shown::Unmeasured,
+            _ if !self.broken().is_empty() => Shown::Beyond,
+            None => Shown::KeptHere,
+            Some(worst) if self.is_beyond(worst) => Shown::MayBeBeyond,
+            Some(_) => Shown::Kept,
+        }
+    }
+
+    /// Whether a figure is beyond the limit.
+    #[must_use]
+    pub fn is_beyond(&self, value: f64) -> bool {
+        if self.limit.is_least { value < self.limit.value } else { value > self.limit.value }
+    }
+
+    /// The figure of the worst round of all; none: nothing was measured.
+    #[must_use]
+    pub fn worst(&self) -> Option<f64> {
+        let all = self.rounds.iter().flatten().copied();
+        if self.limit.is_least { all.reduce(f64::min) } else { all.reduce(f64::max) }
+    }
+
+    /// The end of what is expected of a further machine that is nearer to the limit.
+    #[must_use]
+    pub fn further_worst(&self) -> Option<f64> {
+        self.further.map(|(low, high)| if self.limit.is_least { low } else { high })
+    }
+
+    /// Hosts with rounds beyond the limit: which, and how many of their rounds.
+    #[must_use]
+    pub fn broken(&self) -> Vec<(usize, usize)> {
+        let beyond = |rounds: &Vec<f64>| rounds.iter().filter(|value| self.is_beyond(**value)).count();
+        let all = self.rounds.iter().map(beyond).enumerate();
+        all.filter(|(_, rounds)| *rounds > 0).collect()
+    }
+}
+
+/// Every limit with every scenario of its workload, in the order of the file.
+pub(super) fn limits(contents: &Contents, hosts: &[FleetHost], is_one_kind: bool) -> Vec<FleetLimit> {
+    let host_of = host_of_rounds(contents, hosts);
+    let of_workload = |limit: &LimitRecord| places(contents, &limit.workload, |scenario| !scenario.control);
+    let all = &contents.study.limits;
+    let count = all.iter().map(|limit| of_workload(limit).len()).sum();
+    let confidence = simultaneous(contents.study.analysis.confidence, count);
+    let of_limit = |limit: &LimitRecord| -> Vec<FleetLimit> {
+        let values = contents.values(&limit.metric);
+        let held = |column: usize| {
+            let mut rounds = vec![Vec::new(); hosts.len()];
+            for (round, values) in values.iter().enumerate() {
+                if let (Some(host), Some(value)) = (host_of.get(&(round as u32)), values[column]) {
+                    rounds[*host].push(value);
+                }
+            }
+            FleetLimit {
+                label: contents.scenarios[column].label.clone(),
+                metric: contents.metric(&limit.metric, Direction::Neither),
+                limit: limit.clone(),
+                further: is_one_kind.then(|| further(&rounds, confidence)).flatten(),
+                rounds,
+            }
+        };
+        of_workload(limit).into_iter().map(held).collect()
+    };
+    all.iter().flat_map(of_limit).collect()
+}
+
+fn further(rounds: &[Vec<f64>], confidence: f64) -> Option<(f64, f64)> {
+    if rounds.iter().flatten().any(|value| *value <= 0.0) {
+        return None;
+    }
+    let logarithms: Vec<Vec<f64>> =
+        rounds.iter().map(|rounds| rounds.iter().map(|value| value.ln()).collect()).collect();
+    over_hosts(&logarithms, confidence).map(|found| (found.prediction.0.exp(), found.prediction.1.exp()))
+}

@@ -1,0 +1,75 @@
+//! What a scheduler needs to know of a member, whichever it is: its study, its command line and how long it may take.
+
+use crate::cli::StudyArgs;
+use crate::failure::{Failure, Status};
+use crate::source::{self, Loaded, STUDIES};
+use crash::plan::Plan;
+use lab::estimate::expected_seconds;
+use lab::member::{self, Part};
+use std::path::{Path, PathBuf};
+
+/// Where a node has its work folder, unless `--work` says another place: it must be the node's own disk.
+const WORK: &str = "/var/tmp";
+/// A time limit is so many times what is expected, and so much more for images and servers.
+const RESERVE: f64 = 1.5;
+const RESERVE_SECONDS: f64 = 600.0;
+
+/// The study as a fleet's members measure it, or why they can't.
+pub(super) fn load(study: &StudyArgs, members: u32) -> Result<Loaded, Failure> {
+    let mut loaded = source::load(study)?;
+    let part = Part { number: 1, of: members, known_by: String::new() };
+    member::design(&mut loaded.plan, &part).map_err(|error| {
+        let hint = error.hint();
+        Failure::new(Status::BadStudy, error).hint(hint)
+    })?;
+    Ok(loaded)
+}
+
+/// How long a member may take before something is wrong.
+pub(super) fn limit_seconds(plan: &Plan) -> f64 {
+    (expected_seconds(plan) * RESERVE + RESERVE_SECONDS).ceil()
+}
+
+/// The work folder on a node.
+pub(super) fn work(study: &StudyArgs, plan: &Plan) -> std::io::Result<PathBuf> {
+    let work = study.work.clone().unwrap_or_else(|| Path::new(WORK).join(format!("surefoot-{}", plan.name)));
+    std::path::absolute(work)
+}
+
+/// Whether it comes with surefoot, and is no file.
+pub(super) fn is_built_in(study: &str) -> bool {
+    !Path::new(study).is_file() && STUDIES.iter().any(|(name, _)| *name == study)
+}
+
+/// What changes the study, as words for a shell.
+pub(super) fn changes(study: &StudyArgs) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut option = |option: &str, value: &str| words.extend([option.to_string(), quoted(value)]);
+    study.set.iter().for_each(|change| option("--set", change));
+    study.only.iter().for_each(|word| option("--only", word));
+    study.rounds.iter().for_each(|rounds| option("--rounds", rounds));
+    study.time.iter().for_each(|time| option("--time", time));
+    study.seed.iter().for_each(|seed| option("--seed", &seed.to_string()));
+    words.extend(study.exhaustive.then(|| "--exhaustive".into()));
+    words
+}
+
+/// A word for a shell.
+pub(super) fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+@%".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_shell_reads_what_was_said() {
+        assert_eq!(["a.toml", "a b", "it's", ""].map(quoted), ["a.toml", "'a b'", "'it'\\''s'", "''"]);
+    }
+}
