@@ -12,8 +12,8 @@ pub const PROTOCOL: &str = "surefoot load agent";
 
 /// The longest first line.
 pub const HELLO_BYTES_MAX: usize = 4 << 10;
-/// The longest order: settings of a workload.
-pub const ORDER_BYTES_MAX: usize = 1 << 20;
+/// The longest order: settings of a workload, with a log of requests.
+pub const ORDER_BYTES_MAX: usize = 64 << 20;
 /// The longest answer: a run with its histograms and its second-by-second figures.
 pub const ANSWER_BYTES_MAX: usize = 64 << 20;
 

@@ -157,12 +157,8 @@ impl Agent {
 
 /// The texts of files that the workload needs there.
 fn texts(kind: &Kind, parameters: &Map<String, Value>) -> Result<BTreeMap<String, String>, Failed> {
-    let Elsewhere::AllWithTexts { files, .. } = kind.elsewhere else { return Ok(BTreeMap::new()) };
-    let mut texts = BTreeMap::new();
-    for name in files(parameters) {
-        let text = std::fs::read_to_string(&name).map_err(|source| Failed::file("read", name.as_ref(), source))?;
-        texts.insert(name, text);
-    }
+    let Some(with_texts) = kind.elsewhere.with_texts() else { return Ok(BTreeMap::new()) };
+    let texts = (with_texts.texts)(parameters, TEXT_BYTES_MAX as u64)?;
     let bytes: usize = texts.values().map(String::len).sum();
     if bytes > TEXT_BYTES_MAX {
         return Err(Failed::Said(format!(
@@ -173,7 +169,7 @@ fn texts(kind: &Kind, parameters: &Map<String, Value>) -> Result<BTreeMap<String
 }
 
 /// So that an order has room for them, however many of their characters are escaped.
-const TEXT_BYTES_MAX: usize = ORDER_BYTES_MAX / 4;
+const TEXT_BYTES_MAX: usize = ORDER_BYTES_MAX / 8;
 
 fn connect(name: &str) -> io::Result<TcpStream> {
     let mut last = io::Error::new(ErrorKind::NotFound, "the name has no address");
@@ -244,7 +240,7 @@ impl Workload for Remote {
     }
 
     fn verify(&mut self, context: &mut Context) -> Result<(), Failed> {
-        if matches!(self.elsewhere, Elsewhere::Runs) {
+        if matches!(self.elsewhere, Elsewhere::Runs(_)) {
             return self.here.verify(context);
         }
         let order = Order::Verify(self.setting(context));

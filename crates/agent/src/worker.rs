@@ -4,7 +4,7 @@
 
 use crate::message::{Answer, Begin, ORDER_BYTES_MAX, Order, Setting};
 use crate::round_trip;
-use load::workload::{At, Context, Elsewhere, Error, Kind, Server, Workload};
+use load::workload::{At, Context, Error, Kind, Server, Workload};
 use nix::sys::resource::{Resource, UsageWho, getrusage, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::sys::time::TimeValLike as _;
@@ -102,9 +102,9 @@ fn carry_out(
         }
         Order::Open { workload: name, parameters, texts } => {
             let kind = allowed(&name, &parameters)?;
-            *workload = Some(match kind.elsewhere {
-                Elsewhere::AllWithTexts { open, .. } => open(&parameters, &texts)?,
-                _ => (kind.open)(&parameters)?,
+            *workload = Some(match kind.elsewhere.with_texts() {
+                Some(of_kind) => (of_kind.open)(&parameters, &texts)?,
+                None => (kind.open)(&parameters)?,
             });
             Ok(Answer::Done)
         }
@@ -148,7 +148,7 @@ fn allowed(name: &str, parameters: &Map<String, Value>) -> Result<&'static Kind,
         return Err(Error::Said(format!("`{setting}` is no setting of `{name}`, or is not what that may be")));
     }
     // Its own check would look at files by their names; what comes in their place is checked when it is opened.
-    let takes_texts = matches!(kind.elsewhere, Elsewhere::AllWithTexts { .. });
+    let takes_texts = kind.elsewhere.with_texts().is_some();
     let problems = if takes_texts { Vec::new() } else { (kind.check)(parameters) };
     if let Some(problem) = problems.into_iter().next() {
         return Err(Error::Said(problem));
@@ -202,12 +202,11 @@ mod tests {
     #[test]
     fn scripts_are_the_texts_that_came_and_no_files() {
         let kind = workloads::kind("sql").expect("a kind");
-        let Elsewhere::AllWithTexts { files, open } = kind.elsewhere else { panic!("it takes texts") };
+        let open = kind.elsewhere.with_texts().expect("it takes texts").open;
         let mut parameters = settings::defaults(kind.settings);
         parameters.insert("engine".into(), json!("postgres"));
         parameters.insert("scripts".into(), json!(["/etc/passwd@3"]));
         allowed("sql", &parameters).map(drop).expect("its settings are right");
-        assert_eq!(files(&parameters), ["/etc/passwd"]);
         let none = open(&parameters, &BTreeMap::new()).err().expect("there is no text").to_string();
         assert!(none.contains("/etc/passwd did not come"), "{none}");
         let texts = BTreeMap::from([("/etc/passwd".to_string(), "SELECT 1;\n".to_string())]);

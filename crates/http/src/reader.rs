@@ -6,8 +6,9 @@ use crate::access_log::{self, Entry, Reject};
 use memchr::memchr;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, BufRead as _, Read, Seek};
 use std::path::Path;
+use std::sync::Arc;
 use zstandard::Zstandard;
 
 /// The longest line that is read: a request line and two headers of 8 KiB, and room to spare.
@@ -74,6 +75,22 @@ pub fn whole_text(path: &Path, bytes_max: u64) -> io::Result<String> {
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
+/// So many lines from a log's beginning, as they are.
+///
+/// # Errors
+/// When it can't be opened or read, or they have more bytes than these.
+pub fn first_lines(path: &Path, lines: u64, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut text = io::BufReader::new(open_text(path)?.take(bytes_max.saturating_add(1)));
+    let mut bytes = Vec::new();
+    for _ in 0..lines {
+        text.read_until(b'\n', &mut bytes)?;
+        if bytes.len() as u64 > bytes_max {
+            return Err(io::Error::other(TooLong));
+        }
+    }
+    Ok(bytes)
+}
+
 /// Lines that are no requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rejects(BTreeMap<Reject, Rejected>);
@@ -117,14 +134,23 @@ impl Rejects {
 }
 
 impl Reader {
+    /// Over a plain text that was read before.
+    #[must_use]
+    pub fn of(text: Arc<[u8]>) -> Reader {
+        Reader::over(Box::new(io::Cursor::new(text)), u64::MAX)
+    }
+
     /// Opens a log of at most so many bytes of text; gzip and Zstandard are known by their first bytes, whatever the name.
     ///
     /// # Errors
     /// When it can't be opened, or is no regular file: those have an end, and can be read again.
     pub fn open(path: &Path, bytes_max: u64) -> io::Result<Reader> {
-        let source = open_text(path)?;
+        Ok(Reader::over(open_text(path)?, bytes_max))
+    }
+
+    fn over(source: Box<dyn Read + Send>, bytes_max: u64) -> Reader {
         let (buffer, rejects) = (vec![0; BUFFER_BYTES], Rejects::default());
-        Ok(Reader { source, buffer, from: 0, to: 0, left: bytes_max, lines: 0, rejects })
+        Reader { source, buffer, from: 0, to: 0, left: bytes_max, lines: 0, rejects }
     }
 
     /// Gives the next line that is a request to `take`; none at the log's end. Others are counted.

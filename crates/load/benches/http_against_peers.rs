@@ -218,6 +218,7 @@ fn our_side(case: &Case, requests: u64, nginx: &Nginx, log: &Path) -> Side {
     let request = format!("GET /file HTTP/1.1\r\nHost: {}\r\n{connection}\r\n", nginx.address).into_bytes();
     let log = Log {
         path: log.into(),
+        text: None,
         requests_max: 0,
         others: Others::Skipped,
         hosts: Hosts { default: nginx.address.to_string(), is_one: true, map: BTreeMap::new() },

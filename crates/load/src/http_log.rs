@@ -24,6 +24,8 @@ use std::time::Duration;
 pub struct Log {
     /// The file: plain, gzip or Zstandard.
     pub path: PathBuf,
+    /// Its text, where that was read before; then no file is looked at.
+    pub text: Option<Arc<[u8]>>,
     /// The most requests; 0: all.
     pub requests_max: u64,
     /// What becomes of methods other than GET and HEAD.
@@ -148,6 +150,16 @@ impl Log {
         Ok(reader)
     }
 
+    /// The text of the lines that are sent, and of those between them, of at most so many bytes.
+    ///
+    /// # Errors
+    /// When it can't be read, or is longer.
+    pub fn first_lines(&self, bytes_max: u64) -> Result<Vec<u8>, Error> {
+        let lines = self.each(|_| {})?.lines();
+        let read = http::reader::first_lines(&self.path, lines, bytes_max);
+        read.map_err(|source| Error::file("read", &self.path, source))
+    }
+
     /// Its requests, from the beginning; where the pace follows their times, those of one second are spread over it.
     ///
     /// # Errors
@@ -158,7 +170,10 @@ impl Log {
     }
 
     pub(super) fn reader(&self) -> Result<Reader, Error> {
-        Reader::open(&self.path, self.bytes_max).map_err(|source| Error::file("read", &self.path, source))
+        match &self.text {
+            Some(text) => Ok(Reader::of(text.clone())),
+            None => Reader::open(&self.path, self.bytes_max).map_err(|source| Error::file("read", &self.path, source)),
+        }
     }
 
     pub(super) fn takes(&self, entry: &Entry) -> bool {
@@ -343,6 +358,7 @@ mod tests {
     fn log(path: &Path) -> Log {
         Log {
             path: path.into(),
+            text: None,
             requests_max: 0,
             others: Others::Skipped,
             hosts: Hosts { default: String::new(), is_one: true, map: BTreeMap::new() },

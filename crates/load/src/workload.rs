@@ -49,16 +49,18 @@ pub enum Elsewhere {
     /// Nothing.
     Nothing,
     /// Its runs; its last look is at files beside the server.
-    Runs,
+    Runs(Option<WithTexts>),
     /// All but loading the data.
-    All,
-    /// The same, with the texts of files that the user brings.
-    AllWithTexts {
-        /// Which files, as the parameters name them.
-        files: fn(&Map<String, Value>) -> Vec<String>,
-        /// Opens it with their texts by these names, and reads no file.
-        open: OpenWithTexts,
-    },
+    All(Option<WithTexts>),
+}
+
+/// How a workload works without the files that the user brings.
+#[derive(Debug, Clone, Copy)]
+pub struct WithTexts {
+    /// What their texts are, by names of the workload's choice; of files, no more than so many bytes. Beside the server.
+    pub texts: fn(&Map<String, Value>, u64) -> Result<Texts, Error>,
+    /// Opens it with these texts, and reads no file. Nobody has checked the parameters together.
+    pub open: OpenWithTexts,
 }
 
 impl Elsewhere {
@@ -66,6 +68,15 @@ impl Elsewhere {
     #[must_use]
     pub fn is_driven(&self) -> bool {
         !matches!(self, Elsewhere::Nothing)
+    }
+
+    /// Of a workload with files of the user's.
+    #[must_use]
+    pub fn with_texts(&self) -> Option<&WithTexts> {
+        match self {
+            Elsewhere::Runs(with_texts) | Elsewhere::All(with_texts) => with_texts.as_ref(),
+            Elsewhere::Nothing => None,
+        }
     }
 }
 
@@ -83,8 +94,11 @@ pub fn whole_job(_: &Map<String, Value>) -> Option<f64> {
     None
 }
 
-/// Opens a workload with its parameters and texts of files by their names.
-pub type OpenWithTexts = fn(&Map<String, Value>, &BTreeMap<String, String>) -> Result<Box<dyn Workload>, Error>;
+/// Texts of files by their names.
+pub type Texts = BTreeMap<String, String>;
+
+/// Opens a workload with its parameters and the texts of files.
+pub type OpenWithTexts = fn(&Map<String, Value>, &Texts) -> Result<Box<dyn Workload>, Error>;
 
 /// Opens a workload with its parameters.
 pub type Open = fn(&Map<String, Value>) -> Result<Box<dyn Workload>, Error>;

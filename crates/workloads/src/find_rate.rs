@@ -42,7 +42,7 @@ pub static KIND: Kind = Kind {
     services: sending::services,
     data_key: |map| Parameters::of(map).site.words(),
     run_seconds: load::workload::whole_job,
-    elsewhere: load::workload::Elsewhere::Runs,
+    elsewhere: load::workload::Elsewhere::Runs(None),
     open: |map| Ok(Box::new(FindRate { parameters: Parameters::of(map), runs: 0 })),
 };
 

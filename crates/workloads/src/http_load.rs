@@ -33,7 +33,7 @@ pub static KIND: Kind = Kind {
         site.words() + &sending.text_words()
     },
     run_seconds: load::workload::by_time,
-    elsewhere: load::workload::Elsewhere::Runs,
+    elsewhere: load::workload::Elsewhere::Runs(None),
     open: |map| Ok(Box::new(HttpLoad { parameters: Parameters::of(map), runs: 0 })),
 };
 

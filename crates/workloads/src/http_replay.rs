@@ -40,8 +40,11 @@ pub static KIND: Kind = Kind {
     },
     data_key: |map| data_key(&Parameters::of(map)),
     run_seconds: load::workload::whole_job,
-    elsewhere: load::workload::Elsewhere::Nothing,
-    open: |map| Ok(Box::new(HttpReplay { parameters: Parameters::of(map), expected: None })),
+    elsewhere: load::workload::Elsewhere::Runs(Some(load::workload::WithTexts {
+        texts: |map, bytes_max| texts(&Parameters::of(map), bytes_max),
+        open: |map, texts| with_texts(Parameters::of(map), texts).map(|replay| Box::new(replay) as Box<dyn Workload>),
+    })),
+    open: |map| Ok(Box::new(HttpReplay { parameters: Parameters::of(map), text: None, expected: None })),
 };
 
 const SETTINGS: &[Setting] = &[
@@ -163,6 +166,7 @@ impl Parameters {
     fn log(&self, host: String) -> Log {
         Log {
             path: self.path.clone(),
+            text: None,
             requests_max: self.requests,
             others: match self.other_methods.as_str() {
                 "without-body" => Others::WithBody(Vec::new()),
@@ -205,10 +209,24 @@ fn estimate(parameters: &Parameters) -> Estimate {
 const CMS_REQUESTS_PER_SECOND: f64 = 100.0;
 
 fn check(parameters: &Parameters) -> Vec<String> {
+    let mut problems = check_settings(parameters);
+    if parameters.site == SiteKind::FromLog {
+        problems.extend(check_log(parameters, None));
+    } else {
+        let missing = cms::missing();
+        if !missing.is_empty() {
+            problems.push(format!("the site `cms` needs more packages: install {}", missing.join(" ")));
+        }
+    }
+    problems
+}
+
+/// What is wrong whatever there is on the machine.
+fn check_settings(parameters: &Parameters) -> Vec<String> {
     let sending = parameters.sending.problems(parameters.otherwise());
     let both = parameters.speed > 0.0 && parameters.sending.rate > 0.0;
     let both = both.then(|| "`speed` follows the log's times and `rate` does not: one of them must be 0".to_string());
-    let of_site = if parameters.site == SiteKind::Cms { check_cms(parameters) } else { check_log(parameters) };
+    let of_site = if parameters.site == SiteKind::Cms { check_cms(parameters) } else { Vec::new() };
     of_site.into_iter().chain(both).chain(sending).collect()
 }
 
@@ -223,18 +241,14 @@ fn check_cms(parameters: &Parameters) -> Vec<String> {
     if !parameters.sending.body_contains.is_empty() {
         problems.push("the site `cms` knows what its pages hold: leave out `body_contains`".to_string());
     }
-    let missing = cms::missing();
-    if !missing.is_empty() {
-        problems.push(format!("the site `cms` needs more packages: install {}", missing.join(" ")));
-    }
     problems
 }
 
-fn check_log(parameters: &Parameters) -> Vec<String> {
+fn check_log(parameters: &Parameters, text: Option<Arc<[u8]>>) -> Vec<String> {
     if parameters.path.as_os_str().is_empty() {
         return vec!["`log` names the access log to replay; there is no default".into()];
     }
-    let survey = match parameters.log(String::new()).survey() {
+    let survey = match (Log { text, ..parameters.log(String::new()) }).survey() {
         Ok(survey) => survey,
         Err(error) => {
             let cause = std::error::Error::source(&error).map_or(String::new(), |cause| format!(": {cause}"));
@@ -259,9 +273,48 @@ fn data_key(parameters: &Parameters) -> String {
     format!("site of {path}, {bytes} bytes of {seconds}.{nanoseconds:09}, {requests} requests{text}")
 }
 
+/// The log's name among the texts that an agent is sent.
+const LOG: &str = "log";
+
+/// The log that another machine replays. That of the site `cms` is made there.
+fn texts(parameters: &Parameters, bytes_max: u64) -> Result<BTreeMap<String, String>, Error> {
+    if parameters.site == SiteKind::Cms {
+        return Ok(BTreeMap::new());
+    }
+    let lines = parameters.log(String::new()).first_lines(bytes_max.min(parameters.log_bytes_max))?;
+    let no_text = |error: std::string::FromUtf8Error| {
+        let problem = format!("a load agent takes a log in UTF-8, and this one is none: {error}");
+        Error::Parameter { setting: "log", problem }
+    };
+    Ok(BTreeMap::from([(LOG.to_string(), String::from_utf8(lines).map_err(no_text)?)]))
+}
+
+/// To replay such a log, on a machine without the file.
+fn with_texts(parameters: Parameters, texts: &BTreeMap<String, String>) -> Result<HttpReplay, Error> {
+    let refused =
+        |problems: Vec<String>| Err(Error::Parameter { setting: "http-replay", problem: problems.join("; ") });
+    let problems = check_settings(&parameters);
+    if !problems.is_empty() {
+        return refused(problems);
+    }
+    if parameters.site == SiteKind::Cms {
+        let text = Some(parameters.visits().text()?.into());
+        return Ok(HttpReplay { parameters, text, expected: None });
+    }
+    let Some(text) = texts.get(LOG) else { return refused(vec!["the log did not come with it".into()]) };
+    let text: Arc<[u8]> = text.as_bytes().into();
+    let problems = check_log(&parameters, Some(text.clone()));
+    if !problems.is_empty() {
+        return refused(problems);
+    }
+    Ok(HttpReplay { parameters, text: Some(text), expected: None })
+}
+
 /// The workload at work.
 struct HttpReplay {
     parameters: Parameters,
+    /// The log, where it is no file.
+    text: Option<Arc<[u8]>>,
     /// What the site must answer, from the first run on.
     expected: Option<Expected>,
 }
@@ -288,7 +341,8 @@ impl Workload for HttpReplay {
         let client = parameters.sending.client(&server, parameters.otherwise(), None);
         let mut log = parameters.log(server.address.to_string());
         let visits = (parameters.site == SiteKind::Cms).then(|| parameters.visits());
-        if let Some(visits) = &visits {
+        log.text = self.text.clone();
+        if let (Some(visits), None) = (&visits, &log.text) {
             log.path = visits.log(&context.cache_folder)?;
         }
         let is_first = self.expected.is_none();

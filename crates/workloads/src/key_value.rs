@@ -54,7 +54,7 @@ pub static KIND: Kind = Kind {
     services: engines::services,
     data_key: |map| Parameters::of(map).data_key(),
     run_seconds: load::workload::by_time,
-    elsewhere: load::workload::Elsewhere::All,
+    elsewhere: load::workload::Elsewhere::All(None),
     open: |map| Ok(Box::new(KeyValue::new(Parameters::of(map)))),
 };
 

@@ -40,7 +40,7 @@ pub static KIND: Kind = Kind {
         format!("oltp, {} tables of {} rows like {:?}", parameters.tables, parameters.table_size, parameters.rows_like)
     },
     run_seconds: load::workload::by_time,
-    elsewhere: load::workload::Elsewhere::All,
+    elsewhere: load::workload::Elsewhere::All(None),
     open: |map| Ok(Box::new(Oltp::new(Parameters::from_map(map)))),
 };
 

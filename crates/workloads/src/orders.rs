@@ -43,7 +43,7 @@ pub static KIND: Kind = Kind {
     data_key: |map| format!("orders 1, {} warehouses", Parameters::of(map).warehouses),
     // Users who think do nothing in a short turn.
     run_seconds: |map| if Parameters::of(map).thinking { None } else { load::workload::by_time(map) },
-    elsewhere: load::workload::Elsewhere::All,
+    elsewhere: load::workload::Elsewhere::All(None),
     open: |map| Ok(Box::new(Orders::new(Parameters::of(map)))),
 };
 

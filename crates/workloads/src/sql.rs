@@ -37,10 +37,10 @@ pub static KIND: Kind = Kind {
     services: engines::services,
     data_key: |map| Parameters::of(map).data_key(),
     run_seconds: load::workload::by_time,
-    elsewhere: load::workload::Elsewhere::AllWithTexts {
-        files: |map| files::scripts(&Parameters::of(map).scripts).map(|(name, _)| name.to_string()).collect(),
+    elsewhere: load::workload::Elsewhere::All(Some(load::workload::WithTexts {
+        texts: |map, _| files::texts(&Parameters::of(map).scripts),
         open: |map, texts| Sql::with_texts(Parameters::of(map), texts).map(|sql| Box::new(sql) as Box<dyn Workload>),
-    },
+    })),
     open: |map| Ok(Box::new(Sql::new(Parameters::of(map))?)),
 };
 

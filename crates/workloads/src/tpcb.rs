@@ -29,7 +29,7 @@ pub static KIND: Kind = Kind {
     services: engines::services,
     data_key: |map| format!("tpcb, scale {}", Parameters::from_map(map).scale),
     run_seconds: load::workload::by_time,
-    elsewhere: load::workload::Elsewhere::All,
+    elsewhere: load::workload::Elsewhere::All(None),
     open: |map| Ok(Box::new(Tpcb::new(Parameters::from_map(map)))),
 };
 

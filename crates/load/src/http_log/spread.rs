@@ -106,6 +106,7 @@ mod tests {
         }
         let log = Log {
             path: file.path().into(),
+            text: None,
             requests_max: 0,
             others: Others::Skipped,
             hosts: Hosts { default: "h".into(), is_one: true, map: BTreeMap::new() },

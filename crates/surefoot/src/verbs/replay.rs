@@ -86,6 +86,7 @@ fn log(args: &ReplayArgs, url: &Url) -> Result<Log, Failure> {
     };
     Ok(Log {
         path: args.log.clone(),
+        text: None,
         requests_max: args.requests.unwrap_or(0),
         others,
         hosts: Hosts {

@@ -146,6 +146,15 @@ fn stores_and_web_servers_are_loaded_from_elsewhere() {
     let redis = "[workload.key-value]\nengine = \"redis\"\nrecords = 500\nthreads = 2\ntime = \"500ms\"\n";
     let etcd = "[workload.key-value]\nengine = \"etcd\"\nrecords = 200\nthreads = 2\ntime = \"500ms\"\n";
     let http = "[workload.http-load]\nserver = \"nginx\"\nfiles = 20\nconnections = 4\ntime = \"500ms\"\n";
+    let page = |page: usize| {
+        format!(
+            "::1 - - [24/Nov/2026:10:00:00 +0000] \"GET /{}?q=\\\"é HTTP/1.1\" 200 {} \"-\" \"-\"\n",
+            page % 40,
+            100 + page % 40
+        )
+    };
+    world.write("pages.log", (0..400).map(page).collect::<String>());
+    let replay = "[workload.http-replay]\nserver = \"nginx\"\nlog = \"pages.log\"\nrequests = 300\nconnections = 4\n";
     world.write("schema.sql", "CREATE TABLE counted (id integer PRIMARY KEY, n integer NOT NULL);\n");
     world.write("rows.data", "\\table counted 10\n\\column id :row\n\\column n 0\n");
     world.write("count.sql", "\\set id random(1, 10)\nUPDATE counted SET n = n + 1 WHERE id = :id;\n");
@@ -156,6 +165,7 @@ fn stores_and_web_servers_are_loaded_from_elsewhere() {
         (redis.to_string(), "\"service.redis.data\" = [\"template\", \"load\"]", "operations_per_second"),
         (etcd.to_string(), "", "operations_per_second"),
         (http.to_string(), "\"service.nginx.tls\" = [false, true]", "requests_per_second"),
+        (replay.to_string(), "", "requests_per_second"),
         (oltp("mariadb", "500ms"), "", "queries_per_second"),
         (oltp("postgres", "500ms").replace("point-select", "read-write"), "", "queries_per_second"),
     ] {

@@ -8,7 +8,7 @@ use sites::cms::{self, Page, Places, Sizes};
 use sites::site;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Site and log are the same in every round and study, as a log from elsewhere would be.
@@ -55,23 +55,27 @@ impl Visits {
             return Ok(path);
         }
         let unfinished = path.with_extension("unfinished");
-        self.write(&unfinished)?;
+        let file = File::create(&unfinished).map_err(|source| Error::file("create", &unfinished, source))?;
+        self.write(file).map_err(|source| Error::file("write", &unfinished, source))?;
         std::fs::rename(&unfinished, &path).map_err(|source| Error::file("rename", &unfinished, source))?;
         Ok(path)
     }
 
-    fn write(&self, path: &Path) -> Result<(), Error> {
+    /// The log of the visits, where no file can be written.
+    pub fn text(&self) -> Result<Vec<u8>, Error> {
+        let mut text = Vec::new();
+        self.write(&mut text).map_err(|source| Error::file("write", "the log of visits".as_ref(), source))?;
+        Ok(text)
+    }
+
+    fn write(&self, to: impl Write) -> io::Result<()> {
         let mut random = Random::new(SEED);
         let pages = ranked(self.pages(), &mut random);
         let shape = Shape { requests: self.requests, dynamic_share: self.dynamic_share, ..Shape::default() };
-        let made = Generator::new(&pages, &shape, move || random.next_u64());
-        let mut generator = made.map_err(|error| Error::Parameter { setting: "site", problem: error.to_string() })?;
-        let mut write = || {
-            let mut out = BufWriter::new(File::create(path)?);
-            generator.write_to(&mut out)?;
-            out.flush()
-        };
-        write().map_err(|source| Error::file("write", path, source))
+        let mut generator = Generator::new(&pages, &shape, move || random.next_u64()).map_err(io::Error::other)?;
+        let mut out = BufWriter::new(to);
+        generator.write_to(&mut out)?;
+        out.flush()
     }
 }
 

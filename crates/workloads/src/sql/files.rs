@@ -4,6 +4,7 @@ use super::{Parameters, data};
 use load::engines;
 use load::sql::Engine;
 use load::sql_load::{PARAMS_MAX, Protocol};
+use load::workload::Error;
 use observe::durability::Durability;
 use script::{Part, Problem, Program, Source, Statement, Table, Value};
 use std::collections::BTreeMap;
@@ -153,6 +154,12 @@ pub fn scripts(named: &[String]) -> impl Iterator<Item = (&str, u64)> {
         Some((name, Ok(weight))) => (name, weight),
         _ => (script.as_str(), 1),
     })
+}
+
+/// The scripts' texts by their names.
+pub fn texts(named: &[String]) -> Result<BTreeMap<String, String>, Error> {
+    let text = |name: &str| std::fs::read_to_string(name).map_err(|source| Error::file("read", name.as_ref(), source));
+    scripts(named).map(|(name, _)| Ok((name.to_string(), text(name)?))).collect()
 }
 
 fn sources(named: &[String], text: &dyn Fn(&str) -> Result<String, String>, problems: &mut Vec<String>) -> Vec<Source> {
