@@ -127,8 +127,20 @@ fn load_as_said(args: &StudyArgs) -> Result<Loaded, Failure> {
     Ok(loaded)
 }
 
+/// Leaves out scenarios that this machine can't run, each with what it lacks.
+pub fn leave_out(loaded: &mut Loaded, missing: &[(String, String)]) -> Result<(), Failure> {
+    if missing.is_empty() {
+        return Ok(());
+    }
+    loaded.plan.leave_out(&missing.iter().map(|(label, _)| label.clone()).collect::<Vec<_>>());
+    if loaded.plan.scenarios.is_empty() {
+        return Err(Failure::new(Status::Missing, anyhow!("no scenario is left")));
+    }
+    require_screen(&loaded.plan)
+}
+
 /// A screen by name needs all the scenarios that its design is made of.
-pub fn require_screen(plan: &Plan) -> Result<(), Failure> {
+fn require_screen(plan: &Plan) -> Result<(), Failure> {
     let Some(problem) = plan.screen_problem() else { return Ok(()) };
     Err(Failure::new(Status::BadStudy, anyhow!(problem)).hint("--set design.screen=off measures what is left in full"))
 }

@@ -3,7 +3,7 @@
 mod members;
 mod order;
 
-use crate::cli::PlanArgs;
+use crate::cli::{PlanArgs, RunArgs};
 use crate::failure::{Failure, Status};
 use crate::source::{self, Loaded};
 use crash::plan::Plan;
@@ -21,19 +21,20 @@ const FINALISTS: usize = 3;
 
 /// Prints the plan.
 pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
-    for (option, is_given) in [("--results", args.study.results.is_some()), ("--work", args.study.work.is_some())] {
-        if is_given {
-            let error = anyhow::anyhow!("`{option}` has no effect on a plan, which touches nothing");
-            return Err(Failure::new(Status::BadStudy, error).hint("leave it out, and give it to `surefoot run`"));
-        }
+    let mut loaded = source::load(&args.run.study)?;
+    if let Some(word) = &args.run.member {
+        member(word, &mut loaded.plan)?;
     }
-    let loaded = source::load(&args.study)?;
+    let missing = requirements::missing(&loaded.plan);
+    let (missing, left_out) = if args.run.skip_missing { (Vec::new(), missing) } else { (missing, Vec::new()) };
+    source::leave_out(&mut loaded, &left_out)?;
     let plan = &loaded.plan;
-    let missing = requirements::missing(plan);
     let refused = requirements::refused(plan, &loaded.work).into_iter().map(|(label, error)| (label, in_words(&error)));
     let refused: Vec<(String, String)> = refused.collect();
-    if args.json {
-        println!("{:#}", json(&loaded, source::room(&loaded.work), &missing, &refused));
+    let notes: Vec<String> = warnings(plan).into_iter().chain(without_effect(&args.run)).collect();
+    let lists = [("left out", &left_out), ("missing", &missing), ("refused", &refused)];
+    if args.run.json {
+        println!("{:#}", json(&loaded, source::room(&loaded.work), &lists, &notes));
         return Ok(Status::Answered);
     }
     println!("{}: {}\n", plan.name, plan.question);
@@ -50,16 +51,39 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
     }
     totals(&loaded, source::room(&loaded.work));
     print_members(args, plan)?;
-    for warning in warnings(plan) {
-        println!("note:       {warning}");
+    for note in &notes {
+        println!("note:       {note}");
     }
-    for (label, what) in &missing {
-        println!("missing:    {label}: {what}");
-    }
-    for (label, why) in &refused {
-        println!("refused:    {label}: {why}");
+    for (name, list) in lists {
+        for (label, what) in list {
+            println!("{:<11} {label}: {what}", format!("{name}:"));
+        }
     }
     Ok(Status::Answered)
+}
+
+/// The study as the part of one member.
+fn member(word: &str, plan: &mut Plan) -> Result<(), Failure> {
+    let explained = |error: lab::member::Error| {
+        let hint = error.hint();
+        Failure::new(Status::BadStudy, error).hint(hint)
+    };
+    let part = lab::member::read(word, &|name| std::env::var(name).ok()).map_err(explained)?;
+    lab::member::design(plan, &part).map_err(explained)
+}
+
+/// Options that say how a study is run, and nothing of what is measured.
+fn without_effect(run: &RunArgs) -> Option<String> {
+    let options = [
+        ("--results", run.study.results.is_some()),
+        ("--retry-failed", run.retry_failed),
+        ("--accept-changes", run.accept_changes),
+        ("--html", run.html.is_some()),
+        ("--full", run.full),
+        ("--quiet", run.quiet),
+    ];
+    let given: Vec<&str> = options.iter().filter(|(_, is_given)| *is_given).map(|(option, _)| *option).collect();
+    (!given.is_empty()).then(|| format!("left out of the plan, which they do not change: {}", given.join(", ")))
 }
 
 /// What a fleet would cost and show.
@@ -253,7 +277,10 @@ fn client(plan: &Plan) -> Option<&String> {
     plan.scenarios.iter().find_map(|scenario| scenario.client.as_ref())
 }
 
-fn json(loaded: &Loaded, room: Room, missing: &[(String, String)], refused: &[(String, String)]) -> serde_json::Value {
+/// Scenarios that will not run, each with the reason, and what they are called.
+type List<'a> = (&'static str, &'a Vec<(String, String)>);
+
+fn json(loaded: &Loaded, room: Room, lists: &[List; 3], notes: &[String]) -> serde_json::Value {
     let plan = &loaded.plan;
     let scenarios: Vec<_> = plan
         .scenarios
@@ -267,10 +294,11 @@ fn json(loaded: &Loaded, room: Room, missing: &[(String, String)], refused: &[(S
             })
         })
         .collect();
-    let missing: Vec<_> =
-        missing.iter().map(|(scenario, what)| serde_json::json!({ "scenario": scenario, "what": what })).collect();
-    let refused: Vec<_> =
-        refused.iter().map(|(scenario, why)| serde_json::json!({ "scenario": scenario, "why": why })).collect();
+    let [left_out, missing, refused] = lists.map(|(name, list)| {
+        let reason = if name == "refused" { "why" } else { "what" };
+        let entries = list.iter().map(|(scenario, words)| serde_json::json!({ "scenario": scenario, reason: words }));
+        entries.collect::<Vec<_>>()
+    });
     serde_json::json!({
         "name": plan.name, "question": plan.question, "hash": plan.hash, "baseline": plan.scenarios[plan.baseline].label,
         "rounds_min": plan.design.rounds_min, "rounds_max": plan.design.rounds_max,
@@ -279,7 +307,7 @@ fn json(loaded: &Loaded, room: Room, missing: &[(String, String)], refused: &[(S
         "turns": turns_json(loaded),
         "confirmation_rounds": plan.design.confirmation_rounds(),
         "screens": plan.screens.iter().map(|screen| screen_json(screen, plan)).collect::<Vec<_>>(), "unscreened": plan.unscreened,
-        "scenarios": scenarios, "space_bytes": estimate::space_needed(plan), "missing": missing, "refused": refused, "notes": warnings(plan),
+        "scenarios": scenarios, "space_bytes": estimate::space_needed(plan), "left_out": left_out, "missing": missing, "refused": refused, "notes": notes,
     })
 }
 

@@ -217,11 +217,7 @@ fn leave_out_missing(loaded: &mut Loaded, skip: bool) -> Result<Vec<(String, Str
     for (label, what) in &missing {
         eprintln!("left out: {label}: {what}");
     }
-    loaded.plan.leave_out(&missing.iter().map(|(label, _)| label.clone()).collect::<Vec<_>>());
-    if loaded.plan.scenarios.is_empty() {
-        return Err(Failure::new(Status::Missing, anyhow!("no scenario is left")));
-    }
-    source::require_screen(&loaded.plan)?;
+    source::leave_out(loaded, &missing)?;
     Ok(missing)
 }
 

@@ -42,7 +42,6 @@ fn every_output_that_is_asked_for_is_written() {
     check(&["--json", "--markdown"], "`--json` and `--markdown` both write to standard output");
     check(&["--csv", "-", "--format", "bencher"], "`--csv` and `--format` both write to standard output");
     check(&["--html", "x", "--pdf", "x"], "`--pdf` and `--html` both write to x");
-    world.surefoot(&["plan", "s.toml", "--results", "x"]).status(2).says("`--results` has no effect");
     let look = ["powercut", "s.toml", "--scenario", "x", "--replay", "y", "--rounds", "3"];
     world.surefoot(&look).status(2).says("`--rounds` has no effect");
     world.surefoot(&["powercut", "s.toml", "--time", "30min"]).status(2).says("`--time` has no effect with `powercut`");

@@ -1,6 +1,7 @@
 //! Verbs that measure nothing.
 
 use crate::harness::World;
+use std::collections::BTreeSet;
 use std::process::Command;
 
 #[test]
@@ -38,6 +39,32 @@ fn every_flag_has_help() {
             assert!(has_words, "{verb}: no help for {flag}");
         }
     }
+}
+
+/// The line that a study is run with, and `plan` in place of `run`.
+#[test]
+fn plan_takes_what_run_takes_and_says_what_it_leaves_out() {
+    let world = World::new();
+    let options = |verb: &str| -> BTreeSet<String> {
+        let help = world.surefoot(&[verb, "--help"]).status(0).stdout;
+        let words = help.split(|c: char| !c.is_ascii_lowercase() && c != '-');
+        words.filter(|word| word.starts_with("--")).map(str::to_string).collect()
+    };
+    let (run, plan) = (options("run"), options("plan"));
+    assert!(run.len() > 15 && run.is_subset(&plan), "`plan` lacks {:?}", run.difference(&plan));
+    let said = world.surefoot(&["plan", "quick", "--results", "x", "--work", "y", "--html", "z", "--quiet"]).status(0);
+    said.says("left out of the plan, which they do not change: --results, --html, --quiet");
+    let third = ["plan", "quick", "--member", "3/20", "--rounds", "8"];
+    world.surefoot(&third).status(0).says("rounds:     8 to 8");
+    assert_eq!(world.path().read_dir().expect("the folder").count(), 0, "plan touches nothing");
+    let jfs = "\"storage.filesystem\" = [\"ext4\", \"jfs\"]";
+    world.write("gap.toml", format!("name = \"gap\"\n[factors]\n{jfs}\n[storage]\nsize = \"1GiB\"\n[workload.oltp]\n"));
+    let gap = ["plan", "gap.toml", "--set", "bench=host"];
+    world.surefoot(&gap).status(0).says("\nmissing:    jfs: ").says("scenarios (3)");
+    let without = world.surefoot(&[&gap[..], &["--skip-missing"]].concat()).status(0);
+    without.says("\nleft out:   jfs: ").says("scenarios (2)");
+    let json = world.surefoot(&[&gap[..], &["--skip-missing", "--json"]].concat()).status(0).json();
+    assert_eq!((&json["left_out"][0]["scenario"], json["missing"].as_array().map(Vec::len)), (&"jfs".into(), Some(0)));
 }
 
 #[test]
