@@ -13,6 +13,7 @@ pub mod confirmation;
 pub mod counting;
 pub mod details;
 pub mod errors;
+pub mod exported;
 pub mod fleet;
 pub mod flushing;
 pub mod health;

@@ -5,8 +5,9 @@
 use crate::brief::markdown;
 use crate::input::{Error, Input};
 use crate::sysbench::{Form, sysbench};
-use crate::{HttpForm, answer_json, bencher, full, http, openmetrics, sql_bench};
+use crate::{HttpForm, action_benchmark, answer_json, bencher, full, http, openmetrics, sql_bench};
 use ledger::{Reader, export, parquet};
+use observe::metric::Direction;
 use std::io::Write;
 
 /// A format.
@@ -60,7 +61,7 @@ const fn analysed(
 }
 
 /// All formats, in the order in which they are written.
-pub static FORMATS: [Format; 13] = [
+pub static FORMATS: [Format; 15] = [
     raw("csv", "Export every raw run as CSV; `-` for standard output", |reader, out| Ok(export::csv(reader, out)?)),
     raw("parquet", "Write the same as a Parquet file, with a column for each factor", |reader, out| {
         Ok(parquet::write(reader, out)?)
@@ -83,13 +84,23 @@ pub static FORMATS: [Format; 13] = [
     }),
     analysed(
         ("bencher", Asked::Named),
-        "Bencher Metric Format: each scenario's geometric mean with its interval, JSON",
+        "Bencher Metric Format: each scenario's geometric means with their intervals, JSON",
         |input, _, out| text(out, &bencher(input)),
     ),
     analysed(
         ("openmetrics", Asked::Named),
         "OpenMetrics, as Prometheus reads it: the same, with the levels of factors as labels",
         |input, _, out| text(out, &openmetrics(input)),
+    ),
+    analysed(
+        ("github-action-benchmark", Asked::Named),
+        "JSON for the action of that name, `customBiggerIsBetter`: metrics of which more is better",
+        |input, _, out| text(out, &action_benchmark(input, Direction::More)),
+    ),
+    analysed(
+        ("github-action-benchmark-smaller", Asked::Named),
+        "The same for `customSmallerIsBetter`: metrics of which less is better",
+        |input, _, out| text(out, &action_benchmark(input, Direction::Less)),
     ),
     analysed(("sysbench", Asked::Named), "sysbench 1.0", |input, _, out| text(out, &sysbench(input, Form::One)?)),
     analysed(("sysbench-0.4", Asked::Named), "sysbench 0.4", |input, _, out| {

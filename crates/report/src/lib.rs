@@ -3,6 +3,7 @@
 //! Reads ledgers only; knows no study, device or process. Start at `answer.rs` (the words) and `document.rs` (what they stand in); the
 //! numbers are `analysis`.
 
+mod action_benchmark;
 mod advice;
 mod answer;
 mod apply;
@@ -52,6 +53,7 @@ mod warnings;
 mod why;
 mod words;
 
+pub use action_benchmark::action_benchmark;
 pub use answer::answer;
 pub use apply::apply;
 pub use bench::{Bench, Guest};

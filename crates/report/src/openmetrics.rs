@@ -1,58 +1,84 @@
 //! `report --format openmetrics`: the means as OpenMetrics 1.0 text, which Prometheus and its like read.
 //!
-//! A gauge for the metric that the answer is about, `surefoot_NAME`, with the geometric mean over trials; `_low` and `_high`
-//! for the ends of its interval; `_trials` for how many there were. Labels are the study, the workload, the scenario and the
-//! levels of its factors. Names and labels that the format can't have are changed to such that it can.
+//! A gauge for each metric, `surefoot_NAME`, with the geometric mean over trials; `_low` and `_high` for the ends of its interval;
+//! `_trials` for how many there were. Labels are the study, the workload, the scenario and the levels of its factors. Names and labels
+//! that the format can't have are changed to such that it can.
 
 use crate::input::Input;
 use crate::number::percent;
-use analysis::view::Part;
-use observe::metric::Direction;
+use analysis::exported::means;
+use observe::metric::{Direction, Metric};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt::Write;
 
-/// Every scenario's mean.
+/// Every scenario's means.
 #[must_use]
 pub fn openmetrics(input: &Input) -> String {
     let (view, study) = (input.view(), &input.contents.study.name);
-    // Lines of one family stand together, whatever workload they are of.
-    let mut families: BTreeMap<String, (String, String)> = BTreeMap::new();
+    let mut families = Families::default();
     for part in &view.parts {
-        let help = help(part, &percent(view.confidence));
-        for row in part.measured() {
-            let centre = row.centre.expect("it is measured");
-            let own = [("study", study), ("workload", &part.workload), ("scenario", &row.label)];
-            let labels = labels(&own, &row.levels);
-            let values = [centre.mean, centre.low, centre.high, centre.count as f64];
-            // The interval of one value is not known.
-            let known = help
-                .iter()
-                .zip(values)
-                .filter(|((suffix, _), _)| centre.count > 1 || !["_low", "_high"].contains(suffix));
-            for ((suffix, text), value) in known {
-                let name = format!("surefoot_{}{suffix}", plain(&part.metric.name));
-                let (_, lines) = families.entry(name.clone()).or_insert_with(|| (text.clone(), String::new()));
-                let _ = writeln!(lines, "{name}{{{labels}}} {value}");
+        for (metric, rows) in means(&input.contents, part) {
+            let help = help(&metric, &percent(view.confidence));
+            for (row, mean) in rows {
+                let own = [("study", study), ("workload", &part.workload), ("scenario", &row.label)];
+                let labels = labels(&own, &row.levels);
+                let [low, high] = [mean.ends.map(|ends| ends.0), mean.ends.map(|ends| ends.1)];
+                let values = [Some(mean.mean), low, high, Some(mean.count as f64)];
+                for ((suffix, help), value) in help.iter().zip(values) {
+                    let Some(value) = value else { continue };
+                    let (name, lines) = families.of(&metric.name, suffix, help);
+                    let _ = writeln!(lines, "{name}{{{labels}}} {value}");
+                }
             }
         }
     }
-    let mut out = String::new();
-    for (name, (help, lines)) in families {
-        let _ = write!(out, "# TYPE {name} gauge\n# HELP {name} {}\n{lines}", escaped(&help));
+    families.text()
+}
+
+/// Lines of one family stand together, whatever workload they are of.
+#[derive(Default)]
+struct Families {
+    /// By metric and suffix: the family's name.
+    names: BTreeMap<(String, &'static str), String>,
+    /// By name: its help and its lines.
+    found: BTreeMap<String, (String, String)>,
+}
+
+impl Families {
+    /// Metrics whose names come out alike are told apart by underscores.
+    fn of(&mut self, metric: &str, suffix: &'static str, help: &str) -> (String, &mut String) {
+        let found = &mut self.found;
+        let name = self.names.entry((metric.to_string(), suffix)).or_insert_with(|| {
+            let mut name = format!("surefoot_{}{suffix}", plain(metric));
+            while found.contains_key(&name) {
+                name.push('_');
+            }
+            found.insert(name.clone(), (help.to_string(), String::new()));
+            name
+        });
+        let (_, lines) = self.found.get_mut(name).expect("it has its row");
+        (name.clone(), lines)
     }
-    out.push_str("# EOF\n");
-    out
+
+    fn text(&self) -> String {
+        let mut out = String::new();
+        for (name, (help, lines)) in &self.found {
+            let _ = write!(out, "# TYPE {name} gauge\n# HELP {name} {}\n{lines}", escaped(help));
+        }
+        out.push_str("# EOF\n");
+        out
+    }
 }
 
 /// What each suffix of a metric's name means.
-fn help(part: &Part, confidence: &str) -> [(&'static str, String); 4] {
-    let better = match part.metric.direction {
+fn help(metric: &Metric, confidence: &str) -> [(&'static str, String); 4] {
+    let better = match metric.direction {
         Direction::More => "; more is better",
         Direction::Less => "; less is better",
         Direction::Neither => "",
     };
-    let unit = match part.metric.unit.as_ref() {
+    let unit = match metric.unit.as_ref() {
         "" | "1" => String::new(),
         unit => format!(" in {unit}"),
     };

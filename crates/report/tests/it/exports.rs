@@ -2,9 +2,17 @@
 
 use crate::fixture::{self, Row, Table};
 use expect_test::expect;
+use observe::metric::{Direction, Metric};
 use proptest::prelude::*;
-use report::{bencher, markdown, openmetrics};
+use report::{action_benchmark, bencher, markdown, openmetrics};
 use std::collections::BTreeSet;
+
+/// That with the metric that the answer is about, and one other.
+fn two_metrics() -> report::Input {
+    let mut contents = fixture::contents(&small());
+    contents.metrics.retain(|name, _| ["transactions_per_second", "latency_microseconds_p99"].contains(&&**name));
+    report::Input::new(contents, report::input::Details::default())
+}
 
 /// Two filesystems, one of them with a single value.
 fn small() -> Table {
@@ -86,6 +94,9 @@ fn bencher_has_means_and_intervals() {
           "xfs": {
             "transactions_per_second": {
               "value": 1200.0
+            },
+            "latency_microseconds_p99": {
+              "value": 19999.99999999998
             }
           },
           "ext4": {
@@ -93,16 +104,78 @@ fn bencher_has_means_and_intervals() {
               "value": 1049.2057485622677,
               "lower_value": 932.0586371253158,
               "upper_value": 1181.0766608110953
+            },
+            "latency_microseconds_p99": {
+              "value": 22874.445772802268,
+              "lower_value": 20320.442183251856,
+              "upper_value": 25749.45292500215
             }
           }
         }
     "#]]
-    .assert_eq(&bencher(&fixture::input(&small())));
+    .assert_eq(&bencher(&two_metrics()));
+}
+
+#[test]
+fn the_action_of_github_has_a_direction_a_file() {
+    let (bigger, smaller) =
+        (action_benchmark(&two_metrics(), Direction::More), action_benchmark(&two_metrics(), Direction::Less));
+    expect![[r#"
+        [
+          {
+            "name": "oltp · xfs · transactions_per_second",
+            "unit": "1/s",
+            "value": 1200.0,
+            "extra": "geometric mean of 1 trials, 95 % interval"
+          },
+          {
+            "name": "oltp · ext4 · transactions_per_second",
+            "unit": "1/s",
+            "value": 1049.2057485622677,
+            "range": "932.0586–1181.0767",
+            "extra": "geometric mean of 3 trials, 95 % interval"
+          }
+        ]
+    "#]]
+    .assert_eq(&bigger);
+    let smaller: serde_json::Value = serde_json::from_str(&smaller).expect("JSON");
+    assert!(
+        smaller.as_array().is_some_and(|all| all.len() == 2 && all.iter().all(|one| one["unit"] == "µs")),
+        "{smaller}"
+    );
+}
+
+#[test]
+fn a_count_of_zero_has_a_mean_and_no_interval() {
+    let mut contents = fixture::contents(&small());
+    for (run, errors) in contents.runs.iter_mut().zip([0.0, 3.0, 0.0, 0.0]) {
+        run.metrics.insert("cpu_user_share".into(), errors);
+    }
+    let text = bencher(&report::Input::new(contents, report::input::Details::default()));
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert!(
+        json["ext4"]["cpu_user_share"]["value"].is_f64() && json["ext4"]["cpu_user_share"].get("lower_value").is_none(),
+        "{text}"
+    );
 }
 
 #[test]
 fn openmetrics_has_levels_as_labels() {
     expect![[r##"
+        # TYPE surefoot_latency_microseconds_p99 gauge
+        # HELP surefoot_latency_microseconds_p99 Geometric mean over trials in µs; less is better.
+        surefoot_latency_microseconds_p99{scenario="xfs",storage_filesystem="xfs",study="filesystems",workload="oltp"} 19999.99999999998
+        surefoot_latency_microseconds_p99{scenario="ext4",storage_filesystem="ext4",study="filesystems",workload="oltp"} 22874.445772802268
+        # TYPE surefoot_latency_microseconds_p99_high gauge
+        # HELP surefoot_latency_microseconds_p99_high Upper end of the mean's 95 % interval in µs.
+        surefoot_latency_microseconds_p99_high{scenario="ext4",storage_filesystem="ext4",study="filesystems",workload="oltp"} 25749.45292500215
+        # TYPE surefoot_latency_microseconds_p99_low gauge
+        # HELP surefoot_latency_microseconds_p99_low Lower end of the mean's 95 % interval in µs.
+        surefoot_latency_microseconds_p99_low{scenario="ext4",storage_filesystem="ext4",study="filesystems",workload="oltp"} 20320.442183251856
+        # TYPE surefoot_latency_microseconds_p99_trials gauge
+        # HELP surefoot_latency_microseconds_p99_trials Finished trials that the mean is of.
+        surefoot_latency_microseconds_p99_trials{scenario="xfs",storage_filesystem="xfs",study="filesystems",workload="oltp"} 1
+        surefoot_latency_microseconds_p99_trials{scenario="ext4",storage_filesystem="ext4",study="filesystems",workload="oltp"} 3
         # TYPE surefoot_transactions_per_second gauge
         # HELP surefoot_transactions_per_second Geometric mean over trials in 1/s; more is better.
         surefoot_transactions_per_second{scenario="xfs",storage_filesystem="xfs",study="filesystems",workload="oltp"} 1200
@@ -118,7 +191,7 @@ fn openmetrics_has_levels_as_labels() {
         surefoot_transactions_per_second_trials{scenario="xfs",storage_filesystem="xfs",study="filesystems",workload="oltp"} 1
         surefoot_transactions_per_second_trials{scenario="ext4",storage_filesystem="ext4",study="filesystems",workload="oltp"} 3
         # EOF
-    "##]].assert_eq(&openmetrics(&fixture::input(&small())));
+    "##]].assert_eq(&openmetrics(&two_metrics()));
 }
 
 #[test]
@@ -222,6 +295,8 @@ proptest! {
         metric in "[a-zA-Z0-9_.%é -]{1,12}",
     ) {
         let mut table = small();
+        // Its lower end is called as another metric is.
+        let other = Metric::named(format!("{metric}_low"), "1".into(), Direction::Neither);
         table.metric.name = metric.into();
         table.rows[0].label = format!("a{label}");
         table.rows[1].label = format!("b{label}");
@@ -229,9 +304,14 @@ proptest! {
         for scenario in &mut contents.scenarios {
             scenario.levels = factors.iter().map(|factor| (factor.clone(), level.clone())).collect();
         }
+        contents.runs.iter_mut().for_each(|run| {
+            run.metrics.insert(other.name.as_ref().into(), 2.5);
+        });
+        contents.metrics.insert(other.name.to_string(), other);
+        let metrics = contents.metrics.len();
         let text = openmetrics(&report::Input::new(contents, report::input::Details::default()));
         let samples = exposition(&text);
-        prop_assert_eq!(samples.len(), 4 + 2, "the interval of one value is not known");
+        prop_assert_eq!(samples.len(), metrics * (4 + 2), "the interval of one value is not known");
         for labels in samples {
             let value = |name: &str| labels.iter().find(|(label, _)| label == name).map(|(_, value)| value.clone());
             prop_assert_eq!(value("study").unwrap(), "filesystems");

@@ -36,4 +36,5 @@ mod turns;
 mod verbs;
 mod virtual_disk;
 mod web;
+mod workflow;
 mod wrong_answers;

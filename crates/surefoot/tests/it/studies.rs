@@ -27,7 +27,20 @@ fn a_study_of_three_filesystems_ends_in_an_answer() {
     let markdown = world.surefoot(&["report", "small.surefoot", "--markdown"]).status(0).stdout;
     assert!(markdown.starts_with("# ") && markdown.contains("| --: | --- |"), "{markdown}");
     let bencher = world.surefoot(&["report", "small.surefoot", "--format", "bencher"]).status(0).json();
-    assert!(bencher["ext4"].as_object().is_some_and(|metrics| metrics.len() == 1), "{bencher}");
+    assert!(bencher["ext4"].as_object().is_some_and(|metrics| metrics.len() > 10), "{bencher}");
+    for metric in ["transactions_per_second", "latency_microseconds_p99"] {
+        assert!(bencher["xfs"][metric]["value"].as_f64().is_some_and(|value| value > 0.0), "{bencher}");
+    }
+    let named = |format: &str| world.surefoot(&["report", "small.surefoot", "--format", format]).status(0).json();
+    let [bigger, smaller] = ["github-action-benchmark", "github-action-benchmark-smaller"].map(named);
+    let has = |figures: &serde_json::Value, name: &str| {
+        figures.as_array().is_some_and(|all| all.iter().any(|one| one["name"] == name))
+    };
+    assert!(
+        has(&bigger, "oltp · ext4 · transactions_per_second")
+            && !has(&smaller, "oltp · ext4 · transactions_per_second")
+    );
+    assert!(has(&smaller, "oltp · ext4 · latency_microseconds_p99"), "{smaller}");
     let openmetrics = world.surefoot(&["report", "small.surefoot", "--format", "openmetrics"]).status(0).stdout;
     assert!(openmetrics.contains("storage_filesystem=\"ext4\"") && openmetrics.ends_with("# EOF\n"), "{openmetrics}");
     world.surefoot(&["status"]).status(0).says("12 trials finished");
