@@ -1,4 +1,4 @@
-# make demo, make demo-guest, make test and make bench each do their own set-up: Debian packages by name, then the build.
+# make demo, make demo-guest, make test, make bench and make package each do their own set-up: Debian packages by name, then the build.
 
 # What the filesystems, the checks and the comparisons need beyond Rust, make and a C compiler.
 PACKAGES = e2fsprogs xfsprogs btrfs-progs util-linux
@@ -11,6 +11,9 @@ GUEST = user-mode-linux jfsutils reiserfsprogs f2fs-tools nilfs-tools e2fsprogs 
 SCHEDULERS = slurmctld slurmd slurm-client munge iproute2 openssh-server openssh-client parallel pssh
 SITES = wordpress wordpress-theme-twentytwentythree mediawiki dokuwiki
 TEST_PACKAGES = $(PACKAGES) $(SERVERS) $(SCHEDULERS) $(PHP) $(SITES) $(PEERS) $(GUEST) chromium poppler-utils openssl zstd xz-utils rocksdb-tools sqlite3
+# What packs, and what makes a fresh Debian to try it in.
+PACKAGING = dpkg-dev jq zstd xz-utils git
+PACKAGE_CHECK = $(PACKAGING) mmdebstrap python3-venv util-linux
 BENCH_PACKAGES = $(PACKAGES) $(SERVERS) $(PEERS) $(GUEST) time
 
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
@@ -27,7 +30,7 @@ define install
 	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 endef
 
-.PHONY: all pdf demo demo-guest test lint fuzz attack check-freebsd bench equals powercut powercut-safe simulations vectors clean
+.PHONY: all pdf package package-check record-release demo demo-guest test lint fuzz attack check-freebsd bench equals powercut powercut-safe simulations vectors clean
 
 all:
 	cargo build --release --locked -p surefoot
@@ -35,6 +38,22 @@ all:
 # What `surefoot report --pdf` starts: half of all packages, for one output.
 pdf:
 	cargo build --release --locked -p surefoot-pdf
+
+# Debian packages, a static binary, checksums and a bill of materials into target/package: docs/packages.md.
+package: packages-package
+	$(MAKE) --no-print-directory -f packaging/package.mk all
+
+# Whether two clones of what is committed give the same bytes, and whether a fresh Debian runs them: an hour, root.
+package-check: packages-package-check
+	$(MAKE) --no-print-directory -f packaging/package.mk check
+
+# A results file of this version, which every later one must read: once a release.
+RELEASED = crates/surefoot/tests/released
+RELEASE = $(RELEASED)/$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+record-release: packages-demo packages-package all
+	@if [ -e $(RELEASE).surefoot ]; then echo "$(RELEASE).surefoot is there, and stays as it is"; exit 1; fi
+	target/release/surefoot run $(RELEASED)/study.toml --work target/released --results $(RELEASE).surefoot --html target/released.html
+	target/release/surefoot report $(RELEASE).surefoot --json | jq . > $(RELEASE).json
 
 demo: packages-demo all
 	cargo run --release --locked --quiet -p surefoot -- run quick
@@ -115,7 +134,11 @@ target/vectors/installed: $(VECTORS)/requirements.txt
 clean:
 	cargo clean
 
-.PHONY: packages-demo packages-guest packages-test packages-bench
+.PHONY: packages-demo packages-guest packages-test packages-bench packages-package packages-package-check
+packages-package:
+	$(call install,$(PACKAGING))
+packages-package-check:
+	$(call install,$(PACKAGE_CHECK))
 packages-demo:
 	$(call install,$(PACKAGES))
 packages-guest:

@@ -23,6 +23,7 @@ mod nodes;
 mod numbers;
 mod own_sql;
 mod powercut;
+mod released;
 mod replay;
 mod results_files;
 mod serve;
