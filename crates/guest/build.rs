@@ -9,7 +9,10 @@ fn main() {
         return;
     }
     let library = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo says it")).join("registers.so");
-    let mut compiler = cc::Build::new().opt_level(2).pic(true).warnings_into_errors(true).get_compiler().to_command();
+    // The kernel's process has a C library of its own, also where this program has one in it.
+    let mut build = cc::Build::new();
+    build.opt_level(2).pic(true).static_crt(false).warnings_into_errors(true);
+    let mut compiler = build.get_compiler().to_command();
     compiler.args(["-shared", "-s", "-o"]).arg(&library).arg("src/registers.c");
     let status = compiler.status().expect("the C compiler starts");
     assert!(status.success(), "{compiler:?} ended with {status}");

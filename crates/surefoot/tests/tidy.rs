@@ -9,6 +9,9 @@ mod kinds;
 #[path = "tidy/circles.rs"]
 mod circles;
 
+#[path = "tidy/packages.rs"]
+mod packages;
+
 #[path = "tidy/claims.rs"]
 mod claims;
 
