@@ -225,6 +225,8 @@ fn studies_can_be_planned() {
         std::fs::copy(root().join("studies/shop").join(script), folder.path().join(script)).expect("a script");
     }
     std::fs::write(folder.path().join("shop.dump"), "PGDMP").expect("a file");
+    let visit = "127.0.0.1 - - [24/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 512\n";
+    std::fs::write(folder.path().join("access.log"), visit).expect("a file");
     let line = "2026-11-24 10:00:00.001 UTC [11] LOG:  statement: SELECT 1\n";
     std::fs::write(folder.path().join("postgresql-15-main.log"), line).expect("a file");
     let mut checked = 0;
