@@ -9,11 +9,9 @@ fn main() {
         return;
     }
     let library = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo says it")).join("registers.so");
-    // The kernel's process has a C library of its own, also where this program has one in it.
-    let mut build = cc::Build::new();
-    build.opt_level(2).pic(true).static_crt(false).warnings_into_errors(true);
-    let mut compiler = build.get_compiler().to_command();
-    compiler.args(["-shared", "-s", "-o"]).arg(&library).arg("src/registers.c");
+    // Its own options alone: where this program has its C library in it (`+crt-static`), cc's would link that into the library, too.
+    let mut compiler = std::process::Command::new(cc::Build::new().get_compiler().path());
+    compiler.args(["-O2", "-fPIC", "-Werror", "-shared", "-s", "-o"]).arg(&library).arg("src/registers.c");
     let status = compiler.status().expect("the C compiler starts");
     assert!(status.success(), "{compiler:?} ended with {status}");
 }

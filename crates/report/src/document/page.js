@@ -34,6 +34,7 @@
   };
   for (const table of document.querySelectorAll("table.sortable")) {
     [...table.tHead.rows[0].cells].forEach((head, column) => {
+      if (head.tagName !== "TH") return;
       const button = document.createElement("button");
       button.append(...head.childNodes);
       head.append(button);

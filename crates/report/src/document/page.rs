@@ -49,8 +49,12 @@ fn block(block: &Block) -> String {
         Block::Note(text) => format!("<p class=\"note\">{}</p>", words(text)),
         Block::List(items) => format!("<ul>{}</ul>", list(items)),
         Block::Notes(items) => format!("<ul class=\"note\">{}</ul>", list(items)),
+        Block::Warning(seen, more) if more.is_empty() => {
+            format!("<div class=\"flag\"><p><b>{}</b></p></div>", words(seen))
+        }
+        // A line each: several of them would keep the pictures off the first screen.
         Block::Warning(seen, more) => {
-            format!("<div class=\"flag\"><p><b>{}</b></p>{}</div>", words(seen), all(more))
+            format!("<details class=\"flag\"><summary>{}</summary>{}</details>", words(seen), all(more))
         }
         Block::Table(found) => table(found),
         Block::Charts(layout, charts) => figures(*layout, charts),
@@ -58,7 +62,8 @@ fn block(block: &Block) -> String {
             let fact = |(name, value): &(String, String)| format!("<dt>{}</dt><dd>{}</dd>", words(name), words(value));
             format!("<dl>{}</dl>", facts.iter().map(fact).collect::<String>())
         }
-        Block::Code(text) => format!("<pre>{}</pre>", verbatim(text)),
+        // It scrolls sideways, also by keyboard.
+        Block::Code(text) => format!("<pre tabindex=\"0\">{}</pre>", verbatim(text)),
         Block::Section(blocks) => format!("<section>{}</section>", all(blocks)),
         Block::Answer(blocks) => {
             format!("<section class=\"card decision\" aria-label=\"The answer\">{}</section>", all(blocks))
@@ -117,7 +122,10 @@ fn table(table: &Table) -> String {
     };
     let head = |column: &Column| {
         let class = if column.is_words { "words" } else { "metric" };
-        format!("<th scope=\"col\" class=\"{class}\">{}</th>", words(&column.head))
+        match words(&column.head) {
+            nothing if nothing.is_empty() => format!("<td class=\"{class}\"></td>"),
+            said => format!("<th scope=\"col\" class=\"{class}\">{said}</th>"),
+        }
     };
     let mut html = format!("{filter}<div class=\"scroll\"><table class=\"sortable\" id=\"{id}\"><thead><tr>");
     table.columns.iter().for_each(|column| html.push_str(&head(column)));

@@ -3,7 +3,7 @@
 //! What makes a page large is capped here: values, second-by-second lines; the page says what was left out. Quantiles of Student's t
 //! come along, so that the script's intervals are those of the rest of the page.
 
-use super::pictures::rate_of;
+use super::pictures::{SECONDS_MIN, rate_of};
 use crate::chart::latency;
 use crate::flushing::{DAGGER_NOTE, MARK};
 use crate::input::{Input, Line};
@@ -62,7 +62,7 @@ const RESULT: &str = "<div data-part=\"result\" hidden><p data-part=\"summary\" 
     <p class=\"buttons\"><button type=\"button\" data-part=\"copy\">Copy a link to this</button> \
     <a data-part=\"csv\" download>Download these figures (CSV)</a> <span data-part=\"copied\" role=\"status\"></span></p>\
     <input data-part=\"address\" aria-label=\"Link\" readonly hidden>\
-    <details><summary>These figures as a table</summary><div class=\"scroll\"><table data-part=\"table\"></table></div></details></div>";
+    <details><summary>These figures as a table</summary><div class=\"scroll\" tabindex=\"0\"><table data-part=\"table\"></table></div></details></div>";
 
 /// Native elements, each with its label and the views it belongs to; the script fills in what there is to choose.
 fn form() -> String {
@@ -236,7 +236,7 @@ fn series(input: &Input, view: &View) -> Vec<Value> {
     budgets.into_iter().flat_map(of_budget).collect()
 }
 
-/// `None` where no line has room or nothing varies.
+/// `None` where no line has room or two seconds, or nothing varies.
 fn one_series(name: &str, input: &Input, letters_max: usize, points: usize) -> Option<Value> {
     let scenarios = &input.contents.scenarios;
     let measured = |label: &str| input.details.series.get(label).and_then(|series| series.get(name));
@@ -253,7 +253,7 @@ fn one_series(name: &str, input: &Input, letters_max: usize, points: usize) -> O
     let values = || scenarios.iter().flat_map(|scenario| lines(&scenario.label)).flat_map(|line| &line.points);
     let low = values().map(|point| point.1).fold(0.0, f64::min);
     let high = values().map(|point| point.1).fold(low, f64::max);
-    if keep == 0 || high <= low {
+    if keep == 0 || high <= low || longest < SECONDS_MIN {
         return None;
     }
     let step = most.div_ceil(keep);

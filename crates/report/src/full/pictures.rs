@@ -25,6 +25,8 @@ const IMPORTANCE_NOTE: &str =
 /// Kinds of CPU time in the order of the bars; the names are those of `observe`'s metrics: `cpu_user_share` …
 const CPU_KINDS: [&str; 6] = ["user", "system", "iowait", "irq", "steal", "idle"];
 const CPU_BARS: &str = "Stacked bars; each adds up to all CPU time of the machine.";
+/// A line of fewer seconds shows nothing: runs by short turns have no whole one.
+pub const SECONDS_MIN: usize = 2;
 /// Bars drawn, the best scenarios first.
 const BARS_MAX: usize = 40;
 
@@ -261,7 +263,8 @@ fn series(i: usize, part: &Part, input: &Input) -> Vec<Block> {
     let panels: Vec<throughput::Panel> = shown.iter().enumerate().map(panel).collect();
     let lines = panels.iter().flat_map(|panel| panel.lines.iter().chain(&panel.warm_ups));
     let high = lines.flat_map(|line| &line.points).map(|point| point.1).fold(0.0, f64::max);
-    if high <= 0.0 {
+    let longest = panels.iter().map(|panel| longest_of(&panel.lines)).max().unwrap_or(0);
+    if high <= 0.0 || longest < SECONDS_MIN {
         return Vec::new();
     }
     let seconds = |of: fn(&throughput::Panel) -> usize| panels.iter().map(of).max().unwrap_or(0) as f64;
@@ -270,7 +273,7 @@ fn series(i: usize, part: &Part, input: &Input) -> Vec<Block> {
     let frame = throughput::Frame {
         series: &words(&name),
         high,
-        seconds: seconds(|panel| longest_of(&panel.lines)).max(1.0),
+        seconds: longest as f64,
         warm_up_seconds: seconds(|panel| longest_of(&panel.warm_ups)),
         scale: &scale,
     };

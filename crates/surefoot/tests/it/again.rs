@@ -39,9 +39,12 @@ fn poppler(world: &World, program: &str, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.expect("it is part of poppler-utils").stdout).into_owned()
 }
 
+/// How lines of code begin on the page.
+const CODE: &str = "<pre tabindex=\"0\">";
+
 /// The command as a person reads it on the page.
 fn command(page: &str) -> String {
-    let from = page.find("<pre>surefoot run").expect("a command") + "<pre>".len();
+    let from = page.find(&format!("{CODE}surefoot run")).expect("a command") + CODE.len();
     let command = page[from..].split("</pre>").next().expect("its end");
     let marks = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
     marks.iter().fold(command.to_string(), |text, (mark, sign)| text.replace(mark, sign))
@@ -104,5 +107,5 @@ fn a_built_in_study_is_called_by_its_name_and_every_other_command_is_kept() {
     let rounds: Vec<&str> = asked.iter().filter_map(|asked| asked["overrides"][2].as_str()).collect();
     assert_eq!(rounds, ["design.rounds_min=1", "design.rounds_min=2"]);
     let page = std::fs::read_to_string(world.path().join("quick.html")).expect("the page");
-    assert_eq!(page.matches("<pre>surefoot run quick \\\n  --set workload.oltp.time=100ms").count(), 2);
+    assert_eq!(page.matches(&format!("{CODE}surefoot run quick \\\n  --set workload.oltp.time=100ms")).count(), 2);
 }
