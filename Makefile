@@ -43,7 +43,7 @@ pdf:
 package: packages-package
 	$(MAKE) --no-print-directory -f packaging/package.mk all
 
-# Whether two clones of what is committed give the same bytes, and whether a fresh Debian runs them: an hour, root.
+# Whether two clones of what is committed give the same bytes, and whether a fresh Debian runs them: as root.
 package-check: packages-package-check
 	$(MAKE) --no-print-directory -f packaging/package.mk check
 
