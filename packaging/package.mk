@@ -119,7 +119,8 @@ $(CHECK)/python/installed:
 	$(CHECK)/python/bin/pip install --quiet --disable-pip-version-check 'cyclonedx-python-lib[json-validation]'
 	touch $@
 
-# A fresh Debian by mmdebstrap. Its apt goes where this machine's goes, and it sees this machine's loop devices.
+# A fresh Debian by mmdebstrap. Its apt goes where this machine's goes, and it sees this machine's loop devices. Its root
+# is a mount, as each trial makes mounts private from there on.
 check-on-%:
 	root=$(CURDIR)/$(CHECK)/$*
 	rm -rf $$root
@@ -127,7 +128,7 @@ check-on-%:
 	mmdebstrap --quiet --variant=apt --aptopt=$(CURDIR)/$(CHECK)/apt.conf $* $$root
 	cp /etc/resolv.conf $$root/etc/resolv.conf
 	cp $(CHECK)/one/$(OUT)/*.deb $(CHECK)/one/$(OUT)/*.tar.zst packaging/on-debian.sh $$root/root/
-	unshare --mount --pid --fork bash -euc "mount --rbind /dev $$root/dev; mount -t proc proc $$root/proc; mount --rbind /sys $$root/sys; \
+	unshare --mount --pid --fork bash -euc "mount --bind $$root $$root; mount --rbind /dev $$root/dev; mount -t proc proc $$root/proc; mount --rbind /sys $$root/sys; \
 	  chroot $$root bash -eu /root/on-debian.sh"
 	rm -rf $$root
 	echo "$*: the packages work"
