@@ -121,5 +121,6 @@ pub trait Session: Send {
 
 /// Wrong data: a write changed another number of records or fields than it should.
 pub fn changed(what: &str, expected: u64, found: u64) -> Result<(), Error> {
-    load::sql::same(what, &expected.to_string(), &found.to_string())
+    // Of each answer: texts are made for a wrong one only.
+    if expected == found { Ok(()) } else { load::sql::same(what, &expected.to_string(), &found.to_string()) }
 }

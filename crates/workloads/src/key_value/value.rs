@@ -60,18 +60,18 @@ fn characters(bits: u64) -> u64 {
 
 /// Appends a value.
 pub fn write(key_number: u64, field: usize, version: u32, length: usize, out: &mut Vec<u8>) {
-    let end = out.len() + length;
+    let from = out.len();
     let bits = (0..VERSION_LENGTH as u32).fold(0, |bits, place| {
         let six = u64::from(version) >> (6 * place) & 0x3f;
         bits | six << (8 * place)
     });
-    out.extend_from_slice(&characters(bits).to_le_bytes()[..VERSION_LENGTH]);
+    out.resize(from + length, 0);
+    let (head, text) = out[from..].split_at_mut(VERSION_LENGTH);
+    head.copy_from_slice(&characters(bits).to_le_bytes()[..VERSION_LENGTH]);
     let mut random = stream(key_number, field, version);
-    while out.len() + 8 <= end {
-        out.extend_from_slice(&characters(random.next_u64()).to_le_bytes());
-    }
-    let rest = characters(random.next_u64()).to_le_bytes();
-    out.extend_from_slice(&rest[..end - out.len()]);
+    let (words, rest) = text.as_chunks_mut::<8>();
+    words.iter_mut().for_each(|word| *word = characters(random.next_u64()).to_le_bytes());
+    rest.copy_from_slice(&characters(random.next_u64()).to_le_bytes()[..rest.len()]);
 }
 
 /// The version of a value; none: it is not what this record's field holds in any version.
