@@ -3,7 +3,6 @@
 use sandbox::stage::{Stage, data_name};
 use sandbox::work::Work;
 use services::service::{self, Place, Service};
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Why it can't be asked.
@@ -60,15 +59,7 @@ impl Asked {
         let user = self.service.user();
         let data = self.stage.lend(data, &data_name(name), user.as_ref())?;
         let run = self.stage.folder(name, user.as_ref())?;
-        let place = Place {
-            data,
-            log: None,
-            run,
-            cpus: Vec::new(),
-            sockets: BTreeMap::new(),
-            skip_fsync: false,
-            network: None,
-        };
+        let place = Place::new(data, run);
         let answers = self.service.ask_recovered(&place, questions)?;
         Ok(Recovered { answers, logged: self.service.logged(&place)? })
     }
@@ -84,7 +75,7 @@ mod tests {
         let work = Work::open(&folder.path().join("work")).expect("ours");
         let data = folder.path().join("data");
         std::fs::write(&data, "no folder").expect("a file");
-        let wanted = services::wanted(&["postgres"], &BTreeMap::new()).pop().expect("known");
+        let wanted = services::wanted(&["postgres"], &std::collections::BTreeMap::new()).pop().expect("known");
         let failed = Asked::new(&wanted, &work).expect("installed").ask(&data, &[]).err().expect("no folder");
         assert!(matches!(failed, Error::Service(service::Error::File { action: "open", .. })), "{failed}");
     }

@@ -181,8 +181,7 @@ impl Part {
         let data = lend(data, &data_name(kind.name))?;
         let log = log.map(|log| lend(log, &format!("{}-log", kind.name))).transpose()?;
         let run = stage.folder(kind.name, user.as_ref())?;
-        let place =
-            Place { data, log, run, cpus: cpus.to_vec(), sockets: BTreeMap::new(), skip_fsync: false, network: None };
+        let place = Place { log, cpus: cpus.to_vec(), ..Place::new(data, run) };
         Ok(Part { kind, service, place, under })
     }
 

@@ -67,6 +67,15 @@ pub struct Place {
     pub network: Option<Network>,
 }
 
+impl Place {
+    /// With these folders, and nothing else that an installation may have.
+    #[must_use]
+    pub fn new(data: PathBuf, run: PathBuf) -> Place {
+        let (cpus, sockets) = (Vec::new(), BTreeMap::new());
+        Place { data, log: None, run, cpus, sockets, skip_fsync: false, network: None }
+    }
+}
+
 /// Where a server listens for a load on another machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {

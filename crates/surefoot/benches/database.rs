@@ -201,15 +201,7 @@ impl Server {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).expect("our own folder");
             path
         };
-        let place = Place {
-            data: make("data"),
-            log: None,
-            run: make("run"),
-            cpus: Vec::new(),
-            sockets: std::collections::BTreeMap::new(),
-            skip_fsync: false,
-            network: None,
-        };
+        let place = Place::new(make("data"), make("run"));
         service.create(&place).unwrap_or_else(|error| panic!("{error}: {}", error.log()));
         let running = service.start(&place).unwrap_or_else(|error| panic!("{error}: {}", error.log()));
         Server { running: Some(running), name, folder }

@@ -100,15 +100,7 @@ impl Server {
             path
         };
         let (data, run) = (make("data"), make("run"));
-        let place = Place {
-            data,
-            log: None,
-            run,
-            cpus: Vec::new(),
-            sockets: BTreeMap::new(),
-            skip_fsync: false,
-            network: None,
-        };
+        let place = Place::new(data, run);
         let running = service.start(&place).unwrap_or_else(|error| panic!("{error}: {}", error.log()));
         Server { running: Some(running), folder }
     }

@@ -4,7 +4,6 @@ use load::sql;
 use sandbox::stage::{Stage, data_name};
 use sandbox::work::Work;
 use services::service::{self, Place, Running, Service};
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -126,8 +125,7 @@ impl Server {
         let (name, user) = (self.kind.name, self.service.user());
         let data: PathBuf = self.stage.lend(data, &data_name(name), user.as_ref())?;
         let run = self.stage.folder(name, user.as_ref())?;
-        let (log, cpus, sockets) = (None, Vec::new(), BTreeMap::new());
-        self.place = Some(Place { data, log, run, cpus, sockets, skip_fsync: false, network: None });
+        self.place = Some(Place::new(data, run));
         Ok(())
     }
 

@@ -43,15 +43,7 @@ impl Ground {
             open_to(&path, 0o700);
             path
         };
-        let place = Place {
-            data: own("data"),
-            log: None,
-            run: own("run"),
-            cpus: Vec::new(),
-            sockets: BTreeMap::new(),
-            skip_fsync: false,
-            network: None,
-        };
+        let place = Place::new(own("data"), own("run"));
         let load =
             json!({ "engine": engine, "time": "300ms", "pause": "2ms", "witness": folder.path().join("witness") });
         let load = settings::check_all(commits::KIND.settings, load.as_object().expect("a table")).expect("right");
@@ -247,14 +239,6 @@ fn what_mariadb_would_tell_a_replica_is_read_from_its_binary_log() {
 fn a_web_server_has_no_tables_to_ask_for() {
     let kind = services::kind("nginx").expect("it is in the list");
     let service = (kind.open)(&settings::defaults(kind.settings)).unwrap_or_else(|error| panic!("{error}"));
-    let place = Place {
-        data: PathBuf::new(),
-        log: None,
-        run: PathBuf::new(),
-        cpus: Vec::new(),
-        sockets: BTreeMap::new(),
-        skip_fsync: false,
-        network: None,
-    };
+    let place = Place::new(PathBuf::new(), PathBuf::new());
     assert!(matches!(service.ask_recovered(&place, &[]), Err(Error::NoTables)));
 }
