@@ -296,8 +296,11 @@ fn risk(row: &Row, part: &Part) -> String {
 const UNFLUSHED: &str = "a power cut may take acknowledged commits";
 
 fn centre_words(row: &Row, part: &Part, confidence: f64) -> String {
-    let Some(centre) = row.confirmed.or_else(|| part.centre_of_pick(row)) else { return "no value".into() };
-    centre_in_words(row, centre, part, confidence)
+    let selected = || part.centre_of_pick(row).map(|centre| (centre, part.beside(row).count()));
+    let Some((centre, picked_from)) = row.confirmed.map(|centre| (centre, 1)).or_else(selected) else {
+        return "no value".into();
+    };
+    centre_in_words(row, centre, part, (confidence, picked_from))
 }
 
 fn direction_only(part: &Part) -> String {

@@ -184,9 +184,10 @@ pub fn verdict_words(claim: &Claim, part: &Part) -> String {
     }
 }
 
-/// One of a scenario's centres: "3,886 transactions per second (95 % interval 3,790–3,984, 6 trials)".
+/// One of a scenario's centres: "3,886 transactions per second (95 % interval 3,790–3,984, 6 trials)". Of figures by which it was picked, the
+/// interval is one of so many that hold together, and says so: tables have the scenario's own beside it.
 #[must_use]
-pub fn centre_in_words(row: &Row, centre: Centre, part: &Part, confidence: f64) -> String {
+pub fn centre_in_words(row: &Row, centre: Centre, part: &Part, (confidence, picked_from): (f64, usize)) -> String {
     let scale = &Scale::of_part(part);
     let what =
         if part.metric.unit == "1/s" || part.metric.unit == "1" { words(&part.metric.name) } else { String::new() };
@@ -205,5 +206,6 @@ pub fn centre_in_words(row: &Row, centre: Centre, part: &Part, confidence: f64) 
         return format!("{value} (one trial, so no interval){wrong}");
     }
     let interval = format!("{}–{}", scale.number(centre.low), scale.number(centre.high));
-    format!("{value} ({} interval {interval}, {} trials){wrong}", percent(confidence), centre.count)
+    let of_pick = if picked_from > 1 { format!(" for the pick of {picked_from}") } else { String::new() };
+    format!("{value} ({} interval {interval}{of_pick}, {} trials){wrong}", percent(confidence), centre.count)
 }

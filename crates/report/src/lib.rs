@@ -68,7 +68,7 @@ pub use http_forms::{HttpForm, http};
 pub use input::{Error, Input, load, read, read_member};
 pub use json::answer_json;
 pub use knowledge::Knowledge;
-pub use live::{Estimate, live_estimate};
+pub use live::{Underway, live};
 pub use openmetrics::openmetrics;
 pub use reproduce::reproduce;
 pub use sql_bench::sql_bench;

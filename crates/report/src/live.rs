@@ -1,30 +1,95 @@
-//! The state of a study under way, for the line that the conductor's watcher redraws.
+//! The state of a study under way, as a table that is drawn anew after each round.
 
-use analysis::row::{Centre, centre};
+use crate::document::{self, Block, Column, Fit, Table, head, number_cell, word_cell, word_head};
+use crate::number::{Scale, ratio, ratio_number};
+use crate::words::quantity_of;
+use analysis::row::centre;
+use observe::metric::{Direction, Metric};
 
-/// One scenario so far.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Estimate {
+/// A scenario of a study under way.
+#[derive(Debug, Clone)]
+pub struct Underway {
     /// Its label.
     pub label: String,
-    /// Geometric mean of its trials.
-    pub mean: f64,
-    /// Lower end of its interval; the mean itself with one trial, and where a run stalled.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// Trials so far.
-    pub count: usize,
+    /// What its claims are about.
+    pub metric: Metric,
+    /// The scenario that it is held against, by its place; none: it has no baseline.
+    pub baseline: Option<usize>,
 }
 
-/// Each scenario's geometric mean and interval from `rounds[round][scenario]`; scenarios without a value are left out.
+/// One table for each metric, the best scenario first and at most `rows_max` of them, each with its mean over `rounds[round][scenario]` and its
+/// ratio to the baseline, round by round; scenarios without a value are left out.
 #[must_use]
-pub fn live_estimate(labels: &[String], rounds: &[Vec<Option<f64>>], confidence: f64) -> Vec<Estimate> {
-    let column = |i: usize| rounds.iter().filter_map(move |round| round.get(i).copied().flatten());
-    let estimates = labels.iter().enumerate().filter_map(|(i, label)| {
-        let centre = centre(column(i).collect(), confidence)?;
-        let Centre { mean, low, high, count, .. } = centre;
-        Some(Estimate { label: label.clone(), mean, low, high, count })
-    });
-    estimates.collect()
+pub fn live(
+    scenarios: &[Underway],
+    rounds: &[Vec<Option<f64>>],
+    confidence: f64,
+    (width, rows_max): (usize, usize),
+) -> String {
+    let mut metrics: Vec<&Metric> = Vec::new();
+    for scenario in scenarios {
+        if !metrics.contains(&&scenario.metric) {
+            metrics.push(&scenario.metric);
+        }
+    }
+    let mut blocks = Vec::new();
+    for metric in metrics {
+        let (table, left_out) = of_metric(metric, scenarios, rounds, (confidence, rows_max));
+        blocks.push(Block::Table(table));
+        if left_out > 0 {
+            blocks.push(Block::Paragraph(format!("and {left_out} more")));
+        }
+    }
+    document::terminal(&blocks, width, false)
+}
+
+/// The table, and how many rows had no room.
+fn of_metric(
+    metric: &Metric,
+    scenarios: &[Underway],
+    rounds: &[Vec<Option<f64>>],
+    (confidence, rows_max): (f64, usize),
+) -> (Table, usize) {
+    let values = |index: usize| rounds.iter().filter_map(move |round| round.get(index).copied().flatten());
+    let mine = scenarios.iter().enumerate().filter(|(_, scenario)| scenario.metric == *metric);
+    let mut rows: Vec<_> = mine
+        .filter_map(|(index, scenario)| Some((index, scenario, centre(values(index).collect(), confidence)?)))
+        .collect();
+    match metric.direction {
+        Direction::More => rows.sort_by(|a, b| b.2.mean.total_cmp(&a.2.mean)),
+        Direction::Less => rows.sort_by(|a, b| a.2.mean.total_cmp(&b.2.mean)),
+        Direction::Neither => {}
+    }
+    let scale = Scale::of(metric, rows.iter().map(|(_, _, centre)| centre.mean).fold(0.0, f64::max));
+    let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
+    let columns = [
+        Column { fit: Fit::Labels, ..word_head(&quantity_of(metric)) },
+        head(&format!("mean so far{unit}")),
+        head("against the baseline"),
+    ];
+    let mut made = Table::new("live", columns);
+    for (index, scenario, centre) in rows.iter().take(rows_max) {
+        let ratio = scenario.baseline.map_or_else(String::new, |baseline| match baseline == *index {
+            true => "baseline".into(),
+            false => ratio_by_rounds(rounds, (*index, baseline), confidence),
+        });
+        made.row([word_cell(&scenario.label), number_cell(&scale.number(centre.mean), centre.mean), word_cell(&ratio)]);
+    }
+    (made, rows.len().saturating_sub(rows_max))
+}
+
+/// "1.04× (0.98–1.10)", over the rounds that have both. One round has no interval, and a run that stalled no ratio.
+fn ratio_by_rounds(rounds: &[Vec<Option<f64>>], (a, b): (usize, usize), confidence: f64) -> String {
+    let value =
+        |round: &Vec<Option<f64>>, index: usize| round.get(index).copied().flatten().filter(|value| *value > 0.0);
+    let differences: Vec<f64> =
+        rounds.iter().filter_map(|round| Some((value(round, a)? / value(round, b)?).ln())).collect();
+    match (stats::contrast(&differences, confidence), differences.first()) {
+        (Some(contrast), _) => {
+            let [mean, low, high] = [contrast.mean, contrast.low, contrast.high].map(f64::exp);
+            format!("{} ({}–{})", ratio(mean), ratio_number(low), ratio_number(high))
+        }
+        (None, Some(only)) => ratio(only.exp()),
+        (None, None) => String::new(),
+    }
 }

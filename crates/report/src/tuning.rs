@@ -43,7 +43,7 @@ pub fn selection(confirmation: &Confirmation, pick: &Row, part: &Part, (bound, c
     format!(
         "It was picked from {} rounds before them, in which it {bound}: {}.",
         confirmation.chosen_in,
-        centre_in_words(pick, centre, part, confidence)
+        centre_in_words(pick, centre, part, (confidence, part.beside(pick).count()))
     )
 }
 

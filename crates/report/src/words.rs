@@ -4,6 +4,7 @@ use crate::number::words;
 use analysis::judge::short_factor;
 use analysis::view::Part;
 use ledger::model::Order;
+use observe::metric::Metric;
 
 /// A value that has a few words of its own.
 pub trait Words {
@@ -25,7 +26,13 @@ pub fn with_factor(factor: &str, level: &str) -> String {
 /// The metric's name without the unit in it, which stands beside the value: "elapsed", "latency p99".
 #[must_use]
 pub fn quantity(part: &Part) -> String {
-    let name = words(&part.metric.name);
+    quantity_of(&part.metric)
+}
+
+/// As [`quantity`], of a metric.
+#[must_use]
+pub fn quantity_of(metric: &Metric) -> String {
+    let name = words(&metric.name);
     if name.contains(" per ") {
         return name;
     }

@@ -10,6 +10,7 @@ use lab::conductor::{Ended, Event, What};
 use lab::values::Values;
 use ledger::model::Phase;
 use observe::record::Record;
+use report::Underway;
 use settings::quantity::format_seconds;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
@@ -18,15 +19,20 @@ use std::time::{Duration, Instant};
 /// How much of what a failed program said is shown; the report has more of it.
 const LINES_SHOWN: usize = 12;
 
+/// Lines of the display beside its tables: where the study is, its time, what is foretold, a head and what stays above it.
+const ROWS_BESIDE: usize = 6;
+
 /// The live display.
 pub struct Live {
     mode: Mode,
     wanted: Wanted,
-    scenarios: usize,
+    scenarios: Vec<Underway>,
+    rounds_max: u32,
     started: Instant,
     trials_here: usize,
     number: usize,
     total: usize,
+    place: String,
     scenario: String,
     doing: String,
     speed: Option<f64>,
@@ -55,11 +61,13 @@ impl Live {
         Live {
             mode,
             wanted: wanted(plan),
-            scenarios: plan.scenarios.len(),
+            scenarios: underway(plan),
+            rounds_max: plan.design.rounds_max,
             started: Instant::now(),
             trials_here: 0,
             number: 0,
             total: plan.scenarios.len() * plan.design.rounds_max as usize,
+            place: String::new(),
             scenario: String::new(),
             doing: String::new(),
             speed: None,
@@ -84,7 +92,8 @@ impl Live {
                 if *number == 1 {
                     self.started = Instant::now();
                 }
-                self.scenario = format!("{} · {scenario}", what.words());
+                self.place = format!("{} {number} of {total}", what.words());
+                self.scenario = (*scenario).to_string();
                 let doing = match what {
                     What::PowerCuts => "recording, then recovering",
                     What::Faults => "loading, then failing",
@@ -96,12 +105,12 @@ impl Live {
             }
             Event::TrialStarted { number, total_max, phase, round, scenario } => {
                 (self.number, self.total) = (*number, *total_max);
-                let of_phase = match phase {
-                    Phase::Screen => "screen",
-                    Phase::Main => "round",
-                    Phase::Confirmation => "confirmation",
+                self.place = match phase {
+                    Phase::Screen => format!("screen {}", round + 1),
+                    Phase::Main => format!("round {} of at most {}", round + 1, self.rounds_max),
+                    Phase::Confirmation => format!("confirmation {}", round + 1),
                 };
-                self.scenario = format!("{of_phase} {} · {scenario}", round + 1);
+                self.scenario = (*scenario).to_string();
                 (self.doing, self.speed) = ("provisioning".into(), None);
             }
             Event::TurnStarted { scenario, number, of } => {
@@ -112,7 +121,7 @@ impl Live {
             Event::TrialEnded { scenario, end, seconds } => self.trial_ended(scenario, end, *seconds),
             Event::Screened(screened) => self.line(&report::screening::sentence(screened)),
             Event::RoundEnded { round, values, decision } => {
-                self.estimates = estimates(values, self.wanted.confidence);
+                self.estimates = self.estimates(values);
                 let forecast = self.forecast(values);
                 if !forecast.is_empty() {
                     let _ = writeln!(self.estimates, "  differences are known {forecast}");
@@ -132,11 +141,21 @@ impl Live {
 
     /// When differences will be known, as far as this session says how long a round takes.
     fn forecast(&self, values: &Values) -> String {
-        if self.trials_here < self.scenarios {
+        if self.trials_here < self.scenarios.len() {
             return String::new();
         }
         let trial_seconds = self.started.elapsed().as_secs_f64() / self.trials_here as f64;
-        forecast::sentence(values, &self.wanted, trial_seconds * self.scenarios as f64)
+        forecast::sentence(values, &self.wanted, trial_seconds * self.scenarios.len() as f64)
+    }
+
+    /// The scenarios so far: on a terminal as many as it has room for.
+    fn estimates(&self, values: &Values) -> String {
+        let (columns, rows) = crate::screen::size(&std::io::stderr());
+        let room = match self.mode {
+            Mode::Terminal(_) => rows.saturating_sub(ROWS_BESIDE).max(1),
+            _ => usize::MAX,
+        };
+        report::live(&self.scenarios, &values.rounds, self.wanted.confidence, (columns - 2, room))
     }
 
     fn record(&mut self, record: &Record) {
@@ -197,7 +216,7 @@ impl Live {
         let Mode::Terminal(bar) = &self.mode else { return };
         let elapsed = self.started.elapsed().as_secs_f64();
         let left = self.total.saturating_sub(self.number.saturating_sub(1));
-        let mut text = format!("trial {}/{} · {} · {}", self.number, self.total, self.scenario, self.doing);
+        let mut text = format!("{} · {} · {}", self.place, self.scenario, self.doing);
         if let Some(speed) = self.speed {
             let _ = write!(text, " · {speed:.0}");
         }
@@ -213,10 +232,24 @@ impl Live {
     }
 }
 
+/// The place of its workload's baseline.
+fn baseline(plan: &Plan, scenario: &PlannedScenario) -> Option<usize> {
+    plan.scenarios.iter().position(|one| one.baseline && one.workload == scenario.workload)
+}
+
+/// What is shown of each scenario.
+fn underway(plan: &Plan) -> Vec<Underway> {
+    let of = |scenario: &PlannedScenario| Underway {
+        label: scenario.label.clone(),
+        metric: lab::values::primary(&scenario.workload, &scenario.parameters).expect("each workload has a metric"),
+        baseline: baseline(plan, scenario),
+    };
+    plan.scenarios.iter().map(of).collect()
+}
+
 /// What the study's rounds are to reach: each scenario against its workload's baseline.
 fn wanted(plan: &Plan) -> Wanted {
-    let baseline = |workload: &str| plan.scenarios.iter().position(|one| one.baseline && one.workload == workload);
-    let of = |(index, one): (usize, &PlannedScenario)| Some((index, baseline(&one.workload)?)).filter(|(a, b)| a != b);
+    let of = |(index, one): (usize, &PlannedScenario)| Some((index, baseline(plan, one)?)).filter(|(a, b)| a != b);
     let design = &plan.design;
     Wanted {
         pairs: plan.scenarios.iter().enumerate().filter_map(of).collect(),
@@ -230,19 +263,4 @@ fn wanted(plan: &Plan) -> Wanted {
 fn last_lines(log: &str) -> String {
     let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(LINES_SHOWN)..].iter().fold(String::new(), |text, line| text + "\n  | " + line)
-}
-
-/// The current estimate of each scenario with its interval.
-fn estimates(values: &Values, confidence: f64) -> String {
-    let known = report::live_estimate(&values.scenarios, &values.rounds, confidence);
-    let width = values.scenarios.iter().map(|label| label.chars().count()).max().unwrap_or(0);
-    let mut out = String::new();
-    for estimate in known {
-        let _ = write!(out, "  {:width$}  {:.1}", estimate.label, estimate.mean);
-        // One trial has no interval.
-        let interval =
-            if estimate.count > 1 { format!(" ({:.1} to {:.1})", estimate.low, estimate.high) } else { String::new() };
-        let _ = writeln!(out, "{interval}");
-    }
-    out
 }

@@ -9,6 +9,7 @@ mod interrupt;
 mod knowledge;
 mod live;
 mod paper;
+mod screen;
 mod source;
 mod verbs;
 

@@ -27,7 +27,7 @@ fn the_published_data_set() {
     check(
         &fixture::filesystems_and_buffers(),
         expect![[r#"
-            No winner yet: xfs · 2G can't be told apart from ext4 · 2G. xfs · 2G was ahead: 3,886 transactions per second (95 % interval 3,730–4,048, 6 trials). Compare by the ratios below, not by these.
+            No winner yet: xfs · 2G can't be told apart from ext4 · 2G. xfs · 2G was ahead: 3,886 transactions per second (95 % interval 3,730–4,048 for the pick of 6, 6 trials). Compare by the ratios below, not by these.
             Choosing xfs · 2G costs at most 0.1 % against whichever of the scenarios measured is truly best (95 % confidence).
             The baseline, ext4 · 128M, measured 24.2 % less than xfs · 2G (95 % interval 23.5–24.9 %).
             xfs is 3.2 % faster than ext4 (95 % interval +1.8 to +4.6 %), averaged over cache size.
@@ -48,11 +48,11 @@ fn a_clear_winner() {
     check(
         &study(vec![Row::new("ext3", &rounds(1000.0, 0.01, 0)), Row::new("xfs", &rounds(1420.0, 0.01, 1))]),
         expect![[r#"
-        Pick xfs: 1,420 transactions per second (95 % interval 1,407–1,433, 8 trials).
-        It is shown to be the best of the scenarios measured (95 % confidence).
-        xfs is 1.42× ext3 (95 % interval 1.40–1.44).
-        Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]],
+            Pick xfs: 1,420 transactions per second (95 % interval 1,407–1,433 for the pick of 2, 8 trials).
+            It is shown to be the best of the scenarios measured (95 % confidence).
+            xfs is 1.42× ext3 (95 % interval 1.40–1.44).
+            Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+        "#]],
     );
 }
 
@@ -66,7 +66,7 @@ fn equivalents_and_a_loser() {
     check(
         &study(rows),
         expect![[r#"
-            No winner yet: xfs can't be told apart from ext4. xfs was ahead: 1,004 transactions per second (95 % interval 996–1,012, 8 trials). Compare by the ratios below, not by these.
+            No winner yet: xfs can't be told apart from ext4. xfs was ahead: 1,004 transactions per second (95 % interval 996–1,012 for the pick of 3, 8 trials). Compare by the ratios below, not by these.
             Choosing xfs costs at most 0.6 % against whichever of the scenarios measured is truly best (95 % confidence).
             xfs and ext4 can't be told apart within 3 %: no difference found, and the data rule out more than ±1.5 %.
             xfs is 1.43× btrfs (95 % interval 1.42–1.45).
@@ -83,7 +83,7 @@ fn inconclusive() {
     check(
         &study(rows),
         expect![[r#"
-            No winner yet: xfs can't be told apart from ext4. xfs was ahead: 1,028 transactions per second (95 % interval 956–1,105, 8 trials). Compare by the ratios below, not by these.
+            No winner yet: xfs can't be told apart from ext4. xfs was ahead: 1,028 transactions per second (95 % interval 956–1,105 for the pick of 2, 8 trials). Compare by the ratios below, not by these.
             Choosing xfs costs at most 5.2 % against whichever of the scenarios measured is truly best (95 % confidence).
             xfs against ext4 is open: from 4.9 % slower to 11.6 % faster (95 %). A true difference of 13.7 % would have been found in 8 of 10 such studies.
             Not ruled out as the best: ext4.
@@ -98,11 +98,11 @@ fn real_but_negligible() {
     check(
         &study(rows),
         expect![[r#"
-        Pick xfs: 1,012 transactions per second (95 % interval 1,010–1,014, 8 trials).
-        It is shown to be the best of the scenarios measured (95 % confidence).
-        xfs is 1.2 % faster than ext4 (95 % interval +1.0 to +1.4 %): real, but smaller than the 3 % that matters.
-        Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]],
+            Pick xfs: 1,012 transactions per second (95 % interval 1,010–1,014 for the pick of 2, 8 trials).
+            It is shown to be the best of the scenarios measured (95 % confidence).
+            xfs is 1.2 % faster than ext4 (95 % interval +1.0 to +1.4 %): real, but smaller than the 3 % that matters.
+            Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+        "#]],
     );
 }
 
@@ -115,13 +115,13 @@ fn holes() {
     check(
         &study(vec![Row::new("ext4", &rounds(1000.0, 0.01, 0)), xfs, btrfs]),
         expect![[r#"
-        Pick xfs: 1,421 transactions per second (95 % interval 1,407–1,436, 7 trials).
-        It is shown to be the best of the scenarios measured (95 % confidence).
-        xfs is 1.42× ext4 (95 % interval 1.40–1.44).
-        Hole: 1 of 8 trials of xfs failed (load: No space left on device); it is compared by the rounds it finished.
-        Hole: 8 of 8 trials of btrfs failed (load: No space left on device); it is not part of the answer.
-        Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]],
+            Pick xfs: 1,421 transactions per second (95 % interval 1,407–1,436 for the pick of 2, 7 trials).
+            It is shown to be the best of the scenarios measured (95 % confidence).
+            xfs is 1.42× ext4 (95 % interval 1.40–1.44).
+            Hole: 1 of 8 trials of xfs failed (load: No space left on device); it is compared by the rounds it finished.
+            Hole: 8 of 8 trials of btrfs failed (load: No space left on device); it is not part of the answer.
+            Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+        "#]],
     );
 }
 
@@ -132,15 +132,15 @@ fn unequal_promises_in_a_power_cut() {
     check(
         &study(vec![Row::new("ext4", &rounds(1000.0, 0.01, 0)), fast, memory]),
         expect![[r#"
-        Pick ext4: 1,000 transactions per second (95 % interval 990–1,010, 8 trials).
-        tmpfs measured 9.00× that, but is no choice: after a power cut, everything is lost.
-        ext4 nobarrier is 1.90× ext4 (95 % interval 1.88–1.92).
-        tmpfs is 9.00× ext4 (95 % interval 8.90–9.10).
-        tmpfs is 4.74× ext4 nobarrier (95 % interval 4.68–4.80).
-        ext4 nobarrier: after a power cut, the data may be corrupt; its speed is not comparable with scenarios that are safe.
-        tmpfs: after a power cut, everything is lost; its speed is not comparable with scenarios that are safe.
-        Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]],
+            Pick ext4: 1,000 transactions per second (95 % interval 990–1,010 for the pick of 3, 8 trials).
+            tmpfs measured 9.00× that, but is no choice: after a power cut, everything is lost.
+            ext4 nobarrier is 1.90× ext4 (95 % interval 1.88–1.92).
+            tmpfs is 9.00× ext4 (95 % interval 8.90–9.10).
+            tmpfs is 4.74× ext4 nobarrier (95 % interval 4.68–4.80).
+            ext4 nobarrier: after a power cut, the data may be corrupt; its speed is not comparable with scenarios that are safe.
+            tmpfs: after a power cut, everything is lost; its speed is not comparable with scenarios that are safe.
+            Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+        "#]],
     );
 }
 
@@ -155,7 +155,7 @@ fn a_metric_of_which_less_is_better() {
     check(
         &Table { workload: "tree", metric, rows },
         expect![[r#"
-            Pick xfs: elapsed 7.10 s (95 % interval 7.03–7.17, 8 trials).
+            Pick xfs: elapsed 7.10 s (95 % interval 7.03–7.17 for the pick of 3, 8 trials).
             It is shown to be the best of the scenarios measured (95 % confidence).
             xfs takes 0.71× the time of ext4 (95 % interval 0.70–0.72).
             xfs takes 0.65× the time of btrfs (95 % interval 0.64–0.66).
@@ -208,10 +208,10 @@ fn three_rounds_show_a_direction_only() {
     check(
         &study(rows),
         expect![[r#"
-        xfs was ahead: 1,403 transactions per second (95 % interval 1,350–1,459, 3 trials).
-        3 rounds show a direction only: no difference is claimed. Run at least 4 rounds, better 6.
-        Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]],
+            xfs was ahead: 1,403 transactions per second (95 % interval 1,350–1,459 for the pick of 2, 3 trials).
+            3 rounds show a direction only: no difference is claimed. Run at least 4 rounds, better 6.
+            Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+        "#]],
     );
 }
 
@@ -223,7 +223,7 @@ fn a_noisy_machine_is_told_apart_from_a_finding() {
         study(vec![Row::new("ext4", &rounds(1000.0, 0.01, 0)), Row::new("xfs", &rounds(1050.0, 0.01, 1)), control]);
     let shown = report::terminal(&fixture::input(&table), 100, false);
     expect![[r#"
-        Pick xfs: 1,050 transactions per second (95 % interval 1,040–1,060, 8 trials).
+        Pick xfs: 1,050 transactions per second (95 % interval 1,040–1,060 for the pick of 2, 8 trials).
         It is shown to be the best of the scenarios measured (95 % confidence).
         xfs is 5.0 % faster than ext4 (95 % interval +3.6 to +6.4 %).
         Check: two copies of ext4 differed by 6.0 % (95 % interval +4.8 to +7.2 %), so this study can't
@@ -269,7 +269,7 @@ fn a_combination_that_is_left_out_makes_shares_approximate() {
     check(
         &table,
         expect![[r#"
-            Pick xfs · 2G: 3,886 transactions per second (95 % interval 3,737–4,041, 6 trials).
+            Pick xfs · 2G: 3,886 transactions per second (95 % interval 3,737–4,041 for the pick of 5, 6 trials).
             It is shown to be the best of the scenarios measured (95 % confidence).
             The baseline, ext4 · 128M, measured 24.2 % less than xfs · 2G (95 % interval 23.5–24.9 %).
             xfs is 3.5 % faster than ext4 (95 % interval +1.9 to +5.0 %), averaged over cache size.
@@ -294,13 +294,13 @@ fn factors_that_change_together_have_no_shares() {
     check(
         &table,
         expect![[r#"
-        Pick xfs · 2G: 1,200 transactions per second (95 % interval 1,188–1,212, 8 trials).
-        It is shown to be the best of the scenarios measured (95 % confidence).
-        xfs · 2G is 20.0 % faster than ext4 · 1G (95 % interval +18.8 to +21.2 %).
-        btrfs · 3G is 10.0 % slower than ext4 · 1G (95 % interval −11.0 to −9.0 %).
-        How much each factor explains can't be told: buffer pool changes only together with other factors.
-        Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
-    "#]],
+            Pick xfs · 2G: 1,200 transactions per second (95 % interval 1,188–1,212 for the pick of 3, 8 trials).
+            It is shown to be the best of the scenarios measured (95 % confidence).
+            xfs · 2G is 20.0 % faster than ext4 · 1G (95 % interval +18.8 to +21.2 %).
+            btrfs · 3G is 10.0 % slower than ext4 · 1G (95 % interval −11.0 to −9.0 %).
+            How much each factor explains can't be told: buffer pool changes only together with other factors.
+            Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
+        "#]],
     );
     let json = report::answer_json(&fixture::input(&table))["workloads"][0].clone();
     assert_eq!(json["importance"], serde_json::json!([]));
@@ -313,7 +313,7 @@ fn levels_that_cross_are_picked_together() {
     check(
         &by_size(&levels, 0.01),
         expect![[r#"
-            Pick xfs · 2G: 1,150 transactions per second (95 % interval 1,138–1,162, 8 trials).
+            Pick xfs · 2G: 1,150 transactions per second (95 % interval 1,138–1,162 for the pick of 4, 8 trials).
             It is shown to be the best of the scenarios measured (95 % confidence).
             The baseline, ext4 · 1G, measured 13.0 % less than xfs · 2G (95 % interval 11.9–14.2 %).
             buffer pool 2G is 13.0 % faster than 1G (95 % interval +12.2 to +13.8 %), averaged over filesystem.
@@ -331,7 +331,7 @@ fn a_factor_that_does_nothing_is_bounded() {
     check(
         &by_size(&levels, 0.01),
         expect![[r#"
-            No winner yet: xfs · 1G can't be told apart from xfs · 2G. xfs · 1G was ahead: 1,500 transactions per second (95 % interval 1,484–1,516, 8 trials). Compare by the ratios below, not by these.
+            No winner yet: xfs · 1G can't be told apart from xfs · 2G. xfs · 1G was ahead: 1,500 transactions per second (95 % interval 1,484–1,516 for the pick of 4, 8 trials). Compare by the ratios below, not by these.
             Choosing xfs · 1G costs at most 1.2 % against whichever of the scenarios measured is truly best (95 % confidence).
             The baseline, ext4 · 1G, measured 33.3 % less than xfs · 1G (95 % interval 32.6–34.1 %).
             buffer pool 2G and 1G can't be told apart within 3 %, averaged over filesystem: no difference found, and the data rule out more than ±0.9 %.
@@ -361,7 +361,7 @@ fn a_rate_is_not_picked() {
     check(
         &by_rate(&levels),
         expect![[r#"
-            Pick xfs under every rate: request mean 2.00 ms (95 % interval 1.98–2.02, 8 trials) with rate=200; request mean 4.00 ms (95 % interval 3.96–4.04, 8 trials) with rate=300.
+            Pick xfs under every rate: request mean 2.00 ms (95 % interval 1.98–2.02 for the pick of 2, 8 trials) with rate=200; request mean 4.00 ms (95 % interval 3.96–4.04 for the pick of 2, 8 trials) with rate=300.
             It is shown to be the best of the scenarios measured under each of these conditions (95 % confidence).
             The baseline, http-load · ext4 · rate=200, measured 10.0 % more than http-load · xfs · rate=200 (95 % interval 8.7–11.3 %).
             xfs takes 9.1 % less time than ext4 (95 % interval −9.9 to −8.2 %), averaged over rate.
@@ -383,7 +383,7 @@ fn what_is_best_at_one_rate_need_not_be_at_another() {
     check(
         &by_rate(&levels),
         expect![[r#"
-            Pick by rate: xfs with rate=200: request mean 2.00 ms (95 % interval 1.98–2.02, 8 trials); ext4 with rate=300: request mean 3.00 ms (95 % interval 2.97–3.03, 8 trials).
+            Pick by rate: xfs with rate=200: request mean 2.00 ms (95 % interval 1.98–2.02 for the pick of 2, 8 trials); ext4 with rate=300: request mean 3.00 ms (95 % interval 2.97–3.03 for the pick of 2, 8 trials).
             Each is shown to be the best of the scenarios measured under its condition (95 % confidence).
             The baseline, http-load · ext4 · rate=200, measured 10.0 % more than http-load · xfs · rate=200 (95 % interval 8.7–11.3 %).
             xfs takes 10.1 % more time than ext4 (95 % interval +9.1 to +11.1 %), averaged over rate.
@@ -404,7 +404,7 @@ fn what_only_a_power_cut_rules_out_is_held_against_the_same_rate() {
     check(
         &table,
         expect![[r#"
-            Pick disk under every rate: request mean 2.20 ms (95 % interval 2.18–2.22, 8 trials) with rate=200; request mean 2.60 ms (95 % interval 2.58–2.62, 8 trials) with rate=300.
+            Pick disk under every rate: request mean 2.20 ms (95 % interval 2.18–2.22 for the pick of 2, 8 trials) with rate=200; request mean 2.60 ms (95 % interval 2.58–2.62 for the pick of 2, 8 trials) with rate=300.
             http-load · memory · rate=200 measured 0.91× what http-load · disk · rate=200 did, but is no choice: after a power cut, everything is lost.
             memory takes 14.3 % less time than disk (95 % interval −15.1 to −13.5 %), averaged over rate.
             rate=300 takes 11.4 % more time than rate=200 (95 % interval +10.6 to +12.2 %), averaged over filesystem.

@@ -39,7 +39,7 @@ fn study() -> Input {
 #[test]
 fn what_bound_the_pick_is_said_and_a_lower_bound_is_marked() {
     expect![[r#"
-        Pick xfs: at least 1,300 transactions per second (95 % interval 1,261–1,340, 6 trials).
+        Pick xfs: at least 1,300 transactions per second (95 % interval 1,261–1,340 for the pick of 2, 6 trials).
         It is shown to be the best of the scenarios measured (95 % confidence).
         xfs was bound by the load generator, so that its figure is a lower bound.
         xfs is 1.44× ext4 (95 % interval 1.44–1.44). With it went 0.079× the flushes per transaction; bytes written per transaction alike.

@@ -42,7 +42,7 @@ fn counted(jfs_flushes: f64) -> Input {
 #[test]
 fn settings_that_promise_what_the_device_did_not_get() {
     expect![[r#"
-        Pick xfs: 1,100 transactions per second (95 % interval 1,095–1,105, 6 trials).
+        Pick xfs: 1,100 transactions per second (95 % interval 1,095–1,105 for the pick of 3, 6 trials).
         It is shown to be the best of the equally safe scenarios measured (95 % confidence).
         jfs (does not flush) measured 2.73× that, but is no choice: 3 flushes for 10,000 commits, so a power cut may take acknowledged
           commits.

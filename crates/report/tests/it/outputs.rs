@@ -2,6 +2,7 @@
 
 use crate::fixture::{self, found};
 use ledger::model::MeasuredSafety;
+use observe::metric::{Direction, Metric};
 use observe::record::Failure;
 use observe::safety::Grade;
 
@@ -74,13 +75,38 @@ fn a_hole_is_seen_by_the_exit_status() {
 }
 
 #[test]
-fn the_live_estimate_needs_two_trials_for_an_interval() {
-    let labels = ["ext4".to_string(), "xfs".to_string(), "btrfs".to_string()];
-    let estimates =
-        report::live_estimate(&labels, &[vec![Some(100.0), Some(50.0), None], vec![Some(110.0), None, None]], 0.95);
-    assert_eq!(estimates.len(), 2);
-    assert!(estimates[0].low < estimates[0].mean && estimates[0].mean < estimates[0].high);
-    assert_eq!((estimates[1].low, estimates[1].high), (estimates[1].mean, estimates[1].mean));
+fn a_study_under_way_shows_ratios_to_the_baseline_round_by_round() {
+    let of = |label: &str, metric| report::Underway { label: label.into(), metric, baseline: None };
+    let speed = |label: &str, baseline| report::Underway {
+        baseline: Some(baseline),
+        ..of(label, Metric::new("transactions_per_second", "1/s", Direction::More))
+    };
+    let time = || Metric::new("request_microseconds_mean", "µs", Direction::Less);
+    let scenarios = [
+        speed("ext4", 0),
+        speed("xfs", 0),
+        speed("btrfs", 0),
+        speed("jfs", 0),
+        of("disk", time()),
+        of("memory", time()),
+    ];
+    // The machine is twice as fast in the second round: the ratio does not move.
+    let rounds = [
+        [Some(100.0), Some(110.0), Some(50.0), None, Some(900.0), Some(800.0)].to_vec(),
+        [Some(200.0), Some(220.0), None, None, Some(900.0), Some(800.0)].to_vec(),
+    ];
+    expect_test::expect![[r#"
+        transactions per second  mean so far, 1/s  against the baseline
+        xfs                                   156     1.10× (1.10–1.10)
+        ext4                                  141              baseline
+        and 1 more
+        request mean  mean so far, µs  against the baseline
+        memory                    800
+        disk                      900
+    "#]]
+    .assert_eq(&report::live(&scenarios, &rounds, 0.95, (80, 2)));
+    let shown = report::live(&scenarios, &rounds[..1], 0.95, (80, 10));
+    assert!(shown.contains("1.10×") && !shown.contains("1.10× ("), "one round has no interval: {shown}");
 }
 
 #[test]

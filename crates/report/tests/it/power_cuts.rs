@@ -43,7 +43,7 @@ fn pick(input: &Input) -> serde_json::Value {
 #[test]
 fn the_answer_and_the_table_say_what_was_lost() {
     expect![[r#"
-        Pick ext4: 1,000 transactions per second (95 % interval 997–1,004, 6 trials).
+        Pick ext4: 1,000 transactions per second (95 % interval 997–1,004 for the pick of 4, 6 trials).
         It is shown to be the best of the equally safe scenarios measured (95 % confidence).
         jfs measured 3.00× that, but is no choice: in a power cut it was damaged (class E): 3 of 61 random cuts bad: below 12 % at 95 %; of the images
           searched for the worst 3 of 400, a sample.

@@ -104,7 +104,7 @@ fn what_was_screened_and_what_not() {
     check(
         contents(6, true),
         expect![[r#"
-            Pick xfs · none: 1,420 transactions per second (95 % interval 1,407–1,433, 6 trials).
+            Pick xfs · none: 1,420 transactions per second (95 % interval 1,407–1,433 for the pick of 2, 6 trials).
             It is shown to be the best of the scenarios measured (95 % confidence).
             Screened 4 factors in 8 of 16 scenarios over 3 rounds: kept filesystem, which explains 97 % of what it saw; fixed at the baseline's level and not studied further: mount (noatime measured +1.9 %, at
               most ±2.8 %), wal level (at most ±1.2 %) and size (at most ±1.0 %). Acting together: filesystem × mount (or wal level × size: only their sum is seen). What it can't see: an effect of two levels

@@ -9,11 +9,6 @@ use std::fs::File;
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::Path;
 
-/// Where nobody says how wide it is.
-const COLUMNS: usize = 100;
-const COLUMNS_MIN: usize = 40;
-const COLUMNS_MAX: usize = 140;
-
 /// Shows or exports a results file.
 pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
     let outputs = outputs(args);
@@ -204,20 +199,10 @@ pub fn terminal_of_fleet(report: &report::FleetReport) -> String {
     report.terminal(width, colour)
 }
 
-/// How wide the terminal is, and whether it has colours. A shell keeps `COLUMNS` to itself, so the terminal is asked.
+/// How wide the terminal is, and whether it has colours.
 fn screen() -> (usize, bool) {
-    let is_terminal = std::io::stdout().is_terminal();
-    let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    let width = said.or_else(|| if is_terminal { columns() } else { None }).unwrap_or(COLUMNS);
-    (width, is_terminal && std::env::var_os("NO_COLOR").is_none())
-}
-
-/// What the terminal says; lines that are longer than a few dozen words are read badly.
-fn columns() -> Option<usize> {
-    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: the kernel fills in a structure of this type.
-    let answer = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) };
-    (answer == 0 && size.ws_col > 0).then(|| usize::from(size.ws_col).clamp(COLUMNS_MIN, COLUMNS_MAX))
+    let stdout = std::io::stdout();
+    (crate::screen::size(&stdout).0, stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none())
 }
 
 /// The answer for a terminal, as wide and as colourful as it is: in brief, or in full.
