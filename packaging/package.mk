@@ -41,6 +41,7 @@ $(1) completions bash > $(2)/bash-completion/completions/surefoot
 $(1) completions zsh > $(2)/zsh/vendor-completions/_surefoot
 $(1) completions fish > $(2)/fish/vendor_completions.d/surefoot.fish
 $(1) schema > $(2)/surefoot/study.schema.json
+$(1) schema report > $(2)/surefoot/report.schema.json
 endef
 
 # A package of what was laid out below its folder.

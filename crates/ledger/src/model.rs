@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The study as it was when its first trial started.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StudyRecord {
     /// Name.
     pub name: String,
@@ -140,7 +140,7 @@ pub struct LimitRecord {
 }
 
 /// Fixed before the first trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AnalysisSettings {
     /// Two-sided confidence, 0.95.
     pub confidence: f64,

@@ -25,6 +25,9 @@ use analysis::view::Part;
 use serde_json::{Map, Value, json};
 use stats::{Interaction, Swing};
 
+/// JSON Schema of all that `surefoot report --json` prints.
+pub const JSON_SCHEMA: &str = include_str!("report.schema.json");
+
 /// Grows when a field changes its meaning or goes; new fields don't count.
 pub const SCHEMA_VERSION: u32 = 1;
 

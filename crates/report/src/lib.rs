@@ -66,7 +66,7 @@ pub use full::{html, print, write_html};
 pub use history::History;
 pub use http_forms::{HttpForm, http};
 pub use input::{Error, Input, load, read, read_member};
-pub use json::answer_json;
+pub use json::{JSON_SCHEMA, answer_json};
 pub use knowledge::Knowledge;
 pub use live::{Underway, live};
 pub use openmetrics::openmetrics;

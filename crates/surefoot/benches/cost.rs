@@ -184,7 +184,7 @@ impl Shape {
 }
 
 fn synthetic(path: &Path, shape: &Shape) {
-    use ledger::model::{AnalysisSettings, Mode, Place, Scenario, StudyRecord, TrialState};
+    use ledger::model::{AnalysisSettings, Place, Scenario, StudyRecord, TrialState};
     use observe::metric::{Direction, Metric};
     let (scenarios, rounds) = (shape.levels.iter().product::<u32>(), shape.rounds);
     let mut writer = ledger::Writer::create_or_open(path).expect("a new ledger");
@@ -195,30 +195,16 @@ fn synthetic(path: &Path, shape: &Shape) {
         precision: 0.03,
         rounds_min: 6,
         rounds_max: rounds,
-        up_max: None,
-        order: ledger::model::Order::default(),
-        mode: Mode::Full,
-        confirmation_rounds: 0,
-        screen_rounds: 0,
-        safety_classes: None,
+        ..AnalysisSettings::default()
     };
     let study = StudyRecord {
         name: "large".into(),
         question: "How long does a report take?".into(),
-        text: String::new(),
-        overrides: Vec::new(),
-        asked: Vec::new(),
-        named: None,
-        hash: String::new(),
         seed: 1,
         balanced_orders: true,
-        surefoot_version: String::new(),
-        created: 0.0,
         baseline: label(0),
         analysis,
-        tables: Vec::new(),
-        limits: Vec::new(),
-        turns: None,
+        ..StudyRecord::default()
     };
     let scenario = |index: u32| Scenario {
         label: label(index),

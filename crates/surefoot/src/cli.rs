@@ -4,7 +4,7 @@ pub mod fleet;
 pub mod replay;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use fleet::FleetArgs;
 use replay::ReplayArgs;
 use report::{Asked, FORMATS, Format};
@@ -60,8 +60,8 @@ pub enum Command {
     List(ListArgs),
     /// Write a commented study file to edit
     Init(InitArgs),
-    /// Print the JSON Schema of study files, for editors
-    Schema,
+    /// Print the JSON Schema of study files, for editors, or of `report --json`
+    Schema(SchemaArgs),
     /// Measure the machine's own noise: one configuration under two names must not differ
     SelfTest(SelfTestArgs),
     /// Remove work files, and anything an older run left
@@ -414,6 +414,23 @@ pub struct CleanArgs {
     /// A work folder [default: every one under surefoot-work]
     #[arg(long, value_name = "DIR")]
     pub work: Option<PathBuf>,
+}
+
+/// `schema`.
+#[derive(Args)]
+pub struct SchemaArgs {
+    /// Of what
+    #[arg(value_enum, default_value_t = SchemaOf::Study)]
+    pub of: SchemaOf,
+}
+
+/// What has a schema.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum SchemaOf {
+    /// Study files
+    Study,
+    /// What `report --json` prints
+    Report,
 }
 
 /// `completions`.

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => verbs::doctor::run(&args),
         Command::List(args) => verbs::list::run(&args),
         Command::Init(args) => verbs::init::run(&args),
-        Command::Schema => verbs::schema::run(),
+        Command::Schema(args) => verbs::schema::run(&args),
         Command::SelfTest(args) => verbs::self_test::run(&args),
         Command::Clean(args) => verbs::clean::run(&args),
         Command::Completions(args) => verbs::shell::completions(&args),

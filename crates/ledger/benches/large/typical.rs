@@ -1,6 +1,6 @@
 //! What large results files are made of: one study, scenarios alike, and a run with all its figures.
 
-use ledger::model::{AnalysisSettings, Mode, Scenario, StudyRecord};
+use ledger::model::{AnalysisSettings, Scenario, StudyRecord};
 use observe::durability::Durability;
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
@@ -44,29 +44,14 @@ pub fn study(baseline: &str) -> StudyRecord {
         precision: 0.03,
         rounds_min: 3,
         rounds_max: 10_000,
-        up_max: None,
-        order: ledger::model::Order::default(),
-        mode: Mode::Full,
-        confirmation_rounds: 0,
-        screen_rounds: 0,
-        safety_classes: None,
+        ..AnalysisSettings::default()
     };
     StudyRecord {
         name: "large".into(),
-        question: String::new(),
-        text: String::new(),
-        overrides: Vec::new(),
-        asked: Vec::new(),
-        named: None,
-        hash: String::new(),
         seed: 1,
         balanced_orders: true,
-        surefoot_version: String::new(),
-        created: 0.0,
         baseline: baseline.into(),
         analysis,
-        tables: Vec::new(),
-        limits: Vec::new(),
-        turns: None,
+        ..StudyRecord::default()
     }
 }

@@ -1,7 +1,7 @@
 //! A small study to write, and its parts.
 
 use ledger::Writer;
-use ledger::model::{AnalysisSettings, MeasuredSafety, Mode, Place, Scenario, StudyRecord, TrialState};
+use ledger::model::{AnalysisSettings, MeasuredSafety, Place, Scenario, StudyRecord, TrialState};
 use observe::durability::{Class, Durability};
 use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
@@ -21,8 +21,6 @@ pub fn study() -> StudyRecord {
         question: "which \"filesystem\",\nfor mail?".into(),
         text: "name = \"mail\"".into(),
         overrides: vec!["design.seed=7".into()],
-        asked: Vec::new(),
-        named: None,
         hash: "0af3".into(),
         // Above what a signed 64-bit integer holds.
         seed: u64::MAX - 1,
@@ -36,16 +34,9 @@ pub fn study() -> StudyRecord {
             precision: 0.03,
             rounds_min: 3,
             rounds_max: 10,
-            up_max: None,
-            order: ledger::model::Order::default(),
-            mode: Mode::Full,
-            confirmation_rounds: 0,
-            screen_rounds: 0,
-            safety_classes: None,
+            ..AnalysisSettings::default()
         },
-        tables: Vec::new(),
-        limits: Vec::new(),
-        turns: None,
+        ..StudyRecord::default()
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! `UPDATE_EXPECT=1 cargo test -p report` writes them anew; read the difference before you keep it.
 
+use crate::export;
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
 use observe::durability::Class;
@@ -283,7 +284,7 @@ fn a_combination_that_is_left_out_makes_shares_approximate() {
         "#]],
     );
     let input = fixture::input(&table);
-    let json = report::answer_json(&input)["workloads"][0].clone();
+    let json = export::json(&input)["workloads"][0].clone();
     assert_eq!(json["importance_approximate"], true);
     assert!(report::html(&input).contains("what mattered (approximate)"));
 }
@@ -302,7 +303,7 @@ fn factors_that_change_together_have_no_shares() {
             Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
         "#]],
     );
-    let json = report::answer_json(&fixture::input(&table))["workloads"][0].clone();
+    let json = export::json(&fixture::input(&table))["workloads"][0].clone();
     assert_eq!(json["importance"], serde_json::json!([]));
     assert!(json["importance_missing"].as_str().is_some_and(|why| why.contains("only together")), "{json}");
 }
@@ -370,7 +371,7 @@ fn a_rate_is_not_picked() {
             Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
         "#]],
     );
-    let json = report::answer_json(&fixture::input(&by_rate(&levels)))["workloads"][0].clone();
+    let json = export::json(&fixture::input(&by_rate(&levels)))["workloads"][0].clone();
     assert_eq!(json["conditions"], serde_json::json!(["workload.http-load.rate"]));
     assert_eq!(json["pick"], "http-load · xfs · rate=200");
     assert_eq!(json["picks"][1]["pick"], "http-load · xfs · rate=300");
@@ -428,7 +429,7 @@ fn of_conditions_alone_nothing_is_picked() {
             Limits: one machine, fresh filesystems, a synthetic load, these levels and versions. The intervals cover the variation from trial to trial and round to round on this machine only.
         "#]],
     );
-    assert!(report::answer_json(&fixture::input(&table))["workloads"][0]["pick"].is_null());
+    assert!(export::json(&fixture::input(&table))["workloads"][0]["pick"].is_null());
 }
 
 /// A named factor is a condition when its levels set nothing but the load.

@@ -1,5 +1,6 @@
 //! Where trials ran: said in the answer, and a guest's figures are held against the same guest's only.
 
+use crate::export;
 use crate::fixture::{self, Row, Table};
 use ledger::model::Contents;
 use report::input::Input;
@@ -46,7 +47,7 @@ fn the_report_says_that_it_ran_in_a_guest() {
         page.contains("trials ran in a guest kernel: Linux 6.1.176 (User-Mode Linux), 1 GiB of memory</p></header>")
     );
     assert!(page.contains("# They ran in a guest kernel: "));
-    let json = report::answer_json(&input);
+    let json = export::json(&input);
     let expected = json!([{
         "bench": "guest",
         "guest_kernel": [KERNEL],
@@ -75,7 +76,7 @@ fn where_the_bench_is_a_factor_both_are_said() {
 fn a_file_from_before_there_were_guests_ran_on_the_host() {
     let input = host();
     assert!(!report::terminal(&input, 100, false).contains("guest"));
-    assert_eq!(report::answer_json(&input)["benches"], json!([{ "bench": "host" }]));
+    assert_eq!(export::json(&input)["benches"], json!([{ "bench": "host" }]));
     let mut named = host();
     for scenario in &mut named.contents.scenarios {
         scenario.settings["bench"] = json!("host");

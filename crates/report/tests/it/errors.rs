@@ -1,5 +1,6 @@
 //! A scenario with errors: they stand beside its speed wherever that is shown, and it is never picked over one with fewer.
 
+use crate::export;
 use crate::fixture::{self, Row, Table};
 use ledger::model::Contents;
 use observe::durability::Class;
@@ -44,7 +45,7 @@ fn counted(table: &Table, is_old: bool) -> Input {
 }
 
 fn picked(input: &Input) -> serde_json::Value {
-    report::answer_json(input)["workloads"][0]["pick"].clone()
+    export::json(input)["workloads"][0]["pick"].clone()
 }
 
 #[test]
@@ -109,7 +110,7 @@ fn safety_comes_before_errors_and_each_condition_has_its_own_fewest() {
         let rate = if row.label == "nginx" { "20" } else { "60" };
         row.levels = vec![("service.web", row.label.clone()), ("workload.http-load.rate", rate.into())];
     }
-    let json = report::answer_json(&counted(&table, false));
+    let json = export::json(&counted(&table, false));
     let picks: Vec<&str> = json["workloads"][0]["picks"]
         .as_array()
         .expect("picks by rate")

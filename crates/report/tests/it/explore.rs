@@ -1,5 +1,6 @@
 //! The section to explore, in a real browser: what an address chooses is drawn, with the figures that the Rust side has.
 
+use crate::export;
 use crate::fixture::{self, Row, Table};
 use crate::page::{Opened, open_at, write};
 use observe::latency::Latency;
@@ -73,7 +74,7 @@ fn text(html: &str) -> String {
 
 /// A scenario of the JSON answer.
 fn answered(input: &Input, label: &str) -> Value {
-    let json = report::answer_json(input);
+    let json = export::json(input);
     let found = json["workloads"][0]["scenarios"].as_array().expect("rows").iter().find(|row| row["scenario"] == label);
     found.unwrap_or_else(|| panic!("no {label}")).clone()
 }

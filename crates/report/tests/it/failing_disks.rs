@@ -1,5 +1,6 @@
 //! What failing disks were measured to do, beside the speed: in the short answer, the words, the page and the JSON.
 
+use crate::export;
 use crate::fixture::{self, Row, Table};
 use expect_test::expect;
 use ledger::model::MeasuredFaults;
@@ -101,7 +102,7 @@ fn the_page_has_faults_ways_on_and_examples() {
 
 #[test]
 fn machines_get_all_of_it() {
-    let json = report::answer_json(&lossy());
+    let json = export::json(&lossy());
     let scenarios = json["workloads"][0]["scenarios"].as_array().expect("scenarios");
     let of = |label: &str| &scenarios.iter().find(|one| one["scenario"] == label).expect("a scenario")["faults"];
     assert_eq!((&of("ext4")["worst"], &of("ext4")["silent_share_at_most"]), (&json!("lost"), &Value::Null));

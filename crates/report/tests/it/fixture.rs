@@ -1,7 +1,8 @@
 //! Ledger contents made by hand: tables of values, one row a scenario, one column a round.
 
+use crate::export;
 use ledger::model::{
-    AnalysisSettings, Contents, MeasuredSafety, Mode, Phase, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial,
+    AnalysisSettings, Contents, MeasuredSafety, Phase, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial,
     TrialState,
 };
 use observe::durability::{Class, Durability};
@@ -79,8 +80,6 @@ pub fn contents(table: &Table) -> Contents {
         question: "Which filesystem serves most transactions?".into(),
         text: "name = \"filesystems\"\n[factors]\n\"storage.filesystem\" = [\"ext4\", \"xfs\"]\n".into(),
         overrides: vec!["design.rounds_max=6".into()],
-        asked: Vec::new(),
-        named: None,
         hash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into(),
         seed: 7,
         balanced_orders: true,
@@ -93,16 +92,9 @@ pub fn contents(table: &Table) -> Contents {
             precision: 0.03,
             rounds_min: 6,
             rounds_max: 20,
-            up_max: None,
-            order: ledger::model::Order::default(),
-            mode: Mode::Full,
-            confirmation_rounds: 0,
-            screen_rounds: 0,
-            safety_classes: None,
+            ..AnalysisSettings::default()
         },
-        tables: Vec::new(),
-        limits: Vec::new(),
-        turns: None,
+        ..StudyRecord::default()
     };
     let mut contents = Contents {
         study,
@@ -306,7 +298,7 @@ fn detail((value, speed): (f64, f64), series: &str, seed: u64) -> RunDetail {
 
 /// A scenario of the first workload, as the JSON has it.
 pub fn row_of_json(input: &Input, label: &str) -> serde_json::Value {
-    let json = report::answer_json(input);
+    let json = export::json(input);
     let rows = json["workloads"][0]["scenarios"].as_array().expect("a list").clone();
     rows.into_iter().find(|row| row["scenario"] == label).expect("it is in the plan")
 }

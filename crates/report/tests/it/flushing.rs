@@ -1,6 +1,7 @@
 //! A scenario whose commits reach the device without flushes is marked wherever its speed stands, and is no choice beside
 //! one that flushes; what can't be told is not said.
 
+use crate::export;
 use crate::fixture::{self, Row, Table};
 use crate::page;
 use expect_test::expect;
@@ -123,7 +124,7 @@ fn the_page_marks_it_in_tables_and_pictures() {
 #[test]
 fn machines_are_told_and_get_the_same_pick() {
     let input = counted(3.0);
-    let json = report::answer_json(&input);
+    let json = export::json(&input);
     assert_eq!(json["workloads"][0]["pick"], "xfs");
     let claim = &json["workloads"][0]["versus_baseline"];
     let of_jfs = claim.as_array().expect("a list").iter().find(|claim| claim["of"] == "jfs").expect("it is compared");
@@ -148,7 +149,7 @@ fn a_group_of_commits_shares_flushes() {
     let input = counted(800.0);
     assert_eq!(fixture::row_of_json(&input, "jfs")["does_not_flush"], false);
     assert!(!report::html(&input).contains(MARK) && !report::terminal(&input, 130, false).contains(MARK));
-    assert_eq!(report::answer_json(&input)["workloads"][0]["pick"], "jfs");
+    assert_eq!(export::json(&input)["workloads"][0]["pick"], "jfs");
 }
 
 /// `flushes` for a hundred thousand commits of jfs; what its scenario and trials are besides, is the caller's.

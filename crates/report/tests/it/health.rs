@@ -1,5 +1,6 @@
 //! What is said of runs that were not steady, too short or disturbed, and that ordinary runs are left in peace.
 
+use crate::export;
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
 use ledger::model::{Contents, RunDetail, Trial};
@@ -37,7 +38,7 @@ fn input(contents: Contents, seconds: usize, level: impl Fn(&Trial, usize) -> f6
 fn check(input: &Input, expected: Expect) {
     let ordinary = ["Limits:", "It is ", "Pick ", "Not ruled out"];
     let lines = report::answer(input).into_iter().filter(|line| !ordinary.iter().any(|start| line.starts_with(start)));
-    let json = report::answer_json(input);
+    let json = export::json(input);
     let warnings = json["warnings"].as_array().expect("a list").iter();
     let seen = warnings.map(|warning| format!("! {}", warning["seen"].as_str().expect("text")));
     expected.assert_eq(&(lines.chain(seen).collect::<Vec<_>>().join("\n") + "\n"));
@@ -98,7 +99,7 @@ fn a_warm_up_that_goes_on_is_said_with_its_remedy() {
             ! oltp: without a warm-up run, 8 of 16 runs were still warming up, for up to 15.0 s (xfs); one would hold that and half as much again
         "#]],
     );
-    let json = report::answer_json(&input);
+    let json = export::json(&input);
     let scenario = json["workloads"][0]["scenarios"][0].clone();
     assert_eq!((&scenario["scenario"], &scenario["health"]["unsteady_runs"]), (&"xfs".into(), &8.into()));
     let even = |index: usize| json["workloads"][0]["scenarios"][index]["health"]["runs_even_by_snia"].clone();
@@ -134,7 +135,7 @@ fn a_saw_tooth_of_whole_cycles_is_steady() {
         xfs is 4.0 % faster than ext4 (95 % interval +3.2 to +4.8 %).
     "#]],
     );
-    assert_eq!(report::answer_json(&input)["workloads"][0]["scenarios"][0]["health"]["cycle_seconds"], 60.0);
+    assert_eq!(export::json(&input)["workloads"][0]["scenarios"][0]["health"]["cycle_seconds"], 60.0);
 }
 
 #[test]
@@ -271,7 +272,7 @@ fn what_was_not_counted_is_no_zero() {
     let table =
         html.split("Health of the runs").nth(1).and_then(|rest| rest.split("</table>").next()).expect("the table");
     assert_eq!(table.matches("<td>–</td>").count(), 4, "steal and disk of two scenarios: {table}");
-    let json = report::answer_json(&input);
+    let json = export::json(&input);
     let scenarios = json["workloads"][0]["scenarios"].as_array().expect("rows");
     let loads: Vec<_> = scenarios.iter().flat_map(|row| row["health"]["loads"].as_array().expect("loads")).collect();
     assert!(loads.iter().all(|load| load["steal_share"].is_null() && load["other_disk_bytes_per_second"].is_null()));

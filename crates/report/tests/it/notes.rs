@@ -1,5 +1,6 @@
 //! What workloads say of their runs reaches whoever reads a report, wherever that is read.
 
+use crate::export;
 use crate::fixture::{self, Row, Table};
 use report::Input;
 
@@ -36,7 +37,7 @@ fn they_stand_in_every_report_once_with_the_worst_first() {
     assert!(said.contains(&format!("{worst} &lt;b&gt;) (the most of 6 of 6 trials)")) && said.contains("and 9 more"));
     let paper = report::print(&input, String::new());
     assert!(paper.contains("What the workload said") && paper.contains(worst));
-    let json = report::answer_json(&input);
+    let json = export::json(&input);
     let notes = json["workloads"][0]["notes"].as_array().expect("notes");
     assert_eq!((notes.len(), &notes[0]["trials"], &notes[0]["scenario"]), (21, &6.into(), &"xfs".into()));
 }

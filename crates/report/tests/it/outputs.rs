@@ -1,5 +1,6 @@
 //! The outputs for machines and for doing it again.
 
+use crate::export;
 use crate::fixture::{self, found};
 use ledger::model::MeasuredSafety;
 use observe::metric::{Direction, Metric};
@@ -8,7 +9,7 @@ use observe::safety::Grade;
 
 #[test]
 fn the_json_holds_the_numbers_of_the_published_data_set() {
-    let json = report::answer_json(&fixture::input(&fixture::filesystems_and_buffers()));
+    let json = export::json(&fixture::input(&fixture::filesystems_and_buffers()));
     assert_eq!(json["schema_version"], 1);
     let oltp = &json["workloads"][0];
     assert_eq!(oltp["pick"], "xfs · 2G");

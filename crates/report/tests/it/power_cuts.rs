@@ -1,5 +1,6 @@
 //! What power cuts were measured to take, beside the speed: in the pick, the words, the tables, the page and the JSON.
 
+use crate::export;
 use crate::fixture::{self, Row, Table};
 use crate::page;
 use expect_test::expect;
@@ -37,7 +38,7 @@ fn allow(classes: &[Grade]) -> impl FnOnce(&mut Contents) {
 const ALL: [(&str, Grade); 4] = [("ext4", Grade::A), ("xfs", Grade::C), ("btrfs", Grade::A), ("jfs", Grade::E)];
 
 fn pick(input: &Input) -> serde_json::Value {
-    report::answer_json(input)["workloads"][0]["pick"].clone()
+    export::json(input)["workloads"][0]["pick"].clone()
 }
 
 #[test]
@@ -136,7 +137,7 @@ fn a_study_may_allow_classes() {
 
 #[test]
 fn there_may_be_nothing_to_pick() {
-    let first = |input: &Input| report::answer_json(input)["answer"][0].as_str().map(str::to_string);
+    let first = |input: &Input| export::json(input)["answer"][0].as_str().map(str::to_string);
     let none = input(&ALL, allow(&[Grade::B]));
     assert_eq!(pick(&none), serde_json::Value::Null);
     expect!["Nothing to pick: the study allows class B after a power cut, and no scenario has it: jfs (E · 3 of 400 damaged), xfs (C · lost 12 commits, 0.41 s), ext4 (A · lost nothing in 1,229 images) and btrfs (A · lost nothing in 1,229 images)."].assert_eq(&first(&none).expect("a sentence"));
@@ -148,7 +149,7 @@ fn there_may_be_nothing_to_pick() {
 
 /// Lines of the answer with these words.
 fn said(input: &Input, words: &str) -> String {
-    let answer = report::answer_json(input)["answer"].clone();
+    let answer = export::json(input)["answer"].clone();
     let lines = answer.as_array().expect("a list").iter().filter_map(|line| line.as_str());
     lines.filter(|line| line.contains(words)).map(|line| format!("{line}\n")).collect()
 }
@@ -177,7 +178,7 @@ fn damage_that_is_to_be_expected_and_was_not_recorded_is_said_to_be_just_that() 
     const WORDS: &str = "what was recorded did not contain it";
     for grade in [Grade::A, Grade::C] {
         let hidden = with(grade, Class::MayCorrupt);
-        let cell = report::answer_json(&hidden)["workloads"][0].clone();
+        let cell = export::json(&hidden)["workloads"][0].clone();
         let sentence = said(&hidden, WORDS);
         assert!(
             sentence.contains("xfs (") && sentence.starts_with("Damage is to be expected by the settings"),
@@ -228,7 +229,7 @@ fn the_control_is_its_twin_once_more() {
 #[test]
 fn machines_get_all_of_it() {
     let input = input(&ALL, allow(&[Grade::A]));
-    let json = report::answer_json(&input);
+    let json = export::json(&input);
     assert_eq!(json["workloads"][0]["allowed_classes"], json!(["A"]));
     let jfs = &fixture::row_of_json(&input, "jfs")["power_cut"];
     assert_eq!((&jfs["grade"], &jfs["bad"], &jfs["may_be_picked"]), (&json!("E"), &json!(3), &json!(false)));
@@ -302,7 +303,7 @@ fn a_failed_measurement_and_a_hole_in_the_search_are_warnings() {
         };
         contents.safety.push(failed);
     });
-    let json = report::answer_json(&input);
+    let json = export::json(&input);
     let seen: Vec<&str> =
         json["warnings"].as_array().expect("a list").iter().filter_map(|warning| warning["seen"].as_str()).collect();
     assert!(seen.contains(&"images drawn at random came out as the search did not find: 2 of 50 with xfs"), "{seen:?}");

@@ -1,5 +1,6 @@
 //! What is said of a screen: what it kept, what it fixed and what that may cost, and what it can't see.
 
+use crate::export;
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
 use ledger::model::{Contents, Decision, Phase, Screened, ScreenedFactor, Together, TrialState};
@@ -148,7 +149,7 @@ fn under_way_there_is_no_answer() {
 fn what_was_screened_out_is_no_hole_and_its_figures_are_nowhere() {
     let of_study = input(contents(6, true));
     assert!(!report::has_holes(&of_study));
-    let json = report::answer_json(&of_study);
+    let json = export::json(&of_study);
     let part = &json["workloads"][0];
     assert_eq!(part["scenarios"].as_array().map(Vec::len), Some(2), "those that are studied");
     assert_eq!(part["scenarios"][1]["geometric_mean"].as_f64().map(f64::round), Some(1000.0), "not the screen's 500");

@@ -1,5 +1,6 @@
 //! A load that stalls in some of its runs: it is said, it is not picked, and it is not averaged away.
 
+use crate::export;
 use crate::fixture::{self, Row, Table};
 use ledger::model::RunRow;
 use observe::metric::{Direction, Metric};
@@ -28,7 +29,7 @@ fn are_numbers(page: &str) -> bool {
 }
 
 fn json(table: &Table) -> serde_json::Value {
-    report::answer_json(&fixture::input(table))
+    export::json(&fixture::input(table))
 }
 
 #[test]

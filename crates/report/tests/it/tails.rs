@@ -1,5 +1,6 @@
 //! Tails, shapes and orders: what means do not say.
 
+use crate::export;
 use crate::fixture::{self, Row, Table, transactions};
 use ledger::model::{Contents, Order, RunRow};
 use report::input::Input;
@@ -44,7 +45,7 @@ fn a_pick_with_a_worse_tail_has_it_in_the_short_answer() {
     // Where the tail goes with the mean there is nothing to add; the table has it.
     let alike = with_tail(&table, 1.0);
     assert!(!short(&alike).contains("99th percentile"), "{}", short(&alike));
-    let json = report::answer_json(&alike);
+    let json = export::json(&alike);
     let tails = json["workloads"][0]["tails"].as_array().expect("a list").clone();
     let latency = tails.iter().find(|tail| tail["figure"] == "latency_p99").expect("the latency");
     assert_eq!((&latency["operation"], &latency["claims"][0]["verdict"]), (&"transaction".into(), &"faster".into()));
@@ -53,7 +54,7 @@ fn a_pick_with_a_worse_tail_has_it_in_the_short_answer() {
 #[test]
 fn the_same_is_not_said_where_a_tail_differs() {
     let table = two(&EXT4, &times(0.999));
-    let verdict = |input: &Input| report::answer_json(input)["workloads"][0]["claims"][0]["verdict"].clone();
+    let verdict = |input: &Input| export::json(input)["workloads"][0]["claims"][0]["verdict"].clone();
     assert_eq!(verdict(&with_tail(&table, 1.0)), "equivalent");
     let input = with_tail(&table, 2.0);
     assert_eq!(verdict(&input), "inconclusive");
@@ -89,7 +90,7 @@ fn tails_of_split_rounds_are_compared_by_what_the_groups_share() {
         let tail = input.details.tails.get_mut(&id).expect("its tail");
         tail.p99.values_mut().flatten().for_each(|value| *value *= 4.0);
     }
-    let json = report::answer_json(&input);
+    let json = export::json(&input);
     let tails = json["workloads"][0]["tails"].as_array().expect("a list");
     let latency = tails.iter().find(|tail| tail["figure"] == "latency_p99").expect("the latency");
     for claim in latency["claims"].as_array().expect("claims") {
@@ -102,7 +103,7 @@ fn tails_of_split_rounds_are_compared_by_what_the_groups_share() {
 #[test]
 fn a_millionth_is_no_difference() {
     let input = fixture::input(&two(&[1000.0; 8], &[1000.001; 8]));
-    let json = report::answer_json(&input);
+    let json = export::json(&input);
     assert_eq!(json["workloads"][0]["claims"][0]["verdict"], "equivalent");
     assert_eq!(json["workloads"][0]["versus_baseline"][0]["verdict"], "equivalent");
     assert_eq!(json["workloads"][0]["best_set"].as_array().map(Vec::len), Some(2));
@@ -154,7 +155,7 @@ fn by_turns(planted: f64) -> Contents {
 fn what_a_turn_does_to_the_next_one_is_estimated_and_warned_of() {
     let said = |planted: f64| {
         let input = Input::new(by_turns(planted), report::input::Details::default());
-        let json = report::answer_json(&input);
+        let json = export::json(&input);
         (json["workloads"][0]["orders"].clone(), report::terminal(&input, 400, false), short(&input))
     };
     let (orders, text, brief) = said(0.1);

@@ -1,5 +1,6 @@
 //! What is said of studies that asked for the best only: who was dropped, and what new rounds made of the pick.
 
+use crate::export;
 use crate::fixture::{self, Row, Table};
 use expect_test::{Expect, expect};
 use ledger::model::{Contents, Decision, Finalists, Mode, Worse};
@@ -307,7 +308,7 @@ fn a_study_of_everything_may_be_confirmed_too() {
 fn who_was_dropped_is_no_hole() {
     let input = input(tuned(NEW, 6));
     assert!(!report::has_holes(&input));
-    let json = report::answer_json(&input);
+    let json = export::json(&input);
     let part = &json["workloads"][0];
     assert_eq!((&part["mode"], &part["pick"]), (&"tune".into(), &"xfs".into()));
     assert_eq!(part["confirmations"][0]["rounds"], 6);

@@ -1,5 +1,6 @@
 //! What changed with a difference is said where it is shown, in the words of what was counted, and never as its cause.
 
+use crate::export;
 use crate::fixture::{self, Row, Table};
 use expect_test::expect;
 use ledger::model::{Decision, Finalists, Phase};
@@ -70,7 +71,7 @@ fn a_difference_in_new_rounds_is_explained_by_those_rounds() {
         };
         vec![("flushes_per_commit", flushes), ("device_flushes", flushes * transactions)]
     });
-    let json = report::answer_json(&input);
+    let json = export::json(&input);
     let claim = &json["workloads"][0]["confirmations"][0]["claims"][0];
     assert_eq!((&claim["of"], &claim["verdict"]), (&json!("xfs"), &json!("faster")));
     let changed = claim["went_with"].as_array().expect("a list");
@@ -100,7 +101,7 @@ fn why(input: &Input) -> Vec<String> {
 }
 
 fn change(input: &Input, figure: &str) -> Value {
-    let json = report::answer_json(input);
+    let json = export::json(input);
     let changes = json["workloads"][0]["claims"][0]["went_with"].as_array().expect("a list").clone();
     changes.into_iter().find(|change| change["figure"] == figure).unwrap_or(Value::Null)
 }

@@ -1,10 +1,14 @@
-//! `surefoot schema`: the JSON Schema of study files.
+//! `surefoot schema`: the JSON Schema of study files, and of what `report --json` prints.
 
 use crate::catalogue::BuiltIn;
+use crate::cli::{SchemaArgs, SchemaOf};
 use crate::failure::{Failure, Status};
 
 /// Prints it.
-pub fn run() -> Result<Status, Failure> {
-    println!("{:#}", study::schema(&BuiltIn));
+pub fn run(args: &SchemaArgs) -> Result<Status, Failure> {
+    match args.of {
+        SchemaOf::Study => println!("{:#}", study::schema(&BuiltIn)),
+        SchemaOf::Report => print!("{}", report::JSON_SCHEMA),
+    }
     Ok(Status::Answered)
 }

@@ -26,6 +26,8 @@ mod powercut;
 mod released;
 mod replay;
 mod results_files;
+#[path = "../../../report/tests/it/schema.rs"]
+mod schema;
 mod serve;
 mod servers;
 mod slurm;

@@ -55,6 +55,7 @@ fn differences(place: &str, recorded: &Value, found: &Value, all: &mut Vec<Strin
 fn each_released_version_s_results_give_the_same_answer() {
     let world = World::new();
     let released = released();
+    let schema = crate::schema::read(&world.surefoot(&["schema", "report"]).status(0).stdout, None);
     for (version, recorded) in &released {
         let name = format!("{version}.surefoot");
         let bytes = std::fs::read(folder().join(&name)).expect("readable");
@@ -63,6 +64,7 @@ fn each_released_version_s_results_give_the_same_answer() {
         let mut found = Vec::new();
         differences(version, recorded, &json, &mut found);
         assert!(found.is_empty(), "{} differences:\n{}", found.len(), found.join("\n"));
+        assert_eq!(schema.judge(&json), Ok(()), "{version}");
         world.surefoot(&["status", &name, "--verify"]).status(0).says("finished");
         for output in [&["--full"][..], &["--markdown"], &["--html", "page.html"], &["--format", "bencher"]] {
             world.surefoot(&[&["report", &name], output].concat()).status(0);

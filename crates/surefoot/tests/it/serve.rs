@@ -1,7 +1,7 @@
 //! `surefoot serve` as a browser meets it, and as those do who should not: the real process, real sockets, Chromium.
 
 use crate::harness::{World, small_study, wait_until};
-use ledger::model::{AnalysisSettings, Mode, Place, Scenario, StudyRecord, TrialState};
+use ledger::model::{AnalysisSettings, Place, Scenario, StudyRecord, TrialState};
 use observe::durability::Durability;
 use observe::metric::{Direction, Metric};
 use observe::record::Run;
@@ -63,10 +63,6 @@ fn begun(path: &Path, name: &str) -> ledger::Writer {
     let study = StudyRecord {
         name: name.into(),
         question: format!("Which filesystem suits {name}?"),
-        text: String::new(),
-        overrides: Vec::new(),
-        asked: Vec::new(),
-        named: None,
         hash: "0".into(),
         seed: 1,
         balanced_orders: true,
@@ -79,16 +75,9 @@ fn begun(path: &Path, name: &str) -> ledger::Writer {
             precision: 0.03,
             rounds_min: 6,
             rounds_max: 20,
-            up_max: None,
-            order: ledger::model::Order::default(),
-            mode: Mode::default(),
-            confirmation_rounds: 0,
-            screen_rounds: 0,
-            safety_classes: None,
+            ..AnalysisSettings::default()
         },
-        tables: Vec::new(),
-        limits: Vec::new(),
-        turns: None,
+        ..StudyRecord::default()
     };
     let scenario = |filesystem: &str| Scenario {
         label: filesystem.into(),

@@ -139,6 +139,7 @@ fn the_schema_is_json_and_knows_the_settings() {
     let schema = world.surefoot(&["schema"]).status(0).json();
     let text = schema.to_string();
     assert!(text.contains("table_size") && text.contains("filesystem") && text.contains("rounds_min"), "{text}");
+    assert_eq!(world.surefoot(&["schema", "report"]).status(0).json()["title"], "surefoot report --json");
 }
 
 #[test]
