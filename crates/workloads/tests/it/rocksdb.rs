@@ -94,12 +94,13 @@ fn a_lost_table_is_no_result() {
 }
 
 #[test]
-/// One thread: of two the second may come to an assertion of this build before the first has said what was wrong.
+/// RocksDB says what was wrong, or a thread of its own comes before that to an assertion of this build about a write that had failed.
 fn a_full_disk_is_an_error_and_no_figure() {
     on_small_tmpfs(24 << 20, |desk| {
         let error = desk.trial(&KIND, &json!({"time": "10s", "threads": 1})).unwrap_err();
         let Error::Program { program, status, .. } = error else { panic!("{error}") };
-        assert!(program == "db_bench" && status.contains("No space left on device"), "{status}");
+        let is_named = ["No space left on device", "GetStatusForPrevError"].iter().any(|words| status.contains(words));
+        assert!(program == "db_bench" && is_named, "{status}");
     });
 }
 
