@@ -24,7 +24,7 @@ pub fn shortened(labels: &[String], room: usize) -> Vec<String> {
     let longest = levels.iter().flat_map(|label| label.split(SEPARATOR)).map(length).max().unwrap_or(0);
     let by_levels = (LEVEL_LETTERS_MIN..longest).rev().map(|letters| {
         each(&levels, |label| {
-            label.split(SEPARATOR).map(|level| cut(level, letters)).collect::<Vec<_>>().join(SEPARATOR)
+            label.split(SEPARATOR).map(|level| cut_level(level, letters)).collect::<Vec<_>>().join(SEPARATOR)
         })
     });
     let by_ends = heads(room)
@@ -57,6 +57,11 @@ pub fn levels(labels: &[String]) -> Vec<String> {
 #[must_use]
 pub fn cut(text: &str, room: usize) -> String {
     cut_after(text, room, room / 2)
+}
+
+/// A level cut to so many letters where that saves two at least: "sq…te" is worse than "sqlite".
+fn cut_level(level: &str, letters: usize) -> String {
+    if length(level) <= letters + 1 { level.into() } else { cut(level, letters) }
 }
 
 fn each(labels: &[String], shorten: impl Fn(&str) -> String) -> Vec<String> {
@@ -135,6 +140,8 @@ mod tests {
         assert_eq!(shortened(&labels, 24), ["ext4 · O_DIRECT · 1 · on", "ext4 · fsync · 1 · on"]);
         assert_eq!(shortened(&labels, 21), ["ext4 · O_…CT · 1 · on", "ext4 · fsync · 1 · on"]);
         assert_eq!(shortened(&labels, 11)[0].chars().count(), 11);
+        let engines = ["reiserfs · sqlite", "jfs · sqlite", "jfs · postgres"];
+        assert_eq!(shortened(&owned(&engines), 14), ["re…fs · sqlite", "jfs · sqlite", "jfs · po…es"]);
     }
 
     #[test]

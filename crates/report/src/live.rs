@@ -6,6 +6,9 @@ use crate::words::quantity_of;
 use analysis::row::centre;
 use observe::metric::{Direction, Metric};
 
+/// A table's head, and how many scenarios it has no room for.
+const ROWS_BESIDE: usize = 2;
+
 /// A scenario of a study under way.
 #[derive(Debug, Clone)]
 pub struct Underway {
@@ -17,8 +20,8 @@ pub struct Underway {
     pub baseline: Option<usize>,
 }
 
-/// One table for each metric, the best scenario first and at most `rows_max` of them, each with its mean over `rounds[round][scenario]` and its
-/// ratio to the baseline, round by round; scenarios without a value are left out.
+/// One table for each metric, the best scenario first, each with its mean over `rounds[round][scenario]` and its ratio to the baseline, round by
+/// round; all in `rows_max` lines, or one scenario a table. Scenarios without a value are left out.
 #[must_use]
 pub fn live(
     scenarios: &[Underway],
@@ -32,9 +35,10 @@ pub fn live(
             metrics.push(&scenario.metric);
         }
     }
+    let room = (rows_max / metrics.len().max(1)).saturating_sub(ROWS_BESIDE).max(1);
     let mut blocks = Vec::new();
     for metric in metrics {
-        let (table, left_out) = of_metric(metric, scenarios, rounds, (confidence, rows_max));
+        let (table, left_out) = of_metric(metric, scenarios, rounds, (confidence, room));
         blocks.push(Block::Table(table));
         if left_out > 0 {
             blocks.push(Block::Paragraph(format!("and {left_out} more")));
@@ -48,7 +52,7 @@ fn of_metric(
     metric: &Metric,
     scenarios: &[Underway],
     rounds: &[Vec<Option<f64>>],
-    (confidence, rows_max): (f64, usize),
+    (confidence, room): (f64, usize),
 ) -> (Table, usize) {
     let values = |index: usize| rounds.iter().filter_map(move |round| round.get(index).copied().flatten());
     let mine = scenarios.iter().enumerate().filter(|(_, scenario)| scenario.metric == *metric);
@@ -68,14 +72,14 @@ fn of_metric(
         head("against the baseline"),
     ];
     let mut made = Table::new("live", columns);
-    for (index, scenario, centre) in rows.iter().take(rows_max) {
+    for (index, scenario, centre) in rows.iter().take(room) {
         let ratio = scenario.baseline.map_or_else(String::new, |baseline| match baseline == *index {
             true => "baseline".into(),
             false => ratio_by_rounds(rounds, (*index, baseline), confidence),
         });
         made.row([word_cell(&scenario.label), number_cell(&scale.number(centre.mean), centre.mean), word_cell(&ratio)]);
     }
-    (made, rows.len().saturating_sub(rows_max))
+    (made, rows.len().saturating_sub(room))
 }
 
 /// "1.04× (0.98–1.10)", over the rounds that have both. One round has no interval, and a run that stalled no ratio.

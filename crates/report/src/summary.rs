@@ -158,10 +158,7 @@ fn candidates(part: &Part) -> Vec<&Row> {
         Some(choice) => choice.picks.iter().any(|pick| pick.label == row.label),
         None => pick.is_some_and(|pick| pick.label == row.label),
     };
-    let rivals = match part.advice() {
-        Advice::Among { rivals, .. } => rivals,
-        _ => Vec::new(),
-    };
+    let rivals = rivals(part);
     let mut rows: Vec<&Row> = part.measured().filter(|row| !row.control).collect();
     rows.sort_by_key(|row| {
         let is_faster_but_out = pick.is_some_and(|pick| row.is_out_beside(pick) && Some(&row.label) == fastest(part));
@@ -174,6 +171,14 @@ fn candidates(part: &Part) -> Vec<&Row> {
         }
     });
     rows
+}
+
+/// Who could be as good as the pick.
+fn rivals(part: &Part) -> Vec<String> {
+    match part.advice() {
+        Advice::Among { rivals, .. } => rivals,
+        _ => Vec::new(),
+    }
 }
 
 fn fastest(part: &Part) -> Option<&String> {
@@ -206,6 +211,7 @@ fn table(part: &Part, rows: &[&Row], names: &Names, (view, room): (&View, Room))
     if first.is_none() {
         shown.sort_by_key(|row| row.index);
     }
+    let rivals = rivals(part);
     let mut table = Table::new("answer", columns);
     for row in shown {
         let interval = |centre: analysis::row::Centre| match centre.count {
@@ -214,7 +220,7 @@ fn table(part: &Part, rows: &[&Row], names: &Names, (view, room): (&View, Room))
         };
         let ratio = first.and_then(|first| match first.label == row.label {
             true => Some("1".into()),
-            false => part.against(row, first).map(ratio_words),
+            false => part.against(row, first).map(|against| ratio_words(against, rivals.contains(&row.label))),
         });
         let baseline = if row.baseline && part.has_choice() { " (baseline)" } else { "" };
         table.row([
@@ -243,13 +249,15 @@ fn after_a_power_cut(row: &Row) -> String {
     }
 }
 
-fn ratio_words(against: Against) -> String {
+/// The interval is that of one comparison. Where it has no 1 in it and the verdict, which holds for all of them together, is open, that is said.
+fn ratio_words(against: Against, is_rival: bool) -> String {
     let Against { ratio: mean, low, high } = against;
     // One round has no interval.
     if low == high {
         return ratio(mean);
     }
-    format!("{} ({}–{})", ratio(mean), ratio_number(low), ratio_number(high))
+    let open = if is_rival && !(low..=high).contains(&1.0) { ", open" } else { "" };
+    format!("{} ({}–{}){open}", ratio(mean), ratio_number(low), ratio_number(high))
 }
 
 /// The answer of a study with several workloads: a row each.

@@ -160,8 +160,15 @@ pub struct RunArgs {
     pub quiet: bool,
 }
 
+/// Options about rounds, which are refused with a reason where there are none, are not offered there.
+fn without_rounds(option: Arg) -> Arg {
+    let is_about_rounds = ["rounds", "time", "tune", "exhaustive"].contains(&option.get_id().as_str());
+    option.hide(is_about_rounds)
+}
+
 /// `powercut`.
 #[derive(Args, Clone)]
+#[command(mut_args(without_rounds))]
 pub struct PowercutArgs {
     /// Which study, and how
     #[command(flatten)]
@@ -181,6 +188,7 @@ pub struct PowercutArgs {
 
 /// `faults`.
 #[derive(Args, Clone)]
+#[command(mut_args(without_rounds))]
 pub struct FaultsArgs {
     /// Which study, and how
     #[command(flatten)]

@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 /// How much of what a failed program said is shown; the report has more of it.
 const LINES_SHOWN: usize = 12;
 
-/// Lines of the display beside its tables: where the study is, its time, what is foretold, a head and what stays above it.
-const ROWS_BESIDE: usize = 6;
+/// Lines of the display beside its tables: where the study is, its time, what is foretold, and a line of the shell's above it.
+const ROWS_BESIDE: usize = 4;
 
 /// The live display.
 pub struct Live {
@@ -155,7 +155,7 @@ impl Live {
             Mode::Terminal(_) => rows.saturating_sub(ROWS_BESIDE).max(1),
             _ => usize::MAX,
         };
-        report::live(&self.scenarios, &values.rounds, self.wanted.confidence, (columns - 2, room))
+        report::live(&self.scenarios, &values.rounds, self.wanted.confidence, (columns.saturating_sub(2), room))
     }
 
     fn record(&mut self, record: &Record) {

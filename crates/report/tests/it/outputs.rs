@@ -105,8 +105,8 @@ fn a_study_under_way_shows_ratios_to_the_baseline_round_by_round() {
         memory                    800
         disk                      900
     "#]]
-    .assert_eq(&report::live(&scenarios, &rounds, 0.95, (80, 2)));
-    let shown = report::live(&scenarios, &rounds[..1], 0.95, (80, 10));
+    .assert_eq(&report::live(&scenarios, &rounds, 0.95, (80, 8)));
+    let shown = report::live(&scenarios, &rounds[..1], 0.95, (80, 24));
     assert!(shown.contains("1.10×") && !shown.contains("1.10× ("), "one round has no interval: {shown}");
 }
 

@@ -51,12 +51,12 @@ fn one_is_best_of_many() {
         expect![[r#"
             xfs · 2G or ext4 · 2G: no difference was found. Choosing xfs · 2G costs at most 0.1 %. Not the 4
               others: they have 67 to 80.0 % of its speed.
-            transactions per second  mean, 1/s  95 % interval  against the first  after a power cut
-            xfs · 2G                     3,886    3,790–3,984                  1  keeps all
-            ext4 · 128M (baseline)       2,944    2,890–3,000  0.76× (0.75–0.76)  keeps all
-            ext4 · 2G                    3,768    3,684–3,855  0.97× (0.95–0.99)  keeps all
-            btrfs · 2G                   3,110    3,023–3,199  0.80× (0.78–0.82)  keeps all
-            xfs · 128M                   3,040    2,973–3,109  0.78× (0.77–0.79)  keeps all
+            transactions per second  mean, 1/s  95 % interval        against the first  after a power cut
+            xfs · 2G                     3,886    3,790–3,984                        1  keeps all
+            ext4 · 128M (baseline)       2,944    2,890–3,000        0.76× (0.75–0.76)  keeps all
+            ext4 · 2G                    3,768    3,684–3,855  0.97× (0.95–0.99), open  keeps all
+            btrfs · 2G                   3,110    3,023–3,199        0.80× (0.78–0.82)  keeps all
+            xfs · 128M                   3,040    2,973–3,109        0.78× (0.77–0.79)  keeps all
             How sure: 95 %, over 6 rounds.
             What would change it: another machine, load or version. More rounds only narrow the figures.
             1 more rows, 2 minor warnings and more: `surefoot report filesystems.surefoot --full`, `--apply
@@ -352,14 +352,14 @@ fn two_dozen_scenarios_with_long_names() {
     check(
         &study((0..24).map(row).collect()),
         expect![[r#"
-            e…4 · O…C · 8…2 · 23, e…4 · O…C · 8…2 · 22, e…4 · O…C · 8…2 · 21, e…4 · O…C · 8…2 · 20 or 4 others:
-              no difference was found. Choosing e…4 · O…C · 8…2 · 23 costs at most 15.7 %. Not the 16 others:
-              they have 98 to 99.2 % of its speed.
-            transactions per second         mean, 1/s  95 % interval  against the first  after a power cut
-            e…4 · O…C · 8…2 · 23                1,022      984–1,061                  1  keeps all
-            e…4 · O…C · 8…2 · 0 (baseline)        999      962–1,038  0.98× (0.92–1.04)  keeps all
-            e…4 · O…C · 8…2 · 22                1,021      983–1,060  1.00× (0.94–1.07)  keeps all
-            e…4 · O…C · 8…2 · 21                1,020      982–1,059  1.00× (0.94–1.06)  keeps all
+            ext4 · O…C · 8192 · 23, ext4 · O…C · 8192 · 22, ext4 · O…C · 8192 · 21, ext4 · O…C · 8192 · 20 or 4
+              others: no difference was found. Choosing ext4 · O…C · 8192 · 23 costs at most 15.7 %. Not the 16
+              others: they have 98 to 99.2 % of its speed.
+            transactions per second           mean, 1/s  95 % interval  against the first  after a power cut
+            ext4 · O…C · 8192 · 23                1,022      984–1,061                  1  keeps all
+            ext4 · O…C · 8192 · 0 (baseline)        999      962–1,038  0.98× (0.92–1.04)  keeps all
+            ext4 · O…C · 8192 · 22                1,021      983–1,060  1.00× (0.94–1.07)  keeps all
+            ext4 · O…C · 8192 · 21                1,020      982–1,059  1.00× (0.94–1.06)  keeps all
             How sure: 95 %, over 8 rounds; a true difference of 34.4 % would be found in 8 of 10 such studies.
             What would change it: `surefoot run fs.toml --rounds 12` tells differences of 5 % in 56 min more.
             20 more rows, 1 minor warning and more: `surefoot report filesystems.surefoot --full`, `--apply

@@ -143,6 +143,17 @@ fn the_schema_is_json_and_knows_the_settings() {
 }
 
 #[test]
+fn a_verb_offers_no_option_that_it_refuses() {
+    let world = World::new();
+    for verb in ["powercut", "faults"] {
+        let help = world.surefoot(&[verb, "--help"]).status(0).stdout;
+        let offered = |option: &str| help.contains(&format!("--{option} "));
+        assert!(offered("replay") && offered("only"), "{help}");
+        assert!(["rounds", "time", "tune", "exhaustive"].iter().all(|option| !offered(option)), "{help}");
+    }
+}
+
+#[test]
 fn doctor_sees_root_and_filesystems() {
     let world = World::new();
     let checks = world.surefoot(&["doctor", "--json"]).status(0).json();
