@@ -12,6 +12,26 @@ use storage::Device;
 use study::Bench;
 use study::trial_spec::Cache;
 
+/// Up to so many scenarios of one cause are named.
+const NAMED_MAX: usize = 2;
+
+/// Lines for scenarios and what is said of each: those of which the same is said share one.
+#[must_use]
+pub fn by_cause(all: &[(String, String)]) -> Vec<String> {
+    let mut causes: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (label, cause) in all {
+        match causes.iter_mut().find(|(known, _)| known == cause) {
+            Some((_, labels)) => labels.push(label),
+            None => causes.push((cause, vec![label])),
+        }
+    }
+    let line = |(cause, labels): (&str, Vec<&str>)| match labels.len() {
+        0..=NAMED_MAX => format!("{}: {cause}", labels.join(" and ")),
+        many => format!("{many} scenarios, such as {}: {cause}", labels[0]),
+    };
+    causes.into_iter().map(line).collect()
+}
+
 /// What this machine lacks, scenario by scenario.
 #[must_use]
 pub fn missing(plan: &Plan) -> Vec<(String, String)> {

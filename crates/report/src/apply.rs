@@ -6,7 +6,7 @@
 
 use crate::document::{Block, printable};
 use crate::input::{Error, Input};
-use crate::number::{about, words};
+use crate::number::{span, words};
 use crate::reproduce::commands_of;
 use ledger::model::{Contents, RunRow, Scenario, Trial};
 use serde_json::Value;
@@ -204,7 +204,7 @@ fn unmeasured(contents: &Contents, scenario: &Scenario, trial: &Trial) -> Vec<St
         } else {
             String::new()
         };
-        all.push(format!("a load of longer than {} at a time{data}", about(longest)));
+        all.push(format!("a load of longer than {} at a time{data}", span(longest)));
     }
     all.push(format!("any other load than {}, and any other machine", words(&scenario.workload)));
     if contents.safety_of(scenario).is_none_or(|measured| measured.safety.is_none()) {

@@ -55,8 +55,8 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
         println!("note:       {note}");
     }
     for (name, list) in lists {
-        for (label, what) in list {
-            println!("{:<11} {label}: {what}", format!("{name}:"));
+        for line in requirements::by_cause(list) {
+            println!("{:<11} {line}", format!("{name}:"));
         }
     }
     Ok(Status::Answered)
@@ -181,8 +181,8 @@ fn forecast(loaded: &Loaded) -> Option<String> {
 fn print_safety(plan: &Plan) {
     let Some(safety) = &plan.safety else { return };
     let scenarios = || plan.scenarios.iter().filter(|scenario| !scenario.control);
-    let reasons: Vec<(&str, String)> =
-        scenarios().filter_map(|one| Some((&*one.label, crash::safety::why_not(one, safety)?))).collect();
+    let reasons: Vec<(String, String)> =
+        scenarios().filter_map(|one| Some((one.label.clone(), crash::safety::why_not(one, safety)?))).collect();
     let count = scenarios().count() - reasons.len();
     let each = safety.budget_seconds + safety.time_seconds + estimate::PROVISION_SECONDS;
     println!("power cuts: of {count} scenarios, about {}", format_seconds(each * count as f64));
@@ -191,8 +191,8 @@ fn print_safety(plan: &Plan) {
         let names = safety.failures().join(", ");
         println!("faults:     {names}, of {count} scenarios, about {}", format_seconds(each * count as f64));
     }
-    for (label, reason) in reasons {
-        println!("            not of {label}: {reason}");
+    for line in requirements::by_cause(&reasons) {
+        println!("            not of {line}");
     }
 }
 

@@ -13,7 +13,7 @@ use lab::bench::host::Host;
 use lab::bench::{Bench as _, OfThisMachine};
 use lab::conductor::{self, Event, Stop, Summary, What};
 use lab::estimate::{expected_seconds, space_needed};
-use lab::requirements::{missing, refused};
+use lab::requirements::{by_cause, missing, refused};
 use lab::resume::{self, Opened, Session};
 use sandbox::work::{Holder, Work};
 use settings::quantity::format_seconds;
@@ -210,12 +210,11 @@ fn leave_out_missing(loaded: &mut Loaded, skip: bool) -> Result<Vec<(String, Str
         return Ok(missing);
     }
     if !skip {
-        let lines: Vec<String> = missing.iter().map(|(label, what)| format!("{label}: {what}")).collect();
-        let error = anyhow!("this machine can't run every scenario\n  {}", lines.join("\n  "));
+        let error = anyhow!("this machine can't run every scenario\n  {}", by_cause(&missing).join("\n  "));
         return Err(Failure::new(Status::Missing, error).hint("--skip-missing leaves these scenarios out"));
     }
-    for (label, what) in &missing {
-        eprintln!("left out: {label}: {what}");
+    for line in by_cause(&missing) {
+        eprintln!("left out: {line}");
     }
     source::leave_out(loaded, &missing)?;
     Ok(missing)

@@ -61,6 +61,10 @@ fn plan_takes_what_run_takes_and_says_what_it_leaves_out() {
     world.write("gap.toml", format!("name = \"gap\"\n[factors]\n{jfs}\n[storage]\nsize = \"1GiB\"\n[workload.oltp]\n"));
     let gap = ["plan", "gap.toml", "--set", "bench=host"];
     world.surefoot(&gap).status(0).says("\nmissing:    jfs: ").says("scenarios (3)");
+    let kinds = "[factors]\n\"storage.filesystem\" = [\"ext4\", \"jfs\"]\n\"workload.oltp.threads\" = [1, 2, 3]\n";
+    world.write("gaps.toml", format!("name = \"gaps\"\n{kinds}[storage]\nsize = \"1GiB\"\n[workload.oltp]\n"));
+    let gaps = ["plan", "gaps.toml", "--set", "bench=host"];
+    world.surefoot(&gaps).status(0).says("\nmissing:    3 scenarios, such as jfs · threads=1: ");
     let without = world.surefoot(&[&gap[..], &["--skip-missing"]].concat()).status(0);
     without.says("\nleft out:   jfs: ").says("scenarios (2)");
     let json = world.surefoot(&[&gap[..], &["--skip-missing", "--json"]].concat()).status(0).json();
