@@ -247,9 +247,11 @@ fn underway(plan: &Plan) -> Vec<Underway> {
     plan.scenarios.iter().map(of).collect()
 }
 
-/// What the study's rounds are to reach: each scenario against its workload's baseline.
+/// What the study's rounds are to reach: each scenario against its workload's baseline; the control only checks.
 fn wanted(plan: &Plan) -> Wanted {
-    let of = |(index, one): (usize, &PlannedScenario)| Some((index, baseline(plan, one)?)).filter(|(a, b)| a != b);
+    let of = |(index, one): (usize, &PlannedScenario)| {
+        Some((index, baseline(plan, one)?)).filter(|(a, b)| a != b && !one.control)
+    };
     let design = &plan.design;
     Wanted {
         pairs: plan.scenarios.iter().enumerate().filter_map(of).collect(),
