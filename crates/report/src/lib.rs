@@ -68,7 +68,7 @@ pub use http_forms::{HttpForm, http};
 pub use input::{Error, Input, load, read, read_member};
 pub use json::{JSON_SCHEMA, answer_json};
 pub use knowledge::Knowledge;
-pub use live::{Underway, live};
+pub use live::{Underway, live, log_ratios};
 pub use openmetrics::openmetrics;
 pub use reproduce::reproduce;
 pub use sql_bench::sql_bench;

@@ -1,7 +1,7 @@
 //! The state of a study under way, as a table that is drawn anew after each round.
 
 use crate::document::{self, Block, Column, Fit, Table, head, number_cell, word_cell, word_head};
-use crate::number::{Scale, ratio, ratio_number};
+use crate::number::{Scale, ratio, ratio_with_interval};
 use crate::words::quantity_of;
 use analysis::row::centre;
 use observe::metric::{Direction, Metric};
@@ -82,18 +82,20 @@ fn of_metric(
     (made, rows.len().saturating_sub(room))
 }
 
-/// "1.04× (0.98–1.10)", over the rounds that have both. One round has no interval, and a run that stalled no ratio.
-fn ratio_by_rounds(rounds: &[Vec<Option<f64>>], (a, b): (usize, usize), confidence: f64) -> String {
-    let value =
-        |round: &Vec<Option<f64>>, index: usize| round.get(index).copied().flatten().filter(|value| *value > 0.0);
-    let differences: Vec<f64> =
-        rounds.iter().filter_map(|round| Some((value(round, a)? / value(round, b)?).ln())).collect();
+/// "1.04× (0.98–1.10)", over the rounds that have both. One round has no interval.
+fn ratio_by_rounds(rounds: &[Vec<Option<f64>>], pair: (usize, usize), confidence: f64) -> String {
+    let differences = log_ratios(rounds, pair);
     match (stats::contrast(&differences, confidence), differences.first()) {
-        (Some(contrast), _) => {
-            let [mean, low, high] = [contrast.mean, contrast.low, contrast.high].map(f64::exp);
-            format!("{} ({}–{})", ratio(mean), ratio_number(low), ratio_number(high))
-        }
+        (Some(contrast), _) => ratio_with_interval(contrast.ratio(), contrast.ratio_low(), contrast.ratio_high()),
         (None, Some(only)) => ratio(only.exp()),
         (None, None) => String::new(),
     }
+}
+
+/// The logarithm of the first column over the second one, of each of `rounds[round][scenario]` that has both; a run that stalled has no ratio.
+#[must_use]
+pub fn log_ratios(rounds: &[Vec<Option<f64>>], (a, b): (usize, usize)) -> Vec<f64> {
+    let value =
+        |round: &Vec<Option<f64>>, index: usize| round.get(index).copied().flatten().filter(|value| *value > 0.0);
+    rounds.iter().filter_map(|round| Some((value(round, a)? / value(round, b)?).ln())).collect()
 }

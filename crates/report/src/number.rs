@@ -202,6 +202,12 @@ pub fn ratio_number(value: f64) -> String {
     group(&format!("{value:.decimals$}"))
 }
 
+/// A ratio with the ends of its interval: "1.42× (1.40–1.44)".
+#[must_use]
+pub fn ratio_with_interval(mean: f64, low: f64, high: f64) -> String {
+    format!("{} ({}–{})", ratio(mean), ratio_number(low), ratio_number(high))
+}
+
 /// Three decimals near 1, where a tenth of a percent matters.
 #[must_use]
 pub fn ratio_precise(value: f64) -> String {

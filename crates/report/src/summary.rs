@@ -13,7 +13,7 @@ use crate::flushing::Marked as _;
 use crate::input::Input;
 use crate::labels;
 use crate::limits;
-use crate::number::{Scale, percent, ratio, ratio_number};
+use crate::number::{Scale, percent, ratio, ratio_with_interval};
 use crate::reproduce;
 use crate::safety;
 use crate::screening;
@@ -257,7 +257,7 @@ fn ratio_words(against: Against, is_rival: bool) -> String {
         return ratio(mean);
     }
     let open = if is_rival && !(low..=high).contains(&1.0) { ", open" } else { "" };
-    format!("{} ({}–{}){open}", ratio(mean), ratio_number(low), ratio_number(high))
+    ratio_with_interval(mean, low, high) + open
 }
 
 /// The answer of a study with several workloads: a row each.

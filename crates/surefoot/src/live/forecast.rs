@@ -41,9 +41,8 @@ pub fn sentence(values: &Values, wanted: &Wanted, round_seconds: f64) -> String 
 }
 
 /// By how much the difference of two scenarios strays from round to round.
-fn spread(values: &Values, (a, b): (usize, usize), confidence: f64) -> Option<f64> {
-    let both = |row: &Vec<Option<f64>>| Some((row[a]?, row[b]?)).filter(|(a, b)| *a > 0.0 && *b > 0.0);
-    let differences: Vec<f64> = values.rounds.iter().filter_map(both).map(|(a, b)| (a / b).ln()).collect();
+fn spread(values: &Values, pair: (usize, usize), confidence: f64) -> Option<f64> {
+    let differences = report::log_ratios(&values.rounds, pair);
     contrast(&differences, confidence).map(|contrast| contrast.standard_deviation)
 }
 
