@@ -118,7 +118,7 @@ impl MountedImage<'_> {
     /// Mounts an image as if power had just come back.
     ///
     /// # Errors
-    /// When it can't be shown.
+    /// When it can't be shown, or somebody else has the device.
     pub fn mount(&mut self, point: usize, choice: &Choice) -> Result<Result<AfterCut, storage::Error>, Error> {
         // Forgetting writes out what a mount that failed may have left, so it comes before the image; who looks at new devices may
         // have read of the one before, so it comes after, too.
@@ -131,7 +131,10 @@ impl MountedImage<'_> {
             ImageDisk::Process(disk) => disk.show(point, choice)?,
         }
         self.attached.forget()?;
-        Ok(self.attached.mount())
+        match self.attached.mount() {
+            Err(error) if error.is_busy() => Err(error.into()),
+            mounted => Ok(mounted),
+        }
     }
 
     /// What the filesystem's checker says of it, as it is now and not mounted; none: the kernel does not let go of what it had read.

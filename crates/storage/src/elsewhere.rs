@@ -8,6 +8,10 @@ pub(crate) fn mount(_source: &str, _point: &Path, _filesystem: &str, _flags: u64
     Err(io::ErrorKind::Unsupported.into())
 }
 
+pub(crate) fn own_descriptors() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 pub(crate) fn unmount(_point: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

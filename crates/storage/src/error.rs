@@ -138,6 +138,15 @@ impl Error {
         matches!(self, Error::Missing { .. } | Error::NoSpace { .. })
     }
 
+    /// Whether a device could not be mounted because somebody else has it, which says nothing of its filesystem.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        match self {
+            Error::Mount { source, .. } => source.kind() == io::ErrorKind::ResourceBusy,
+            _ => matches!(self, Error::StillMounted { .. }),
+        }
+    }
+
     pub(crate) fn file(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
         let path = path.into();
         move |source| Error::File { action, path, source }

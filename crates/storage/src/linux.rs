@@ -2,6 +2,7 @@
 //! `/sys`. `elsewhere.rs` stands in for it on other systems.
 
 use nix::mount::{MntFlags, MsFlags, umount2};
+use nix::sched::{CloneFlags, unshare};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
@@ -11,6 +12,11 @@ use std::path::Path;
 pub(crate) fn mount(source: &str, point: &Path, filesystem: &str, flags: u64, data: &str) -> io::Result<()> {
     let flags = MsFlags::from_bits_retain(flags as libc::c_ulong);
     Ok(nix::mount::mount(Some(source), point, Some(filesystem), flags, Some(data))?)
+}
+
+/// From here on, what this thread opens is not in the programs that other threads start (unshare(2), CLONE_FILES).
+pub(crate) fn own_descriptors() -> io::Result<()> {
+    Ok(unshare(CloneFlags::CLONE_FILES)?)
 }
 
 /// umount(2).

@@ -4,6 +4,7 @@
 use crate::error::Error;
 use crate::filesystem::Check;
 use crate::guest_disk;
+use crate::linux;
 use crate::loop_device::{self, LoopDevice};
 use crate::mount::{self, Mounting};
 use crate::places::{self, Part};
@@ -144,8 +145,8 @@ impl CutDisk {
     fn wait_until_free(&self) -> Result<(), Error> {
         let (path, deadline) = (self.device.path(), Instant::now() + FREE_WITHIN);
         loop {
-            match File::options().read(true).custom_flags(libc::O_EXCL).open(path) {
-                Ok(_) => return Ok(()),
+            match open_alone(path) {
+                Ok(()) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy && Instant::now() < deadline => {
                     std::thread::sleep(LOOK_EVERY);
                 }
@@ -237,6 +238,16 @@ impl AfterCut {
     pub fn unmount(self) -> Result<(), Error> {
         self.mounting.unmount()
     }
+}
+
+/// Opens a device that must be nobody else's and closes it, in a thread with descriptors of its own: a program that another thread
+/// starts meanwhile would have a copy until it runs, and a mount would be refused for it.
+fn open_alone(path: &Path) -> io::Result<()> {
+    let open = || {
+        linux::own_descriptors()?;
+        File::options().read(true).custom_flags(libc::O_EXCL).open(path).map(drop)
+    };
+    std::thread::scope(|scope| scope.spawn(open).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn forget_files(folder: &Path) {

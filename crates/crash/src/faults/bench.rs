@@ -267,6 +267,7 @@ impl<'a> Bench<'a> {
         run.did("the disk was mended and mounted again");
         match self.attached.mount() {
             Ok(mounted) => Ok(Some(mounted)),
+            Err(error) if error.is_busy() => Err(error.into()),
             Err(error) => {
                 run.found(RecoveryOutcome::Unmountable(self.of_any_device(&causes(&error).join(": "))));
                 Ok(None)

@@ -3,7 +3,9 @@
 use crate::world::{IMAGE_BYTES, MIB, alone, enter_namespace, images, settings, words};
 use std::io::{BufRead, BufReader};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use storage::{CutDisk, Device, StorageSettings};
 
 /// Set in the process that is to be killed.
@@ -147,16 +149,48 @@ fn child_that_is_killed() {
     std::thread::sleep(std::time::Duration::from_secs(60));
 }
 
+fn ext4_disk(mount_point: &Path) -> CutDisk {
+    let image = mount_point.with_extension("img");
+    std::fs::create_dir_all(mount_point).expect("a folder");
+    std::fs::File::create(&image).and_then(|file| file.set_len(16 * MIB)).expect("an image");
+    let made = Command::new("mkfs.ext4").arg("-q").arg(&image).status().expect("mkfs starts");
+    assert!(made.success());
+    CutDisk::attach(&settings("ext4"), &image, mount_point).expect("attached")
+}
+
+/// Each program that another thread starts has, until it runs, all files that are open here: also a device that is asked whether it is
+/// free.
+#[test]
+fn a_disk_is_free_whatever_other_threads_start() {
+    alone(|world| {
+        let disk = ext4_disk(&world.mount_point());
+        let ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !ended.load(Ordering::Relaxed) {
+                        assert!(Command::new("true").status().expect("it starts").success());
+                    }
+                });
+            }
+            let mounts = catch_unwind(AssertUnwindSafe(|| {
+                for round in 0..400 {
+                    disk.forget().expect("nobody has it");
+                    let mounted = disk.mount().unwrap_or_else(|error| panic!("round {round}: {error:?}"));
+                    mounted.unmount().expect("unmounted");
+                }
+            }));
+            ended.store(true, Ordering::Relaxed);
+            assert!(mounts.is_ok(), "a mount of 400 failed");
+        });
+    });
+}
+
 /// A process that has a mount of its own keeps the filesystem alive, and the next mount of the device would be that one, with its pages.
 #[test]
 fn a_disk_is_another_one_only_when_nobody_has_it_mounted_any_more() {
     alone(|world| {
-        let (image, mount_point) = (world.mount_point().with_extension("img"), world.mount_point());
-        std::fs::create_dir_all(&mount_point).expect("a folder");
-        std::fs::File::create(&image).and_then(|file| file.set_len(16 * MIB)).expect("an image");
-        let made = Command::new("mkfs.ext4").arg("-q").arg(&image).status().expect("mkfs starts");
-        assert!(made.success());
-        let disk = CutDisk::attach(&settings("ext4"), &image, &mount_point).expect("attached");
+        let disk = ext4_disk(&world.mount_point());
         let mounted = disk.mount().expect("mounted");
         let mut command = Command::new("unshare");
         let holder = command.args(["--mount", "sh", "-c", "echo here; read line"]);
