@@ -157,8 +157,7 @@ impl Agent {
 
 /// The texts of files that the workload needs there.
 fn texts(kind: &Kind, parameters: &Map<String, Value>) -> Result<BTreeMap<String, String>, Failed> {
-    let Some(with_texts) = kind.elsewhere.with_texts() else { return Ok(BTreeMap::new()) };
-    let texts = (with_texts.texts)(parameters, TEXT_BYTES_MAX as u64)?;
+    let texts = (kind.read)(parameters).texts(TEXT_BYTES_MAX as u64)?;
     let bytes: usize = texts.values().map(String::len).sum();
     if bytes > TEXT_BYTES_MAX {
         return Err(Failed::Said(format!(
@@ -240,7 +239,7 @@ impl Workload for Remote {
     }
 
     fn verify(&mut self, context: &mut Context) -> Result<(), Failed> {
-        if matches!(self.elsewhere, Elsewhere::Runs(_)) {
+        if self.elsewhere == Elsewhere::Runs {
             return self.here.verify(context);
         }
         let order = Order::Verify(self.setting(context));

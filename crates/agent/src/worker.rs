@@ -4,7 +4,7 @@
 
 use crate::message::{Answer, Begin, ORDER_BYTES_MAX, Order, Setting};
 use crate::round_trip;
-use load::workload::{At, Context, Error, Kind, Server, Workload};
+use load::workload::{At, Context, Elsewhere, Error, Kind, Server, Workload, WorkloadSettings};
 use nix::sys::resource::{Resource, UsageWho, getrusage, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::sys::time::TimeValLike as _;
@@ -101,11 +101,7 @@ fn carry_out(
             round_trip::measure(address).map(Answer::RoundTrip).map_err(lost)
         }
         Order::Open { workload: name, parameters, texts } => {
-            let kind = allowed(&name, &parameters)?;
-            *workload = Some(match kind.elsewhere.with_texts() {
-                Some(of_kind) => (of_kind.open)(&parameters, &texts)?,
-                None => (kind.open)(&parameters)?,
-            });
+            *workload = Some(allowed(&name, &parameters)?.open_with_texts(&texts)?);
             Ok(Answer::Done)
         }
         Order::Interrupt => Ok(Answer::Done),
@@ -137,9 +133,9 @@ fn carry_out(
     }
 }
 
-/// The kind, if an agent drives it with these parameters. They come from elsewhere: nobody has checked them here.
-fn allowed(name: &str, parameters: &Map<String, Value>) -> Result<&'static Kind, Error> {
-    let is_driven = |kind: &&&Kind| kind.elsewhere.is_driven();
+/// The settings, if an agent drives the workload with them. They come from elsewhere: nobody has checked them here.
+fn allowed(name: &str, parameters: &Map<String, Value>) -> Result<Box<dyn WorkloadSettings>, Error> {
+    let is_driven = |kind: &&&Kind| kind.elsewhere != Elsewhere::Nothing;
     let Some(kind) = workloads::kinds().iter().filter(is_driven).find(|kind| kind.name == name) else {
         let all: Vec<&str> = workloads::kinds().iter().filter(is_driven).map(|kind| kind.name).collect();
         return Err(Error::Said(format!("a load agent drives {}, and not `{name}`", all.join(", "))));
@@ -147,16 +143,16 @@ fn allowed(name: &str, parameters: &Map<String, Value>) -> Result<&'static Kind,
     if let Err(setting) = settings::check_plain(kind.settings, parameters) {
         return Err(Error::Said(format!("`{setting}` is no setting of `{name}`, or is not what that may be")));
     }
+    let of_workload = (kind.read)(parameters);
     // Its own check would look at files by their names; what comes in their place is checked when it is opened.
-    let takes_texts = kind.elsewhere.with_texts().is_some();
-    let problems = if takes_texts { Vec::new() } else { (kind.check)(parameters) };
+    let problems = if of_workload.brings_files() { Vec::new() } else { of_workload.problems() };
     if let Some(problem) = problems.into_iter().next() {
         return Err(Error::Said(problem));
     }
-    if (kind.services)(parameters).is_empty() {
+    if of_workload.services().is_empty() {
         return Err(Error::Said(format!("`{name}` on an embedded engine has no server that could be reached")));
     }
-    Ok(kind)
+    Ok(of_workload)
 }
 
 fn with_context<T>(
@@ -202,15 +198,16 @@ mod tests {
     #[test]
     fn scripts_are_the_texts_that_came_and_no_files() {
         let kind = workloads::kind("sql").expect("a kind");
-        let open = kind.elsewhere.with_texts().expect("it takes texts").open;
         let mut parameters = settings::defaults(kind.settings);
         parameters.insert("engine".into(), json!("postgres"));
         parameters.insert("scripts".into(), json!(["/etc/passwd@3"]));
-        allowed("sql", &parameters).map(drop).expect("its settings are right");
-        let none = open(&parameters, &BTreeMap::new()).err().expect("there is no text").to_string();
+        let open = |texts: &BTreeMap<String, String>| {
+            allowed("sql", &parameters).expect("its settings are right").open_with_texts(texts)
+        };
+        let none = open(&BTreeMap::new()).err().expect("there is no text").to_string();
         assert!(none.contains("/etc/passwd did not come"), "{none}");
         let texts = BTreeMap::from([("/etc/passwd".to_string(), "SELECT 1;\n".to_string())]);
-        open(&parameters, &texts).map(drop).expect("the text is a script");
+        open(&texts).map(drop).expect("the text is a script");
     }
 
     fn refusal(name: &str, changes: &[(&str, Value)]) -> Option<String> {
@@ -226,7 +223,7 @@ mod tests {
         assert_eq!(refusal("oltp", std::slice::from_ref(&postgres)), None);
         assert_eq!(refusal("key-value", &[("engine", json!("redis"))]), None);
         assert_eq!(refusal("http-load", &[]), None);
-        for kind in workloads::kinds().iter().filter(|kind| !kind.elsewhere.is_driven()) {
+        for kind in workloads::kinds().iter().filter(|kind| kind.elsewhere == Elsewhere::Nothing) {
             assert!(refusal(kind.name, &[]).expect(kind.name).contains("a load agent drives"), "{}", kind.name);
         }
         let said = |changes: &[(&str, Value)]| refusal("oltp", changes).expect("refused");

@@ -37,7 +37,7 @@ impl Asked {
     /// # Errors
     /// When there is no such database, or the folders can't be made.
     pub fn new(wanted: &services::Wanted, work: &Work) -> Result<Asked, Error> {
-        let service = (wanted.kind.open)(&wanted.settings)?;
+        let service = wanted.settings.open()?;
         Ok(Asked { kind: wanted.kind, service, stage: Stage::set(work)? })
     }
 

@@ -42,7 +42,7 @@ impl Database {
             return Database::Files(parameters);
         }
         let kind = workloads::kind_of_trial(&spec.workload).expect("it ran");
-        let wanted = services::wanted(&(kind.services)(&parameters), &spec.services);
+        let wanted = services::wanted(&(kind.read)(&parameters).services(), &spec.services);
         match wanted.into_iter().next_back() {
             Some(service) => {
                 Database::Served { service, questions: commits::questions(&parameters), parameters, asked: None }

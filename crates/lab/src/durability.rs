@@ -18,8 +18,7 @@ pub(crate) fn of_load(
     parameters: &Map<String, Value>,
     services: &BTreeMap<String, Map<String, Value>>,
 ) -> Durability {
-    let Some(kind) = workloads::kind(workload) else { return Durability::full() };
-    let own = (kind.durability)(parameters);
-    let wanted = services::wanted(&(kind.services)(parameters), services);
-    wanted.iter().fold(own, |all, service| all.and((service.kind.durability)(&service.settings)))
+    let Some(load) = workloads::settings(workload, parameters) else { return Durability::full() };
+    let wanted = services::wanted(&load.services(), services);
+    wanted.iter().fold(load.durability(), |all, service| all.and(service.settings.durability()))
 }

@@ -26,7 +26,7 @@ pub fn round_seconds(plan: &Plan) -> f64 {
 /// A trial's length, roughly.
 #[must_use]
 pub fn trial_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
-    let by_time = workloads::kind(&scenario.workload).and_then(|kind| (kind.run_seconds)(&scenario.parameters));
+    let by_time = workloads::settings(&scenario.workload, &scenario.parameters).and_then(|load| load.run_seconds());
     let chosen = plan.drawn.turns.filter(|_| by_time.is_some());
     let of_turns =
         chosen.and_then(|chosen| Some(f64::from(chosen.turns?) * f64::from(chosen.turn_milliseconds) / 1000.0));
@@ -37,15 +37,15 @@ pub fn trial_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
 /// What of it is not measured: provisioning, load and warm-up.
 #[must_use]
 pub fn unmeasured_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
-    let Some(kind) = workloads::kind(&scenario.workload) else { return 0.0 };
-    let estimate = (kind.estimate)(&scenario.parameters);
+    let Some(load) = workloads::settings(&scenario.workload, &scenario.parameters) else { return 0.0 };
+    let estimate = load.estimate();
     PROVISION_SECONDS + estimate.load_seconds + f64::from(plan.design.warm_up_runs) * estimate.run_seconds
 }
 
 /// A run's length, roughly; 0 where nothing is known of it.
 #[must_use]
 pub fn run_seconds(scenario: &PlannedScenario) -> f64 {
-    workloads::kind(&scenario.workload).map_or(0.0, |kind| (kind.estimate)(&scenario.parameters).run_seconds)
+    workloads::settings(&scenario.workload, &scenario.parameters).map_or(0.0, |load| load.estimate().run_seconds)
 }
 
 /// Bytes that the study needs at once in the work folder: image files, and the loaded data that trials copy.
@@ -79,17 +79,17 @@ const EMPTY_SERVER_BYTES: u64 = 160 << 20;
 pub(crate) fn template_bytes(plan: &Plan) -> u64 {
     let mut templates = BTreeMap::new();
     for scenario in &plan.scenarios {
-        let Some(kind) = workloads::kind(&scenario.workload) else { continue };
-        let services = services::wanted(&(kind.services)(&scenario.parameters), &scenario.services);
+        let Some(load) = workloads::settings(&scenario.workload, &scenario.parameters) else { continue };
+        let services = services::wanted(&load.services(), &scenario.services);
         if services.is_empty() {
             continue;
         }
         let names: Vec<&str> = services.iter().map(|service| service.kind.name).collect();
         let empty = services.iter().filter(|service| service.kind.is_database).count() as u64 * EMPTY_SERVER_BYTES;
-        let estimate = (kind.estimate)(&scenario.parameters);
+        let estimate = load.estimate();
         // What only grows in the runs is in no template.
         let rows = if estimate.load_seconds > 0.0 { estimate.data_bytes } else { 0 };
-        templates.insert((names, (kind.data_key)(&scenario.parameters)), empty + rows);
+        templates.insert((names, load.data_key()), empty + rows);
     }
     templates.values().sum()
 }
@@ -105,8 +105,8 @@ pub fn virtual_bytes(scenario: &PlannedScenario) -> u64 {
 pub fn fits_into_memory(scenario: &PlannedScenario) -> bool {
     let guest = (!scenario.guest.is_empty()).then(|| guest::memory_bytes(&scenario.guest));
     let limit = guest.or(scenario.memory_bytes).unwrap_or_else(observe::machine::memory_bytes);
-    workloads::kind(&scenario.workload).is_some_and(|kind| {
-        let data = (kind.estimate)(&scenario.parameters).data_bytes;
+    workloads::settings(&scenario.workload, &scenario.parameters).is_some_and(|load| {
+        let data = load.estimate().data_bytes;
         data > 0 && data < limit
     })
 }

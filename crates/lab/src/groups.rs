@@ -101,7 +101,8 @@ fn largest_bytes(plan: &Plan, all: &[usize], count: usize) -> u64 {
 
 /// What a scenario needs of the memory: its limit, or its data and what is in memory only.
 fn memory_bytes(scenario: &PlannedScenario) -> u64 {
-    let data = workloads::kind(&scenario.workload).map_or(0, |kind| (kind.estimate)(&scenario.parameters).data_bytes);
+    let data =
+        workloads::settings(&scenario.workload, &scenario.parameters).map_or(0, |load| load.estimate().data_bytes);
     let in_memory = volumes(scenario).filter(|settings| settings.device == Device::Tmpfs).map(|settings| settings.size);
     scenario.memory_bytes.unwrap_or(data + in_memory.sum::<u64>())
 }

@@ -117,8 +117,8 @@ fn spec(plan: &Plan, family: &[&PlannedScenario], seconds: f64) -> TrialSpec {
 fn block_sizes(family: &[&PlannedScenario]) -> Vec<usize> {
     let uses = |service: &str| {
         let is_it = |scenario: &&PlannedScenario| {
-            let kind = workloads::kind(&scenario.workload);
-            kind.is_some_and(|kind| (kind.services)(&scenario.parameters).contains(&service))
+            workloads::settings(&scenario.workload, &scenario.parameters)
+                .is_some_and(|load| load.services().contains(&service))
         };
         family.iter().any(is_it)
     };

@@ -3,7 +3,7 @@
 use crate::bench::guest;
 use crate::estimate::virtual_bytes;
 use crash::plan::{Plan, PlannedScenario, volumes};
-use load::workload::Kind;
+use load::workload::{Elsewhere, Kind};
 use sandbox::work::Work;
 use settings::quantity::format_bytes;
 use std::collections::BTreeSet;
@@ -130,7 +130,7 @@ fn missing_for_client(scenario: &PlannedScenario) -> Option<String> {
     if !is_address {
         return Some(format!("client: {client:?} is no HOST:PORT, like \"192.0.2.7:7077\""));
     }
-    let is_driven = |kind: &Kind| kind.elsewhere.is_driven();
+    let is_driven = |kind: &Kind| kind.elsewhere != Elsewhere::Nothing;
     let kind = workloads::kind(&scenario.workload)?;
     if !is_driven(kind) {
         let all: Vec<&str> = workloads::kinds().iter().filter(|kind| is_driven(kind)).map(|kind| kind.name).collect();
@@ -142,7 +142,7 @@ fn missing_for_client(scenario: &PlannedScenario) -> Option<String> {
     if !scenario.client_cpus.is_empty() {
         return Some("cpus.client: with a `client`, the load has another machine's CPUs".into());
     }
-    let wanted = services::wanted(&(kind.services)(&scenario.parameters), &scenario.services);
+    let wanted = services::wanted(&(kind.read)(&scenario.parameters).services(), &scenario.services);
     match wanted.last() {
         None => Some(format!("client: `{}` on an embedded engine has no server that could be reached", kind.name)),
         Some(driven) if !driven.kind.listens => {
@@ -153,8 +153,8 @@ fn missing_for_client(scenario: &PlannedScenario) -> Option<String> {
 }
 
 fn missing_services(scenario: &PlannedScenario) -> Vec<services::service::Missing> {
-    let names =
-        workloads::kind(&scenario.workload).map(|kind| (kind.services)(&scenario.parameters)).unwrap_or_default();
+    let load = workloads::settings(&scenario.workload, &scenario.parameters);
+    let names = load.map(|load| load.services()).unwrap_or_default();
     let wanted = services::wanted(&names, &scenario.services);
-    wanted.iter().filter_map(|service| (service.kind.missing)(&service.settings)).collect()
+    wanted.iter().filter_map(|service| service.settings.missing()).collect()
 }

@@ -2,11 +2,10 @@
 //!
 //! A template is built by the same servers on the work folder, with flushes off, the first time that a trial wants it.
 
-use load::workload::{Kind, Server};
+use load::workload::Server;
 use observe::metric::Measured;
 use sandbox::stage::{Stage, data_name};
 use sandbox::work::Work;
-use serde_json::{Map, Value};
 use services::service::{Error, Network, Place, Running, Service, User};
 use services::template::{Template, Unfinished};
 use std::collections::BTreeMap;
@@ -20,10 +19,8 @@ const TEMPLATE_SEED: u64 = 1;
 pub struct Wanted<'a> {
     /// The services in the order of their start; the last is the one that is driven.
     pub services: &'a [services::Wanted],
-    /// The workload.
-    pub workload: &'static Kind,
-    /// Its checked settings.
-    pub parameters: &'a Map<String, Value>,
+    /// What decides the data that the workload loads.
+    pub data_key: String,
     /// The servers' CPUs; empty: any.
     pub cpus: &'a [usize],
     /// Where the one that is driven listens beside its socket.
@@ -133,7 +130,7 @@ pub fn serve(
     if let Some(driven) = parts.last_mut() {
         driven.place.network = wanted.network.cloned();
     }
-    let loads = wanted.services.iter().any(|service| service.settings.get("data").is_some_and(|data| data == "load"));
+    let loads = wanted.services.iter().any(|service| service.loads_anew);
     if loads {
         timed(listener, "create database", || parts.iter().try_for_each(|part| part.service.create(&part.place)))?;
     } else {
@@ -174,7 +171,7 @@ impl Part {
         stage: &mut Stage,
     ) -> Result<Part, Failed> {
         let kind = wanted.kind;
-        let service = (kind.open)(&wanted.settings)?;
+        let service = wanted.settings.open()?;
         let user = service.user();
         let under = if is_alone { PathBuf::new() } else { PathBuf::from(kind.name) };
         let mut lend = |volume: &Path, name: &str| stage.lend(&volume.join(&under), name, user.as_ref());
@@ -241,8 +238,7 @@ fn fill(
     let of_service =
         |part: &Part| format!("{} {}\n{}\n", part.kind.name, part.service.version(), part.service.format());
     let services: String = parts.iter().map(of_service).collect();
-    let data_key = (wanted.workload.data_key)(wanted.parameters);
-    let identity = format!("layout 2\n{services}{data_key}\nseed {TEMPLATE_SEED}");
+    let identity = format!("layout 2\n{services}{}\nseed {TEMPLATE_SEED}", wanted.data_key);
     let mut template = match Template::open(&work.cache(), &identity) {
         Some(template) => template,
         None => build(&identity, parts, stage, work, listener)?,

@@ -15,7 +15,7 @@ use crate::volumes::Volumes;
 use client::Client;
 use crash::plan::TrialSpec;
 use crash::virtual_disks::VirtualDisks;
-use load::workload::{Context, Kind, Workload};
+use load::workload::{Context, Kind, Workload, WorkloadSettings};
 use observe::metric::Measured;
 use observe::record::{Failure, Provisioned, Record};
 use sandbox::work::Work;
@@ -91,7 +91,7 @@ fn conduct(
         error: format!("there is no workload `{}`", spec.workload).into(),
         log: String::new(),
     })?;
-    let cpus = Cpus::of(spec, !(kind.services)(&spec.parameters).is_empty());
+    let cpus = Cpus::of(spec, !(kind.read)(&spec.parameters).services().is_empty());
     let trial = Trial { spec, work, kind, cpus, paired };
     if let Some(wanted) = &spec.cut {
         return cut::conduct(&trial, wanted, out);
@@ -122,6 +122,11 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
+    /// The workload's settings.
+    fn load(&self) -> Box<dyn WorkloadSettings> {
+        (self.kind.read)(&self.spec.parameters)
+    }
+
     /// Makes the filesystems, starts the servers, lets `act` do with them what it will, and takes all away again. Servers that `act`
     /// leaves are ended by force. The disks are those that filesystems are made on, and end last.
     fn on_storage<W: Write>(
@@ -178,7 +183,7 @@ impl RunContext<'_> {
             ))),
         }));
         check_effects(spec.ineffective_options, &self.volumes.ineffective(), out)?;
-        let workload = (self.trial.kind.open)(&spec.parameters).map_err(|error| Stopped::at("open")(error.into()))?;
+        let workload = self.trial.load().open().map_err(|error| Stopped::at("open")(error.into()))?;
         // Before its server, which listens where the agent reaches this machine.
         let client = Client::reach(self.trial).map_err(Stopped::at("reach the client"))?;
         self.network = client.as_ref().map_or(Vec::new(), Client::metrics);
@@ -195,15 +200,14 @@ impl RunContext<'_> {
 
     /// Starts the servers that the workload uses, if it uses any.
     fn serve(&self, client: Option<&Client>, out: &mut Out<impl Write>) -> Result<Option<Served>, Stopped> {
-        let services =
-            services::wanted(&(self.trial.kind.services)(&self.trial.spec.parameters), &self.trial.spec.services);
+        let load = self.trial.load();
+        let services = services::wanted(&load.services(), &self.trial.spec.services);
         if services.is_empty() {
             return Ok(None);
         }
         let wanted = Wanted {
             services: &services,
-            workload: self.trial.kind,
-            parameters: &self.trial.spec.parameters,
+            data_key: load.data_key(),
             cpus: &self.trial.cpus.server,
             network: client.map(Client::network),
         };
@@ -301,7 +305,7 @@ impl<W: Write> Listener for ServerListener<'_, '_, W> {
     }
 
     fn load(&mut self, reached: &Reached, seed: u64) -> Result<Vec<Measured>, load::workload::Error> {
-        let mut workload = (self.run_context.trial.kind.open)(&self.run_context.trial.spec.parameters)?;
+        let mut workload = self.run_context.trial.load().open()?;
         workload.prepare(&mut Context {
             data_folder: reached.data.clone(),
             server: reached.server.clone(),

@@ -29,8 +29,8 @@ pub fn why_blocks(plan: &Plan, room: Room) -> Option<String> {
     why_not(plan, room).or_else(|| {
         // A server's log is flushed within a second even where commits do not wait for it.
         let is_gathered = |scenario: &&PlannedScenario| {
-            workloads::kind(&scenario.workload)
-                .is_some_and(|kind| (kind.durability)(&scenario.parameters).class != Class::KeepsAcknowledged)
+            workloads::settings(&scenario.workload, &scenario.parameters)
+                .is_some_and(|load| load.durability().class != Class::KeepsAcknowledged)
         };
         let scenario = plan.scenarios.iter().find(is_gathered)?;
         let label = &scenario.label;
@@ -65,7 +65,7 @@ pub fn why_not(plan: &Plan, room: Room) -> Option<String> {
 
 /// How long a run is by the study, where that is a matter of time.
 pub(crate) fn run_seconds(scenario: &PlannedScenario) -> Option<f64> {
-    (workloads::kind(&scenario.workload)?.run_seconds)(&scenario.parameters)
+    workloads::settings(&scenario.workload, &scenario.parameters)?.run_seconds()
 }
 
 /// The places in the work folder that trials have: the folder itself, or a slot for each that is up.
@@ -88,7 +88,7 @@ pub fn turn_seconds(plan: &Plan) -> f64 {
 /// A trial's specification, whose runs are turns: by time where the load is a matter of it, else whole runs.
 pub fn cut(spec: &mut TrialSpec, plan: &Plan) {
     let design = &plan.design;
-    let seconds = workloads::kind(&spec.workload).and_then(|kind| (kind.run_seconds)(&spec.parameters));
+    let seconds = workloads::settings(&spec.workload, &spec.parameters).and_then(|load| load.run_seconds());
     spec.turns = Some(Turns { charge_flush: design.charge_flush, is_job: seconds.is_none() });
     let Some(seconds) = seconds else { return };
     let chosen_turns = plan.drawn.turns.and_then(|chosen| chosen.turns);

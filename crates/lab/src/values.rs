@@ -21,5 +21,5 @@ pub fn primary_metric(workload: &str, parameters: &Map<String, Value>) -> String
 /// The metric that a workload's claims are about.
 #[must_use]
 pub fn primary(workload: &str, parameters: &Map<String, Value>) -> Option<Metric> {
-    workloads::kind(workload).and_then(|kind| (kind.metrics)(parameters).first().cloned())
+    workloads::settings(workload, parameters).and_then(|load| load.metrics().first().cloned())
 }

@@ -10,7 +10,6 @@ pub mod sqlite;
 
 use crate::sql::Engine;
 use serde::de::{Deserialize, Deserializer, Error as _};
-use serde_json::{Map, Value};
 
 /// Every engine there is, in the order of lists.
 static ENGINES: [&Engine; 7] =
@@ -57,13 +56,6 @@ pub fn all() -> &'static [&'static Engine] {
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Engine> {
     ENGINES.iter().find(|engine| engine.name == name).copied()
-}
-
-/// The services of a load whose parameters name its `engine`.
-#[must_use]
-pub fn services(parameters: &Map<String, Value>) -> Vec<&'static str> {
-    let engine = parameters.get("engine").and_then(Value::as_str).and_then(named);
-    engine.and_then(Engine::service).into_iter().collect()
 }
 
 impl<'de> Deserialize<'de> for &'static Engine {

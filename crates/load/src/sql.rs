@@ -97,6 +97,12 @@ impl Engine {
         (!self.is_embedded).then_some(self.name)
     }
 
+    /// The same, as the services of a load on it.
+    #[must_use]
+    pub fn services(&self) -> Vec<&'static str> {
+        self.service().into_iter().collect()
+    }
+
     /// The database that takes SQL, for who may only be asked to use such engines.
     #[must_use]
     pub fn database(&self, pragmas: &Pragmas) -> Box<dyn Database> {

@@ -1,9 +1,10 @@
-//! The contract of a workload: what it is ([`Kind`]) and what it does ([`Workload`]).
+//! The contract of a workload: what it is ([`Kind`]), what its settings say ([`WorkloadSettings`]) and what it does ([`Workload`]).
 
 use crate::asked::Asked;
 use observe::durability::Durability;
 use observe::latency::Latency;
 use observe::metric::{Measured, Metric};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use settings::Setting;
@@ -12,7 +13,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// A workload as a row of the list: everything that is known without running it.
+/// A workload as a row of the list.
 pub struct Kind {
     /// The name users write: `oltp`.
     pub name: &'static str,
@@ -20,88 +21,104 @@ pub struct Kind {
     pub summary: &'static str,
     /// A few lines of study file that use it.
     pub example: &'static str,
-    /// Its parameters.
+    /// Its settings.
     pub settings: &'static [Setting],
-    /// The metrics its runs yield, the primary one first, for these parameters (in plain form). `command` names its own.
-    pub metrics: fn(&Map<String, Value>) -> Vec<Metric>,
-    /// What the engine's own settings do to durability.
-    pub durability: fn(&Map<String, Value>) -> Durability,
-    /// What a trial will need, for `plan`.
-    pub estimate: fn(&Map<String, Value>) -> Estimate,
-    /// Problems that only show when the settings are seen together; also programs that are missing.
-    pub check: fn(&Map<String, Value>) -> Vec<String>,
-    /// The services that it uses with these parameters, in the order of their start; the last is the one that it drives. None:
-    /// it is embedded.
-    pub services: fn(&Map<String, Value>) -> Vec<&'static str>,
-    /// What of the parameters decides the data that it loads, in words: part of a template's identity.
-    pub data_key: fn(&Map<String, Value>) -> String,
-    /// How long a run lasts, where that is a matter of time alone and the setting `time` says it: [`by_time`], or [`whole_job`].
-    pub run_seconds: fn(&Map<String, Value>) -> Option<f64>,
     /// What of it another machine may do.
     pub elsewhere: Elsewhere,
-    /// Opens it with checked parameters (plain form, defaults filled in).
-    pub open: Open,
+    /// Its checked settings (plain form, defaults filled in) as values: [`read`].
+    pub read: fn(&Map<String, Value>) -> Box<dyn WorkloadSettings>,
+}
+
+/// A workload's checked settings: everything that is known of a trial without running it.
+pub trait WorkloadSettings {
+    /// The metrics that its runs yield, the primary one first.
+    fn metrics(&self) -> Vec<Metric>;
+
+    /// What the engine's own settings do to durability.
+    fn durability(&self) -> Durability;
+
+    /// What a trial will need, for `plan`.
+    fn estimate(&self) -> Estimate;
+
+    /// Problems that only show when the settings are seen together; also programs that are missing.
+    fn problems(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The services that it uses, in the order of their start; the last is the one that it drives. None: it is embedded.
+    fn services(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// What decides the data that it loads, in words: part of a template's identity.
+    fn data_key(&self) -> String {
+        String::new()
+    }
+
+    /// How long a run lasts, where that is a matter of time alone and the setting `time` says it. None: a run is a job with an end of its
+    /// own.
+    fn run_seconds(&self) -> Option<f64> {
+        None
+    }
+
+    /// Whether it reads files that the user brings. A machine without them is sent their texts.
+    fn brings_files(&self) -> bool {
+        false
+    }
+
+    /// The texts of those files, by names of the workload's choice; of files, no more than so many bytes. Beside the server.
+    ///
+    /// # Errors
+    /// When a file can't be read.
+    fn texts(&self, _bytes_max: u64) -> Result<Texts, Error> {
+        Ok(Texts::new())
+    }
+
+    /// Opens it.
+    ///
+    /// # Errors
+    /// When what it needs is not there.
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error>;
+
+    /// Opens it with these texts, and reads no file of the user's. Of one that brings files, nobody has asked for `problems`.
+    ///
+    /// # Errors
+    /// As [`WorkloadSettings::open`]; and what is wrong with the texts.
+    fn open_with_texts(self: Box<Self>, _texts: &Texts) -> Result<Box<dyn Workload>, Error> {
+        self.open()
+    }
+}
+
+/// Checked settings as a workload's own struct.
+///
+/// # Panics
+/// When the table of settings lets through what the struct can't hold: a fault of the workload's.
+#[must_use]
+pub fn typed<T: DeserializeOwned>(checked: &Map<String, Value>) -> T {
+    serde_json::from_value(Value::Object(checked.clone())).expect("the table of settings checked every field")
+}
+
+/// The same, for [`Kind::read`].
+#[must_use]
+pub fn read<T: WorkloadSettings + DeserializeOwned + 'static>(
+    checked: &Map<String, Value>,
+) -> Box<dyn WorkloadSettings> {
+    Box::new(typed::<T>(checked))
 }
 
 /// What of a workload a load agent on another machine may do, when its server runs: what needs no file there, and starts no program.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Elsewhere {
     /// Nothing.
     Nothing,
     /// Its runs; its last look is at files beside the server.
-    Runs(Option<WithTexts>),
+    Runs,
     /// All but loading the data.
-    All(Option<WithTexts>),
-}
-
-/// How a workload works without the files that the user brings.
-#[derive(Debug, Clone, Copy)]
-pub struct WithTexts {
-    /// What their texts are, by names of the workload's choice; of files, no more than so many bytes. Beside the server.
-    pub texts: fn(&Map<String, Value>, u64) -> Result<Texts, Error>,
-    /// Opens it with these texts, and reads no file. Nobody has checked the parameters together.
-    pub open: OpenWithTexts,
-}
-
-impl Elsewhere {
-    /// Whether a load agent drives it at all.
-    #[must_use]
-    pub fn is_driven(&self) -> bool {
-        !matches!(self, Elsewhere::Nothing)
-    }
-
-    /// Of a workload with files of the user's.
-    #[must_use]
-    pub fn with_texts(&self) -> Option<&WithTexts> {
-        match self {
-            Elsewhere::Runs(with_texts) | Elsewhere::All(with_texts) => with_texts.as_ref(),
-            Elsewhere::Nothing => None,
-        }
-    }
-}
-
-/// Of a load that may be ended at any moment, unless its settings end it after a count.
-#[must_use]
-pub fn by_time(parameters: &Map<String, Value>) -> Option<f64> {
-    let number = |name: &str| parameters.get(name).and_then(Value::as_f64).unwrap_or(0.0);
-    let is_counted = ["transactions", "requests"].iter().any(|count| number(count) > 0.0);
-    Some(number("time")).filter(|seconds| *seconds > 0.0 && !is_counted)
-}
-
-/// Of a load whose run is a job with an end of its own.
-#[must_use]
-pub fn whole_job(_: &Map<String, Value>) -> Option<f64> {
-    None
+    All,
 }
 
 /// Texts of files by their names.
 pub type Texts = BTreeMap<String, String>;
-
-/// Opens a workload with its parameters and the texts of files.
-pub type OpenWithTexts = fn(&Map<String, Value>, &Texts) -> Result<Box<dyn Workload>, Error>;
-
-/// Opens a workload with its parameters.
-pub type Open = fn(&Map<String, Value>) -> Result<Box<dyn Workload>, Error>;
 
 /// What a trial of a workload will need, roughly.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -217,7 +234,7 @@ pub struct Outcome {
     pub asked: Asked,
     /// Length of the measured window.
     pub seconds: f64,
-    /// Figures; the primary metric of [`Kind::metrics`] must be among them.
+    /// Figures; the primary metric of [`WorkloadSettings::metrics`] must be among them.
     pub metrics: Vec<Measured>,
     /// Latency by operation.
     pub latencies: BTreeMap<String, Latency>,

@@ -5,12 +5,11 @@
 
 use crate::php::{self, Php};
 use crate::service::{
-    Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings, free_settings_over, is_name,
+    self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User, is_name,
 };
-use crate::web;
+use crate::web::{self, WebSettings};
 use nix::sys::signal::Signal;
-use observe::durability::Durability;
-use serde_json::{Map, Value};
+use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
@@ -25,32 +24,9 @@ pub static KIND: Kind = Kind {
     summary: "Apache httpd, with PHP as its module or behind it",
     example: "[service.apache]\nmpm = \"prefork\"\nphp = \"module\"\nopcache = true\nsettings = { MaxRequestWorkers = 50 }\n",
     settings: SETTINGS,
-    missing: |parameters| find().err().or_else(|| missing_php(parameters)).or_else(|| web::missing_tls(parameters)),
     listens: true,
     is_database: false,
-    needs: |parameters| if parameters["php"] == "fpm" { &["php-fpm"] } else { &[] },
-    durability: |_| Durability::full(),
-    files,
-    check,
-    open: |parameters| {
-        let (program, version) = find()?;
-        missing_php(parameters).map_or(Ok(()), Err)?;
-        let mpm = parameters["mpm"].as_str().unwrap_or_default().to_string();
-        let defaults = if mpm == "prefork" { OF_PREFORK } else { OF_THREADS };
-        let settings = free_settings_over(&[DEFAULTS, defaults].concat(), parameters);
-        let module = php_module().filter(|_| parameters["php"] == "module");
-        Ok(Box::new(Apache {
-            program,
-            version,
-            mpm,
-            settings,
-            module: module.map(|(module, _)| module),
-            php: Php::of(parameters),
-            has_access_log: parameters["access_log"] == Value::Bool(true),
-            has_virtual_hosts: parameters["virtual_hosts"] == Value::Bool(true),
-            is_secure: parameters["tls"] == Value::Bool(true),
-        }))
-    },
+    read: service::read::<ApacheSettings>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -149,25 +125,6 @@ fn php_module() -> Option<(PathBuf, String)> {
     php::newest(MODULES, "libphp", ".so")
 }
 
-fn missing_php(parameters: &Map<String, Value>) -> Option<Missing> {
-    let wants = parameters["php"] == "module";
-    wants.then(|| php::missing(php_module().as_ref(), "PHP's module for Apache", "libapache2-mod-php", parameters))?
-}
-
-fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
-    let mpm = parameters["mpm"].as_str().unwrap_or_default();
-    let settings = free_settings(parameters);
-    let text = format!("# With the module mpm_{mpm}: a2enmod mpm_{mpm}\n{}", directives(&settings));
-    let checks =
-        vec!["apache2ctl -t".into(), "apache2ctl -t -D DUMP_RUN_CFG".into(), "apache2ctl -M | grep mpm_".into()];
-    let path = "/etc/apache2/conf-enabled/surefoot.conf".into();
-    let own = Configuration { path, text, checks };
-    let runs_php = parameters["php"] == "module";
-    std::iter::once(own)
-        .chain(runs_php.then(|| Php::of(parameters).file("apache2", "apache2ctl -M | grep php")))
-        .collect()
-}
-
 /// A line each, those first that others rest on.
 fn directives(settings: &BTreeMap<String, String>) -> String {
     let (first, others): (Vec<_>, Vec<_>) =
@@ -175,14 +132,84 @@ fn directives(settings: &BTreeMap<String, String>) -> String {
     first.into_iter().chain(others).map(|(name, value)| format!("{name} {value}\n")).collect()
 }
 
-fn check(parameters: &Map<String, Value>) -> Vec<String> {
-    let mut problems =
-        check_free(parameters, "settings", OURS, |name, value| is_name(name) && !value.contains(['\n', '\\']));
-    if parameters["php"] == "module" && parameters["mpm"] != "prefork" {
-        problems.push("php = \"module\" needs mpm = \"prefork\": Debian's PHP is not made for threads".into());
+#[derive(Deserialize)]
+struct ApacheSettings {
+    mpm: String,
+    #[serde(rename = "php")]
+    php_form: PhpForm,
+    settings: FreeSettings,
+    #[serde(flatten)]
+    web: WebSettings,
+    #[serde(flatten)]
+    php: Php,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum PhpForm {
+    None,
+    Module,
+    Fpm,
+}
+
+impl ApacheSettings {
+    fn runs_php(&self) -> bool {
+        self.php_form == PhpForm::Module
     }
-    problems.extend(php::check(parameters));
-    problems
+
+    fn missing_php(&self) -> Option<Missing> {
+        let missing = || self.php.missing(php_module().as_ref(), "PHP's module for Apache", "libapache2-mod-php");
+        self.runs_php().then(missing)?
+    }
+}
+
+impl ServiceSettings for ApacheSettings {
+    fn missing(&self) -> Option<Missing> {
+        find().err().or_else(|| self.missing_php()).or_else(|| self.web.missing())
+    }
+
+    fn needs(&self) -> &'static [&'static str] {
+        if self.php_form == PhpForm::Fpm { &["php-fpm"] } else { &[] }
+    }
+
+    fn is_secure(&self) -> bool {
+        self.web.tls
+    }
+
+    fn files(&self) -> Vec<Configuration> {
+        let mpm = &self.mpm;
+        let text = format!("# With the module mpm_{mpm}: a2enmod mpm_{mpm}\n{}", directives(&self.settings));
+        let checks =
+            vec!["apache2ctl -t".into(), "apache2ctl -t -D DUMP_RUN_CFG".into(), "apache2ctl -M | grep mpm_".into()];
+        let path = "/etc/apache2/conf-enabled/surefoot.conf".into();
+        let php = self.runs_php().then(|| self.php.file("apache2", "apache2ctl -M | grep php"));
+        std::iter::once(Configuration { path, text, checks }).chain(php).collect()
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let is_plain = |name: &str, value: &str| is_name(name) && !value.contains(['\n', '\\']);
+        let mut problems = self.settings.problems("settings", OURS, is_plain);
+        if self.runs_php() && self.mpm != "prefork" {
+            problems.push("php = \"module\" needs mpm = \"prefork\": Debian's PHP is not made for threads".into());
+        }
+        problems.extend(self.php.problems());
+        problems
+    }
+
+    fn open(&self) -> Result<Box<dyn Service>, Error> {
+        let (program, version) = find()?;
+        self.missing_php().map_or(Ok(()), Err)?;
+        let defaults = if self.mpm == "prefork" { OF_PREFORK } else { OF_THREADS };
+        Ok(Box::new(Apache {
+            program,
+            version,
+            mpm: self.mpm.clone(),
+            settings: self.settings.over(&[DEFAULTS, defaults].concat()),
+            module: php_module().filter(|_| self.runs_php()).map(|(module, _)| module),
+            php: self.php.clone(),
+            web: self.web,
+        }))
+    }
 }
 
 /// An installed Apache with its settings.
@@ -194,9 +221,7 @@ struct Apache {
     /// PHP's module, where it runs PHP itself.
     module: Option<PathBuf>,
     php: Php,
-    has_access_log: bool,
-    has_virtual_hosts: bool,
-    is_secure: bool,
+    web: WebSettings,
 }
 
 impl Apache {
@@ -213,19 +238,19 @@ impl Apache {
              ServerName localhost\nListen {address}\n"
         );
         let mpm = format!("mpm_{}", self.mpm);
-        let hosts = self.has_virtual_hosts.then_some("vhost_alias");
+        let hosts = self.web.virtual_hosts.then_some("vhost_alias");
         let proxies: &[&str] = if fpm.is_some() { &["proxy", "proxy_fcgi"] } else { &[] };
-        let secure = self.is_secure.then_some("ssl");
+        let secure = self.web.tls.then_some("ssl");
         for name in [&*mpm].iter().chain(PLAIN).chain(&hosts).chain(&secure).chain(proxies) {
             let _ = writeln!(text, "LoadModule {name}_module {MODULES}/mod_{name}.so");
         }
         text.push_str(&directives(&self.settings));
-        if self.is_secure {
+        if self.web.tls {
             let files = format!("SSLCertificateFile {run}/certificate.pem\nSSLCertificateKeyFile {run}/key.pem");
             let _ = writeln!(text, "SSLEngine on\n{files}");
         }
         text.push_str("TypesConfig /etc/mime.types\nDirectoryIndex index.php index.html\n");
-        if self.has_virtual_hosts {
+        if self.web.virtual_hosts {
             let _ = writeln!(text, "UseCanonicalName Off\nVirtualDocumentRoot {data}/site/%0");
         } else {
             let _ = writeln!(text, "DocumentRoot {data}/site");
@@ -245,7 +270,7 @@ impl Apache {
         if let Some(handler) = handler {
             let _ = writeln!(text, "<FilesMatch \"\\.php$\">\nSetHandler \"{handler}\"\n</FilesMatch>");
         }
-        if self.has_access_log {
+        if self.web.access_log {
             let _ = writeln!(text, "CustomLog {data}/access.log {COMBINED}");
         }
         text
@@ -262,7 +287,7 @@ impl Service for Apache {
     }
 
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
-        let door = web::Door::find(place, self.is_secure)?;
+        let door = web::Door::find(place, self.web.tls)?;
         let environment = if self.module.is_some() { self.php.prepare(place)? } else { Vec::new() };
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
         let fpm = place.sockets.get("php-fpm");
@@ -292,7 +317,7 @@ impl Service for Apache {
             commands.push(web::file_command("/tmp/apache/php/surefoot.ini", &self.php.ini("$MOUNT/data")));
             environment = "PHP_INI_SCAN_DIR=:/tmp/apache/php ";
         }
-        commands.extend(self.is_secure.then(|| format!("openssl {}", web::certify("/tmp/apache"))));
+        commands.extend(self.web.tls.then(|| format!("openssl {}", web::certify("/tmp/apache"))));
         commands.push(format!("{environment}apache2 -f /tmp/apache/apache.conf"));
         commands
     }
@@ -311,21 +336,21 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn parameters(changes: Value) -> Map<String, Value> {
-        settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right")
+    fn parameters(changes: serde_json::Value) -> Box<dyn ServiceSettings> {
+        (KIND.read)(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right"))
     }
 
     #[test]
     fn nothing_slips_into_the_configuration() {
         let asked = json!({ "php": "module", "settings": { "listen": "80", "Timeout": "1\nUser root", "KeepAlive": "Off" },
                             "php_settings": { "session.save_path": "/", "memory_limit": "64M" } });
-        let problems = check(&parameters(asked));
+        let problems = parameters(asked).problems();
         assert_eq!(problems.len(), 4, "{problems:?}");
     }
 
     #[test]
     fn php_is_needed_where_it_runs_beside() {
-        let needs = |php: &str| (KIND.needs)(&parameters(json!({ "php": php }))).len();
+        let needs = |php: &str| parameters(json!({ "php": php })).needs().len();
         assert_eq!((needs("fpm"), needs("none")), (1, 0));
     }
 }

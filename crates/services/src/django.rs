@@ -2,11 +2,12 @@
 //!
 //! The project is the site's: `site/manage.py`, and the module `wsgi` beside it with its `application`.
 
-use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings, is_name};
+use crate::service::{
+    self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User, is_name,
+};
 use crate::web;
 use nix::sys::signal::Signal;
-use observe::durability::Durability;
-use serde_json::{Map, Value};
+use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
@@ -19,23 +20,9 @@ pub static KIND: Kind = Kind {
     summary: "Django, under its development server or gunicorn",
     example: "[service.django]\nserver = \"gunicorn\"\nsettings = { workers = 3 }\n",
     settings: SETTINGS,
-    missing: |parameters| find(parameters).err(),
     listens: false,
     is_database: false,
-    needs: |_| &[],
-    durability: |_| Durability::full(),
-    files,
-    check,
-    open: |parameters| {
-        let (program, version) = find(parameters)?;
-        Ok(Box::new(Django {
-            program,
-            version,
-            server: parameters["server"].as_str().unwrap_or_default().to_string(),
-            has_threads: parameters["threads"] == Value::Bool(true),
-            settings: free_settings(parameters),
-        }))
-    },
+    read: service::read::<DjangoSettings>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -63,7 +50,7 @@ const SETTINGS: &[Setting] = &[
 /// Settings that surefoot itself needs.
 const OURS: &[&str] = &["bind", "chdir", "daemon", "user", "group", "config", "pid", "pythonpath", "error-logfile"];
 
-fn find(parameters: &Map<String, Value>) -> Result<(PathBuf, String), Missing> {
+fn find(server: DjangoServer) -> Result<(PathBuf, String), Missing> {
     let python = PathBuf::from("/usr/bin/python3");
     let ask = ["-c", "import django; print(django.__version__)"];
     let said = Command::new(&python).args(ask).output().ok().filter(|output| output.status.success());
@@ -72,7 +59,7 @@ fn find(parameters: &Map<String, Value>) -> Result<(PathBuf, String), Missing> {
         remedy: "install the package python3-django".into(),
     })?;
     let version = String::from_utf8_lossy(&said.stdout).trim().to_string();
-    if parameters["server"] != "gunicorn" {
+    if server == DjangoServer::Runserver {
         return Ok((python, version));
     }
     let gunicorn = PathBuf::from("/usr/bin/gunicorn");
@@ -81,40 +68,76 @@ fn find(parameters: &Map<String, Value>) -> Result<(PathBuf, String), Missing> {
     if gunicorn.is_file() { Ok((gunicorn, version)) } else { Err(missing()) }
 }
 
-/// gunicorn reads its options from the environment, too.
-fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
-    let options: Vec<String> = options(&free_settings(parameters)).collect();
-    let text = format!("GUNICORN_CMD_ARGS=\"{}\"\n", options.join(" "));
-    let checks = vec!["gunicorn --print-config wsgi:application".into()];
-    let path = "/etc/default/gunicorn, as the EnvironmentFile of its unit".into();
-    let is_asked = !options.is_empty();
-    is_asked.then_some(Configuration { path, text, checks }).into_iter().collect()
-}
-
 fn options(settings: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
     settings.iter().map(|(name, value)| format!("--{name}={value}"))
 }
 
-fn check(parameters: &Map<String, Value>) -> Vec<String> {
-    let mut problems = check_free(parameters, "settings", OURS, |name, _| is_name(name));
-    if parameters["server"] == "runserver" && !free_settings(parameters).is_empty() {
-        problems.push("settings: they are gunicorn's; the development server has none".into());
+#[derive(Deserialize)]
+struct DjangoSettings {
+    server: DjangoServer,
+    threads: bool,
+    settings: FreeSettings,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum DjangoServer {
+    Gunicorn,
+    Runserver,
+}
+
+impl DjangoServer {
+    /// As users write it.
+    fn word(self) -> &'static str {
+        match self {
+            DjangoServer::Gunicorn => "gunicorn",
+            DjangoServer::Runserver => "runserver",
+        }
     }
-    problems
+}
+
+impl ServiceSettings for DjangoSettings {
+    fn missing(&self) -> Option<Missing> {
+        find(self.server).err()
+    }
+
+    /// gunicorn reads its options from the environment, too.
+    fn files(&self) -> Vec<Configuration> {
+        let options: Vec<String> = options(&self.settings).collect();
+        let text = format!("GUNICORN_CMD_ARGS=\"{}\"\n", options.join(" "));
+        let checks = vec!["gunicorn --print-config wsgi:application".into()];
+        let path = "/etc/default/gunicorn, as the EnvironmentFile of its unit".into();
+        let is_asked = !options.is_empty();
+        is_asked.then_some(Configuration { path, text, checks }).into_iter().collect()
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let mut problems = self.settings.problems("settings", OURS, |name, _| is_name(name));
+        if self.server == DjangoServer::Runserver && !self.settings.is_empty() {
+            problems.push("settings: they are gunicorn's; the development server has none".into());
+        }
+        problems
+    }
+
+    fn open(&self) -> Result<Box<dyn Service>, Error> {
+        let (program, version) = find(self.server)?;
+        let (server, has_threads, settings) = (self.server, self.threads, self.settings.clone());
+        Ok(Box::new(Django { program, version, server, has_threads, settings }))
+    }
 }
 
 /// An installed Django with what serves it.
 struct Django {
     program: PathBuf,
     version: String,
-    server: String,
+    server: DjangoServer,
     has_threads: bool,
-    settings: BTreeMap<String, String>,
+    settings: FreeSettings,
 }
 
 impl Django {
     fn arguments(&self, site: &Path, address: &str) -> Vec<String> {
-        if self.server == "runserver" {
+        if self.server == DjangoServer::Runserver {
             let manage = site.join("manage.py").to_string_lossy().into_owned();
             let mut arguments = vec![manage, "runserver".into(), "--noreload".into()];
             arguments.extend((!self.has_threads).then(|| "--nothreading".into()));
@@ -139,9 +162,9 @@ impl Service for Django {
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
         let door = web::Door::find(place, false)?;
         let mut effects = web::effects(KIND.name, &self.version, &self.settings);
-        effects.facts.insert("django.server".into(), self.server.clone());
+        effects.facts.insert("django.server".into(), self.server.word().into());
         // The development server ends by a signal's default on SIGTERM, and in order on an interrupt.
-        let stop = if self.server == "runserver" { Signal::SIGINT } else { Signal::SIGTERM };
+        let stop = if self.server == DjangoServer::Runserver { Signal::SIGINT } else { Signal::SIGTERM };
         let arguments = self.arguments(&place.data.join(web::SITE), &door.address.to_string());
         let (program, environment) = (&self.program, web::environment(place));
         web::start(web::Launch { program, arguments, environment, effects, stop }, place, &door)

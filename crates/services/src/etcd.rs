@@ -5,10 +5,10 @@
 use crate::effect::Effects;
 use crate::process::{AtWork, Start};
 use crate::recovered::{self, Answers};
-use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings};
+use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User};
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
-use serde_json::{Map, Value};
+use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
@@ -22,22 +22,9 @@ pub static KIND: Kind = Kind {
     summary: "etcd, a cluster of one member, version 3",
     example: "[service.etcd]\nsettings = { backend-batch-interval = \"100ms\", snapshot-count = 100000 }\n",
     settings: SETTINGS,
-    missing: |_| find().err(),
     listens: true,
     is_database: true,
-    needs: |_| &[],
-    durability,
-    files,
-    check: |parameters| check_free(parameters, "settings", OURS, is_plain),
-    open: |parameters| {
-        let program = find()?;
-        Ok(Box::new(Etcd {
-            version: version(&program)?,
-            program,
-            user: User::first_of(&["etcd", "nobody"]),
-            settings: free_settings(parameters),
-        }))
-    },
+    read: service::read::<EtcdSettings>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -111,32 +98,55 @@ fn options(settings: &BTreeMap<String, String>) -> Vec<String> {
     settings.iter().map(|(name, value)| format!("--{name}={}", word(value))).collect()
 }
 
-fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
-    let settings = free_settings(parameters);
-    if settings.is_empty() {
-        return Vec::new();
-    }
-    // Each option is a variable, too (etcd.io, "Configuration options").
-    let variable = |option: String| {
-        let (name, value) = option.split_once('=').unwrap_or((&option, ""));
-        format!("ETCD_{}={value}\n", name.trim_start_matches('-').replace('-', "_").to_uppercase())
-    };
-    let text = options(&settings).into_iter().map(variable).collect();
-    vec![Configuration { path: "/etc/default/etcd".into(), text, checks: vec!["etcdctl endpoint status".into()] }]
+#[derive(Deserialize)]
+struct EtcdSettings {
+    settings: FreeSettings,
 }
 
-/// etcd.io, "Tuning" and "Failure modes": an acknowledged change is flushed, unless that is switched off.
-fn durability(parameters: &Map<String, Value>) -> Durability {
-    let settings = free_settings(parameters);
-    let is_set = |name: &str| {
-        settings
-            .get(name)
-            .is_some_and(|value| !["false", "off", "0", "no", "f"].contains(&value.to_lowercase().as_str()))
-    };
-    if is_set("unsafe-no-fsync") {
-        return Durability::because(Class::MayCorrupt, "unsafe-no-fsync: etcd never flushes its log");
+impl ServiceSettings for EtcdSettings {
+    fn missing(&self) -> Option<Missing> {
+        find().err()
     }
-    Durability::full()
+
+    /// etcd.io, "Tuning" and "Failure modes": an acknowledged change is flushed, unless that is switched off.
+    fn durability(&self) -> Durability {
+        let is_set = |name: &str| {
+            self.settings
+                .get(name)
+                .is_some_and(|value| !["false", "off", "0", "no", "f"].contains(&value.to_lowercase().as_str()))
+        };
+        if is_set("unsafe-no-fsync") {
+            return Durability::because(Class::MayCorrupt, "unsafe-no-fsync: etcd never flushes its log");
+        }
+        Durability::full()
+    }
+
+    fn files(&self) -> Vec<Configuration> {
+        if self.settings.is_empty() {
+            return Vec::new();
+        }
+        // Each option is a variable, too (etcd.io, "Configuration options").
+        let variable = |option: String| {
+            let (name, value) = option.split_once('=').unwrap_or((&option, ""));
+            format!("ETCD_{}={value}\n", name.trim_start_matches('-').replace('-', "_").to_uppercase())
+        };
+        let text = options(&self.settings).into_iter().map(variable).collect();
+        vec![Configuration { path: "/etc/default/etcd".into(), text, checks: vec!["etcdctl endpoint status".into()] }]
+    }
+
+    fn problems(&self) -> Vec<String> {
+        self.settings.problems("settings", OURS, is_plain)
+    }
+
+    fn open(&self) -> Result<Box<dyn Service>, Error> {
+        let program = find()?;
+        Ok(Box::new(Etcd {
+            version: version(&program)?,
+            program,
+            user: User::first_of(&["etcd", "nobody"]),
+            settings: self.settings.clone(),
+        }))
+    }
 }
 
 /// An installed etcd with its settings.
@@ -144,7 +154,7 @@ struct Etcd {
     program: PathBuf,
     version: String,
     user: Option<User>,
-    settings: BTreeMap<String, String>,
+    settings: FreeSettings,
 }
 
 impl Etcd {
@@ -279,17 +289,17 @@ fn rows(client: &mut Client, question: &str) -> Result<Vec<Vec<Option<String>>>,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    fn parameters(settings: Value) -> Map<String, Value> {
+    fn parameters(settings: Value) -> EtcdSettings {
         let mut map = settings::defaults(SETTINGS);
         map.insert("settings".into(), settings);
-        map
+        service::typed(&map)
     }
 
     #[test]
     fn only_an_etcd_that_never_flushes_loses_what_it_acknowledged() {
-        let class = |settings: Value| durability(&parameters(settings)).class;
+        let class = |settings: Value| parameters(settings).durability().class;
         assert_eq!(class(json!({ "snapshot-count": 10000 })), Class::KeepsAcknowledged);
         assert_eq!(class(json!({ "unsafe-no-fsync": false })), Class::KeepsAcknowledged);
         assert_eq!(class(json!({ "unsafe-no-fsync": true })), Class::MayCorrupt);
@@ -298,9 +308,9 @@ mod tests {
     #[test]
     fn settings_are_options_and_nothing_slips_out_of_them() {
         let set = parameters(json!({ "backend-batch-interval": "10ms", "pre-vote": true }));
-        assert_eq!(options(&free_settings(&set)), ["--backend-batch-interval=10ms", "--pre-vote=true"]);
-        assert_eq!(files(&set)[0].text, "ETCD_BACKEND_BATCH_INTERVAL=10ms\nETCD_PRE_VOTE=true\n");
-        let problems = |settings: Value| (KIND.check)(&parameters(settings));
+        assert_eq!(options(&set.settings), ["--backend-batch-interval=10ms", "--pre-vote=true"]);
+        assert_eq!(set.files()[0].text, "ETCD_BACKEND_BATCH_INTERVAL=10ms\nETCD_PRE_VOTE=true\n");
+        let problems = |settings: Value| parameters(settings).problems();
         assert_eq!(problems(json!({ "data-dir": "/tmp" })), ["settings.data-dir: surefoot sets it itself"]);
         assert_eq!(problems(json!({ "--name": "a", "snapshot_count": 1, "logger": "zap --force" })).len(), 3);
     }

@@ -7,9 +7,9 @@ mod recovered;
 
 use crate::effect::{self, Effects};
 use crate::recovered::{Answers, deadline};
-use crate::service::{Error, Kind, Missing, Place, Running, Service, User, free_settings, free_settings_over};
+use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User};
 use observe::durability::{Class, Durability};
-use serde_json::{Map, Value};
+use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
@@ -25,19 +25,9 @@ pub static KIND: Kind = Kind {
     summary: "GT.M, a key-value database of files in shared memory",
     example: "[service.gtm]\njournal = \"before\"\nsettings = { block_size = 4096, global_buffer_count = 10000 }\n",
     settings: SETTINGS,
-    missing: |parameters| find(version(parameters)).err(),
     listens: false,
     is_database: true,
-    needs: |_| &[],
-    durability,
-    files,
-    check,
-    open: |parameters| {
-        let (folder, version) = find(version(parameters))?;
-        let settings = free_settings_over(DEFAULTS, parameters);
-        let journal = parameters["journal"].as_str().unwrap_or_default().to_string();
-        Ok(Box::new(Gtm { folder, version, user: User::first_of(&["nobody"]), settings, journal }))
-    },
+    read: service::read::<GtmSettings>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -123,10 +113,6 @@ const ENTER: &str = "gtm";
 
 const JOURNAL_FILE: &str = "surefoot.mjl";
 
-fn version(parameters: &Map<String, Value>) -> Option<&str> {
-    parameters.get("version").and_then(Value::as_str)
-}
-
 /// Debian's layout: `/usr/lib/x86_64-linux-gnu/fis-gtm/V7.0-005_x86_64`.
 fn find(wanted: Option<&str>) -> Result<(PathBuf, String), Missing> {
     let children = |folder: &Path| folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
@@ -148,18 +134,6 @@ fn find(wanted: Option<&str>) -> Result<(PathBuf, String), Missing> {
         },
         remedy: "install the package fis-gtm".into(),
     })
-}
-
-/// What the global directory editor is told of qualifiers, and how the journal is switched on.
-fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
-    let settings = free_settings_over(DEFAULTS, parameters);
-    let journal = parameters["journal"].as_str().unwrap_or_default();
-    let of = |of_segment: bool| qualifiers(&settings, of_segment);
-    let text = format!("change -segment DEFAULT{}\nchange -region DEFAULT{}\nexit\n", of(true), of(false));
-    let journaling = journaling(&settings, journal, "/MOUNTPOINT");
-    let journaling = journaling.map(|text| format!("mupip set \"{text}\" -region DEFAULT"));
-    let checks = journaling.into_iter().chain(["mupip dumpfhead -region DEFAULT".into()]).collect();
-    vec![Configuration { path: "surefoot.gde, given to `mumps -run GDE` before `mupip create`".into(), text, checks }]
 }
 
 /// Qualifiers of the segment, or of the region.
@@ -184,33 +158,68 @@ fn journaling(settings: &BTreeMap<String, String>, journal: &str, folder: &str) 
     Some(text)
 }
 
-fn check(parameters: &Map<String, Value>) -> Vec<String> {
-    let settings = free_settings(parameters);
-    let ours = settings.keys().filter(|name| OURS.contains(&name.as_str()));
-    let mut problems: Vec<String> = ours.map(|name| format!("settings.{name}: surefoot sets it itself")).collect();
-    for (name, value) in &settings {
-        // They go into GDE's and mupip's command lines.
-        let is_word = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
-        if !is_word(name) || !is_word(value) {
-            problems.push(format!("settings.{name}: {value:?} is not a name or number"));
-        }
-    }
-    let is_mapped = settings.get("access_method").is_some_and(|value| value.eq_ignore_ascii_case("mm"));
-    if is_mapped && parameters["journal"] == "before" {
-        problems.push("journal: the access method MM has no before-images; journal = \"nobefore\" or \"none\"".into());
-    }
-    problems
+#[derive(Deserialize)]
+struct GtmSettings {
+    version: Option<String>,
+    journal: String,
+    settings: FreeSettings,
 }
 
-/// GT.M Administration Guide, "GT.M Journaling".
-fn durability(parameters: &Map<String, Value>) -> Durability {
-    let because = |reason: &str| Durability::because(Class::MayCorrupt, reason);
-    match parameters["journal"].as_str() {
-        Some("none") => because("journal = none: nothing repairs GT.M's database after a power cut"),
-        Some("nobefore") => {
-            because("journal = nobefore: after a power cut GT.M's database is made from a backup and the journal")
+impl ServiceSettings for GtmSettings {
+    fn missing(&self) -> Option<Missing> {
+        find(self.version.as_deref()).err()
+    }
+
+    /// GT.M Administration Guide, "GT.M Journaling".
+    fn durability(&self) -> Durability {
+        let because = |reason: &str| Durability::because(Class::MayCorrupt, reason);
+        match self.journal.as_str() {
+            "none" => because("journal = none: nothing repairs GT.M's database after a power cut"),
+            "nobefore" => {
+                because("journal = nobefore: after a power cut GT.M's database is made from a backup and the journal")
+            }
+            _ => Durability::full(),
         }
-        _ => Durability::full(),
+    }
+
+    /// What the global directory editor is told of qualifiers, and how the journal is switched on.
+    fn files(&self) -> Vec<Configuration> {
+        let settings = self.settings.over(DEFAULTS);
+        let of = |of_segment: bool| qualifiers(&settings, of_segment);
+        let text = format!("change -segment DEFAULT{}\nchange -region DEFAULT{}\nexit\n", of(true), of(false));
+        let journaling = journaling(&settings, &self.journal, "/MOUNTPOINT");
+        let journaling = journaling.map(|text| format!("mupip set \"{text}\" -region DEFAULT"));
+        let checks = journaling.into_iter().chain(["mupip dumpfhead -region DEFAULT".into()]).collect();
+        vec![Configuration {
+            path: "surefoot.gde, given to `mumps -run GDE` before `mupip create`".into(),
+            text,
+            checks,
+        }]
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let settings = &self.settings;
+        let ours = settings.keys().filter(|name| OURS.contains(&name.as_str()));
+        let mut problems: Vec<String> = ours.map(|name| format!("settings.{name}: surefoot sets it itself")).collect();
+        for (name, value) in &**settings {
+            // They go into GDE's and mupip's command lines.
+            let is_word = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+            if !is_word(name) || !is_word(value) {
+                problems.push(format!("settings.{name}: {value:?} is not a name or number"));
+            }
+        }
+        let is_mapped = settings.get("access_method").is_some_and(|value| value.eq_ignore_ascii_case("mm"));
+        if is_mapped && self.journal == "before" {
+            problems
+                .push("journal: the access method MM has no before-images; journal = \"nobefore\" or \"none\"".into());
+        }
+        problems
+    }
+
+    fn open(&self) -> Result<Box<dyn Service>, Error> {
+        let (folder, version) = find(self.version.as_deref())?;
+        let (settings, journal) = (self.settings.over(DEFAULTS), self.journal.clone());
+        Ok(Box::new(Gtm { folder, version, user: User::first_of(&["nobody"]), settings, journal }))
     }
 }
 
@@ -435,20 +444,22 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn parameters(changes: Value) -> Map<String, Value> {
-        settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right")
+    fn parameters(changes: serde_json::Value) -> GtmSettings {
+        service::typed(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right"))
     }
 
     #[test]
     fn mapped_access_has_no_before_images() {
-        assert_eq!(check(&parameters(json!({ "settings": { "access_method": "mm" } }))).len(), 1);
-        assert!(check(&parameters(json!({ "settings": { "access_method": "MM" }, "journal": "nobefore" }))).is_empty());
+        assert_eq!(parameters(json!({ "settings": { "access_method": "mm" } })).problems().len(), 1);
+        assert!(
+            parameters(json!({ "settings": { "access_method": "MM" }, "journal": "nobefore" })).problems().is_empty()
+        );
     }
 
     #[test]
     fn nothing_slips_into_a_command_line() {
         let asked = json!({ "settings": { "block_size": "4096 -file=x", "journal_file": "x" } });
-        assert_eq!(check(&parameters(asked)).len(), 2);
+        assert_eq!(parameters(asked).problems().len(), 2);
     }
 
     #[test]
@@ -469,7 +480,7 @@ mod tests {
 
     #[test]
     fn the_journal_decides_durability() {
-        let class = |journal: &str| durability(&parameters(json!({ "journal": journal }))).class;
+        let class = |journal: &str| parameters(json!({ "journal": journal })).durability().class;
         assert_eq!(class("before"), Class::KeepsAcknowledged);
         assert_eq!((class("nobefore"), class("none")), (Class::MayCorrupt, Class::MayCorrupt));
     }

@@ -21,7 +21,7 @@ pub mod template;
 mod web;
 
 use serde_json::{Map, Value};
-use service::Kind;
+use service::{Kind, ServiceSettings};
 use settings::configuration::Configuration;
 use std::collections::BTreeMap;
 
@@ -50,7 +50,9 @@ pub struct Wanted {
     /// Which.
     pub kind: &'static Kind,
     /// Its checked settings.
-    pub settings: Map<String, Value>,
+    pub settings: Box<dyn ServiceSettings>,
+    /// Whether its data are loaded anew for each trial, and not copied.
+    pub loads_anew: bool,
 }
 
 /// A service's settings as files that an administrator includes, from what a results file recorded of it; none recorded: its defaults.
@@ -61,7 +63,9 @@ pub fn files(name: &str, recorded: Option<&Map<String, Value>>) -> Option<Vec<Co
     // What an older version recorded may lack a setting that there is now.
     let mut all = settings::defaults(kind.settings);
     all.extend(recorded.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
-    (kind.check)(&all).is_empty().then(|| (kind.files)(&all))
+    settings::check_plain(kind.settings, &all).ok()?;
+    let all = (kind.read)(&all);
+    all.problems().is_empty().then(|| all.files())
 }
 
 /// A scenario's services in the order of their start: those that `names` says, each with what it needs before it. `settings` are
@@ -71,8 +75,10 @@ pub fn wanted(names: &[&'static str], settings: &BTreeMap<String, Map<String, Va
     let mut all: Vec<Wanted> = Vec::new();
     for kind in names.iter().filter_map(|name| kind(name)) {
         let asked = settings.get(kind.name).cloned().unwrap_or_else(|| settings::defaults(kind.settings));
-        let needed = wanted((kind.needs)(&asked), settings);
-        for one in needed.into_iter().chain([Wanted { kind, settings: asked }]) {
+        let loads_anew = asked.get("data").is_some_and(|data| data == "load");
+        let settings_of_kind = (kind.read)(&asked);
+        let needed = wanted(settings_of_kind.needs(), settings);
+        for one in needed.into_iter().chain([Wanted { kind, settings: settings_of_kind, loads_anew }]) {
             if all.iter().all(|known| known.kind.name != one.kind.name) {
                 all.push(one);
             }

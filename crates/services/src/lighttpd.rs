@@ -3,14 +3,14 @@
 //! The document root `site`, the access log and PHP's sessions lie on the filesystem under test.
 
 use crate::php::{self, Php};
-use crate::service::{Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings, is_name};
-use crate::web;
+use crate::service::{
+    self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User, is_name,
+};
+use crate::web::{self, WebSettings};
 use nix::sys::signal::Signal;
-use observe::durability::Durability;
-use serde_json::{Map, Value};
+use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -22,27 +22,9 @@ pub static KIND: Kind = Kind {
     summary: "lighttpd, with PHP as CGI or FastCGI",
     example: "[service.lighttpd]\nphp = \"cgi\"\nsettings = { \"server.max-connections\" = 500 }\n",
     settings: SETTINGS,
-    missing: |parameters| find().err().or_else(|| missing_php(parameters)),
     listens: true,
     is_database: false,
-    needs: |_| &[],
-    durability: |_| Durability::full(),
-    files,
-    check,
-    open: |parameters| {
-        let (program, version) = find()?;
-        missing_php(parameters).map_or(Ok(()), Err)?;
-        Ok(Box::new(Lighttpd {
-            program,
-            version,
-            settings: free_settings(parameters),
-            form: parameters["php"].as_str().unwrap_or_default().to_string(),
-            processes: parameters["php_processes"].as_u64().unwrap_or(4),
-            php: Php::of(parameters),
-            has_access_log: parameters["access_log"] == Value::Bool(true),
-            has_virtual_hosts: parameters["virtual_hosts"] == Value::Bool(true),
-        }))
-    },
+    read: service::read::<LighttpdSettings>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -105,39 +87,89 @@ fn php_cgi() -> Option<(PathBuf, String)> {
     php::newest("/usr/bin", "php-cgi", "")
 }
 
-fn missing_php(parameters: &Map<String, Value>) -> Option<Missing> {
-    let wants = parameters["php"] != "none";
-    wants.then(|| php::missing(php_cgi().as_ref(), "PHP as CGI", "php-cgi", parameters))?
+#[derive(Deserialize)]
+struct LighttpdSettings {
+    #[serde(rename = "php")]
+    php_form: PhpForm,
+    php_processes: u64,
+    settings: FreeSettings,
+    #[serde(flatten)]
+    web: WebSettings,
+    #[serde(flatten)]
+    php: Php,
 }
 
-fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
-    let settings = free_settings(parameters);
-    let text: String = settings.iter().map(|(name, value)| format!("{name} = {}\n", written(value))).collect();
-    let checks =
-        vec!["lighttpd -tt -f /etc/lighttpd/lighttpd.conf".into(), "lighttpd -p -f /etc/lighttpd/lighttpd.conf".into()];
-    let own = Configuration { path: "/etc/lighttpd/conf-enabled/90-surefoot.conf".into(), text, checks };
-    let runs_php = parameters["php"] != "none";
-    let php = runs_php.then(|| Php::of(parameters).file("cgi", "php-cgi -i | grep -E 'opcache.enable|apc.enabled'"));
-    Some(own).filter(|own| !own.text.is_empty()).into_iter().chain(php).collect()
+/// How PHP runs.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum PhpForm {
+    None,
+    Cgi,
+    FastCgi,
 }
 
-fn check(parameters: &Map<String, Value>) -> Vec<String> {
-    let is_plain = |name: &str, value: &str| is_name(name) && !value.contains(['\n', '#']);
-    let problems = check_free(parameters, "settings", OURS, is_plain);
-    problems.into_iter().chain(php::check(parameters)).collect()
+impl PhpForm {
+    /// As users write it.
+    fn word(self) -> &'static str {
+        match self {
+            PhpForm::None => "none",
+            PhpForm::Cgi => "cgi",
+            PhpForm::FastCgi => "fastcgi",
+        }
+    }
+}
+
+impl LighttpdSettings {
+    fn missing_php(&self) -> Option<Missing> {
+        let missing = || self.php.missing(php_cgi().as_ref(), "PHP as CGI", "php-cgi");
+        (self.php_form != PhpForm::None).then(missing)?
+    }
+}
+
+impl ServiceSettings for LighttpdSettings {
+    fn missing(&self) -> Option<Missing> {
+        find().err().or_else(|| self.missing_php())
+    }
+
+    fn files(&self) -> Vec<Configuration> {
+        let lines = self.settings.iter().map(|(name, value)| format!("{name} = {}\n", written(value)));
+        let checks = ["-tt", "-p"].map(|how| format!("lighttpd {how} -f /etc/lighttpd/lighttpd.conf")).into();
+        let path = "/etc/lighttpd/conf-enabled/90-surefoot.conf".into();
+        let own = Configuration { path, text: lines.collect(), checks };
+        let php = (self.php_form != PhpForm::None)
+            .then(|| self.php.file("cgi", "php-cgi -i | grep -E 'opcache.enable|apc.enabled'"));
+        Some(own).filter(|own| !own.text.is_empty()).into_iter().chain(php).collect()
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let is_plain = |name: &str, value: &str| is_name(name) && !value.contains(['\n', '#']);
+        self.settings.problems("settings", OURS, is_plain).into_iter().chain(self.php.problems()).collect()
+    }
+
+    fn open(&self) -> Result<Box<dyn Service>, Error> {
+        let (program, version) = find()?;
+        self.missing_php().map_or(Ok(()), Err)?;
+        Ok(Box::new(Lighttpd {
+            program,
+            version,
+            settings: self.settings.clone(),
+            form: self.php_form,
+            processes: self.php_processes,
+            php: self.php.clone(),
+            web: self.web,
+        }))
+    }
 }
 
 /// An installed lighttpd with its settings.
 struct Lighttpd {
     program: PathBuf,
     version: String,
-    settings: BTreeMap<String, String>,
-    /// How PHP runs.
-    form: String,
+    settings: FreeSettings,
+    form: PhpForm,
     processes: u64,
     php: Php,
-    has_access_log: bool,
-    has_virtual_hosts: bool,
+    web: WebSettings,
 }
 
 /// Numbers and lists stand as they are, all else in quotes.
@@ -156,34 +188,34 @@ impl Lighttpd {
             address.port()
         );
         let mut modules = vec!["indexfile", "setenv"];
-        modules.extend(self.has_virtual_hosts.then_some("simple_vhost"));
-        modules.extend(self.has_access_log.then_some("accesslog"));
-        modules.extend(match self.form.as_str() {
-            "cgi" => Some("cgi"),
-            "fastcgi" => Some("fastcgi"),
-            _ => None,
+        modules.extend(self.web.virtual_hosts.then_some("simple_vhost"));
+        modules.extend(self.web.access_log.then_some("accesslog"));
+        modules.extend(match self.form {
+            PhpForm::Cgi => Some("cgi"),
+            PhpForm::FastCgi => Some("fastcgi"),
+            PhpForm::None => None,
         });
         modules.push("staticfile");
         let modules: Vec<String> = modules.iter().map(|module| format!("\"mod_{module}\"")).collect();
         let _ = writeln!(text, "server.modules = ( {} )", modules.join(", "));
-        for (name, value) in &self.settings {
+        for (name, value) in &*self.settings {
             let _ = writeln!(text, "{name} = {}", written(value));
         }
-        if self.has_virtual_hosts {
+        if self.web.virtual_hosts {
             let _ = writeln!(text, "simple-vhost.server-root = \"{data}/site/\"\nsimple-vhost.document-root = \"/\"");
         }
-        if self.has_access_log {
+        if self.web.access_log {
             let _ = writeln!(text, "accesslog.filename = \"{data}/access.log\"");
         }
         let pairs: Vec<String> = environment.iter().map(|(name, value)| format!("\"{name}\" => \"{value}\"")).collect();
         let _ = writeln!(text, "setenv.set-environment = ( {} )", pairs.join(", "));
         let program = php_cgi().map(|found| found.0).unwrap_or_default();
         let program = program.display();
-        match self.form.as_str() {
-            "cgi" => {
+        match self.form {
+            PhpForm::Cgi => {
                 let _ = writeln!(text, "cgi.assign = ( \".php\" => \"{program}\" )");
             }
-            "fastcgi" => {
+            PhpForm::FastCgi => {
                 let _ = writeln!(
                     text,
                     "fastcgi.server = ( \".php\" => (( \"bin-path\" => \"{program}\", \"socket\" => \"{run}/php\", \
@@ -192,7 +224,7 @@ impl Lighttpd {
                     pairs.join(", ")
                 );
             }
-            _ => {}
+            PhpForm::None => {}
         }
         text
     }
@@ -215,8 +247,8 @@ impl Service for Lighttpd {
         let text = self.configuration(&data, &run, door.address, &environment);
         let configuration = web::write(place, "lighttpd.conf", &text)?;
         let mut effects = web::effects(KIND.name, &self.version, &self.settings);
-        effects.facts.insert("lighttpd.php".into(), self.form.clone());
-        let program = php_cgi().map(|found| found.0).filter(|_| self.form != "none");
+        effects.facts.insert("lighttpd.php".into(), self.form.word().into());
+        let program = php_cgi().map(|found| found.0).filter(|_| self.form != PhpForm::None);
         let effects = effects.and(self.php.effects(KIND.name, program.as_deref(), &environment));
         let arguments = ["-D", "-f", &configuration].map(String::from).to_vec();
         let (program, stop) = (&self.program, Signal::SIGTERM);
@@ -253,7 +285,7 @@ mod tests {
         let asked =
             json!({ "settings": { "server.port": 80, "server.max-fds": "1\nserver.port = 2", "server.tag": "x" } });
         let parameters = settings::check_all(SETTINGS, asked.as_object().expect("a table")).expect("right");
-        assert_eq!(check(&parameters).len(), 2);
+        assert_eq!((KIND.read)(&parameters).problems().len(), 2);
         assert_eq!(
             (written("10"), written("x"), written("( \"a\" )")),
             ("10".into(), "\"x\"".into(), "( \"a\" )".into())

@@ -5,10 +5,12 @@ mod binary_log;
 use crate::effect::{self, Effects};
 use crate::process::{AtWork, Start};
 use crate::recovered::{self, Answers, SECONDS_MAX};
-use crate::service::{Error, Kind, Missing, Network, Place, Running, Service, User, free_settings};
+use crate::service::{
+    self, Error, FreeSettings, Kind, Missing, Network, Place, Running, Service, ServiceSettings, User,
+};
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
-use serde_json::{Map, Value};
+use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
@@ -23,22 +25,9 @@ pub static KIND: Kind = Kind {
     summary: "MariaDB (or MySQL) with InnoDB",
     example: "[service.mariadb]\nsettings = { innodb_buffer_pool_size = \"256M\", innodb_flush_method = \"O_DIRECT\" }\n",
     settings: SETTINGS,
-    missing: |_| find().err(),
     listens: true,
     is_database: true,
-    needs: |_| &[],
-    durability,
-    files,
-    check,
-    open: |parameters| {
-        let programs = find()?;
-        Ok(Box::new(MariaDb {
-            programs,
-            user: User::first_of(&["mysql", "nobody"]),
-            settings: free_settings(parameters),
-            binary_log: parameters["binary_log"] == Value::Bool(true),
-        }))
-    },
+    read: service::read::<MariaDbSettings>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -128,68 +117,88 @@ fn plain(name: &str) -> String {
     name.replace('-', "_").to_ascii_lowercase()
 }
 
-fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
-    let settings = free_settings(parameters);
-    let mut text: String = settings.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
-    if parameters.get("binary_log") == Some(&Value::Bool(true)) {
-        text.push_str("log_bin\nserver_id = 1\n");
-    }
-    if text.is_empty() {
-        return Vec::new();
-    }
-    let names: Vec<String> = settings.keys().map(|name| format!("'{}'", plain(name))).collect();
-    let ask = format!("mariadb -e \"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})\"", names.join(", "));
-    vec![Configuration {
-        path: "/etc/mysql/mariadb.conf.d/90-surefoot.cnf".into(),
-        text: format!("[mysqld]\n{text}"),
-        checks: if names.is_empty() { Vec::new() } else { vec![ask] },
-    }]
+#[derive(Deserialize)]
+struct MariaDbSettings {
+    settings: FreeSettings,
+    binary_log: bool,
 }
 
-fn check(parameters: &Map<String, Value>) -> Vec<String> {
-    let settings = free_settings(parameters);
-    let ours = settings.keys().filter(|name| OURS.contains(&plain(name).as_str()));
-    ours.map(|name| format!("settings.{name}: surefoot sets it itself")).collect()
-}
+impl ServiceSettings for MariaDbSettings {
+    fn missing(&self) -> Option<Missing> {
+        find().err()
+    }
 
-/// MariaDB's knowledge base, "InnoDB system variables" and "Replication and binary log system variables".
-fn durability(parameters: &Map<String, Value>) -> Durability {
-    let settings = free_settings(parameters);
-    let value = |wanted: &str| settings.iter().find(|(name, _)| plain(name) == wanted).map(|(_, value)| value.as_str());
-    if value("innodb_doublewrite").is_some_and(|value| effect::same(value, "off", 1.0)) {
-        return Durability::because(
-            Class::MayCorrupt,
-            "innodb_doublewrite = off: a page torn by a power cut is not repaired",
-        );
+    /// MariaDB's knowledge base, "InnoDB system variables" and "Replication and binary log system variables".
+    fn durability(&self) -> Durability {
+        let value = |wanted: &str| {
+            self.settings.iter().find(|(name, _)| plain(name) == wanted).map(|(_, value)| value.as_str())
+        };
+        if value("innodb_doublewrite").is_some_and(|value| effect::same(value, "off", 1.0)) {
+            return Durability::because(
+                Class::MayCorrupt,
+                "innodb_doublewrite = off: a page torn by a power cut is not repaired",
+            );
+        }
+        if let Some(method) = value("innodb_flush_method")
+            .filter(|method| method.eq_ignore_ascii_case("nosync") || method.eq_ignore_ascii_case("O_DIRECT_NO_FSYNC"))
+        {
+            return Durability::because(
+                Class::MayCorrupt,
+                format!("innodb_flush_method = {method}: data files are not flushed"),
+            );
+        }
+        if self.binary_log && value("sync_binlog") != Some("1") {
+            return Durability::because(
+                Class::LosesRecent,
+                "sync_binlog is not 1: commits wait for no flush of the binary log, which recovery and replicas go by",
+            );
+        }
+        if let Some(at) = value("innodb_flush_log_at_trx_commit").filter(|at| ["0", "2"].contains(at)) {
+            return Durability::because(
+                Class::LosesRecent,
+                format!("innodb_flush_log_at_trx_commit = {at}: the log is flushed once a second"),
+            );
+        }
+        Durability::full()
     }
-    if let Some(method) = value("innodb_flush_method")
-        .filter(|method| method.eq_ignore_ascii_case("nosync") || method.eq_ignore_ascii_case("O_DIRECT_NO_FSYNC"))
-    {
-        return Durability::because(
-            Class::MayCorrupt,
-            format!("innodb_flush_method = {method}: data files are not flushed"),
-        );
+
+    fn files(&self) -> Vec<Configuration> {
+        let mut text: String = self.settings.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
+        if self.binary_log {
+            text.push_str("log_bin\nserver_id = 1\n");
+        }
+        if text.is_empty() {
+            return Vec::new();
+        }
+        let names: Vec<String> = self.settings.keys().map(|name| format!("'{}'", plain(name))).collect();
+        let ask = format!("mariadb -e \"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})\"", names.join(", "));
+        vec![Configuration {
+            path: "/etc/mysql/mariadb.conf.d/90-surefoot.cnf".into(),
+            text: format!("[mysqld]\n{text}"),
+            checks: if names.is_empty() { Vec::new() } else { vec![ask] },
+        }]
     }
-    if parameters.get("binary_log") == Some(&Value::Bool(true)) && value("sync_binlog") != Some("1") {
-        return Durability::because(
-            Class::LosesRecent,
-            "sync_binlog is not 1: commits wait for no flush of the binary log, which recovery and replicas go by",
-        );
+
+    fn problems(&self) -> Vec<String> {
+        let ours = self.settings.keys().filter(|name| OURS.contains(&plain(name).as_str()));
+        ours.map(|name| format!("settings.{name}: surefoot sets it itself")).collect()
     }
-    if let Some(at) = value("innodb_flush_log_at_trx_commit").filter(|at| ["0", "2"].contains(at)) {
-        return Durability::because(
-            Class::LosesRecent,
-            format!("innodb_flush_log_at_trx_commit = {at}: the log is flushed once a second"),
-        );
+
+    fn open(&self) -> Result<Box<dyn Service>, Error> {
+        Ok(Box::new(MariaDb {
+            programs: find()?,
+            user: User::first_of(&["mysql", "nobody"]),
+            settings: self.settings.clone(),
+            binary_log: self.binary_log,
+        }))
     }
-    Durability::full()
 }
 
 /// An installed MariaDB with its settings.
 struct MariaDb {
     programs: Programs,
     user: Option<User>,
-    settings: BTreeMap<String, String>,
+    settings: FreeSettings,
     binary_log: bool,
 }
 
@@ -232,7 +241,7 @@ impl MariaDb {
             }
             return text;
         }
-        for (name, value) in &self.settings {
+        for (name, value) in &*self.settings {
             line(name, value);
         }
         if self.binary_log {
@@ -456,14 +465,14 @@ fn effects(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effe
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn settings_decide_durability() {
         let class = |settings: Value| {
             let mut map = settings::defaults(SETTINGS);
             map.insert("settings".into(), settings);
-            durability(&map).class
+            (KIND.read)(&map).durability().class
         };
         assert_eq!(class(json!({})), Class::KeepsAcknowledged);
         assert_eq!(class(json!({ "innodb_flush_log_at_trx_commit": 2 })), Class::LosesRecent);
@@ -472,7 +481,7 @@ mod tests {
         let with_log = |settings: Value| {
             let mut map = settings::defaults(SETTINGS);
             map.extend([("settings".into(), settings), ("binary_log".into(), true.into())]);
-            durability(&map).class
+            (KIND.read)(&map).durability().class
         };
         assert_eq!(with_log(json!({})), Class::LosesRecent);
         assert_eq!(with_log(json!({ "sync-binlog": 1 })), Class::KeepsAcknowledged);

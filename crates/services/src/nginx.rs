@@ -3,13 +3,10 @@
 //! The document root `site` and the access log lie on the filesystem under test; configuration and temporary files do not. What
 //! a load is given instead of a socket is a file with the address that it listens on, a free port of loopback.
 
-use crate::service::{
-    Error, Kind, Missing, Place, Running, Service, User, check_free, free_settings, free_settings_over,
-};
-use crate::web;
+use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User};
+use crate::web::{self, WebSettings};
 use nix::sys::signal::Signal;
-use observe::durability::Durability;
-use serde_json::{Map, Value};
+use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
@@ -24,27 +21,9 @@ pub static KIND: Kind = Kind {
     summary: "nginx, serving files, with PHP behind it",
     example: "[service.nginx]\nsettings = { worker_processes = 2, sendfile = \"on\" }\n",
     settings: SETTINGS,
-    missing: |parameters| find().err().or_else(|| web::missing_tls(parameters)),
     listens: true,
     is_database: false,
-    needs: |parameters| if parameters["php"] == "fpm" { &["php-fpm"] } else { &[] },
-    durability: |_| Durability::full(),
-    files,
-    check,
-    open: |parameters| {
-        let (program, version) = find()?;
-        let settings = free_settings_over(DEFAULTS, parameters);
-        let has_access_log = parameters["access_log"] == Value::Bool(true);
-        Ok(Box::new(Nginx {
-            program,
-            version,
-            settings,
-            has_access_log,
-            has_virtual_hosts: parameters["virtual_hosts"] == Value::Bool(true),
-            runs_php: parameters["php"] == "fpm",
-            is_secure: parameters["tls"] == Value::Bool(true),
-        }))
-    },
+    read: service::read::<NginxSettings>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -106,28 +85,62 @@ fn find() -> Result<(PathBuf, String), Missing> {
     Ok((program, version))
 }
 
-/// Debian includes a file in the context of all, of events in none, and of `http`; nginx refuses a directive that stands twice.
-fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
-    let settings = free_settings(parameters);
-    let lines = |belongs: &dyn Fn(&str) -> bool| -> String {
-        let mine = settings.iter().filter(|(name, _)| belongs(name));
-        mine.map(|(name, value)| format!("{name} {value};\n")).collect()
-    };
-    let (is_main, is_event) = (|name: &str| OF_MAIN.contains(&name), |name: &str| OF_EVENTS.contains(&name));
-    let of_http = lines(&|name| !is_main(name) && !is_event(name));
-    let all = [
-        ("/etc/nginx/modules-enabled/90-surefoot.conf", lines(&is_main)),
-        ("events { … } of /etc/nginx/nginx.conf", lines(&is_event)),
-        ("/etc/nginx/conf.d/surefoot.conf", of_http),
-    ];
-    let all = all.into_iter().filter(|(_, text)| !text.is_empty());
-    let checks = || vec!["nginx -t".into(), "nginx -T".into()];
-    all.map(|(path, text)| Configuration { path: path.into(), text, checks: checks() }).collect()
+#[derive(Deserialize)]
+struct NginxSettings {
+    settings: FreeSettings,
+    php: PhpForm,
+    #[serde(flatten)]
+    web: WebSettings,
 }
 
-fn check(parameters: &Map<String, Value>) -> Vec<String> {
-    let is_plain = |text: &str| !text.is_empty() && !text.contains([';', '{', '}', '\n', '#']);
-    check_free(parameters, "settings", OURS, |name, value| is_plain(name) && is_plain(value))
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum PhpForm {
+    None,
+    Fpm,
+}
+
+impl ServiceSettings for NginxSettings {
+    fn missing(&self) -> Option<Missing> {
+        find().err().or_else(|| self.web.missing())
+    }
+
+    fn needs(&self) -> &'static [&'static str] {
+        if self.php == PhpForm::Fpm { &["php-fpm"] } else { &[] }
+    }
+
+    fn is_secure(&self) -> bool {
+        self.web.tls
+    }
+
+    /// Debian includes a file in the context of all, of events in none, and of `http`; nginx refuses a directive that stands twice.
+    fn files(&self) -> Vec<Configuration> {
+        let lines = |belongs: &dyn Fn(&str) -> bool| -> String {
+            let mine = self.settings.iter().filter(|(name, _)| belongs(name));
+            mine.map(|(name, value)| format!("{name} {value};\n")).collect()
+        };
+        let (is_main, is_event) = (|name: &str| OF_MAIN.contains(&name), |name: &str| OF_EVENTS.contains(&name));
+        let of_http = lines(&|name| !is_main(name) && !is_event(name));
+        let all = [
+            ("/etc/nginx/modules-enabled/90-surefoot.conf", lines(&is_main)),
+            ("events { … } of /etc/nginx/nginx.conf", lines(&is_event)),
+            ("/etc/nginx/conf.d/surefoot.conf", of_http),
+        ];
+        let all = all.into_iter().filter(|(_, text)| !text.is_empty());
+        let checks = || vec!["nginx -t".into(), "nginx -T".into()];
+        all.map(|(path, text)| Configuration { path: path.into(), text, checks: checks() }).collect()
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let is_plain = |text: &str| !text.is_empty() && !text.contains([';', '{', '}', '\n', '#']);
+        self.settings.problems("settings", OURS, |name, value| is_plain(name) && is_plain(value))
+    }
+
+    fn open(&self) -> Result<Box<dyn Service>, Error> {
+        let (program, version) = find()?;
+        let settings = self.settings.over(DEFAULTS);
+        Ok(Box::new(Nginx { program, version, settings, web: self.web, runs_php: self.php == PhpForm::Fpm }))
+    }
 }
 
 /// An installed nginx with its settings.
@@ -135,10 +148,8 @@ struct Nginx {
     program: PathBuf,
     version: String,
     settings: BTreeMap<String, String>,
-    has_access_log: bool,
-    has_virtual_hosts: bool,
+    web: WebSettings,
     runs_php: bool,
-    is_secure: bool,
 }
 
 impl Nginx {
@@ -163,14 +174,14 @@ impl Nginx {
         for kind in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
             let _ = writeln!(text, "{kind}_temp_path {run}/{kind};");
         }
-        let log = if self.has_access_log { format!("{data}/access.log combined") } else { "off".into() };
-        let root = if self.has_virtual_hosts { "/$host" } else { "" };
+        let log = if self.web.access_log { format!("{data}/access.log combined") } else { "off".into() };
+        let root = if self.web.virtual_hosts { "/$host" } else { "" };
         let _ = writeln!(
             text,
             "access_log {log};\nserver {{\nlisten {address}{};\nroot {data}/site{root};",
-            if self.is_secure { " ssl" } else { "" }
+            if self.web.tls { " ssl" } else { "" }
         );
-        if self.is_secure {
+        if self.web.tls {
             let _ = writeln!(text, "ssl_certificate {run}/certificate.pem;\nssl_certificate_key {run}/key.pem;");
         }
         // A path can be a file and a folder in one log: the folder's file answers then, without a redirect.
@@ -203,7 +214,7 @@ impl Service for Nginx {
     }
 
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
-        let door = web::Door::find(place, self.is_secure)?;
+        let door = web::Door::find(place, self.web.tls)?;
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
         let fpm = place.sockets.get("php-fpm").map(PathBuf::as_path);
         let text = self.configuration(&data, &run, door.address, fpm, &web::environment(place));
@@ -216,7 +227,7 @@ impl Service for Nginx {
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
         let fpm = (self.runs_php).then_some(Path::new("/tmp/php-fpm/socket"));
         let text = self.configuration("$MOUNT/data", "/tmp", web::BY_HAND, fpm, &[]);
-        let certify = self.is_secure.then(|| format!("openssl {}", web::certify("/tmp")));
+        let certify = self.web.tls.then(|| format!("openssl {}", web::certify("/tmp")));
         let mut commands = vec!["mkdir -p $MOUNT/data/site".into(), web::file_command("/tmp/nginx.conf", &text)];
         commands.extend(certify);
         commands.push("nginx -e stderr -c /tmp/nginx.conf".into());
@@ -237,14 +248,14 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn parameters(changes: Value) -> Map<String, Value> {
-        settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right")
+    fn parameters(changes: serde_json::Value) -> Box<dyn ServiceSettings> {
+        (KIND.read)(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right"))
     }
 
     #[test]
     fn nothing_slips_into_the_configuration() {
         let asked = json!({ "settings": { "root": "/", "sendfile": "on; user root", "aio": "threads" } });
-        assert_eq!(check(&parameters(asked)).len(), 2);
+        assert_eq!(parameters(asked).problems().len(), 2);
     }
 
     #[test]
@@ -256,10 +267,8 @@ mod tests {
             program,
             version,
             settings,
-            has_access_log: false,
-            has_virtual_hosts: true,
+            web: WebSettings { access_log: false, virtual_hosts: true, tls: true },
             runs_php: true,
-            is_secure: true,
         };
         let text =
             nginx.configuration("/d", "/r", "127.0.0.1:81".parse().expect("an address"), Some(Path::new("/f")), &[]);

@@ -4,8 +4,8 @@
 //! under test.
 
 use crate::effect::{self, Effects};
-use crate::service::{Error, Missing, Place, check_free, free_table, is_name};
-use serde_json::{Map, Value};
+use crate::service::{Error, FreeSettings, Missing, Place, is_name};
+use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
@@ -41,20 +41,35 @@ pub const SETTINGS: Setting = Setting {
 const OURS: &[&str] = &["session.save_path", "opcache.enable", "apc.enabled"];
 
 /// PHP as a study wants it.
+#[derive(Debug, Clone, Deserialize)]
 pub struct Php {
     opcache: bool,
     apcu: bool,
-    settings: BTreeMap<String, String>,
+    #[serde(rename = "php_settings")]
+    settings: FreeSettings,
 }
 
 impl Php {
-    /// From a service's settings.
-    pub fn of(parameters: &Map<String, Value>) -> Php {
-        Php {
-            opcache: parameters["opcache"] == Value::Bool(true),
-            apcu: parameters["apcu"] == Value::Bool(true),
-            settings: free_table(parameters, SETTINGS.name),
+    /// What is missing of this form of PHP; `found` is what [`newest`] says of it.
+    pub fn missing<T>(&self, found: Option<&T>, what: &str, package: &str) -> Option<Missing> {
+        if found.is_none() {
+            return Some(Missing {
+                what: format!("{what} is not installed"),
+                remedy: format!("install the package {package}"),
+            });
         }
+        let extensions = Path::new("/usr/lib/php").read_dir().into_iter().flatten().flatten();
+        let has_apcu = extensions.map(|folder| folder.path().join("apcu.so")).any(|extension| extension.is_file());
+        (self.apcu && !has_apcu).then(|| Missing {
+            what: "PHP's extension APCu is not installed".into(),
+            remedy: "install the package php-apcu".into(),
+        })
+    }
+
+    /// Problems of its settings.
+    pub fn problems(&self) -> Vec<String> {
+        let is_plain = |name: &str, value: &str| is_name(name) && !value.contains('\n');
+        self.settings.problems(SETTINGS.name, OURS, is_plain)
     }
 
     /// As a file for one of Debian's forms of PHP; where sessions lie is the site's own affair.
@@ -75,7 +90,7 @@ impl Php {
         let on = |is_on: bool| if is_on { "1" } else { "0" };
         let mut text = String::new();
         let _ = writeln!(text, "opcache.enable = {}\napc.enabled = {}", on(self.opcache), on(self.apcu));
-        for (name, value) in &self.settings {
+        for (name, value) in &*self.settings {
             let _ = writeln!(text, "{name} = \"{}\"", value.replace('"', "\\\""));
         }
         text
@@ -131,11 +146,6 @@ impl Php {
     }
 }
 
-/// Problems of its settings.
-pub fn check(parameters: &Map<String, Value>) -> Vec<String> {
-    check_free(parameters, SETTINGS.name, OURS, |name, value| is_name(name) && !value.contains('\n'))
-}
-
 /// The newest of a program or module of PHP, like `/usr/sbin/php-fpm8.2`, with its version.
 pub fn newest(folder: &str, before: &str, after: &str) -> Option<(PathBuf, String)> {
     let version = |entry: std::fs::DirEntry| {
@@ -146,21 +156,4 @@ pub fn newest(folder: &str, before: &str, after: &str) -> Option<(PathBuf, Strin
     };
     let found = Path::new(folder).read_dir().into_iter().flatten().flatten().filter_map(version).max()?;
     Some((found.1, found.2))
-}
-
-/// What is missing of this form of PHP; `found` is what [`newest`] says of it.
-pub fn missing<T>(found: Option<&T>, what: &str, package: &str, parameters: &Map<String, Value>) -> Option<Missing> {
-    if found.is_none() {
-        return Some(Missing {
-            what: format!("{what} is not installed"),
-            remedy: format!("install the package {package}"),
-        });
-    }
-    let wants_apcu = parameters["apcu"] == Value::Bool(true);
-    let extensions = Path::new("/usr/lib/php").read_dir().into_iter().flatten().flatten();
-    let has_apcu = extensions.map(|folder| folder.path().join("apcu.so")).any(|extension| extension.is_file());
-    (wants_apcu && !has_apcu).then(|| Missing {
-        what: "PHP's extension APCu is not installed".into(),
-        remedy: "install the package php-apcu".into(),
-    })
 }

@@ -3,12 +3,11 @@
 use crate::php::{self, Php};
 use crate::process::{AtWork, Start};
 use crate::service::{
-    Error, Kind, Place, Running, Service, User, check_free, free_settings, free_settings_over, is_name,
+    self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User, is_name,
 };
 use crate::web;
 use nix::sys::signal::Signal;
-use observe::durability::Durability;
-use serde_json::{Map, Value};
+use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
@@ -22,19 +21,9 @@ pub static KIND: Kind = Kind {
     summary: "PHP-FPM, PHP's own processes behind Apache or nginx",
     example: "[service.apache]\nphp = \"fpm\"\n[service.php-fpm]\nopcache = true\nsettings = { \"pm.max_children\" = 10 }\n",
     settings: SETTINGS,
-    missing: |parameters| php::missing(find().as_ref(), "PHP-FPM", "php-fpm", parameters),
     listens: false,
     is_database: false,
-    needs: |_| &[],
-    durability: |_| Durability::full(),
-    files,
-    check,
-    open: |parameters| {
-        let missing = php::missing(find().as_ref(), "PHP-FPM", "php-fpm", parameters);
-        let (program, version) = find().ok_or_else(|| missing.expect("what is not found is missing"))?;
-        let settings = free_settings_over(DEFAULTS, parameters);
-        Ok(Box::new(PhpFpm { program, version, user: web::user(), settings, php: Php::of(parameters) }))
-    },
+    read: service::read::<PhpFpmSettings>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -66,23 +55,39 @@ fn find() -> Option<(PathBuf, String)> {
     php::newest("/usr/sbin", "php-fpm", "")
 }
 
-fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
-    let settings = free_settings(parameters);
-    let lines: String = settings.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
-    let version = parameters.get("version").and_then(Value::as_str).unwrap_or("VERSION");
-    let pool = Configuration {
-        path: format!("/etc/php/{version}/fpm/pool.d/zz-surefoot.conf"),
-        text: format!("[www]\n{lines}"),
-        checks: vec![format!("php-fpm{version} -tt")],
-    };
-    let php = Php::of(parameters).file("fpm", "php-fpmVERSION -i | grep -E 'opcache.enable|apc.enabled'");
-    Some(pool).filter(|_| !lines.is_empty()).into_iter().chain([php]).collect()
+#[derive(Deserialize)]
+struct PhpFpmSettings {
+    settings: FreeSettings,
+    #[serde(flatten)]
+    php: Php,
 }
 
-fn check(parameters: &Map<String, Value>) -> Vec<String> {
-    let is_plain = |name: &str, value: &str| is_name(name) && !value.is_empty() && !value.contains(['\n', ';']);
-    let problems = check_free(parameters, "settings", OURS, is_plain);
-    problems.into_iter().chain(php::check(parameters)).collect()
+impl ServiceSettings for PhpFpmSettings {
+    fn missing(&self) -> Option<Missing> {
+        self.php.missing(find().as_ref(), "PHP-FPM", "php-fpm")
+    }
+
+    fn files(&self) -> Vec<Configuration> {
+        let lines: String = self.settings.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
+        let pool = Configuration {
+            path: "/etc/php/VERSION/fpm/pool.d/zz-surefoot.conf".into(),
+            text: format!("[www]\n{lines}"),
+            checks: vec!["php-fpmVERSION -tt".into()],
+        };
+        let php = self.php.file("fpm", "php-fpmVERSION -i | grep -E 'opcache.enable|apc.enabled'");
+        Some(pool).filter(|_| !lines.is_empty()).into_iter().chain([php]).collect()
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let is_plain = |name: &str, value: &str| is_name(name) && !value.is_empty() && !value.contains(['\n', ';']);
+        self.settings.problems("settings", OURS, is_plain).into_iter().chain(self.php.problems()).collect()
+    }
+
+    fn open(&self) -> Result<Box<dyn Service>, Error> {
+        let (program, version) = find().ok_or_else(|| self.missing().expect("what is not found is missing"))?;
+        let (settings, php) = (self.settings.over(DEFAULTS), self.php.clone());
+        Ok(Box::new(PhpFpm { program, version, user: web::user(), settings, php }))
+    }
 }
 
 /// An installed PHP-FPM with its settings.

@@ -7,10 +7,12 @@ mod single;
 use crate::effect::{self, Effects};
 use crate::process::{AtWork, Start};
 use crate::recovered::{self, Answers};
-use crate::service::{Error, Kind, Missing, Network, Place, Running, Service, User, check_free, free_settings};
+use crate::service::{
+    self, Error, FreeSettings, Kind, Missing, Network, Place, Running, Service, ServiceSettings, User,
+};
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
-use serde_json::{Map, Value};
+use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
@@ -25,24 +27,9 @@ pub static KIND: Kind = Kind {
     summary: "PostgreSQL, any version that is installed",
     example: "[service.postgres]\nsettings = { shared_buffers = \"256MB\", synchronous_commit = \"on\" }\n",
     settings: SETTINGS,
-    missing: |parameters| find(version(parameters)).err(),
     listens: true,
     is_database: true,
-    needs: |_| &[],
-    durability,
-    files,
-    check,
-    open: |parameters| {
-        let bin = find(version(parameters))?;
-        Ok(Box::new(Postgres {
-            version: bin.version,
-            bin: bin.folder,
-            user: User::first_of(&["postgres", "nobody"]),
-            settings: free_settings(parameters),
-            checksums: parameters["checksums"] == Value::Bool(true),
-            wal_segment_bytes: parameters["wal_segment_size"].as_u64().unwrap_or(16 << 20),
-        }))
-    },
+    read: service::read::<PostgresSettings>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -111,10 +98,6 @@ fn let_in(place: &Place, network: &Network) -> Result<PathBuf, Error> {
 /// What initdb takes unless it is told otherwise.
 const WAL_SEGMENT_BYTES: u64 = 16 << 20;
 
-fn version(parameters: &Map<String, Value>) -> Option<&str> {
-    parameters.get("version").and_then(Value::as_str)
-}
-
 /// An installed version.
 struct Bin {
     folder: PathBuf,
@@ -143,65 +126,94 @@ fn find(wanted: Option<&str>) -> Result<Bin, Missing> {
     })
 }
 
-fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
-    let settings = free_settings(parameters);
-    let made = initdb_words(parameters);
-    let mut text = String::new();
-    if !made.is_empty() {
-        let _ = writeln!(text, "# The data directory was made with: initdb {}", made.join(" "));
-    }
-    text.push_str(&lines(&settings));
-    if text.is_empty() {
-        return Vec::new();
-    }
-    let names: Vec<String> = settings.keys().map(|name| format!("'{}'", name.replace('\'', "''"))).collect();
-    let ask = format!(
-        "psql -c \"SELECT name, setting, unit, pending_restart FROM pg_settings WHERE name IN ({})\"",
-        names.join(", ")
-    );
-    let version = version(parameters).unwrap_or("VERSION");
-    let path = format!("/etc/postgresql/{version}/main/conf.d/surefoot.conf");
-    vec![Configuration { path, text, checks: if names.is_empty() { Vec::new() } else { vec![ask] } }]
-}
-
-/// What a data directory is made with that is not the default.
-fn initdb_words(parameters: &Map<String, Value>) -> Vec<String> {
-    let segment = parameters["wal_segment_size"].as_u64().filter(|bytes| *bytes != WAL_SEGMENT_BYTES);
-    let checksums = parameters["checksums"] == Value::Bool(true);
-    let segment = segment.map(|bytes| format!("--wal-segsize={}", bytes >> 20));
-    segment.into_iter().chain(checksums.then(|| "--data-checksums".into())).collect()
-}
-
 /// Lines of postgresql.conf.
 fn lines(settings: &BTreeMap<String, String>) -> String {
     settings.iter().map(|(name, value)| format!("{name} = '{}'\n", value.replace('\'', "''"))).collect()
 }
 
-fn check(parameters: &Map<String, Value>) -> Vec<String> {
-    let mut problems = check_free(parameters, "settings", OURS, |_, value| !value.contains('\n'));
-    if let Some(bytes) = parameters["wal_segment_size"].as_u64().filter(|bytes| !bytes.is_power_of_two()) {
-        problems.push(format!("wal_segment_size: {bytes} is not a power of two"));
-    }
-    problems
+#[derive(Deserialize)]
+struct PostgresSettings {
+    version: Option<String>,
+    settings: FreeSettings,
+    checksums: bool,
+    #[serde(rename = "wal_segment_size")]
+    wal_segment_bytes: u64,
 }
 
-/// PostgreSQL's manual, "Write Ahead Log" settings.
-fn durability(parameters: &Map<String, Value>) -> Durability {
-    let settings = free_settings(parameters);
-    let is_off = |name: &str| settings.get(name).is_some_and(|value| effect::same(value, "off", 1.0));
-    if is_off("fsync") {
-        return Durability::because(Class::MayCorrupt, "fsync = off: PostgreSQL never flushes");
+impl PostgresSettings {
+    /// What a data directory is made with that is not the default.
+    fn initdb_words(&self) -> Vec<String> {
+        let segment = (self.wal_segment_bytes != WAL_SEGMENT_BYTES).then_some(self.wal_segment_bytes >> 20);
+        let segment = segment.map(|mebibytes| format!("--wal-segsize={mebibytes}"));
+        segment.into_iter().chain(self.checksums.then(|| "--data-checksums".into())).collect()
     }
-    if is_off("full_page_writes") {
-        return Durability::because(
-            Class::MayCorrupt,
-            "full_page_writes = off: a page torn by a power cut is not repaired",
+}
+
+impl ServiceSettings for PostgresSettings {
+    fn missing(&self) -> Option<Missing> {
+        find(self.version.as_deref()).err()
+    }
+
+    /// PostgreSQL's manual, "Write Ahead Log" settings.
+    fn durability(&self) -> Durability {
+        let is_off = |name: &str| self.settings.get(name).is_some_and(|value| effect::same(value, "off", 1.0));
+        if is_off("fsync") {
+            return Durability::because(Class::MayCorrupt, "fsync = off: PostgreSQL never flushes");
+        }
+        if is_off("full_page_writes") {
+            return Durability::because(
+                Class::MayCorrupt,
+                "full_page_writes = off: a page torn by a power cut is not repaired",
+            );
+        }
+        if is_off("synchronous_commit") {
+            return Durability::because(
+                Class::LosesRecent,
+                "synchronous_commit = off: the last commits are flushed later",
+            );
+        }
+        Durability::full()
+    }
+
+    fn files(&self) -> Vec<Configuration> {
+        let made = self.initdb_words();
+        let mut text = String::new();
+        if !made.is_empty() {
+            let _ = writeln!(text, "# The data directory was made with: initdb {}", made.join(" "));
+        }
+        text.push_str(&lines(&self.settings));
+        if text.is_empty() {
+            return Vec::new();
+        }
+        let names: Vec<String> = self.settings.keys().map(|name| format!("'{}'", name.replace('\'', "''"))).collect();
+        let ask = format!(
+            "psql -c \"SELECT name, setting, unit, pending_restart FROM pg_settings WHERE name IN ({})\"",
+            names.join(", ")
         );
+        let version = self.version.as_deref().unwrap_or("VERSION");
+        let path = format!("/etc/postgresql/{version}/main/conf.d/surefoot.conf");
+        vec![Configuration { path, text, checks: if names.is_empty() { Vec::new() } else { vec![ask] } }]
     }
-    if is_off("synchronous_commit") {
-        return Durability::because(Class::LosesRecent, "synchronous_commit = off: the last commits are flushed later");
+
+    fn problems(&self) -> Vec<String> {
+        let mut problems = self.settings.problems("settings", OURS, |_, value| !value.contains('\n'));
+        if !self.wal_segment_bytes.is_power_of_two() {
+            problems.push(format!("wal_segment_size: {} is not a power of two", self.wal_segment_bytes));
+        }
+        problems
     }
-    Durability::full()
+
+    fn open(&self) -> Result<Box<dyn Service>, Error> {
+        let bin = find(self.version.as_deref())?;
+        Ok(Box::new(Postgres {
+            version: bin.version,
+            bin: bin.folder,
+            user: User::first_of(&["postgres", "nobody"]),
+            settings: self.settings.clone(),
+            checksums: self.checksums,
+            wal_segment_bytes: self.wal_segment_bytes,
+        }))
+    }
 }
 
 /// An installed PostgreSQL with its settings.
@@ -209,7 +221,7 @@ struct Postgres {
     bin: PathBuf,
     version: String,
     user: Option<User>,
-    settings: BTreeMap<String, String>,
+    settings: FreeSettings,
     checksums: bool,
     wal_segment_bytes: u64,
 }
@@ -396,15 +408,15 @@ fn effects(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effe
 mod tests {
     use super::*;
 
-    fn parameters(settings: Value) -> Map<String, Value> {
+    fn parameters(settings: serde_json::Value) -> PostgresSettings {
         let mut map = settings::defaults(SETTINGS);
         map.insert("settings".into(), settings);
-        map
+        service::typed(&map)
     }
 
     #[test]
     fn settings_decide_durability() {
-        let class = |settings: Value| durability(&parameters(settings)).class;
+        let class = |settings| parameters(settings).durability().class;
         assert_eq!(class(serde_json::json!({})), Class::KeepsAcknowledged);
         assert_eq!(class(serde_json::json!({ "synchronous_commit": false })), Class::LosesRecent);
         assert_eq!(class(serde_json::json!({ "synchronous_commit": "off", "fsync": "no" })), Class::MayCorrupt);
@@ -419,6 +431,6 @@ mod tests {
 
     #[test]
     fn settings_of_ours_are_refused() {
-        assert_eq!(check(&parameters(serde_json::json!({ "port": 1 }))), ["settings.port: surefoot sets it itself"]);
+        assert_eq!(parameters(serde_json::json!({ "port": 1 })).problems(), ["settings.port: surefoot sets it itself"]);
     }
 }

@@ -5,10 +5,12 @@
 use crate::effect::{self, Effects};
 use crate::process::{AtWork, Start};
 use crate::recovered::{self, Answers};
-use crate::service::{Error, Kind, Missing, Network, Place, Running, Service, User, check_free, free_settings};
+use crate::service::{
+    self, Error, FreeSettings, Kind, Missing, Network, Place, Running, Service, ServiceSettings, User,
+};
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
-use serde_json::{Map, Value};
+use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
@@ -22,22 +24,9 @@ pub static KIND: Kind = Kind {
     summary: "Redis, or Valkey where that is installed instead",
     example: "[service.redis]\nsettings = { appendonly = \"yes\", appendfsync = \"everysec\" }\n",
     settings: SETTINGS,
-    missing: |_| find().err(),
     listens: true,
     is_database: true,
-    needs: |_| &[],
-    durability,
-    files,
-    check: |parameters| check_free(parameters, "settings", OURS, is_plain),
-    open: |parameters| {
-        let program = find()?;
-        Ok(Box::new(Redis {
-            version: version(&program)?,
-            program,
-            user: User::first_of(&["redis", "valkey", "nobody"]),
-            settings: asked(parameters),
-        }))
-    },
+    read: service::read::<RedisSettings>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -102,62 +91,92 @@ fn version(program: &Path) -> Result<String, Error> {
     Ok(format!("{} {number}", name.trim_end_matches("-server")))
 }
 
-/// What a study asks for; a boolean is `yes` or `no` there.
-fn asked(parameters: &Map<String, Value>) -> BTreeMap<String, String> {
-    let word = |value: String| match value.as_str() {
-        "on" => "yes".into(),
-        "off" => "no".into(),
-        _ => value,
-    };
-    free_settings(parameters).into_iter().map(|(name, value)| (name.to_lowercase(), word(value))).collect()
-}
-
 /// Lines of redis.conf. Nothing stands there as two quotes.
 fn lines(settings: &BTreeMap<String, String>) -> String {
     let value = |value: &String| if value.trim().is_empty() { "\"\"".into() } else { value.clone() };
     settings.iter().map(|(name, text)| format!("{name} {}\n", value(text))).collect()
 }
 
-fn files(parameters: &Map<String, Value>) -> Vec<Configuration> {
-    let settings = asked(parameters);
-    if settings.is_empty() {
-        return Vec::new();
-    }
-    let checks = settings.keys().map(|name| format!("redis-cli CONFIG GET {name}")).collect();
-    vec![Configuration { path: "/etc/redis/surefoot.conf".into(), text: lines(&settings), checks }]
-}
-
 fn is_yes(settings: &BTreeMap<String, String>, name: &str) -> bool {
     settings.get(name).is_some_and(|value| value.eq_ignore_ascii_case("yes"))
 }
 
-/// Redis' manual, "Redis persistence", and the comments of its redis.conf.
-fn durability(parameters: &Map<String, Value>) -> Durability {
-    let settings = asked(parameters);
-    if !is_yes(&settings, "appendonly") {
-        // Snapshots are minutes apart: "the last seconds" would promise too much.
-        let is_off = settings.get("save").is_some_and(|save| save.trim().is_empty());
-        let why = if is_off {
-            "appendonly = no, save = \"\": Redis writes nothing"
-        } else {
-            "appendonly = no: all that was written since the last snapshot is lost, by default up to an hour of it"
+#[derive(Deserialize)]
+struct RedisSettings {
+    settings: FreeSettings,
+}
+
+impl RedisSettings {
+    /// What a study asks for; a boolean is `yes` or `no` there.
+    fn asked(&self) -> BTreeMap<String, String> {
+        let word = |value: &String| match value.as_str() {
+            "on" => "yes".into(),
+            "off" => "no".into(),
+            _ => value.clone(),
         };
-        return Durability::because(Class::LosesAll, why);
+        self.settings.iter().map(|(name, value)| (name.to_lowercase(), word(value))).collect()
     }
-    let policy = settings.get("appendfsync").map_or("everysec", String::as_str);
-    if policy == "no" {
-        return Durability::because(Class::MayCorrupt, "appendfsync = no: Redis never flushes its append-only file");
+}
+
+impl ServiceSettings for RedisSettings {
+    fn missing(&self) -> Option<Missing> {
+        find().err()
     }
-    if is_yes(&settings, "no-appendfsync-on-rewrite") {
-        return Durability::because(
-            Class::MayCorrupt,
-            "no-appendfsync-on-rewrite = yes: nothing is flushed while a file is rewritten",
-        );
+
+    /// Redis' manual, "Redis persistence", and the comments of its redis.conf.
+    fn durability(&self) -> Durability {
+        let settings = self.asked();
+        if !is_yes(&settings, "appendonly") {
+            // Snapshots are minutes apart: "the last seconds" would promise too much.
+            let is_off = settings.get("save").is_some_and(|save| save.trim().is_empty());
+            let why = if is_off {
+                "appendonly = no, save = \"\": Redis writes nothing"
+            } else {
+                "appendonly = no: all that was written since the last snapshot is lost, by default up to an hour of it"
+            };
+            return Durability::because(Class::LosesAll, why);
+        }
+        let policy = settings.get("appendfsync").map_or("everysec", String::as_str);
+        if policy == "no" {
+            return Durability::because(
+                Class::MayCorrupt,
+                "appendfsync = no: Redis never flushes its append-only file",
+            );
+        }
+        if is_yes(&settings, "no-appendfsync-on-rewrite") {
+            return Durability::because(
+                Class::MayCorrupt,
+                "no-appendfsync-on-rewrite = yes: nothing is flushed while a file is rewritten",
+            );
+        }
+        if policy == "always" {
+            return Durability::full();
+        }
+        Durability::because(Class::LosesRecent, "appendfsync = everysec: the last second or two are not flushed")
     }
-    if policy == "always" {
-        return Durability::full();
+
+    fn files(&self) -> Vec<Configuration> {
+        let settings = self.asked();
+        if settings.is_empty() {
+            return Vec::new();
+        }
+        let checks = settings.keys().map(|name| format!("redis-cli CONFIG GET {name}")).collect();
+        vec![Configuration { path: "/etc/redis/surefoot.conf".into(), text: lines(&settings), checks }]
     }
-    Durability::because(Class::LosesRecent, "appendfsync = everysec: the last second or two are not flushed")
+
+    fn problems(&self) -> Vec<String> {
+        self.settings.problems("settings", OURS, is_plain)
+    }
+
+    fn open(&self) -> Result<Box<dyn Service>, Error> {
+        let program = find()?;
+        Ok(Box::new(Redis {
+            version: version(&program)?,
+            program,
+            user: User::first_of(&["redis", "valkey", "nobody"]),
+            settings: self.asked(),
+        }))
+    }
 }
 
 /// An installed Redis with its settings.
@@ -349,17 +368,17 @@ fn same(asked: &str, found: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    fn parameters(settings: Value) -> Map<String, Value> {
+    fn parameters(settings: Value) -> RedisSettings {
         let mut map = settings::defaults(SETTINGS);
         map.insert("settings".into(), settings);
-        map
+        service::typed(&map)
     }
 
     #[test]
     fn settings_decide_durability() {
-        let class = |settings: Value| durability(&parameters(settings)).class;
+        let class = |settings: Value| parameters(settings).durability().class;
         assert_eq!(class(json!({})), Class::LosesAll, "snapshots are minutes apart");
         assert_eq!(class(json!({ "save": "" })), Class::LosesAll);
         assert_eq!(class(json!({ "appendonly": true })), Class::LosesRecent);
@@ -371,9 +390,9 @@ mod tests {
 
     #[test]
     fn settings_are_lines_and_nothing_slips_out_of_them() {
-        let settings = asked(&parameters(json!({ "save": "", "appendonly": true, "maxmemory": "100mb" })));
+        let settings = parameters(json!({ "save": "", "appendonly": true, "maxmemory": "100mb" })).asked();
         assert_eq!(lines(&settings), "appendonly yes\nmaxmemory 100mb\nsave \"\"\n");
-        let problems = |settings: Value| (KIND.check)(&parameters(settings));
+        let problems = |settings: Value| parameters(settings).problems();
         assert_eq!(problems(json!({ "port": 6379 })), ["settings.port: surefoot sets it itself"]);
         assert_eq!(problems(json!({ "save": "900 1\nport 1", "x y": "1", "proc-title-template": "\"" })).len(), 3);
         assert_eq!(problems(json!({ "save": "3600 1 300 100", "maxmemory-policy": "allkeys-lru" })), [""; 0]);

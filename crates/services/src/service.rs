@@ -1,11 +1,14 @@
-//! The contract of a service: what it is ([`Kind`]), how it is made ([`Service`]), and it at work ([`Running`]).
+//! The contract of a service: what it is ([`Kind`]), what its settings say ([`ServiceSettings`]), how it is made ([`Service`]), and it at work ([`Running`]).
 
 use observe::durability::Durability;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use settings::Setting;
 use settings::configuration::Configuration;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::Deref;
 use std::path::PathBuf;
 
 /// A service as a row of the list: everything that is known without starting it.
@@ -16,28 +19,61 @@ pub struct Kind {
     pub summary: &'static str,
     /// A few lines of study file that use it.
     pub example: &'static str,
-    /// Its parameters; the server's own settings are in the free table `settings`.
+    /// Its settings; the server's own are in the free table `settings`.
     pub settings: &'static [Setting],
-    /// What this machine lacks for it, with the remedy; none: nothing.
-    pub missing: fn(&Map<String, Value>) -> Option<Missing>,
     /// Whether it can listen on a network, for a load on another machine.
     pub listens: bool,
     /// Whether data are loaded through it, so that it runs while they are; a web server starts when its site is there.
     pub is_database: bool,
-    /// Services that it asks for its answers with these settings, started before it.
-    pub needs: fn(&Map<String, Value>) -> &'static [&'static str],
-    /// What its settings do to durability.
-    pub durability: fn(&Map<String, Value>) -> Durability,
-    /// Its settings as files that an administrator includes, from checked parameters; none where the study leaves its defaults.
-    pub files: fn(&Map<String, Value>) -> Vec<Configuration>,
-    /// Problems of the settings as a whole.
-    pub check: fn(&Map<String, Value>) -> Vec<String>,
-    /// Opens it with checked parameters.
-    pub open: Open,
+    /// Its checked settings (plain form, defaults filled in) as values: [`read`].
+    pub read: fn(&Map<String, Value>) -> Box<dyn ServiceSettings>,
 }
 
-/// Opens a service with its parameters.
-pub type Open = fn(&Map<String, Value>) -> Result<Box<dyn Service>, Error>;
+/// A service's checked settings: everything that is known of it without starting it.
+pub trait ServiceSettings {
+    /// What this machine lacks for it, with the remedy; none: nothing.
+    fn missing(&self) -> Option<Missing>;
+
+    /// Services that it asks for its answers, started before it.
+    fn needs(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Whether it speaks TLS only.
+    fn is_secure(&self) -> bool {
+        false
+    }
+
+    /// What they do to durability.
+    fn durability(&self) -> Durability {
+        Durability::full()
+    }
+
+    /// As files that an administrator includes; none where the study leaves its defaults.
+    fn files(&self) -> Vec<Configuration>;
+
+    /// Problems of the settings as a whole.
+    fn problems(&self) -> Vec<String>;
+
+    /// Opens it.
+    ///
+    /// # Errors
+    /// When it is not installed.
+    fn open(&self) -> Result<Box<dyn Service>, Error>;
+}
+
+/// Checked settings as a service's own struct, for [`Kind::read`].
+///
+/// # Panics
+/// When the table of settings lets through what the struct can't hold: a fault of the service's.
+#[must_use]
+pub fn read<T: ServiceSettings + DeserializeOwned + 'static>(checked: &Map<String, Value>) -> Box<dyn ServiceSettings> {
+    Box::new(typed::<T>(checked))
+}
+
+pub(crate) fn typed<T: DeserializeOwned>(checked: &Map<String, Value>) -> T {
+    serde_json::from_value(Value::Object(checked.clone())).expect("the table of settings checked every field")
+}
 
 /// A program that is not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -363,41 +399,42 @@ const EVERYDAY: &[&str] = &[
     "no config file",
 ];
 
-/// The free table `settings`, with each value as a configuration file has it.
-#[must_use]
-pub fn free_settings(parameters: &Map<String, Value>) -> BTreeMap<String, String> {
-    free_table(parameters, "settings")
+/// A free table of a service's settings, each value as a configuration file has it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(from = "Map<String, Value>")]
+pub(crate) struct FreeSettings(BTreeMap<String, String>);
+
+impl From<Map<String, Value>> for FreeSettings {
+    fn from(table: Map<String, Value>) -> FreeSettings {
+        FreeSettings(table.into_iter().map(|(name, value)| (name, written(&value))).collect())
+    }
 }
 
-/// A free table of this name, likewise.
-pub(crate) fn free_table(parameters: &Map<String, Value>, name: &str) -> BTreeMap<String, String> {
-    let table = parameters.get(name).and_then(Value::as_object);
-    table.into_iter().flatten().map(|(name, value)| (name.clone(), written(value))).collect()
+impl Deref for FreeSettings {
+    type Target = BTreeMap<String, String>;
+
+    fn deref(&self) -> &BTreeMap<String, String> {
+        &self.0
+    }
 }
 
-/// The same, over values that hold when the study says nothing.
-#[must_use]
-pub fn free_settings_over(defaults: &[(&str, &str)], parameters: &Map<String, Value>) -> BTreeMap<String, String> {
-    let mut settings: BTreeMap<String, String> =
-        defaults.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string())).collect();
-    settings.extend(free_settings(parameters));
-    settings
-}
+impl FreeSettings {
+    /// Over values that hold when the study says nothing.
+    pub fn over(&self, defaults: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let defaults = defaults.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string()));
+        defaults.chain(self.0.clone()).collect()
+    }
 
-/// Problems of a free table: names that surefoot sets itself, and what would break out of its line of a configuration.
-pub(crate) fn check_free(
-    parameters: &Map<String, Value>,
-    table: &str,
-    ours: &[&str],
-    is_plain: impl Fn(&str, &str) -> bool,
-) -> Vec<String> {
-    let of_one = |(name, value): (&String, &String)| {
-        if ours.iter().any(|ours| ours.eq_ignore_ascii_case(name)) {
-            return Some(format!("{table}.{name}: surefoot sets it itself"));
-        }
-        (!is_plain(name, value)).then(|| format!("{table}.{name}: {value:?} is not one setting's value"))
-    };
-    free_table(parameters, table).iter().filter_map(of_one).collect()
+    /// Problems of the table: names that surefoot sets itself, and what would break out of its line of a configuration.
+    pub fn problems(&self, table: &str, ours: &[&str], is_plain: impl Fn(&str, &str) -> bool) -> Vec<String> {
+        let of_one = |(name, value): (&String, &String)| {
+            if ours.iter().any(|ours| ours.eq_ignore_ascii_case(name)) {
+                return Some(format!("{table}.{name}: surefoot sets it itself"));
+            }
+            (!is_plain(name, value)).then(|| format!("{table}.{name}: {value:?} is not one setting's value"))
+        };
+        self.0.iter().filter_map(of_one).collect()
+    }
 }
 
 /// Whether it can be a setting's name: letters, digits, `.`, `_` and `-`.

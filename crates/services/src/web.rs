@@ -4,7 +4,7 @@ use crate::effect::Effects;
 use crate::process::{AtWork, Start};
 use crate::service::{Error, Missing, Place, Running, User};
 use nix::sys::signal::Signal;
-use serde_json::{Map, Value};
+use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -89,11 +89,25 @@ pub fn certify(folder: &str) -> String {
     )
 }
 
-/// What is missing for HTTPS.
-pub fn missing_tls(parameters: &Map<String, Value>) -> Option<Missing> {
-    let is_missing = parameters["tls"] == Value::Bool(true) && !Path::new(OPENSSL).is_file();
-    is_missing
-        .then(|| Missing { what: "openssl is not installed".into(), remedy: "install the package openssl".into() })
+/// Settings that web servers share.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct WebSettings {
+    /// `access_log`.
+    pub access_log: bool,
+    /// `virtual_hosts`.
+    pub virtual_hosts: bool,
+    /// `tls`, of those that have it.
+    #[serde(default)]
+    pub tls: bool,
+}
+
+impl WebSettings {
+    /// What is missing for HTTPS.
+    pub fn missing(&self) -> Option<Missing> {
+        let is_missing = self.tls && !Path::new(OPENSSL).is_file();
+        is_missing
+            .then(|| Missing { what: "openssl is not installed".into(), remedy: "install the package openssl".into() })
+    }
 }
 
 /// Makes the empty document root.

@@ -17,7 +17,6 @@ use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use random::Random;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -50,21 +49,30 @@ enum Kind {
     SqlitePage,
 }
 
-/// Problems of a site together with the server that serves it.
-pub fn check(map: &Map<String, Value>) -> Vec<String> {
-    let (site, server) = (map["site"].as_str().unwrap_or_default(), map["server"].as_str().unwrap_or_default());
-    let (own, is_own) = (plain_files::SERVER, site == "plain-files");
-    let fits = is_own == (server == own);
-    let right = if is_own { format!("\"{own}\"") } else { format!("a web server that is not \"{own}\"") };
-    let wrong_server = (!fits).then(|| format!("the site `{site}` needs `server` to be {right}"));
-    let text = map.get("body_contains").and_then(Value::as_str).unwrap_or_default();
-    let is_too_long = site == "static" && text.len() as u64 > map["file_size"].as_u64().unwrap_or_default();
-    let too_long =
-        is_too_long.then(|| "`body_contains` is longer than `file_size`: no file has room for it".to_string());
-    wrong_server.into_iter().chain(too_long).collect()
+impl Kind {
+    /// As users write it.
+    fn word(self) -> &'static str {
+        match self {
+            Kind::Static => "static",
+            Kind::PlainFiles => "plain-files",
+            Kind::SqlitePage => "sqlite-page",
+        }
+    }
 }
 
 impl Site {
+    /// Problems of a site together with the server that serves it.
+    pub fn problems(&self, sending: &Sending) -> Vec<String> {
+        let (own, is_own) = (plain_files::SERVER, self.kind == Kind::PlainFiles);
+        let fits = is_own == (sending.server == own);
+        let right = if is_own { format!("\"{own}\"") } else { format!("a web server that is not \"{own}\"") };
+        let wrong_server = (!fits).then(|| format!("the site `{}` needs `server` to be {right}", self.kind.word()));
+        let is_too_long = self.kind == Kind::Static && !self.files.have_room_for(&sending.body_contains);
+        let too_long =
+            is_too_long.then(|| "`body_contains` is longer than `file_size`: no file has room for it".to_string());
+        wrong_server.into_iter().chain(too_long).collect()
+    }
+
     /// What a trial with runs of this length will need.
     pub fn estimate(&self, run_seconds: f64) -> Estimate {
         match self.kind {

@@ -27,11 +27,10 @@ mod wisconsin;
 use load::asked::Asked;
 use load::engines;
 use load::sql::{Database, Engine, Place, Pragmas};
-use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use session::{Loops, Session, Spent, Timing};
 use settings::{Kind as Is, Setting};
 use std::time::{Duration, Instant};
@@ -42,15 +41,8 @@ pub static KIND: Kind = Kind {
     summary: "MySQL's old benchmark suite, nine tests of one client from connecting to transactions, on PostgreSQL, MariaDB or SQLite",
     example: "[workload.sql-bench]\nengine = \"mariadb\"\ntests = [\"connect\", \"insert\", \"select\", \"transactions\"]\nscale = 0.01\n",
     settings: SETTINGS,
-    metrics: |map| metrics(&Parameters::of(map)),
-    durability: |_| Durability::full(),
-    estimate: |map| estimate(&Parameters::of(map)),
-    check: |map| check(&Parameters::of(map)),
-    services: engines::services,
-    data_key: |_| "sql-bench, an empty database".into(),
-    run_seconds: load::workload::whole_job,
-    elsewhere: load::workload::Elsewhere::Nothing,
-    open: |map| Ok(Box::new(SqlBench::new(Parameters::of(map)))),
+    elsewhere: Elsewhere::Nothing,
+    read: workload::read::<Parameters>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -138,40 +130,69 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn of(map: &Map<String, Value>) -> Parameters {
-        serde_json::from_value(Value::Object(map.clone())).expect("the table of settings checked the parameters")
-    }
-
     /// Names that are none are left out: the check says so.
     fn tests(&self) -> impl Iterator<Item = &'static Test> + '_ {
         TESTS.iter().copied().filter(|test| self.tests.iter().any(|name| name == test.name))
     }
 }
 
-fn check(parameters: &Parameters) -> Vec<String> {
-    let mut problems: Vec<String> = parameters
-        .tests
-        .iter()
-        .filter(|name| !TESTS.iter().any(|test| test.name == **name))
-        .map(|name| {
-            let all = TESTS.map(|test| test.name);
-            let hint = settings::nearest_name(name, all.into_iter())
-                .map_or_else(|| format!("tests are {}", all.join(", ")), |near| format!("did you mean `{near}`?"));
-            format!("`tests`: the suite has no test `{name}`: {hint}")
-        })
-        .collect();
-    if parameters.tests.is_empty() {
-        problems.push("`tests` must name at least one".into());
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        let tests = self.tests().map(|test| of_test(test.name));
+        let names = operations(self);
+        let clocks =
+            |what: &'static str, name: &'static str| [USER, SYSTEM].map(|clock| beside(what, name, clock, "s"));
+        let of_tests = self.tests().flat_map(|test| clocks("test", test.name));
+        let of_operations = names.iter().flat_map(|name| {
+            let counts = [beside("operation", name, "count", "1"), beside("operation", name, "loops_cut", "1")];
+            clocks("operation", name).into_iter().chain(counts)
+        });
+        let operations = names.iter().map(|name| of_operation(name));
+        let totals = [TOTAL, USER_CPU, SYSTEM_CPU, CUT].into_iter();
+        totals.chain(tests).chain(operations).chain(of_tests).chain(of_operations).collect()
     }
-    problems
-}
 
-fn estimate(parameters: &Parameters) -> Estimate {
-    let share = parameters.tests().count() as f64 / TESTS.len() as f64;
-    Estimate {
-        data_bytes: (BYTES_OF_SUITE * parameters.scale) as u64 + (64 << 20),
-        load_seconds: 0.0,
-        run_seconds: SECONDS_OF_SUITE * parameters.scale * share,
+    fn durability(&self) -> Durability {
+        Durability::full()
+    }
+
+    fn estimate(&self) -> Estimate {
+        let share = self.tests().count() as f64 / TESTS.len() as f64;
+        Estimate {
+            data_bytes: (BYTES_OF_SUITE * self.scale) as u64 + (64 << 20),
+            load_seconds: 0.0,
+            run_seconds: SECONDS_OF_SUITE * self.scale * share,
+        }
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let mut problems: Vec<String> = self
+            .tests
+            .iter()
+            .filter(|name| !TESTS.iter().any(|test| test.name == **name))
+            .map(|name| {
+                let all = TESTS.map(|test| test.name);
+                let hint = settings::nearest_name(name, all.into_iter())
+                    .map_or_else(|| format!("tests are {}", all.join(", ")), |near| format!("did you mean `{near}`?"));
+                format!("`tests`: the suite has no test `{name}`: {hint}")
+            })
+            .collect();
+        if self.tests.is_empty() {
+            problems.push("`tests` must name at least one".into());
+        }
+        problems
+    }
+
+    fn services(&self) -> Vec<&'static str> {
+        self.engine.services()
+    }
+
+    fn data_key(&self) -> String {
+        "sql-bench, an empty database".into()
+    }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(SqlBench::new(*self)))
     }
 }
 
@@ -206,20 +227,6 @@ fn operations(parameters: &Parameters) -> Vec<&'static str> {
         }
     }
     all
-}
-
-fn metrics(parameters: &Parameters) -> Vec<Metric> {
-    let tests = parameters.tests().map(|test| of_test(test.name));
-    let names = operations(parameters);
-    let clocks = |what: &'static str, name: &'static str| [USER, SYSTEM].map(|clock| beside(what, name, clock, "s"));
-    let of_tests = parameters.tests().flat_map(|test| clocks("test", test.name));
-    let of_operations = names.iter().flat_map(|name| {
-        let counts = [beside("operation", name, "count", "1"), beside("operation", name, "loops_cut", "1")];
-        clocks("operation", name).into_iter().chain(counts)
-    });
-    let operations = names.iter().map(|name| of_operation(name));
-    let totals = [TOTAL, USER_CPU, SYSTEM_CPU, CUT].into_iter();
-    totals.chain(tests).chain(operations).chain(of_tests).chain(of_operations).collect()
 }
 
 /// What a test took.
@@ -269,7 +276,7 @@ impl SqlBench {
             of.map(|of| sum_of(name, of))
         });
         let values = totals.into_iter().chain(tests).chain(seconds).chain(of_tests).chain(of_operations);
-        metrics(&self.parameters).iter().zip(values).map(|(metric, value)| metric.at(value)).collect()
+        self.parameters.metrics().iter().zip(values).map(|(metric, value)| metric.at(value)).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use load::sql::{Cell, Counters};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -146,8 +146,8 @@ fn with_context<T>(act: impl FnOnce(&mut Context) -> T) -> T {
 
 fn parameters(written: &Value) -> Parameters {
     let map = settings::check_all(SETTINGS, written.as_object().expect("a table")).expect("right");
-    assert_eq!((KIND.check)(&map), Vec::<String>::new());
-    Parameters::of(&map)
+    assert_eq!((KIND.read)(&map).problems(), Vec::<String>::new());
+    workload::typed(&map)
 }
 
 /// Runs all tests without asking whether answers are right; counts by operation, and statements sent.
@@ -198,9 +198,9 @@ fn a_factor_makes_it_shorter_and_leaves_no_operation_out() {
 fn problems_name_the_nearest_test() {
     let map =
         settings::check_all(SETTINGS, json!({ "tests": ["conect"] }).as_object().expect("a table")).expect("right");
-    assert_eq!((KIND.check)(&map), ["`tests`: the suite has no test `conect`: did you mean `connect`?"]);
+    assert_eq!((KIND.read)(&map).problems(), ["`tests`: the suite has no test `conect`: did you mean `connect`?"]);
     let map = settings::check_all(SETTINGS, json!({ "tests": [] }).as_object().expect("a table")).expect("right");
-    assert_eq!((KIND.check)(&map), ["`tests` must name at least one"]);
+    assert_eq!((KIND.read)(&map).problems(), ["`tests` must name at least one"]);
 }
 
 fn run(parameters: Parameters) -> Outcome {
@@ -220,7 +220,7 @@ fn every_answer_is_right_on_sqlite() {
         let mut all = json!({ "engine": "sqlite", "scale": 0.0005 });
         all.as_object_mut().expect("a table").extend(written.as_object().expect("a table").clone());
         let outcome = run(parameters(&all));
-        let promised = metrics(&parameters(&all));
+        let promised = parameters(&all).metrics();
         let found: Vec<Metric> = outcome.metrics.iter().map(|measured| measured.metric.clone()).collect();
         assert_eq!(promised, found, "{all}");
         let value = |name: &str| outcome.metrics.iter().find(|m| m.metric.name == name).expect("it is there").value;

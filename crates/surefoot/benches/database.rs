@@ -191,7 +191,7 @@ impl Server {
                 json!({ "shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track": "none" });
             parameters.insert("settings".into(), counting);
         }
-        let service = (kind.open)(&parameters).unwrap_or_else(|error| panic!("{error}"));
+        let service = (kind.read)(&parameters).open().unwrap_or_else(|error| panic!("{error}"));
         let make = |name: &str| -> PathBuf {
             let path = folder.path().join(name);
             std::fs::create_dir(&path).expect("a folder");
@@ -429,7 +429,7 @@ impl Ours {
         let kind = workloads::kind(workload).expect("a workload");
         let parameters: Map<String, Value> =
             settings::check_all(kind.settings, changes.as_object().expect("a table")).expect("right");
-        let workload = (kind.open)(&parameters).expect("it opens");
+        let workload = (kind.read)(&parameters).open().expect("it opens");
         Ours { workload, socket: server.socket(), tables: tables.to_vec(), service: server.name }
     }
 

@@ -90,7 +90,7 @@ impl Server {
         let kind = services::kind("redis").expect("a service");
         let settings = json!({ "settings": { "save": "" } });
         let settings = settings::check_all(kind.settings, settings.as_object().expect("a table")).expect("right");
-        let service = (kind.open)(&settings).unwrap_or_else(|error| panic!("{error}"));
+        let service = (kind.read)(&settings).open().unwrap_or_else(|error| panic!("{error}"));
         let make = |name: &str| -> PathBuf {
             let path = folder.path().join(name);
             std::fs::create_dir(&path).expect("a folder");
@@ -195,7 +195,7 @@ impl Ours {
             "time": format!("{}ms", scale.seconds * 1000.0),
         });
         let parameters = settings::check_all(kind.settings, changes.as_object().expect("a table")).expect("right");
-        let workload = (kind.open)(&parameters).expect("it opens");
+        let workload = (kind.read)(&parameters).open().expect("it opens");
         let (socket, folder) = (server.socket(), server.folder.path().join("ours"));
         let mut ours = Ours { workload, socket, folder, has_run: false };
         ours.with_context(|workload, context| workload.prepare(context).map(drop)).expect("it loads");

@@ -29,11 +29,11 @@ impl Catalogue for BuiltIn {
     }
 
     fn workload_problems(&self, name: &str, parameters: &Map<String, Value>) -> Vec<String> {
-        workloads::kind(name).map_or_else(Vec::new, |kind| (kind.check)(parameters))
+        workloads::settings(name, parameters).map_or_else(Vec::new, |load| load.problems())
     }
 
     fn workload_metrics(&self, name: &str, parameters: &Map<String, Value>) -> Vec<String> {
-        let metrics = workloads::kind(name).map_or_else(Vec::new, |kind| (kind.metrics)(parameters));
+        let metrics = workloads::settings(name, parameters).map_or_else(Vec::new, |load| load.metrics());
         metrics.into_iter().map(|metric| metric.name.into_owned()).collect()
     }
 
@@ -43,7 +43,7 @@ impl Catalogue for BuiltIn {
         parameters: &Map<String, Value>,
         services: &BTreeMap<String, Map<String, Value>>,
     ) -> Vec<&'static str> {
-        let names = workloads::kind(name).map(|kind| (kind.services)(parameters)).unwrap_or_default();
+        let names = workloads::settings(name, parameters).map(|load| load.services()).unwrap_or_default();
         services::wanted(&names, services).iter().map(|wanted| wanted.kind.name).collect()
     }
 
@@ -56,6 +56,6 @@ impl Catalogue for BuiltIn {
     }
 
     fn service_problems(&self, name: &str, settings: &Map<String, Value>) -> Vec<String> {
-        services::kind(name).map_or_else(Vec::new, |kind| (kind.check)(settings))
+        services::kind(name).map_or_else(Vec::new, |kind| (kind.read)(settings).problems())
     }
 }

@@ -134,7 +134,8 @@ pub fn leave_out(loaded: &mut Loaded, missing: &[(String, String)]) -> Result<()
     }
     loaded.plan.leave_out(&missing.iter().map(|(label, _)| label.clone()).collect::<Vec<_>>());
     if loaded.plan.scenarios.is_empty() {
-        return Err(Failure::new(Status::Missing, anyhow!("no scenario is left")));
+        let error = anyhow!("no scenario is left\n  {}", lab::requirements::by_cause(missing).join("\n  "));
+        return Err(Failure::new(Status::Missing, error));
     }
     require_screen(&loaded.plan)
 }

@@ -4,11 +4,11 @@
 
 use load::asked::Asked;
 use load::block_io::{BlockIo, Engine, Pattern, drive, file};
-use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
 use random::Random;
-use serde_json::{Map, Value};
+use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 
 /// The row of the list.
@@ -18,17 +18,8 @@ pub static KIND: Kind = Kind {
     example: "[workload.block-io]\nsize = \"1GiB\"\npattern = \"randwrite\"\nengine = \"io_uring\"\ndepth = 16\n\
               direct = true\n",
     settings: SETTINGS,
-    metrics: |map| metrics(&of(map)),
-    durability: |map| durability(&of(map)),
-    estimate: |map| estimate(&of(map)),
-    check: |map| check(&of(map), is_allocated(map)),
-    services: |_| Vec::new(),
-    data_key: |_| String::new(),
-    run_seconds: load::workload::by_time,
-    elsewhere: load::workload::Elsewhere::Nothing,
-    open: |map| {
-        Ok(Box::new(BlockIoWorkload { job: of(map), is_allocated: is_allocated(map), serials: Vec::new(), runs: 0 }))
-    },
+    elsewhere: Elsewhere::Nothing,
+    read: workload::read::<Parameters>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -93,14 +84,6 @@ const SETTINGS: &[Setting] = &[
     },
 ];
 
-fn of(map: &Map<String, Value>) -> BlockIo {
-    serde_json::from_value(Value::Object(map.clone())).expect("the table of settings checked the parameters")
-}
-
-fn is_allocated(map: &Map<String, Value>) -> bool {
-    map["file"] == "allocated"
-}
-
 fn at(job: &BlockIo, context: &Context) -> BlockIo {
     BlockIo { path: context.data_folder.join("block-io.data"), seed: context.seed, ..job.clone() }
 }
@@ -114,44 +97,67 @@ const IOS_PER_SECOND_SYNCED: Metric = Metric::new("ios_per_second_synced", "1/s"
 /// How long the flushes took.
 const FDATASYNC_P99: Metric = Metric::new("fdatasync_microseconds_p99", "µs", Direction::Less);
 
-fn metrics(job: &BlockIo) -> Vec<Metric> {
-    let mut metrics = vec![IOS_PER_SECOND, BYTES_PER_SECOND, CPU_PER_IO];
-    metrics.extend(job.pattern.writes().then_some(IOS_PER_SECOND_SYNCED));
-    metrics.extend((job.fdatasync_ios > 0).then_some(FDATASYNC_P99));
-    metrics
+#[derive(Deserialize)]
+struct Parameters {
+    #[serde(flatten)]
+    job: BlockIo,
+    file: String,
 }
 
-fn durability(job: &BlockIo) -> Durability {
-    if !job.pattern.writes() || job.fdatasync_ios > 0 {
-        return Durability::full();
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        let job = &self.job;
+        let mut metrics = vec![IOS_PER_SECOND, BYTES_PER_SECOND, CPU_PER_IO];
+        metrics.extend(job.pattern.writes().then_some(IOS_PER_SECOND_SYNCED));
+        metrics.extend((job.fdatasync_ios > 0).then_some(FDATASYNC_P99));
+        metrics
     }
-    let reason = "`fdatasync_ios = 0`: writes are not flushed during the run";
-    Durability::because(Class::LosesRecent, reason)
-}
 
-/// Loading at 100 MB/s, a slow disk's sequential speed.
-fn estimate(job: &BlockIo) -> Estimate {
-    Estimate { data_bytes: job.size, load_seconds: job.size as f64 / 1e8, run_seconds: job.time }
-}
+    fn durability(&self) -> Durability {
+        let job = &self.job;
+        if !job.pattern.writes() || job.fdatasync_ios > 0 {
+            return Durability::full();
+        }
+        let reason = "`fdatasync_ios = 0`: writes are not flushed during the run";
+        Durability::because(Class::LosesRecent, reason)
+    }
 
-fn check(job: &BlockIo, is_allocated: bool) -> Vec<String> {
-    let mut problems = Vec::new();
-    if is_allocated && job.pattern != Pattern::Write {
-        problems.push("`file` = \"allocated\" needs `pattern` = \"write\": other patterns come to a block that was written before".into());
+    /// Loading at 100 MB/s, a slow disk's sequential speed.
+    fn estimate(&self) -> Estimate {
+        let job = &self.job;
+        Estimate { data_bytes: job.size, load_seconds: job.size as f64 / 1e8, run_seconds: job.time }
     }
-    if job.engine == Engine::Psync && job.depth > 1 {
-        problems.push(format!("`depth` = {} needs `engine` = \"io_uring\": psync does one I/O at a time", job.depth));
+
+    fn problems(&self) -> Vec<String> {
+        let job = &self.job;
+        let mut problems = Vec::new();
+        if self.file == "allocated" && job.pattern != Pattern::Write {
+            problems.push("`file` = \"allocated\" needs `pattern` = \"write\": other patterns come to a block that was written before".into());
+        }
+        if job.engine == Engine::Psync && job.depth > 1 {
+            problems
+                .push(format!("`depth` = {} needs `engine` = \"io_uring\": psync does one I/O at a time", job.depth));
+        }
+        if job.blocks() < job.depth as u64 {
+            problems.push("`size` must hold at least `depth` blocks of `block_size`".into());
+        }
+        if job.direct && !job.block_size.is_multiple_of(512) {
+            problems.push("`block_size` must be a multiple of 512 bytes with `direct`".into());
+        }
+        if job.fdatasync_ios > 0 && !job.pattern.writes() {
+            problems.push("`fdatasync_ios` has no effect on a `pattern` that only reads: leave it at 0".into());
+        }
+        problems
     }
-    if job.blocks() < job.depth as u64 {
-        problems.push("`size` must hold at least `depth` blocks of `block_size`".into());
+
+    fn run_seconds(&self) -> Option<f64> {
+        (self.job.time > 0.0).then_some(self.job.time)
     }
-    if job.direct && !job.block_size.is_multiple_of(512) {
-        problems.push("`block_size` must be a multiple of 512 bytes with `direct`".into());
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        let is_allocated = self.file == "allocated";
+        Ok(Box::new(BlockIoWorkload { job: self.job, is_allocated, serials: Vec::new(), runs: 0 }))
     }
-    if job.fdatasync_ios > 0 && !job.pattern.writes() {
-        problems.push("`fdatasync_ios` has no effect on a `pattern` that only reads: leave it at 0".into());
-    }
-    problems
 }
 
 /// The workload.
@@ -227,11 +233,12 @@ impl Workload for BlockIoWorkload {
 mod tests {
     use super::*;
     use expect_test::{Expect, expect};
+    use serde_json::{Map, Value};
     use settings::check_all;
 
     fn problems(text: &str, expected: Expect) {
         let written: Map<String, Value> = serde_json::from_str(text).unwrap();
-        expected.assert_eq(&(KIND.check)(&check_all(SETTINGS, &written).unwrap()).join("\n"));
+        expected.assert_eq(&(KIND.read)(&check_all(SETTINGS, &written).unwrap()).problems().join("\n"));
     }
 
     #[test]

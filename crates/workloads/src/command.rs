@@ -13,10 +13,10 @@ mod placeholder;
 
 use load::asked::Asked;
 use load::process::{self, Finished};
-use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use metric::Extractor;
 use observe::durability::{Class, Durability};
-use observe::metric::Measured;
+use observe::metric::{Measured, Metric};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
@@ -38,18 +38,8 @@ ios_per_second = "json:/jobs/0/write/iops; unit 1/s; more"
 latency_nanoseconds_p99 = "json:/jobs/0/write/clat_ns/percentile/99.000000; unit ns; less"
 "#,
     settings: SETTINGS,
-    metrics: |map| {
-        // A wrong rule is reported by the check; it has no metric.
-        Parameters::of(map).extractors().into_iter().flatten().map(|extractor| extractor.metric).collect()
-    },
-    durability: |_| durability(),
-    estimate: |map| estimate(&Parameters::of(map)),
-    check: |map| check(&Parameters::of(map)),
-    services: |_| Vec::new(),
-    data_key: |_| String::new(),
-    run_seconds: load::workload::whole_job,
-    elsewhere: load::workload::Elsewhere::Nothing,
-    open: |map| open(Parameters::of(map)),
+    elsewhere: Elsewhere::Nothing,
+    read: workload::read::<Parameters>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -118,10 +108,6 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn of(map: &Map<String, Value>) -> Parameters {
-        serde_json::from_value(Value::Object(map.clone())).expect("the table of settings checked the parameters")
-    }
-
     fn command(&self) -> &[String] {
         self.command.as_deref().unwrap_or_default()
     }
@@ -139,35 +125,52 @@ impl Parameters {
     }
 }
 
-fn durability() -> Durability {
-    let reason = "`command`: what the program itself flushes is not known";
-    Durability::because(Class::KeepsAcknowledged, reason)
-}
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        // A wrong rule is a problem; it has no metric.
+        self.extractors().into_iter().flatten().map(|extractor| extractor.metric).collect()
+    }
 
-fn estimate(parameters: &Parameters) -> Estimate {
-    Estimate { data_bytes: parameters.data_size, load_seconds: 0.0, run_seconds: parameters.time }
-}
+    fn durability(&self) -> Durability {
+        let reason = "`command`: what the program itself flushes is not known";
+        Durability::because(Class::KeepsAcknowledged, reason)
+    }
 
-fn check(parameters: &Parameters) -> Vec<String> {
-    let mut problems: Vec<String> = parameters.extractors().into_iter().filter_map(Result::err).collect();
-    if parameters.metrics.as_ref().is_none_or(Map::is_empty) {
-        problems.push(
-            "`metrics` must name at least one metric, like ios_per_second = \
-                       \"json:/jobs/0/write/iops; unit 1/s; more\""
-                .into(),
-        );
+    fn estimate(&self) -> Estimate {
+        Estimate { data_bytes: self.data_size, load_seconds: 0.0, run_seconds: self.time }
     }
-    if parameters.command().is_empty() {
-        problems.push("`command` must name a program, like [\"fio\", \"--name=x\", \"--filename={data}/file\"]".into());
+
+    fn problems(&self) -> Vec<String> {
+        let mut problems: Vec<String> = self.extractors().into_iter().filter_map(Result::err).collect();
+        if self.metrics.as_ref().is_none_or(Map::is_empty) {
+            problems.push(
+                "`metrics` must name at least one metric, like ios_per_second = \
+                           \"json:/jobs/0/write/iops; unit 1/s; more\""
+                    .into(),
+            );
+        }
+        if self.command().is_empty() {
+            problems
+                .push("`command` must name a program, like [\"fio\", \"--name=x\", \"--filename={data}/file\"]".into());
+        }
+        if self.timeout.is_some_and(|timeout| timeout < self.time) {
+            problems.push("`timeout` must not be below `time`".into());
+        }
+        for (setting, command) in [("command", self.command()), ("prepare", self.prepare())] {
+            problems.extend(command.first().and_then(|program| missing(setting, program)));
+            problems.extend(command.iter().filter_map(|argument| placeholder::misspelt(setting, argument)));
+        }
+        problems
     }
-    if parameters.timeout.is_some_and(|timeout| timeout < parameters.time) {
-        problems.push("`timeout` must not be below `time`".into());
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        let extractors: Result<Vec<_>, String> = self.extractors().into_iter().collect();
+        let extractors = extractors.map_err(|problem| Error::Parameter { setting: "metrics", problem })?;
+        if self.command().is_empty() {
+            return Err(Error::Parameter { setting: "command", problem: "names no program".into() });
+        }
+        Ok(Box::new(Command { parameters: *self, extractors }))
     }
-    for (setting, command) in [("command", parameters.command()), ("prepare", parameters.prepare())] {
-        problems.extend(command.first().and_then(|program| missing(setting, program)));
-        problems.extend(command.iter().filter_map(|argument| placeholder::misspelt(setting, argument)));
-    }
-    problems
 }
 
 /// What to say when a program isn't there.
@@ -178,15 +181,6 @@ fn missing(setting: &str, program: &str) -> Option<String> {
     let package = PACKAGES.iter().find(|(name, _)| *name == program);
     let hint = package.map_or_else(String::new, |(_, package)| format!(" (package {package})"));
     Some(format!("`{setting}`: the program {program}{hint} is not on this machine"))
-}
-
-fn open(parameters: Parameters) -> Result<Box<dyn Workload>, Error> {
-    let extractors: Result<Vec<_>, String> = parameters.extractors().into_iter().collect();
-    let extractors = extractors.map_err(|problem| Error::Parameter { setting: "metrics", problem })?;
-    if parameters.command().is_empty() {
-        return Err(Error::Parameter { setting: "command", problem: "names no program".into() });
-    }
-    Ok(Box::new(Command { parameters, extractors }))
 }
 
 /// The workload.
@@ -257,7 +251,7 @@ mod tests {
 
     fn problems(written: Value, expected: Expect) {
         let map = check_all(SETTINGS, written.as_object().unwrap()).unwrap();
-        expected.assert_eq(&(KIND.check)(&map).join("\n"));
+        expected.assert_eq(&(KIND.read)(&map).problems().join("\n"));
     }
 
     #[test]
@@ -293,7 +287,7 @@ mod tests {
     fn metrics_keep_the_order_of_the_study() {
         let metrics = json!({"z": "regex:(1); more", "a": "json:/x; unit ns; less"});
         let map = check_all(SETTINGS, json!({"metrics": metrics}).as_object().unwrap()).unwrap();
-        let names: Vec<_> = (KIND.metrics)(&map).into_iter().map(|metric| metric.name).collect();
+        let names: Vec<_> = (KIND.read)(&map).metrics().into_iter().map(|metric| metric.name).collect();
         assert_eq!(names, ["z", "a"]);
     }
 }

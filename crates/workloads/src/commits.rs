@@ -27,7 +27,7 @@ use crate::steps::Steps;
 use load::asked::Asked;
 use load::engines;
 use load::sql::{self, Engine, Place, Pragmas, same};
-use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
 use rule::Rule;
@@ -43,25 +43,8 @@ pub static KIND: Kind = Kind {
     summary: "small commits, each acknowledgement written down; surefoot's own, for what a power cut takes",
     example: "",
     settings: SETTINGS,
-    metrics: |_| METRICS.to_vec(),
-    durability,
-    estimate: |map| Estimate {
-        data_bytes: DATA_BYTES,
-        load_seconds: 0.1,
-        run_seconds: Parameters::from_map(map).time_seconds,
-    },
-    check: |_| Vec::new(),
-    services: engines::services,
-    data_key: |map| {
-        let parameters = Parameters::from_map(map);
-        format!(
-            "commits, {} streams, rows of {} bytes by seed {}",
-            parameters.connections, parameters.payload_bytes, parameters.seed
-        )
-    },
-    run_seconds: load::workload::whole_job,
-    elsewhere: load::workload::Elsewhere::Nothing,
-    open: |map| Ok(Box::new(Commits::new(Parameters::from_map(map)))),
+    elsewhere: Elsewhere::Nothing,
+    read: workload::read::<Parameters>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -198,10 +181,6 @@ impl Acknowledge {
 }
 
 impl Parameters {
-    fn from_map(map: &Map<String, Value>) -> Parameters {
-        serde_json::from_value(Value::Object(map.clone())).expect("the settings' checks make every field fit")
-    }
-
     fn rule(&self) -> Rule {
         Rule { seed: self.seed, streams: self.connections, payload_bytes: self.payload_bytes as usize }
     }
@@ -228,20 +207,42 @@ impl Parameters {
     }
 }
 
-fn durability(map: &Map<String, Value>) -> Durability {
-    let parameters = Parameters::from_map(map);
-    if parameters.engine.is_embedded && parameters.engine.sql.is_none() {
-        let why = "sync = none: LMDB without sync may be corrupt after a power cut";
-        return if parameters.is_flushed() { Durability::full() } else { Durability::because(Class::MayCorrupt, why) };
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        METRICS.to_vec()
     }
-    parameters.engine.durability(&parameters.pragmas)
+
+    fn durability(&self) -> Durability {
+        if self.engine.is_embedded && self.engine.sql.is_none() {
+            let why = "sync = none: LMDB without sync may be corrupt after a power cut";
+            return if self.is_flushed() { Durability::full() } else { Durability::because(Class::MayCorrupt, why) };
+        }
+        self.engine.durability(&self.pragmas)
+    }
+
+    fn estimate(&self) -> Estimate {
+        Estimate { data_bytes: DATA_BYTES, load_seconds: 0.1, run_seconds: self.time_seconds }
+    }
+
+    fn services(&self) -> Vec<&'static str> {
+        self.engine.services()
+    }
+
+    fn data_key(&self) -> String {
+        let (streams, bytes, seed) = (self.connections, self.payload_bytes, self.seed);
+        format!("commits, {streams} streams, rows of {bytes} bytes by seed {seed}")
+    }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(Commits::new(*self)))
+    }
 }
 
 /// Whether the engine maps a file, so that a page that can't be read ends the process. SQLite maps the index of its write-ahead log
 /// (its manual, "WAL-Index Formats").
 #[must_use]
 pub fn is_mapped(parameters: &Map<String, Value>) -> bool {
-    let parameters = Parameters::from_map(parameters);
+    let parameters: Parameters = workload::typed(parameters);
     let Pragmas { mmap_bytes, journal_mode, .. } = &parameters.pragmas;
     let is_sqlite = parameters.engine.is_embedded && parameters.engine.sql.is_some();
     parameters.engine.opens_once || is_sqlite && (*mmap_bytes > 0 || journal_mode == "wal")
@@ -250,7 +251,7 @@ pub fn is_mapped(parameters: &Map<String, Value>) -> bool {
 /// The same transactions, one by one.
 #[must_use]
 pub fn steps(parameters: &Map<String, Value>) -> Box<dyn Steps> {
-    Box::new(steps::Transactions::new(&Parameters::from_map(parameters)))
+    Box::new(steps::Transactions::new(&workload::typed(parameters)))
 }
 
 /// The workload at work.

@@ -13,14 +13,14 @@ mod generate;
 mod source;
 
 use crate::flush;
+use crate::source_archive;
 use generate::Program;
 use load::asked::Asked;
 use load::process::{self, Finished};
-use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -37,15 +37,8 @@ jobs = 2
 check = ["./ssh", "-V"]
 "#,
     settings: SETTINGS,
-    metrics: |_| vec![COMPILE, COMPILE_SYNCED, USER_CPU, SYSTEM_CPU, TREE],
-    durability: |_| durability(),
-    estimate: |map| estimate(&Parameters::of(map)),
-    check: |map| check(&Parameters::of(map)),
-    services: |_| Vec::new(),
-    data_key: |_| String::new(),
-    run_seconds: load::workload::whole_job,
-    elsewhere: load::workload::Elsewhere::Nothing,
-    open: |map| Ok(Box::new(Compile::new(Parameters::of(map)))),
+    elsewhere: Elsewhere::Nothing,
+    read: workload::read::<Parameters>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -134,10 +127,6 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn of(map: &Map<String, Value>) -> Parameters {
-        serde_json::from_value(Value::Object(map.clone())).expect("the table of settings checked the parameters")
-    }
-
     fn commands(&self) -> impl Iterator<Item = (&'static str, &Vec<String>)> {
         let all = [
             ("command", Some(&self.command)),
@@ -149,48 +138,61 @@ impl Parameters {
     }
 }
 
-fn durability() -> Durability {
-    let reason = "`compile`: compilers do not flush what they write";
-    Durability::because(Class::LosesRecent, reason)
-}
-
-/// A generated file took a compiler 0.3 s of processor time on the small, busy virtual machine of 2026 that this was written on,
-/// and the built tree was 2.3 times its source. Of an archive only the size is known: source
-/// compresses five times, and what is built of it is taken to be alike.
-fn estimate(parameters: &Parameters) -> Estimate {
-    let source = match &parameters.archive {
-        Some(path) => {
-            let bytes = std::fs::metadata(path).map_or(0, |data| data.len());
-            if path.extension().is_some_and(|ending| ending == "tar") { bytes } else { bytes * 5 }
-        }
-        None => parameters.files * generate::FILE_BYTES_MEAN,
-    };
-    let files = source as f64 / generate::FILE_BYTES_MEAN as f64;
-    Estimate {
-        // The source, its copy, and what is built, rounded up.
-        data_bytes: source * 4,
-        load_seconds: source as f64 / 5e7,
-        run_seconds: files * 0.3 / parameters.jobs as f64,
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        vec![COMPILE, COMPILE_SYNCED, USER_CPU, SYSTEM_CPU, TREE]
     }
-}
 
-fn check(parameters: &Parameters) -> Vec<String> {
-    let mut problems = parameters.archive.as_deref().map_or_else(Vec::new, source::problems);
-    if parameters.archive.is_some() && parameters.check.is_none() {
+    fn durability(&self) -> Durability {
+        let reason = "`compile`: compilers do not flush what they write";
+        Durability::because(Class::LosesRecent, reason)
+    }
+
+    /// A generated file took a compiler 0.3 s of processor time on the small, busy virtual machine of 2026 that this was written on,
+    /// and the built tree was 2.3 times its source. Of an archive only the size is known: source
+    /// compresses five times, and what is built of it is taken to be alike.
+    fn estimate(&self) -> Estimate {
+        let source = match &self.archive {
+            Some(path) => {
+                let bytes = std::fs::metadata(path).map_or(0, |data| data.len());
+                if path.extension().is_some_and(|ending| ending == "tar") { bytes } else { bytes * 5 }
+            }
+            None => self.files * generate::FILE_BYTES_MEAN,
+        };
+        let files = source as f64 / generate::FILE_BYTES_MEAN as f64;
+        Estimate {
+            // The source, its copy, and what is built, rounded up.
+            data_bytes: source * 4,
+            load_seconds: source as f64 / 5e7,
+            run_seconds: files * 0.3 / self.jobs as f64,
+        }
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let archive = self.archive.as_deref();
+        let mut problems =
+            archive.map_or_else(Vec::new, |archive| source_archive::problems(archive, &[("tar", "tar")]));
+        if self.archive.is_some() && self.check.is_none() {
+            problems.push(
+                "an `archive` needs a `check`, like [\"./ssh\", \"-V\"]: a build that is wrong is no figure".into(),
+            );
+        }
+        for (setting, command) in self.commands() {
+            match command.first() {
+                None => problems.push(format!("`{setting}` must name a program")),
+                Some(program) => problems.extend(missing(setting, program)),
+            }
+        }
+        if self.archive.is_none() {
+            problems.extend(missing("Makefile", "cc"));
+            problems.extend(missing("Makefile", "ar"));
+        }
         problems
-            .push("an `archive` needs a `check`, like [\"./ssh\", \"-V\"]: a build that is wrong is no figure".into());
     }
-    for (setting, command) in parameters.commands() {
-        match command.first() {
-            None => problems.push(format!("`{setting}` must name a program")),
-            Some(program) => problems.extend(missing(setting, program)),
-        }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(Compile::new(*self)))
     }
-    if parameters.archive.is_none() {
-        problems.extend(missing("Makefile", "cc"));
-        problems.extend(missing("Makefile", "ar"));
-    }
-    problems
 }
 
 /// What to say when a program isn't there; one with a path may lie in the tree.
@@ -328,12 +330,12 @@ fn temporary(context: &Context) -> PathBuf {
 mod tests {
     use super::*;
     use expect_test::{Expect, expect};
-    use serde_json::json;
+    use serde_json::{Value, json};
     use settings::check_all;
 
     fn problems(written: Value, expected: Expect) {
         let map = check_all(SETTINGS, written.as_object().unwrap()).unwrap();
-        expected.assert_eq(&(KIND.check)(&map).join("\n"));
+        expected.assert_eq(&(KIND.read)(&map).problems().join("\n"));
     }
 
     #[test]

@@ -10,11 +10,10 @@ mod speed;
 
 use load::asked::Asked;
 use load::process::{self, Finished};
-use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use speed::{Algorithm, Family};
 use std::collections::BTreeSet;
@@ -31,15 +30,8 @@ time = "10s"
 primary = "rsa_2048_verify_per_second"
 "#,
     settings: SETTINGS,
-    metrics: |map| Parameters::of(map).metrics(),
-    durability: |_| Durability::full(),
-    estimate: |map| estimate(&Parameters::of(map)),
-    check: |map| check(&Parameters::of(map)),
-    services: |_| Vec::new(),
-    data_key: |_| String::new(),
-    run_seconds: load::workload::whole_job,
-    elsewhere: load::workload::Elsewhere::Nothing,
-    open: |map| Ok(Box::new(Crypto { parameters: Parameters::of(map) })),
+    elsewhere: Elsewhere::Nothing,
+    read: workload::read::<Parameters>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -110,10 +102,6 @@ struct Measurement {
 }
 
 impl Parameters {
-    fn of(map: &Map<String, Value>) -> Parameters {
-        serde_json::from_value(Value::Object(map.clone())).expect("the table of settings checked the parameters")
-    }
-
     /// Those that are none are left out: the check names them.
     fn algorithms(&self) -> impl Iterator<Item = Algorithm> {
         self.algorithms.iter().filter_map(|name| Algorithm::parse(name).ok())
@@ -142,7 +130,9 @@ impl Parameters {
         }
         all
     }
+}
 
+impl WorkloadSettings for Parameters {
     /// The primary one first.
     fn metrics(&self) -> Vec<Metric> {
         let mut all: Vec<Metric> = self.measurements().into_iter().flat_map(|one| one.metrics).collect();
@@ -152,52 +142,61 @@ impl Parameters {
         }
         all
     }
-}
 
-fn estimate(parameters: &Parameters) -> Estimate {
-    let figures = parameters.metrics().len();
-    Estimate { data_bytes: 0, load_seconds: 0.0, run_seconds: figures as f64 * parameters.time }
-}
+    fn durability(&self) -> Durability {
+        Durability::full()
+    }
 
-fn check(parameters: &Parameters) -> Vec<String> {
-    let mut problems: Vec<String> = parameters
-        .algorithms
-        .iter()
-        .filter_map(|name| Algorithm::parse(name).err())
-        .map(|problem| format!("`algorithms`: {problem}"))
-        .collect();
-    if parameters.algorithms.is_empty() {
-        problems.push("`algorithms` must name at least one".into());
+    fn estimate(&self) -> Estimate {
+        let figures = self.metrics().len();
+        Estimate { data_bytes: 0, load_seconds: 0.0, run_seconds: figures as f64 * self.time }
     }
-    let has_blocks = parameters.algorithms().any(|algorithm| algorithm.family == Family::Blocks);
-    if has_blocks && parameters.block_bytes.is_empty() {
-        problems.push("`block_bytes` must name a size for the ciphers and digests".into());
+
+    fn problems(&self) -> Vec<String> {
+        let mut problems: Vec<String> = self
+            .algorithms
+            .iter()
+            .filter_map(|name| Algorithm::parse(name).err())
+            .map(|problem| format!("`algorithms`: {problem}"))
+            .collect();
+        if self.algorithms.is_empty() {
+            problems.push("`algorithms` must name at least one".into());
+        }
+        let has_blocks = self.algorithms().any(|algorithm| algorithm.family == Family::Blocks);
+        if has_blocks && self.block_bytes.is_empty() {
+            problems.push("`block_bytes` must name a size for the ciphers and digests".into());
+        }
+        if let Some(bytes) = self.block_bytes.iter().find(|bytes| !(1..=BLOCK_BYTES_MAX).contains(*bytes)) {
+            problems.push(format!("`block_bytes` = {bytes}: a block has from 1 to {BLOCK_BYTES_MAX} bytes"));
+        }
+        let names: Vec<_> = self.metrics().into_iter().map(|metric| metric.name).collect();
+        let mut seen = BTreeSet::new();
+        problems
+            .extend(names.iter().filter(|name| !seen.insert(*name)).map(|name| format!("`{name}` is asked for twice")));
+        if let Some(primary) = &self.primary
+            && !names.iter().any(|name| name == primary)
+        {
+            let nearest = settings::nearest_name(primary, names.iter().map(AsRef::as_ref));
+            let hint =
+                nearest.map_or_else(|| format!("one of {}", names.join(", ")), |name| format!("did you mean {name}?"));
+            problems.push(format!("`primary` = {primary} is no metric of these `algorithms`: {hint}"));
+        }
+        if self.time.fract() != 0.0 {
+            problems.push("`time` must be whole seconds".into());
+        }
+        if self.clock == "processor" && self.processes > 1 {
+            problems.push(
+                "`clock` = \"processor\" works with one of `processes` only: of several the time that passed is taken"
+                    .into(),
+            );
+        }
+        problems.extend(missing(self));
+        problems
     }
-    if let Some(bytes) = parameters.block_bytes.iter().find(|bytes| !(1..=BLOCK_BYTES_MAX).contains(*bytes)) {
-        problems.push(format!("`block_bytes` = {bytes}: a block has from 1 to {BLOCK_BYTES_MAX} bytes"));
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(Crypto { parameters: *self }))
     }
-    let names: Vec<_> = parameters.metrics().into_iter().map(|metric| metric.name).collect();
-    let mut seen = BTreeSet::new();
-    problems.extend(names.iter().filter(|name| !seen.insert(*name)).map(|name| format!("`{name}` is asked for twice")));
-    if let Some(primary) = &parameters.primary
-        && !names.iter().any(|name| name == primary)
-    {
-        let nearest = settings::nearest_name(primary, names.iter().map(AsRef::as_ref));
-        let hint =
-            nearest.map_or_else(|| format!("one of {}", names.join(", ")), |name| format!("did you mean {name}?"));
-        problems.push(format!("`primary` = {primary} is no metric of these `algorithms`: {hint}"));
-    }
-    if parameters.time.fract() != 0.0 {
-        problems.push("`time` must be whole seconds".into());
-    }
-    if parameters.clock == "processor" && parameters.processes > 1 {
-        problems.push(
-            "`clock` = \"processor\" works with one of `processes` only: of several the time that passed is taken"
-                .into(),
-        );
-    }
-    problems.extend(missing(parameters));
-    problems
 }
 
 /// What this machine's OpenSSL can't do.
@@ -303,7 +302,7 @@ impl Measurement {
 mod tests {
     use super::*;
     use expect_test::{Expect, expect};
-    use serde_json::json;
+    use serde_json::{Map, Value, json};
     use settings::check_all;
 
     fn map(written: &Value) -> Map<String, Value> {
@@ -311,13 +310,13 @@ mod tests {
     }
 
     fn metrics(written: Value, expected: Expect) {
-        let metrics = (KIND.metrics)(&map(&written));
+        let metrics = (KIND.read)(&map(&written)).metrics();
         let lines: Vec<_> = metrics.iter().map(|metric| format!("{} {}", metric.name, metric.unit)).collect();
         expected.assert_eq(&lines.join("\n"));
     }
 
     fn problems(written: Value, expected: Expect) {
-        expected.assert_eq(&(KIND.check)(&map(&written)).join("\n"));
+        expected.assert_eq(&(KIND.read)(&map(&written)).problems().join("\n"));
     }
 
     #[test]
@@ -370,6 +369,6 @@ mod tests {
 
     #[test]
     fn an_estimate_counts_figures() {
-        assert_eq!((KIND.estimate)(&map(&json!({"time": "2s"}))).run_seconds, 18.0);
+        assert_eq!((KIND.read)(&map(&json!({"time": "2s"}))).estimate().run_seconds, 18.0);
     }
 }

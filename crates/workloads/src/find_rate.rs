@@ -8,11 +8,11 @@ use load::asked::{self, Asked};
 use load::duration;
 use load::http_client::settings::{self as sending, Sending};
 use load::http_client::{self, Client, Fault, Pace, Tally};
-use load::workload::{Context, Error, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
+use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use random::Random;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use sites::site::{self, Site};
 use std::collections::BTreeMap;
@@ -24,26 +24,8 @@ pub static KIND: Kind = Kind {
     summary: "the highest rate of HTTP requests without errors and with the 99th percentile within a limit",
     example: "[workload.find-rate]\nfile_size = \"10KiB\"\nlatency_max = \"50ms\"\nprobe_time = \"5s\"\n",
     settings: SETTINGS,
-    metrics: |_| {
-        METRICS.into_iter().chain(asked::METRICS).chain(Fault::ALL.map(|fault| asked::metric(fault.name()))).collect()
-    },
-    durability: |map| Parameters::of(map).site.durability(),
-    estimate: |map| {
-        let parameters = Parameters::of(map);
-        // Doublings from the lowest to the highest rate, about as many halvings, and the last try.
-        let tries = (parameters.rate_max / parameters.rate_min).log2() + 8.0;
-        parameters.site.estimate(tries * parameters.probe_time)
-    },
-    check: |map| {
-        let parameters = Parameters::of(map);
-        let is_wrong = parameters.rate_min > parameters.rate_max;
-        is_wrong.then(|| "`rate_min` is above `rate_max`".to_string()).into_iter().chain(site::check(map)).collect()
-    },
-    services: sending::services,
-    data_key: |map| Parameters::of(map).site.words(),
-    run_seconds: load::workload::whole_job,
-    elsewhere: load::workload::Elsewhere::Runs(None),
-    open: |map| Ok(Box::new(FindRate { parameters: Parameters::of(map), runs: 0 })),
+    elsewhere: Elsewhere::Runs,
+    read: workload::read::<Parameters>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -120,10 +102,6 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn of(map: &Map<String, Value>) -> Parameters {
-        serde_json::from_value(Value::Object(map.clone())).expect("the settings' check makes these types")
-    }
-
     /// Why a try failed; none: it held.
     fn objection(&self, tally: &Tally, asked: &Asked) -> Option<String> {
         let p99_seconds = tally.total.microseconds_at(0.99) / 1e6;
@@ -131,6 +109,39 @@ impl Parameters {
             return Some(wrong.to_string());
         }
         (p99_seconds > self.latency_max).then(|| format!("99th percentile {:.1} ms", p99_seconds * 1e3))
+    }
+}
+
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        METRICS.into_iter().chain(asked::METRICS).chain(Fault::ALL.map(|fault| asked::metric(fault.name()))).collect()
+    }
+
+    fn durability(&self) -> Durability {
+        self.site.durability()
+    }
+
+    fn estimate(&self) -> Estimate {
+        // Doublings from the lowest to the highest rate, about as many halvings, and the last try.
+        let tries = (self.rate_max / self.rate_min).log2() + 8.0;
+        self.site.estimate(tries * self.probe_time)
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let wrong = (self.rate_min > self.rate_max).then(|| "`rate_min` is above `rate_max`".to_string());
+        wrong.into_iter().chain(self.site.problems(&self.sending)).collect()
+    }
+
+    fn services(&self) -> Vec<&'static str> {
+        self.sending.services()
+    }
+
+    fn data_key(&self) -> String {
+        self.site.words()
+    }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(FindRate { parameters: *self, runs: 0 }))
     }
 }
 
@@ -265,7 +276,7 @@ mod tests {
     fn parameters(rate_max: f64) -> Parameters {
         let mut map = settings::defaults(SETTINGS);
         map.insert("rate_max".into(), rate_max.into());
-        Parameters::of(&map)
+        workload::typed(&map)
     }
 
     fn found(rate_max: f64, capacity: f64) -> (Found, usize) {

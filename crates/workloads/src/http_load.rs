@@ -6,11 +6,11 @@ use load::asked;
 use load::duration;
 use load::http_client::settings::{self as sending, Sending};
 use load::http_client::{self, Client, Pace};
-use load::workload::{Context, Error, Kind, Outcome, Workload};
-use observe::metric::Measured;
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
+use observe::durability::Durability;
+use observe::metric::{Measured, Metric};
 use random::Random;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use sites::site::{self, Site};
 
@@ -20,21 +20,8 @@ pub static KIND: Kind = Kind {
     summary: "HTTP requests for files, or for a Django or PHP page, in a closed loop or at a rate, as http_load, wrk and httperf make them",
     example: "[workload.http-load]\nfiles = 1000\nfile_size = \"10KiB\"\nconnections = 25\ntime = \"30s\"\n",
     settings: SETTINGS,
-    metrics: sending::metrics,
-    durability: |map| Parameters::of(map).site.durability(),
-    estimate: |map| {
-        let parameters = Parameters::of(map);
-        parameters.site.estimate(parameters.seconds())
-    },
-    check: |map| site::check(map).into_iter().chain(Parameters::of(map).sending.problems(Pace::Closed)).collect(),
-    services: sending::services,
-    data_key: |map| {
-        let Parameters { site, sending, .. } = Parameters::of(map);
-        site.words() + &sending.text_words()
-    },
-    run_seconds: load::workload::by_time,
-    elsewhere: load::workload::Elsewhere::Runs(None),
-    open: |map| Ok(Box::new(HttpLoad { parameters: Parameters::of(map), runs: 0 })),
+    elsewhere: Elsewhere::Runs,
+    read: workload::read::<Parameters>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -76,14 +63,44 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn of(map: &Map<String, Value>) -> Parameters {
-        serde_json::from_value(Value::Object(map.clone())).expect("the settings' check makes these types")
-    }
-
     /// How long a run takes; in a closed loop nobody knows how long a number of requests does.
     fn seconds(&self) -> f64 {
         let each_second = self.sending.rate * self.sending.calls.max(1) as f64;
         if self.requests > 0 && each_second > 0.0 { self.requests as f64 / each_second } else { self.time }
+    }
+}
+
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        self.sending.metrics(Pace::Closed)
+    }
+
+    fn durability(&self) -> Durability {
+        self.site.durability()
+    }
+
+    fn estimate(&self) -> Estimate {
+        self.site.estimate(self.seconds())
+    }
+
+    fn problems(&self) -> Vec<String> {
+        self.site.problems(&self.sending).into_iter().chain(self.sending.problems(Pace::Closed)).collect()
+    }
+
+    fn services(&self) -> Vec<&'static str> {
+        self.sending.services()
+    }
+
+    fn data_key(&self) -> String {
+        self.site.words() + &self.sending.text_words()
+    }
+
+    fn run_seconds(&self) -> Option<f64> {
+        (self.requests == 0).then_some(self.time)
+    }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(HttpLoad { parameters: *self, runs: 0 }))
     }
 }
 

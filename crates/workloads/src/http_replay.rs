@@ -9,11 +9,10 @@ use load::asked;
 use load::http_client::settings::{self as sending, Sending};
 use load::http_client::{self, Pace};
 use load::http_log::{self, Expected, Hosts, Log, Others};
-use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Texts, Workload, WorkloadSettings};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use sites::cms;
 use sites::site::files;
@@ -30,21 +29,8 @@ pub static KIND: Kind = Kind {
     summary: "the requests of an access log, in its order, against a site made from it, or against blogs and wikis",
     example: "[workload.http-replay]\nlog = \"/var/log/nginx/access.log.1\"\nrequests = 10000\nconnections = 25\n",
     settings: SETTINGS,
-    metrics: sending::metrics,
-    durability: |_| Durability::full(),
-    estimate: |map| estimate(&Parameters::of(map)),
-    check: |map| check(&Parameters::of(map)),
-    services: |map| {
-        let databases: &[&str] = if map["site"] == "cms" { &cms::SERVICES } else { &[] };
-        databases.iter().copied().chain(sending::services(map)).collect()
-    },
-    data_key: |map| data_key(&Parameters::of(map)),
-    run_seconds: load::workload::whole_job,
-    elsewhere: load::workload::Elsewhere::Runs(Some(load::workload::WithTexts {
-        texts: |map, bytes_max| texts(&Parameters::of(map), bytes_max),
-        open: |map, texts| with_texts(Parameters::of(map), texts).map(|replay| Box::new(replay) as Box<dyn Workload>),
-    })),
-    open: |map| Ok(Box::new(HttpReplay { parameters: Parameters::of(map), text: None, expected: None })),
+    elsewhere: Elsewhere::Runs,
+    read: workload::read::<Parameters>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -146,10 +132,6 @@ enum SiteKind {
 }
 
 impl Parameters {
-    fn of(map: &Map<String, Value>) -> Parameters {
-        serde_json::from_value(Value::Object(map.clone())).expect("the settings' check makes these types")
-    }
-
     /// The pace without a rate.
     fn otherwise(&self) -> Pace {
         if self.speed > 0.0 { Pace::AsLogged(self.speed) } else { Pace::Closed }
@@ -191,35 +173,8 @@ const CMS_PAGE_BYTES: u64 = 64 << 10;
 const CMS_SECONDS: f64 = 20.0;
 const CMS_PAGE_SECONDS: f64 = 0.01;
 
-fn estimate(parameters: &Parameters) -> Estimate {
-    match parameters.site {
-        SiteKind::FromLog => Estimate::default(),
-        SiteKind::Cms => {
-            let pages = 10 * parameters.cms_pages;
-            Estimate {
-                data_bytes: CMS_BYTES + pages as u64 * CMS_PAGE_BYTES,
-                load_seconds: CMS_SECONDS + pages as f64 * CMS_PAGE_SECONDS,
-                run_seconds: parameters.requests as f64 / CMS_REQUESTS_PER_SECOND,
-            }
-        }
-    }
-}
-
 /// What a small machine answers, roughly.
 const CMS_REQUESTS_PER_SECOND: f64 = 100.0;
-
-fn check(parameters: &Parameters) -> Vec<String> {
-    let mut problems = check_settings(parameters);
-    if parameters.site == SiteKind::FromLog {
-        problems.extend(check_log(parameters, None));
-    } else {
-        let missing = cms::missing();
-        if !missing.is_empty() {
-            problems.push(format!("the site `cms` needs more packages: install {}", missing.join(" ")));
-        }
-    }
-    problems
-}
 
 /// What is wrong whatever there is on the machine.
 fn check_settings(parameters: &Parameters) -> Vec<String> {
@@ -261,53 +216,103 @@ fn check_log(parameters: &Parameters, text: Option<Arc<[u8]>>) -> Vec<String> {
     refused.into_iter().chain(http_log::endless(&survey, pace, sending.calls)).collect()
 }
 
-/// The site is the log's: another log, or the same file grown, is another site.
-fn data_key(parameters: &Parameters) -> String {
-    if parameters.site == SiteKind::Cms {
-        return format!("cms 1, {} pages a host; {}", parameters.cms_pages, cms::installed());
-    }
-    let of_file = std::fs::metadata(&parameters.path).map(|file| (file.len(), file.mtime(), file.mtime_nsec()));
-    let (bytes, seconds, nanoseconds) = of_file.unwrap_or_default();
-    let (path, requests) = (parameters.path.display(), parameters.requests);
-    let text = parameters.sending.text_words();
-    format!("site of {path}, {bytes} bytes of {seconds}.{nanoseconds:09}, {requests} requests{text}")
-}
-
 /// The log's name among the texts that an agent is sent.
 const LOG: &str = "log";
 
-/// The log that another machine replays. That of the site `cms` is made there.
-fn texts(parameters: &Parameters, bytes_max: u64) -> Result<BTreeMap<String, String>, Error> {
-    if parameters.site == SiteKind::Cms {
-        return Ok(BTreeMap::new());
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        self.sending.metrics(self.otherwise())
     }
-    let lines = parameters.log(String::new()).first_lines(bytes_max.min(parameters.log_bytes_max))?;
-    let no_text = |error: std::string::FromUtf8Error| {
-        let problem = format!("a load agent takes a log in UTF-8, and this one is none: {error}");
-        Error::Parameter { setting: "log", problem }
-    };
-    Ok(BTreeMap::from([(LOG.to_string(), String::from_utf8(lines).map_err(no_text)?)]))
-}
 
-/// To replay such a log, on a machine without the file.
-fn with_texts(parameters: Parameters, texts: &BTreeMap<String, String>) -> Result<HttpReplay, Error> {
-    let refused =
-        |problems: Vec<String>| Err(Error::Parameter { setting: "http-replay", problem: problems.join("; ") });
-    let problems = check_settings(&parameters);
-    if !problems.is_empty() {
-        return refused(problems);
+    fn durability(&self) -> Durability {
+        Durability::full()
     }
-    if parameters.site == SiteKind::Cms {
-        let text = Some(parameters.visits().text()?.into());
-        return Ok(HttpReplay { parameters, text, expected: None });
+
+    fn estimate(&self) -> Estimate {
+        match self.site {
+            SiteKind::FromLog => Estimate::default(),
+            SiteKind::Cms => {
+                let pages = 10 * self.cms_pages;
+                Estimate {
+                    data_bytes: CMS_BYTES + pages as u64 * CMS_PAGE_BYTES,
+                    load_seconds: CMS_SECONDS + pages as f64 * CMS_PAGE_SECONDS,
+                    run_seconds: self.requests as f64 / CMS_REQUESTS_PER_SECOND,
+                }
+            }
+        }
     }
-    let Some(text) = texts.get(LOG) else { return refused(vec!["the log did not come with it".into()]) };
-    let text: Arc<[u8]> = text.as_bytes().into();
-    let problems = check_log(&parameters, Some(text.clone()));
-    if !problems.is_empty() {
-        return refused(problems);
+
+    fn problems(&self) -> Vec<String> {
+        let mut problems = check_settings(self);
+        if self.site == SiteKind::FromLog {
+            problems.extend(check_log(self, None));
+        } else {
+            let missing = cms::missing();
+            if !missing.is_empty() {
+                problems.push(format!("the site `cms` needs more packages: install {}", missing.join(" ")));
+            }
+        }
+        problems
     }
-    Ok(HttpReplay { parameters, text: Some(text), expected: None })
+
+    fn services(&self) -> Vec<&'static str> {
+        let databases: &[&str] = if self.site == SiteKind::Cms { &cms::SERVICES } else { &[] };
+        databases.iter().copied().chain(self.sending.services()).collect()
+    }
+
+    /// The site is the log's: another log, or the same file grown, is another site.
+    fn data_key(&self) -> String {
+        if self.site == SiteKind::Cms {
+            return format!("cms 1, {} pages a host; {}", self.cms_pages, cms::installed());
+        }
+        let of_file = std::fs::metadata(&self.path).map(|file| (file.len(), file.mtime(), file.mtime_nsec()));
+        let (bytes, seconds, nanoseconds) = of_file.unwrap_or_default();
+        let (path, requests) = (self.path.display(), self.requests);
+        let text = self.sending.text_words();
+        format!("site of {path}, {bytes} bytes of {seconds}.{nanoseconds:09}, {requests} requests{text}")
+    }
+
+    fn brings_files(&self) -> bool {
+        true
+    }
+
+    /// The log that another machine replays. That of the site `cms` is made there.
+    fn texts(&self, bytes_max: u64) -> Result<Texts, Error> {
+        if self.site == SiteKind::Cms {
+            return Ok(Texts::new());
+        }
+        let lines = self.log(String::new()).first_lines(bytes_max.min(self.log_bytes_max))?;
+        let no_text = |error: std::string::FromUtf8Error| {
+            let problem = format!("a load agent takes a log in UTF-8, and this one is none: {error}");
+            Error::Parameter { setting: "log", problem }
+        };
+        Ok(Texts::from([(LOG.to_string(), String::from_utf8(lines).map_err(no_text)?)]))
+    }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(HttpReplay { parameters: *self, text: None, expected: None }))
+    }
+
+    /// To replay such a log, on a machine without the file.
+    fn open_with_texts(self: Box<Self>, texts: &Texts) -> Result<Box<dyn Workload>, Error> {
+        let refused =
+            |problems: Vec<String>| Err(Error::Parameter { setting: "http-replay", problem: problems.join("; ") });
+        let problems = check_settings(&self);
+        if !problems.is_empty() {
+            return refused(problems);
+        }
+        if self.site == SiteKind::Cms {
+            let text = Some(self.visits().text()?.into());
+            return Ok(Box::new(HttpReplay { parameters: *self, text, expected: None }));
+        }
+        let Some(text) = texts.get(LOG) else { return refused(vec!["the log did not come with it".into()]) };
+        let text: Arc<[u8]> = text.as_bytes().into();
+        let problems = check_log(&self, Some(text.clone()));
+        if !problems.is_empty() {
+            return refused(problems);
+        }
+        Ok(Box::new(HttpReplay { parameters: *self, text: Some(text), expected: None }))
+    }
 }
 
 /// The workload at work.

@@ -15,11 +15,10 @@ mod verify;
 
 use journal::Journal;
 use load::asked::Asked;
-use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -32,15 +31,8 @@ pub static KIND: Kind = Kind {
               in the order of a database",
     example: "[workload.io-thrash]\nios = 200000\njournal = \"before\"\nsync = \"commit\"\ncommit_ios = 100\n",
     settings: SETTINGS,
-    metrics: |_| vec![IOS_PER_SECOND, ELAPSED, ELAPSED_SYNCED, PER_IO],
-    durability: |map| durability(&Parameters::of(map)),
-    estimate: |map| estimate(&Parameters::of(map)),
-    check: |_| Vec::new(),
-    services: |_| Vec::new(),
-    data_key: |_| String::new(),
-    run_seconds: load::workload::whole_job,
-    elsewhere: load::workload::Elsewhere::Nothing,
-    open: |map| Ok(Box::new(IoThrash { parameters: Parameters::of(map) })),
+    elsewhere: Elsewhere::Nothing,
+    read: workload::read::<Parameters>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -125,10 +117,6 @@ enum SyncMode {
 }
 
 impl Parameters {
-    fn of(map: &Map<String, Value>) -> Parameters {
-        serde_json::from_value(Value::Object(map.clone())).expect("the table of settings checked the parameters")
-    }
-
     fn file_bytes(&self) -> u64 {
         self.ios * self.block_size as u64
     }
@@ -141,34 +129,44 @@ impl Parameters {
     }
 }
 
-/// A journal record holds the block's number and content before the change, and the change (serial + 1, which decides
-/// the rest) follows from it: so a flushed journal is enough to bring back every commit and to mend torn blocks.
-fn durability(parameters: &Parameters) -> Durability {
-    let torn = "`journal = off`: blocks are overwritten in place, one that is half written can't be mended";
-    let (class, reason) = match (parameters.sync, parameters.journal) {
-        (SyncMode::None, JournalMode::Off) => (Class::MayCorrupt, torn),
-        (SyncMode::None, JournalMode::Before) => {
-            (Class::MayCorrupt, "`sync = none`: changed blocks may reach the disk before their journal records")
-        }
-        (_, JournalMode::Off) => (Class::MayCorrupt, torn),
-        (SyncMode::Epoch, JournalMode::Before) => {
-            (Class::LosesRecent, "`sync = epoch`: what came after the last epoch is not flushed")
-        }
-        (SyncMode::Commit, JournalMode::Before) => return Durability::full(),
-    };
-    Durability::because(class, reason)
-}
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        vec![IOS_PER_SECOND, ELAPSED, ELAPSED_SYNCED, PER_IO]
+    }
 
-/// Time from the talk's machine, page-cache bound (6 µs an I/O); a flush is put at 2 ms, a disk's revolution being 8.
-fn estimate(parameters: &Parameters) -> Estimate {
-    let flushes = match parameters.sync {
-        SyncMode::Commit => parameters.ios / parameters.commit_ios,
-        SyncMode::Epoch | SyncMode::None => 1,
-    };
-    Estimate {
-        data_bytes: parameters.file_bytes() + parameters.journal_bytes(),
-        load_seconds: 0.0,
-        run_seconds: parameters.ios as f64 * 6e-6 + flushes as f64 * 2e-3,
+    /// A journal record holds the block's number and content before the change, and the change (serial + 1, which decides
+    /// the rest) follows from it: so a flushed journal is enough to bring back every commit and to mend torn blocks.
+    fn durability(&self) -> Durability {
+        let torn = "`journal = off`: blocks are overwritten in place, one that is half written can't be mended";
+        let (class, reason) = match (self.sync, self.journal) {
+            (SyncMode::None, JournalMode::Off) => (Class::MayCorrupt, torn),
+            (SyncMode::None, JournalMode::Before) => {
+                (Class::MayCorrupt, "`sync = none`: changed blocks may reach the disk before their journal records")
+            }
+            (_, JournalMode::Off) => (Class::MayCorrupt, torn),
+            (SyncMode::Epoch, JournalMode::Before) => {
+                (Class::LosesRecent, "`sync = epoch`: what came after the last epoch is not flushed")
+            }
+            (SyncMode::Commit, JournalMode::Before) => return Durability::full(),
+        };
+        Durability::because(class, reason)
+    }
+
+    /// Time from the talk's machine, page-cache bound (6 µs an I/O); a flush is put at 2 ms, a disk's revolution being 8.
+    fn estimate(&self) -> Estimate {
+        let flushes = match self.sync {
+            SyncMode::Commit => self.ios / self.commit_ios,
+            SyncMode::Epoch | SyncMode::None => 1,
+        };
+        Estimate {
+            data_bytes: self.file_bytes() + self.journal_bytes(),
+            load_seconds: 0.0,
+            run_seconds: self.ios as f64 * 6e-6 + flushes as f64 * 2e-3,
+        }
+    }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(IoThrash { parameters: *self }))
     }
 }
 
@@ -263,6 +261,7 @@ impl IoThrash {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{Map, Value};
     use settings::check_all;
 
     fn parameters(text: &str) -> Map<String, Value> {
@@ -272,14 +271,14 @@ mod tests {
 
     #[test]
     fn defaults_are_the_first_of_the_talks_series() {
-        let parameters = Parameters::of(&parameters("{}"));
+        let parameters: Parameters = workload::typed(&parameters("{}"));
         assert_eq!((parameters.ios, parameters.block_size, parameters.streams), (20_000, 4096, 1));
-        assert_eq!(estimate(&parameters).data_bytes, 20_000 * 4096);
+        assert_eq!(parameters.estimate().data_bytes, 20_000 * 4096);
     }
 
     #[test]
     fn only_a_journal_flushed_at_commit_keeps_every_commit() {
-        let class = |text| (KIND.durability)(&parameters(text)).class;
+        let class = |text| (KIND.read)(&parameters(text)).durability().class;
         assert_eq!(class(r#"{"journal": "before", "sync": "commit"}"#), Class::KeepsAcknowledged);
         assert_eq!(class(r#"{"journal": "before", "sync": "epoch"}"#), Class::LosesRecent);
         assert_eq!(class(r#"{"journal": "before"}"#), Class::MayCorrupt);

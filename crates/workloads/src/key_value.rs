@@ -26,7 +26,7 @@ use load::asked::Asked;
 use load::engines;
 use load::readiness::{Interest, Readiness};
 use load::sql::{self, Place};
-use load::workload::{Context, Error, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Kind, Outcome, Workload};
 use mix::KINDS;
 use observe::latency::Latency;
 use observe::metric::{Direction, Measured, Metric};
@@ -44,18 +44,8 @@ pub static KIND: Kind = Kind {
     summary: "YCSB's mixes A to F of reads, updates, inserts and scans on Redis, etcd, LMDB, SQLite, PostgreSQL or MariaDB, every value checked",
     example: "[workload.key-value]\nengine = \"redis\"\nmix = \"a\"\nrecords = 100000\nthreads = 16\ntime = \"10s\"\n",
     settings: parameters::SETTINGS,
-    metrics: |map| {
-        let of_store = Parameters::of(map).is_etcd().then_some(etcd::METRICS);
-        METRICS.iter().cloned().chain(of_store.into_iter().flatten()).collect()
-    },
-    durability: parameters::durability,
-    estimate: parameters::estimate,
-    check: |map| Parameters::of(map).problems(),
-    services: engines::services,
-    data_key: |map| Parameters::of(map).data_key(),
-    run_seconds: load::workload::by_time,
-    elsewhere: load::workload::Elsewhere::All(None),
-    open: |map| Ok(Box::new(KeyValue::new(Parameters::of(map)))),
+    elsewhere: Elsewhere::All,
+    read: workload::read::<Parameters>,
 };
 
 const METRICS: &[Metric] = &[

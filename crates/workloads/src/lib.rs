@@ -26,11 +26,12 @@ pub mod tree;
 
 mod ack_log;
 mod flush;
+mod source_archive;
 mod tpcb;
 #[cfg(test)]
 mod workload_tests;
 
-use load::workload::{Error, Kind};
+use load::workload::{Error, Kind, WorkloadSettings};
 use serde_json::{Map, Value};
 use steps::Steps;
 
@@ -73,6 +74,12 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
 #[must_use]
 pub fn kind_of_trial(name: &str) -> Option<&'static Kind> {
     kind(name).or([&probe::KIND, &commits::KIND, &replacements::KIND].into_iter().find(|kind| kind.name == name))
+}
+
+/// The checked settings of the workload of this name.
+#[must_use]
+pub fn settings(name: &str, checked: &Map<String, Value>) -> Option<Box<dyn WorkloadSettings>> {
+    kind(name).map(|kind| (kind.read)(checked))
 }
 
 /// The commits of this load, one by one: by the name of the load that surefoot itself runs, and its checked parameters.

@@ -1,10 +1,10 @@
 //! `null`: does nothing, to measure surefoot itself and the time of provisioning.
 
 use load::asked::Asked;
-use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
-use serde_json::{Map, Value};
+use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -20,21 +20,38 @@ pub static KIND: Kind = Kind {
         default: Some("1s"),
         help: "Length of a run.",
     }],
-    metrics: |_| vec![TURNS],
-    durability: |_| Durability::full(),
-    estimate: |map| Estimate { data_bytes: 0, load_seconds: 0.0, run_seconds: seconds(map) },
-    check: |_| Vec::new(),
-    services: |_| Vec::new(),
-    data_key: |_| String::new(),
-    run_seconds: load::workload::by_time,
-    elsewhere: load::workload::Elsewhere::Nothing,
-    open: |map| Ok(Box::new(Null { time: Duration::from_secs_f64(seconds(map)) })),
+    elsewhere: Elsewhere::Nothing,
+    read: workload::read::<Parameters>,
 };
 
 const TURNS: Metric = Metric::new("turns_per_second", "1/s", Direction::More);
 
-fn seconds(map: &Map<String, Value>) -> f64 {
-    map["time"].as_f64().expect("the settings' check makes it a number")
+#[derive(Deserialize)]
+struct Parameters {
+    #[serde(rename = "time")]
+    time_seconds: f64,
+}
+
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        vec![TURNS]
+    }
+
+    fn durability(&self) -> Durability {
+        Durability::full()
+    }
+
+    fn estimate(&self) -> Estimate {
+        Estimate { data_bytes: 0, load_seconds: 0.0, run_seconds: self.time_seconds }
+    }
+
+    fn run_seconds(&self) -> Option<f64> {
+        Some(self.time_seconds)
+    }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(Null { time: Duration::from_secs_f64(self.time_seconds) }))
+    }
 }
 
 struct Null {

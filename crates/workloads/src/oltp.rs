@@ -13,13 +13,12 @@ use keys::Distribution;
 use load::engines;
 use load::sql::{self, COUNTERS, Cell, Column, ColumnKind, Database, Engine, Place, Pragmas, same};
 use load::sql_load::{self, Load, Sessions};
-use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use mix::{Mix, Mixture, RowsLike};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use random::Random;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::collections::{BTreeMap, HashMap};
 use wire::Connection;
@@ -30,18 +29,8 @@ pub static KIND: Kind = Kind {
     summary: "sysbench's OLTP transactions (14 reads, 4 writes, begin and commit, and its other mixes) on SQLite, PostgreSQL or MariaDB",
     example: "[workload.oltp]\nengine = \"sqlite\"\ntable_size = 100000\nthreads = 4\ntime = \"30s\"\n",
     settings: SETTINGS,
-    metrics: |_| sql_load::metrics().chain(COUNTERS.iter().cloned()).collect(),
-    durability,
-    estimate,
-    check,
-    services: engines::services,
-    data_key: |map| {
-        let parameters = Parameters::from_map(map);
-        format!("oltp, {} tables of {} rows like {:?}", parameters.tables, parameters.table_size, parameters.rows_like)
-    },
-    run_seconds: load::workload::by_time,
-    elsewhere: load::workload::Elsewhere::All(None),
-    open: |map| Ok(Box::new(Oltp::new(Parameters::from_map(map)))),
+    elsewhere: Elsewhere::All,
+    read: workload::read::<Parameters>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -153,10 +142,6 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    fn from_map(map: &Map<String, Value>) -> Parameters {
-        serde_json::from_value(Value::Object(map.clone())).expect("the settings' checks make every field fit")
-    }
-
     /// Rows that the run touches.
     fn ids(&self) -> u64 {
         self.id_range.unwrap_or(self.table_size)
@@ -174,35 +159,51 @@ fn row_bytes(rows: RowsLike) -> u64 {
 /// Rows loaded in a second, for `plan` only: 20,000 took 0.04 s on ext4 (2026-11-21, two cores), larger tables are slower.
 const LOADED_ROWS_PER_SECOND: f64 = 300_000.0;
 
-fn estimate(map: &Map<String, Value>) -> Estimate {
-    let parameters = Parameters::from_map(map);
-    let rows = parameters.table_size * u64::from(parameters.tables);
-    Estimate {
-        data_bytes: rows * row_bytes(parameters.rows_like),
-        load_seconds: rows as f64 / LOADED_ROWS_PER_SECOND,
-        run_seconds: parameters.load.time_seconds,
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        sql_load::metrics().chain(COUNTERS.iter().cloned()).collect()
     }
-}
 
-fn check(map: &Map<String, Value>) -> Vec<String> {
-    let parameters = Parameters::from_map(map);
-    let mut problems: Vec<String> = sql_load::check(&parameters.load).into_iter().collect();
-    if parameters.ids() > parameters.table_size {
-        problems.push(format!("id_range ({}) is larger than table_size ({})", parameters.ids(), parameters.table_size));
+    fn durability(&self) -> Durability {
+        self.engine.durability(&self.pragmas)
     }
-    if parameters.range_size > parameters.ids() {
-        problems.push(format!(
-            "range_size ({}) is larger than the rows that a run touches ({})",
-            parameters.range_size,
-            parameters.ids()
-        ));
-    }
-    problems
-}
 
-fn durability(map: &Map<String, Value>) -> Durability {
-    let parameters = Parameters::from_map(map);
-    parameters.engine.durability(&parameters.pragmas)
+    fn estimate(&self) -> Estimate {
+        let rows = self.table_size * u64::from(self.tables);
+        Estimate {
+            data_bytes: rows * row_bytes(self.rows_like),
+            load_seconds: rows as f64 / LOADED_ROWS_PER_SECOND,
+            run_seconds: self.load.time_seconds,
+        }
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let (ids, mut problems) = (self.ids(), Vec::from_iter(sql_load::check(&self.load)));
+        if ids > self.table_size {
+            problems.push(format!("id_range ({ids}) is larger than table_size ({})", self.table_size));
+        }
+        if self.range_size > ids {
+            let range = self.range_size;
+            problems.push(format!("range_size ({range}) is larger than the rows that a run touches ({ids})"));
+        }
+        problems
+    }
+
+    fn services(&self) -> Vec<&'static str> {
+        self.engine.services()
+    }
+
+    fn data_key(&self) -> String {
+        format!("oltp, {} tables of {} rows like {:?}", self.tables, self.table_size, self.rows_like)
+    }
+
+    fn run_seconds(&self) -> Option<f64> {
+        self.load.run_seconds()
+    }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(Oltp::new(*self)))
+    }
 }
 
 /// sysbench's names.
@@ -398,7 +399,7 @@ pub struct DriverCost {
 pub fn driver_cost(folder: &std::path::Path, transactions: u64) -> Result<DriverCost, Error> {
     let mut map = settings::defaults(SETTINGS);
     map.extend([("time".to_string(), 0.0.into()), ("transactions".to_string(), transactions.into())]);
-    let parameters = Parameters::from_map(&map);
+    let parameters: Parameters = workload::typed(&map);
     let place = Place { data_folder: folder.into(), server: None };
     let database = engines::sqlite::Sqlite(parameters.pragmas.clone());
     fill(&database, &place, &parameters, 1)?;

@@ -16,11 +16,11 @@ mod transaction;
 use load::engines;
 use load::sql::{self, COUNTERS, Database, Engine, Place, Pragmas, same};
 use load::sql_load::{self, Load, Sessions};
-use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
+use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use random::Random;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::time::Instant;
 use terminal::{Counts, Shared, Terminal};
@@ -32,19 +32,13 @@ pub static KIND: Kind = Kind {
     summary: "orders, payments and deliveries of a wholesaler's warehouses, as TPC-C made them known, on PostgreSQL, MariaDB or SQLite",
     example: "[workload.orders]\nengine = \"postgres\"\nwarehouses = 10\nthreads = 16\ntime = \"60s\"\n",
     settings: SETTINGS,
-    metrics: |_| metrics(),
-    durability: |map| {
-        let parameters = Parameters::of(map);
-        parameters.engine.durability(&parameters.pragmas)
+    elsewhere: Elsewhere::All,
+    // Users think as the standard says, and for no other time.
+    read: |checked| {
+        let mut map = checked.clone();
+        map.insert("think_time".into(), 0.0.into());
+        workload::read::<Parameters>(&map)
     },
-    estimate,
-    check: |map| Parameters::of(map).problems(),
-    services: engines::services,
-    data_key: |map| format!("orders 1, {} warehouses", Parameters::of(map).warehouses),
-    // Users who think do nothing in a short turn.
-    run_seconds: |map| if Parameters::of(map).thinking { None } else { load::workload::by_time(map) },
-    elsewhere: load::workload::Elsewhere::All(None),
-    open: |map| Ok(Box::new(Orders::new(Parameters::of(map)))),
 };
 
 const SETTINGS: &[Setting] = &[
@@ -105,10 +99,6 @@ const OWN: &[Metric] = &[
     Metric::new("stock_level_conflicts", "1", Direction::Less),
 ];
 
-fn metrics() -> Vec<Metric> {
-    OWN.iter().cloned().chain(sql_load::metrics()).chain(COUNTERS.iter().cloned()).collect()
-}
-
 #[derive(Debug, Clone, Deserialize)]
 struct Parameters {
     engine: &'static Engine,
@@ -122,11 +112,33 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn of(map: &Map<String, Value>) -> Parameters {
-        // Users think as the standard says, and for no other time.
-        let mut map = map.clone();
-        map.insert("think_time".into(), 0.0.into());
-        serde_json::from_value(Value::Object(map)).expect("the settings' checks make every field fit")
+    fn mix(&self) -> Mix {
+        Mix(if self.mix == "sysbench" { [10, 10, 1, 1, 1] } else { [45, 43, 4, 4, 4] })
+    }
+}
+
+/// Two rounds of keying in a new order and thinking about it.
+const THINKING_SECONDS_MIN: f64 = 60.0;
+
+/// Warehouses loaded in a second, for `plan` only: two took 2.3 s in SQLite, 4.5 s in PostgreSQL and 8.5 s in MariaDB, server and template included
+/// (2026-11-23, two cores, beside other work).
+const LOADED_PER_SECOND: f64 = 0.3;
+
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        OWN.iter().cloned().chain(sql_load::metrics()).chain(COUNTERS.iter().cloned()).collect()
+    }
+
+    fn durability(&self) -> Durability {
+        self.engine.durability(&self.pragmas)
+    }
+
+    fn estimate(&self) -> Estimate {
+        Estimate {
+            data_bytes: self.warehouses as u64 * tables::WAREHOUSE_BYTES,
+            load_seconds: self.warehouses as f64 / LOADED_PER_SECOND,
+            run_seconds: self.load.time_seconds,
+        }
     }
 
     fn problems(&self) -> Vec<String> {
@@ -141,24 +153,21 @@ impl Parameters {
         sql_load::check(&self.load).into_iter().chain(both).chain(short).collect()
     }
 
-    fn mix(&self) -> Mix {
-        Mix(if self.mix == "sysbench" { [10, 10, 1, 1, 1] } else { [45, 43, 4, 4, 4] })
+    fn services(&self) -> Vec<&'static str> {
+        self.engine.services()
     }
-}
 
-/// Two rounds of keying in a new order and thinking about it.
-const THINKING_SECONDS_MIN: f64 = 60.0;
+    fn data_key(&self) -> String {
+        format!("orders 1, {} warehouses", self.warehouses)
+    }
 
-/// Warehouses loaded in a second, for `plan` only: two took 2.3 s in SQLite, 4.5 s in PostgreSQL and 8.5 s in MariaDB, server and template included
-/// (2026-11-23, two cores, beside other work).
-const LOADED_PER_SECOND: f64 = 0.3;
+    /// Users who think do nothing in a short turn.
+    fn run_seconds(&self) -> Option<f64> {
+        if self.thinking { None } else { self.load.run_seconds() }
+    }
 
-fn estimate(map: &Map<String, Value>) -> Estimate {
-    let parameters = Parameters::of(map);
-    Estimate {
-        data_bytes: parameters.warehouses as u64 * tables::WAREHOUSE_BYTES,
-        load_seconds: parameters.warehouses as f64 / LOADED_PER_SECOND,
-        run_seconds: parameters.load.time_seconds,
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(Orders::new(*self)))
     }
 }
 

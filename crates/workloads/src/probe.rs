@@ -6,11 +6,10 @@
 
 use load::asked::Asked;
 use load::block_io::{self, BlockIo, BlockIoResult, Engine, Pattern};
-use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -20,15 +19,8 @@ pub static KIND: Kind = Kind {
     summary: "what the device and the CPUs can give at most; surefoot's own, before a study's first round",
     example: "",
     settings: &[],
-    metrics: |_| vec![CPU_STEPS],
-    durability: |_| Durability::full(),
-    estimate: |map| Estimate { data_bytes: FILE_BYTES_MAX, load_seconds: 1.0, run_seconds: Settings::of(map).seconds },
-    check: |_| Vec::new(),
-    services: |_| Vec::new(),
-    data_key: |_| String::new(),
-    run_seconds: load::workload::whole_job,
-    elsewhere: load::workload::Elsewhere::Nothing,
-    open: |map| Ok(Box::new(Probe { settings: Settings::of(map), file: PathBuf::new(), bytes: 0 })),
+    elsewhere: Elsewhere::Nothing,
+    read: workload::read::<Settings>,
 };
 
 /// What a probe is to do.
@@ -70,14 +62,28 @@ const CPU_WORDS: usize = 16 << 10;
 const CPU_STEPS_A_LOOK: u64 = 1 << 16;
 
 impl Settings {
-    fn of(map: &Map<String, Value>) -> Settings {
-        serde_json::from_value(Value::Object(map.clone())).expect("surefoot itself wrote the settings")
-    }
-
     /// Seconds for each of the things measured.
     fn seconds_each(&self) -> f64 {
         let of_device = if self.block_sizes.is_empty() { 0 } else { 3 + 2 * self.block_sizes.len() };
         self.seconds / (PASSES * (2 + of_device)) as f64
+    }
+}
+
+impl WorkloadSettings for Settings {
+    fn metrics(&self) -> Vec<Metric> {
+        vec![CPU_STEPS]
+    }
+
+    fn durability(&self) -> Durability {
+        Durability::full()
+    }
+
+    fn estimate(&self) -> Estimate {
+        Estimate { data_bytes: FILE_BYTES_MAX, load_seconds: 1.0, run_seconds: self.seconds }
+    }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(Probe { settings: *self, file: PathBuf::new(), bytes: 0 }))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::ack_log::{self, AckLog};
 use crate::commits::Look;
 use crate::steps::Steps;
 use load::asked::Asked;
-use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
 use rule::{Damage, FILE_BYTES, FILES, Rule};
@@ -29,22 +29,8 @@ pub static KIND: Kind = Kind {
     summary: "files that are replaced, each acknowledgement written down; surefoot's own, for what a power cut takes",
     example: "",
     settings: SETTINGS,
-    metrics: |_| METRICS.to_vec(),
-    durability: |map| Parameters::from_map(map).method.durability(),
-    estimate: |map| Estimate {
-        data_bytes: DATA_BYTES,
-        load_seconds: 0.1,
-        run_seconds: Parameters::from_map(map).time_seconds,
-    },
-    check: |_| Vec::new(),
-    services: |_| Vec::new(),
-    data_key: |_| String::new(),
-    run_seconds: load::workload::whole_job,
-    elsewhere: load::workload::Elsewhere::Nothing,
-    open: |map| {
-        let parameters = Parameters::from_map(map);
-        Ok(Box::new(Replacements { parameters, last: [0; FILES as usize], ack_log: None }))
-    },
+    elsewhere: Elsewhere::Nothing,
+    read: workload::read::<Parameters>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -142,9 +128,21 @@ struct Parameters {
     witness: Option<PathBuf>,
 }
 
-impl Parameters {
-    fn from_map(map: &Map<String, Value>) -> Parameters {
-        serde_json::from_value(Value::Object(map.clone())).expect("the settings' checks make every field fit")
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        METRICS.to_vec()
+    }
+
+    fn durability(&self) -> Durability {
+        self.method.durability()
+    }
+
+    fn estimate(&self) -> Estimate {
+        Estimate { data_bytes: DATA_BYTES, load_seconds: 0.1, run_seconds: self.time_seconds }
+    }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(Replacements { parameters: *self, last: [0; FILES as usize], ack_log: None }))
     }
 }
 
@@ -156,7 +154,7 @@ fn path(folder: &Path, file: u32) -> PathBuf {
 /// What ran, for who reads of commits.
 #[must_use]
 pub fn describe(parameters: &Map<String, Value>) -> String {
-    let how = match Parameters::from_map(parameters).method {
+    let how = match workload::typed::<Parameters>(parameters).method {
         Method::Rename => "by renaming new ones over them, without fsync",
         Method::RenameFsync => "by fsync of new ones and renaming these over them",
         Method::RenameFsyncDirectory => "by fsync of new ones, renaming these over them and fsync of the folder",
@@ -169,7 +167,7 @@ pub fn describe(parameters: &Map<String, Value>) -> String {
 /// What a folder's files are, for a load with these parameters. Of a file that is no whole version, none is there.
 #[must_use]
 pub fn look(parameters: &Map<String, Value>, data_folder: &Path) -> Look {
-    let rule = Rule { seed: Parameters::from_map(parameters).seed };
+    let rule = Rule { seed: workload::typed::<Parameters>(parameters).seed };
     let mut look = Look::default();
     let mut damaged: BTreeMap<Damage, Vec<u32>> = BTreeMap::new();
     for file in 0..FILES {
@@ -196,7 +194,7 @@ pub fn look(parameters: &Map<String, Value>, data_folder: &Path) -> Look {
 /// The same replacements, one by one.
 #[must_use]
 pub fn steps(parameters: &Map<String, Value>) -> Box<dyn Steps> {
-    let Parameters { method, seed, .. } = Parameters::from_map(parameters);
+    let Parameters { method, seed, .. } = workload::typed(parameters);
     Box::new(steps::Files { method, rule: Rule { seed } })
 }
 

@@ -15,7 +15,7 @@ mod store;
 use crate::flush;
 use load::asked::Asked;
 use load::process::{self, Finished};
-use load::workload::{Context, Error, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Kind, Outcome, Workload};
 use observe::metric::Measured;
 use output::Output;
 use parameters::{Benchmark, COMPACTING, LEVEL0, LOG_SYNCS, Parameters, RATE, RATE_SYNCED, STALL, latency};
@@ -30,15 +30,8 @@ pub static KIND: Kind = Kind {
     summary: "RocksDB by its own `db_bench`: fills, overwrites, updates and reads, as filesystem comparisons publish them",
     example: "[workload.rocksdb]\nbenchmark = \"readwhilewriting\"\nkeys = 1000000\nthreads = 2\ntime = \"60s\"\n",
     settings: parameters::SETTINGS,
-    metrics: |map| Parameters::of(map).metrics(),
-    durability: |map| Parameters::of(map).durability(),
-    estimate: |map| Parameters::of(map).estimate(),
-    check: |map| Parameters::of(map).problems(),
-    services: |_| Vec::new(),
-    data_key: |_| String::new(),
-    run_seconds: load::workload::whole_job,
-    elsewhere: load::workload::Elsewhere::Nothing,
-    open: |map| Ok(Box::new(RocksDb { parameters: Parameters::of(map), runs: 0, written: 0 })),
+    elsewhere: Elsewhere::Nothing,
+    read: workload::read::<Parameters>,
 };
 
 /// A run that takes longer is none; the study's own limit of a trial is below it.

@@ -14,13 +14,12 @@ pub(crate) use files::{dump, weakened};
 use load::engines;
 use load::sql::{self, COUNTERS, Database, Engine, Place, Pragmas};
 use load::sql_load::{self, Load, Protocol, Sessions};
-use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Texts, Workload, WorkloadSettings};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -30,18 +29,8 @@ pub static KIND: Kind = Kind {
     summary: "your own transactions, in pgbench's scripts, on your own data, on PostgreSQL, MariaDB or SQLite",
     example: "[workload.sql]\nengine = \"postgres\"\nschema = \"shop.sql\"\ndata = \"shop.data\"\nscripts = [\"order.sql@9\", \"report.sql\"]\nthreads = 16\ntime = \"30s\"\n",
     settings: SETTINGS,
-    metrics: |_| sql_load::metrics().chain(COUNTERS.iter().cloned()).collect(),
-    durability: |map| Parameters::of(map).durability(),
-    estimate: |map| Parameters::of(map).estimate(),
-    check: |map| Parameters::of(map).problems(),
-    services: engines::services,
-    data_key: |map| Parameters::of(map).data_key(),
-    run_seconds: load::workload::by_time,
-    elsewhere: load::workload::Elsewhere::All(Some(load::workload::WithTexts {
-        texts: |map, _| files::texts(&Parameters::of(map).scripts),
-        open: |map, texts| Sql::with_texts(Parameters::of(map), texts).map(|sql| Box::new(sql) as Box<dyn Workload>),
-    })),
-    open: |map| Ok(Box::new(Sql::new(Parameters::of(map))?)),
+    elsewhere: Elsewhere::All,
+    read: workload::read::<Parameters>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -127,10 +116,6 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn of(map: &Map<String, Value>) -> Parameters {
-        serde_json::from_value(Value::Object(map.clone())).expect("the settings' checks make every field fit")
-    }
-
     /// Names and values of the user's variables, and the scale that every script has.
     fn given(&self) -> Vec<(&str, script::Value)> {
         let value = |value: &Value| match value {
@@ -143,6 +128,12 @@ impl Parameters {
         };
         let scale = (!self.variables.contains_key("scale")).then_some(("scale", script::Value::Integer(1)));
         self.variables.iter().map(|(name, given)| (name.as_str(), value(given))).chain(scale).collect()
+    }
+}
+
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        sql_load::metrics().chain(COUNTERS.iter().cloned()).collect()
     }
 
     fn problems(&self) -> Vec<String> {
@@ -177,6 +168,33 @@ impl Parameters {
         let files = Files::read(self).map_or_else(|problems| problems.join("; "), |files| files.key());
         format!("sql on {}, {files}, variables {variables}", self.engine.name)
     }
+
+    fn services(&self) -> Vec<&'static str> {
+        self.engine.services()
+    }
+
+    fn run_seconds(&self) -> Option<f64> {
+        self.load.run_seconds()
+    }
+
+    fn brings_files(&self) -> bool {
+        true
+    }
+
+    fn texts(&self, _: u64) -> Result<Texts, Error> {
+        files::texts(&self.scripts)
+    }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        let files = Files::read(&self).map_err(wrong)?;
+        Ok(Box::new(Sql::of(*self, files)))
+    }
+
+    /// To run on data that are there.
+    fn open_with_texts(self: Box<Self>, texts: &Texts) -> Result<Box<dyn Workload>, Error> {
+        let files = Files::of_texts(&self, texts).map_err(wrong)?;
+        Ok(Box::new(Sql::of(*self, files)))
+    }
 }
 
 /// Loaded in a second, for `plan` only: a million rows by rule, 80 MB by our estimate, took 2 s in SQLite, 7 s in PostgreSQL and 10 s in MariaDB, server and
@@ -195,17 +213,6 @@ struct Sql {
 }
 
 impl Sql {
-    fn new(parameters: Parameters) -> Result<Sql, Error> {
-        let files = Files::read(&parameters).map_err(wrong)?;
-        Ok(Sql::of(parameters, files))
-    }
-
-    /// To run on data that are there.
-    fn with_texts(parameters: Parameters, texts: &BTreeMap<String, String>) -> Result<Sql, Error> {
-        let files = Files::of_texts(&parameters, texts).map_err(wrong)?;
-        Ok(Sql::of(parameters, files))
-    }
-
     fn of(parameters: Parameters, files: Files) -> Sql {
         let database = parameters.engine.database(&parameters.pragmas);
         Sql { parameters, database, files, sessions: Sessions::default(), runs: 0, unsafe_tables: None }

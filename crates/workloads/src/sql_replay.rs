@@ -11,11 +11,10 @@ use load::engines;
 use load::sql::{Database, Engine, Place, Pragmas};
 use load::sql_load;
 use load::sql_replay::{Means, Pace, Replay};
-use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use sqllog::{Form, Log, Options};
 use std::os::unix::fs::MetadataExt as _;
@@ -29,15 +28,8 @@ pub static KIND: Kind = Kind {
     summary: "the statements of a database server's own log, in their sessions, on a dump of the data that they met",
     example: "[workload.sql-replay]\nengine = \"postgres\"\nlog = \"/var/log/postgresql/postgresql-15-main.log\"\ndump = \"shop.dump\"\n",
     settings: SETTINGS,
-    metrics: |map| outcome::metrics(Parameters::of(map).pace()),
-    durability: |map| Parameters::of(map).durability(),
-    estimate: |map| Parameters::of(map).estimate(),
-    check: |map| Parameters::of(map).problems(),
-    services: engines::services,
-    data_key: |map| Parameters::of(map).data_key(),
-    run_seconds: load::workload::whole_job,
-    elsewhere: load::workload::Elsewhere::Nothing,
-    open: |map| Ok(Box::new(SqlReplay::new(Parameters::of(map))?)),
+    elsewhere: Elsewhere::Nothing,
+    read: workload::read::<Parameters>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -127,10 +119,6 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn of(map: &Map<String, Value>) -> Parameters {
-        serde_json::from_value(Value::Object(map.clone())).expect("the settings' checks make every field fit")
-    }
-
     fn given(text: &str) -> Option<String> {
         (!text.is_empty()).then(|| text.to_string())
     }
@@ -165,6 +153,12 @@ impl Parameters {
         let log = Arc::new(sqllog::read(&text, &self.options()).map_err(|problem| refused(&problem))?);
         *last = Some((key, Arc::clone(&log)));
         Ok(log)
+    }
+}
+
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        outcome::metrics(self.pace())
     }
 
     fn problems(&self) -> Vec<String> {
@@ -211,6 +205,16 @@ impl Parameters {
         let dump = if self.dump.as_os_str().is_empty() { "none".into() } else { stamp(&self.dump) };
         format!("sql-replay on {}, dump {dump}", self.engine.name)
     }
+
+    fn services(&self) -> Vec<&'static str> {
+        self.engine.services()
+    }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        let log = self.read().map_err(|problem| Error::Parameter { setting: "log", problem })?;
+        let database = self.engine.database(&Pragmas::default());
+        Ok(Box::new(SqlReplay { parameters: *self, database, log, replay: None }))
+    }
 }
 
 /// For `plan` only: what two cores answer of short statements, and load of a dump.
@@ -230,14 +234,6 @@ struct SqlReplay {
     database: Box<dyn Database>,
     log: Arc<Log>,
     replay: Option<Replay>,
-}
-
-impl SqlReplay {
-    fn new(parameters: Parameters) -> Result<SqlReplay, Error> {
-        let log = parameters.read().map_err(|problem| Error::Parameter { setting: "log", problem })?;
-        let database = parameters.engine.database(&Pragmas::default());
-        Ok(SqlReplay { parameters, database, log, replay: None })
-    }
 }
 
 impl Workload for SqlReplay {

@@ -18,11 +18,10 @@ pub use worker::worker_main;
 use load::asked::Asked;
 use load::engines;
 use load::sql::{COUNTERS, Engine, Place, Pragmas};
-use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -34,16 +33,8 @@ pub static KIND: Kind = Kind {
     summary: "3n+1 step counts of a range of integers in a key-value store (GT.M, LMDB, SQLite, PostgreSQL or MariaDB), by several processes",
     example: "[workload.three-n-plus-one]\nengine = \"lmdb\"\nto = 100000\nstreams = 4\n",
     settings: SETTINGS,
-    metrics: |_| METRICS.iter().chain(COUNTERS).cloned().collect(),
-    durability,
-    estimate,
-    check,
-    services: engines::services,
-    // Nothing but an empty database is loaded.
-    data_key: |_| "three-n-plus-one".into(),
-    run_seconds: load::workload::whole_job,
-    elsewhere: load::workload::Elsewhere::Nothing,
-    open: |map| Ok(Box::new(ThreeNPlusOne { parameters: Parameters::from_map(map) })),
+    elsewhere: Elsewhere::Nothing,
+    read: workload::read::<Parameters>,
 };
 
 /// Engines that have a store here, and those in SQL.
@@ -136,10 +127,6 @@ pub(crate) struct Parameters {
 static STORES: [&StoreKind; 3] = [&lmdb::STORE, &sqlite::STORE, &gtm::STORE];
 
 impl Parameters {
-    fn from_map(map: &Map<String, Value>) -> Parameters {
-        serde_json::from_value(Value::Object(map.clone())).expect("the settings' checks make every field fit")
-    }
-
     /// Integers of the range.
     fn range(&self) -> u64 {
         self.to - self.from + 1
@@ -175,42 +162,58 @@ impl Parameters {
     }
 }
 
-fn check(map: &Map<String, Value>) -> Vec<String> {
-    let parameters = Parameters::from_map(map);
-    let (engine, to) = (parameters.engine.name, parameters.to);
-    let mut problems = Vec::new();
-    if to < parameters.from {
-        problems.push(format!("`to` ({to}) is below `from` ({})", parameters.from));
-    }
-    let to_max = parameters.kind().to_max;
-    if to > to_max {
-        problems.push(format!("`to` ({to}) is above {to_max}: {engine} cannot hold all numbers of its sequences"));
-    }
-    if parameters.sync == "commit" && !parameters.engine.is_embedded {
-        problems.push(format!("`sync` is of lmdb and sqlite; what {engine} flushes is set in [service.{engine}]"));
-    }
-    problems
-}
-
 /// Numbers stored for each integer of a range from 1: 2.17 at 10^5 to 10^8.
 const UPDATES_PER_INTEGER: f64 = 2.17;
 
 /// How much more room numbers in words take than in digits (2026-11-21).
 const WIDENING: f64 = 3.9;
 
-fn estimate(map: &Map<String, Value>) -> Estimate {
-    let parameters = Parameters::from_map(map);
-    let updates = parameters.range() as f64 * UPDATES_PER_INTEGER;
-    let (bytes, per_second) = (parameters.engine.small_row_bytes, parameters.kind().numbers_per_second);
-    let widening = if parameters.words { WIDENING } else { 1.0 };
-    // A path a millisecond when each is flushed.
-    let seconds = if parameters.sync == "commit" { parameters.range() as f64 / 1000.0 } else { updates / per_second };
-    Estimate { data_bytes: (updates * bytes * widening) as u64, load_seconds: 0.0, run_seconds: seconds }
-}
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        METRICS.iter().chain(COUNTERS).cloned().collect()
+    }
 
-fn durability(map: &Map<String, Value>) -> Durability {
-    let parameters = Parameters::from_map(map);
-    if parameters.sync == "commit" { Durability::full() } else { (parameters.kind().durability)(&parameters) }
+    fn durability(&self) -> Durability {
+        if self.sync == "commit" { Durability::full() } else { (self.kind().durability)(self) }
+    }
+
+    fn estimate(&self) -> Estimate {
+        let updates = self.range() as f64 * UPDATES_PER_INTEGER;
+        let (bytes, per_second) = (self.engine.small_row_bytes, self.kind().numbers_per_second);
+        let widening = if self.words { WIDENING } else { 1.0 };
+        // A path a millisecond when each is flushed.
+        let seconds = if self.sync == "commit" { self.range() as f64 / 1000.0 } else { updates / per_second };
+        Estimate { data_bytes: (updates * bytes * widening) as u64, load_seconds: 0.0, run_seconds: seconds }
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let (engine, to) = (self.engine.name, self.to);
+        let mut problems = Vec::new();
+        if to < self.from {
+            problems.push(format!("`to` ({to}) is below `from` ({})", self.from));
+        }
+        let to_max = self.kind().to_max;
+        if to > to_max {
+            problems.push(format!("`to` ({to}) is above {to_max}: {engine} cannot hold all numbers of its sequences"));
+        }
+        if self.sync == "commit" && !self.engine.is_embedded {
+            problems.push(format!("`sync` is of lmdb and sqlite; what {engine} flushes is set in [service.{engine}]"));
+        }
+        problems
+    }
+
+    fn services(&self) -> Vec<&'static str> {
+        self.engine.services()
+    }
+
+    fn data_key(&self) -> String {
+        // Nothing but an empty database is loaded.
+        "three-n-plus-one".into()
+    }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(ThreeNPlusOne { parameters: *self }))
+    }
 }
 
 /// Where the embedded engines keep their files.

@@ -6,12 +6,11 @@
 use load::engines;
 use load::sql::{self, COUNTERS, Cell, Column, ColumnKind, Database, Engine, Place, Pragmas, same};
 use load::sql_load::{self, Class, Load, PARAMS_MAX, Script, Sessions};
-use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use random::Random;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::time::Instant;
 use wire::{Conflict, Param};
@@ -22,15 +21,8 @@ pub static KIND: Kind = Kind {
     summary: "pgbench's TPC-B-like transactions on PostgreSQL, MariaDB or SQLite",
     example: "[workload.tpcb]\nengine = \"postgres\"\nscale = 10\nthreads = 16\ntime = \"30s\"\n",
     settings: SETTINGS,
-    metrics: |_| sql_load::metrics().chain(COUNTERS.iter().cloned()).collect(),
-    durability: |_| Durability::full(),
-    estimate,
-    check: |map| sql_load::check(&Parameters::from_map(map).load).into_iter().collect(),
-    services: engines::services,
-    data_key: |map| format!("tpcb, scale {}", Parameters::from_map(map).scale),
-    run_seconds: load::workload::by_time,
-    elsewhere: load::workload::Elsewhere::All(None),
-    open: |map| Ok(Box::new(Tpcb::new(Parameters::from_map(map)))),
+    elsewhere: Elsewhere::All,
+    read: workload::read::<Parameters>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -93,19 +85,42 @@ struct Parameters {
     load: Load,
 }
 
-impl Parameters {
-    fn from_map(map: &Map<String, Value>) -> Parameters {
-        serde_json::from_value(Value::Object(map.clone())).expect("the settings' checks make every field fit")
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        sql_load::metrics().chain(COUNTERS.iter().cloned()).collect()
     }
-}
 
-fn estimate(map: &Map<String, Value>) -> Estimate {
-    let parameters = Parameters::from_map(map);
-    let accounts = (parameters.scale * ACCOUNTS) as u64;
-    Estimate {
-        data_bytes: accounts * ACCOUNT_BYTES,
-        load_seconds: accounts as f64 / LOADED_PER_SECOND,
-        run_seconds: parameters.load.time_seconds,
+    fn durability(&self) -> Durability {
+        Durability::full()
+    }
+
+    fn estimate(&self) -> Estimate {
+        let accounts = (self.scale * ACCOUNTS) as u64;
+        Estimate {
+            data_bytes: accounts * ACCOUNT_BYTES,
+            load_seconds: accounts as f64 / LOADED_PER_SECOND,
+            run_seconds: self.load.time_seconds,
+        }
+    }
+
+    fn problems(&self) -> Vec<String> {
+        sql_load::check(&self.load).into_iter().collect()
+    }
+
+    fn services(&self) -> Vec<&'static str> {
+        self.engine.services()
+    }
+
+    fn data_key(&self) -> String {
+        format!("tpcb, scale {}", self.scale)
+    }
+
+    fn run_seconds(&self) -> Option<f64> {
+        self.load.run_seconds()
+    }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(Tpcb::new(*self)))
     }
 }
 
@@ -438,7 +453,7 @@ impl Workload for Tpcb {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
     use std::sync::atomic::AtomicBool;
 
     fn with_loaded(changes: Value, act: impl FnOnce(&mut dyn Workload, &mut Context)) {
@@ -459,7 +474,7 @@ mod tests {
             interrupted: &interrupted,
             progress: &mut |_, _| {},
         };
-        let mut workload = (KIND.open)(&parameters).expect("it opens");
+        let mut workload = (KIND.read)(&parameters).open().expect("it opens");
         workload.prepare(&mut context).expect("it loads");
         act(&mut *workload, &mut context);
     }

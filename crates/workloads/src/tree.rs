@@ -15,13 +15,13 @@ mod generate;
 mod remove;
 
 use crate::flush;
+use crate::source_archive;
 use archive::Manifest;
 use load::asked::Asked;
-use load::workload::{Context, Error, Estimate, Kind, Outcome, Workload};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -32,15 +32,8 @@ pub static KIND: Kind = Kind {
     summary: "extracts a source tree from an archive, then removes it; both with and without the flush to the device",
     example: "[workload.tree]\nfiles = 25000\n",
     settings: SETTINGS,
-    metrics: |_| vec![FILES_PER_SECOND, EXTRACT, EXTRACT_SYNCED, REMOVE, REMOVE_SYNCED],
-    durability: |_| durability(),
-    estimate: |map| estimate(&Parameters::of(map)),
-    check: |map| check(&Parameters::of(map)),
-    services: |_| Vec::new(),
-    data_key: |_| String::new(),
-    run_seconds: load::workload::whole_job,
-    elsewhere: load::workload::Elsewhere::Nothing,
-    open: |map| Ok(Box::new(Tree { parameters: Parameters::of(map), archive: None })),
+    elsewhere: Elsewhere::Nothing,
+    read: workload::read::<Parameters>,
 };
 
 const SETTINGS: &[Setting] = &[
@@ -48,7 +41,7 @@ const SETTINGS: &[Setting] = &[
         name: "archive",
         kind: Is::Text,
         default: None,
-        help: "Path of a .tar or .tar.gz to extract. Without it a tree is generated that is shaped like the source of \
+        help: "Path of a .tar, .tar.gz, .tar.xz or .tar.zst to extract. Without it a tree is generated that is shaped like the source of \
                GCC 12.2: half of the files below 656 bytes, 10 % above 5.2 KB, 1 % above 71 KB, 6.6 KB on average; a \
                folder for every 22 files, up to 9 deep, half of the files 4 deep; contents are text that compresses.",
     },
@@ -80,44 +73,40 @@ struct Parameters {
     archive_seed: u64,
 }
 
-impl Parameters {
-    fn of(map: &Map<String, Value>) -> Parameters {
-        serde_json::from_value(Value::Object(map.clone())).expect("the table of settings checked the parameters")
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        vec![FILES_PER_SECOND, EXTRACT, EXTRACT_SYNCED, REMOVE, REMOVE_SYNCED]
     }
-}
 
-fn durability() -> Durability {
-    let reason = "`tree`: files are not flushed one by one, as tar does not either";
-    Durability::because(Class::LosesRecent, reason)
-}
-
-/// 25,000 files took the talk-era machines of the original comparison 22 s to extract and 2 s to remove; half of that
-/// is still a careful guess. A file takes a filesystem block more than its content, half of one on average and an inode.
-fn estimate(parameters: &Parameters) -> Estimate {
-    let content = match &parameters.archive {
-        Some(path) => std::fs::metadata(path).map_or(0, |data| {
-            // Source code compresses four to five times.
-            if archive::is_compressed(path) { data.len() * 5 } else { data.len() }
-        }),
-        None => parameters.files * generate::FILE_BYTES_MEAN,
-    };
-    let files = parameters.archive.as_ref().map_or(parameters.files, |_| content / generate::FILE_BYTES_MEAN);
-    Estimate {
-        data_bytes: content + files * 4096,
-        load_seconds: content as f64 / 1e8,
-        run_seconds: files as f64 * 12.0 / 25_000.0,
+    fn durability(&self) -> Durability {
+        let reason = "`tree`: files are not flushed one by one, as tar does not either";
+        Durability::because(Class::LosesRecent, reason)
     }
-}
 
-fn check(parameters: &Parameters) -> Vec<String> {
-    let Some(path) = &parameters.archive else { return Vec::new() };
-    if !archive::is_known(path) {
-        return vec![format!("`archive` = {} must end with .tar, .tar.gz or .tgz", path.display())];
+    /// 25,000 files took the talk-era machines of the original comparison 22 s to extract and 2 s to remove; half of that
+    /// is still a careful guess. A file takes a filesystem block more than its content, half of one on average and an inode.
+    fn estimate(&self) -> Estimate {
+        let content = match &self.archive {
+            Some(path) => std::fs::metadata(path).map_or(0, |data| {
+                // Source code compresses four to five times.
+                if source_archive::unpacker(path).is_some() { data.len() * 5 } else { data.len() }
+            }),
+            None => self.files * generate::FILE_BYTES_MEAN,
+        };
+        let files = self.archive.as_ref().map_or(self.files, |_| content / generate::FILE_BYTES_MEAN);
+        Estimate {
+            data_bytes: content + files * 4096,
+            load_seconds: content as f64 / 1e8,
+            run_seconds: files as f64 * 12.0 / 25_000.0,
+        }
     }
-    match std::fs::metadata(path) {
-        Ok(data) if data.is_file() => Vec::new(),
-        Ok(_) => vec![format!("`archive` = {} is not a file", path.display())],
-        Err(error) => vec![format!("`archive` = {}: {error}", path.display())],
+
+    fn problems(&self) -> Vec<String> {
+        self.archive.as_deref().map_or_else(Vec::new, |path| source_archive::problems(path, &[]))
+    }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(Tree { parameters: *self, archive: None }))
     }
 }
 

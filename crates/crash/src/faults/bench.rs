@@ -111,7 +111,7 @@ impl<'a> Bench<'a> {
         let file = storage::recording_disk(&work.disk());
         let attached = CutDisk::attach(&spec.storage, &file, &work.mount_point())?;
         let kind = workloads::kind_of_trial(&spec.workload).expect("it was planned");
-        let wanted = services::wanted(&(kind.services)(&spec.parameters), &spec.services);
+        let wanted = services::wanted(&(kind.read)(&spec.parameters).services(), &spec.services);
         let database = Database::of(wanted.last(), work)?;
         Ok(Bench { spec, database, attached, disk })
     }

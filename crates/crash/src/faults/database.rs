@@ -35,7 +35,7 @@ impl Database {
     /// When there is none, or no folders.
     pub fn of(wanted: Option<&services::Wanted>, work: &Work) -> Result<Database, crate::database::Error> {
         let Some(wanted) = wanted else { return Ok(Database::Embedded) };
-        let service = (wanted.kind.open)(&wanted.settings)?;
+        let service = wanted.settings.open()?;
         let stage = Stage::set(work)?;
         Ok(Database::Served(Box::new(Server { kind: wanted.kind, service, stage, place: None, running: None })))
     }

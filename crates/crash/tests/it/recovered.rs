@@ -31,7 +31,7 @@ impl Ground {
         let folder = tempfile::Builder::new().prefix("surefoot-test-").tempdir_in("/var/tmp").expect("a folder");
         let kind = services::kind(engine).expect("it is in the list");
         let table = settings::check_all(kind.settings, table.as_object().expect("a table")).expect("right");
-        let service = (kind.open)(&table).unwrap_or_else(|error| panic!("{error}"));
+        let service = (kind.read)(&table).open().unwrap_or_else(|error| panic!("{error}"));
         let open_to = |path: &Path, mode: u32| {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
         };
@@ -68,7 +68,7 @@ impl Ground {
             interrupted: &interrupted,
             progress: &mut |_, _| {},
         };
-        let mut workload = (commits::KIND.open)(&self.load).expect("it opens");
+        let mut workload = (commits::KIND.read)(&self.load).open().expect("it opens");
         workload.prepare(&mut context).expect("it loads");
         workload.ready(&mut context).expect("it is made ready");
         workload.run(&mut context).expect("it runs");
@@ -238,7 +238,7 @@ fn what_mariadb_would_tell_a_replica_is_read_from_its_binary_log() {
 #[test]
 fn a_web_server_has_no_tables_to_ask_for() {
     let kind = services::kind("nginx").expect("it is in the list");
-    let service = (kind.open)(&settings::defaults(kind.settings)).unwrap_or_else(|error| panic!("{error}"));
+    let service = (kind.read)(&settings::defaults(kind.settings)).open().unwrap_or_else(|error| panic!("{error}"));
     let place = Place::new(PathBuf::new(), PathBuf::new());
     assert!(matches!(service.ask_recovered(&place, &[]), Err(Error::NoTables)));
 }

@@ -57,8 +57,8 @@ impl Client {
     /// The workload, whose runs are the agent's.
     pub(super) fn open(self, trial: &Trial, here: Box<dyn Workload>) -> Result<Box<dyn Workload>, Box<dyn Error>> {
         let Trial { spec, kind, .. } = trial;
-        let services = services::wanted(&(kind.services)(&spec.parameters), &spec.services);
-        let is_secure = services.last().is_some_and(|driven| driven.settings.get("tls") == Some(&true.into()));
+        let services = services::wanted(&trial.load().services(), &spec.services);
+        let is_secure = services.last().is_some_and(|driven| driven.settings.is_secure());
         let at = At::Network { address: self.network.address, is_secure };
         let server = Server { at, password: Some(self.network.password) };
         Ok(Box::new(self.agent.open(kind, &spec.parameters, &server, here, &STOP)?))

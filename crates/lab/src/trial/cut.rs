@@ -28,7 +28,7 @@ pub(super) fn conduct(trial: &Trial, wanted: &Cut, out: &mut Out<impl Write>) ->
     let recording = recorder.finish(notes).map_err(Stopped::at("power cut"))?;
     let record_seconds = started.elapsed().as_secs_f64();
     out.step("record", record_seconds);
-    let promise = (trial.kind.durability)(&spec.parameters).class;
+    let promise = trial.load().durability().class;
     let searched = recording.search(promise, &STOP, &mut |record| out.say(record));
     let safety = searched.map_err(Stopped::at("power cut"))?;
     out.step("explore", safety.seconds - record_seconds);

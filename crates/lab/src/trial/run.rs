@@ -119,8 +119,7 @@ impl RunContext<'_> {
 
     /// The primary metric's name; `command` has one only where its settings name one.
     fn primary(&self) -> Option<String> {
-        let wanted = (self.trial.kind.metrics)(&self.trial.spec.parameters);
-        wanted.first().map(|primary| primary.name.to_string())
+        self.trial.load().metrics().first().map(|primary| primary.name.to_string())
     }
 }
 

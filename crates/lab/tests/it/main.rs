@@ -41,7 +41,7 @@ impl Catalogue for Known {
         workloads::kind(name).map(|kind| kind.settings)
     }
     fn workload_problems(&self, name: &str, parameters: &Map<String, Value>) -> Vec<String> {
-        workloads::kind(name).map_or_else(Vec::new, |kind| (kind.check)(parameters))
+        workloads::settings(name, parameters).map_or_else(Vec::new, |load| load.problems())
     }
 }
 

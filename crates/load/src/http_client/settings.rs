@@ -9,7 +9,6 @@ use crate::workload::{At, Context, Error, Outcome};
 use observe::latency::Latency;
 use observe::metric::{Direction, Measured, Metric};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -19,14 +18,11 @@ use std::time::Duration;
 /// Services that serve files.
 const SERVERS: &[&str] = &["nginx", "apache", "lighttpd", "django"];
 
-/// The service that is asked for.
-pub fn services(map: &Map<String, Value>) -> Vec<&'static str> {
-    SERVERS.iter().copied().filter(|server| map["server"] == **server).collect()
-}
-
 /// How requests are sent.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Sending {
+    /// The service that serves the site.
+    pub server: String,
     /// Connections at a time.
     pub connections: usize,
     /// Whether a connection is used again.
@@ -147,15 +143,24 @@ const METRICS: &[Metric] = &[
     Metric::new("client_cpu_microseconds_per_request", "µs", Direction::Less),
 ];
 
-/// The figures of a run, the primary one first. In an open loop the rate is given, and the time of a request is the answer.
-pub fn metrics(map: &Map<String, Value>) -> Vec<Metric> {
-    let is_open = ["rate", "speed"].iter().any(|name| map.get(*name).and_then(Value::as_f64) > Some(0.0));
-    let mut metrics = METRICS.to_vec();
-    metrics[..2].rotate_left(usize::from(is_open));
-    metrics.into_iter().chain(asked::METRICS).chain(Fault::ALL.map(|fault| asked::metric(fault.name()))).collect()
-}
-
 impl Sending {
+    /// The service that is asked for.
+    pub fn services(&self) -> Vec<&'static str> {
+        SERVERS.iter().copied().filter(|server| self.server == **server).collect()
+    }
+
+    /// The figures of a run, the primary one first; `otherwise` is the pace when no rate is asked for. In an open loop the rate is given,
+    /// and the time of a request is the answer.
+    pub fn metrics(&self, otherwise: Pace) -> Vec<Metric> {
+        let mut metrics = METRICS.to_vec();
+        metrics[..2].rotate_left(usize::from(self.is_open(otherwise)));
+        metrics.into_iter().chain(asked::METRICS).chain(Fault::ALL.map(|fault| asked::metric(fault.name()))).collect()
+    }
+
+    fn is_open(&self, otherwise: Pace) -> bool {
+        self.rate > 0.0 || otherwise != Pace::Closed
+    }
+
     /// Settings that are each allowed and do not fit together.
     pub fn problems(&self, otherwise: Pace) -> Vec<String> {
         let anywhere = Server { address: SocketAddr::from(([0, 0, 0, 0], 0)), tls: None };
@@ -164,7 +169,7 @@ impl Sending {
 
     /// How much may go wrong; `otherwise` is the pace when no rate is asked for.
     pub fn limit(&self, otherwise: Pace) -> Limit {
-        Limit::of(self.rate > 0.0 || otherwise != Pace::Closed, self.errors_max)
+        Limit::of(self.is_open(otherwise), self.errors_max)
     }
 
     /// What each page must have.

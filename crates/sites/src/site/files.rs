@@ -43,6 +43,11 @@ pub struct Files {
 }
 
 impl Files {
+    /// Whether a file has room for this text.
+    pub fn have_room_for(&self, text: &str) -> bool {
+        text.len() as u64 <= self.file_bytes
+    }
+
     /// What a trial with runs of this length will need.
     pub fn estimate(&self, run_seconds: f64) -> Estimate {
         let data_bytes = self.files.saturating_mul(self.file_bytes.max(BLOCK_BYTES));

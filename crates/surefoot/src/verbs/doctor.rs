@@ -93,7 +93,7 @@ fn filesystems_of(kernel: &guest::kernel::Kernel) -> String {
 }
 
 fn service(kind: &'static services::service::Kind) -> Check {
-    let missing = (kind.missing)(&settings::defaults(kind.settings));
+    let missing = (kind.read)(&settings::defaults(kind.settings)).missing();
     Check {
         name: kind.name.into(),
         status: if missing.is_none() { CheckStatus::Ok } else { CheckStatus::Missing },

@@ -306,7 +306,7 @@ fn an_agent_refuses_who_is_not_its_pair_and_what_it_does_not_drive() {
         password: None,
     };
     let null = workloads::kind("null").expect("a kind");
-    let here = (null.open)(&settings::defaults(null.settings)).expect("it opens");
+    let here = (null.read)(&settings::defaults(null.settings)).open().expect("it opens");
     let none = AtomicBool::new(false);
     let opened = second.open(kind, &settings::defaults(kind.settings), &server, here, &none);
     assert!(opened.err().expect("refused").to_string().contains("and not `command`"));

@@ -4,7 +4,7 @@ use super::rule::{LOADED_ROWS, LOADED_STREAM, NUMBERS, Rule, id};
 use super::target::CommitTarget;
 use super::{Parameters, adding};
 use load::sql::Place;
-use load::workload::Error;
+use load::workload::{Error, typed};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -31,14 +31,14 @@ pub struct Look {
 /// of its programs with its arguments, each on a line of its own.
 #[must_use]
 pub fn questions(parameters: &Map<String, Value>) -> Vec<String> {
-    Parameters::from_map(parameters).target().questions().to_vec()
+    typed::<Parameters>(parameters).target().questions().to_vec()
 }
 
 /// What the answers to [`questions`] show, for a load with these parameters; and the text of each transaction that replicas are
 /// told of, if they are.
 #[must_use]
 pub fn look(parameters: &Map<String, Value>, answers: &[Rows], logged: Option<&[String]>) -> Look {
-    let parameters = Parameters::from_map(parameters);
+    let parameters: Parameters = typed(parameters);
     let look = of(parameters.rule(), &*parameters.target(), answers);
     Look { logged: logged.map(|transactions| commits_in(parameters.rule(), transactions)), ..look }
 }
@@ -65,7 +65,7 @@ fn commits_in(rule: Rule, transactions: &[String]) -> BTreeMap<u32, Vec<u64>> {
 /// # Errors
 /// What it says, when it does not come up.
 pub fn look_at_embedded(parameters: &Map<String, Value>, data_folder: &Path) -> Result<Look, String> {
-    let mut parameters = Parameters::from_map(parameters);
+    let mut parameters: Parameters = typed(parameters);
     // What a recovery writes is thrown away with the image: it need not be flushed.
     parameters.pragmas.synchronous = "off".into();
     parameters.sync = "none".into();
@@ -235,7 +235,7 @@ mod tests {
 
     /// The answers of a database in which the streams ended with these commits.
     fn answers(last: [u64; 2]) -> Vec<Rows> {
-        let rule = Parameters::from_map(&parameters()).rule();
+        let rule = typed::<Parameters>(&parameters()).rule();
         let last = BTreeMap::from([(0, last[0]), (1, last[1])]);
         let of_streams = last.iter().flat_map(|(stream, last)| (1..=*last).map(move |number| (*stream, number)));
         let revisions = rule.revisions(of_streams.clone());
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_commit_that_was_refused_may_be_missing_with_all_that_it_changed() {
-        let parameters = Parameters::from_map(&parameters());
+        let parameters = typed::<Parameters>(&parameters());
         let (rule, target) = (parameters.rule(), parameters.target());
         let mut answers = answers([3, 0]);
         let revisions = rule.revisions([(0, 1), (0, 3)].into_iter());
@@ -323,7 +323,7 @@ mod tests {
             let rows: Rows =
                 rows.iter().map(|row| row.iter().map(|cell| Some((*cell).to_string())).collect()).collect();
             let engine = load::engines::named(engine).expect("in the list");
-            complaint(&*Parameters { engine, ..Parameters::from_map(&parameters()) }.target(), &rows)
+            complaint(&*Parameters { engine, ..typed::<Parameters>(&parameters()) }.target(), &rows)
         };
         assert_eq!(said("sqlite", &[&["ok"]]), None);
         assert_eq!(said("sqlite", &[&["row 3 missing from index k"]]).as_deref(), Some("row 3 missing from index k"));

@@ -22,13 +22,13 @@ fn parameters(folder: &Path, changes: Value) -> Map<String, Value> {
 fn committed(folder: &Path, changes: Value) -> Map<String, Value> {
     let parameters = parameters(folder, changes);
     with_context(folder, |context| {
-        let mut workload = (KIND.open)(&parameters).expect("it opens");
+        let mut workload = (KIND.read)(&parameters).open().expect("it opens");
         workload.prepare(context).expect("it loads");
         workload.ready(context).expect("it is made ready");
         let outcome = workload.run(context).expect("it runs");
         workload.verify(context).expect("it is whole");
         assert_eq!(outcome.commits as usize, witnessed(folder).len());
-        assert_eq!(outcome.metrics[0].metric, (KIND.metrics)(&parameters)[0]);
+        assert_eq!(outcome.metrics[0].metric, (KIND.read)(&parameters).metrics()[0]);
     });
     parameters
 }
@@ -95,7 +95,7 @@ fn a_commit_that_failed_is_listed_without_an_acknowledgement() {
     let folder = tempfile::tempdir().expect("a folder");
     let parameters = parameters(folder.path(), json!({ "time": "1h" }));
     with_context(folder.path(), |context| {
-        let mut workload = (KIND.open)(&parameters).expect("it opens");
+        let mut workload = (KIND.read)(&parameters).open().expect("it opens");
         workload.prepare(context).expect("it loads");
         let thief = rusqlite::Connection::open(engines::sqlite::file(folder.path())).expect("the file");
         thief.execute_batch("DELETE FROM counters WHERE id = 1").expect("it is writable");
@@ -144,7 +144,7 @@ fn runs_go_on_where_the_last_one_ended_and_an_interrupt_ends_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let parameters = parameters(folder.path(), json!({ "time": "50ms" }));
     with_context(folder.path(), |context| {
-        let mut workload = (KIND.open)(&parameters).expect("it opens");
+        let mut workload = (KIND.read)(&parameters).open().expect("it opens");
         workload.prepare(context).expect("it loads");
         let first = workload.run(context).expect("it runs").commits;
         let second = workload.run(context).expect("it runs again").commits;
@@ -158,12 +158,12 @@ fn runs_go_on_where_the_last_one_ended_and_an_interrupt_ends_one() {
 #[test]
 fn what_is_loaded_and_asked_does_not_depend_on_the_run() {
     let key = |changes: Value| {
-        (KIND.data_key)(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right"))
+        (KIND.read)(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right")).data_key()
     };
     assert_eq!(key(json!({})), key(json!({ "witness": "/elsewhere", "time": "9s", "synchronous": "off" })));
     assert_ne!(key(json!({})), key(json!({ "seed": 2 })));
     assert_eq!(
-        Parameters { engine: &engines::mariadb::ENGINE, ..Parameters::from_map(&settings::defaults(SETTINGS)) }
+        Parameters { engine: &engines::mariadb::ENGINE, ..workload::typed(&settings::defaults(SETTINGS)) }
             .target()
             .questions()[2],
         "SELECT id, n FROM sbtest.counters"

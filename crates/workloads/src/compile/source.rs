@@ -1,49 +1,12 @@
 //! The source tree: from an archive or a generated program, and clean copies of it.
 
 use super::generate::Program;
+use crate::source_archive::{TIMEOUT, succeed};
 use load::process;
 use load::workload::{Context, Error};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// For unpacking and copying: a kernel's source takes minutes on a slow disk.
-const TIMEOUT: Duration = Duration::from_secs(3600);
-
-/// Endings of archives, and the program and package that `tar` unpacks each by.
-const ENDINGS: [(&str, Option<(&str, &str)>); 7] = [
-    (".tar", None),
-    (".tar.gz", Some(("gzip", "gzip"))),
-    (".tgz", Some(("gzip", "gzip"))),
-    (".tar.xz", Some(("xz", "xz-utils"))),
-    (".txz", Some(("xz", "xz-utils"))),
-    (".tar.zst", Some(("zstd", "zstd"))),
-    (".tzst", Some(("zstd", "zstd"))),
-];
-
-/// What is wrong with an archive, or missing for it.
-pub fn problems(archive: &Path) -> Vec<String> {
-    let shown = archive.display().to_string();
-    let Some((_, unpacker)) = ENDINGS.iter().find(|(ending, _)| shown.ends_with(ending)) else {
-        let endings: Vec<_> = ENDINGS.iter().map(|(ending, _)| *ending).collect();
-        return vec![format!("`archive` = {shown} must end with one of {}", endings.join(", "))];
-    };
-    let mut problems: Vec<String> = [Some(("tar", "tar")), *unpacker]
-        .into_iter()
-        .flatten()
-        .filter(|(program, _)| process::find(program).is_none())
-        .map(|(program, package)| {
-            format!("`archive`: the program {program} (package {package}) is not on this machine")
-        })
-        .collect();
-    match fs::metadata(archive) {
-        Ok(data) if data.is_file() => {}
-        Ok(_) => problems.push(format!("`archive` = {shown} is not a file")),
-        Err(error) => problems.push(format!("`archive` = {shown}: {error}")),
-    }
-    problems
-}
 
 /// Unpacks an archive into an empty folder. tar itself keeps what is in it below the folder (it makes symbolic links last); of
 /// root it would also make device nodes, and programs with their owner's rights.
@@ -52,7 +15,7 @@ pub fn unpack(archive: &Path, target: &Path, context: &Context) -> Result<(), Er
     let archive = archive.display().to_string();
     refuse_special(&archive, target, context)?;
     let words = ["tar", "--extract", "--no-same-owner", "--no-same-permissions", "--file", &archive].map(String::from);
-    succeed(&words, target, context)
+    succeed(&words, target, context.interrupted)
 }
 
 /// Refuses an archive that holds other things than files, folders and links.
@@ -87,19 +50,11 @@ pub fn write(program: &Program, target: &Path) -> Result<(), Error> {
 /// what its own blocks do not.
 pub fn copy(source: &Path, target: &Path, context: &Context) -> Result<(), Error> {
     let words = ["cp".into(), "--archive".into(), "--reflink=never".into(), shown(source), shown(target)];
-    succeed(&words, &context.data_folder, context)
+    succeed(&words, &context.data_folder, context.interrupted)
 }
 
 fn shown(path: &Path) -> String {
     path.display().to_string()
-}
-
-fn succeed(words: &[String], folder: &Path, context: &Context) -> Result<(), Error> {
-    let finished = process::run(words, folder, TIMEOUT, context.interrupted)?;
-    if finished.status.success() {
-        return Ok(());
-    }
-    Err(Error::Program { program: words[0].clone(), status: finished.status.to_string(), log: finished.last_lines() })
 }
 
 /// An empty folder, whatever was there.
@@ -141,15 +96,6 @@ pub fn bytes(folder: &Path) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use expect_test::expect;
-
-    #[test]
-    fn archives_that_cannot_be() {
-        expect!["`archive` = a.zip must end with one of .tar, .tar.gz, .tgz, .tar.xz, .txz, .tar.zst, .tzst"]
-            .assert_eq(&problems(Path::new("a.zip")).join("\n"));
-        expect!["`archive` = /no/such.tar.xz: No such file or directory (os error 2)"]
-            .assert_eq(&problems(Path::new("/no/such.tar.xz")).join("\n"));
-    }
 
     #[test]
     fn commands_run_in_the_only_folder() {

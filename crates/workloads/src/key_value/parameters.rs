@@ -2,14 +2,14 @@
 
 use super::mix::{self, Mix};
 use super::store::{Shape, Store};
-use super::{etcd, lmdb, redis, tables, value};
+use super::{KeyValue, METRICS, etcd, lmdb, redis, tables, value};
 use load::engines;
 use load::sql::{self, Engine, Pragmas};
 use load::sql_load::DRIVER_THREADS;
-use load::workload::Estimate;
+use load::workload::{Error, Estimate, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
+use observe::metric::Metric;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 
 /// Engines that hold records.
@@ -140,11 +140,6 @@ const FIELD_BYTES: u64 = 75;
 const LOADED_PER_SECOND: f64 = 30_000.0;
 
 impl Parameters {
-    /// Checked ones.
-    pub fn of(map: &Map<String, Value>) -> Parameters {
-        serde_json::from_value(Value::Object(map.clone())).expect("the settings' checks make every field fit")
-    }
-
     /// Which operations.
     pub fn mix(&self) -> Mix {
         Mix::named(&self.mix)
@@ -183,12 +178,6 @@ impl Parameters {
         Box::new(tables::Tables::new(self.engine.database(&self.pragmas), self.shape()))
     }
 
-    /// What decides the data, in words.
-    pub fn data_key(&self) -> String {
-        let index = if self.is_redis() && self.shape().is_scanned { ", with an index" } else { "" };
-        format!("key-value 1, {} records, {} fields of {} bytes{index}", self.records, self.fields, self.field_bytes)
-    }
-
     /// In Redis' memory; in files it is less, and with what updates leave no more than twice as much.
     fn data_bytes(&self) -> u64 {
         self.records * (RECORD_BYTES + self.fields as u64 * (self.field_bytes as u64 + FIELD_BYTES))
@@ -201,12 +190,7 @@ impl Parameters {
         self.records * (of_fields + of_keys)
     }
 
-    /// What does not go together, or does not fit this machine.
-    pub fn problems(&self) -> Vec<String> {
-        self.problems_with(observe::machine::memory_bytes())
-    }
-
-    /// The same, of a machine with so many bytes of memory; 0: nobody knows.
+    /// What does not go together, or does not fit a machine with so many bytes of memory; 0: nobody knows.
     pub fn problems_with(&self, memory: u64) -> Vec<String> {
         let name = self.engine.name;
         let mut problems = Vec::new();
@@ -246,22 +230,47 @@ impl Parameters {
     }
 }
 
-/// Of a server, its own settings decide.
-pub fn durability(map: &Map<String, Value>) -> Durability {
-    let parameters = Parameters::of(map);
-    if parameters.is_lmdb() && parameters.sync == "none" {
-        let why = "sync = none: LMDB without sync may be corrupt after a power cut";
-        return Durability::because(Class::MayCorrupt, why);
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        let of_store = self.is_etcd().then_some(etcd::METRICS);
+        METRICS.iter().cloned().chain(of_store.into_iter().flatten()).collect()
     }
-    if parameters.is_lmdb() { Durability::full() } else { parameters.engine.durability(&parameters.pragmas) }
-}
 
-/// For `plan` only.
-pub fn estimate(map: &Map<String, Value>) -> Estimate {
-    let parameters = Parameters::of(map);
-    Estimate {
-        data_bytes: 2 * parameters.data_bytes(),
-        load_seconds: parameters.records as f64 / LOADED_PER_SECOND,
-        run_seconds: parameters.time_seconds,
+    /// Of a server, its own settings decide.
+    fn durability(&self) -> Durability {
+        if self.is_lmdb() && self.sync == "none" {
+            let why = "sync = none: LMDB without sync may be corrupt after a power cut";
+            return Durability::because(Class::MayCorrupt, why);
+        }
+        if self.is_lmdb() { Durability::full() } else { self.engine.durability(&self.pragmas) }
+    }
+
+    fn estimate(&self) -> Estimate {
+        Estimate {
+            data_bytes: 2 * self.data_bytes(),
+            load_seconds: self.records as f64 / LOADED_PER_SECOND,
+            run_seconds: self.time_seconds,
+        }
+    }
+
+    fn problems(&self) -> Vec<String> {
+        self.problems_with(observe::machine::memory_bytes())
+    }
+
+    fn services(&self) -> Vec<&'static str> {
+        self.engine.services()
+    }
+
+    fn data_key(&self) -> String {
+        let index = if self.is_redis() && self.shape().is_scanned { ", with an index" } else { "" };
+        format!("key-value 1, {} records, {} fields of {} bytes{index}", self.records, self.fields, self.field_bytes)
+    }
+
+    fn run_seconds(&self) -> Option<f64> {
+        (self.time_seconds > 0.0).then_some(self.time_seconds)
+    }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(KeyValue::new(*self)))
     }
 }

@@ -3,17 +3,17 @@
 use super::*;
 use crate::workload_tests::with_context;
 use observe::durability::Class;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
-fn parameters(changes: Value) -> Map<String, Value> {
-    settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right")
+fn parameters(changes: Value) -> Box<dyn WorkloadSettings> {
+    (KIND.read)(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right"))
 }
 
 fn run(changes: Value) -> Outcome {
     let folder = tempfile::tempdir().expect("a folder");
     with_context(folder.path(), |context| {
-        let mut workload = (KIND.open)(&parameters(changes)).expect("it opens");
+        let mut workload = parameters(changes).open().expect("it opens");
         workload.prepare(context).expect("it loads");
         workload.run(context).expect("it runs");
         let outcome = workload.run(context).expect("it runs twice");
@@ -67,7 +67,7 @@ fn transactions_that_are_given_up_are_errors_and_no_figure() {
     let changes = json!({ "table_size": 200, "threads": 4, "time": "0s", "transactions": 200, "begin": "deferred",
                           "retry": false, "busy_timeout": "0s", "synchronous": "off", "errors_max": "0%" });
     with_context(folder.path(), |context| {
-        let mut workload = (KIND.open)(&parameters(changes)).expect("it opens");
+        let mut workload = parameters(changes).open().expect("it opens");
         workload.prepare(context).expect("it loads");
         // Whether threads meet is chance; this one meets all of them.
         let other = rusqlite::Connection::open(folder.path().join("oltp.sqlite")).expect("the file");
@@ -86,7 +86,7 @@ fn a_run_that_goes_on_has_the_connections_and_the_log_of_the_one_before() {
     let folder = tempfile::tempdir().expect("a folder");
     let changes = json!({ "table_size": 400, "threads": 2, "time": "0s", "transactions": 10, "journal_mode": "wal" });
     with_context(folder.path(), |context| {
-        let mut workload = (KIND.open)(&parameters(changes)).expect("it opens");
+        let mut workload = parameters(changes).open().expect("it opens");
         workload.prepare(context).expect("it loads");
         let mut log_bytes_after = |goes_on| {
             context.goes_on = goes_on;
@@ -107,8 +107,8 @@ fn a_run_that_goes_on_has_the_connections_and_the_log_of_the_one_before() {
 fn a_row_that_is_gone_fails_the_run() {
     let folder = tempfile::tempdir().expect("a folder");
     with_context(folder.path(), |context| {
-        let mut workload = (KIND.open)(&parameters(json!({ "table_size": 400, "time": "0s", "transactions": 200 })))
-            .expect("it opens");
+        let mut workload =
+            parameters(json!({ "table_size": 400, "time": "0s", "transactions": 200 })).open().expect("it opens");
         workload.prepare(context).expect("it loads");
         let thief = rusqlite::Connection::open(folder.path().join("oltp.sqlite")).expect("the file");
         thief.execute_batch("DELETE FROM sbtest1 WHERE id % 10 = 3").expect("it is writable");
@@ -125,7 +125,7 @@ fn an_update_that_was_lost_is_found_at_the_end_with_any_number_of_connections() 
         let changes = json!({ "table_size": 200, "time": "0s", "transactions": 400, "threads": threads,
                               "mix": "write-only", "synchronous": "off" });
         with_context(folder.path(), |context| {
-            let mut workload = (KIND.open)(&parameters(changes)).expect("it opens");
+            let mut workload = parameters(changes).open().expect("it opens");
             workload.prepare(context).expect("it loads");
             workload.run(context).expect("it runs");
             workload.verify(context).expect("it is whole");
@@ -142,7 +142,7 @@ fn an_update_that_was_lost_is_found_at_the_end_with_any_number_of_connections() 
 fn an_interrupt_ends_it_soon() {
     let folder = tempfile::tempdir().expect("a folder");
     with_context(folder.path(), |context| {
-        let mut workload = (KIND.open)(&parameters(json!({ "table_size": 400, "time": "1h" }))).expect("it opens");
+        let mut workload = parameters(json!({ "table_size": 400, "time": "1h" })).open().expect("it opens");
         workload.prepare(context).expect("it loads");
         context.interrupted = Box::leak(Box::new(AtomicBool::new(true)));
         assert!(matches!(workload.run(context), Err(Error::Interrupted)));
@@ -151,15 +151,15 @@ fn an_interrupt_ends_it_soon() {
 
 #[test]
 fn settings_that_cannot_work_together_are_told() {
-    assert_eq!(check(&parameters(json!({ "time": "0s" }))).len(), 1);
-    assert_eq!(check(&parameters(json!({ "table_size": 300, "id_range": 400 }))).len(), 1);
-    assert!(check(&parameters(json!({}))).is_empty());
+    assert_eq!(parameters(json!({ "time": "0s" })).problems().len(), 1);
+    assert_eq!(parameters(json!({ "table_size": 300, "id_range": 400 })).problems().len(), 1);
+    assert!(parameters(json!({})).problems().is_empty());
 }
 
 #[test]
 fn durability_follows_sqlites_own_words() {
     let class = |journal: &str, synchronous: &str| {
-        durability(&parameters(json!({ "journal_mode": journal, "synchronous": synchronous }))).class
+        parameters(json!({ "journal_mode": journal, "synchronous": synchronous })).durability().class
     };
     assert_eq!(class("wal", "full"), Class::KeepsAcknowledged);
     assert_eq!(class("delete", "full"), Class::KeepsAcknowledged);

@@ -8,7 +8,7 @@ fn with_loaded(act: impl FnOnce(&mut dyn Workload, &mut Context)) {
     let folder = tempfile::tempdir().expect("a folder");
     let all = json!({ "engine": "sqlite", "time": "0s", "transactions": 300, "threads": 3, "synchronous": "off" });
     let parameters = settings::check_all(SETTINGS, all.as_object().expect("a table")).expect("right");
-    assert_eq!((KIND.check)(&parameters), Vec::<String>::new());
+    assert_eq!((KIND.read)(&parameters).problems(), Vec::<String>::new());
     let interrupted = AtomicBool::new(false);
     let mut context = Context {
         data_folder: folder.path().into(),
@@ -22,7 +22,7 @@ fn with_loaded(act: impl FnOnce(&mut dyn Workload, &mut Context)) {
         interrupted: &interrupted,
         progress: &mut |_, _| {},
     };
-    let mut workload = (KIND.open)(&parameters).expect("it opens");
+    let mut workload = (KIND.read)(&parameters).open().expect("it opens");
     workload.prepare(&mut context).expect("it loads");
     act(&mut *workload, &mut context);
 }

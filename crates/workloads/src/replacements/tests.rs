@@ -22,7 +22,7 @@ fn all_that_was_acknowledged_is_found_by_every_method() {
         let folder = tempfile::tempdir().expect("a folder");
         let parameters = parameters(folder.path(), &json!({ "method": method, "connections": connections }));
         with_context(folder.path(), |context| {
-            let mut workload = (KIND.open)(&parameters).expect("it opens");
+            let mut workload = (KIND.read)(&parameters).open().expect("it opens");
             workload.prepare(context).expect("it loads");
             let first = workload.run(context).expect("it runs").metrics[1].value;
             let second = workload.run(context).expect("it runs again").metrics[1].value;
@@ -47,7 +47,7 @@ fn what_is_altered_by_hand_is_found() {
     let parameters = parameters(folder.path(), &json!({}));
     let file = |number: u32| path(folder.path(), number);
     let rule = Rule { seed: 1 };
-    let mut workload = (KIND.open)(&parameters).expect("it opens");
+    let mut workload = (KIND.read)(&parameters).open().expect("it opens");
     with_context(folder.path(), |context| {
         workload.prepare(context).expect("it loads");
         std::fs::write(file(1), rule.content(1, 3)).expect("written");
@@ -76,7 +76,7 @@ fn a_replacement_that_failed_is_listed_without_an_acknowledgement() {
     let folder = tempfile::tempdir().expect("a folder");
     let parameters = parameters(folder.path(), &json!({ "method": "overwrite-fsync", "time": "1h" }));
     with_context(folder.path(), |context| {
-        let mut workload = (KIND.open)(&parameters).expect("it opens");
+        let mut workload = (KIND.read)(&parameters).open().expect("it opens");
         workload.prepare(context).expect("it loads");
         std::fs::remove_file(path(folder.path(), 3)).expect("it was there");
         // The other writer ends, too.
@@ -92,7 +92,7 @@ fn an_interrupt_ends_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let parameters = parameters(folder.path(), &json!({ "time": "1h" }));
     with_context(folder.path(), |context| {
-        let mut workload = (KIND.open)(&parameters).expect("it opens");
+        let mut workload = (KIND.read)(&parameters).open().expect("it opens");
         workload.prepare(context).expect("it loads");
         context.interrupted = Box::leak(Box::new(AtomicBool::new(true)));
         assert!(matches!(workload.run(context), Err(Error::Interrupted)));
@@ -102,7 +102,8 @@ fn an_interrupt_ends_it() {
 
 #[test]
 fn only_a_flushed_folder_promises_every_version() {
-    let class = |method: &str| (KIND.durability)(&parameters(Path::new("/"), &json!({ "method": method }))).class;
+    let class =
+        |method: &str| (KIND.read)(&parameters(Path::new("/"), &json!({ "method": method }))).durability().class;
     let expected =
         [Class::MayCorrupt, Class::LosesRecent, Class::KeepsAcknowledged, Class::MayCorrupt, Class::MayCorrupt];
     assert_eq!(METHODS.map(class), expected);

@@ -1,12 +1,12 @@
 //! What is asked of `db_bench`, what it will need, and what it can't do.
 
+use super::RocksDb;
 use super::output::Percentiles;
 use load::process;
-use load::workload::Estimate;
+use load::workload::{Error, Estimate, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Metric};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 
 /// Its settings.
@@ -170,11 +170,6 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// From the checked table.
-    pub fn of(map: &Map<String, Value>) -> Parameters {
-        serde_json::from_value(Value::Object(map.clone())).expect("the table of settings checked the parameters")
-    }
-
     /// `db_bench`'s word for the benchmark.
     pub fn name(&self) -> String {
         format!("{:?}", self.benchmark).to_lowercase()
@@ -195,9 +190,10 @@ impl Parameters {
     pub fn keys(&self) -> u64 {
         if self.benchmark == Benchmark::FillSync { self.keys / FILLSYNC_KEYS } else { self.keys }
     }
+}
 
-    /// Of a run.
-    pub fn metrics(&self) -> Vec<Metric> {
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
         let mut metrics = vec![RATE];
         if self.benchmark != Benchmark::ReadRandom {
             metrics.extend([RATE_SYNCED, STALL, LOG_SYNCS, LEVEL0, COMPACTING]);
@@ -207,16 +203,14 @@ impl Parameters {
         metrics
     }
 
-    /// By `sync`.
-    pub fn durability(&self) -> Durability {
+    fn durability(&self) -> Durability {
         if self.is_synced() || self.benchmark == Benchmark::ReadRandom {
             return Durability::full();
         }
         Durability::because(Class::LosesRecent, "`sync = false`: writes are acknowledged before the log is flushed")
     }
 
-    /// For `plan`.
-    pub fn estimate(&self) -> Estimate {
+    fn estimate(&self) -> Estimate {
         let pair = self.key_size + self.value_size;
         let per_second = WRITES_PER_SECOND_MAX.min(1e8 / pair as f64);
         let all_keys_seconds = self.keys as f64 / per_second;
@@ -234,7 +228,7 @@ impl Parameters {
     }
 
     /// What does not go together, and programs that are missing.
-    pub fn problems(&self) -> Vec<String> {
+    fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.keys() == 0 {
             problems.push(format!(
@@ -255,6 +249,10 @@ impl Parameters {
         problems
             .extend(absent.map(|program| format!("the program {program} (package {PACKAGE}) is not on this machine")));
         problems
+    }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(RocksDb { parameters: *self, runs: 0, written: 0 }))
     }
 }
 
@@ -277,7 +275,8 @@ pub fn latency(operation: &str) -> [(Metric, Percentile); 4] {
 mod tests {
     use super::*;
     use expect_test::{Expect, expect};
-    use serde_json::json;
+    use load::workload;
+    use serde_json::{Map, Value, json};
     use settings::check_all;
 
     fn map(written: &Value) -> Map<String, Value> {
@@ -285,7 +284,7 @@ mod tests {
     }
 
     fn problems(written: &Value, expected: Expect) {
-        expected.assert_eq(&Parameters::of(&map(written)).problems().join("\n"));
+        expected.assert_eq(&workload::typed::<Parameters>(&map(written)).problems().join("\n"));
     }
 
     #[test]
@@ -307,7 +306,7 @@ mod tests {
 
     #[test]
     fn room_for_what_is_written_is_bounded_by_what_may_lie_unmerged() {
-        let bytes = |written: Value| Parameters::of(&map(&written)).estimate().data_bytes;
+        let bytes = |written: Value| workload::typed::<Parameters>(&map(&written)).estimate().data_bytes;
         let keys = 1_000_000 * 116;
         assert_eq!(bytes(json!({"benchmark": "readrandom"})), keys);
         assert_eq!(bytes(json!({"time": "1s"})), keys + 420_000 * 116);

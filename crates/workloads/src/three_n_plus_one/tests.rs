@@ -1,12 +1,12 @@
 //! Exact values (one worker gives these exactly), interruption, kill, and what damaged stores say.
 
 use super::*;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 fn parameters(changes: Value) -> Parameters {
-    Parameters::from_map(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right"))
+    workload::typed(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right"))
 }
 
 fn with_context<T>(folder: &Path, interrupted: bool, act: impl FnOnce(&mut Context) -> T) -> T {

@@ -1,11 +1,12 @@
 //! The archive: found or unpacked, checked for what may not be in it, and what a tree made from it must look like.
 
+use crate::source_archive;
 use load::workload::Error;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::UNIX_EPOCH;
 use tar::EntryType;
 
@@ -23,55 +24,41 @@ pub struct Manifest {
     samples: Vec<(PathBuf, u32)>,
 }
 
-/// Whether the name is that of an archive we read.
-pub fn is_known(path: &Path) -> bool {
-    is_compressed(path) || path.extension().is_some_and(|extension| extension == "tar")
-}
-
-/// Whether the name is that of a compressed one.
-pub fn is_compressed(path: &Path) -> bool {
-    let name = path.to_string_lossy();
-    name.ends_with(".tar.gz") || name.ends_with(".tgz")
-}
-
 /// The archive as a plain one: itself, or unpacked once into the cache.
 pub fn plain(path: &Path, cache: &Path, interrupted: &AtomicBool) -> Result<PathBuf, Error> {
-    if !is_compressed(path) {
-        return Ok(path.into());
-    }
-    let data = path.metadata().map_err(|source| Error::file("read", path, source))?;
+    let Some((unpacker, _)) = source_archive::unpacker(path) else { return Ok(path.into()) };
+    let unreadable = |source| Error::file("read", path, source);
+    let (path, data) = (path.canonicalize().map_err(unreadable)?, path.metadata().map_err(unreadable)?);
     let changed = data.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
     let identity = format!("{} {} {}", path.display(), data.len(), changed.as_nanos());
     let target = cache.join(format!("tree-{:08x}.tar", crc32fast::hash(identity.as_bytes())));
     if target.exists() {
         return Ok(target);
     }
-    let source = File::open(path).map_err(|source| Error::file("open", path, source))?;
-    let mut decoder = flate2::bufread::MultiGzDecoder::new(BufReader::new(source));
-    write_once(&target, |file| {
-        let mut buffer = vec![0; 1 << 20];
-        loop {
-            let bytes = decoder.read(&mut buffer)?;
-            if bytes == 0 {
-                return Ok(());
-            }
-            if interrupted.load(Ordering::Relaxed) {
-                return Err(io::ErrorKind::Interrupted.into());
-            }
-            io::Write::write_all(file, &buffer[..bytes])?;
-        }
-    })?;
-    Ok(target)
+    let unfinished = target.with_extension("unfinished");
+    let unpack = "exec \"$0\" -dc < \"$1\" > \"$2\"";
+    let words = ["sh", "-c", unpack, unpacker].map(String::from).into_iter();
+    let words: Vec<_> = words.chain([&path, &unfinished].map(|path| path.display().to_string())).collect();
+    let unpacked = source_archive::succeed(&words, cache, interrupted)
+        .and_then(|()| finish(&unfinished, &target).map_err(|source| Error::file("write", &target, source)));
+    if unpacked.is_err() {
+        // The failure says more than a removal that may fail after it.
+        let _ = std::fs::remove_file(&unfinished);
+    }
+    unpacked.map(|()| target)
+}
+
+/// Gives a file its name when it is whole.
+fn finish(unfinished: &Path, path: &Path) -> io::Result<()> {
+    File::open(unfinished)?.sync_all()?;
+    std::fs::rename(unfinished, path)
 }
 
 /// Writes a file under another name, and gives it its own when it is whole. An `Interrupted` of `write` is the user's.
 pub fn write_once(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Error> {
     let unfinished = path.with_extension("unfinished");
-    let result = File::create(&unfinished).and_then(|mut file| {
-        write(&mut file)?;
-        file.sync_all()?;
-        std::fs::rename(&unfinished, path)
-    });
+    let result =
+        File::create(&unfinished).and_then(|mut file| write(&mut file)).and_then(|()| finish(&unfinished, path));
     result.map_err(|source| {
         // The write's own error says more than a removal that may fail after it.
         let _ = std::fs::remove_file(&unfinished);
@@ -266,13 +253,5 @@ mod tests {
         for name in ["../a", "a/../../b", "/etc/passwd"] {
             assert!(safe(Path::new(name)).is_err(), "{name}");
         }
-    }
-
-    #[test]
-    fn names_tell_archives() {
-        assert!(
-            is_known(Path::new("gcc-3.3.1.tar")) && is_known(Path::new("x.tar.gz")) && is_known(Path::new("x.tgz"))
-        );
-        assert!(!is_known(Path::new("x.zip")) && !is_known(Path::new("x.gz")));
     }
 }

@@ -109,7 +109,7 @@ fn a_process_that_left_the_group_does_not_hold_the_run() {
 #[test]
 fn a_program_that_is_gone_when_it_is_to_run_is_named() {
     let map = parameters(&KIND, &json!({"command": ["/no/such"], "metrics": {"a": "json:/a; more"}}));
-    let mut workload = (KIND.open)(&map).unwrap();
+    let mut workload = (KIND.read)(&map).open().unwrap();
     let error = Desk::new().act(|context| workload.run(context)).unwrap_err();
     assert_eq!(error.to_string(), "/no/such cannot be started");
 }

@@ -29,7 +29,7 @@ fn of_two_processes_the_rates_are_added_up() {
 #[test]
 fn a_refusal_of_the_program_is_shown() {
     let unchecked = parameters(&KIND, &json!({"algorithms": ["sha-nought"], "time": "1s"}));
-    let mut workload = (KIND.open)(&unchecked).unwrap();
+    let mut workload = (KIND.read)(&unchecked).open().unwrap();
     let error = Desk::new().act(|context| workload.run(context)).unwrap_err();
     let Error::Program { program, log, .. } = error else { panic!("{error}") };
     assert_eq!(program, "openssl speed");

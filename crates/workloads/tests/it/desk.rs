@@ -60,8 +60,8 @@ pub fn parameters(kind: &Kind, written: &Value) -> Map<String, Value> {
 
 pub fn open(kind: &Kind, written: &Value) -> Result<Box<dyn Workload>, Error> {
     let parameters = parameters(kind, written);
-    assert_eq!((kind.check)(&parameters), Vec::<String>::new());
-    (kind.open)(&parameters)
+    assert_eq!((kind.read)(&parameters).problems(), Vec::<String>::new());
+    (kind.read)(&parameters).open()
 }
 
 /// The value of a metric.
@@ -71,7 +71,8 @@ pub fn value(outcome: &Outcome, name: &str) -> f64 {
 
 /// All promised metrics are there, and no other.
 pub fn has_its_metrics(kind: &Kind, written: &Value, outcome: &Outcome) {
-    let promised: Vec<_> = (kind.metrics)(&parameters(kind, written)).into_iter().map(|metric| metric.name).collect();
+    let promised: Vec<_> =
+        (kind.read)(&parameters(kind, written)).metrics().into_iter().map(|metric| metric.name).collect();
     let found: Vec<_> = outcome.metrics.iter().map(|measured| measured.metric.name.clone()).collect();
     assert_eq!(promised, found);
     assert!(outcome.metrics.iter().all(|measured| measured.value.is_finite() && measured.value >= 0.0));

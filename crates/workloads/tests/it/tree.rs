@@ -4,8 +4,8 @@ use crate::desk::{Desk, has_its_metrics, is_disk_full, on_small_tmpfs, open, val
 use load::workload::Error;
 use serde_json::json;
 use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::Ordering;
 use tar::{Builder, EntryType, Header};
 use workloads::tree::KIND;
@@ -69,13 +69,22 @@ fn links_and_folders_that_are_not_named_are_extracted() {
 fn a_compressed_archive_is_unpacked_once() {
     let desk = Desk::new();
     let plain = archive(&desk.cache.path().join("a.tar"), &[("file", EntryType::Regular, "content")]);
-    let path = desk.data.path().join("a.tar.gz");
-    let mut encoder = flate2::write::GzEncoder::new(File::create(&path).unwrap(), flate2::Compression::fast());
-    encoder.write_all(&std::fs::read(plain).unwrap()).unwrap();
-    encoder.finish().unwrap();
-    desk.trial(&KIND, &json!({"archive": path})).unwrap();
-    std::fs::write(&path, "not gzip, and newer").unwrap();
-    assert!(matches!(desk.trial(&KIND, &json!({"archive": path})), Err(Error::File { .. })));
+    for (program, ending) in [("gzip", "gz"), ("xz", "xz"), ("zstd", "zst")] {
+        let path = desk.data.path().join("a.tar").with_extension(format!("tar.{ending}"));
+        let packed = Command::new(program).arg("-c").arg(&plain).output().unwrap();
+        std::fs::write(&path, packed.stdout).unwrap();
+        desk.trial(&KIND, &json!({"archive": path})).unwrap();
+        std::fs::write(&path, "not packed, and newer").unwrap();
+        let Err(Error::Program { log, .. }) = desk.trial(&KIND, &json!({"archive": path})) else { panic!("{program}") };
+        assert!(log.contains(program), "{log}");
+        let unfinished = desk
+            .cache
+            .path()
+            .read_dir()
+            .unwrap()
+            .any(|entry| entry.unwrap().path().extension().is_some_and(|extension| extension == "unfinished"));
+        assert!(!unfinished, "{program}");
+    }
 }
 
 #[test]
@@ -154,7 +163,7 @@ fn an_archive_that_is_changed_after_the_scan_stays_in_its_tree() {
 #[test]
 fn a_missing_archive_is_a_problem_of_the_check() {
     let parameters = crate::desk::parameters(&KIND, &json!({"archive": "/nowhere/x.tar"}));
-    assert!((KIND.check)(&parameters)[0].contains("/nowhere/x.tar"));
+    assert!((KIND.read)(&parameters).problems()[0].contains("/nowhere/x.tar"));
 }
 
 #[test]

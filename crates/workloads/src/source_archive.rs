@@ -1,0 +1,76 @@
+//! Archives of source trees: known by the ends of their names, and unpacked by the programs that are there for it.
+
+use load::process;
+use load::workload::Error;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// For unpacking and copying: a kernel's source takes minutes on a slow disk.
+pub const TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// A program and its package.
+pub type Program = (&'static str, &'static str);
+
+/// Ends of archives' names, and what unpacks each.
+const ENDINGS: [(&str, Option<Program>); 7] = [
+    (".tar", None),
+    (".tar.gz", Some(("gzip", "gzip"))),
+    (".tgz", Some(("gzip", "gzip"))),
+    (".tar.xz", Some(("xz", "xz-utils"))),
+    (".txz", Some(("xz", "xz-utils"))),
+    (".tar.zst", Some(("zstd", "zstd"))),
+    (".tzst", Some(("zstd", "zstd"))),
+];
+
+/// What unpacks an archive; none: it is not compressed, or not known.
+pub fn unpacker(archive: &Path) -> Option<Program> {
+    let name = archive.to_string_lossy();
+    ENDINGS.iter().find(|(ending, _)| name.ends_with(ending))?.1
+}
+
+/// What is wrong with an archive, or missing for it; `programs` are needed for any.
+pub fn problems(archive: &Path, programs: &[Program]) -> Vec<String> {
+    let shown = archive.display().to_string();
+    if !ENDINGS.iter().any(|(ending, _)| shown.ends_with(ending)) {
+        let endings: Vec<_> = ENDINGS.iter().map(|(ending, _)| *ending).collect();
+        return vec![format!("`archive` = {shown} must end with one of {}", endings.join(", "))];
+    }
+    let needed = programs.iter().copied().chain(unpacker(archive));
+    let mut problems: Vec<String> = needed
+        .filter(|(program, _)| process::find(program).is_none())
+        .map(|(program, package)| {
+            format!("`archive`: the program {program} (package {package}) is not on this machine")
+        })
+        .collect();
+    match fs::metadata(archive) {
+        Ok(data) if data.is_file() => {}
+        Ok(_) => problems.push(format!("`archive` = {shown} is not a file")),
+        Err(error) => problems.push(format!("`archive` = {shown}: {error}")),
+    }
+    problems
+}
+
+/// Runs a program that must succeed.
+pub fn succeed(words: &[String], folder: &Path, interrupted: &AtomicBool) -> Result<(), Error> {
+    let finished = process::run(words, folder, TIMEOUT, interrupted)?;
+    if finished.status.success() {
+        return Ok(());
+    }
+    Err(Error::Program { program: words[0].clone(), status: finished.status.to_string(), log: finished.last_lines() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn archives_that_cannot_be() {
+        expect!["`archive` = a.zip must end with one of .tar, .tar.gz, .tgz, .tar.xz, .txz, .tar.zst, .tzst"]
+            .assert_eq(&problems(Path::new("a.zip"), &[]).join("\n"));
+        expect!["`archive` = /no/such.tar.xz: No such file or directory (os error 2)"]
+            .assert_eq(&problems(Path::new("/no/such.tar.xz"), &[]).join("\n"));
+    }
+}
