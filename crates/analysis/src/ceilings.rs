@@ -30,7 +30,7 @@ const LOCKED_MIN: f64 = 0.5;
 /// Connections that spend this part of their time waiting for the network.
 const NETWORK_MIN: f64 = 0.5;
 /// A load that reaches nearly the rate that it was given is bound by that.
-const RATE_REACHED: f64 = 0.95;
+pub const RATE_REACHED: f64 = 0.95;
 /// A server on a machine of so many CPUs leaves one of them to the load (`lab::trial`).
 const CPUS_TO_SHARE_OUT: f64 = 4.0;
 /// Engines that work in the load's own threads, which so are what is measured.
@@ -45,6 +45,8 @@ pub struct Ceiling {
     pub shares: Vec<Share>,
     /// What bound it; none: not clear.
     pub by: Option<By>,
+    /// What an open loop reached of the rate that it was given; none: a closed loop.
+    pub rate_reached: Option<f64>,
 }
 
 /// How much of a limit was used.
@@ -148,7 +150,7 @@ pub fn ceilings(contents: &Contents, counting: &Counting) -> BTreeMap<String, Ce
         let used = Use::of(runs.get(scenario.label.as_str())?, scenario, cpus)?;
         let probe = contents.probes.iter().rfind(|probe| probe.scenarios.contains(&scenario.label));
         let shares = shares(&used, probe);
-        Some((scenario.label.clone(), Ceiling { by: bound(&used, &shares), shares }))
+        Some((scenario.label.clone(), Ceiling { by: bound(&used, &shares), shares, rate_reached: used.reached }))
     };
     contents.scenarios.iter().filter_map(of_scenario).collect()
 }

@@ -9,13 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 const CHOSEN: &[&str] = &[
     "engine",
     "server",
+    "begin",
     "cache_size",
+    "compression",
     "journal_mode",
+    "map_size",
     "mmap_size",
     "page_size",
     "sqlite_journal",
     "sqlite_synchronous",
+    "sync",
     "synchronous",
+    "write_buffer_size",
 ];
 
 /// Tables of a scenario's settings that set conditions.
@@ -65,5 +70,19 @@ fn differences(path: &str, a: &Value, b: &Value, changed: &mut BTreeSet<String>)
         }
         _ if a != b => drop(changed.insert(path.into())),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_s_own_settings_compete_and_the_load_does_not() {
+        let own = ["oltp.engine", "oltp.journal_mode", "rocksdb.compression", "rocksdb.sync", "key-value.map_size"];
+        assert!(own.iter().all(|setting| !sets_condition(&format!("workload.{setting}"))));
+        let load = ["oltp.threads", "oltp.table_size", "rocksdb.keys", "http-load.rate"];
+        assert!(load.iter().all(|setting| sets_condition(&format!("workload.{setting}"))));
+        assert!(sets_condition("guest.memory") && !sets_condition("storage.filesystem"));
     }
 }

@@ -9,6 +9,8 @@ pub struct Counting<'a> {
     pub trials: BTreeMap<i64, &'a Trial>,
     /// Their measured runs.
     pub runs: BTreeMap<i64, Vec<&'a RunRow>>,
+    /// Their last warm-ups, where they had any.
+    pub warm_ups: BTreeMap<i64, &'a RunRow>,
     /// Last attempts that failed.
     pub failed: Vec<&'a Trial>,
 }
@@ -31,10 +33,13 @@ impl<'a> Counting<'a> {
         let finished: Vec<&Trial> = finished.into_iter().filter(|trial| trial.phase != Phase::Screen).collect();
         let trials: BTreeMap<i64, &Trial> = finished.into_iter().map(|trial| (trial.id, trial)).collect();
         let mut runs: BTreeMap<i64, Vec<&RunRow>> = BTreeMap::new();
-        for run in contents.runs.iter().filter(|run| !run.warm_up && trials.contains_key(&run.trial)) {
+        let (warm_ups, measured): (Vec<&RunRow>, Vec<&RunRow>) =
+            contents.runs.iter().filter(|run| trials.contains_key(&run.trial)).partition(|run| run.warm_up);
+        for run in measured {
             runs.entry(run.trial).or_default().push(run);
         }
-        Counting { trials, runs, failed }
+        let warm_ups = warm_ups.into_iter().map(|run| (run.trial, run)).collect();
+        Counting { trials, runs, warm_ups, failed }
     }
 
     /// The measured run of a scenario whose `metric` is the median of its runs, the lower one of two.

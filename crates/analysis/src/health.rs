@@ -68,6 +68,8 @@ pub struct Health {
     pub checkpoints: Option<f64>,
     /// Seconds of a run, the median; of all turns of a trial, where scenarios took turns.
     pub seconds: f64,
+    /// The primary metric of measured runs, as a ratio to the warm-up before them: the median of its trials. None without warm-ups.
+    pub to_warm_up: Option<f64>,
 }
 
 /// What a trial shared the machine with; none of what was not counted in each of its runs.
@@ -149,6 +151,11 @@ pub fn health(counting: &Counting, details: &Details, order: Order, scenario: &S
         Order::Blocks => runs.iter().map(|run| run.seconds).collect(),
         Order::Turns => of_scenario.iter().map(|trial| runs_of(trial).iter().map(|run| run.seconds).sum()).collect(),
     };
+    let primary = |run: &RunRow| run.metrics.get(&*scenario.primary_metric).copied();
+    let to_warm_up = |trial: &&Trial| {
+        let before = primary(counting.warm_ups.get(&trial.id)?).filter(|before| *before > 0.0)?;
+        Some(mean(runs_of(trial).iter().filter_map(|run| primary(run)))? / before)
+    };
     let courses = details.runs.get(&scenario.label).and_then(|by_name| by_name.get(&scenario.primary_metric));
     Health {
         runs: courses.cloned().unwrap_or_default(),
@@ -156,6 +163,7 @@ pub fn health(counting: &Counting, details: &Details, order: Order, scenario: &S
         disturbed: Vec::new(),
         checkpoints: mean(runs.iter().filter_map(|run| run.metrics.get("checkpoints").copied())),
         seconds: median(seconds).unwrap_or(0.0),
+        to_warm_up: median(of_scenario.iter().filter_map(to_warm_up).collect()),
     }
 }
 

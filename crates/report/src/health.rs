@@ -22,6 +22,8 @@ const WARM_UP_RESERVE: f64 = 1.5;
 const INDEPENDENT_MIN: f64 = 10.0;
 /// Whole cycles that a run shall hold.
 const CYCLES_MIN: f64 = 2.0;
+/// Measured runs that are so many times as slow as the warm-up before them: a warm-up that was lucky is not.
+const SLOWER_MIN: f64 = 1.5;
 /// CPU time that other guests took, of all that there was: more than a tick in fifty.
 const STEAL_MIN: f64 = 0.02;
 /// CPUs that something else used, worth a word when they are a quarter of all as well: kernel threads work for the trial, too.
@@ -116,6 +118,7 @@ pub fn of_part(part: &Part, warm_up_runs: usize) -> Vec<OfRuns> {
         }
         list.extend(warm_up(part, &rows, (warming, runs), warm_up_runs));
     }
+    list.extend(slower_than_warm_up(part, &rows));
     list.extend(too_short(part, &rows));
     let named = |row: &&Row| {
         let label = row.label.clone();
@@ -178,6 +181,19 @@ fn warm_up(part: &Part, rows: &[&Row], (warming, runs): (usize, usize), warm_up_
         warm_up_runs,
         wanted: warm_up_runs + more.max(1),
     })
+}
+
+/// A run that slows down the next one: what is measured is no state of a new filesystem, and not the same for each scenario.
+fn slower_than_warm_up(part: &Part, rows: &[&Row]) -> Option<OfRuns> {
+    let times = |row: &&Row| {
+        let ratio = row.health.to_warm_up.filter(|ratio| *ratio > 0.0)?;
+        Some((row.label.clone(), if part.more_is_better { 1.0 / ratio } else { ratio }))
+    };
+    let mut slower: Vec<(String, f64)> =
+        rows.iter().filter_map(times).filter(|(_, times)| *times >= SLOWER_MIN).collect();
+    slower.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let workload = part.workload.clone();
+    (!slower.is_empty()).then_some(OfRuns::SlowerThanWarmUp { workload, slower })
 }
 
 /// Runs that end before what happens in them now and then has happened often enough.

@@ -12,6 +12,7 @@ use crate::health;
 use crate::input::Counting;
 use crate::number::{figure, percent, percent_signed, ratio_precise, span};
 use crate::words::Words as _;
+use analysis::ceilings::RATE_REACHED;
 use analysis::judge::ROUNDS_FOR_CLAIMS;
 use analysis::row::Row;
 use analysis::view::{Part, View};
@@ -70,6 +71,8 @@ pub enum Warning {
     ClientBusy { cores: f64, scenario: String },
     /// Runs whose figure was 0; a label and in how many runs each.
     Stalled { workload: String, count: usize, examples: Vec<String>, more_is_better: bool },
+    /// Open loops that were asked for more than was served, and what share each reached.
+    RateNotReached { workload: String, count: usize, examples: Vec<String> },
     /// The study is still under way, or was cut off.
     Unfinished,
 }
@@ -146,6 +149,9 @@ impl Warning {
             Warning::Stalled { workload, count, examples, .. } => {
                 format!("{workload}: {}", listed(*count, examples, ", "))
             }
+            Warning::RateNotReached { workload, count, examples } => {
+                format!("{workload}: the rate asked for was not reached: {}", listed(*count, examples, ", "))
+            }
             Warning::Unfinished => "the study is not finished".into(),
         }
     }
@@ -195,6 +201,9 @@ impl Warning {
             Warning::Stalled { .. } => {
                 "A figure of 0 is kept and makes the mean 0: no ratio to it exists, so nothing is claimed of it, and it is never picked."
             }
+            Warning::RateNotReached { .. } => {
+                "What waits grows as long as the load lasts: such a latency is that of a run of this length, and short runs end before the first error."
+            }
             Warning::Unfinished => "Everything here may still change.",
         }
     }
@@ -238,6 +247,9 @@ impl Warning {
             }
             Warning::Stalled { more_is_better: false, .. } => {
                 "Nothing takes no time: make runs longer, or choose a metric that can be measured."
+            }
+            Warning::RateNotReached { .. } => {
+                "Compare at rates that every scenario reaches (`find-rate` looks for the highest). To see errors, set `design.order = \"blocks\"` and a long `time`."
             }
             Warning::Unfinished => "Run the same command again: it goes on where it stopped.",
         }
@@ -311,6 +323,7 @@ fn of_part(part: &Part, view: &View, contents: &Contents) -> Vec<Warning> {
         list.push(Warning::DurabilityMix { workload: workload.clone() });
     }
     list.extend(stalled(part));
+    list.extend(rate_not_reached(part));
     if !part.has_choice() {
         return list;
     }
@@ -372,6 +385,16 @@ fn wrong_in_figures(part: &Part) -> Option<Warning> {
     let examples = found().take(NAMES_MAX).map(|row| format!("{} ({})", row.label, errors::cell(row))).collect();
     let count = found().count();
     (count > 0).then(|| Warning::WrongInFigures { workload: part.workload.clone(), count, examples })
+}
+
+/// Open loops in which the server fell behind.
+fn rate_not_reached(part: &Part) -> Option<Warning> {
+    let reached = |row: &Row| row.ceiling.as_ref()?.rate_reached.filter(|reached| *reached < RATE_REACHED);
+    let found: Vec<String> =
+        part.measured().filter_map(|row| Some(format!("{} ({} of it)", row.label, percent(reached(row)?)))).collect();
+    let (workload, count) = (part.workload.clone(), found.len());
+    let examples = found.into_iter().take(NAMES_MAX).collect();
+    (count > 0).then_some(Warning::RateNotReached { workload, count, examples })
 }
 
 fn carry_over(part: &Part, view: &View) -> Option<Warning> {

@@ -50,6 +50,17 @@ impl Warning {
                 let trials = if *count == 1 { "a trial" } else { "trials" };
                 format!("something else slowed {trials} down, and without that the answer is another.")
             }
+            Warning::Runs(OfRuns::SlowerThanWarmUp { slower, .. }) => {
+                let (label, times) = slower.first()?;
+                let times = figure(*times);
+                format!("measured runs of {label} were {times} times as slow as the warm-up: a run slows the next one.")
+            }
+            Warning::RateNotReached { count, .. } => {
+                format!(
+                    "{} did not reach the rate asked for: latency there grows with the run's length.",
+                    scenarios(*count)
+                )
+            }
             Warning::ClientBusy { cores, .. } => {
                 format!("the load itself took up to {} CPUs, which may hide differences.", figure(*cores))
             }

@@ -3,12 +3,13 @@
 use super::{NAMES_MAX, more_than};
 use ledger::model::{Contents, MeasuredSafety};
 use observe::safety::Safety;
+use std::collections::BTreeMap;
 
 /// Something about the measured safety that a reader of the answer must know.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OfPowerCuts {
-    /// Scenarios of which it could not be measured, each with why.
-    NotMeasured { count: usize, examples: Vec<String> },
+    /// Scenarios of which it could not be measured; `causes` are different ones, each with its scenarios.
+    NotMeasured { count: usize, causes: Vec<String> },
     /// Images drawn at random came out as the search had not found; how many of how many with which scenario.
     Missed { count: usize, examples: Vec<String> },
 }
@@ -18,9 +19,8 @@ impl OfPowerCuts {
     #[must_use]
     pub fn seen(&self) -> String {
         match self {
-            OfPowerCuts::NotMeasured { count, examples } => {
-                let more = more_than(*count, examples);
-                format!("what a power cut takes was not measured with {}{more}", examples.join(", "))
+            OfPowerCuts::NotMeasured { causes, .. } => {
+                format!("what a power cut takes was not measured with {}", causes.join("; "))
             }
             OfPowerCuts::Missed { count, examples } => {
                 let more = more_than(*count, examples);
@@ -54,22 +54,28 @@ impl OfPowerCuts {
 pub fn of(contents: &Contents) -> Vec<OfPowerCuts> {
     let scenarios = contents.scenarios.iter().filter(|scenario| !scenario.control);
     let measured: Vec<&MeasuredSafety> = scenarios.filter_map(|scenario| contents.safety_of(scenario)).collect();
-    let failed = |of: &&MeasuredSafety| {
-        let failure = of.failure.as_ref()?;
-        Some(format!("{} ({}: {})", of.scenario, failure.step, failure.causes.last()?))
-    };
+    let mut causes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (of, failure) in measured.iter().filter_map(|of| Some((of, of.failure.as_ref()?))) {
+        let cause = format!("{}: {}", failure.step, failure.causes.last().map_or("no cause", String::as_str));
+        causes.entry(cause).or_default().push(of.scenario.clone());
+    }
     let missed = |of: &&MeasuredSafety| {
         let Safety { audited, audited_new, .. } = of.safety.as_ref()?;
         (*audited_new > 0).then(|| format!("{audited_new} of {audited} with {}", of.scenario))
     };
-    let failed: Vec<String> = measured.iter().filter_map(failed).collect();
     let missed: Vec<String> = measured.iter().filter_map(missed).collect();
     let mut list = Vec::new();
     if !missed.is_empty() {
         list.push(OfPowerCuts::Missed { count: missed.len(), examples: some(missed) });
     }
-    if !failed.is_empty() {
-        list.push(OfPowerCuts::NotMeasured { count: failed.len(), examples: some(failed) });
+    if !causes.is_empty() {
+        let count = causes.values().map(Vec::len).sum();
+        let of_cause = |(cause, scenarios): (String, Vec<String>)| {
+            let count = scenarios.len();
+            let named = some(scenarios);
+            format!("{}{} ({cause})", named.join(", "), more_than(count, &named))
+        };
+        list.push(OfPowerCuts::NotMeasured { count, causes: causes.into_iter().map(of_cause).collect() });
     }
     list
 }

@@ -1,6 +1,6 @@
 //! Warnings about how runs went: steady or not, long enough or not, alone on the machine or not. What finds them is `health.rs`.
 
-use super::more_than;
+use super::{NAMES_MAX, more_than};
 use crate::number::{figure, percent, span};
 
 /// Something about the runs that a reader of the answer must know.
@@ -27,6 +27,8 @@ pub enum OfRuns {
         warm_up_runs: usize,
         wanted: usize,
     },
+    /// Measured runs were so many times as slow as the warm-up before them, by scenario, the slowest first.
+    SlowerThanWarmUp { workload: String, slower: Vec<(String, f64)> },
     /// Runs end before what happens in them has happened often enough; `needed` seconds would do.
     TooShort { workload: String, scenario: String, seconds: f64, needed: f64, why: String },
     /// Trials far behind their like while something else loaded the machine; what would be said without them.
@@ -71,6 +73,18 @@ impl OfRuns {
                      {needed} that and half as much again"
                 )
             }
+            OfRuns::SlowerThanWarmUp { workload, slower } => {
+                let named = slower
+                    .iter()
+                    .take(NAMES_MAX)
+                    .map(|(label, times)| format!("{label} {} times as slow", figure(*times)));
+                let examples: Vec<String> = named.collect();
+                let more = more_than(slower.len(), &examples);
+                format!(
+                    "{workload}: measured runs were slower than the warm-up before them: {}{more}",
+                    examples.join(", ")
+                )
+            }
             OfRuns::TooShort { workload, scenario, seconds, needed, why } => {
                 let (seconds, needed) = (span(*seconds), span(needed.ceil()));
                 format!("{workload}: a run of {seconds} is too short for {scenario}: {why}; about {needed} would do")
@@ -110,6 +124,9 @@ impl OfRuns {
             OfRuns::WarmUp { .. } => {
                 "The figures lie below those of a longer run, and not equally far for each scenario."
             }
+            OfRuns::SlowerThanWarmUp { .. } => {
+                "A run leaves behind what slows the next one down: the figures are not those of a new filesystem, and comparisons may turn round with the number of runs."
+            }
             OfRuns::TooShort { .. } => {
                 "What comes now and then falls into some runs and not into others, which adds noise and may flatter."
             }
@@ -136,6 +153,9 @@ impl OfRuns {
                 "Look at them second by second; run longer, warm up longer, and look for throttling or a filling device."
             }
             OfRuns::WarmUp { .. } => "Set `design.warm_up_runs` higher, or make runs longer.",
+            OfRuns::SlowerThanWarmUp { .. } => {
+                "If a job begins on a new filesystem where you work, set `design.warm_up_runs = 0` and `design.runs = 1`. Else look for what a run leaves: deleted files, a full cache of the device, throttling."
+            }
             OfRuns::TooShort { .. } => "Make each run longer.",
             OfRuns::Disturbed { .. } => "Keep the machine to the study, and run more rounds.",
             OfRuns::Steal { .. } => "Measure on a host of your own, or at a quieter hour, and plan more rounds.",

@@ -152,6 +152,51 @@ fn less_than_two_checkpoints_a_run_are_too_few() {
     );
 }
 
+/// As files of ext4 without a journal are made 17 times slower right after as many were removed.
+#[test]
+fn a_run_that_slows_the_next_one_down_is_said() {
+    let mut contents = fixture::contents(&table());
+    let warm_ups: Vec<_> = contents
+        .runs
+        .iter()
+        .map(|run| {
+            let is_slowed = contents.trials.iter().any(|trial| trial.id == run.trial && trial.scenario == "xfs");
+            let mut warm_up = run.clone();
+            (warm_up.id, warm_up.warm_up) = (run.id + 10_000, true);
+            for value in warm_up.metrics.values_mut() {
+                *value *= if is_slowed { 17.0 } else { 1.4 };
+            }
+            warm_up
+        })
+        .collect();
+    contents.runs.extend(warm_ups);
+    check(
+        &input(contents, 30, |_, _| 1.0),
+        expect![[r#"
+        xfs is 4.0 % faster than ext4 (95 % interval +3.2 to +4.8 %).
+        ! oltp: measured runs were slower than the warm-up before them: xfs 17.0 times as slow
+    "#]],
+    );
+}
+
+/// Its requests wait longer the longer it lasts.
+#[test]
+fn an_open_loop_that_falls_behind_is_said() {
+    let mut contents = fixture::contents(&table());
+    quiet(&mut contents);
+    for (scenario, rate) in contents.scenarios.iter_mut().zip([1000.0, 4000.0]) {
+        scenario.settings["workload"]["rate"] = rate.into();
+    }
+    check(
+        &input(contents, 30, |_, _| 1.0),
+        expect![[r#"
+        xfs was bound by CPU: 54 % of the CPUs.
+        xfs is 4.0 % faster than ext4 (95 % interval +3.2 to +4.8 %). With it went 3.8 % fewer bytes written per transaction.
+        ! oltp: the rate asked for was not reached: xfs (26 % of it)
+    "#]],
+    );
+}
+
 #[test]
 fn runs_of_a_second_are_too_short_for_anything() {
     let mut contents = fixture::contents(&table());

@@ -295,17 +295,17 @@ fn a_failed_measurement_and_a_hole_in_the_search_are_warnings() {
         let missed = Safety { audited_new: 2, ..fixture::found(Grade::A) };
         fixture::cut(contents, "xfs", missed);
         let failure = Failure { step: "record".into(), causes: vec!["the disk ended".into()], log: String::new() };
-        let failed = MeasuredSafety {
-            scenario: "jfs".into(),
-            safety: None,
-            failure: Some(failure),
-            ..contents.safety[0].clone()
-        };
-        contents.safety.push(failed);
+        for scenario in ["jfs", "ext4"] {
+            let (scenario, failure) = (scenario.into(), Some(failure.clone()));
+            contents.safety.push(MeasuredSafety { scenario, safety: None, failure, ..contents.safety[0].clone() });
+        }
     });
     let json = export::json(&input);
     let seen: Vec<&str> =
         json["warnings"].as_array().expect("a list").iter().filter_map(|warning| warning["seen"].as_str()).collect();
     assert!(seen.contains(&"images drawn at random came out as the search did not find: 2 of 50 with xfs"), "{seen:?}");
-    assert!(seen.contains(&"what a power cut takes was not measured with jfs (record: the disk ended)"), "{seen:?}");
+    assert!(
+        seen.contains(&"what a power cut takes was not measured with ext4, jfs (record: the disk ended)"),
+        "{seen:?}"
+    );
 }
