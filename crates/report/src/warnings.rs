@@ -126,10 +126,7 @@ impl Warning {
                 format!("runs lasted only {}, too short to see whether they were steady", span(*seconds))
             }
             Warning::PrecisionNotReached { workload, half_width, wanted, reason, rounds_needed } => {
-                let needed = rounds_needed.map_or_else(String::new, |rounds| {
-                    format!(", at this spread about {} are needed", in_rounds(rounds))
-                });
-                let (found, wanted) = (percent(*half_width), percent(*wanted));
+                let (found, wanted, needed) = (percent(*half_width), percent(*wanted), needed(*rounds_needed));
                 format!(
                     "{workload}: the widest interval is ±{found}, where ±{wanted} was wanted{needed}; the study ended: {reason}"
                 )
@@ -287,6 +284,10 @@ pub fn warnings(view: &View, contents: &Contents) -> Vec<Warning> {
 /// Examples, and how many more there are.
 fn listed(count: usize, examples: &[String], separator: &str) -> String {
     format!("{}{}", examples.join(separator), more_than(count, examples))
+}
+
+fn needed(rounds: Option<usize>) -> String {
+    rounds.map_or_else(String::new, |rounds| format!(", at this spread about {} are needed", in_rounds(rounds)))
 }
 
 fn in_rounds(rounds: usize) -> String {
