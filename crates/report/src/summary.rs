@@ -341,7 +341,7 @@ fn command(input: &Input, place: &Place, rounds: usize, more: Option<MoreRounds>
 fn the_rest(place: &Place, left_out: usize, warnings: usize, is_empty: bool) -> Option<String> {
     let results = reproduce::quoted(place.results?);
     let mut what = Vec::new();
-    what.extend((left_out > 0).then(|| format!("{left_out} more rows")));
+    what.extend((left_out > 0).then(|| format!("{left_out} more row{}", if left_out == 1 { "" } else { "s" })));
     what.extend(
         (warnings > 0)
             .then(|| if warnings == 1 { "1 minor warning".into() } else { format!("{warnings} minor warnings") }),

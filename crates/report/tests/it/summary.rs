@@ -59,7 +59,7 @@ fn one_is_best_of_many() {
             xfs · 128M                   3,040    2,973–3,109        0.78× (0.77–0.79)  keeps all
             How sure: 95 %, over 6 rounds.
             What would change it: another machine, load or version. More rounds only narrow the figures.
-            1 more rows, 2 minor warnings and more: `surefoot report filesystems.surefoot --full`, `--apply
+            1 more row, 2 minor warnings and more: `surefoot report filesystems.surefoot --full`, `--apply
               SCENARIO`, filesystems.html
         "#]],
     );
