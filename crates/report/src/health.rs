@@ -6,6 +6,7 @@ use crate::claims::verdict_words;
 use crate::number::{figure, percent};
 use crate::warnings::OfRuns;
 use crate::words::Words;
+use analysis::ceilings::RATE_REACHED;
 use analysis::claim::{Claim, Subject};
 use analysis::health::{Cause, Load, OTHER_DISK_MIN, OTHER_DISK_SHARE_MIN, Without, mean, median};
 use analysis::row::Row;
@@ -186,7 +187,10 @@ fn warm_up(part: &Part, rows: &[&Row], (warming, runs): (usize, usize), warm_up_
 /// A run that slows down the next one: what is measured is no state of a new filesystem, and not the same for each scenario.
 fn slower_than_warm_up(part: &Part, rows: &[&Row]) -> Option<OfRuns> {
     let times = |row: &&Row| {
-        let ratio = row.health.to_warm_up.filter(|ratio| *ratio > 0.0)?;
+        // An open loop that falls behind is slower by chance of its queue.
+        let falls_behind =
+            row.ceiling.as_ref().and_then(|ceiling| ceiling.rate_reached).is_some_and(|reached| reached < RATE_REACHED);
+        let ratio = row.health.to_warm_up.filter(|ratio| *ratio > 0.0 && !falls_behind)?;
         Some((row.label.clone(), if part.more_is_better { 1.0 / ratio } else { ratio }))
     };
     let mut slower: Vec<(String, f64)> =
