@@ -30,7 +30,7 @@ const LOCKED_MIN: f64 = 0.5;
 /// Connections that spend this part of their time waiting for the network.
 const NETWORK_MIN: f64 = 0.5;
 /// A load that reaches nearly the rate that it was given is bound by that.
-pub const RATE_REACHED: f64 = 0.95;
+const RATE_REACHED: f64 = 0.95;
 /// A server on a machine of so many CPUs leaves one of them to the load (`lab::trial`).
 const CPUS_TO_SHARE_OUT: f64 = 4.0;
 /// Engines that work in the load's own threads, which so are what is measured.
@@ -135,6 +135,12 @@ impl Ceiling {
     #[must_use]
     pub fn is_lower_bound(&self) -> bool {
         self.by == Some(By::Generator)
+    }
+
+    /// What share of its rate an open loop reached that fell behind; none: it kept up, or is a closed loop.
+    #[must_use]
+    pub fn fell_behind(&self) -> Option<f64> {
+        self.rate_reached.filter(|reached| *reached < RATE_REACHED)
     }
 }
 

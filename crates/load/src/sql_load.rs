@@ -11,7 +11,7 @@ pub use drive::{drive, thread_cpu_seconds_per_transaction};
 pub use wire::Keep;
 
 use crate::asked;
-use crate::sql::{Database, Place};
+use crate::sql::{COUNTERS, Database, Place};
 use crate::workload::{Context, Error};
 use observe::metric::{Direction, Metric};
 use serde::Deserialize;
@@ -183,9 +183,9 @@ pub fn check(load: &Load) -> Option<String> {
 /// Metrics that count transactions without an acknowledged end: given up, and lost at the commit.
 const ERRORS: [&str; 2] = ["errors_given_up", "errors_lost_at_commit"];
 
-/// What every such load measures, and what it asked for.
+/// What every such load measures, what it asked for, and what the database counts.
 pub fn metrics() -> impl Iterator<Item = Metric> {
-    METRICS.iter().cloned().chain(asked::METRICS).chain(ERRORS.map(asked::metric))
+    METRICS.iter().cloned().chain(asked::METRICS).chain(ERRORS.map(asked::metric)).chain(COUNTERS.iter().cloned())
 }
 
 /// What every such load measures, the primary metric first.

@@ -89,21 +89,12 @@ pub trait WorkloadSettings {
     }
 }
 
-/// Checked settings as a workload's own struct.
-///
-/// # Panics
-/// When the table of settings lets through what the struct can't hold: a fault of the workload's.
-#[must_use]
-pub fn typed<T: DeserializeOwned>(checked: &Map<String, Value>) -> T {
-    serde_json::from_value(Value::Object(checked.clone())).expect("the table of settings checked every field")
-}
-
-/// The same, for [`Kind::read`].
+/// Checked settings as a workload's own struct, for [`Kind::read`].
 #[must_use]
 pub fn read<T: WorkloadSettings + DeserializeOwned + 'static>(
     checked: &Map<String, Value>,
 ) -> Box<dyn WorkloadSettings> {
-    Box::new(typed::<T>(checked))
+    Box::new(settings::typed::<T>(checked))
 }
 
 /// What of a workload a load agent on another machine may do, when its server runs: what needs no file there, and starts no program.

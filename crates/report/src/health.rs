@@ -6,7 +6,6 @@ use crate::claims::verdict_words;
 use crate::number::{figure, percent};
 use crate::warnings::OfRuns;
 use crate::words::Words;
-use analysis::ceilings::RATE_REACHED;
 use analysis::claim::{Claim, Subject};
 use analysis::health::{Cause, Load, OTHER_DISK_MIN, OTHER_DISK_SHARE_MIN, Without, mean, median};
 use analysis::row::Row;
@@ -188,8 +187,7 @@ fn warm_up(part: &Part, rows: &[&Row], (warming, runs): (usize, usize), warm_up_
 fn slower_than_warm_up(part: &Part, rows: &[&Row]) -> Option<OfRuns> {
     let times = |row: &&Row| {
         // An open loop that falls behind is slower by chance of its queue.
-        let falls_behind =
-            row.ceiling.as_ref().and_then(|ceiling| ceiling.rate_reached).is_some_and(|reached| reached < RATE_REACHED);
+        let falls_behind = row.ceiling.as_ref().is_some_and(|ceiling| ceiling.fell_behind().is_some());
         let ratio = row.health.to_warm_up.filter(|ratio| *ratio > 0.0 && !falls_behind)?;
         Some((row.label.clone(), if part.more_is_better { 1.0 / ratio } else { ratio }))
     };

@@ -12,7 +12,6 @@ use crate::health;
 use crate::input::Counting;
 use crate::number::{figure, percent, percent_signed, ratio_precise, span};
 use crate::words::Words as _;
-use analysis::ceilings::RATE_REACHED;
 use analysis::judge::ROUNDS_FOR_CLAIMS;
 use analysis::row::Row;
 use analysis::view::{Part, View};
@@ -390,7 +389,7 @@ fn wrong_in_figures(part: &Part) -> Option<Warning> {
 
 /// Open loops in which the server fell behind.
 fn rate_not_reached(part: &Part) -> Option<Warning> {
-    let reached = |row: &Row| row.ceiling.as_ref()?.rate_reached.filter(|reached| *reached < RATE_REACHED);
+    let reached = |row: &Row| row.ceiling.as_ref()?.fell_behind();
     let found: Vec<String> =
         part.measured().filter_map(|row| Some(format!("{} ({} of it)", row.label, percent(reached(row)?)))).collect();
     let (workload, count) = (part.workload.clone(), found.len());

@@ -294,7 +294,7 @@ mod tests {
     fn parameters(settings: Value) -> EtcdSettings {
         let mut map = settings::defaults(SETTINGS);
         map.insert("settings".into(), settings);
-        service::typed(&map)
+        settings::typed(&map)
     }
 
     #[test]

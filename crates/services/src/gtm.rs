@@ -445,7 +445,7 @@ mod tests {
     use serde_json::json;
 
     fn parameters(changes: serde_json::Value) -> GtmSettings {
-        service::typed(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right"))
+        settings::typed(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right"))
     }
 
     #[test]

@@ -85,6 +85,21 @@ fn find() -> Result<(PathBuf, String), Missing> {
     Ok((program, version))
 }
 
+/// Directives outside of all blocks, those of `events` and those of `http`, a line each.
+fn directives(settings: &BTreeMap<String, String>) -> [String; 3] {
+    let mut blocks = [const { String::new() }; 3];
+    for (name, value) in settings {
+        let name = name.as_str();
+        let block = match name {
+            _ if OF_MAIN.contains(&name) => 0,
+            _ if OF_EVENTS.contains(&name) => 1,
+            _ => 2,
+        };
+        let _ = writeln!(blocks[block], "{name} {value};");
+    }
+    blocks
+}
+
 #[derive(Deserialize)]
 struct NginxSettings {
     settings: FreeSettings,
@@ -115,15 +130,10 @@ impl ServiceSettings for NginxSettings {
 
     /// Debian includes a file in the context of all, of events in none, and of `http`; nginx refuses a directive that stands twice.
     fn files(&self) -> Vec<Configuration> {
-        let lines = |belongs: &dyn Fn(&str) -> bool| -> String {
-            let mine = self.settings.iter().filter(|(name, _)| belongs(name));
-            mine.map(|(name, value)| format!("{name} {value};\n")).collect()
-        };
-        let (is_main, is_event) = (|name: &str| OF_MAIN.contains(&name), |name: &str| OF_EVENTS.contains(&name));
-        let of_http = lines(&|name| !is_main(name) && !is_event(name));
+        let [of_main, of_events, of_http] = directives(&self.settings);
         let all = [
-            ("/etc/nginx/modules-enabled/90-surefoot.conf", lines(&is_main)),
-            ("events { … } of /etc/nginx/nginx.conf", lines(&is_event)),
+            ("/etc/nginx/modules-enabled/90-surefoot.conf", of_main),
+            ("events { … } of /etc/nginx/nginx.conf", of_events),
             ("/etc/nginx/conf.d/surefoot.conf", of_http),
         ];
         let all = all.into_iter().filter(|(_, text)| !text.is_empty());
@@ -153,11 +163,6 @@ struct Nginx {
 }
 
 impl Nginx {
-    fn directives(&self, belongs: impl Fn(&str) -> bool) -> String {
-        let mine = self.settings.iter().filter(|(name, _)| belongs(name));
-        mine.map(|(name, value)| format!("{name} {value};\n")).collect()
-    }
-
     /// `fpm` is PHP-FPM's socket; its programs are told the environment.
     fn configuration(
         &self,
@@ -167,10 +172,9 @@ impl Nginx {
         fpm: Option<&Path>,
         environment: &[(String, String)],
     ) -> String {
-        let (is_main, is_event) = (|name: &str| OF_MAIN.contains(&name), |name: &str| OF_EVENTS.contains(&name));
-        let mut text = format!("daemon off;\npid {run}/nginx.pid;\n{}", self.directives(is_main));
-        let _ = writeln!(text, "events {{\n{}}}\nhttp {{", self.directives(is_event));
-        text.push_str(&self.directives(|name| !is_main(name) && !is_event(name)));
+        let [of_main, of_events, of_http] = directives(&self.settings);
+        let mut text = format!("daemon off;\npid {run}/nginx.pid;\n{of_main}");
+        let _ = write!(text, "events {{\n{of_events}}}\nhttp {{\n{of_http}");
         for kind in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
             let _ = writeln!(text, "{kind}_temp_path {run}/{kind};");
         }

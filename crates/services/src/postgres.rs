@@ -411,7 +411,7 @@ mod tests {
     fn parameters(settings: serde_json::Value) -> PostgresSettings {
         let mut map = settings::defaults(SETTINGS);
         map.insert("settings".into(), settings);
-        service::typed(&map)
+        settings::typed(&map)
     }
 
     #[test]

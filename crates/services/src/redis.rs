@@ -373,7 +373,7 @@ mod tests {
     fn parameters(settings: Value) -> RedisSettings {
         let mut map = settings::defaults(SETTINGS);
         map.insert("settings".into(), settings);
-        service::typed(&map)
+        settings::typed(&map)
     }
 
     #[test]

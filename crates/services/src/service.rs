@@ -63,16 +63,9 @@ pub trait ServiceSettings {
 }
 
 /// Checked settings as a service's own struct, for [`Kind::read`].
-///
-/// # Panics
-/// When the table of settings lets through what the struct can't hold: a fault of the service's.
 #[must_use]
 pub fn read<T: ServiceSettings + DeserializeOwned + 'static>(checked: &Map<String, Value>) -> Box<dyn ServiceSettings> {
-    Box::new(typed::<T>(checked))
-}
-
-pub(crate) fn typed<T: DeserializeOwned>(checked: &Map<String, Value>) -> T {
-    serde_json::from_value(Value::Object(checked.clone())).expect("the table of settings checked every field")
+    Box::new(settings::typed::<T>(checked))
 }
 
 /// A program that is not there.

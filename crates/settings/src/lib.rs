@@ -8,4 +8,4 @@ pub mod configuration;
 pub mod quantity;
 mod setting;
 
-pub use setting::{Kind, Setting, Wrong, check_all, check_plain, defaults, nearest_name};
+pub use setting::{Kind, Setting, Wrong, check_all, check_plain, defaults, nearest_name, typed};

@@ -1,6 +1,7 @@
 //! One setting: how it is called, what it may be, and what it is when nobody says.
 
 use crate::quantity::{parse_bytes, parse_percent, parse_seconds};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// What values a setting takes, as written in a study file, and what they become once checked.
@@ -253,6 +254,15 @@ pub fn check_all(settings: &[Setting], table: &Map<String, Value>) -> Result<Map
 #[must_use]
 pub fn defaults(settings: &[Setting]) -> Map<String, Value> {
     settings.iter().map(|setting| (setting.name.to_string(), setting.default_value())).collect()
+}
+
+/// A checked table in plain form as a kind's own struct.
+///
+/// # Panics
+/// When the table of settings lets through what the struct can't hold: a fault of the kind's.
+#[must_use]
+pub fn typed<T: DeserializeOwned>(checked: &Map<String, Value>) -> T {
+    serde_json::from_value(Value::Object(checked.clone())).expect("the table of settings checked every field")
 }
 
 /// Checks a table that came from elsewhere in plain form: all settings must be there, and no others.

@@ -147,7 +147,7 @@ fn with_context<T>(act: impl FnOnce(&mut Context) -> T) -> T {
 fn parameters(written: &Value) -> Parameters {
     let map = settings::check_all(SETTINGS, written.as_object().expect("a table")).expect("right");
     assert_eq!((KIND.read)(&map).problems(), Vec::<String>::new());
-    workload::typed(&map)
+    settings::typed(&map)
 }
 
 /// Runs all tests without asking whether answers are right; counts by operation, and statements sent.

@@ -253,7 +253,7 @@ impl StorageSettings {
     pub fn from_map(map: &Map<String, Value>) -> StorageSettings {
         let mut all = settings::defaults(SETTINGS);
         all.extend(map.iter().map(|(name, value)| (name.clone(), value.clone())));
-        serde_json::from_value(Value::Object(all)).expect("the settings were checked against their table")
+        settings::typed(&all)
     }
 
     /// The row of the filesystem.

@@ -343,7 +343,7 @@ impl Design {
 
     /// From the checked table.
     pub(crate) fn from_map(map: &Map<String, Value>) -> Design {
-        serde_json::from_value(Value::Object(map.clone())).expect("the table's checks make every field fit")
+        settings::typed(map)
     }
 }
 

@@ -273,7 +273,7 @@ impl Default for Safety {
 impl Safety {
     /// From the checked table.
     pub(crate) fn from_map(map: &Map<String, Value>) -> Safety {
-        serde_json::from_value(Value::Object(map.clone())).expect("the table's checks make every field fit")
+        settings::typed(map)
     }
 
     /// What is asked of power cuts alone.

@@ -242,7 +242,7 @@ impl WorkloadSettings for Parameters {
 /// (its manual, "WAL-Index Formats").
 #[must_use]
 pub fn is_mapped(parameters: &Map<String, Value>) -> bool {
-    let parameters: Parameters = workload::typed(parameters);
+    let parameters: Parameters = settings::typed(parameters);
     let Pragmas { mmap_bytes, journal_mode, .. } = &parameters.pragmas;
     let is_sqlite = parameters.engine.is_embedded && parameters.engine.sql.is_some();
     parameters.engine.opens_once || is_sqlite && (*mmap_bytes > 0 || journal_mode == "wal")
@@ -251,7 +251,7 @@ pub fn is_mapped(parameters: &Map<String, Value>) -> bool {
 /// The same transactions, one by one.
 #[must_use]
 pub fn steps(parameters: &Map<String, Value>) -> Box<dyn Steps> {
-    Box::new(steps::Transactions::new(&workload::typed(parameters)))
+    Box::new(steps::Transactions::new(&settings::typed(parameters)))
 }
 
 /// The workload at work.

@@ -149,14 +149,11 @@ impl WorkloadSettings for Parameters {
     }
 
     /// A generated file took a compiler 0.3 s of processor time on the small, busy virtual machine of 2026 that this was written on,
-    /// and the built tree was 2.3 times its source. Of an archive only the size is known: source
-    /// compresses five times, and what is built of it is taken to be alike.
+    /// and the built tree was 2.3 times its source. Of an archive only the size is known,
+    /// and what is built of it is taken to be alike.
     fn estimate(&self) -> Estimate {
         let source = match &self.archive {
-            Some(path) => {
-                let bytes = std::fs::metadata(path).map_or(0, |data| data.len());
-                if path.extension().is_some_and(|ending| ending == "tar") { bytes } else { bytes * 5 }
-            }
+            Some(path) => source_archive::content_bytes(path),
             None => self.files * generate::FILE_BYTES_MEAN,
         };
         let files = source as f64 / generate::FILE_BYTES_MEAN as f64;

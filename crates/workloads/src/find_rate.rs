@@ -276,7 +276,7 @@ mod tests {
     fn parameters(rate_max: f64) -> Parameters {
         let mut map = settings::defaults(SETTINGS);
         map.insert("rate_max".into(), rate_max.into());
-        workload::typed(&map)
+        settings::typed(&map)
     }
 
     fn found(rate_max: f64, capacity: f64) -> (Found, usize) {

@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn defaults_are_the_first_of_the_talks_series() {
-        let parameters: Parameters = workload::typed(&parameters("{}"));
+        let parameters: Parameters = settings::typed(&parameters("{}"));
         assert_eq!((parameters.ios, parameters.block_size, parameters.streams), (20_000, 4096, 1));
         assert_eq!(parameters.estimate().data_bytes, 20_000 * 4096);
     }

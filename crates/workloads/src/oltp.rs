@@ -11,7 +11,7 @@ mod script;
 use acknowledged::RowId;
 use keys::Distribution;
 use load::engines;
-use load::sql::{self, COUNTERS, Cell, Column, ColumnKind, Database, Engine, Place, Pragmas, same};
+use load::sql::{self, Cell, Column, ColumnKind, Database, Engine, Place, Pragmas, same};
 use load::sql_load::{self, Load, Sessions};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use mix::{Mix, Mixture, RowsLike};
@@ -161,7 +161,7 @@ const LOADED_ROWS_PER_SECOND: f64 = 300_000.0;
 
 impl WorkloadSettings for Parameters {
     fn metrics(&self) -> Vec<Metric> {
-        sql_load::metrics().chain(COUNTERS.iter().cloned()).collect()
+        sql_load::metrics().collect()
     }
 
     fn durability(&self) -> Durability {
@@ -399,7 +399,7 @@ pub struct DriverCost {
 pub fn driver_cost(folder: &std::path::Path, transactions: u64) -> Result<DriverCost, Error> {
     let mut map = settings::defaults(SETTINGS);
     map.extend([("time".to_string(), 0.0.into()), ("transactions".to_string(), transactions.into())]);
-    let parameters: Parameters = workload::typed(&map);
+    let parameters: Parameters = settings::typed(&map);
     let place = Place { data_folder: folder.into(), server: None };
     let database = engines::sqlite::Sqlite(parameters.pragmas.clone());
     fill(&database, &place, &parameters, 1)?;

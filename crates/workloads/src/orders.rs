@@ -14,7 +14,7 @@ mod tests;
 mod transaction;
 
 use load::engines;
-use load::sql::{self, COUNTERS, Database, Engine, Place, Pragmas, same};
+use load::sql::{self, Database, Engine, Place, Pragmas, same};
 use load::sql_load::{self, Load, Sessions};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
@@ -126,7 +126,7 @@ const LOADED_PER_SECOND: f64 = 0.3;
 
 impl WorkloadSettings for Parameters {
     fn metrics(&self) -> Vec<Metric> {
-        OWN.iter().cloned().chain(sql_load::metrics()).chain(COUNTERS.iter().cloned()).collect()
+        OWN.iter().cloned().chain(sql_load::metrics()).collect()
     }
 
     fn durability(&self) -> Durability {

@@ -154,7 +154,7 @@ fn path(folder: &Path, file: u32) -> PathBuf {
 /// What ran, for who reads of commits.
 #[must_use]
 pub fn describe(parameters: &Map<String, Value>) -> String {
-    let how = match workload::typed::<Parameters>(parameters).method {
+    let how = match settings::typed::<Parameters>(parameters).method {
         Method::Rename => "by renaming new ones over them, without fsync",
         Method::RenameFsync => "by fsync of new ones and renaming these over them",
         Method::RenameFsyncDirectory => "by fsync of new ones, renaming these over them and fsync of the folder",
@@ -167,7 +167,7 @@ pub fn describe(parameters: &Map<String, Value>) -> String {
 /// What a folder's files are, for a load with these parameters. Of a file that is no whole version, none is there.
 #[must_use]
 pub fn look(parameters: &Map<String, Value>, data_folder: &Path) -> Look {
-    let rule = Rule { seed: workload::typed::<Parameters>(parameters).seed };
+    let rule = Rule { seed: settings::typed::<Parameters>(parameters).seed };
     let mut look = Look::default();
     let mut damaged: BTreeMap<Damage, Vec<u32>> = BTreeMap::new();
     for file in 0..FILES {
@@ -194,7 +194,7 @@ pub fn look(parameters: &Map<String, Value>, data_folder: &Path) -> Look {
 /// The same replacements, one by one.
 #[must_use]
 pub fn steps(parameters: &Map<String, Value>) -> Box<dyn Steps> {
-    let Parameters { method, seed, .. } = workload::typed(parameters);
+    let Parameters { method, seed, .. } = settings::typed(parameters);
     Box::new(steps::Files { method, rule: Rule { seed } })
 }
 

@@ -12,7 +12,7 @@ use connection::Connection;
 use files::Files;
 pub(crate) use files::{dump, weakened};
 use load::engines;
-use load::sql::{self, COUNTERS, Database, Engine, Place, Pragmas};
+use load::sql::{self, Database, Engine, Place, Pragmas};
 use load::sql_load::{self, Load, Protocol, Sessions};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Texts, Workload, WorkloadSettings};
 use observe::durability::Durability;
@@ -133,7 +133,7 @@ impl Parameters {
 
 impl WorkloadSettings for Parameters {
     fn metrics(&self) -> Vec<Metric> {
-        sql_load::metrics().chain(COUNTERS.iter().cloned()).collect()
+        sql_load::metrics().collect()
     }
 
     fn problems(&self) -> Vec<String> {

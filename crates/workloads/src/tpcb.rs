@@ -4,7 +4,7 @@
 //! history has exactly the acknowledged transactions. Statements and tables are those of PostgreSQL's manual, "pgbench".
 
 use load::engines;
-use load::sql::{self, COUNTERS, Cell, Column, ColumnKind, Database, Engine, Place, Pragmas, same};
+use load::sql::{self, Cell, Column, ColumnKind, Database, Engine, Place, Pragmas, same};
 use load::sql_load::{self, Class, Load, PARAMS_MAX, Script, Sessions};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
@@ -87,7 +87,7 @@ struct Parameters {
 
 impl WorkloadSettings for Parameters {
     fn metrics(&self) -> Vec<Metric> {
-        sql_load::metrics().chain(COUNTERS.iter().cloned()).collect()
+        sql_load::metrics().collect()
     }
 
     fn durability(&self) -> Durability {

@@ -87,10 +87,7 @@ impl WorkloadSettings for Parameters {
     /// is still a careful guess. A file takes a filesystem block more than its content, half of one on average and an inode.
     fn estimate(&self) -> Estimate {
         let content = match &self.archive {
-            Some(path) => std::fs::metadata(path).map_or(0, |data| {
-                // Source code compresses four to five times.
-                if source_archive::unpacker(path).is_some() { data.len() * 5 } else { data.len() }
-            }),
+            Some(path) => source_archive::content_bytes(path),
             None => self.files * generate::FILE_BYTES_MEAN,
         };
         let files = self.archive.as_ref().map_or(self.files, |_| content / generate::FILE_BYTES_MEAN);

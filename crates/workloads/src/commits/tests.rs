@@ -163,7 +163,7 @@ fn what_is_loaded_and_asked_does_not_depend_on_the_run() {
     assert_eq!(key(json!({})), key(json!({ "witness": "/elsewhere", "time": "9s", "synchronous": "off" })));
     assert_ne!(key(json!({})), key(json!({ "seed": 2 })));
     assert_eq!(
-        Parameters { engine: &engines::mariadb::ENGINE, ..workload::typed(&settings::defaults(SETTINGS)) }
+        Parameters { engine: &engines::mariadb::ENGINE, ..settings::typed(&settings::defaults(SETTINGS)) }
             .target()
             .questions()[2],
         "SELECT id, n FROM sbtest.counters"

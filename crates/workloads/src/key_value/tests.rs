@@ -11,7 +11,7 @@ use std::time::Duration;
 
 fn parameters(changes: serde_json::Value) -> Parameters {
     let changes = changes.as_object().expect("a table");
-    workload::typed(&settings::check_all(parameters::SETTINGS, changes).expect("right"))
+    settings::typed(&settings::check_all(parameters::SETTINGS, changes).expect("right"))
 }
 
 fn with_context<T>(folder: &Path, act: impl FnOnce(&mut Context) -> T) -> T {

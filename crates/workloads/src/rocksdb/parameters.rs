@@ -275,7 +275,6 @@ pub fn latency(operation: &str) -> [(Metric, Percentile); 4] {
 mod tests {
     use super::*;
     use expect_test::{Expect, expect};
-    use load::workload;
     use serde_json::{Map, Value, json};
     use settings::check_all;
 
@@ -284,7 +283,7 @@ mod tests {
     }
 
     fn problems(written: &Value, expected: Expect) {
-        expected.assert_eq(&workload::typed::<Parameters>(&map(written)).problems().join("\n"));
+        expected.assert_eq(&settings::typed::<Parameters>(&map(written)).problems().join("\n"));
     }
 
     #[test]
@@ -306,7 +305,7 @@ mod tests {
 
     #[test]
     fn room_for_what_is_written_is_bounded_by_what_may_lie_unmerged() {
-        let bytes = |written: Value| workload::typed::<Parameters>(&map(&written)).estimate().data_bytes;
+        let bytes = |written: Value| settings::typed::<Parameters>(&map(&written)).estimate().data_bytes;
         let keys = 1_000_000 * 116;
         assert_eq!(bytes(json!({"benchmark": "readrandom"})), keys);
         assert_eq!(bytes(json!({"time": "1s"})), keys + 420_000 * 116);

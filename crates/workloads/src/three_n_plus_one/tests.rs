@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 fn parameters(changes: Value) -> Parameters {
-    workload::typed(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right"))
+    settings::typed(&settings::check_all(SETTINGS, changes.as_object().expect("a table")).expect("right"))
 }
 
 fn with_context<T>(folder: &Path, interrupted: bool, act: impl FnOnce(&mut Context) -> T) -> T {

@@ -35,38 +35,36 @@ pub fn plain(path: &Path, cache: &Path, interrupted: &AtomicBool) -> Result<Path
     if target.exists() {
         return Ok(target);
     }
-    let unfinished = target.with_extension("unfinished");
-    let unpack = "exec \"$0\" -dc < \"$1\" > \"$2\"";
-    let words = ["sh", "-c", unpack, unpacker].map(String::from).into_iter();
-    let words: Vec<_> = words.chain([&path, &unfinished].map(|path| path.display().to_string())).collect();
-    let unpacked = source_archive::succeed(&words, cache, interrupted)
-        .and_then(|()| finish(&unfinished, &target).map_err(|source| Error::file("write", &target, source)));
-    if unpacked.is_err() {
+    make_once(&target, |unfinished| {
+        let words = ["sh", "-c", "exec \"$0\" -dc < \"$1\" > \"$2\"", unpacker].map(String::from).into_iter();
+        let words: Vec<_> = words.chain([&*path, unfinished].map(|path| path.display().to_string())).collect();
+        source_archive::succeed(&words, cache, interrupted)
+    })?;
+    Ok(target)
+}
+
+/// Makes a file under another name, and gives it its own when it is whole.
+fn make_once(path: &Path, make: impl FnOnce(&Path) -> Result<(), Error>) -> Result<(), Error> {
+    let unfinished = path.with_extension("unfinished");
+    let finish = || {
+        File::open(&unfinished)?.sync_all()?;
+        std::fs::rename(&unfinished, path)
+    };
+    let made = make(&unfinished).and_then(|()| finish().map_err(|source| Error::file("write", path, source)));
+    if made.is_err() {
         // The failure says more than a removal that may fail after it.
         let _ = std::fs::remove_file(&unfinished);
     }
-    unpacked.map(|()| target)
+    made
 }
 
-/// Gives a file its name when it is whole.
-fn finish(unfinished: &Path, path: &Path) -> io::Result<()> {
-    File::open(unfinished)?.sync_all()?;
-    std::fs::rename(unfinished, path)
-}
-
-/// Writes a file under another name, and gives it its own when it is whole. An `Interrupted` of `write` is the user's.
+/// The same of a file that is written here. An `Interrupted` of `write` is the user's.
 pub fn write_once(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Error> {
-    let unfinished = path.with_extension("unfinished");
-    let result =
-        File::create(&unfinished).and_then(|mut file| write(&mut file)).and_then(|()| finish(&unfinished, path));
-    result.map_err(|source| {
-        // The write's own error says more than a removal that may fail after it.
-        let _ = std::fs::remove_file(&unfinished);
-        if source.kind() == io::ErrorKind::Interrupted {
-            Error::Interrupted
-        } else {
-            Error::file("write", path, source)
-        }
+    make_once(path, |unfinished| {
+        File::create(unfinished).and_then(|mut file| write(&mut file)).map_err(|source| match source.kind() {
+            io::ErrorKind::Interrupted => Error::Interrupted,
+            _ => Error::file("write", path, source),
+        })
     })
 }
 
