@@ -60,9 +60,10 @@ pub struct Wanted {
 #[must_use]
 pub fn files(name: &str, recorded: Option<&Map<String, Value>>) -> Option<Vec<Configuration>> {
     let kind = kind(name)?;
-    // What an older version recorded may lack a setting that there is now.
+    // What an older version recorded may lack a setting that there is now, and have one that is gone.
     let mut all = settings::defaults(kind.settings);
-    all.extend(recorded.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())));
+    let known = recorded.into_iter().flatten().filter(|(name, _)| kind.settings.iter().any(|one| one.name == **name));
+    all.extend(known.map(|(name, value)| (name.clone(), value.clone())));
     settings::check_plain(kind.settings, &all).ok()?;
     let all = (kind.read)(&all);
     all.problems().is_empty().then(|| all.files())
