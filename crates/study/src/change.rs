@@ -1,7 +1,7 @@
 //! `--set path=value`: changes of a study's text, before anything of it is checked.
 //!
 //! A list gives a setting levels, one value fixes it; both replace what the file says. Rules about levels that are gone go
-//! with them. The result is checked like a file.
+//! with them; a baseline forgets the level only. The result is checked like a file.
 
 use crate::Catalogue;
 use crate::document::{self, Content, Entry, Node};
@@ -112,7 +112,7 @@ fn level_keys(levels: &Node) -> Vec<Value> {
     }
 }
 
-/// Takes out the rules about levels that are not left, and the tables of such levels only. An include may name a level that
+/// Takes out the rules about levels that are not left, and the tables of such levels only; a baseline keeps its other levels. An include may name a level that
 /// was not there before either; elsewhere that is a mistake, and stays to be found.
 fn forget_rules(root: &mut Node, factor: &str, before: &[Value], left: &[Value]) {
     let gone = |level: &Value, kind: &str| !left.contains(level) && (kind == "include" || before.contains(level));
@@ -134,7 +134,15 @@ fn forget_rules(root: &mut Node, factor: &str, before: &[Value], left: &[Value])
             });
         }
     }
-    entries.retain(|entry| entry.key != "baseline" || !about(&entry.node, &entry.key));
+    if factor == "workload" {
+        entries.retain(|entry| entry.key != "baseline" || !about(&entry.node, &entry.key));
+    }
+    let baseline = entries.iter_mut().find(|entry| entry.key == "baseline" && entry.node.is_table());
+    if let Some(baseline) = baseline.filter(|entry| about(&entry.node, &entry.key)) {
+        // What it says of the other factors stays: the scenario most like it is taken.
+        let left = flatten(&baseline.node).into_iter().filter(|(name, ..)| name != factor);
+        baseline.node.content = Content::Table(left.map(|(key, span, node)| Entry { key, span, node }).collect());
+    }
 }
 
 fn always_sets(factor: &Entry, path: &str) -> bool {
@@ -194,20 +202,9 @@ fn keep_workloads(root: &mut Node, wanted: Vec<Node>, problems: &mut Vec<Problem
         gone(&factor.key) || paths.peek().is_some() && paths.all(|(path, ..)| gone(&path))
     });
     for factor in taken {
-        forget_factor(root, &factor);
+        forget_rules(root, &factor.key, &level_keys(&factor.node), &[]);
     }
     if root.get("factors").is_some_and(Node::is_table) {
         root.set(&["factors"], Node { span: None, content: Content::Table(factors) });
     }
-}
-
-/// Takes out the rules about a factor that is not left; a baseline keeps what it says of the others.
-fn forget_factor(root: &mut Node, factor: &Entry) {
-    let Content::Table(entries) = &mut root.content else { return };
-    if let Some(baseline) = entries.iter_mut().find(|entry| entry.key == "baseline")
-        && let Content::Table(said) = &mut baseline.node.content
-    {
-        said.retain(|entry| entry.key != factor.key);
-    }
-    forget_rules(root, &factor.key, &level_keys(&factor.node), &[]);
 }

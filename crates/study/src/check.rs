@@ -45,6 +45,8 @@ pub struct Study {
     pub named: Vec<String>,
     /// Names of the settings of `[design]` that the text or a change names.
     pub design_named: Vec<String>,
+    /// Whether a change was made to the text: of the scenarios that are left the one most like the baseline stands in for it.
+    pub(crate) is_changed: bool,
     pub(crate) base: Base,
     pub(crate) exclude: Vec<Rule>,
     pub(crate) include: Vec<Rule>,
@@ -108,7 +110,8 @@ pub fn read(text: &str, overrides: &[Override], catalogue: &dyn Catalogue) -> (O
     for change in overrides {
         change::apply(&mut root, change, catalogue, &mut problems);
     }
-    let study = Checker { root: &root, catalogue, problems: &mut problems }.study();
+    let is_changed = !overrides.is_empty();
+    let study = Checker { root: &root, catalogue, is_changed, problems: &mut problems }.study();
     problems.sort_by_key(|problem| problem.span.as_ref().map_or(usize::MAX, |span| span.start));
     (study.filter(|_| problems.is_empty()), problems)
 }
@@ -122,6 +125,7 @@ pub const TABLES: &[&str] = &[
 struct Checker<'a> {
     root: &'a Node,
     catalogue: &'a dyn Catalogue,
+    is_changed: bool,
     problems: &'a mut Vec<Problem>,
 }
 
@@ -185,6 +189,7 @@ impl<'a> Checker<'a> {
             limits,
             named,
             design_named,
+            is_changed: self.is_changed,
             base,
             exclude,
             include,

@@ -166,8 +166,8 @@ fn include(study: &Study, index: usize, all: &mut Vec<Combination>, problems: &m
     all.extend(added);
 }
 
-/// The one scenario of each workload that the rule names; without a rule, the first. A factor that does not concern a
-/// workload, or a rule about another workload, says nothing about it.
+/// The one scenario of each workload that the rule names; without a rule, the first; in a changed study, which may lack it, the one most
+/// like it. A factor that does not concern a workload, or a rule about another workload, says nothing about it.
 fn baselines(study: &Study, all: &[Combination], problems: &mut Vec<Problem>) -> Vec<usize> {
     let mut found = Vec::new();
     for (workload, _) in &study.base.workloads {
@@ -177,9 +177,16 @@ fn baselines(study: &Study, all: &[Combination], problems: &mut Vec<Problem>) ->
             found.extend(of.first());
             continue;
         };
-        let fits = |index: &usize| {
-            rule.levels.iter().all(|(factor, level)| all[*index].levels[*factor].is_none_or(|l| l == *level))
+        let has = |index: usize, (factor, level): &(usize, usize)| {
+            all[index].levels[*factor].is_none_or(|of_scenario| of_scenario == *level)
         };
+        if study.is_changed {
+            // The first of those that have the most of its levels: of equals, the last is the greatest.
+            let count = |index: &usize| rule.levels.iter().filter(|said| has(*index, said)).count();
+            found.extend(of.into_iter().rev().max_by_key(count));
+            continue;
+        }
+        let fits = |index: &usize| rule.levels.iter().all(|said| has(*index, said));
         let any = !of.is_empty();
         of.retain(fits);
         match of[..] {

@@ -157,6 +157,13 @@ storage.filesystem = "ext4"
 journal = "b"
 "#;
     let body = format!("{BODY}{rules}");
+    let baseline = |path: &str, value: &str| {
+        let plan = planned(&format!("{HEAD}{body}"), &[(path, value)]).expect("right");
+        plan.scenarios[plan.baseline].label.clone()
+    };
+    // What a baseline says of other factors stays; where no scenario has all of it, the first of the most like it.
+    assert_eq!(baseline("storage.filesystem", "xfs"), "b");
+    assert_eq!(baseline("journal", "a"), "xfs");
     check_with(
         &body,
         &[("storage.filesystem", "xfs")],
