@@ -20,7 +20,7 @@ use crate::screening;
 use crate::tails;
 use crate::warnings::{Warning, warnings};
 use analysis::advice::{Advice, Against, MoreRounds};
-use analysis::row::Row;
+use analysis::row::{Centre, Row};
 use analysis::view::{Part, View};
 
 /// Lines on a terminal of a hundred columns.
@@ -81,7 +81,7 @@ fn blocks(input: &Input, place: &Place, room: Room) -> Vec<Block> {
     let (lead, table, left_out) = match parts.as_slice() {
         [] => nothing(input, view, room),
         [part] => of_one(part, view, room),
-        several => of_several(several, room),
+        several => of_several(several, view, room),
     };
     let mut list = Vec::new();
     // What a study asks of its limits is its question; which of its scenarios is fastest stands in the whole report.
@@ -214,7 +214,7 @@ fn table(part: &Part, rows: &[&Row], names: &Names, (view, room): (&View, Room))
     let rivals = rivals(part);
     let mut table = Table::new("answer", columns);
     for row in shown {
-        let interval = |centre: analysis::row::Centre| match centre.count {
+        let interval = |centre: Centre| match centre.count {
             1 => "one trial".into(),
             _ => format!("{}–{}", scale.number(centre.low), scale.number(centre.high)),
         };
@@ -260,12 +260,14 @@ fn ratio_words(against: Against, is_rival: bool) -> String {
     ratio_with_interval(mean, low, high) + open
 }
 
-/// The answer of a study with several workloads: a row each.
-fn of_several(parts: &[&Part], room: Room) -> (String, Option<Table>, usize) {
+/// The answer of a study with several workloads: a row each, with what was measured where nothing is to choose.
+fn of_several(parts: &[&Part], view: &View, room: Room) -> (String, Option<Table>, usize) {
+    let is_choice = parts.iter().any(|part| part.has_choice());
     let columns = [
         word_head("workload"),
-        Column { fit: Fit::Labels, ..word_head("use") },
+        Column { fit: Fit::Labels, ..word_head(if is_choice { "use" } else { "figure" }) },
         head("measured"),
+        head(&format!("{} interval", percent(view.confidence))),
         word_head("after a power cut"),
     ];
     let mut table = Table::new("answer", columns);
@@ -274,14 +276,23 @@ fn of_several(parts: &[&Part], room: Room) -> (String, Option<Table>, usize) {
         let pick = part.pick();
         let scale = Scale::of_part(part);
         let names = names(part, &candidates(part), room);
+        let figure = if is_choice { advice::in_a_cell(part, &names) } else { crate::words::quantity(part) };
+        let measured = pick.and_then(|row| row.centre);
+        let interval = measured.filter(|centre| !is_choice && centre.count > 1);
+        let between = |centre: Centre| format!("{}–{}", scale.number(centre.low), scale.number(centre.high));
         table.row([
             word_cell(&part.workload),
-            word_cell(&advice::in_a_cell(part, &names)),
-            word_cell(&pick.and_then(|row| row.centre).map_or_else(String::new, |centre| scale.with_unit(centre.mean))),
+            word_cell(&figure),
+            word_cell(&measured.map_or_else(String::new, |centre| scale.with_unit(centre.mean))),
+            word_cell(&interval.map_or_else(String::new, between)),
             word_cell(&pick.map_or_else(String::new, after_a_power_cut)),
         ]);
     }
-    let lead = format!("Each of the {} workloads has an answer of its own.", parts.len());
+    let lead = if is_choice {
+        format!("Each of the {} workloads has an answer of its own.", parts.len())
+    } else {
+        format!("Nothing to choose: each of the {} workloads has one scenario.", parts.len())
+    };
     (lead, Some(table.without_empty_columns()), parts.len() - shown)
 }
 

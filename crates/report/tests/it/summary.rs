@@ -340,6 +340,27 @@ fn several_workloads() {
     .assert_eq(&shown(&input));
 }
 
+#[test]
+fn several_workloads_of_one_scenario() {
+    let mut table = by_size(&[("ext4", "1G", 1000.0), ("ext4", "2G", 50.0)], 0.01);
+    table.rows.iter_mut().for_each(|row| row.levels.clear());
+    let input = changed(&table, |contents| {
+        let other = &mut contents.scenarios[1];
+        (other.workload, other.baseline) = ("tree".into(), true);
+    });
+    expect![[r#"
+        Nothing to choose: each of the 2 workloads has one scenario.
+        workload  figure                    measured  95 % interval  after a power cut
+        oltp      transactions per second  1,000 1/s      992–1,008  keeps all
+        tree      transactions per second   50.0 1/s      49.6–50.4  keeps all
+        How sure, at least: the intervals hold with 95 % confidence for this machine, over 8 trials a
+          scenario.
+        What would change it: another machine, load or version. More rounds only narrow the figures.
+        More: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`, filesystems.html
+    "#]]
+    .assert_eq(&shown(&input));
+}
+
 /// The longest that a table and its names can be: the rest is counted.
 #[test]
 fn two_dozen_scenarios_with_long_names() {
