@@ -9,6 +9,7 @@ use crate::details::Details;
 use crate::judge::Judgement;
 use crate::marks::TOLERANCE;
 use ledger::model::{Order, RunRow, Scenario, Trial};
+use observe::metric;
 use stats::Course;
 use std::collections::BTreeMap;
 
@@ -68,7 +69,8 @@ pub struct Health {
     pub checkpoints: Option<f64>,
     /// Seconds of a run, the median; of all turns of a trial, where scenarios took turns.
     pub seconds: f64,
-    /// The primary metric of measured runs, as a ratio to the warm-up before them: the median of its trials. None without warm-ups.
+    /// The primary metric of measured runs, as a ratio to the warm-up before them: the median of its trials. None without warm-ups, and of
+    /// runs that each do another part of the work.
     pub to_warm_up: Option<f64>,
 }
 
@@ -153,7 +155,9 @@ pub fn health(counting: &Counting, details: &Details, order: Order, scenario: &S
     };
     let primary = |run: &RunRow| run.metrics.get(&*scenario.primary_metric).copied();
     let to_warm_up = |trial: &&Trial| {
-        let before = primary(counting.warm_ups.get(&trial.id)?).filter(|before| *before > 0.0)?;
+        // Runs that send different parts of the work are not compared.
+        let warm_up = counting.warm_ups.get(&trial.id).filter(|run| !run.metrics.contains_key(metric::PART_BEGIN))?;
+        let before = primary(warm_up).filter(|before| *before > 0.0)?;
         Some(mean(runs_of(trial).iter().filter_map(|run| primary(run)))? / before)
     };
     let courses = details.runs.get(&scenario.label).and_then(|by_name| by_name.get(&scenario.primary_metric));

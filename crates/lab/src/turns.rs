@@ -15,10 +15,16 @@ const TURNS_MAX: f64 = 10_000.0;
 /// most, where not all of a workload are.
 #[must_use]
 pub fn chosen(plan: &Plan, room: Room) -> (Order, Option<u32>) {
-    let is_cut = |seconds: f64| seconds * f64::from(plan.design.runs) > plan.design.turn_seconds;
-    let is_by_time = |scenario: &PlannedScenario| run_seconds(scenario).is_some_and(is_cut);
+    let is_cut = |scenario: &PlannedScenario| {
+        let Some(load) = workloads::settings(&scenario.workload, &scenario.parameters) else { return false };
+        let runs = plan.design.runs;
+        match load.run_seconds() {
+            Some(seconds) => seconds * f64::from(runs) > plan.design.turn_seconds,
+            None => runs > 1 && load.goes_in_parts(),
+        }
+    };
     let is_better =
-        || groups::largest(plan) > 1 && plan.scenarios.iter().any(is_by_time) && why_blocks(plan, room).is_none();
+        || groups::largest(plan) > 1 && plan.scenarios.iter().any(is_cut) && why_blocks(plan, room).is_none();
     let order = plan.design.order.unwrap_or_else(|| if is_better() { Order::Turns } else { Order::Blocks });
     (order, groups::up_max(plan, room).ok().flatten().filter(|_| order == Order::Turns))
 }
@@ -85,11 +91,13 @@ pub fn turn_seconds(plan: &Plan) -> f64 {
     plan.drawn.turns.map_or(plan.design.turn_seconds, |chosen| f64::from(chosen.turn_milliseconds) / 1000.0)
 }
 
-/// A trial's specification, whose runs are turns: by time where the load is a matter of it, else whole runs.
+/// A trial's specification, whose runs are turns: by time where the load is a matter of it, else as they are.
 pub fn cut(spec: &mut TrialSpec, plan: &Plan) {
     let design = &plan.design;
-    let seconds = workloads::settings(&spec.workload, &spec.parameters).and_then(|load| load.run_seconds());
-    spec.turns = Some(Turns { charge_flush: design.charge_flush, is_job: seconds.is_none() });
+    let load = workloads::settings(&spec.workload, &spec.parameters);
+    let seconds = load.as_ref().and_then(|load| load.run_seconds());
+    let is_job = seconds.is_none() && load.is_none_or(|load| !load.goes_in_parts());
+    spec.turns = Some(Turns { charge_flush: design.charge_flush, is_job });
     let Some(seconds) = seconds else { return };
     let chosen_turns = plan.drawn.turns.and_then(|chosen| chosen.turns);
     let turn_seconds = turn_seconds(plan).max(seconds * f64::from(spec.runs) / TURNS_MAX);

@@ -3,8 +3,11 @@
 //! What a log does not have (bodies, cookies) can't be replayed: methods other than GET and HEAD are left out or sent without
 //! a body, and counted. The log is read while it is replayed, so that its length costs no memory.
 
+mod parts;
 pub mod site;
 mod spread;
+
+pub use parts::Parts;
 
 use crate::duration;
 use crate::http_client::{Pace, Source, Status, Task};
@@ -409,6 +412,35 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn parts_go_round_the_log_and_leave_nothing_out(
+            length in 0usize..9,
+            skipped in 0usize..9,
+            parts in proptest::collection::vec(0usize..9, 0..6),
+        ) {
+            let line = |number| format!("h - - [28/Feb/2024:00:00:00 +0000] \"GET /{number} HTTP/1.1\" 200 1\n");
+            let text: String = (0..length).map(line).collect();
+            let log = Log { text: Some(text.into_bytes().into()), ..log(Path::new("")) };
+            let mut next_part = Parts::after(log, skipped as u64).expect("read");
+            let mut sent = Vec::new();
+            for part in &parts {
+                // After the last request comes the first: the end is the beginning.
+                let begin = (skipped + sent.len()) as u64;
+                prop_assert!(length == 0 || next_part.begin() % length as u64 == begin % length as u64);
+                let mut source = next_part.next(*part as u64);
+                let mut request = Vec::new();
+                while source.next(&mut request).expect("read").is_some() {
+                    sent.push(String::from_utf8(std::mem::take(&mut request)).expect("text"));
+                }
+            }
+            let wanted = if length == 0 { 0 } else { parts.iter().sum() };
+            prop_assert_eq!(sent.len(), wanted);
+            for (place, request) in sent.iter().enumerate() {
+                let target = format!("GET /{} HTTP/1.1", (skipped + place) % length);
+                prop_assert!(request.starts_with(&target), "{} is no {}", request, target);
+            }
+        }
+
         #[test]
         fn a_log_is_refused_above_the_share_of_bad_lines_whatever_they_are(
             lines in proptest::collection::vec((0usize..8, proptest::collection::vec(any::<u8>(), 0..80)), 1..60),

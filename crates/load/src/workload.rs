@@ -61,6 +61,11 @@ pub trait WorkloadSettings {
         None
     }
 
+    /// Whether a run that ends by itself is a part of the work, with which the next goes on: such runs are turns as they are.
+    fn goes_in_parts(&self) -> bool {
+        false
+    }
+
     /// Whether it reads files that the user brings. A machine without them is sent their texts.
     fn brings_files(&self) -> bool {
         false

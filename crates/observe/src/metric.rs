@@ -32,6 +32,9 @@ pub fn is_rate(unit: &str) -> bool {
     ["/s", "/min"].iter().any(|of_time| unit.ends_with(of_time))
 }
 
+/// Of runs that each do another part of one work: where it began. Such runs are not held against each other.
+pub const PART_BEGIN: &str = "part_begin";
+
 impl Metric {
     /// A metric known at compile time.
     #[must_use]

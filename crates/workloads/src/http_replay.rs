@@ -7,11 +7,12 @@ mod visits;
 
 use load::asked;
 use load::http_client::settings::{self as sending, Sending};
-use load::http_client::{self, Pace};
-use load::http_log::{self, Expected, Hosts, Log, Others};
+use load::http_client::{self, Client, Pace, Source};
+use load::http_log::{self, Expected, Hosts, Log, Others, Parts};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Texts, Workload, WorkloadSettings};
 use observe::durability::Durability;
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::{self, Direction, Measured, Metric};
+use random::Random;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 use sites::cms;
@@ -63,7 +64,13 @@ const SETTINGS: &[Setting] = &[
         name: "requests",
         kind: Is::Integer { min: 0, max: i64::MAX },
         default: Some("10000"),
-        help: "A run ends after so many requests, always the log's first; 0: after all.",
+        help: "So many requests of the log are used, its first; 0: all.",
+    },
+    Setting {
+        name: "requests_per_run",
+        kind: Is::Integer { min: 0, max: i64::MAX },
+        default: Some("0"),
+        help: "A run sends so many of them, and the next goes on there; after the last comes the first. Where a trial begins is drawn by the seed, for all scenarios of a round alike. Such runs are turns (docs/turns.md). 0: a run sends all of them.",
     },
     sending::CONNECTIONS,
     Setting { default: Some("false"), ..sending::KEEP_ALIVE },
@@ -115,6 +122,7 @@ struct Parameters {
     #[serde(rename = "log")]
     path: PathBuf,
     requests: u64,
+    requests_per_run: u64,
     speed: f64,
     other_methods: String,
     body: String,
@@ -135,6 +143,11 @@ impl Parameters {
     /// The pace without a rate.
     fn otherwise(&self) -> Pace {
         if self.speed > 0.0 { Pace::AsLogged(self.speed) } else { Pace::Closed }
+    }
+
+    /// Requests that a run sends; 0: all of the log.
+    fn requests_of_run(&self) -> u64 {
+        if self.requests_per_run > 0 { self.requests_per_run } else { self.requests }
     }
 
     /// The visits to the site `cms`.
@@ -173,16 +186,19 @@ const CMS_PAGE_BYTES: u64 = 64 << 10;
 const CMS_SECONDS: f64 = 20.0;
 const CMS_PAGE_SECONDS: f64 = 0.01;
 
-/// What a small machine answers, roughly.
-const CMS_REQUESTS_PER_SECOND: f64 = 100.0;
+/// What two CPUs answer, roughly: 50 without an opcode cache, 120 with one.
+const CMS_REQUESTS_PER_SECOND: f64 = 60.0;
 
 /// What is wrong whatever there is on the machine.
 fn check_settings(parameters: &Parameters) -> Vec<String> {
     let sending = parameters.sending.problems(parameters.otherwise());
     let both = parameters.speed > 0.0 && parameters.sending.rate > 0.0;
     let both = both.then(|| "`speed` follows the log's times and `rate` does not: one of them must be 0".to_string());
+    let parts = parameters.speed > 0.0 && parameters.goes_in_parts();
+    let parts = parts
+        .then(|| "`speed` follows the log's times, which `requests_per_run` cuts: one of them must be 0".to_string());
     let of_site = if parameters.site == SiteKind::Cms { check_cms(parameters) } else { Vec::new() };
-    of_site.into_iter().chain(both).chain(sending).collect()
+    of_site.into_iter().chain(both).chain(parts).chain(sending).collect()
 }
 
 fn check_cms(parameters: &Parameters) -> Vec<String> {
@@ -216,12 +232,16 @@ fn check_log(parameters: &Parameters, text: Option<Arc<[u8]>>) -> Vec<String> {
     refused.into_iter().chain(http_log::endless(&survey, pace, sending.calls)).collect()
 }
 
+/// Where in the log a run began that sends a part of it.
+const BEGIN: Metric = Metric::new(metric::PART_BEGIN, "requests", Direction::Neither);
+
 /// The log's name among the texts that an agent is sent.
 const LOG: &str = "log";
 
 impl WorkloadSettings for Parameters {
     fn metrics(&self) -> Vec<Metric> {
-        self.sending.metrics(self.otherwise())
+        let of_part = self.goes_in_parts().then_some(BEGIN);
+        self.sending.metrics(self.otherwise()).into_iter().chain(of_part).collect()
     }
 
     fn durability(&self) -> Durability {
@@ -236,7 +256,7 @@ impl WorkloadSettings for Parameters {
                 Estimate {
                     data_bytes: CMS_BYTES + pages as u64 * CMS_PAGE_BYTES,
                     load_seconds: CMS_SECONDS + pages as f64 * CMS_PAGE_SECONDS,
-                    run_seconds: self.requests as f64 / CMS_REQUESTS_PER_SECOND,
+                    run_seconds: self.requests_of_run() as f64 / CMS_REQUESTS_PER_SECOND,
                 }
             }
         }
@@ -272,6 +292,10 @@ impl WorkloadSettings for Parameters {
         format!("site of {path}, {bytes} bytes of {seconds}.{nanoseconds:09}, {requests} requests{text}")
     }
 
+    fn goes_in_parts(&self) -> bool {
+        self.requests_per_run > 0
+    }
+
     fn brings_files(&self) -> bool {
         true
     }
@@ -290,7 +314,7 @@ impl WorkloadSettings for Parameters {
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
-        Ok(Box::new(HttpReplay { parameters: *self, text: None, expected: None }))
+        Ok(Box::new(HttpReplay::new(*self, None)))
     }
 
     /// To replay such a log, on a machine without the file.
@@ -303,7 +327,7 @@ impl WorkloadSettings for Parameters {
         }
         if self.site == SiteKind::Cms {
             let text = Some(self.visits().text()?.into());
-            return Ok(Box::new(HttpReplay { parameters: *self, text, expected: None }));
+            return Ok(Box::new(HttpReplay::new(*self, text)));
         }
         let Some(text) = texts.get(LOG) else { return refused(vec!["the log did not come with it".into()]) };
         let text: Arc<[u8]> = text.as_bytes().into();
@@ -311,7 +335,7 @@ impl WorkloadSettings for Parameters {
         if !problems.is_empty() {
             return refused(problems);
         }
-        Ok(Box::new(HttpReplay { parameters: *self, text: Some(text), expected: None }))
+        Ok(Box::new(HttpReplay::new(*self, Some(text))))
     }
 }
 
@@ -320,12 +344,46 @@ struct HttpReplay {
     parameters: Parameters,
     /// The log, where it is no file.
     text: Option<Arc<[u8]>>,
-    /// What the site must answer, from the first run on.
-    expected: Option<Expected>,
+    /// What was found out in the first run.
+    replay: Option<Replay>,
+}
+
+/// The log, and what its site must answer.
+struct Replay {
+    log: Log,
+    /// Where the next run begins, of runs that send a part.
+    parts: Option<Parts>,
 }
 
 /// Requests of the log that are sent before its first replay: pages of several hosts are among them.
 const PROBES: u64 = 30;
+
+impl HttpReplay {
+    fn new(parameters: Parameters, text: Option<Arc<[u8]>>) -> HttpReplay {
+        HttpReplay { parameters, text, replay: None }
+    }
+
+    /// Asks a site of programs for its first pages, too.
+    fn begin(&self, client: &Client, host: String, context: &Context) -> Result<Replay, Error> {
+        let parameters = &self.parameters;
+        let mut log = Log { text: self.text.clone(), ..parameters.log(host) };
+        if parameters.site == SiteKind::Cms {
+            let visits = parameters.visits();
+            if log.text.is_none() {
+                log.path = visits.log(&context.cache_folder)?;
+            }
+            log.expected = Expected::Known(Arc::new(visits.known()));
+            sending::probe(client, PROBES, &mut log.source(Pace::Closed)?, context)?;
+        } else {
+            log.expected = Expected::Pages(Arc::new(http_log::site::sizes(http_log::site::files(&log)?)));
+        }
+        let parts = parameters.goes_in_parts().then(|| {
+            let requests = log.survey()?.requests;
+            Parts::after(log.clone(), Random::new(context.seed).below(requests.max(1)))
+        });
+        Ok(Replay { parts: parts.transpose()?, log })
+    }
+}
 
 impl Workload for HttpReplay {
     fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
@@ -342,27 +400,21 @@ impl Workload for HttpReplay {
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
         let server = sending::server(context)?;
+        let client = self.parameters.sending.client(&server, self.parameters.otherwise(), None);
+        if self.replay.is_none() {
+            self.replay = Some(self.begin(&client, server.address.to_string(), context)?);
+        }
         let parameters = &self.parameters;
-        let client = parameters.sending.client(&server, parameters.otherwise(), None);
-        let mut log = parameters.log(server.address.to_string());
-        let visits = (parameters.site == SiteKind::Cms).then(|| parameters.visits());
-        log.text = self.text.clone();
-        if let (Some(visits), None) = (&visits, &log.text) {
-            log.path = visits.log(&context.cache_folder)?;
-        }
-        let is_first = self.expected.is_none();
-        log.expected = match (self.expected.take(), &visits) {
-            (Some(known), _) => known,
-            (None, Some(visits)) => Expected::Known(Arc::new(visits.known())),
-            (None, None) => Expected::Pages(Arc::new(http_log::site::sizes(http_log::site::files(&log)?))),
+        let Replay { log, parts } = self.replay.as_mut().expect("it was begun above");
+        let begin = parts.as_ref().map(Parts::begin);
+        let mut source: Box<dyn Source> = match parts {
+            Some(parts) => Box::new(parts.next(parameters.requests_per_run)),
+            None => Box::new(log.source(client.pace)?),
         };
-        self.expected = Some(log.expected.clone());
-        if is_first && visits.is_some() {
-            sending::probe(&client, PROBES, &mut log.source(Pace::Closed)?, context)?;
-        }
-        let mut source = log.source(client.pace)?;
-        let (tally, rates) = http_client::drive(&client, &mut source, context.interrupted, context.progress)?;
-        Ok(sending::outcome(tally, rates, parameters.sending.limit(parameters.otherwise())))
+        let (tally, rates) = http_client::drive(&client, &mut *source, context.interrupted, context.progress)?;
+        let mut outcome = sending::outcome(tally, rates, parameters.sending.limit(parameters.otherwise()));
+        outcome.metrics.extend(begin.map(|begin| BEGIN.at(begin as f64)));
+        Ok(outcome)
     }
 
     fn verify(&mut self, context: &mut Context) -> Result<(), Error> {

@@ -1,6 +1,7 @@
 //! Web servers on real filesystems: sites are made, served and asked for, and a server's refusal is in its own words.
 
 use crate::harness::World;
+use serde_json::Value;
 
 fn study(factors: &str, workloads: &str) -> String {
     format!(
@@ -46,6 +47,38 @@ fn nginx_serves_files_and_a_log_from_each_filesystem() {
     assert_eq!(replayed, 2);
     let facts = &json["ledger"]["trials"][0]["facts"];
     assert!(facts["nginx.version"].is_string() && facts["nginx.worker_processes"] == "1", "{facts}");
+    world.assert_nothing_left();
+}
+
+#[test]
+fn parts_of_a_log_are_turns_of_which_each_goes_on_where_the_last_ended() {
+    let world = World::new();
+    let line = |number| {
+        let (target, status) = if number % 6 == 4 { ("/none", 404) } else { ("/page", 200) };
+        format!("::1 - - [21/Nov/2026:10:00:00 +0000] \"GET {target} HTTP/1.1\" {status} 9\n")
+    };
+    world.write("site.log", (0..120).map(line).collect::<String>());
+    let load = "[workload.http-replay]\nlog = \"site.log\"\nrequests_per_run = 50\nconnections = 3\n";
+    let text = study("\"storage.filesystem\" = [\"ext4\", \"xfs\"]", load) + "runs = 3\n";
+    world.write("s.toml", text);
+    world.surefoot(&["plan", "s.toml"]).status(0).says("turns of");
+    world.surefoot(&["run", "s.toml"]).status(0);
+    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let runs = json["ledger"]["runs"].as_array().expect("runs");
+    let sum = |metric: &str| runs.iter().map(|run| run["metrics"][metric].as_f64().expect("a number")).sum::<f64>();
+    assert_eq!((runs.len(), sum("requests")), (6, 300.0));
+    // 150 requests in a row have 25 that the site lacks, wherever they begin; three times the same 50 have 24 or 27.
+    assert_eq!(sum("status_4xx"), 50.0);
+    let begins = |trial: &Value| {
+        let of_trial = runs.iter().filter(|run| run["trial"] == *trial);
+        of_trial.map(|run| run["metrics"]["part_begin"].as_f64().expect("a number") as u64 % 120).collect::<Vec<_>>()
+    };
+    let next = runs.iter().find(|run| run["trial"] != runs[0]["trial"]).expect("two trials");
+    let (one, other) = (begins(&runs[0]["trial"]), begins(&next["trial"]));
+    assert_eq!(one, [one[0], (one[0] + 50) % 120, (one[0] + 100) % 120]);
+    assert_eq!(one, other, "all scenarios of a round send the same");
+    world.write("s.toml", study("", &(load.to_string() + "speed = 2\n")));
+    world.surefoot(&["plan", "s.toml"]).status(2).says("one of them must be 0");
     world.assert_nothing_left();
 }
 
