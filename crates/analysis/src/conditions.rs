@@ -5,40 +5,30 @@ use ledger::model::Scenario;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Settings of a load that say what is under test and not what it is put to: the server, the engine, and an embedded engine's own.
-const CHOSEN: &[&str] = &[
-    "engine",
-    "server",
-    "begin",
-    "cache_size",
-    "compression",
-    "journal_mode",
-    "map_size",
-    "mmap_size",
-    "page_size",
-    "sqlite_journal",
-    "sqlite_synchronous",
-    "sync",
-    "synchronous",
-    "write_buffer_size",
-];
+/// Whether a workload's setting is a choice, by their names. The workload's kind says it.
+pub type IsChoice = fn(&str, &str) -> bool;
 
 /// Tables of a scenario's settings that set conditions.
 const CONDITIONS: &[&str] = &["workload", "guest", "bench"];
 
 /// Paths of the factors that set conditions only, of scenarios of one workload.
 #[must_use]
-pub fn conditions(scenarios: &[&Scenario]) -> Vec<String> {
+pub fn conditions(scenarios: &[&Scenario], is_choice: IsChoice) -> Vec<String> {
     let mut levels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (factor, level) in scenarios.iter().flat_map(|scenario| &scenario.levels) {
         levels.entry(factor).or_default().insert(level);
     }
     let varied = levels.into_iter().filter(|(_, levels)| levels.len() > 1).map(|(factor, _)| factor);
-    varied.filter(|factor| is_condition(factor, scenarios)).map(str::to_string).collect()
+    varied.filter(|factor| is_condition(factor, scenarios, is_choice)).map(str::to_string).collect()
 }
 
 /// A setting's path tells by itself; of a named factor the settings that its levels change.
-fn is_condition(factor: &str, scenarios: &[&Scenario]) -> bool {
+fn is_condition(factor: &str, scenarios: &[&Scenario], is_choice: IsChoice) -> bool {
+    let workload = scenarios.first().map_or("", |scenario| scenario.workload.as_str());
+    let sets_condition = |path: &str| {
+        let (table, setting) = (path.split('.').next().unwrap_or(path), path.rsplit('.').next().unwrap_or(path));
+        CONDITIONS.contains(&table) && !is_choice(workload, setting)
+    };
     if factor.contains('.') || factor == "bench" {
         return sets_condition(factor);
     }
@@ -54,11 +44,6 @@ fn is_condition(factor: &str, scenarios: &[&Scenario]) -> bool {
     !changed.is_empty() && changed.iter().all(|path| sets_condition(path))
 }
 
-fn sets_condition(path: &str) -> bool {
-    let (table, setting) = (path.split('.').next().unwrap_or(path), path.rsplit('.').next().unwrap_or(path));
-    CONDITIONS.contains(&table) && !CHOSEN.contains(&setting)
-}
-
 /// Paths of settings that differ.
 fn differences(path: &str, a: &Value, b: &Value, changed: &mut BTreeSet<String>) {
     match (a.as_object(), b.as_object()) {
@@ -70,19 +55,5 @@ fn differences(path: &str, a: &Value, b: &Value, changed: &mut BTreeSet<String>)
         }
         _ if a != b => drop(changed.insert(path.into())),
         _ => {}
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_engine_s_own_settings_compete_and_the_load_does_not() {
-        let own = ["oltp.engine", "oltp.journal_mode", "rocksdb.compression", "rocksdb.sync", "key-value.map_size"];
-        assert!(own.iter().all(|setting| !sets_condition(&format!("workload.{setting}"))));
-        let load = ["oltp.threads", "oltp.table_size", "rocksdb.keys", "http-load.rate"];
-        assert!(load.iter().all(|setting| sets_condition(&format!("workload.{setting}"))));
-        assert!(sets_condition("guest.memory") && !sets_condition("storage.filesystem"));
     }
 }

@@ -222,7 +222,7 @@ fn groups(plan: &Plan, (scenarios, left_out): (&[Scenario], &[bool]), workload: 
     let is_studied = |index: &usize| scenarios[*index].workload == workload && !left_out[*index];
     let of: Vec<usize> = (0..scenarios.len()).filter(is_studied).collect();
     let all: Vec<&Scenario> = of.iter().map(|index| &scenarios[*index]).collect();
-    let conditions = analysis::conditions::conditions(&all);
+    let conditions = analysis::conditions::conditions(&all, workloads::is_choice);
     let given = |index: usize| conditions.iter().map(|factor| scenarios[index].levels.get(factor)).collect::<Vec<_>>();
     let chosen = |index: usize| {
         let levels = scenarios[index].levels.iter().filter(|(factor, _)| !conditions.contains(factor));

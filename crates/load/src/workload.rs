@@ -23,6 +23,8 @@ pub struct Kind {
     pub example: &'static str,
     /// Its settings.
     pub settings: &'static [Setting],
+    /// Those of them that say what is under test: a choice, among which scenarios compete. The others are conditions of the load.
+    pub choices: &'static [&'static str],
     /// What of it another machine may do.
     pub elsewhere: Elsewhere,
     /// Its checked settings (plain form, defaults filled in) as values: [`read`].

@@ -75,7 +75,7 @@ pub struct Input {
     pub contents: Contents,
     /// Histograms and series, boiled down.
     pub details: Details,
-    /// What is known of servers and filesystems beside.
+    /// What is known of servers, filesystems and workloads beside.
     pub knowledge: Knowledge,
     /// Worked out once, when first asked for: terminal, page and JSON of one input show the same.
     view: OnceLock<View>,
@@ -88,7 +88,7 @@ impl Input {
         Input { contents, details, knowledge: Knowledge::default(), view: OnceLock::new() }
     }
 
-    /// The same with what is known of servers and filesystems, so that a scenario can be put in place.
+    /// The same with what is known of servers, filesystems and workloads: how a scenario is put in place, and what of it is a choice.
     #[must_use]
     pub fn knowing(self, knowledge: Knowledge) -> Input {
         Input { knowledge, ..self }
@@ -96,7 +96,7 @@ impl Input {
 
     /// The numbers of the report.
     pub(crate) fn view(&self) -> &View {
-        self.view.get_or_init(|| View::of(&self.contents, &self.details))
+        self.view.get_or_init(|| View::of(&self.contents, &self.details, self.knowledge.is_choice))
     }
 }
 

@@ -41,6 +41,7 @@ pub static KIND: Kind = Kind {
     summary: "MySQL's old benchmark suite, nine tests of one client from connecting to transactions, on PostgreSQL, MariaDB or SQLite",
     example: "[workload.sql-bench]\nengine = \"mariadb\"\ntests = [\"connect\", \"insert\", \"select\", \"transactions\"]\nscale = 0.01\n",
     settings: SETTINGS,
+    choices: &["engine"],
     elsewhere: Elsewhere::Nothing,
     read: workload::read::<Parameters>,
 };

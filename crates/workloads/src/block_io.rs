@@ -18,6 +18,7 @@ pub static KIND: Kind = Kind {
     example: "[workload.block-io]\nsize = \"1GiB\"\npattern = \"randwrite\"\nengine = \"io_uring\"\ndepth = 16\n\
               direct = true\n",
     settings: SETTINGS,
+    choices: &["engine"],
     elsewhere: Elsewhere::Nothing,
     read: workload::read::<Parameters>,
 };

@@ -38,6 +38,7 @@ ios_per_second = "json:/jobs/0/write/iops; unit 1/s; more"
 latency_nanoseconds_p99 = "json:/jobs/0/write/clat_ns/percentile/99.000000; unit ns; less"
 "#,
     settings: SETTINGS,
+    choices: &[],
     elsewhere: Elsewhere::Nothing,
     read: workload::read::<Parameters>,
 };

@@ -43,6 +43,7 @@ pub static KIND: Kind = Kind {
     summary: "small commits, each acknowledgement written down; surefoot's own, for what a power cut takes",
     example: "",
     settings: SETTINGS,
+    choices: &[],
     elsewhere: Elsewhere::Nothing,
     read: workload::read::<Parameters>,
 };

@@ -37,6 +37,7 @@ jobs = 2
 check = ["./ssh", "-V"]
 "#,
     settings: SETTINGS,
+    choices: &[],
     elsewhere: Elsewhere::Nothing,
     read: workload::read::<Parameters>,
 };

@@ -30,6 +30,7 @@ time = "10s"
 primary = "rsa_2048_verify_per_second"
 "#,
     settings: SETTINGS,
+    choices: &[],
     elsewhere: Elsewhere::Nothing,
     read: workload::read::<Parameters>,
 };

@@ -24,6 +24,7 @@ pub static KIND: Kind = Kind {
     summary: "the highest rate of HTTP requests without errors and with the 99th percentile within a limit",
     example: "[workload.find-rate]\nfile_size = \"10KiB\"\nlatency_max = \"50ms\"\nprobe_time = \"5s\"\n",
     settings: SETTINGS,
+    choices: &["server", "sqlite_journal", "sqlite_synchronous"],
     elsewhere: Elsewhere::Runs,
     read: workload::read::<Parameters>,
 };

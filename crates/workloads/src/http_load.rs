@@ -20,6 +20,7 @@ pub static KIND: Kind = Kind {
     summary: "HTTP requests for files, or for a Django or PHP page, in a closed loop or at a rate, as http_load, wrk and httperf make them",
     example: "[workload.http-load]\nfiles = 1000\nfile_size = \"10KiB\"\nconnections = 25\ntime = \"30s\"\n",
     settings: SETTINGS,
+    choices: &["server", "sqlite_journal", "sqlite_synchronous"],
     elsewhere: Elsewhere::Runs,
     read: workload::read::<Parameters>,
 };

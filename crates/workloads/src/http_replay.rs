@@ -30,6 +30,7 @@ pub static KIND: Kind = Kind {
     summary: "the requests of an access log, in its order, against a site made from it, or against blogs and wikis",
     example: "[workload.http-replay]\nlog = \"/var/log/nginx/access.log.1\"\nrequests = 10000\nconnections = 25\n",
     settings: SETTINGS,
+    choices: &["server"],
     elsewhere: Elsewhere::Runs,
     read: workload::read::<Parameters>,
 };

@@ -31,6 +31,7 @@ pub static KIND: Kind = Kind {
               in the order of a database",
     example: "[workload.io-thrash]\nios = 200000\njournal = \"before\"\nsync = \"commit\"\ncommit_ios = 100\n",
     settings: SETTINGS,
+    choices: &["sync"],
     elsewhere: Elsewhere::Nothing,
     read: workload::read::<Parameters>,
 };

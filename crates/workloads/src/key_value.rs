@@ -44,6 +44,7 @@ pub static KIND: Kind = Kind {
     summary: "YCSB's mixes A to F of reads, updates, inserts and scans on Redis, etcd, LMDB, SQLite, PostgreSQL or MariaDB, every value checked",
     example: "[workload.key-value]\nengine = \"redis\"\nmix = \"a\"\nrecords = 100000\nthreads = 16\ntime = \"10s\"\n",
     settings: parameters::SETTINGS,
+    choices: &["engine", "cache_size", "journal_mode", "map_size", "mmap_size", "page_size", "sync", "synchronous"],
     elsewhere: Elsewhere::All,
     read: workload::read::<Parameters>,
 };

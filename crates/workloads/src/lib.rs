@@ -70,6 +70,12 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name).copied()
 }
 
+/// Whether a setting of the workload of this name is a choice, or a condition of the load.
+#[must_use]
+pub fn is_choice(name: &str, setting: &str) -> bool {
+    kind(name).is_some_and(|kind| kind.choices.contains(&setting))
+}
+
 /// As [`kind`], or one that surefoot itself runs beside a study's.
 #[must_use]
 pub fn kind_of_trial(name: &str) -> Option<&'static Kind> {

@@ -20,6 +20,7 @@ pub static KIND: Kind = Kind {
         default: Some("1s"),
         help: "Length of a run.",
     }],
+    choices: &[],
     elsewhere: Elsewhere::Nothing,
     read: workload::read::<Parameters>,
 };

@@ -29,6 +29,7 @@ pub static KIND: Kind = Kind {
     summary: "sysbench's OLTP transactions (14 reads, 4 writes, begin and commit, and its other mixes) on SQLite, PostgreSQL or MariaDB",
     example: "[workload.oltp]\nengine = \"sqlite\"\ntable_size = 100000\nthreads = 4\ntime = \"30s\"\n",
     settings: SETTINGS,
+    choices: &["engine", "begin", "cache_size", "journal_mode", "mmap_size", "page_size", "synchronous"],
     elsewhere: Elsewhere::All,
     read: workload::read::<Parameters>,
 };

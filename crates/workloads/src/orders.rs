@@ -32,6 +32,7 @@ pub static KIND: Kind = Kind {
     summary: "orders, payments and deliveries of a wholesaler's warehouses, as TPC-C made them known, on PostgreSQL, MariaDB or SQLite",
     example: "[workload.orders]\nengine = \"postgres\"\nwarehouses = 10\nthreads = 16\ntime = \"60s\"\n",
     settings: SETTINGS,
+    choices: &["engine", "cache_size", "journal_mode", "mmap_size", "page_size", "synchronous"],
     elsewhere: Elsewhere::All,
     // Users think as the standard says, and for no other time.
     read: |checked| {

@@ -19,6 +19,7 @@ pub static KIND: Kind = Kind {
     summary: "what the device and the CPUs can give at most; surefoot's own, before a study's first round",
     example: "",
     settings: &[],
+    choices: &[],
     elsewhere: Elsewhere::Nothing,
     read: workload::read::<Settings>,
 };

@@ -29,6 +29,7 @@ pub static KIND: Kind = Kind {
     summary: "files that are replaced, each acknowledgement written down; surefoot's own, for what a power cut takes",
     example: "",
     settings: SETTINGS,
+    choices: &[],
     elsewhere: Elsewhere::Nothing,
     read: workload::read::<Parameters>,
 };

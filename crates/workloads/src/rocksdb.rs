@@ -30,6 +30,7 @@ pub static KIND: Kind = Kind {
     summary: "RocksDB by its own `db_bench`: fills, overwrites, updates and reads, as filesystem comparisons publish them",
     example: "[workload.rocksdb]\nbenchmark = \"readwhilewriting\"\nkeys = 1000000\nthreads = 2\ntime = \"60s\"\n",
     settings: parameters::SETTINGS,
+    choices: &["cache_size", "compression", "sync", "write_buffer_size"],
     elsewhere: Elsewhere::Nothing,
     read: workload::read::<Parameters>,
 };

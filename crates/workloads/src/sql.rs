@@ -29,6 +29,7 @@ pub static KIND: Kind = Kind {
     summary: "your own transactions, in pgbench's scripts, on your own data, on PostgreSQL, MariaDB or SQLite",
     example: "[workload.sql]\nengine = \"postgres\"\nschema = \"shop.sql\"\ndata = \"shop.data\"\nscripts = [\"order.sql@9\", \"report.sql\"]\nthreads = 16\ntime = \"30s\"\n",
     settings: SETTINGS,
+    choices: &["engine", "cache_size", "journal_mode", "mmap_size", "page_size", "synchronous"],
     elsewhere: Elsewhere::All,
     read: workload::read::<Parameters>,
 };

@@ -28,6 +28,7 @@ pub static KIND: Kind = Kind {
     summary: "the statements of a database server's own log, in their sessions, on a dump of the data that they met",
     example: "[workload.sql-replay]\nengine = \"postgres\"\nlog = \"/var/log/postgresql/postgresql-15-main.log\"\ndump = \"shop.dump\"\n",
     settings: SETTINGS,
+    choices: &["engine"],
     elsewhere: Elsewhere::Nothing,
     read: workload::read::<Parameters>,
 };

@@ -33,6 +33,7 @@ pub static KIND: Kind = Kind {
     summary: "3n+1 step counts of a range of integers in a key-value store (GT.M, LMDB, SQLite, PostgreSQL or MariaDB), by several processes",
     example: "[workload.three-n-plus-one]\nengine = \"lmdb\"\nto = 100000\nstreams = 4\n",
     settings: SETTINGS,
+    choices: &["engine", "journal_mode", "map_size", "sync"],
     elsewhere: Elsewhere::Nothing,
     read: workload::read::<Parameters>,
 };

@@ -21,6 +21,7 @@ pub static KIND: Kind = Kind {
     summary: "pgbench's TPC-B-like transactions on PostgreSQL, MariaDB or SQLite",
     example: "[workload.tpcb]\nengine = \"postgres\"\nscale = 10\nthreads = 16\ntime = \"30s\"\n",
     settings: SETTINGS,
+    choices: &["engine"],
     elsewhere: Elsewhere::All,
     read: workload::read::<Parameters>,
 };

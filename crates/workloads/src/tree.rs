@@ -32,6 +32,7 @@ pub static KIND: Kind = Kind {
     summary: "extracts a source tree from an archive, then removes it; both with and without the flush to the device",
     example: "[workload.tree]\nfiles = 25000\n",
     settings: SETTINGS,
+    choices: &[],
     elsewhere: Elsewhere::Nothing,
     read: workload::read::<Parameters>,
 };

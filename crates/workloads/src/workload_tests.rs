@@ -22,3 +22,14 @@ pub fn with_context<T>(folder: &Path, act: impl FnOnce(&mut Context) -> T) -> T 
         progress: &mut |_, _| {},
     })
 }
+
+#[test]
+fn choices_are_settings_and_what_loads_a_server_is_none() {
+    for kind in super::kinds() {
+        let is_setting = |choice: &&str| kind.settings.iter().any(|setting| setting.name == *choice);
+        let wrong: Vec<_> = kind.choices.iter().filter(|choice| !is_setting(choice)).collect();
+        assert!(wrong.is_empty(), "{}: {wrong:?}", kind.name);
+    }
+    assert!(super::is_choice("oltp", "journal_mode") && super::is_choice("rocksdb", "compression"));
+    assert!(!super::is_choice("oltp", "threads") && !super::is_choice("http-load", "engine"));
+}

@@ -3,7 +3,7 @@
 use super::{Part, View};
 use crate::ceilings::{Ceiling, ceilings};
 use crate::choice::{self, choice};
-use crate::conditions::conditions;
+use crate::conditions::{IsChoice, conditions};
 use crate::confirmation::confirmations;
 use crate::counting::Counting;
 use crate::details::Details;
@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 impl View {
     /// Works out everything from a study's contents, and how its runs went from their details.
     #[must_use]
-    pub fn of(contents: &Contents, details: &Details) -> View {
+    pub fn of(contents: &Contents, details: &Details, is_choice: IsChoice) -> View {
         let counting = Counting::of(contents);
         let settings = &contents.study.analysis;
         let failures = counting.failed.iter().filter_map(|trial| {
@@ -40,7 +40,7 @@ impl View {
         let machine =
             Machine { errors: errors(contents), flushing: flushing(contents), ceilings: ceilings(contents, &counting) };
         let screen = Progress::of(contents);
-        let read = Read { contents, counting: &counting, details, screen: screen.as_ref() };
+        let read = Read { contents, counting: &counting, details, is_choice, screen: screen.as_ref() };
         let parts: Vec<Part> =
             contents.workloads().into_iter().map(|workload| part(&read, &machine, workload)).collect();
         let alpha = parts.first().map_or(1.0 - settings.confidence, |part| part.alpha);
@@ -69,6 +69,7 @@ struct Read<'a> {
     contents: &'a Contents,
     counting: &'a Counting<'a>,
     details: &'a Details,
+    is_choice: IsChoice,
     screen: Option<&'a Progress>,
 }
 
@@ -110,7 +111,7 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
         })
         .collect();
     let largest = rows.iter().filter_map(|row| row.centre).map(|centre| centre.max).fold(0.0, f64::max);
-    let conditions = conditions(&plain);
+    let conditions = conditions(&plain, read.is_choice);
     mark_more_errors(&mut rows, &conditions);
     let classes: Vec<Option<Class>> = rows.iter().map(|row| row.competes_in).collect();
     let may_be_picked = rows.iter().map(|row| row.competes_in.filter(|_| row.has_more_errors_than.is_none()));

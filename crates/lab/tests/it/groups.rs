@@ -144,7 +144,7 @@ fn a_study_in_groups_compares_across_them() {
             assert!((found / ratio - 1.0).abs() < 0.05, "{a} over {b}: {found}");
         }
     }
-    let view = analysis::view::View::of(&contents, &analysis::details::Details::default());
+    let view = analysis::view::View::of(&contents, &analysis::details::Details::default(), workloads::is_choice);
     let verdicts = view.parts[0].judgement.claims.iter().filter(|claim| claim.names_one("btrfs"));
     assert!(verdicts.clone().count() > 0);
     verdicts.for_each(|claim| assert!(claim.verdict.is_some_and(|verdict| verdict.is_claim()), "{claim:?}"));
@@ -159,7 +159,7 @@ fn what_more_rounds_take_is_the_time_of_the_groups() {
     bench.trial_seconds = 10.0;
     conduct(&split(4, "rounds_min = 2\nrounds_max = 2"), &mut bench, &results, false);
     let contents = contents(&results);
-    let view = analysis::view::View::of(&contents, &analysis::details::Details::default());
+    let view = analysis::view::View::of(&contents, &analysis::details::Details::default(), workloads::is_choice);
     let more = view.parts[0].more_rounds(&contents).expect("two rounds claim nothing");
     let seconds = (more.rounds - 2) as f64 * 110.0;
     assert!(more.rounds > 2 && (more.seconds.expect("trials ended") - seconds).abs() < 1e-3, "{more:?}");

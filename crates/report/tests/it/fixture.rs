@@ -10,8 +10,8 @@ use observe::latency::Latency;
 use observe::metric::{Direction, Metric};
 use observe::record::Failure;
 use observe::safety::Safety;
-use report::Place;
 use report::input::{Details, Input};
+use report::{Knowledge, Place};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -261,8 +261,16 @@ pub fn input_of(contents: Contents, table: &Table) -> Input {
     }
     details.runs_all = contents.runs.len();
     // Of an input of its own: what this one means must not be worked out before its test has changed it.
-    is_short(&Input::new(contents.clone(), details.clone()));
-    Input::new(contents, details)
+    is_short(&knowing(Input::new(contents.clone(), details.clone())));
+    knowing(Input::new(contents, details))
+}
+
+/// Told what of these loads is a choice.
+fn knowing(input: Input) -> Input {
+    input.knowing(Knowledge {
+        is_choice: |_, setting| ["cache_size", "server"].contains(&setting),
+        ..Knowledge::default()
+    })
 }
 
 /// The short answer of every study that any test makes has at most twelve lines of at most a hundred letters.

@@ -2,6 +2,7 @@
 
 use crate::cli::CompareArgs;
 use crate::failure::{Failure, Status};
+use crate::knowledge;
 use crate::verbs::report::{of_results, write_page_and_text};
 use anyhow::anyhow;
 use report::{Comparison, Input};
@@ -15,7 +16,7 @@ pub fn run(args: &CompareArgs) -> Result<Status, Failure> {
         return Err(Failure::new(Status::BadStudy, error)
             .hint("name two; or with --sessions an even number, the sessions of either side in turns: A1 B1 A2 B2"));
     }
-    let load = |path| report::load(path).map_err(of_results);
+    let load = |path| report::load(path).map(knowledge::told).map_err(of_results);
     let mut inputs = args.results.iter().map(|path| load(path)).collect::<Result<Vec<Input>, Failure>>()?.into_iter();
     let mut pairs = Vec::new();
     while let (Some(a), Some(b)) = (inputs.next(), inputs.next()) {

@@ -2,6 +2,7 @@
 
 use crate::cli::HistoryArgs;
 use crate::failure::{Failure, Status};
+use crate::knowledge;
 use crate::verbs::report::{unreadable, write_page_and_text};
 use crate::verbs::status::results_in;
 use report::{History, Input};
@@ -41,5 +42,5 @@ fn load(path: &Path) -> anyhow::Result<Input> {
     if contents.members.len() > 1 {
         return Err(report::Error::Fleet { members: contents.members.len() }.into());
     }
-    Ok(Input::new(contents, report::input::Details::default()))
+    Ok(knowledge::told(Input::new(contents, report::input::Details::default())))
 }

@@ -49,8 +49,10 @@ fn list(what: &str) -> Option<String> {
 }
 
 fn explain(what: &str) -> Option<String> {
-    if let Some((_, text)) = STUDIES.iter().find(|(name, _)| *name == what) {
-        return Some((*text).to_string());
+    if let Some((name, text)) = STUDIES.iter().find(|(name, _)| *name == what) {
+        let more =
+            workloads::kind(name).map(|_| format!("\n# Its workload's settings: surefoot list workload.{name}\n"));
+        return Some(format!("{text}{}", more.unwrap_or_default()));
     }
     if what == "storage" {
         return Some(format!("settings of [storage]:\n{}", table(storage::settings())));
@@ -61,7 +63,8 @@ fn explain(what: &str) -> Option<String> {
     if what == "safety" {
         return Some(format!("settings of [safety], what a power cut takes:\n{}", table(study::SAFETY)));
     }
-    if let Some(kind) = workloads::kind(what) {
+    // Some names are those of a study, too.
+    if let Some(kind) = workloads::kind(what.strip_prefix("workload.").unwrap_or(what)) {
         let settings = table(kind.settings);
         return Some(format!(
             "{}: {}\n\n{}\nsettings of [workload.{}]:\n{settings}",
@@ -78,8 +81,10 @@ fn explain(what: &str) -> Option<String> {
     let row = storage::filesystems().iter().find(|row| row.name == what)?;
     let check = row.check.as_ref().map_or("none", |check| check.program);
     let mut out = format!("{}: made by {} (Debian package {}), checked by {check}\n", row.name, row.mkfs, row.package);
-    for preset in row.presets() {
-        let _ = writeln!(out, "  preset {:16} {}", preset.name, preset.help);
+    let presets = row.presets();
+    let width = presets.iter().map(|preset| preset.name.len()).max().unwrap_or(0);
+    for preset in presets {
+        let _ = writeln!(out, "  preset {:width$}  {}", preset.name, preset.help);
     }
     Some(out)
 }
@@ -87,7 +92,7 @@ fn explain(what: &str) -> Option<String> {
 fn table(settings: &[Setting]) -> String {
     let mut out = String::new();
     for setting in settings {
-        let default = setting.default.map_or_else(|| "none".to_string(), str::to_string);
+        let default = setting.default.map_or("none", |written| if written.is_empty() { "\"\"" } else { written });
         let _ = writeln!(
             out,
             "  {} = {} (default {default})\n      {}",

@@ -112,12 +112,17 @@ fn the_example_with_files_of_its_own_plans_where_the_files_are() {
 fn every_kind_explains_itself() {
     let world = World::new();
     let listed = world.surefoot(&["list", "--json"]).json();
-    for kind in ["workloads", "filesystems"] {
-        for row in listed[kind].as_array().expect("rows") {
-            let name = row["name"].as_str().expect("a name");
-            world.surefoot(&["list", name]).status(0).says(name);
-        }
+    for row in listed["filesystems"].as_array().expect("rows") {
+        let name = row["name"].as_str().expect("a name");
+        world.surefoot(&["list", name]).status(0).says(name);
     }
+    for row in listed["workloads"].as_array().expect("rows") {
+        let table = format!("workload.{}", row["name"].as_str().expect("a name"));
+        world.surefoot(&["list", &table]).status(0).says(&format!("settings of [{table}]"));
+    }
+    // A study and a workload of one name.
+    world.surefoot(&["list", "orders"]).status(0).says("name = \"orders\"").says("surefoot list workload.orders");
+    world.surefoot(&["list", "workload.orders"]).status(0).says("warehouses = a whole number");
     world.surefoot(&["list", "oltpp"]).status(2).says("did you mean `oltp`?");
 }
 
