@@ -99,10 +99,10 @@ fn largest_bytes(plan: &Plan, all: &[usize], count: usize) -> u64 {
     needs.iter().take(count).map(|(_, bytes)| *bytes).fold(0, u64::saturating_add)
 }
 
-/// What a scenario needs of the memory: its limit, or its data and what is in memory only.
+/// What a scenario needs of the memory: its limit, or its data, its servers' processes and what is in memory only.
 fn memory_bytes(scenario: &PlannedScenario) -> u64 {
-    let data =
-        workloads::settings(&scenario.workload, &scenario.parameters).map_or(0, |load| load.estimate().data_bytes);
+    let load = workloads::settings(&scenario.workload, &scenario.parameters);
+    let data = load.map_or(0, |load| load.estimate().data_bytes + load.process_bytes());
     let in_memory = volumes(scenario).filter(|settings| settings.device == Device::Tmpfs).map(|settings| settings.size);
     scenario.memory_bytes.unwrap_or(data + in_memory.sum::<u64>())
 }

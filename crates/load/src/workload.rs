@@ -42,6 +42,11 @@ pub trait WorkloadSettings {
     /// What a trial will need, for `plan`.
     fn estimate(&self) -> Estimate;
 
+    /// Bytes of memory that its servers' processes take beside the data, where that is much, for scenarios that are up at the same time.
+    fn process_bytes(&self) -> u64 {
+        0
+    }
+
     /// Problems that only show when the settings are seen together; also programs that are missing.
     fn problems(&self) -> Vec<String> {
         Vec::new()

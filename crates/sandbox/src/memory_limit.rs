@@ -74,6 +74,14 @@ impl MemoryLimit {
         Ok(())
     }
 
+    /// How many processes the kernel ended because the limit was reached.
+    #[must_use]
+    pub fn processes_killed(&self) -> u64 {
+        let read = |file| std::fs::read_to_string(self.folder.join(file)).ok();
+        let text = read("memory.events").or_else(|| read("memory.oom_control")).unwrap_or_default();
+        text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok()).unwrap_or(0)
+    }
+
     /// Where it is.
     #[must_use]
     pub fn folder(&self) -> &Path {

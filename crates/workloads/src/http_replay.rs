@@ -183,6 +183,14 @@ impl Parameters {
 const CMS_BYTES: u64 = 400 << 20;
 const CMS_PAGE_BYTES: u64 = 64 << 10;
 
+/// Memory of the servers of databases, and of a process that makes pages for a connection: with 25 of them 1 GiB did not do
+/// (WordPress, MediaWiki and DokuWiki in Apache 2.4 with PHP 8.2, 2026-11-25).
+const CMS_SERVERS_BYTES: u64 = 300 << 20;
+const CMS_CONNECTION_BYTES: u64 = 32 << 20;
+
+/// Debian's Apache has so many such processes at most.
+const CMS_PROCESSES_MAX: u64 = 150;
+
 /// Seconds that the installation takes, and each page.
 const CMS_SECONDS: f64 = 20.0;
 const CMS_PAGE_SECONDS: f64 = 0.01;
@@ -291,6 +299,11 @@ impl WorkloadSettings for Parameters {
         let (path, requests) = (self.path.display(), self.requests);
         let text = self.sending.text_words();
         format!("site of {path}, {bytes} bytes of {seconds}.{nanoseconds:09}, {requests} requests{text}")
+    }
+
+    fn process_bytes(&self) -> u64 {
+        let processes = CMS_PROCESSES_MAX.min(self.sending.connections as u64);
+        if self.site == SiteKind::Cms { CMS_SERVERS_BYTES + processes * CMS_CONNECTION_BYTES } else { 0 }
     }
 
     fn goes_in_parts(&self) -> bool {

@@ -6,9 +6,10 @@
 use super::conversation::{self, Event, Talk, TrialProcess};
 use super::{Bench, End, Error};
 use crash::plan::TrialSpec;
-use observe::record::Record;
+use observe::record::{Failure, Record};
 use sandbox::memory_limit::MemoryLimit;
 use sandbox::work::Work;
+use settings::quantity::format_bytes;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
@@ -35,7 +36,9 @@ pub struct Client {
 
 impl Bench for Host {
     fn run(&mut self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
-        self.start(spec, None, interrupted)?.talk.follow_to_end(&mut records(sink))
+        let mut up = self.start(spec, None, interrupted)?;
+        let end = up.talk.follow_to_end(&mut records(sink))?;
+        Ok(up.judged(end))
     }
 
     fn run_by_turns(
@@ -50,7 +53,7 @@ impl Bench for Host {
         // One after the other, so that none is measured while another is made.
         for (index, spec) in specs.iter().enumerate() {
             let mut up = self.start(spec, Some(index), interrupted)?;
-            ends[index] = up.talk.follow(&mut records(&mut |record| sink(index, record)))?;
+            ends[index] = up.follow(&mut |record| sink(index, record))?;
             all.push(ends[index].is_none().then_some(up));
         }
         // And once more at the end, where each looks at its data and takes its storage away.
@@ -60,7 +63,7 @@ impl Bench for Host {
             if !interrupted.load(Ordering::Relaxed) {
                 up.talk.go_on();
             }
-            ends[index] = up.talk.follow(&mut records(&mut |record| sink(index, record)))?;
+            ends[index] = up.follow(&mut |record| sink(index, record))?;
             if ends[index].is_some() {
                 all[index] = None;
             }
@@ -82,7 +85,33 @@ impl Bench for Host {
 /// A trial that is up, with its limit.
 struct Up<'a> {
     talk: Talk<'a>,
-    _limit: Option<MemoryLimit>,
+    limit: Option<MemoryLimit>,
+    memory_bytes: u64,
+}
+
+impl Up<'_> {
+    /// Until it waits or has ended.
+    fn follow(&mut self, sink: &mut dyn FnMut(Record)) -> Result<Option<End>, Error> {
+        Ok(self.talk.follow(&mut records(sink))?.map(|end| self.judged(end)))
+    }
+
+    /// A trial of which the kernel ended processes for want of memory has failed, and by that.
+    fn judged(&self, end: End) -> End {
+        let killed = self.limit.as_ref().map_or(0, MemoryLimit::processes_killed);
+        if killed == 0 || end == End::Interrupted {
+            return end;
+        }
+        let mut failure = match end {
+            End::Failed(failure) => failure,
+            _ => Failure { step: "run".into(), ..Failure::default() },
+        };
+        let (limit, were) = (format_bytes(self.memory_bytes), if killed == 1 { "was" } else { "were" });
+        let cause = format!(
+            "out of memory: {killed} of the trial's processes {were} ended by the kernel, as `memory` limits it to {limit}"
+        );
+        failure.causes.insert(0, cause);
+        End::Failed(failure)
+    }
 }
 
 /// Hands out what comes from a process that listens from the start.
@@ -119,6 +148,6 @@ impl Host {
         let child = conversation::start(command, &work)?;
         let opening = serde_json::to_string(spec).expect("a TrialSpec is plain data") + "\n";
         let process = TrialProcess { spec, interrupted, log: work.trial_log(), opening, after: None };
-        Ok(Up { talk: Talk::begin(process, child), _limit: limit })
+        Ok(Up { talk: Talk::begin(process, child), limit, memory_bytes: spec.memory_bytes.unwrap_or(0) })
     }
 }

@@ -131,7 +131,8 @@ fn totals(loaded: &Loaded, room: Room) {
     let confirmed = confirmation as usize * finalists;
     let trial_seconds = estimate::round_seconds(plan) / (plan.scenarios.len() + repeated).max(1) as f64;
     let beside = confirmed + screen_trials(plan);
-    let time = |rounds: u32| format_seconds(trial_seconds * (trials(rounds) + beside) as f64);
+    let once = estimate::templates_seconds(plan);
+    let time = |rounds: u32| format_seconds(once + trial_seconds * (trials(rounds) + beside) as f64);
     if design.mode == Mode::Tune || !plan.screens.is_empty() {
         println!("trials:     at most {}", trials(high) + beside);
         println!("time:       at most about {}", time(high));

@@ -126,6 +126,27 @@ fn two_results_compare() {
 }
 
 #[test]
+fn a_trial_whose_processes_the_kernel_ended_has_failed() {
+    let world = World::new();
+    // `tail` keeps what has no line's end, and the shell goes on without it.
+    let load = "[workload.command]\ncommand = [\"sh\", \"-c\", \"tail /dev/zero; echo speed 1\"]\n\
+                metrics = { speed = \"regex:speed ([0-9]+); unit 1/s; more\" }\n";
+    world.write(
+        "small.toml",
+        format!(
+            "name = \"small\"\nquestion = \"?\"\nmemory = \"128MiB\"\n[storage]\nsize = \"320MiB\"\n{load}\
+             [design]\nprobe = \"0s\"\nrounds_min = 1\nrounds_max = 1\nwarm_up_runs = 0\ncontrol = false\n"
+        ),
+    );
+    world.surefoot(&["run", "small.toml"]).status(3);
+    let failure =
+        world.surefoot(&["report", "small.surefoot", "--json"]).json()["ledger"]["trials"][0]["failure"].to_string();
+    assert!(failure.contains("out of memory: 1 of the trial's processes was ended by the kernel"), "{failure}");
+    assert!(failure.contains("as `memory` limits it to 128MiB"), "{failure}");
+    world.assert_nothing_left();
+}
+
+#[test]
 fn a_memory_limit_holds_and_is_taken_away() {
     let world = World::new();
     let study = small_study(&["ext4"], 1).replace("[factors]", "memory = \"256MiB\"\n[factors]");
