@@ -25,10 +25,7 @@ pub fn conditions(scenarios: &[&Scenario], is_choice: IsChoice) -> Vec<String> {
 /// A setting's path tells by itself; of a named factor the settings that its levels change.
 fn is_condition(factor: &str, scenarios: &[&Scenario], is_choice: IsChoice) -> bool {
     let workload = scenarios.first().map_or("", |scenario| scenario.workload.as_str());
-    let sets_condition = |path: &str| {
-        let (table, setting) = (path.split('.').next().unwrap_or(path), path.rsplit('.').next().unwrap_or(path));
-        CONDITIONS.contains(&table) && !is_choice(workload, setting)
-    };
+    let sets_condition = |path: &str| sets_condition(path, |setting| is_choice(workload, setting));
     if factor.contains('.') || factor == "bench" {
         return sets_condition(factor);
     }
@@ -44,6 +41,11 @@ fn is_condition(factor: &str, scenarios: &[&Scenario], is_choice: IsChoice) -> b
     !changed.is_empty() && changed.iter().all(|path| sets_condition(path))
 }
 
+fn sets_condition(path: &str, is_choice: impl Fn(&str) -> bool) -> bool {
+    let (table, setting) = (path.split('.').next().unwrap_or(path), path.rsplit('.').next().unwrap_or(path));
+    CONDITIONS.contains(&table) && !is_choice(setting)
+}
+
 /// Paths of settings that differ.
 fn differences(path: &str, a: &Value, b: &Value, changed: &mut BTreeSet<String>) {
     match (a.as_object(), b.as_object()) {
@@ -55,5 +57,17 @@ fn differences(path: &str, a: &Value, b: &Value, changed: &mut BTreeSet<String>)
         }
         _ if a != b => drop(changed.insert(path.into())),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_compete_and_the_load_does_not() {
+        let sets_condition = |path| sets_condition(path, |setting| setting == "engine");
+        assert!(sets_condition("workload.oltp.threads") && !sets_condition("workload.oltp.engine"));
+        assert!(sets_condition("guest.memory") && !sets_condition("storage.filesystem"));
     }
 }

@@ -3,6 +3,7 @@
 use crate::bench::guest;
 use crate::groups;
 use crash::plan::{Plan, PlannedScenario, volumes};
+use services::Wanted;
 use std::collections::BTreeMap;
 use storage::Device;
 
@@ -52,9 +53,11 @@ pub fn unmeasured_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
     let Some(load) = workloads::settings(&scenario.workload, &scenario.parameters) else { return 0.0 };
     let estimate = load.estimate();
     let services = services::wanted(&load.services(), &scenario.services);
-    let is_copied = !services.is_empty() && services.iter().all(|service| !service.loads_anew);
-    let load_seconds =
-        if is_copied { estimate.data_bytes as f64 / COPIED_BYTES_PER_SECOND } else { estimate.load_seconds };
+    let load_seconds = if are_copied(&services) {
+        estimate.data_bytes as f64 / COPIED_BYTES_PER_SECOND
+    } else {
+        estimate.load_seconds
+    };
     let servers_seconds = SERVER_SECONDS * services.len() as f64;
     let warm_up_seconds = f64::from(plan.design.warm_up_runs) * estimate.run_seconds;
     PROVISION_SECONDS + servers_seconds + load_seconds + warm_up_seconds
@@ -98,6 +101,11 @@ pub(crate) fn template_bytes(plan: &Plan) -> u64 {
     templates(plan).values().map(|template| template.bytes).sum()
 }
 
+/// Whether the data of these servers are loaded once, and trials copy them.
+fn are_copied(services: &[Wanted]) -> bool {
+    !services.is_empty() && services.iter().all(|service| !service.loads_anew)
+}
+
 /// Loaded data that trials copy.
 struct Template {
     bytes: u64,
@@ -110,7 +118,7 @@ fn templates(plan: &Plan) -> BTreeMap<(Vec<&str>, String), Template> {
     for scenario in &plan.scenarios {
         let Some(load) = workloads::settings(&scenario.workload, &scenario.parameters) else { continue };
         let services = services::wanted(&load.services(), &scenario.services);
-        if services.is_empty() || services.iter().any(|service| service.loads_anew) {
+        if !are_copied(&services) {
             continue;
         }
         let names: Vec<&str> = services.iter().map(|service| service.kind.name).collect();

@@ -216,7 +216,7 @@ fn table(part: &Part, rows: &[&Row], names: &Names, (view, room): (&View, Room))
     for row in shown {
         let interval = |centre: Centre| match centre.count {
             1 => "one trial".into(),
-            _ => format!("{}–{}", scale.number(centre.low), scale.number(centre.high)),
+            _ => between(&scale, centre),
         };
         let ratio = first.and_then(|first| match first.label == row.label {
             true => Some("1".into()),
@@ -234,6 +234,11 @@ fn table(part: &Part, rows: &[&Row], names: &Names, (view, room): (&View, Room))
         ]);
     }
     table.without_empty_columns()
+}
+
+/// A mean's interval.
+fn between(scale: &Scale, centre: Centre) -> String {
+    format!("{}–{}", scale.number(centre.low), scale.number(centre.high))
 }
 
 /// In few words, where it was measured.
@@ -279,12 +284,11 @@ fn of_several(parts: &[&Part], view: &View, room: Room) -> (String, Option<Table
         let figure = if is_choice { advice::in_a_cell(part, &names) } else { crate::words::quantity(part) };
         let measured = pick.and_then(|row| row.centre);
         let interval = measured.filter(|centre| !is_choice && centre.count > 1);
-        let between = |centre: Centre| format!("{}–{}", scale.number(centre.low), scale.number(centre.high));
         table.row([
             word_cell(&part.workload),
             word_cell(&figure),
             word_cell(&measured.map_or_else(String::new, |centre| scale.with_unit(centre.mean))),
-            word_cell(&interval.map_or_else(String::new, between)),
+            word_cell(&interval.map_or_else(String::new, |centre| between(&scale, centre))),
             word_cell(&pick.map_or_else(String::new, after_a_power_cut)),
         ]);
     }

@@ -20,6 +20,7 @@ const LEFTOVER_PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct MemoryLimit {
     folder: PathBuf,
+    bytes: u64,
 }
 
 /// Why there can be no limit.
@@ -52,7 +53,7 @@ impl MemoryLimit {
         if !folder.exists() {
             std::fs::create_dir(&folder).map_err(|source| Error::Write { path: folder.clone(), source })?;
         }
-        let limit = MemoryLimit { folder };
+        let limit = MemoryLimit { folder, bytes };
         match version {
             Version::Two => {
                 limit.write("memory.max", bytes)?;
@@ -72,6 +73,12 @@ impl MemoryLimit {
         let procs = File::options().write(true).open(self.folder.join("cgroup.procs"))?;
         enter(command, procs);
         Ok(())
+    }
+
+    /// How much it grants.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// How many processes the kernel ended because the limit was reached.

@@ -112,8 +112,8 @@ fn level_keys(levels: &Node) -> Vec<Value> {
     }
 }
 
-/// Takes out the rules about levels that are not left, and the tables of such levels only; a baseline keeps its other levels. An include may name a level that
-/// was not there before either; elsewhere that is a mistake, and stays to be found.
+/// Takes out the rules about levels that are not left, and the tables of such levels only; a baseline keeps its other levels. An
+/// include may name a level that was not there before either; elsewhere that is a mistake, and stays to be found.
 fn forget_rules(root: &mut Node, factor: &str, before: &[Value], left: &[Value]) {
     let gone = |level: &Value, kind: &str| !left.contains(level) && (kind == "include" || before.contains(level));
     let about = |rule: &Node, kind: &str| {

@@ -30,6 +30,9 @@ fn choices_are_settings_and_what_loads_a_server_is_none() {
         let wrong: Vec<_> = kind.choices.iter().filter(|choice| !is_setting(choice)).collect();
         assert!(wrong.is_empty(), "{}: {wrong:?}", kind.name);
     }
-    assert!(super::is_choice("oltp", "journal_mode") && super::is_choice("rocksdb", "compression"));
-    assert!(!super::is_choice("oltp", "threads") && !super::is_choice("http-load", "engine"));
+    let is_choice = |path: &&str| path.split_once('.').is_some_and(|(name, setting)| super::is_choice(name, setting));
+    let own = ["oltp.engine", "oltp.journal_mode", "rocksdb.compression", "rocksdb.sync", "key-value.map_size"];
+    assert!(own.iter().all(is_choice));
+    let load = ["oltp.threads", "oltp.table_size", "rocksdb.keys", "http-load.rate", "http-load.engine"];
+    assert!(!load.iter().any(is_choice));
 }

@@ -86,7 +86,6 @@ impl Bench for Host {
 struct Up<'a> {
     talk: Talk<'a>,
     limit: Option<MemoryLimit>,
-    memory_bytes: u64,
 }
 
 impl Up<'_> {
@@ -97,7 +96,8 @@ impl Up<'_> {
 
     /// A trial of which the kernel ended processes for want of memory has failed, and by that.
     fn judged(&self, end: End) -> End {
-        let killed = self.limit.as_ref().map_or(0, MemoryLimit::processes_killed);
+        let Some(limit) = &self.limit else { return end };
+        let killed = limit.processes_killed();
         if killed == 0 || end == End::Interrupted {
             return end;
         }
@@ -105,7 +105,7 @@ impl Up<'_> {
             End::Failed(failure) => failure,
             _ => Failure { step: "run".into(), ..Failure::default() },
         };
-        let (limit, were) = (format_bytes(self.memory_bytes), if killed == 1 { "was" } else { "were" });
+        let (limit, were) = (format_bytes(limit.bytes()), if killed == 1 { "was" } else { "were" });
         let cause = format!(
             "out of memory: {killed} of the trial's processes {were} ended by the kernel, as `memory` limits it to {limit}"
         );
@@ -148,6 +148,6 @@ impl Host {
         let child = conversation::start(command, &work)?;
         let opening = serde_json::to_string(spec).expect("a TrialSpec is plain data") + "\n";
         let process = TrialProcess { spec, interrupted, log: work.trial_log(), opening, after: None };
-        Ok(Up { talk: Talk::begin(process, child), limit, memory_bytes: spec.memory_bytes.unwrap_or(0) })
+        Ok(Up { talk: Talk::begin(process, child), limit })
     }
 }
