@@ -27,15 +27,36 @@ impl SplitMix64 {
         (self.next_u64() % count as u64) as usize
     }
 
+    /// From 0 up to, not including, `end`. Uniform but for less than `end` / 2^64.
+    pub fn below(&mut self, end: u64) -> u64 {
+        below(self.next_u64(), end)
+    }
+
     /// From 0 up to, not including, 1.
     pub fn fraction(&mut self) -> f64 {
         fraction(self.next_u64())
+    }
+
+    /// Fills with bytes that do not compress.
+    pub fn fill(&mut self, bytes: &mut [u8]) {
+        let mut words = bytes.chunks_exact_mut(8);
+        for word in &mut words {
+            word.copy_from_slice(&self.next_u64().to_le_bytes());
+        }
+        let rest = words.into_remainder();
+        let last = self.next_u64().to_le_bytes();
+        rest.copy_from_slice(&last[..rest.len()]);
     }
 
     /// Evenly from the first to the second.
     pub fn between(&mut self, (least, most): (f64, f64)) -> f64 {
         least + (most - least) * self.fraction()
     }
+}
+
+/// These bits as a part of all that there are, times `end`.
+fn below(bits: u64, end: u64) -> u64 {
+    ((u128::from(bits) * u128::from(end)) >> 64) as u64
 }
 
 /// 53 of these bits, as many as a float has.
@@ -79,7 +100,7 @@ impl Random {
 
     /// From 0 up to, not including, `end` (which is above 0). Uniform but for less than `end` / 2^64.
     pub fn below(&mut self, end: u64) -> u64 {
-        ((u128::from(self.next_u64()) * u128::from(end)) >> 64) as u64
+        below(self.next_u64(), end)
     }
 
     /// From 0 up to, not including, 1.
@@ -116,6 +137,15 @@ mod tests {
         (0..100_000).for_each(|_| counts[random.below(10) as usize] += 1);
         assert!(counts.iter().all(|count| (9_500..10_500).contains(count)), "{counts:?}");
         assert!((0..1000).map(|_| random.fraction()).all(|f| (0.0..1.0).contains(&f)));
+    }
+
+    #[test]
+    fn every_length_is_filled() {
+        for length in [0, 1, 7, 8, 9, 4096, 4099] {
+            let mut bytes = vec![0; length];
+            SplitMix64::new(1).fill(&mut bytes);
+            assert!(length < 16 || bytes.chunks(8).all(|chunk| chunk.iter().any(|byte| *byte != 0)));
+        }
     }
 
     #[test]

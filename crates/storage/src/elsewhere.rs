@@ -24,6 +24,10 @@ pub(crate) fn allocate(_file: &File, _bytes: u64) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+pub(crate) fn set_direct(_file: &File, _is_direct: bool) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 pub(crate) fn no_copy_on_write(_file: &File) {}
 
 /// Only Linux can write out a single filesystem: this writes out all.

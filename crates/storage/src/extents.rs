@@ -5,8 +5,9 @@
 //! would make the host convert and journal them: a cost of the image file, charged to the filesystems that zero most.
 
 use crate::error::Error;
-use crate::fill::Noise;
+use crate::linux;
 use crate::settle::forget;
+use random::SplitMix64;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -24,7 +25,10 @@ const FIEMAP_EXTENT_UNWRITTEN: u32 = 0x800;
 /// Extents asked for at once.
 const EXTENTS: usize = 256;
 
-const CHUNK_BYTES: u64 = 4 << 20;
+const CHUNK_BYTES: usize = 4 << 20;
+
+/// What memory, place and length of a direct write are multiples of on every device.
+const DIRECT_BYTES: usize = 4096;
 
 /// `struct fiemap_extent`, include/uapi/linux/fiemap.h.
 #[repr(C)]
@@ -122,20 +126,33 @@ fn ask(file: &File, start: u64, length: u64) -> io::Result<Map> {
     }
 }
 
-/// Writes the parts and forgets them from the page cache.
+/// Writes the parts, past the page cache where that can be: to fill it with what nobody reads costs more than the writing.
 pub(crate) fn write(target: &File, path: &Path, ranges: &[Range], content: &Content) -> Result<(), Error> {
-    let mut chunk = vec![0; CHUNK_BYTES as usize];
-    let mut noise = Noise::new(0);
+    let mut memory = vec![0; CHUNK_BYTES + DIRECT_BYTES];
+    let first = memory.as_ptr().align_offset(DIRECT_BYTES);
+    let chunk = &mut memory[first..][..CHUNK_BYTES];
+    let mut noise = SplitMix64::new(0);
+    let mut is_direct = linux::set_direct(target, true).is_ok();
     for (start, length) in ranges {
         let mut done = 0;
         while done < *length {
-            let part = &mut chunk[..CHUNK_BYTES.min(length - done) as usize];
+            let part = &mut chunk[..(length - done).min(CHUNK_BYTES as u64) as usize];
             if let Content::Noise = content {
                 noise.fill(part);
             }
-            target.write_all_at(part, start + done).map_err(Error::file("write", path))?;
+            let mut written = target.write_all_at(part, start + done);
+            if is_direct && written.is_err() {
+                // The end of an image may be no whole block, and some filesystems take the flag and refuse the write.
+                is_direct = false;
+                linux::set_direct(target, false).map_err(Error::file("open", path))?;
+                written = target.write_all_at(part, start + done);
+            }
+            written.map_err(Error::file("write", path))?;
             done += part.len() as u64;
         }
+    }
+    if is_direct {
+        linux::set_direct(target, false).map_err(Error::file("open", path))?;
     }
     target.sync_all().map_err(Error::file("flush", path))?;
     // The page cache belongs to the trials.
@@ -146,6 +163,7 @@ pub(crate) fn write(target: &File, path: &Path, ranges: &[Range], content: &Cont
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read as _;
 
     #[test]
     fn the_kernels_structures_have_their_sizes() {
@@ -171,6 +189,23 @@ mod tests {
         let mut block = [0; 4096];
         file.read_exact_at(&mut block, 16384).expect("readable");
         assert_eq!(block, [1; 4096]);
+    }
+
+    #[test]
+    fn parts_are_written_whatever_their_ends() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("image");
+        let file = File::options().read(true).write(true).create_new(true).open(&path).expect("made");
+        let ranges = [(0, CHUNK_BYTES as u64), (CHUNK_BYTES as u64 + 4096, 8192), (CHUNK_BYTES as u64 + 20_480, 1000)];
+        write(&file, &path, &ranges, &Content::Noise).expect("written");
+        let mut bytes = Vec::new();
+        File::open(&path).expect("open").read_to_end(&mut bytes).expect("readable");
+        let noise = |start: usize, length: usize| bytes[start..start + length].chunks(8).all(|word| word != [0; 8]);
+        assert_eq!(bytes.len(), CHUNK_BYTES + 20_480 + 1000);
+        assert!(ranges.iter().all(|(start, length)| noise(*start as usize, *length as usize)));
+        assert!(bytes[CHUNK_BYTES..CHUNK_BYTES + 4096].iter().all(|byte| *byte == 0));
+        // As before for whoever uses the file next: memory at any place.
+        file.write_all_at(&[1], 1).expect("written");
     }
 
     #[test]

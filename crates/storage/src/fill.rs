@@ -33,38 +33,10 @@ const FOLDERS: u64 = 64;
 const FILL_STREAM: u64 = 1;
 const AGE_STREAM: u64 = 2;
 
-/// Pseudo-random bytes and numbers.
-pub(crate) struct Noise(SplitMix64);
-
-impl Noise {
-    pub(crate) fn new(seed: u64) -> Noise {
-        Noise(SplitMix64::new(seed))
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0.next_u64()
-    }
-
-    /// Below `end`; its bias of 2⁻⁶⁴ × `end` is of no matter here.
-    fn below(&mut self, end: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
-    }
-
-    pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
-        let mut words = bytes.chunks_exact_mut(8);
-        for word in &mut words {
-            word.copy_from_slice(&self.next().to_le_bytes());
-        }
-        let rest = words.into_remainder();
-        let last = self.next().to_le_bytes();
-        rest.copy_from_slice(&last[..rest.len()]);
-    }
-}
-
 /// Fills the filesystem of a folder until the share of its blocks is used.
 pub(crate) fn fill(folder: &Path, share: f64, seed: u64) -> Result<(), Error> {
     std::fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
-    let mut noise = Noise::new(seed ^ FILL_STREAM);
+    let mut noise = SplitMix64::new(seed ^ FILL_STREAM);
     let mut number = 0;
     loop {
         let space = Space::of(folder)?;
@@ -96,7 +68,7 @@ pub(crate) fn age(folder: &Path, bytes: u64, seed: u64) -> Result<(), Error> {
     let space = Space::of(folder)?;
     let mut churn = Churn {
         folder: folder.into(),
-        noise: Noise::new(seed ^ AGE_STREAM),
+        noise: SplitMix64::new(seed ^ AGE_STREAM),
         alive: Vec::new(),
         alive_bytes: 0,
         bytes_max: (space.free * CHURN_SHARE_MAX) as u64,
@@ -122,7 +94,7 @@ pub(crate) fn age(folder: &Path, bytes: u64, seed: u64) -> Result<(), Error> {
 
 struct Churn {
     folder: PathBuf,
-    noise: Noise,
+    noise: SplitMix64,
     alive: Vec<(PathBuf, u64)>,
     alive_bytes: u64,
     bytes_max: u64,
@@ -176,7 +148,7 @@ impl Churn {
 }
 
 /// Appends noise to a file, making it when it is not there; flushed, so that the space is really taken.
-fn write(path: &Path, bytes: u64, noise: &mut Noise) -> std::io::Result<()> {
+fn write(path: &Path, bytes: u64, noise: &mut SplitMix64) -> std::io::Result<()> {
     let mut file = OpenOptions::new().append(true).create(true).open(path)?;
     let mut chunk = vec![0; bytes.min(1 << 20) as usize];
     let mut left = bytes;
@@ -217,15 +189,6 @@ impl Space {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn noise_fills_every_length() {
-        for length in [0, 1, 7, 8, 9, 4096] {
-            let mut bytes = vec![0; length];
-            Noise::new(1).fill(&mut bytes);
-            assert!(length < 9 || bytes.iter().filter(|byte| **byte == 0).count() < length / 4);
-        }
-    }
 
     fn tree(folder: &Path) -> Vec<(PathBuf, u64)> {
         let mut found = Vec::new();

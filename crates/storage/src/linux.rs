@@ -1,6 +1,7 @@
 //! The calls that only Linux has: everything in this room that no other Unix could do is here or works on files of `/proc` and
 //! `/sys`. `elsewhere.rs` stands in for it on other systems.
 
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::mount::{MntFlags, MsFlags, umount2};
 use nix::sched::{CloneFlags, unshare};
 use std::fs::File;
@@ -36,6 +37,14 @@ pub(crate) fn allocate(file: &File, bytes: u64) -> io::Result<()> {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// Whether reads and writes pass by the page cache (`O_DIRECT`); refused where the filesystem can't (some versions of tmpfs).
+pub(crate) fn set_direct(file: &File, is_direct: bool) -> io::Result<()> {
+    let mut flags = OFlag::from_bits_retain(fcntl(file, FcntlArg::F_GETFL)?);
+    flags.set(OFlag::O_DIRECT, is_direct);
+    fcntl(file, FcntlArg::F_SETFL(flags))?;
+    Ok(())
 }
 
 /// On a host that copies on write (btrfs), each write to the file would allocate anew; others ignore or refuse the flag.

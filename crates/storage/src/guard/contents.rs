@@ -1,8 +1,8 @@
 //! What a device holds: known marks, and any byte that is not zero where it is looked at.
 
 use crate::error::Error;
-use crate::fill::Noise;
 use crate::{program, signatures};
+use random::SplitMix64;
 use sha2::{Digest as _, Sha256};
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -56,7 +56,8 @@ impl Look {
         let sample = |index: u64| {
             let start = END_BYTES + index * step;
             let room = step.saturating_sub(SAMPLE_BYTES);
-            let shift = if index.is_multiple_of(2) { room / 2 } else { Noise::new(seed ^ index).next() % (room + 1) };
+            let shift =
+                if index.is_multiple_of(2) { room / 2 } else { SplitMix64::new(seed ^ index).next_u64() % (room + 1) };
             (start + shift, SAMPLE_BYTES.min(step))
         };
         let ends = [(0, END_BYTES), (bytes - END_BYTES, END_BYTES)];
