@@ -94,7 +94,9 @@ fn options(world: &World, verb: &str) -> Vec<String> {
         let at = line.find("--")?;
         let is_option = line[..at].trim().is_empty() || line[..at].trim().starts_with('-');
         let (name, value) = line[at..].split_once(' ')?;
-        (is_option && value.starts_with('<')).then(|| name.to_string())
+        // A file may be called anything.
+        let is_file = ["<FILE>", "<DIR>"].iter().any(|kind| value.starts_with(kind));
+        (is_option && value.starts_with('<') && !is_file).then(|| name.to_string())
     };
     help.lines().filter_map(option).collect()
 }

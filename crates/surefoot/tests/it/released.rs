@@ -1,16 +1,25 @@
-//! Results files of released versions: each later one reads them and gives the same answer (docs/stability.md).
+//! Results files of released versions, and of each version of the schema before them: each later one reads them and gives the same
+//! answer (docs/stability.md).
 
 use crate::harness::World;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/released")
+/// Fields that may be otherwise in an answer of a version before 0.1.0: `remarks` were split in two, warnings are given of more, and of
+/// a resource that one side does not use the other side's mean is a geometric one.
+const LEFT_OUT: &[&str] = &["remarks", "warnings", "went_with"];
+
+/// What follows from the level of a claim, which is half of what it was before schema version 6: so all answers of a study that is
+/// prolonged stay below the whole. These figures may be larger now, and never smaller.
+const BY_THE_LEVEL: &[&str] = &["smallest_visible", "ruled_out_beyond", "behind_best_at_most"];
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
 }
 
-/// Names of versions, and what was recorded of each.
-fn released() -> Vec<(String, Value)> {
-    let files = folder().read_dir().expect("the folder").map(|entry| entry.expect("an entry").path());
+/// Names of the results files of a folder, and the answer that was recorded of each by the version that measured it.
+fn recorded(folder: &Path) -> Vec<(String, Value)> {
+    let files = folder.read_dir().expect("the folder").map(|entry| entry.expect("an entry").path());
     let results = files.filter(|path| path.extension().is_some_and(|extension| extension == "surefoot"));
     let mut all: Vec<(String, Value)> = results
         .map(|path| {
@@ -51,33 +60,73 @@ fn differences(place: &str, recorded: &Value, found: &Value, all: &mut Vec<Strin
     }
 }
 
+/// Takes fields out of both; of [`BY_THE_LEVEL`], the newer figure must be at least the recorded one.
+fn without_what_changed(recorded: &mut Value, found: &mut Value) {
+    match (recorded, found) {
+        (Value::Object(fields), Value::Object(others)) => {
+            fields.retain(|name, _| !LEFT_OUT.contains(&name.as_str()));
+            for name in BY_THE_LEVEL {
+                let (Some(was), Some(is)) = (fields.remove(*name), others.remove(*name)) else { continue };
+                assert!(is.as_f64() >= was.as_f64(), "{name}: {is} was {was}");
+            }
+            for (name, value) in fields {
+                others.get_mut(name).into_iter().for_each(|other| without_what_changed(value, other));
+            }
+        }
+        (Value::Array(entries), Value::Array(others)) => {
+            entries.iter_mut().zip(others).for_each(|(entry, other)| without_what_changed(entry, other));
+        }
+        _ => {}
+    }
+}
+
+/// Every form of report reads the file, which stays as it is; gives its answer.
+fn read_in_every_form(world: &World, folder: &Path, name: &str) -> Value {
+    let bytes = std::fs::read(folder.join(name)).expect("readable");
+    world.write(name, &bytes);
+    let json = world.surefoot(&["report", name, "--json"]).status(0).json();
+    world.surefoot(&["status", name, "--verify"]).status(0).says("finished");
+    for output in [&["--full"][..], &["--markdown"], &["--html", "page.html"], &["--format", "bencher"]] {
+        world.surefoot(&[&["report", name], output].concat()).status(0);
+    }
+    let csv = world.surefoot(&["report", name, "--csv", "-"]).status(0).stdout;
+    assert!(csv.starts_with("scenario,workload,round,position,trial,state,run,warm_up,"), "{csv}");
+    let both = world.surefoot(&["compare", name, name, "--json"]).status(0).json();
+    assert!(both.to_string().contains("transactions_per_second"), "{both}");
+    assert_eq!(std::fs::read(world.path().join(name)).expect("readable"), bytes, "reading changes nothing");
+    json
+}
+
 #[test]
 fn each_released_version_s_results_give_the_same_answer() {
-    let world = World::new();
-    let released = released();
+    let (world, folder) = (World::new(), folder("released"));
+    let released = recorded(&folder);
     let schema = crate::schema::read(&world.surefoot(&["schema", "report"]).status(0).stdout, None);
     for (version, recorded) in &released {
-        let name = format!("{version}.surefoot");
-        let bytes = std::fs::read(folder().join(&name)).expect("readable");
-        world.write(&name, &bytes);
-        let json = world.surefoot(&["report", &name, "--json"]).status(0).json();
+        let json = read_in_every_form(&world, &folder, &format!("{version}.surefoot"));
         let mut found = Vec::new();
         differences(version, recorded, &json, &mut found);
         assert!(found.is_empty(), "{} differences:\n{}", found.len(), found.join("\n"));
         assert_eq!(schema.judge(&json), Ok(()), "{version}");
-        world.surefoot(&["status", &name, "--verify"]).status(0).says("finished");
-        for output in [&["--full"][..], &["--markdown"], &["--html", "page.html"], &["--format", "bencher"]] {
-            world.surefoot(&[&["report", &name], output].concat()).status(0);
-        }
-        let csv = world.surefoot(&["report", &name, "--csv", "-"]).status(0).stdout;
-        assert!(csv.starts_with("scenario,workload,round,position,trial,state,run,warm_up,"), "{csv}");
-        let both = world.surefoot(&["compare", &name, &name, "--json"]).status(0).json();
-        assert!(both.to_string().contains("transactions_per_second"), "{both}");
-        assert_eq!(std::fs::read(world.path().join(&name)).expect("readable"), bytes, "reading changes nothing");
     }
     world.surefoot(&["history", "."]).status(0).says("released");
     let this = env!("CARGO_PKG_VERSION");
     assert!(released.iter().any(|(version, _)| version == this), "no results of {this}: `make record-release`");
+}
+
+/// Versions 2 to 7 of the schema, each measured by the last commit before the next one; no commit with version 1 ran.
+#[test]
+fn results_of_every_earlier_schema_give_the_same_figures() {
+    let (world, folder) = (World::new(), folder("schemas"));
+    let schemas = recorded(&folder);
+    assert_eq!(schemas.iter().map(|(version, _)| &**version).collect::<Vec<_>>(), ["2", "3", "4", "5", "6", "7"]);
+    for (version, mut recorded) in schemas {
+        let mut json = read_in_every_form(&world, &folder, &format!("{version}.surefoot"));
+        without_what_changed(&mut recorded, &mut json);
+        let mut found = Vec::new();
+        differences(&version, &recorded, &json, &mut found);
+        assert!(found.is_empty(), "{} differences:\n{}", found.len(), found.join("\n"));
+    }
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn tpcb_adds_up_on_both_servers() {
     world.surefoot(&["run", "s.toml"]).status(0);
     let runs = json(&world)["ledger"]["runs"].as_array().expect("runs").clone();
     assert_eq!(runs.len(), 12);
-    assert!(runs.iter().all(|run| run["metrics"]["transactions"].as_f64() > Some(10.0)));
+    assert!(runs.iter().all(|run| run["metrics"]["transactions"].as_f64() > Some(0.0)));
     world.assert_nothing_left();
 }
 
