@@ -72,6 +72,8 @@ pub struct Health {
     /// The primary metric of measured runs, as a ratio to the warm-up before them: the median of its trials. None without warm-ups, and of
     /// runs that each do another part of the work.
     pub to_warm_up: Option<f64>,
+    /// Whether each of its runs does another part of the work, so that rounds differ by what they do.
+    pub goes_in_parts: bool,
 }
 
 /// What a trial shared the machine with; none of what was not counted in each of its runs.
@@ -154,9 +156,9 @@ pub fn health(counting: &Counting, details: &Details, order: Order, scenario: &S
         Order::Turns => of_scenario.iter().map(|trial| runs_of(trial).iter().map(|run| run.seconds).sum()).collect(),
     };
     let primary = |run: &RunRow| run.metrics.get(&*scenario.primary_metric).copied();
+    let goes_in_parts = runs.iter().any(|run| run.metrics.contains_key(metric::PART_BEGIN));
     let to_warm_up = |trial: &&Trial| {
-        // Runs that send different parts of the work are not compared.
-        let warm_up = counting.warm_ups.get(&trial.id).filter(|run| !run.metrics.contains_key(metric::PART_BEGIN))?;
+        let warm_up = counting.warm_ups.get(&trial.id).filter(|_| !goes_in_parts)?;
         let before = primary(warm_up).filter(|before| *before > 0.0)?;
         Some(mean(runs_of(trial).iter().filter_map(|run| primary(run)))? / before)
     };
@@ -168,6 +170,7 @@ pub fn health(counting: &Counting, details: &Details, order: Order, scenario: &S
         checkpoints: mean(runs.iter().filter_map(|run| run.metrics.get("checkpoints").copied())),
         seconds: median(seconds).unwrap_or(0.0),
         to_warm_up: median(of_scenario.iter().filter_map(to_warm_up).collect()),
+        goes_in_parts,
     }
 }
 

@@ -351,13 +351,7 @@ fn of_part(part: &Part, view: &View, contents: &Contents) -> Vec<Warning> {
     }
     list.extend(carry_over(part, view));
     list.extend(precision(part, view, contents));
-    let mut steps = part.judgement.steps.clone();
-    steps.retain(|(_, change)| change.abs() >= DRIFT_MIN);
-    if !steps.is_empty() {
-        list.push(Warning::Runs(OfRuns::Steps { workload: workload.clone(), steps }));
-    } else if let Some(over_study) = part.judgement.drift.filter(|drift| drift.abs() >= DRIFT_MIN) {
-        list.push(Warning::Drift { workload: workload.clone(), over_study });
-    }
+    list.extend(moved_together(part));
     if !part.judgement.outliers.is_empty() {
         let named = part
             .judgement
@@ -368,6 +362,21 @@ fn of_part(part: &Part, view: &View, contents: &Contents) -> Vec<Warning> {
         list.push(Warning::Outliers { workload, count: part.judgement.outliers.len(), examples: named.collect() });
     }
     list
+}
+
+/// Rounds that became faster or slower for all scenarios alike; of rounds that do different parts of the work that says nothing.
+fn moved_together(part: &Part) -> Option<Warning> {
+    if part.measured().any(|row| row.health.goes_in_parts) {
+        return None;
+    }
+    let workload = part.workload.clone();
+    let mut steps = part.judgement.steps.clone();
+    steps.retain(|(_, change)| change.abs() >= DRIFT_MIN);
+    if !steps.is_empty() {
+        return Some(Warning::Runs(OfRuns::Steps { workload, steps }));
+    }
+    let over_study = part.judgement.drift.filter(|drift| drift.abs() >= DRIFT_MIN)?;
+    Some(Warning::Drift { workload, over_study })
 }
 
 /// Scenarios of which the measurement says otherwise than the settings.

@@ -28,6 +28,8 @@ struct Scale {
     rounds: u32,
     /// Of a trial's load: of the studies of precision, and of bias.
     seconds: [&'static str; 2],
+    /// Of a filesystem.
+    size: &'static str,
 }
 
 const FILESYSTEMS: &str = "\"storage.filesystem\" = [\"ext4\", \"xfs\", \"btrfs\"]";
@@ -94,8 +96,8 @@ fn main() -> ExitCode {
     let Some(mut goals) = Goals::of("turns") else { return ExitCode::SUCCESS };
     let only = goals.after("--only").unwrap_or_default().to_string();
     let scale = match goals.is_test() {
-        true => Scale { pairs: 1, rounds: 2, seconds: ["300ms"; 2] },
-        false => Scale { pairs: 4, rounds: 6, seconds: ["8s", "5s"] },
+        true => Scale { pairs: 1, rounds: 2, seconds: ["300ms"; 2], size: "320MiB" },
+        false => Scale { pairs: 4, rounds: 6, seconds: ["8s", "5s"], size: "1GiB" },
     };
     let folder =
         tempfile::Builder::new().prefix("surefoot-bench-").tempdir_in("/var/tmp").expect("a folder on the disk");
@@ -144,7 +146,7 @@ fn precision(name: &str, folder: &Path, scale: &Scale, ratio_min: f64, goals: &m
         // Neither way is always the first.
         for way in if pair % 2 == 0 { [0, 1] } else { [1, 0] } {
             let began = Instant::now();
-            let figures = study(folder, WAYS[way], case, scale.seconds[0], scale.rounds);
+            let figures = study(folder, WAYS[way], case, scale, scale.seconds[0]);
             let (squares, freedom) = residual(&figures);
             sums[way] = (sums[way].0 + squares, sums[way].1 + freedom);
             let spread = (squares / freedom * 2.0).sqrt() * 100.0;
@@ -206,7 +208,7 @@ impl Pair {
 fn bias(folder: &Path, scale: &Scale, cases: &[&Case], goals: &mut Goals) {
     let mut pairs = Vec::new();
     for case in cases {
-        let ways = WAYS.map(|way| study(folder, way, case, scale.seconds[1], scale.rounds));
+        let ways = WAYS.map(|way| study(folder, way, case, scale, scale.seconds[1]));
         let levels: Vec<&str> = levels(case.factor).collect();
         for scenario in 1..ways[0].len() {
             let ways = ways.each_ref().map(|figures| {
@@ -262,11 +264,12 @@ fn levels(factor: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 /// Runs a study and gives each scenario's figures by round, in the order of the factor's levels.
-fn study(folder: &Path, way: &str, case: &Case, seconds: &str, rounds: u32) -> Vec<Vec<f64>> {
+fn study(folder: &Path, way: &str, case: &Case, scale: &Scale, seconds: &str) -> Vec<Vec<f64>> {
     let Case { factor, load, more, head, .. } = case;
+    let Scale { rounds, size, .. } = scale;
     let filesystem = if factor.contains("filesystem") { "" } else { "filesystem = \"ext4\"" };
     let text = format!(
-        "name = \"turns\"\nquestion = \"?\"\n{head}\n[factors]\n{factor}\n[storage]\nsize = \"1GiB\"\n{filesystem}\n\
+        "name = \"turns\"\nquestion = \"?\"\n{head}\n[factors]\n{factor}\n[storage]\nsize = \"{size}\"\n{filesystem}\n\
          {load}\ntime = \"{seconds}\"\n{more}\n[design]\norder = \"{way}\"\nrounds_min = {rounds}\nrounds_max = {rounds}\n\
          warm_up_runs = 1\nruns = 1\ncontrol = false\nprobe = \"0s\"\n"
     );
@@ -279,7 +282,7 @@ fn study(folder: &Path, way: &str, case: &Case, seconds: &str, rounds: u32) -> V
         };
         let found = scenarios.iter().find(is_it).unwrap_or_else(|| panic!("no scenario {level} in {scenarios:?}"));
         let values: Vec<f64> = found["values"].as_array().expect("figures").iter().filter_map(Value::as_f64).collect();
-        assert_eq!(values.len(), rounds as usize, "a figure each round: {found}");
+        assert_eq!(values.len(), *rounds as usize, "a figure each round: {found}");
         values
     };
     levels(factor).map(of_level).collect()

@@ -179,6 +179,29 @@ fn a_run_that_slows_the_next_one_down_is_said() {
     );
 }
 
+/// A round that sends another part of a log takes another time, on a machine that is as it was.
+#[test]
+fn a_drift_is_the_work_s_where_rounds_do_other_parts_of_it() {
+    let mut table = table();
+    for row in &mut table.rows {
+        row.values
+            .iter_mut()
+            .enumerate()
+            .for_each(|(i, value)| *value = value.map(|value| value * 1.05_f64.powi(i as i32)));
+    }
+    let mut contents = fixture::contents(&table);
+    let moved = |contents: &Contents| {
+        let json = export::json(&input(contents.clone(), 30, |_, _| 1.0));
+        let warnings = json["warnings"].as_array().expect("a list").clone();
+        warnings
+            .iter()
+            .any(|warning| warning["seen"].as_str().is_some_and(|seen| seen.contains("all scenarios together")))
+    };
+    assert!(moved(&contents));
+    set(&mut contents, |_| true, &[("part_begin", 250.0)]);
+    assert!(!moved(&contents));
+}
+
 /// Its requests wait longer the longer it lasts.
 #[test]
 fn an_open_loop_that_falls_behind_is_said() {
