@@ -67,7 +67,7 @@ demo-guest: packages-guest all
 # is not built in pieces that could be used again. Most tests wait, so more of them run at a time than there are cores.
 test: packages-test check-freebsd
 	cargo fmt --all --check
-	CARGO_INCREMENTAL=0 CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings RUSTC_WORKSPACE_WRAPPER=clippy-driver RUST_TEST_THREADS=4 \
+	CARGO_INCREMENTAL=0 CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings RUSTC_WORKSPACE_WRAPPER=clippy-driver RUST_TEST_THREADS=6 \
 	  cargo test --workspace --locked
 
 # The same lints without a build, for the time before a commit.

@@ -95,11 +95,10 @@ impl FleetReport {
         let over = self.over();
         let names: Vec<String> = part.picks.iter().map(|place| part.scenarios[*place].label.clone()).collect();
         match &names[..] {
-            [] => match self.fleet.hosts.len() {
-                0 => "Too little was measured so far to choose.".into(),
-                1 => "Too little was measured on this host to choose.".into(),
-                count => format!("Too little was measured on these {count} hosts to choose."),
-            },
+            [] if self.fleet.hosts.is_empty() || self.fleet.is_sample() => {
+                format!("Too little was measured {over} to choose.")
+            }
+            [] => format!("Too little was measured to choose, and {over}."),
             [one] => format!("Use {one}: {over} it is the {} of the {choices} scenarios.", words.best),
             several => format!("Use {}: {over} none of them is shown to be {}.", several.join(" or "), words.better),
         }
