@@ -63,7 +63,7 @@ gzip -9nf $$root/usr/share/man/man1/*.1
 chmod -R u=rwX,go=rX $$root
 mkdir -p $(OUT)/libraries/debian $$root/DEBIAN
 printf 'Source: surefoot\n\nPackage: $(1)\nArchitecture: any\n' > $(OUT)/libraries/debian/control
-libraries=$$(cd $(OUT)/libraries && dpkg-shlibdeps $(4) -O $$root/usr/bin/$(1) | sed -n 's/^shlibs:Depends=//p' | sed 's/:$(3)//g; s/-$(3)-cross//g')
+libraries=$$(cd $(OUT)/libraries && dpkg-shlibdeps $(4) -O $$root/usr/bin/$(1) | sed -n 's/:$(3)//g; s/-$(3)-cross//g; s/^shlibs:Depends=//p')
 size=$$(find $$root/usr -type f -printf '%s\n' | awk '{ sum += int(($$1 + 1023) / 1024) } END { print sum }')
 sed -e "s/@VERSION@/$(VERSION)/" -e "s/@ARCHITECTURE@/$(3)/" -e "s/@LIBRARIES@/$$libraries/" -e "s/@SIZE@/$$size/" \
   packaging/$(1).control > $$root/DEBIAN/control

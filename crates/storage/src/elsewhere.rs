@@ -25,7 +25,7 @@ pub(crate) fn allocate(_file: &File, _bytes: u64) -> io::Result<()> {
 }
 
 pub(crate) fn set_direct(_file: &File, _is_direct: bool) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
+    Ok(())
 }
 
 pub(crate) fn no_copy_on_write(_file: &File) {}

@@ -132,7 +132,8 @@ pub(crate) fn write(target: &File, path: &Path, ranges: &[Range], content: &Cont
     let first = memory.as_ptr().align_offset(DIRECT_BYTES);
     let chunk = &mut memory[first..][..CHUNK_BYTES];
     let mut noise = SplitMix64::new(0);
-    let mut is_direct = linux::set_direct(target, true).is_ok();
+    // Some filesystems refuse it, and write all the same.
+    let _ = linux::set_direct(target, true);
     for (start, length) in ranges {
         let mut done = 0;
         while done < *length {
@@ -140,20 +141,16 @@ pub(crate) fn write(target: &File, path: &Path, ranges: &[Range], content: &Cont
             if let Content::Noise = content {
                 noise.fill(part);
             }
-            let mut written = target.write_all_at(part, start + done);
-            if is_direct && written.is_err() {
+            let written = target.write_all_at(part, start + done).or_else(|_| {
                 // The end of an image may be no whole block, and some filesystems take the flag and refuse the write.
-                is_direct = false;
-                linux::set_direct(target, false).map_err(Error::file("open", path))?;
-                written = target.write_all_at(part, start + done);
-            }
+                linux::set_direct(target, false)?;
+                target.write_all_at(part, start + done)
+            });
             written.map_err(Error::file("write", path))?;
             done += part.len() as u64;
         }
     }
-    if is_direct {
-        linux::set_direct(target, false).map_err(Error::file("open", path))?;
-    }
+    linux::set_direct(target, false).map_err(Error::file("write", path))?;
     target.sync_all().map_err(Error::file("flush", path))?;
     // The page cache belongs to the trials.
     forget(target);

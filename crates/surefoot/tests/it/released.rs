@@ -60,6 +60,12 @@ fn differences(place: &str, recorded: &Value, found: &Value, all: &mut Vec<Strin
     }
 }
 
+fn assert_alike(version: &str, recorded: &Value, found: &Value) {
+    let mut all = Vec::new();
+    differences(version, recorded, found, &mut all);
+    assert!(all.is_empty(), "{} differences:\n{}", all.len(), all.join("\n"));
+}
+
 /// Takes fields out of both; of [`BY_THE_LEVEL`], the newer figure must be at least the recorded one.
 fn without_what_changed(recorded: &mut Value, found: &mut Value) {
     match (recorded, found) {
@@ -104,9 +110,7 @@ fn each_released_version_s_results_give_the_same_answer() {
     let schema = crate::schema::read(&world.surefoot(&["schema", "report"]).status(0).stdout, None);
     for (version, recorded) in &released {
         let json = read_in_every_form(&world, &folder, &format!("{version}.surefoot"));
-        let mut found = Vec::new();
-        differences(version, recorded, &json, &mut found);
-        assert!(found.is_empty(), "{} differences:\n{}", found.len(), found.join("\n"));
+        assert_alike(version, recorded, &json);
         assert_eq!(schema.judge(&json), Ok(()), "{version}");
     }
     world.surefoot(&["history", "."]).status(0).says("released");
@@ -123,9 +127,7 @@ fn results_of_every_earlier_schema_give_the_same_figures() {
     for (version, mut recorded) in schemas {
         let mut json = read_in_every_form(&world, &folder, &format!("{version}.surefoot"));
         without_what_changed(&mut recorded, &mut json);
-        let mut found = Vec::new();
-        differences(&version, &recorded, &json, &mut found);
-        assert!(found.is_empty(), "{} differences:\n{}", found.len(), found.join("\n"));
+        assert_alike(&version, &recorded, &json);
     }
 }
 
