@@ -8,7 +8,8 @@ use observe::durability::{Class, Durability};
 use rusqlite::{Connection, OpenFlags};
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 /// `sqlite_journal`.
 pub const SQLITE_JOURNAL: Setting = Setting {
@@ -47,6 +48,9 @@ const DONE: &[u8] = b"41 statements";
 /// Beside the document root: nobody fetches it.
 const DATABASE: &str = "page.sqlite";
 
+/// Has a byte for each row that a page inserted which was refused later, as by another's lock.
+const LEFT: &str = "page.left";
+
 #[derive(Debug, Clone, Deserialize)]
 pub struct SqlitePage {
     sqlite_journal: String,
@@ -77,31 +81,41 @@ impl SqlitePage {
         let database = Connection::open(database(context)).map_err(refused("make the database"))?;
         let pragma = database.pragma_update(None, "journal_mode", &self.sqlite_journal);
         pragma.map_err(refused("choose the journal"))?;
-        let busy_timeout_milliseconds = (self.busy_timeout_seconds * 1e3) as u64;
-        let page = PAGE
-            .replace("$DATABASE", DATABASE)
-            .replace("$SYNCHRONOUS", &self.sqlite_synchronous)
-            .replace("'$TRANSACTION'", &self.sqlite_transaction.to_string())
-            .replace("'$BUSY_TIMEOUT'", &busy_timeout_milliseconds.to_string());
-        write(context, "index.php", page)
+        write(context, "index.php", self.page_text())
     }
 
-    /// Whole, and empty: each request ends with a DELETE.
-    pub fn verify(&self, context: &Context) -> Result<(), Error> {
-        let path = database(context);
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
-        let database = Connection::open_with_flags(&path, flags).map_err(refused("open the database"))?;
-        let said: String = database
-            .query_row("PRAGMA integrity_check", [], |row| row.get(0))
-            .map_err(refused("check the database"))?;
-        let rows: i64 =
-            database.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).map_err(refused("count rows"))?;
-        if said == "ok" && rows == 0 {
-            return Ok(());
-        }
-        let found = format!("{said}, {rows} rows");
-        Err(Error::WrongData { place: path.display().to_string(), expected: "ok, 0 rows".into(), found })
+    fn page_text(&self) -> String {
+        let busy_timeout_milliseconds = (self.busy_timeout_seconds * 1e3) as u64;
+        PAGE.replace("$DATABASE", DATABASE)
+            .replace("$LEFT", LEFT)
+            .replace("$SYNCHRONOUS", &self.sqlite_synchronous)
+            .replace("'$TRANSACTION'", &self.sqlite_transaction.to_string())
+            .replace("'$BUSY_TIMEOUT'", &busy_timeout_milliseconds.to_string())
     }
+
+    /// Whole, and empty but for what refused pages left: each request ends with a DELETE.
+    pub fn verify(&self, context: &Context) -> Result<(), Error> {
+        check(&database(context), &context.data_folder.join(LEFT))
+    }
+}
+
+fn check(path: &Path, left: &Path) -> Result<(), Error> {
+    let database =
+        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(refused("open the database"))?;
+    let said: String =
+        database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).map_err(refused("check the database"))?;
+    let rows: i64 =
+        database.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).map_err(refused("count rows"))?;
+    let rows_max = match std::fs::metadata(left) {
+        Ok(file) => file.len(),
+        Err(error) if error.kind() == ErrorKind::NotFound => 0,
+        Err(source) => return Err(Error::file("look at", left, source)),
+    };
+    if said == "ok" && u64::try_from(rows).is_ok_and(|rows| rows <= rows_max) {
+        return Ok(());
+    }
+    let expected = if rows_max > 0 { format!("ok, at most {rows_max} rows") } else { "ok, 0 rows".into() };
+    Err(Error::WrongData { place: path.display().to_string(), expected, found: format!("{said}, {rows} rows") })
 }
 
 fn database(context: &Context) -> PathBuf {
@@ -119,4 +133,43 @@ fn refused(action: &'static str) -> impl Fn(rusqlite::Error) -> Error {
 /// A GET, but not to be sent twice: it writes.
 pub fn page() -> (String, Task) {
     ("/index.php".into(), Task { status: Status::Class(2), body_text: Some(DONE.into()), ..Task::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// As a lock that another page takes between an INSERT and an UPDATE.
+    const REFUSES: &str = "CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT, body TEXT);
+        CREATE TRIGGER refuses BEFORE UPDATE ON t BEGIN SELECT RAISE(ABORT, 'database is locked'); END;";
+
+    #[test]
+    fn rows_are_allowed_as_far_as_refused_pages_left_them() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, left) = (folder.path().join(DATABASE), folder.path().join(LEFT));
+        let database = Connection::open(&path).expect("a database");
+        database.execute_batch(REFUSES).expect("a table that refuses");
+        check(&path, &left).expect("empty");
+        let site = SqlitePage {
+            sqlite_journal: "delete".into(),
+            sqlite_synchronous: "off".into(),
+            sqlite_transaction: false,
+            busy_timeout_seconds: 0.0,
+        };
+        let page = folder.path().join("site/index.php");
+        std::fs::create_dir(folder.path().join("site")).expect("a folder");
+        std::fs::write(&page, site.page_text()).expect("written");
+        for _ in 0..2 {
+            let said = Command::new("php").arg(&page).output().expect("package php-cli");
+            assert_eq!(String::from_utf8_lossy(&said.stdout), "database is locked\n");
+        }
+        check(&path, &left).expect("ten rows of each page");
+        database.execute_batch("INSERT INTO t(name) VALUES('of nobody')").expect("a row");
+        let error = check(&path, &left).expect_err("one too many").to_string();
+        assert!(error.contains("expected ok, at most 20 rows, found ok, 21 rows"), "{error}");
+        std::fs::remove_file(&left).expect("removed");
+        let error = check(&path, &left).expect_err("rows of nobody").to_string();
+        assert!(error.contains("expected ok, 0 rows, found ok, 21 rows"), "{error}");
+    }
 }
