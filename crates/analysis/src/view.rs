@@ -122,6 +122,16 @@ impl Part {
         self.measured().find(is_choice)
     }
 
+    /// What the answer speaks for: what is picked under each condition, else the pick, else all that was measured.
+    pub fn recommended(&self) -> impl Iterator<Item = &Row> {
+        let labels: Vec<&str> = match (&self.choice, self.pick()) {
+            (Some(choice), _) => choice.picks.iter().map(|pick| pick.label.as_str()).collect(),
+            (None, Some(pick)) => vec![pick.label.as_str()],
+            (None, None) => self.measured().map(|row| row.label.as_str()).collect(),
+        };
+        self.measured().filter(move |row| labels.contains(&row.label.as_str()))
+    }
+
     /// Where the values of a pick lie, with an interval that holds although they are why it was picked: one of those of all that it was picked
     /// from, which hold together.
     #[must_use]

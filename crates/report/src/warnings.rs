@@ -1,13 +1,14 @@
 //! Warnings: what was seen, what it does to the answer, what to do. One enum, so that none is worded twice or forgotten.
 
+mod answers;
 mod brief;
 mod power_cuts;
 mod runs;
 
+pub use answers::OfAnswers;
 pub use power_cuts::OfPowerCuts;
 pub use runs::OfRuns;
 
-use crate::errors;
 use crate::health;
 use crate::input::Counting;
 use crate::number::{figure, percent, percent_signed, ratio_precise, span};
@@ -38,6 +39,8 @@ pub enum Warning {
     Drift { workload: String, over_study: f64 },
     /// How the runs went.
     Runs(OfRuns),
+    /// What a load got for an answer.
+    Answers(OfAnswers),
     /// How far what was measured of power cuts can be trusted.
     PowerCuts(OfPowerCuts),
     /// Trials that are outliers.
@@ -48,8 +51,6 @@ pub enum Warning {
     DurabilityMix { workload: String },
     /// Settings promise to keep what was acknowledged, and no flush reached the device; a label and what was counted each.
     DoesNotFlush { workload: String, count: usize, examples: Vec<String> },
-    /// Figures of a version that counted wrong answers as answers, where there were any; a label and its errors each.
-    WrongInFigures { workload: String, count: usize, examples: Vec<String> },
     /// Fewer rounds than claims need, or than the study declared.
     TooFewRounds { workload: String, rounds: usize, wanted: usize },
     /// Trials failed.
@@ -70,8 +71,6 @@ pub enum Warning {
     ClientBusy { cores: f64, scenario: String },
     /// Runs whose figure was 0; a label and in how many runs each.
     Stalled { workload: String, count: usize, examples: Vec<String>, more_is_better: bool },
-    /// Open loops that were asked for more than was served, and what share each reached.
-    RateNotReached { workload: String, count: usize, examples: Vec<String> },
     /// The study is still under way, or was cut off.
     Unfinished,
 }
@@ -91,6 +90,7 @@ impl Warning {
                 )
             }
             Warning::Runs(runs) => runs.seen(),
+            Warning::Answers(answers) => answers.seen(),
             Warning::PowerCuts(cuts) => cuts.seen(),
             Warning::Outliers { workload, count, examples } => {
                 format!("{workload}: outlier: {}", listed(*count, examples, ", "))
@@ -107,10 +107,6 @@ impl Warning {
             Warning::DoesNotFlush { workload, count, examples } => format!(
                 "{workload}: every acknowledged commit is kept by the settings, but the device got {}",
                 listed(*count, examples, ", ")
-            ),
-            Warning::WrongInFigures { workload, count, examples } => format!(
-                "{workload}: this file was recorded before wrong answers were kept out of the figures, and there were some: {}",
-                listed(*count, examples, "; ")
             ),
             Warning::TooFewRounds { workload, rounds, wanted } => {
                 format!("{workload}: comparisons rest on {}, where {wanted} were wanted", in_rounds(*rounds))
@@ -145,9 +141,6 @@ impl Warning {
             Warning::Stalled { workload, count, examples, .. } => {
                 format!("{workload}: {}", listed(*count, examples, ", "))
             }
-            Warning::RateNotReached { workload, count, examples } => {
-                format!("{workload}: the rate asked for was not reached: {}", listed(*count, examples, ", "))
-            }
             Warning::Unfinished => "the study is not finished".into(),
         }
     }
@@ -160,6 +153,7 @@ impl Warning {
                 "Two equal scenarios look different here, so claims of about this size may be false too."
             }
             Warning::Runs(runs) => runs.effect(),
+            Warning::Answers(answers) => answers.effect(),
             Warning::PowerCuts(cuts) => cuts.effect(),
             Warning::Drift { .. } => {
                 "Comparisons hold where this is slow against a round; the absolute values hold for no single moment."
@@ -175,9 +169,6 @@ impl Warning {
             }
             Warning::DoesNotFlush { .. } => {
                 "What was acknowledged may lie only in a cache that a power cut empties: this counts as less safe than what flushes."
-            }
-            Warning::WrongInFigures { .. } => {
-                "Speed and latencies count wrong answers whatever their status, and leave time-outs out: an error that is fast looks good."
             }
             Warning::TooFewRounds { .. } => "Intervals are wide, and a difference that is there may not be seen.",
             Warning::FailedTrials { .. } => "Comparisons use the rounds in which both sides finished.",
@@ -197,9 +188,6 @@ impl Warning {
             Warning::Stalled { .. } => {
                 "A figure of 0 is kept and makes the mean 0: no ratio to it exists, so nothing is claimed of it, and it is never picked."
             }
-            Warning::RateNotReached { .. } => {
-                "What waits grows as long as the load lasts: such a latency is that of a run of this length, and short runs end before the first error."
-            }
             Warning::Unfinished => "Everything here may still change.",
         }
     }
@@ -212,6 +200,7 @@ impl Warning {
                 "Run more rounds; if it stays, look for what differs with the order of trials (device temperature, caches)."
             }
             Warning::Runs(runs) => runs.remedy(),
+            Warning::Answers(answers) => answers.remedy(),
             Warning::PowerCuts(cuts) => cuts.remedy(),
             Warning::Drift { .. } => {
                 "Look at the chart of trials over time, and for other load, thermal throttling or a filling device."
@@ -222,7 +211,6 @@ impl Warning {
             Warning::DoesNotFlush { .. } => {
                 "Look for what swallows flushes: the filesystem, its mount options, or a setting of the database."
             }
-            Warning::WrongInFigures { .. } => "Measure these scenarios again with this version.",
             Warning::TooFewRounds { .. } => {
                 "Run the same command again with a larger `--rounds` or `--time`: it goes on where it stopped."
             }
@@ -243,9 +231,6 @@ impl Warning {
             }
             Warning::Stalled { more_is_better: false, .. } => {
                 "Nothing takes no time: make runs longer, or choose a metric that can be measured."
-            }
-            Warning::RateNotReached { .. } => {
-                "Compare at rates that every scenario reaches (`find-rate` looks for the highest). To see errors, set `design.order = \"blocks\"` and a long `time`."
             }
             Warning::Unfinished => "Run the same command again: it goes on where it stopped.",
         }
@@ -318,12 +303,13 @@ fn stalled(part: &Part) -> Option<Warning> {
 
 fn of_part(part: &Part, view: &View, contents: &Contents) -> Vec<Warning> {
     let workload = part.workload.clone();
-    let mut list: Vec<Warning> = does_not_flush(part).into_iter().chain(wrong_in_figures(part)).collect();
+    let mut list: Vec<Warning> = does_not_flush(part).into_iter().collect();
+    list.extend(answers::wrong(part).into_iter().map(Warning::Answers));
     if part.durability_differs {
         list.push(Warning::DurabilityMix { workload: workload.clone() });
     }
     list.extend(stalled(part));
-    list.extend(rate_not_reached(part));
+    list.extend(answers::late(part).map(Warning::Answers));
     if !part.has_choice() {
         return list;
     }
@@ -386,24 +372,6 @@ fn does_not_flush(part: &Part) -> Option<Warning> {
     let examples: Vec<String> = found().take(NAMES_MAX).filter_map(example).collect();
     let count = found().count();
     (count > 0).then(|| Warning::DoesNotFlush { workload: part.workload.clone(), count, examples })
-}
-
-/// Scenarios of an older file whose figures are of wrong answers, too.
-fn wrong_in_figures(part: &Part) -> Option<Warning> {
-    let found = || part.measured().filter(|row| row.errors.as_ref().is_some_and(|errors| errors.is_in_figures));
-    let examples = found().take(NAMES_MAX).map(|row| format!("{} ({})", row.label, errors::cell(row))).collect();
-    let count = found().count();
-    (count > 0).then(|| Warning::WrongInFigures { workload: part.workload.clone(), count, examples })
-}
-
-/// Open loops in which the server fell behind.
-fn rate_not_reached(part: &Part) -> Option<Warning> {
-    let reached = |row: &Row| row.ceiling.as_ref()?.fell_behind();
-    let found: Vec<String> =
-        part.measured().filter_map(|row| Some(format!("{} ({} of it)", row.label, percent(reached(row)?)))).collect();
-    let (workload, count) = (part.workload.clone(), found.len());
-    let examples = found.into_iter().take(NAMES_MAX).collect();
-    (count > 0).then_some(Warning::RateNotReached { workload, count, examples })
 }
 
 fn carry_over(part: &Part, view: &View) -> Option<Warning> {

@@ -21,9 +21,7 @@ impl Warning {
             Warning::DoesNotFlush { count, .. } => {
                 format!("{} acknowledged commits that no flush had brought to the device.", scenarios(*count))
             }
-            Warning::WrongInFigures { count, .. } => {
-                format!("wrong answers are part of the figures of {}.", scenarios(*count))
-            }
+            Warning::Answers(answers) => answers.in_brief(),
             Warning::FailedTrials { count: 1 } => "one trial failed; the others are compared.".into(),
             Warning::FailedTrials { count } => format!("{count} trials failed; the others are compared."),
             Warning::SignsDisagree { claims, .. } => {
@@ -55,12 +53,6 @@ impl Warning {
                 let times = figure(*times);
                 format!("measured runs of {label} were {times} times as slow as the warm-up: a run slows the next one.")
             }
-            Warning::RateNotReached { count, .. } => {
-                format!(
-                    "{} did not reach the rate asked for: latency there grows with the run's length.",
-                    scenarios(*count)
-                )
-            }
             Warning::ClientBusy { cores, .. } => {
                 format!("the load itself took up to {} CPUs, which may hide differences.", figure(*cores))
             }
@@ -77,7 +69,7 @@ impl Warning {
     }
 }
 
-fn scenarios(count: usize) -> String {
+pub(super) fn scenarios(count: usize) -> String {
     if count == 1 { "one scenario".into() } else { format!("{count} scenarios") }
 }
 

@@ -5,6 +5,7 @@ use crate::fixture::{self, Row, Table};
 use ledger::model::Contents;
 use observe::durability::Class;
 use observe::metric::{Direction, Metric};
+use report::Place;
 use report::input::Input;
 use serde_json::json;
 
@@ -94,6 +95,22 @@ fn where_all_have_errors_the_pick_says_its_own() {
     assert_eq!(picked(&input), "apache");
     let terminal = report::terminal(&input, 250, false);
     assert!(terminal.contains("6 trials); 0.1 % of what was asked for went wrong (6 connection reset)."), "{terminal}");
+}
+
+#[test]
+fn a_pick_with_many_errors_warns_that_its_figures_are_of_right_answers_alone() {
+    let table = servers();
+    let warning = "33.3 % of what was asked for went wrong: the figures are of the right answers alone.";
+    let mut contents = fixture::contents(&table);
+    for (label, refused) in [("nginx", 333.0), ("apache", 500.0), ("lighttpd", 900.0)] {
+        count(&mut contents, label, &[("errors_wrong_status", refused)], false);
+    }
+    let input = fixture::input_of(contents, &table);
+    assert_eq!(picked(&input), "nginx");
+    let brief = |input: &Input| report::summary(input, &Place::default(), 250, false);
+    assert!(brief(&input).contains(warning), "{}", brief(&input));
+    let few = counted(&table, false);
+    assert!(!brief(&few).contains("right answers alone"), "{}", brief(&few));
 }
 
 #[test]

@@ -106,6 +106,21 @@ fn a_php_that_is_killed_in_a_run_fails_it() {
     world.assert_nothing_left();
 }
 
+/// Nobody waits for a lock, so that many pages are refused.
+#[test]
+fn a_run_with_many_refused_pages_stands_and_the_answer_warns() {
+    let world = World::new();
+    let load = "site = \"sqlite-page\"\nsqlite_synchronous = \"off\"\nsqlite_busy_timeout = \"0s\"\n\
+                connections = 50\nkeep_alive = false\nrate = 200\ntime = \"1s\"";
+    world.write("s.toml", study("", PHP, load));
+    world.surefoot(&["run", "s.toml"]).status(0);
+    let found = json(&world);
+    let row = &found["analysis"]["workloads"][0]["scenarios"][0];
+    assert!(row["errors"]["kinds"]["wrong_status"].as_f64() > Some(2.0), "{row}");
+    world.surefoot(&["report", "s.surefoot"]).status(0).says("the figures are of the right answers alone");
+    world.assert_nothing_left();
+}
+
 #[test]
 fn a_disk_that_fills_in_a_run_fails_it() {
     let world = World::new();
