@@ -5,6 +5,8 @@
 //! guest-init`, which runs the same trial as the host bench does. The kernel's first serial line is the talk's pipes.
 
 #[cfg(target_os = "linux")]
+mod clock;
+#[cfg(target_os = "linux")]
 mod enclosure;
 
 #[cfg(target_os = "linux")]

@@ -1,6 +1,6 @@
 //! The process around a guest kernel: isolation on the host, its disks, and the kernel on one CPU.
 
-use super::scratch;
+use super::{clock, scratch};
 use crash::recording::RecordingDisk;
 use crash::recording_disk::Disks;
 use guest::boot;
@@ -84,7 +84,7 @@ pub fn enclose(work: &Work, machine: &Enclosed, program: &Path, arguments: &[OsS
             Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?)
         });
     }
-    let status = command.status()?;
+    let status = clock::wait(command.spawn()?)?;
     drop(recorded);
     // The kernel's helpers go with this process, the first one of the namespace.
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default()))
