@@ -122,14 +122,14 @@ impl Part {
         self.measured().find(is_choice)
     }
 
-    /// What the answer speaks for: what is picked under each condition, else the pick, else all that was measured.
-    pub fn recommended(&self) -> impl Iterator<Item = &Row> {
-        let labels: Vec<&str> = match (&self.choice, self.pick()) {
-            (Some(choice), _) => choice.picks.iter().map(|pick| pick.label.as_str()).collect(),
-            (None, Some(pick)) => vec![pick.label.as_str()],
-            (None, None) => self.measured().map(|row| row.label.as_str()).collect(),
+    /// What is picked, the best first: one under each condition where factors are conditions.
+    #[must_use]
+    pub fn picks(&self) -> Vec<&Row> {
+        let is_picked = |row: &&Row| match &self.choice {
+            Some(choice) => choice.picks.iter().any(|pick| pick.label == row.label),
+            None => self.pick().is_some_and(|pick| pick.label == row.label),
         };
-        self.measured().filter(move |row| labels.contains(&row.label.as_str()))
+        self.measured().filter(is_picked).collect()
     }
 
     /// Where the values of a pick lie, with an interval that holds although they are why it was picked: one of those of all that it was picked

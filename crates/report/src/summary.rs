@@ -154,10 +154,8 @@ fn of_one(part: &Part, view: &View, room: Room) -> (String, Option<Table>, usize
 /// but no choice, then the others by rank.
 fn candidates(part: &Part) -> Vec<&Row> {
     let pick = part.pick();
-    let is_picked = |row: &Row| match &part.choice {
-        Some(choice) => choice.picks.iter().any(|pick| pick.label == row.label),
-        None => pick.is_some_and(|pick| pick.label == row.label),
-    };
+    let picks = part.picks();
+    let is_picked = |row: &Row| picks.iter().any(|pick| pick.label == row.label);
     let rivals = rivals(part);
     let mut rows: Vec<&Row> = part.measured().filter(|row| !row.control).collect();
     rows.sort_by_key(|row| {

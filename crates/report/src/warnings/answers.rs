@@ -93,7 +93,12 @@ pub fn wrong(part: &Part) -> Vec<OfAnswers> {
     let of_older: Vec<&Row> =
         part.measured().filter(|row| row.errors.as_ref().is_some_and(|errors| errors.is_in_figures)).collect();
     let share = |row: &Row| row.errors.as_ref().map_or(0.0, analysis::errors::Errors::share);
-    let of_picks: Vec<&Row> = part.recommended().filter(|row| share(row) >= WRONG_SHARE_MIN).collect();
+    let mut of_picks = part.picks();
+    // Without a pick the answer speaks of all.
+    if of_picks.is_empty() {
+        of_picks = part.measured().collect();
+    }
+    of_picks.retain(|row| share(row) >= WRONG_SHARE_MIN);
     let examples = |rows: &[&Row]| {
         rows.iter().take(NAMES_MAX).map(|row| format!("{} ({})", row.label, errors::cell(row))).collect::<Vec<_>>()
     };
