@@ -92,6 +92,12 @@ impl Part {
         self.rows.iter().filter(|row| row.centre.is_some())
     }
 
+    /// Whether each round does another part of the work, so that a difference between rounds says nothing of the machine.
+    #[must_use]
+    pub fn goes_in_parts(&self) -> bool {
+        self.measured().any(|row| row.health.goes_in_parts)
+    }
+
     /// A scenario's comparison with the baseline.
     #[must_use]
     pub fn claim_of(&self, scenario: &str) -> Option<&Claim> {

@@ -32,8 +32,9 @@ pub fn what_mattered(part: &Part, view: &View) -> Option<String> {
             let own: f64 = factors.iter().filter_map(|factor| factor.share).sum();
             let interplay = percent_whole((1.0 - own - shares.noise_share).max(0.0));
             sentences.push(format!(
-                "Interplay of factors {interplay}, noise {}; apart from these 100 %, drift between rounds {}.",
+                "Interplay of factors {interplay}, noise {}; apart from these 100 %, {} {}.",
                 percent_whole(shares.noise_share),
+                between_rounds(part),
                 percent_whole(shares.drift_share)
             ));
             sentences.extend(ranges(&factors));
@@ -44,6 +45,12 @@ pub fn what_mattered(part: &Part, view: &View) -> Option<String> {
         Err(why) => sentences.push(no_shares(why)?),
     }
     Some(sentences.join(" "))
+}
+
+/// Why rounds differ: where each does another part of the work, that is not the machine's drift.
+#[must_use]
+pub fn between_rounds(part: &Part) -> &'static str {
+    if part.goes_in_parts() { "the rounds' different parts of the work" } else { "drift between rounds" }
 }
 
 /// Between what a share lies when each round is left out once: one that hangs on one round is seen. None where all stay as they are.

@@ -352,7 +352,7 @@ fn of_part(part: &Part, view: &View, contents: &Contents) -> Vec<Warning> {
 
 /// Rounds that became faster or slower for all scenarios alike; of rounds that do different parts of the work that says nothing.
 fn moved_together(part: &Part) -> Option<Warning> {
-    if part.measured().any(|row| row.health.goes_in_parts) {
+    if part.goes_in_parts() {
         return None;
     }
     let workload = part.workload.clone();

@@ -71,7 +71,7 @@ pub fn draw(id: &str, dots: &[Dot]) -> Option<Picture> {
     svg.polyline(&points, "currentColor", 1.6, 0.8, "mean of each round");
     svg.faint_text(WIDTH / 2.0, bottom + 35.0, Anchor::Middle, &format!("{unit} since the first trial"));
     let title = "Each trial's distance from its scenario's mean, over time";
-    Some(svg.finish(WIDTH, bottom + 42.0, title, "A flat band means that the machine did not drift."))
+    Some(svg.finish(WIDTH, bottom + 42.0, title, "A dot is a trial; the line is each round's mean."))
 }
 
 /// Mean time and mean deviation of each round.

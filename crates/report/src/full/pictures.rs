@@ -18,6 +18,11 @@ use stats::Importance;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+/// What the line of each round's mean says.
+const DRIFT_NOTE: &str = "A slope is drift; rounds cancel it out of comparisons.";
+const PARTS_NOTE: &str =
+    "Each round does another part of the work, which moves the line; rounds cancel it out of comparisons.";
+
 /// Said under the chart of importance.
 const IMPORTANCE_NOTE: &str =
     "Share of the variation between trials that each factor explains. It depends on the levels that were chosen.";
@@ -157,11 +162,11 @@ pub fn importance(i: usize, part: &Part) -> Vec<Block> {
     };
     let note = if shares.approximate { factors::APPROXIMATE } else { "" };
     let chart = Chart::new(picture, format!("{IMPORTANCE_NOTE} {note}"));
-    vec![Block::Charts(Layout::Inside, vec![chart]), Block::Table(shares_table(i, &terms, shares))]
+    vec![Block::Charts(Layout::Inside, vec![chart]), Block::Table(shares_table(i, part, &terms, shares))]
 }
 
 /// The shares with what they are without any one round; drift is apart from the 100 %.
-fn shares_table(i: usize, terms: &[Share], shares: &Importance) -> Table {
+fn shares_table(i: usize, part: &Part, terms: &[Share], shares: &Importance) -> Table {
     let heads = [word_head("of the variation"), head("share"), head("without any one round")];
     let mut table = Table::new(format!("shares-{i}"), heads);
     let mut row = |name: &str, share: f64, range: Option<(f64, f64)>| {
@@ -171,7 +176,7 @@ fn shares_table(i: usize, terms: &[Share], shares: &Importance) -> Table {
     };
     terms.iter().for_each(|term| row(&term.name, term.share, term.range));
     row("noise", shares.noise_share, None);
-    row("drift between rounds, apart from these 100 %", shares.drift_share, None);
+    row(&format!("{}, apart from these 100 %", factors::between_rounds(part)), shares.drift_share, None);
     table
 }
 
@@ -389,9 +394,10 @@ pub fn trust(input: &Input, view: &View) -> Option<Block> {
             })
             .collect();
         if let Some(picture) = trust::draw(&format!("trust-{i}"), &dots) {
+            let slope = if part.goes_in_parts() { PARTS_NOTE } else { DRIFT_NOTE };
+            let workload = &part.workload;
             let caption = format!(
-                "{}: each trial's distance from its scenario's mean; the line is each round's mean. A slope is drift; rounds cancel it out of comparisons.",
-                part.workload
+                "{workload}: each trial's distance from its scenario's mean; the line is each round's mean. {slope}"
             );
             charts.push(Chart::new(picture, caption));
         }

@@ -200,6 +200,17 @@ fn a_drift_is_the_work_s_where_rounds_do_other_parts_of_it() {
     assert!(moved(&contents));
     set(&mut contents, |_| true, &[("part_begin", 250.0)]);
     assert!(!moved(&contents));
+
+    let factorial = fixture::filesystems_and_buffers();
+    let named = |input: &Input| {
+        let page = report::html(input).replace('\u{a0}', " ");
+        let names = ["drift between rounds", "A slope is drift", "different parts of the work", "moves the line"];
+        names.map(|name| page.contains(name))
+    };
+    assert_eq!(named(&fixture::input(&factorial)), [true, true, false, false]);
+    let mut factorial = fixture::contents(&factorial);
+    set(&mut factorial, |_| true, &[("part_begin", 250.0)]);
+    assert_eq!(named(&input(factorial, 30, |_, _| 1.0)), [false, false, true, true]);
 }
 
 /// Its requests wait longer the longer it lasts.
