@@ -2,7 +2,7 @@
 
 # What the filesystems, the checks and the comparisons need beyond Rust, make and a C compiler.
 PACKAGES = e2fsprogs xfsprogs btrfs-progs util-linux
-SERVERS = postgresql mariadb-server fis-gtm redis-server etcd-server nginx apache2 lighttpd python3-django gunicorn
+SERVERS = postgresql mariadb-server fis-gtm redis-server etcd-server nginx apache2 lighttpd caddy python3-django gunicorn
 PHP = libapache2-mod-php php-fpm php-cgi php-cli php-apcu php-sqlite3 php-mysql php-pgsql php-xml php-mbstring php-intl php-gd
 PEERS = fio sysbench redis-tools pgreplay wrk apache2-utils nghttp2-client httperf siege
 # A kernel that needs no root, with the filesystems that the machine's own may lack.

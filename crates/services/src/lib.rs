@@ -3,6 +3,7 @@
 //! Driven by `lab::served`. A service does not know its workload, nor the filesystem below its data, and never runs as root.
 
 mod apache;
+mod caddy;
 mod django;
 mod effect;
 mod etcd;
@@ -26,7 +27,7 @@ use settings::configuration::Configuration;
 use std::collections::BTreeMap;
 
 /// Every service there is.
-static KINDS: [&Kind; 10] = [
+static KINDS: [&Kind; 11] = [
     &postgres::KIND,
     &mariadb::KIND,
     &gtm::KIND,
@@ -35,6 +36,7 @@ static KINDS: [&Kind; 10] = [
     &nginx::KIND,
     &apache::KIND,
     &lighttpd::KIND,
+    &caddy::KIND,
     &php_fpm::KIND,
     &django::KIND,
 ];

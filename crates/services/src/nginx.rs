@@ -3,6 +3,7 @@
 //! The document root `site` and the access log lie on the filesystem under test; configuration and temporary files do not. What
 //! a load is given instead of a socket is a file with the address that it listens on, a free port of loopback.
 
+use crate::php_fpm;
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User};
 use crate::web::{self, WebSettings};
 use nix::sys::signal::Signal;
@@ -33,12 +34,7 @@ const SETTINGS: &[Setting] = &[
         default: Some("{}"),
         help: "Directives, each put where it belongs: settings = { worker_processes = 2, open_file_cache = \"max=1000\" }. What nginx refuses is shown in its words.",
     },
-    Setting {
-        name: "php",
-        kind: Is::Choice(&["none", "fpm"]),
-        default: Some("none"),
-        help: "Who runs PHP: nobody, or the service `php-fpm`, which has its settings.",
-    },
+    php_fpm::BEHIND,
     web::ACCESS_LOG,
     web::VIRTUAL_HOSTS,
     web::TLS,
@@ -103,16 +99,9 @@ fn directives(settings: &BTreeMap<String, String>) -> [String; 3] {
 #[derive(Deserialize)]
 struct NginxSettings {
     settings: FreeSettings,
-    php: PhpForm,
+    php: php_fpm::Behind,
     #[serde(flatten)]
     web: WebSettings,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum PhpForm {
-    None,
-    Fpm,
 }
 
 impl ServiceSettings for NginxSettings {
@@ -121,7 +110,7 @@ impl ServiceSettings for NginxSettings {
     }
 
     fn needs(&self) -> &'static [&'static str] {
-        if self.php == PhpForm::Fpm { &["php-fpm"] } else { &[] }
+        self.php.needs()
     }
 
     fn is_secure(&self) -> bool {
@@ -149,7 +138,7 @@ impl ServiceSettings for NginxSettings {
     fn open(&self) -> Result<Box<dyn Service>, Error> {
         let (program, version) = find()?;
         let settings = self.settings.over(DEFAULTS);
-        Ok(Box::new(Nginx { program, version, settings, web: self.web, runs_php: self.php == PhpForm::Fpm }))
+        Ok(Box::new(Nginx { program, version, settings, web: self.web, php: self.php }))
     }
 }
 
@@ -159,7 +148,7 @@ struct Nginx {
     version: String,
     settings: BTreeMap<String, String>,
     web: WebSettings,
-    runs_php: bool,
+    php: php_fpm::Behind,
 }
 
 impl Nginx {
@@ -220,8 +209,8 @@ impl Service for Nginx {
     fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
         let door = web::Door::find(place, self.web.tls)?;
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
-        let fpm = place.sockets.get("php-fpm").map(PathBuf::as_path);
-        let text = self.configuration(&data, &run, door.address, fpm, &web::environment(place));
+        let environment = web::environment(place);
+        let text = self.configuration(&data, &run, door.address, php_fpm::socket(place), &environment);
         let arguments = ["-e", "stderr", "-c", &web::write(place, "nginx.conf", &text)?].map(String::from).to_vec();
         let effects = web::effects(KIND.name, &self.version, &self.settings);
         let (program, stop) = (&self.program, Signal::SIGQUIT);
@@ -229,8 +218,7 @@ impl Service for Nginx {
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
-        let fpm = (self.runs_php).then_some(Path::new("/tmp/php-fpm/socket"));
-        let text = self.configuration("$MOUNT/data", "/tmp", web::BY_HAND, fpm, &[]);
+        let text = self.configuration("$MOUNT/data", "/tmp", web::BY_HAND, self.php.socket_by_hand(), &[]);
         let certify = self.web.tls.then(|| format!("openssl {}", web::certify("/tmp")));
         let mut commands = vec!["mkdir -p $MOUNT/data/site".into(), web::file_command("/tmp/nginx.conf", &text)];
         commands.extend(certify);
@@ -272,7 +260,7 @@ mod tests {
             version,
             settings,
             web: WebSettings { access_log: false, virtual_hosts: true, tls: true },
-            runs_php: true,
+            php: php_fpm::Behind::Fpm,
         };
         let text =
             nginx.configuration("/d", "/r", "127.0.0.1:81".parse().expect("an address"), Some(Path::new("/f")), &[]);

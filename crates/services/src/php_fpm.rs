@@ -13,12 +13,12 @@ use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The row in the list of services.
 pub static KIND: Kind = Kind {
     name: "php-fpm",
-    summary: "PHP-FPM, PHP's own processes behind Apache or nginx",
+    summary: "PHP-FPM, PHP's own processes behind Apache, Caddy or nginx",
     example: "[service.apache]\nphp = \"fpm\"\n[service.php-fpm]\nopcache = true\nsettings = { \"pm.max_children\" = 10 }\n",
     settings: SETTINGS,
     listens: false,
@@ -38,6 +38,41 @@ const SETTINGS: &[Setting] = &[
     php::SETTINGS,
     web::DATA,
 ];
+
+/// `php` of web servers that run no PHP themselves.
+pub const BEHIND: Setting = Setting {
+    name: "php",
+    kind: Is::Choice(&["none", "fpm"]),
+    default: Some("none"),
+    help: "Who runs PHP: nobody, or the service `php-fpm`, which has its settings.",
+};
+
+/// Who runs PHP for such a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Behind {
+    /// Nobody.
+    None,
+    /// The service `php-fpm`.
+    Fpm,
+}
+
+impl Behind {
+    /// The service that it is.
+    pub fn needs(self) -> &'static [&'static str] {
+        if self == Behind::Fpm { &["php-fpm"] } else { &[] }
+    }
+
+    /// Its socket, where it was started by hand.
+    pub fn socket_by_hand(self) -> Option<&'static Path> {
+        (self == Behind::Fpm).then_some(Path::new("/tmp/php-fpm/socket"))
+    }
+}
+
+/// The socket of the one that runs beside a server.
+pub fn socket(place: &Place) -> Option<&Path> {
+    place.sockets.get(KIND.name).map(PathBuf::as_path)
+}
 
 /// Debian's own pool.
 const DEFAULTS: &[(&str, &str)] = &[

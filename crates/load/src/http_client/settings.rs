@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Services that serve files.
-const SERVERS: &[&str] = &["nginx", "apache", "lighttpd", "django"];
+const SERVERS: &[&str] = &["nginx", "apache", "lighttpd", "caddy", "django"];
 
 /// How requests are sent.
 #[derive(Debug, Clone, Deserialize)]

@@ -10,11 +10,14 @@ fn blogs_and_wikis_answer_real_pages_on_every_server() {
         apache = { workload.http-replay.server = "apache", service.apache.php = "module", service.apache.mpm = "prefork" }
         nginx = { workload.http-replay.server = "nginx", service.nginx.php = "fpm", storage.filesystem = "xfs" }
         lighttpd = { workload.http-replay.server = "lighttpd", service.lighttpd.php = "fastcgi" }
+        caddy = { workload.http-replay.server = "caddy", service.caddy.php = "fpm" }
         [storage]
         size = "2GiB"
         [service.apache]
         virtual_hosts = true
         [service.nginx]
+        virtual_hosts = true
+        [service.caddy]
         virtual_hosts = true
         [service.lighttpd]
         virtual_hosts = true
@@ -36,7 +39,7 @@ fn blogs_and_wikis_answer_real_pages_on_every_server() {
     world.surefoot(&["run", "s.toml", "--work", "work"]).status(0);
     let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
     let runs = json["ledger"]["runs"].as_array().expect("runs");
-    assert_eq!(runs.len(), 3);
+    assert_eq!(runs.len(), 4);
     for run in runs {
         // Of each page the sentence with its title was looked for, of each file its size.
         assert_eq!((&run["metrics"]["errors"], &run["metrics"]["status_2xx"]), (&0.0.into(), &200.0.into()), "{run}");

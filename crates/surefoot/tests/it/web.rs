@@ -125,6 +125,8 @@ fn every_stack_answers_its_site() {
         fastcgi = { workload.http-load.server = "lighttpd", service.lighttpd.php = "fastcgi", service.lighttpd.apcu = true, workload.http-load.sqlite_journal = "wal" }
         static = { workload.http-load.server = "apache", workload.http-load.site = "static", service.apache.tls = true }
         secure = { workload.http-load.server = "nginx", workload.http-load.site = "static", workload.http-load.keep_alive = true, service.nginx.tls = true }
+        caddy = { workload.http-load.server = "caddy", service.caddy.php = "fpm", service.caddy.settings = { encode = "gzip" } }
+        caddy-secure = { workload.http-load.server = "caddy", workload.http-load.site = "static", workload.http-load.keep_alive = true, service.caddy.tls = true }
         gunicorn = { workload.http-load.server = "django", workload.http-load.site = "plain-files", service.django.settings = { workers = 2 } }
         runserver = { workload.http-load.server = "django", workload.http-load.site = "plain-files", service.django.server = "runserver" }
         [storage]
@@ -145,7 +147,7 @@ fn every_stack_answers_its_site() {
     world.surefoot(&["run", "s.toml"]).status(0);
     let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
     let runs = json["ledger"]["runs"].as_array().expect("runs");
-    assert_eq!(runs.len(), 9);
+    assert_eq!(runs.len(), 11);
     for run in runs {
         // Every answer was what the page must be, and what the pages left behind was looked at.
         assert_eq!(run["metrics"]["errors"], 0.0, "{run}");

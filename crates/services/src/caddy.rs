@@ -1,0 +1,205 @@
+//! Caddy as a service, with PHP-FPM behind it where a site has programs.
+//!
+//! The document root `site` and the access log lie on the filesystem under test; its configuration, and what Caddy keeps for
+//! itself, do not. Directives and their order: Caddy's documentation, "Caddyfile".
+
+use crate::php_fpm;
+use crate::service::{
+    self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User, is_name,
+};
+use crate::web::{self, WebSettings};
+use nix::sys::signal::Signal;
+use serde::Deserialize;
+use settings::configuration::Configuration;
+use settings::{Kind as Is, Setting};
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The row in the list of services.
+pub static KIND: Kind = Kind {
+    name: "caddy",
+    summary: "Caddy, serving files, with PHP behind it",
+    example: "[service.caddy]\nsettings = { encode = \"gzip\" }\n",
+    settings: SETTINGS,
+    listens: true,
+    is_database: false,
+    read: service::read::<CaddySettings>,
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "settings",
+        kind: Is::Table,
+        default: Some("{}"),
+        help: "Directives of the site: settings = { encode = \"zstd gzip\" }. What Caddy refuses is shown in its words.",
+    },
+    php_fpm::BEHIND,
+    web::ACCESS_LOG,
+    web::VIRTUAL_HOSTS,
+    web::TLS,
+    web::DATA,
+];
+
+/// Directives that surefoot itself needs.
+const OURS: &[&str] = &["bind", "root", "log", "tls", "try_files", "php_fastcgi", "file_server", "import"];
+
+fn find() -> Result<(PathBuf, String), Missing> {
+    let missing = || Missing { what: "Caddy is not installed".into(), remedy: "install the package caddy".into() };
+    let programs = ["/usr/bin/caddy", "/usr/local/bin/caddy"].map(PathBuf::from);
+    let program = programs.into_iter().find(|path| path.is_file()).ok_or_else(missing)?;
+    let said = Command::new(&program).arg("version").output().map(|output| output.stdout).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    let version = said.split_whitespace().next().unwrap_or_default().trim_start_matches('v').to_string();
+    Ok((program, version))
+}
+
+#[derive(Deserialize)]
+struct CaddySettings {
+    settings: FreeSettings,
+    php: php_fpm::Behind,
+    #[serde(flatten)]
+    web: WebSettings,
+}
+
+impl ServiceSettings for CaddySettings {
+    fn missing(&self) -> Option<Missing> {
+        find().err().or_else(|| self.web.missing())
+    }
+
+    fn needs(&self) -> &'static [&'static str] {
+        self.php.needs()
+    }
+
+    fn is_secure(&self) -> bool {
+        self.web.tls
+    }
+
+    fn files(&self) -> Vec<Configuration> {
+        let (path, text) = ("a site's block of /etc/caddy/Caddyfile".into(), directives(&self.settings));
+        let checks = vec!["caddy validate --config /etc/caddy/Caddyfile".into()];
+        Some(Configuration { path, text, checks }).filter(|own| !own.text.is_empty()).into_iter().collect()
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let is_plain = |name: &str, value: &str| is_name(name) && !value.contains(['{', '}', '\n', '#', '`']);
+        self.settings.problems("settings", OURS, is_plain)
+    }
+
+    fn open(&self) -> Result<Box<dyn Service>, Error> {
+        let (program, version) = find()?;
+        Ok(Box::new(Caddy { program, version, settings: self.settings.clone(), web: self.web, php: self.php }))
+    }
+}
+
+/// A line each.
+fn directives(settings: &FreeSettings) -> String {
+    settings.iter().map(|(name, value)| format!("{name} {value}\n")).collect()
+}
+
+/// An installed Caddy with its settings.
+struct Caddy {
+    program: PathBuf,
+    version: String,
+    settings: FreeSettings,
+    web: WebSettings,
+    php: php_fpm::Behind,
+}
+
+impl Caddy {
+    /// `fpm` is PHP-FPM's socket; its programs are told the environment.
+    fn configuration(
+        &self,
+        data: &str,
+        run: &str,
+        address: SocketAddr,
+        fpm: Option<&Path>,
+        environment: &[(String, String)],
+    ) -> String {
+        let host = if address.is_ipv6() { format!("[{}]", address.ip()) } else { address.ip().to_string() };
+        // Whoever does not name a host, or names one that the certificate does not, gets that certificate all the same.
+        let mut text = format!(
+            "{{\nadmin off\nauto_https off\ndefault_sni localhost\nstorage file_system \"{run}/caddy\"\n}}\n:{} {{\nbind {host}\n",
+            address.port()
+        );
+        let root = if self.web.virtual_hosts { "/{host}" } else { "" };
+        let _ = writeln!(text, "root * \"{data}/site{root}\"");
+        if self.web.access_log {
+            let _ = writeln!(text, "log {{\noutput file \"{data}/access.log\" {{\nroll_disabled\n}}\n}}");
+        }
+        if self.web.tls {
+            let _ = writeln!(text, "tls \"{run}/certificate.pem\" \"{run}/key.pem\"");
+        }
+        text.push_str(&directives(&self.settings));
+        // A path can be a file and a folder in one log: the folder's file answers then, without a redirect.
+        match fpm {
+            None => text.push_str("try_files {path} {path}/index.html\n"),
+            Some(socket) => {
+                text.push_str("try_files {path} {path}/index.php {path}/index.html\n");
+                let _ = writeln!(text, "php_fastcgi \"unix/{}\" {{\nindex off", socket.display());
+                for (name, value) in environment {
+                    let _ = writeln!(text, "env {name} \"{value}\"");
+                }
+                text.push_str("}\n");
+            }
+        }
+        text.push_str("file_server {\ndisable_canonical_uris\n}\n}\n");
+        text
+    }
+}
+
+impl Service for Caddy {
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn create(&self, place: &Place) -> Result<(), Error> {
+        web::create(place)
+    }
+
+    fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
+        let door = web::Door::find(place, self.web.tls)?;
+        let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
+        let environment = web::environment(place);
+        let text = self.configuration(&data, &run, door.address, php_fpm::socket(place), &environment);
+        let configuration = web::write(place, "Caddyfile", &text)?;
+        let arguments = ["run", "--adapter", "caddyfile", "--config", &configuration].map(String::from).to_vec();
+        // Where it would keep its last configuration.
+        let environment = vec![("HOME".to_string(), run.into_owned())];
+        let effects = web::effects(KIND.name, &self.version, &self.settings);
+        let (program, stop) = (&self.program, Signal::SIGTERM);
+        web::start(web::Launch { program, arguments, environment, effects, stop }, place, &door)
+    }
+
+    fn commands(&self, _has_log_volume: bool) -> Vec<String> {
+        let text = self.configuration("$MOUNT/data", "/tmp", web::BY_HAND, self.php.socket_by_hand(), &[]);
+        let certify = self.web.tls.then(|| format!("openssl {}", web::certify("/tmp")));
+        let mut commands = vec!["mkdir -p $MOUNT/data/site".into(), web::file_command("/tmp/Caddyfile", &text)];
+        commands.extend(certify);
+        commands.push("caddy run --adapter caddyfile --config /tmp/Caddyfile".into());
+        commands
+    }
+
+    fn is_passing(&self, name: &str) -> bool {
+        name == "access.log"
+    }
+
+    fn user(&self) -> Option<User> {
+        web::user()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn nothing_slips_into_the_configuration() {
+        let asked =
+            json!({ "settings": { "root": "/", "encode": "gzip\nroot * /", "header": "A {host}", "templates": "" } });
+        let parameters = settings::check_all(SETTINGS, asked.as_object().expect("a table")).expect("right");
+        assert_eq!((KIND.read)(&parameters).problems().len(), 3);
+    }
+}
