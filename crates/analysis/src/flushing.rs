@@ -14,8 +14,8 @@ const FLUSHES_PER_COMMIT_MIN: f64 = 0.01;
 /// A connection waits for its commit, so that one flush acknowledges at most one commit a connection. Half of that is left
 /// for what a run's edges cut off.
 const SHARE_OF_BOUND: f64 = 0.5;
-/// What the workloads that commit call their connections, each with one commit under way, or with as many as its `pipeline`: `oltp`, `io-thrash`,
-/// `block-io`.
+/// What the workloads that commit call their connections, each with one commit under way, or with as many as its `pipeline`: `oltp`, `maildir`,
+/// `io-thrash`, `block-io`.
 const CONNECTIONS: [&str; 3] = ["threads", "streams", "depth"];
 
 /// The metrics that it reads.

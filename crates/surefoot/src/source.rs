@@ -33,6 +33,7 @@ pub const STUDIES: &[(&str, &str)] = &[
     ("sqlite-page", include_str!("../../../studies/sqlite-page.toml")),
     ("system", include_str!("../../../studies/system.toml")),
     ("tree", include_str!("../../../studies/tree.toml")),
+    ("mail-server", include_str!("../../../studies/mail-server.toml")),
     ("every-filesystem", include_str!("../../../studies/every-filesystem.toml")),
     ("plain-fio", include_str!("../../../studies/plain-fio.toml")),
     ("self-test", include_str!("../../../studies/self-test.toml")),

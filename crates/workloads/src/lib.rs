@@ -12,6 +12,7 @@ mod http_load;
 pub mod http_replay;
 pub mod io_thrash;
 mod key_value;
+pub mod maildir;
 mod null;
 pub mod oltp;
 mod orders;
@@ -36,7 +37,7 @@ use serde_json::{Map, Value};
 use steps::Steps;
 
 /// Every workload there is.
-static KINDS: [&Kind; 19] = [
+static KINDS: [&Kind; 20] = [
     &oltp::KIND,
     &tpcb::KIND,
     &sql::KIND,
@@ -48,6 +49,7 @@ static KINDS: [&Kind; 19] = [
     &three_n_plus_one::KIND,
     &io_thrash::KIND,
     &tree::KIND,
+    &maildir::KIND,
     &compile::KIND,
     &block_io::KIND,
     &http_load::KIND,

@@ -235,6 +235,7 @@ const SMALLEST: &[(&str, &str)] = &[
     ("three-n-plus-one", "engine = \"sqlite\"\nto = 2000\nstreams = 4\nblock = 100\nwords = true"),
     ("io-thrash", "ios = 2000\njournal = \"before\"\nsync = \"commit\""),
     ("tree", "files = 300"),
+    ("maildir", "mailboxes = 8\nmessages = 4\ntime = \"200ms\""),
     ("block-io", "size = \"16MiB\"\ntime = \"200ms\""),
     ("http-load", "files = 10\nconnections = 2\ntime = \"200ms\""),
     ("http-replay", "log = \"site.log\"\nconnections = 2"),

@@ -8,5 +8,6 @@ mod compile;
 mod crypto;
 mod desk;
 mod io_thrash;
+mod maildir;
 mod rocksdb;
 mod tree;

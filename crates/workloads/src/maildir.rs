@@ -1,0 +1,354 @@
+//! `maildir`: what a mail server does to a filesystem. Messages are delivered, read and removed, a file each, in many mailboxes.
+//!
+//! A delivery has the order of D. J. Bernstein's "Using maildir format": the message is written to `tmp`, flushed, and renamed into
+//! `new`; one that was read moves to `cur`. What is flushed is a setting, as mail servers differ. For each message that comes, the
+//! mailbox's oldest goes, so that there are as many at the end as at the start. A message says by a checksum which it is, so that one
+//! that is torn, empty or another's can't pass for right.
+//!
+//! Driven by `lab::trial`; a thread has mailboxes of its own (`mailbox.rs`).
+
+mod mailbox;
+
+use load::asked::Asked;
+use load::noise::Noise;
+use load::ticker::Ticker;
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
+use mailbox::{MESSAGE_BYTES_MIN, Mailbox};
+use observe::durability::{Class, Durability};
+use observe::latency::Latency;
+use observe::metric::{Direction, Measured, Metric};
+use random::Random;
+use serde::Deserialize;
+use settings::{Kind as Is, Setting};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::ScopedJoinHandle;
+use std::time::{Duration, Instant};
+
+/// The row of the list.
+pub static KIND: Kind = Kind {
+    name: "maildir",
+    summary: "delivers, reads and removes messages in many mailboxes, a file each, as a mail server does",
+    example: "[workload.maildir]\nmailboxes = 1000\nmessages = 100\nfsync = \"message\"\n",
+    settings: SETTINGS,
+    choices: &["fsync"],
+    elsewhere: Elsewhere::Nothing,
+    read: workload::read::<Parameters>,
+};
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "mailboxes",
+        kind: Is::Integer { min: 1, max: 1_000_000 },
+        default: Some("100"),
+        help: "Mailboxes.",
+    },
+    Setting {
+        name: "messages",
+        kind: Is::Integer { min: 1, max: 10_000_000 },
+        default: Some("50"),
+        help: "Messages in each mailbox.",
+    },
+    Setting {
+        name: "message_size",
+        kind: Is::Bytes { min: 1 << 10, max: 1 << 24 },
+        default: Some("16KiB"),
+        help: "Mean size of a message. Sizes are drawn from an exponential distribution: most are smaller, a few several times as large.",
+    },
+    Setting {
+        name: "threads",
+        kind: Is::Integer { min: 1, max: 1024 },
+        default: Some("8"),
+        help: "Threads that deliver, read and remove at the same time, each in mailboxes of its own.",
+    },
+    Setting {
+        name: "reads",
+        kind: Is::Integer { min: 0, max: 1000 },
+        default: Some("1"),
+        help: "Messages that are read for each that is delivered.",
+    },
+    Setting {
+        name: "fsync",
+        kind: Is::Choice(&["none", "message", "message-and-folder"]),
+        default: Some("message-and-folder"),
+        help: "What is flushed before a message counts as delivered: nothing, the message, or also the folder into which it was renamed. \
+               What a power cut takes of each is measured by `[safety]` with `load = \"files\"` and `files = \"rename\"`, `\"rename-fsync\"` or \
+               `\"rename-fsync-directory\"`.",
+    },
+    Setting { name: "time", kind: Is::Seconds { min: 0.01, max: 1e6 }, default: Some("30s"), help: "Length of a run." },
+];
+
+const MESSAGES_PER_SECOND: Metric = Metric::new("messages_per_second", "1/s", Direction::More);
+const DELIVERY_P99: Metric = Metric::new("delivery_microseconds_p99", "µs", Direction::Less);
+
+/// How often the threads are looked at whether they have ended.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Bytes that mailboxes are filled with a second, a slow disk's sequential speed.
+const FILLED_BYTES_PER_SECOND: f64 = 1e8;
+
+/// Checked parameters.
+#[derive(Debug, Clone, Deserialize)]
+struct Parameters {
+    mailboxes: u64,
+    messages: u64,
+    #[serde(rename = "message_size")]
+    message_bytes: u64,
+    threads: u64,
+    reads: u64,
+    fsync: Fsync,
+    #[serde(rename = "time")]
+    time_seconds: f64,
+}
+
+/// What is flushed before a message counts as delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Fsync {
+    None,
+    Message,
+    MessageAndFolder,
+}
+
+impl Parameters {
+    /// A message's size: exponential around the mean.
+    fn draw_bytes(&self, random: &mut Random) -> usize {
+        let bytes = -(1.0 - random.fraction()).ln() * self.message_bytes as f64;
+        (bytes as usize).max(MESSAGE_BYTES_MIN)
+    }
+}
+
+impl WorkloadSettings for Parameters {
+    fn metrics(&self) -> Vec<Metric> {
+        vec![MESSAGES_PER_SECOND, DELIVERY_P99]
+    }
+
+    /// What POSIX promises, whatever filesystems do beyond it.
+    fn durability(&self) -> Durability {
+        let (class, reason) = match self.fsync {
+            Fsync::None => (Class::MayCorrupt, "`fsync = none`: a message is renamed before its content is flushed"),
+            Fsync::Message => (Class::LosesRecent, "`fsync = message`: the folder of a renamed message is not flushed"),
+            Fsync::MessageAndFolder => return Durability::full(),
+        };
+        Durability::because(class, reason)
+    }
+
+    /// A message takes half a block more than its content, and an inode.
+    fn estimate(&self) -> Estimate {
+        let data_bytes = self.mailboxes.saturating_mul(self.messages).saturating_mul(self.message_bytes + 2048 + 256);
+        let load_seconds = data_bytes as f64 / FILLED_BYTES_PER_SECOND;
+        Estimate { data_bytes, load_seconds, run_seconds: self.time_seconds }
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let (threads, mailboxes) = (self.threads, self.mailboxes);
+        let too_many = threads > mailboxes;
+        too_many
+            .then(|| format!("`threads` ({threads}) is above `mailboxes` ({mailboxes}): each thread has its own"))
+            .into_iter()
+            .collect()
+    }
+
+    fn run_seconds(&self) -> Option<f64> {
+        Some(self.time_seconds)
+    }
+
+    fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
+        Ok(Box::new(Maildir { parameters: *self, mailboxes: Vec::new(), runs: 0 }))
+    }
+}
+
+/// The workload.
+struct Maildir {
+    parameters: Parameters,
+    mailboxes: Vec<Mailbox>,
+    /// Runs so far: each draws other mailboxes.
+    runs: u64,
+}
+
+impl Workload for Maildir {
+    fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
+        let started = Instant::now();
+        let (mut random, noise) = (Random::new(context.seed), Noise::new(context.seed));
+        for number in 0..self.parameters.mailboxes {
+            let mut mailbox = Mailbox::create(&context.data_folder, number)?;
+            for _ in 0..self.parameters.messages {
+                if context.interrupted.load(Ordering::Relaxed) {
+                    return Err(Error::Interrupted);
+                }
+                mailbox.deliver(self.parameters.draw_bytes(&mut random), Fsync::None, &noise)?;
+            }
+            self.mailboxes.push(mailbox);
+        }
+        crate::flush::filesystem_of(&context.data_folder)?;
+        Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
+    }
+
+    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
+        let shared = Shared {
+            parameters: &self.parameters,
+            noise: Noise::new(context.seed),
+            interrupted: context.interrupted,
+            failed: AtomicBool::new(false),
+            delivered: AtomicU64::new(0),
+        };
+        let seed = Random::of_stream(context.seed, self.runs).next_u64();
+        self.runs += 1;
+        let started = Instant::now();
+        let (rates, ended) = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..)
+                .zip(shares(&mut self.mailboxes, self.parameters.threads as usize))
+                .map(|(stream, own)| {
+                    let shared = &shared;
+                    scope.spawn(move || shared.thread(own, Random::of_stream(seed, stream)))
+                })
+                .collect();
+            let all_ended = || threads.iter().all(ScopedJoinHandle::is_finished);
+            let rates = Ticker::start(started).watch(LOOK, all_ended, &shared.delivered, context.progress);
+            let ended = threads.into_iter().map(|thread| thread.join().expect("a thread does not panic"));
+            (rates, ended.collect::<Result<Vec<Done>, Error>>())
+        });
+        let mut all = Done::default();
+        ended?.iter().for_each(|done| all.add(done));
+        if context.interrupted.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let (seconds, delivered) = (started.elapsed().as_secs_f64(), all.delivery.count());
+        Ok(Outcome {
+            seconds,
+            metrics: vec![
+                MESSAGES_PER_SECOND.at(delivered as f64 / seconds),
+                DELIVERY_P99.at(all.delivery.microseconds_at(0.99)),
+            ],
+            series: [(MESSAGES_PER_SECOND.name.into(), rates)].into(),
+            bytes_written: all.bytes_written,
+            commits: if self.parameters.fsync == Fsync::None { 0 } else { delivered },
+            latencies: all.latencies(),
+            ..Outcome::of(Asked::all_right())
+        })
+    }
+
+    fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
+        self.mailboxes.iter().try_for_each(|mailbox| mailbox.verify(context.interrupted))
+    }
+}
+
+/// As many shares of nearly the same length.
+fn shares<T>(mut all: &mut [T], count: usize) -> Vec<&mut [T]> {
+    let share = |left: usize| {
+        let length = all.len().div_ceil(left);
+        let (own, rest) = std::mem::take(&mut all).split_at_mut(length);
+        all = rest;
+        own
+    };
+    (1..=count).rev().map(share).collect()
+}
+
+/// What one thread did, or all.
+#[derive(Default)]
+struct Done {
+    delivery: Latency,
+    read: Latency,
+    removal: Latency,
+    bytes_written: u64,
+}
+
+impl Done {
+    fn add(&mut self, other: &Done) {
+        self.delivery.merge(&other.delivery);
+        self.read.merge(&other.read);
+        self.removal.merge(&other.removal);
+        self.bytes_written += other.bytes_written;
+    }
+
+    fn latencies(self) -> BTreeMap<String, Latency> {
+        let all = [("deliver", self.delivery), ("read", self.read), ("remove", self.removal)];
+        all.into_iter().filter(|(_, latency)| latency.count() > 0).map(|(name, all)| (name.into(), all)).collect()
+    }
+}
+
+/// What the threads of a run share.
+struct Shared<'a> {
+    parameters: &'a Parameters,
+    noise: Noise,
+    interrupted: &'a AtomicBool,
+    /// One thread failed: the others need not go on.
+    failed: AtomicBool,
+    delivered: AtomicU64,
+}
+
+impl Shared<'_> {
+    fn thread(&self, own: &mut [Mailbox], random: Random) -> Result<Done, Error> {
+        let result = self.work(own, random);
+        self.failed.fetch_or(result.is_err(), Ordering::Relaxed);
+        result
+    }
+
+    /// Delivers, reads and removes until the run is over.
+    fn work(&self, own: &mut [Mailbox], mut random: Random) -> Result<Done, Error> {
+        let deadline = Instant::now() + Duration::from_secs_f64(self.parameters.time_seconds);
+        let is_stopped = || self.interrupted.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed);
+        let mut done = Done::default();
+        while !is_stopped() && Instant::now() < deadline {
+            let mailbox = &mut own[random.below(own.len() as u64) as usize];
+            let bytes = self.parameters.draw_bytes(&mut random);
+            let begun = Instant::now();
+            mailbox.deliver(bytes, self.parameters.fsync, &self.noise)?;
+            done.delivery.record(begun.elapsed());
+            done.bytes_written += bytes as u64;
+            self.delivered.fetch_add(1, Ordering::Relaxed);
+            let begun = Instant::now();
+            mailbox.remove_oldest()?;
+            done.removal.record(begun.elapsed());
+            for _ in 0..self.parameters.reads {
+                let mailbox = &mut own[random.below(own.len() as u64) as usize];
+                let begun = Instant::now();
+                mailbox.read_any(&mut random)?;
+                done.read.record(begun.elapsed());
+            }
+        }
+        Ok(done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn read(written: &Value) -> Box<dyn WorkloadSettings> {
+        (KIND.read)(&settings::check_all(SETTINGS, written.as_object().expect("a table")).expect("right"))
+    }
+
+    #[test]
+    fn only_a_flushed_message_in_a_flushed_folder_is_kept() {
+        let class = |fsync: &str| read(&json!({ "fsync": fsync })).durability().class;
+        let classes = ["none", "message", "message-and-folder"].map(class);
+        assert_eq!(classes, [Class::MayCorrupt, Class::LosesRecent, Class::KeepsAcknowledged]);
+    }
+
+    #[test]
+    fn each_thread_needs_a_mailbox() {
+        assert_eq!(read(&json!({ "mailboxes": 4, "threads": 4 })).problems().len(), 0);
+        assert_eq!(read(&json!({ "mailboxes": 4, "threads": 5 })).problems().len(), 1);
+    }
+
+    #[test]
+    fn each_thread_has_its_share() {
+        let mut mailboxes: Vec<u32> = (0..10).collect();
+        let lengths: Vec<usize> = shares(&mut mailboxes, 8).iter().map(|share| share.len()).collect();
+        assert_eq!(lengths, [2, 2, 1, 1, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn sizes_have_their_mean_and_most_are_smaller() {
+        let parameters: Parameters = settings::typed(&settings::defaults(SETTINGS));
+        let mut random = Random::new(1);
+        let sizes: Vec<usize> = (0..20_000).map(|_| parameters.draw_bytes(&mut random)).collect();
+        let mean = sizes.iter().sum::<usize>() as f64 / sizes.len() as f64;
+        assert!((mean / 16384.0 - 1.0).abs() < 0.03, "{mean}");
+        // Of an exponential distribution 1 − 1/e lies below the mean.
+        let below = sizes.iter().filter(|size| **size < 16384).count() as f64 / sizes.len() as f64;
+        assert!((below - 0.632).abs() < 0.02, "{below}");
+    }
+}
