@@ -7,7 +7,7 @@ use crate::drive;
 use crate::plan::TrialSpec;
 use crate::plan::{Plan, PlannedScenario};
 use load::engines;
-use load::workload::Kind;
+use load::workload::{Files, Kind};
 use observe::record::Record;
 use observe::safety::{Finding, Grade, Safety};
 use serde_json::{Map, Value};
@@ -64,7 +64,26 @@ pub fn why_not(scenario: &PlannedScenario, settings: &study::Safety) -> Option<S
     if may_panic && scenario.bench != study::Bench::Guest {
         return Some("its options let damage end this machine; with bench = \"guest\" it ends a guest kernel".into());
     }
-    if settings.load == Load::Commits { why_no_commits(scenario) } else { None }
+    match settings.load {
+        Load::Commits => why_no_commits(scenario),
+        Load::Files => why_no_files(scenario, settings),
+    }
+}
+
+/// Why it can't be measured what `replacements` loses in a scenario's place: the workload itself does it in another way.
+fn why_no_files(scenario: &PlannedScenario, settings: &study::Safety) -> Option<String> {
+    let workload = &scenario.workload;
+    match (files(scenario), &settings.files) {
+        (Files::Otherwise(why), _) => Some(format!("of {workload} no way of replacing files is the like: {why}")),
+        (Files::By(own), Some(asked)) if own != asked => {
+            Some(format!("{workload} does as `{own}` does, and `safety.files` says \"{asked}\": leave it out"))
+        }
+        _ => None,
+    }
+}
+
+fn files(scenario: &PlannedScenario) -> Files {
+    workloads::settings(&scenario.workload, &scenario.parameters).map_or(Files::Unknown, |load| load.files())
 }
 
 /// Why it can't be measured what `commits` loses in a scenario's place.
@@ -204,8 +223,9 @@ fn parameters(load: &Kind, scenario: &PlannedScenario, settings: &study::Safety)
     }
     parameters.insert("connections".into(), settings.connections.into());
     parameters.insert("time".into(), settings.time_seconds.into());
-    if let Some(method) = &settings.files {
-        parameters.insert(METHOD.into(), method.as_str().into());
+    let own = if let Files::By(method) = files(scenario) { Some(method) } else { None };
+    if let Some(method) = settings.files.as_deref().or(own) {
+        parameters.insert(METHOD.into(), method.into());
     }
     if let Some(write_back) = settings.write_back {
         parameters.insert(WRITE_BACK.into(), write_back.into());

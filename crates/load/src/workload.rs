@@ -86,6 +86,11 @@ pub trait WorkloadSettings {
         Ok(Texts::new())
     }
 
+    /// How it puts files in place, for what a power cut takes of them.
+    fn files(&self) -> Files {
+        Files::Unknown
+    }
+
     /// Opens it.
     ///
     /// # Errors
@@ -99,6 +104,17 @@ pub trait WorkloadSettings {
     fn open_with_texts(self: Box<Self>, _texts: &Texts) -> Result<Box<dyn Workload>, Error> {
         self.open()
     }
+}
+
+/// How a workload puts files in place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Files {
+    /// Nobody knows: as the study says.
+    Unknown,
+    /// In one of the ways of `safety.files`.
+    By(&'static str),
+    /// In none of them, for this reason.
+    Otherwise(&'static str),
 }
 
 /// Checked settings as a workload's own struct, for [`Kind::read`].

@@ -44,9 +44,9 @@ pub const SAFETY: &[Setting] = &[
         name: "files",
         kind: Kind::Choice(&["rename", "rename-fsync", "rename-fsync-directory", "truncate", "overwrite-fsync"]),
         default: None,
-        help: "How load = \"files\" replaces one: `rename`, the default, a new file is renamed over it; `rename-fsync`, flushed before; \
+        help: "How load = \"files\" replaces one: `rename`, a new file is renamed over it; `rename-fsync`, flushed before; \
                `rename-fsync-directory`, and its folder flushed after; `truncate`, emptied and written anew; `overwrite-fsync`, \
-               written over in place and flushed.",
+               written over in place and flushed. Left out: as the workload does, where that is known; or else `rename`.",
     },
     Setting {
         name: "budget",
@@ -152,7 +152,7 @@ pub const SAFETY: &[Setting] = &[
 pub struct Safety {
     /// What is at work when power is cut.
     pub load: Load,
-    /// How files are replaced; none: by renaming new ones over them.
+    /// How files are replaced; none: as the workload does, or by renaming new ones over them.
     pub files: Option<String>,
     /// For exploring, a scenario.
     #[serde(rename = "budget")]

@@ -12,7 +12,7 @@ mod mailbox;
 use load::asked::Asked;
 use load::noise::Noise;
 use load::ticker::Ticker;
-use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
+use load::workload::{self, Context, Elsewhere, Error, Estimate, Files, Kind, Outcome, Workload, WorkloadSettings};
 use mailbox::{MESSAGE_BYTES_MIN, Mailbox};
 use observe::durability::{Class, Durability};
 use observe::latency::Latency;
@@ -72,8 +72,7 @@ const SETTINGS: &[Setting] = &[
         kind: Is::Choice(&["none", "message", "message-and-folder"]),
         default: Some("message-and-folder"),
         help: "What is flushed before a message counts as delivered: nothing, the message, or also the folder into which it was renamed. \
-               What a power cut takes of each is measured by `[safety]` with `load = \"files\"` and `files = \"rename\"`, `\"rename-fsync\"` or \
-               `\"rename-fsync-directory\"`.",
+               What a power cut takes where messages are flushed is measured by `[safety]` with `load = \"files\"`.",
     },
     Setting { name: "time", kind: Is::Seconds { min: 0.01, max: 1e6 }, default: Some("30s"), help: "Length of a run." },
 ];
@@ -147,6 +146,17 @@ impl WorkloadSettings for Parameters {
             .then(|| format!("`threads` ({threads}) is above `mailboxes` ({mailboxes}): each thread has its own"))
             .into_iter()
             .collect()
+    }
+
+    fn files(&self) -> Files {
+        match self.fsync {
+            Fsync::None => Files::Otherwise(
+                "without a flush a message gets a name that nothing had: ext4 and Btrfs write out a file that is renamed over \
+                 another one, and not such a one",
+            ),
+            Fsync::Message => Files::By("rename-fsync"),
+            Fsync::MessageAndFolder => Files::By("rename-fsync-directory"),
+        }
     }
 
     fn run_seconds(&self) -> Option<f64> {

@@ -210,26 +210,32 @@ fn gtm_keeps_what_its_journal_has_and_loses_without_one() {
 
 #[test]
 fn files_are_empty_where_nobody_flushed_them_and_whole_where_a_program_did() {
-    let measured_by = |method: &str| {
+    let measured_by = |workload: &str, files: &str| {
         let world = World::new();
         let text = format!(
-            "{FILES}mount = [\"noauto_da_alloc\"]\n[workload.tree]\n\
-             [safety]\nload = \"files\"\nfiles = \"{method}\"\nbudget = \"3s\"\ntime = \"700ms\"\nsize = \"64MiB\"\n"
+            "{FILES}mount = [\"noauto_da_alloc\"]\n[workload.{workload}]\n\
+             [safety]\nload = \"files\"\n{files}budget = \"3s\"\ntime = \"700ms\"\nsize = \"64MiB\"\n"
         );
         let all = measured(&world, &text);
         let safety = all[0].1["safety"].clone();
         assert!(number(&safety, "acknowledged") > 0.0 && number(&safety, "images") > 0.0, "{safety:#}");
         safety
     };
-    let empty = measured_by("rename");
+    let empty = measured_by("tree", "files = \"rename\"\n");
     assert_eq!(empty["grade"], "F", "{empty:#}");
     let findings = empty["findings"].as_array().expect("findings");
     let says = |word: &str| findings.iter().any(|one| one["what"].as_str().is_some_and(|what| what.contains(word)));
     assert!(says("files of length zero") && !says("with zeros") && !says("mix versions"), "{findings:#?}");
-    let whole = measured_by("rename-fsync-directory");
+    // A mail server's way is known.
+    let whole = measured_by("maildir", "");
     assert_eq!(whole["grade"], "A", "{whole:#}");
     assert_eq!((&empty["promise"], &whole["promise"]), (&"may_corrupt".into(), &"keeps_acknowledged".into()));
     let world = World::new();
+    let mail = |fsync: &str| format!("{FILES}[workload.maildir]\nfsync = \"{fsync}\"\n[safety]\nload = \"files\"\n");
+    world.write("s.toml", mail("none"));
+    world.surefoot(&["plan", "s.toml"]).status(0).says("no way of replacing files is the like");
+    world.write("s.toml", mail("message") + "files = \"rename-fsync-directory\"\n");
+    world.surefoot(&["plan", "s.toml"]).status(0).says("maildir does as `rename-fsync` does");
     world.write("s.toml", format!("{FILES}[workload.tree]\n[safety]\n"));
     let said = world.surefoot(&["plan", "s.toml"]).status(0);
     assert!(said.stdout.contains("load = \"files\" measures files that are replaced"), "{}", said.stdout);
