@@ -137,8 +137,11 @@ check: check-bytes check-sbom $(addprefix check-on-,$(SUITES))
 
 check-bytes:
 	rm -rf $(CHECK)/one $(CHECK)/another
+	# Of one commit, whatever is committed meanwhile.
+	commit=$$(git rev-parse HEAD)
 	for folder in $(CHECK)/one $(CHECK)/another/and/deeper; do
-	  git clone --quiet $(CURDIR) $$folder
+	  git clone --quiet --no-checkout $(CURDIR) $$folder
+	  git -C $$folder checkout --quiet --detach $$commit
 	  $(MAKE) --no-print-directory -C $$folder -f packaging/package.mk all
 	  rm -rf $$folder/$(BUILT)
 	done
