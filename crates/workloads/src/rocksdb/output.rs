@@ -115,8 +115,8 @@ impl Output {
             return Err(format!("{operations} operations in {seconds} s are no benchmark"));
         }
         // Seconds are rounded to a millisecond, the rate to a whole operation.
-        let counted = *operations as f64 / seconds;
-        if (rate - counted).abs() > 1.0 + counted * 0.000_51 / seconds {
+        let rate_in = |seconds: f64| *operations as f64 / seconds.max(f64::MIN_POSITIVE);
+        if *rate < rate_in(seconds + 0.000_51) - 1.0 || *rate > rate_in(seconds - 0.000_51) + 1.0 {
             return Err(format!("{operations} operations in {seconds} s are not {rate} a second"));
         }
         let timed: u64 = latencies.values().map(|one| one.count).sum();
