@@ -4,6 +4,7 @@
 //! not. PHP is a module of it (with `mpm = "prefork"`: Debian's module is not made for threads) or the service `php-fpm`.
 
 use crate::php::{self, Php};
+use crate::php_fpm;
 use crate::service::{
     self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User, is_name,
 };
@@ -290,8 +291,8 @@ impl Service for Apache {
         let door = web::Door::find(place, self.web.tls)?;
         let environment = if self.module.is_some() { self.php.prepare(place)? } else { Vec::new() };
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
-        let fpm = place.sockets.get("php-fpm");
-        let text = self.configuration(&data, &run, door.address, &web::environment(place), fpm.map(PathBuf::as_path));
+        let sockets = web::environment(place);
+        let text = self.configuration(&data, &run, door.address, &sockets, php_fpm::socket(place));
         let configuration = web::write(place, "apache.conf", &text)?;
         let mut effects = web::effects(KIND.name, &self.version, &self.settings);
         effects.facts.insert("apache.mpm".into(), self.mpm.clone());
@@ -317,7 +318,7 @@ impl Service for Apache {
             commands.push(web::file_command("/tmp/apache/php/surefoot.ini", &self.php.ini("$MOUNT/data")));
             environment = "PHP_INI_SCAN_DIR=:/tmp/apache/php ";
         }
-        commands.extend(self.web.tls.then(|| format!("openssl {}", web::certify("/tmp/apache"))));
+        commands.extend(self.web.certify_by_hand("/tmp/apache"));
         commands.push(format!("{environment}apache2 -f /tmp/apache/apache.conf"));
         commands
     }

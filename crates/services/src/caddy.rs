@@ -117,7 +117,7 @@ impl Caddy {
         fpm: Option<&Path>,
         environment: &[(String, String)],
     ) -> String {
-        let host = if address.is_ipv6() { format!("[{}]", address.ip()) } else { address.ip().to_string() };
+        let host = web::host(address);
         // Whoever does not name a host, or names one that the certificate does not, gets that certificate all the same.
         let mut text = format!(
             "{{\nadmin off\nauto_https off\ndefault_sni localhost\nstorage file_system \"{run}/caddy\"\n}}\n:{} {{\nbind {host}\n",
@@ -174,9 +174,8 @@ impl Service for Caddy {
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
         let text = self.configuration("$MOUNT/data", "/tmp", web::BY_HAND, self.php.socket_by_hand(), &[]);
-        let certify = self.web.tls.then(|| format!("openssl {}", web::certify("/tmp")));
         let mut commands = vec!["mkdir -p $MOUNT/data/site".into(), web::file_command("/tmp/Caddyfile", &text)];
-        commands.extend(certify);
+        commands.extend(self.web.certify_by_hand("/tmp"));
         commands.push("caddy run --adapter caddyfile --config /tmp/Caddyfile".into());
         commands
     }

@@ -179,7 +179,7 @@ fn written(value: &str) -> String {
 
 impl Lighttpd {
     fn configuration(&self, data: &str, run: &str, address: SocketAddr, environment: &[(String, String)]) -> String {
-        let host = if address.is_ipv6() { format!("[{}]", address.ip()) } else { address.ip().to_string() };
+        let host = web::host(address);
         let mut text = format!(
             "server.port = {}\nserver.bind = \"{host}\"\nserver.document-root = \"{data}/site\"\n\
              server.pid-file = \"{run}/lighttpd.pid\"\nserver.errorlog = \"{run}/messages\"\n\

@@ -219,9 +219,8 @@ impl Service for Nginx {
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {
         let text = self.configuration("$MOUNT/data", "/tmp", web::BY_HAND, self.php.socket_by_hand(), &[]);
-        let certify = self.web.tls.then(|| format!("openssl {}", web::certify("/tmp")));
         let mut commands = vec!["mkdir -p $MOUNT/data/site".into(), web::file_command("/tmp/nginx.conf", &text)];
-        commands.extend(certify);
+        commands.extend(self.web.certify_by_hand("/tmp"));
         commands.push("nginx -e stderr -c /tmp/nginx.conf".into());
         commands
     }

@@ -51,6 +51,11 @@ pub const TLS: Setting = Setting {
 /// Where one listens that is started by hand.
 pub const BY_HAND: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 
+/// An address without its port, as configurations have it.
+pub fn host(address: SocketAddr) -> String {
+    if address.is_ipv6() { format!("[{}]", address.ip()) } else { address.ip().to_string() }
+}
+
 /// Where a server listens: a port of loopback, or where a load on another machine reaches it.
 pub struct Door {
     /// Its address.
@@ -82,7 +87,7 @@ impl Door {
 const OPENSSL: &str = "/usr/bin/openssl";
 
 /// The arguments of openssl that make a key and its certificate in a folder: of `localhost`, signed by itself.
-pub fn certify(folder: &str) -> String {
+fn certify(folder: &str) -> String {
     format!(
         "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=localhost \
          -keyout {folder}/key.pem -out {folder}/certificate.pem"
@@ -102,6 +107,11 @@ pub struct WebSettings {
 }
 
 impl WebSettings {
+    /// Where it speaks HTTPS, the shell command that makes key and certificate in a folder.
+    pub fn certify_by_hand(&self, folder: &str) -> Option<String> {
+        self.tls.then(|| format!("openssl {}", certify(folder)))
+    }
+
     /// What is missing for HTTPS.
     pub fn missing(&self) -> Option<Missing> {
         let is_missing = self.tls && !Path::new(OPENSSL).is_file();
