@@ -31,6 +31,14 @@ pub struct Writer {
     _lock: Lock,
 }
 
+impl Drop for Writer {
+    /// Puts all records into the file itself: SQLite does so at the last connection's end, and no connection is the last one
+    /// where a reader leaves in the same moment. What fails here stays in the log beside the file, which readers know.
+    fn drop(&mut self) {
+        let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    }
+}
+
 impl Writer {
     /// Opens a ledger to go on, or makes a new one.
     ///

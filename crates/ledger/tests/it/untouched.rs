@@ -55,6 +55,20 @@ fn the_log_of_a_killed_writer_is_read_and_stays() {
 }
 
 #[test]
+fn a_writer_that_leaves_before_its_readers_leaves_all_in_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.surefoot");
+    let mut writer = begun(&path);
+    trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 5.0);
+    let reader = Reader::open(&path).expect("readable");
+    drop(writer);
+    let alone = folder.path().join("copy.surefoot");
+    std::fs::copy(&path, &alone).expect("a copy");
+    assert_eq!(speeds(&alone), 1);
+    drop(reader);
+}
+
+#[test]
 fn a_writer_is_not_disturbed_by_readers_that_ask_all_the_time() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("s.surefoot");

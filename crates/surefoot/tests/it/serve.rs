@@ -275,7 +275,9 @@ fn the_page_follows_a_study_that_runs() {
     assert!(!last.contains("This study is running") && last.contains("was ahead"), "{last}");
     assert!(versions.len() > 4, "each record is a new version: {versions:#?}");
     drop(server);
-    assert!(!world.path().join("small.surefoot-wal").exists(), "the ledger is whole in its file");
+    // SQLite leaves its log, empty, where the run and a reader leave in the same moment.
+    let log = world.path().join("small.surefoot-wal").metadata().map_or(0, |log| log.len());
+    assert_eq!(log, 0, "the ledger is whole in its file");
 }
 
 #[test]
