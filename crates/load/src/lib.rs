@@ -16,8 +16,10 @@ pub mod sql_load;
 pub mod sql_replay;
 
 pub mod duration;
+pub mod event_loop;
 pub mod noise;
 pub mod one_cpu;
 pub mod readiness;
 pub mod stamp;
+pub mod threads;
 pub mod ticker;

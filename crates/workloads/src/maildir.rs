@@ -11,7 +11,7 @@ mod mailbox;
 
 use load::asked::Asked;
 use load::noise::Noise;
-use load::ticker::Ticker;
+use load::threads::{Control, Ended};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Files, Kind, Outcome, Workload, WorkloadSettings};
 use mailbox::{MESSAGE_BYTES_MIN, Mailbox};
 use observe::durability::{Class, Durability};
@@ -21,8 +21,7 @@ use random::Random;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::ScopedJoinHandle;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// The row of the list.
@@ -79,9 +78,6 @@ const SETTINGS: &[Setting] = &[
 
 const MESSAGES_PER_SECOND: Metric = Metric::new("messages_per_second", "1/s", Direction::More);
 const DELIVERY_P99: Metric = Metric::new("delivery_microseconds_p99", "µs", Direction::Less);
-
-/// How often the threads are looked at whether they have ended.
-const LOOK: Duration = Duration::from_millis(10);
 
 /// Bytes that mailboxes are filled with a second, a slow disk's sequential speed.
 const FILLED_BYTES_PER_SECOND: f64 = 1e8;
@@ -195,35 +191,18 @@ impl Workload for Maildir {
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
-        let shared = Shared {
-            parameters: &self.parameters,
-            noise: Noise::new(context.seed),
-            interrupted: context.interrupted,
-            failed: AtomicBool::new(false),
-            delivered: AtomicU64::new(0),
-        };
+        let (control, noise) = (Control::new(context.interrupted), Noise::new(context.seed));
+        let shared = Shared { parameters: &self.parameters, noise, control };
         let seed = Random::of_stream(context.seed, self.runs).next_u64();
         self.runs += 1;
-        let started = Instant::now();
-        let (rates, ended) = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..)
-                .zip(shares(&mut self.mailboxes, self.parameters.threads as usize))
-                .map(|(stream, own)| {
-                    let shared = &shared;
-                    scope.spawn(move || shared.thread(own, Random::of_stream(seed, stream)))
-                })
-                .collect();
-            let all_ended = || threads.iter().all(ScopedJoinHandle::is_finished);
-            let rates = Ticker::start(started).watch(LOOK, all_ended, &shared.delivered, context.progress);
-            let ended = threads.into_iter().map(|thread| thread.join().expect("a thread does not panic"));
-            (rates, ended.collect::<Result<Vec<Done>, Error>>())
-        });
+        let shares = shares(&mut self.mailboxes, self.parameters.threads as usize);
+        let random = |thread: usize| Random::of_stream(seed, thread as u64);
+        let ready = |thread, own| Ok((own, random(thread)));
+        let ended = shared.control.run(shares, ready, |(own, random)| shared.work(own, random), context.progress)?;
+        let Ended { parts, seconds, rates } = ended;
         let mut all = Done::default();
-        ended?.iter().for_each(|done| all.add(done));
-        if context.interrupted.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
-        let (seconds, delivered) = (started.elapsed().as_secs_f64(), all.delivery.count());
+        parts.iter().for_each(|done| all.add(done));
+        let delivered = all.delivery.count();
         Ok(Outcome {
             seconds,
             metrics: vec![
@@ -281,32 +260,22 @@ impl Done {
 struct Shared<'a> {
     parameters: &'a Parameters,
     noise: Noise,
-    interrupted: &'a AtomicBool,
-    /// One thread failed: the others need not go on.
-    failed: AtomicBool,
-    delivered: AtomicU64,
+    control: Control<'a>,
 }
 
 impl Shared<'_> {
-    fn thread(&self, own: &mut [Mailbox], random: Random) -> Result<Done, Error> {
-        let result = self.work(own, random);
-        self.failed.fetch_or(result.is_err(), Ordering::Relaxed);
-        result
-    }
-
     /// Delivers, reads and removes until the run is over.
     fn work(&self, own: &mut [Mailbox], mut random: Random) -> Result<Done, Error> {
         let deadline = Instant::now() + Duration::from_secs_f64(self.parameters.time_seconds);
-        let is_stopped = || self.interrupted.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed);
         let mut done = Done::default();
-        while !is_stopped() && Instant::now() < deadline {
+        while !self.control.is_over() && Instant::now() < deadline {
             let mailbox = &mut own[random.below(own.len() as u64) as usize];
             let bytes = self.parameters.draw_bytes(&mut random);
             let begun = Instant::now();
             mailbox.deliver(bytes, self.parameters.fsync, &self.noise)?;
             done.delivery.record(begun.elapsed());
             done.bytes_written += bytes as u64;
-            self.delivered.fetch_add(1, Ordering::Relaxed);
+            self.control.count(1);
             let begun = Instant::now();
             mailbox.remove_oldest()?;
             done.removal.record(begun.elapsed());

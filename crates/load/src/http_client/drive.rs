@@ -11,13 +11,12 @@ use super::tally::Tally;
 use super::uring::Uring;
 use super::{Client, Engine, Pace, Source, Task, descriptors};
 use crate::duration;
-use crate::ticker::Ticker;
+use crate::threads::Control;
 use crate::workload::Error;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::ScopedJoinHandle;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// While it waits, a thread looks this often for time-outs, and whether it is to stop.
@@ -41,8 +40,7 @@ struct Shared<'a> {
     /// The source, and how many requests of the schedule were drawn from it.
     source: Mutex<(&'a mut dyn Source, u64)>,
     started: Instant,
-    right: AtomicU64,
-    stop: AtomicBool,
+    control: Control<'a>,
 }
 
 /// Sends all requests of `source`; gives what came of them, and the right answers of each whole second.
@@ -57,59 +55,17 @@ pub fn drive(
 ) -> Result<(Tally, Vec<f64>), Error> {
     descriptors::make_room(client.connections)?;
     let threads = client.threads.clamp(1, client.connections);
-    let shared = Shared {
-        client,
-        source: Mutex::new((source, 0)),
-        started: Instant::now(),
-        right: AtomicU64::new(0),
-        stop: AtomicBool::new(false),
-    };
-    std::thread::scope(|scope| {
-        let start = |thread: usize| {
-            let lines = client.connections / threads + usize::from(thread < client.connections % threads);
-            let shared = &shared;
-            scope.spawn(move || {
-                let driven = run(shared, lines);
-                if driven.is_err() {
-                    shared.stop.store(true, Ordering::Relaxed);
-                }
-                driven
-            })
-        };
-        let running: Vec<ScopedJoinHandle<Result<Tally, Error>>> = (0..threads).map(start).collect();
-        let rates = shared.watch(&running, interrupted, progress);
-        let mut all = Tally::default();
-        let mut failed = None;
-        for thread in running {
-            match thread.join().expect("a thread of the load does not panic") {
-                Ok(tally) => all.merge(tally),
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        match failed {
-            Some(error) => Err(error),
-            None if interrupted.load(Ordering::Relaxed) => Err(Error::Interrupted),
-            None => Ok((all, rates)),
-        }
-    })
+    let control = Control::new(interrupted);
+    let shared = Shared { client, source: Mutex::new((source, 0)), started: Instant::now(), control };
+    let lines = |thread| client.connections / threads + usize::from(thread < client.connections % threads);
+    let ready = |thread, ()| Ok(lines(thread));
+    let ended = shared.control.run(vec![(); threads], ready, |lines| run(&shared, lines), progress)?;
+    let mut all = Tally::default();
+    ended.parts.into_iter().for_each(|tally| all.merge(tally));
+    Ok((all, ended.rates))
 }
 
 impl Shared<'_> {
-    fn watch<T>(
-        &self,
-        running: &[ScopedJoinHandle<T>],
-        interrupted: &AtomicBool,
-        progress: &mut dyn FnMut(f64, f64),
-    ) -> Vec<f64> {
-        let looking = || {
-            if interrupted.load(Ordering::Relaxed) {
-                self.stop.store(true, Ordering::Relaxed);
-            }
-            running.iter().all(ScopedJoinHandle::is_finished)
-        };
-        Ticker::start(self.started).watch(Duration::from_millis(20), looking, &self.right, progress)
-    }
-
     /// The next request of the schedule.
     fn draw(&self, request: &mut Vec<u8>) -> Result<Option<Drawn>, Error> {
         let mut source = self.source.lock().expect("no thread panics with it");
@@ -215,7 +171,7 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
             let thought = self.end_thinking()?;
             let due = self.start_due()?.into_iter().chain(thought).min();
             let is_idle = self.open.len() + self.closed.len() == self.lines.len();
-            if is_idle && due.is_none() || self.shared.stop.load(Ordering::Relaxed) {
+            if is_idle && due.is_none() || self.shared.control.is_over() {
                 break;
             }
             self.wait(due.unwrap_or(looked + LOOK).min(looked + LOOK))?;
@@ -353,7 +309,7 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
         }
         self.happened.clear();
         if right > 0 {
-            self.shared.right.fetch_add(right, Ordering::Relaxed);
+            self.shared.control.count(right);
         }
     }
 

@@ -40,6 +40,14 @@ impl Readiness {
         Ok(self.epoll.modify(descriptor, &mut EpollEvent::new(flags(interest), number as u64))?)
     }
 
+    /// Watches a descriptor no longer.
+    ///
+    /// # Errors
+    /// When it is not watched.
+    pub fn remove(&self, descriptor: impl AsFd) -> io::Result<()> {
+        Ok(self.epoll.delete(descriptor)?)
+    }
+
     /// Fills `ready` with those that are, after waiting for some, but no longer than this.
     ///
     /// # Errors

@@ -51,6 +51,17 @@ impl Readiness {
         Ok(())
     }
 
+    /// Watches a descriptor no longer for what can be read of it.
+    ///
+    /// # Errors
+    /// When it is not watched.
+    pub fn remove(&self, descriptor: impl AsFd) -> io::Result<()> {
+        let descriptor = descriptor.as_fd().as_raw_fd() as usize;
+        let reading = KEvent::new(descriptor, EventFilter::EVFILT_READ, EvFlags::EV_DELETE, FilterFlag::empty(), 0, 0);
+        self.queue.kevent(&[reading], &mut [], None)?;
+        Ok(())
+    }
+
     /// Fills `ready` with those that are, after waiting for some, but no longer than this.
     ///
     /// # Errors

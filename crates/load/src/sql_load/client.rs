@@ -156,6 +156,8 @@ pub struct Session {
     /// One for each text of the script; empty when statements are sent as text.
     prepared: Vec<Statement>,
     rollback: Option<Statement>,
+    /// It ended while nothing was under way: the next transaction learns of it.
+    ended: Option<wire::Error>,
 }
 
 /// A session with its script.
@@ -189,7 +191,7 @@ impl<'a, S: Script> Client<'a, S> {
         let is_new = session.is_none();
         let session = match session {
             Some(session) => session,
-            None => Session { connection: database.connect(place)?, prepared: Vec::new(), rollback: None },
+            None => Session { connection: database.connect(place)?, prepared: Vec::new(), rollback: None, ended: None },
         };
         let texts = script.texts(database.begin());
         let mut client = Client {
@@ -237,6 +239,21 @@ impl<'a, S: Script> Client<'a, S> {
         self.session.connection.descriptor()
     }
 
+    /// Takes what came while no statement is under way; whether it is the connection's end, which its next statement will meet.
+    ///
+    /// # Errors
+    /// When what came is no notice.
+    pub fn is_lost(&mut self) -> Result<bool, Error> {
+        match self.session.connection.advance(&mut |_| {}) {
+            Ok(_) => Ok(false),
+            Err(error) if error.is_lost() => {
+                self.session.ended = Some(error);
+                Ok(true)
+            }
+            Err(error) => Err(failed(self.database.name(), "keep a connection that nothing was asked on")(error)),
+        }
+    }
+
     /// Goes on with the transaction until it ends or has to wait.
     ///
     /// # Errors
@@ -260,6 +277,9 @@ impl<'a, S: Script> Client<'a, S> {
                         return Ok(Progress::Committed);
                     }
                 }
+            }
+            if let Some(error) = self.session.ended.take() {
+                return self.lost(error);
             }
             let came = if self.is_sent { self.more() } else { self.send() };
             self.is_sent = true;
@@ -348,8 +368,9 @@ impl<'a, S: Script> Client<'a, S> {
             return Err(failed(self.database.name(), "run a transaction")(error));
         }
         let (step, rolling_back) = (std::mem::take(&mut self.at), self.conflict.take().is_some());
-        self.is_sent = false;
-        let commits = !rolling_back && self.script.commits(step);
+        // What was never sent has not taken place.
+        let was_sent = std::mem::take(&mut self.is_sent);
+        let commits = was_sent && !rolling_back && self.script.commits(step);
         self.script.rolled_back(None);
         self.last_error = Some(error);
         Ok(if commits { Progress::Unknown } else { Progress::Lost })

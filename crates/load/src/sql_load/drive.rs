@@ -7,23 +7,19 @@ use super::client::{Client, Progress, Script, Session, Statements};
 use super::{Load, METRICS, Sessions};
 use crate::asked::{Asked, Limit, Wrong};
 use crate::duration;
+use crate::event_loop::{self, Connections, Next, cannot_wait};
 use crate::one_cpu;
-use crate::readiness::{Interest, Readiness, Ready};
+use crate::readiness::{Interest, Readiness};
 use crate::sql::{Database, Place};
-use crate::ticker::Ticker;
+use crate::threads::{Control, Ended};
 use crate::workload::{Context, Error, Outcome};
 use observe::latency::Latency;
 use observe::metric::Measured;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 use wire::Conflict;
-
-/// While it waits, a thread looks this often whether it is to stop.
-const LOOK: Duration = Duration::from_millis(100);
 
 /// In an open loop, a transaction that starts later than this after its time counts as late: well above a wake-up's delay.
 const LATE: Duration = Duration::from_millis(1);
@@ -31,14 +27,11 @@ const LATE: Duration = Duration::from_millis(1);
 /// What all threads of a run share.
 struct Shared<'a> {
     load: &'a Load,
-    interrupted: &'a AtomicBool,
-    stop: AtomicBool,
+    control: Control<'a>,
     /// Transactions handed out, when they are limited.
     taken: AtomicU64,
     /// Transactions that the open loop has given a time.
     scheduled: AtomicU64,
-    committed: AtomicU64,
-    error: Mutex<Option<Error>>,
 }
 
 /// What one connection counted.
@@ -109,44 +102,24 @@ pub fn drive<S: Script>(
     let place = Place::of(context);
     let is_embedded = database.engine().is_embedded;
     let threads = if is_embedded { load.threads } else { load.driver_threads.min(load.threads) };
-    // Connecting and preparing is no part of the window.
     let shared = Shared::new(load, context.interrupted);
-    let progress = &mut *context.progress;
     let left = Mutex::new(std::mem::take(&mut sessions.0));
-    let barrier = std::sync::Barrier::new(threads + 1);
-    let (ended, rates, seconds) = std::thread::scope(|scope| {
-        let start = |thread: usize| {
-            let (shared, barrier, place, script, left) = (&shared, &barrier, &place, &script, &left);
-            scope.spawn(move || {
-                // An embedded engine works in these threads: they are what is measured.
-                if !is_embedded {
-                    one_cpu::keep(thread);
-                }
-                let lines = (thread..load.threads).step_by(threads).map(|number| {
-                    let session = left.lock().expect("no thread panics with it").pop();
-                    Client::connect(database, place, script(number), load.protocol, session).map(Line::new)
-                });
-                let driver =
-                    lines.collect::<Result<Vec<Line<'_, S>>, Error>>().and_then(|lines| Driver::new(shared, lines));
-                barrier.wait();
-                driver.and_then(Driver::run).map_err(|error| shared.fail(error)).ok()
-            })
-        };
-        let running: Vec<_> = (0..threads).map(start).collect();
-        barrier.wait();
-        let started = Instant::now();
-        let rates = shared.watch(started, &|| running.iter().all(ScopedJoinHandle::is_finished), progress);
-        let seconds = started.elapsed().as_secs_f64();
-        let ended: Vec<Ended<S>> =
-            running.into_iter().filter_map(|thread| thread.join().expect("a driver does not panic")).collect();
-        (ended, rates, seconds)
-    });
-    if let Some(error) = shared.error.into_inner().expect("no thread panics with it") {
-        return Err(error);
-    }
+    let connect = |thread: usize, ()| {
+        // An embedded engine works in these threads: they are what is measured.
+        if !is_embedded {
+            one_cpu::keep(thread);
+        }
+        let lines = (thread..load.threads).step_by(threads).map(|number| {
+            let session = left.lock().expect("no thread panics with it").pop();
+            Client::connect(database, &place, script(number), load.protocol, session).map(Line::new)
+        });
+        Driver::new(&shared, lines.collect::<Result<Vec<Line<'_, S>>, Error>>()?)
+    };
+    let ended = shared.control.run(vec![(); threads], connect, Driver::run, context.progress)?;
+    let Ended { parts, seconds, rates } = ended;
     let mut latencies: Vec<Latency> = Vec::new();
     let (mut counted, mut scripts) = (Vec::new(), Vec::new());
-    for (of_thread, of_lines) in ended {
+    for (of_thread, of_lines) in parts {
         latencies.resize_with(of_thread.len().max(latencies.len()), Latency::default);
         latencies.iter_mut().zip(&of_thread).for_each(|(all, of_thread)| all.merge(of_thread));
         for (of_line, script, session) in of_lines {
@@ -172,7 +145,7 @@ fn by_kind(kinds: Vec<String>, latencies: Vec<Latency>) -> BTreeMap<String, Late
 }
 
 /// What a thread of the load leaves: its latencies by kind, and of each of its connections counts, script and session.
-type Ended<S> = (Vec<Latency>, Vec<(Counted, S, Session)>);
+type Left<S> = (Vec<Latency>, Vec<(Counted, S, Session)>);
 
 /// A connection, and where its transaction is in time.
 struct Line<'a, S> {
@@ -189,16 +162,6 @@ impl<'a, S: Script> Line<'a, S> {
     fn new(client: Client<'a, S>) -> Line<'a, S> {
         Line { client, intended: None, began: Instant::now(), is_sleeping: false, counted: Counted::default() }
     }
-}
-
-/// What a line does next.
-enum Next {
-    /// Its transaction waits for the database.
-    Waits,
-    /// It begins again at this moment, or goes on where its script waits.
-    At(Instant),
-    /// It is done.
-    Ended,
 }
 
 /// One thread of the load.
@@ -230,47 +193,13 @@ impl<'a, S: Script> Driver<'a, S> {
     }
 
     /// Runs the lines to their ends; gives the latencies of all and the counts of each.
-    fn run(mut self) -> Result<Ended<S>, Error> {
+    fn run(mut self) -> Result<Left<S>, Error> {
         self.started = Instant::now();
         let seconds = self.shared.load.time_seconds;
         self.deadline = (seconds > 0.0).then(|| self.started + duration::of_seconds(seconds));
-        let mut due: BinaryHeap<Reverse<(Instant, usize)>> = BinaryHeap::new();
-        for index in 0..self.lines.len() {
-            if let Some(at) = self.next_start(index) {
-                due.push(Reverse((at, index)));
-            }
-        }
-        let mut waiting = 0;
-        let mut ready = Vec::with_capacity(self.lines.len());
-        loop {
-            while let Some(Reverse((_, index))) = due.peek().copied().filter(|due| due.0.0 <= Instant::now()) {
-                due.pop();
-                if !std::mem::take(&mut self.lines[index].is_sleeping) {
-                    self.draw(index);
-                }
-                match self.go_on(index)? {
-                    Next::Waits => waiting += 1,
-                    Next::At(at) => due.push(Reverse((at, index))),
-                    Next::Ended => {}
-                }
-            }
-            if waiting == 0 && due.is_empty() || self.shared.stop.load(Ordering::Relaxed) {
-                break;
-            }
-            // Not beyond the moment when the next is due.
-            let left = due.peek().map_or(LOOK, |due| due.0.0.saturating_duration_since(Instant::now()).min(LOOK));
-            self.readiness.wait(left, &mut ready).map_err(cannot_wait)?;
-            for Ready { number: index, .. } in ready.drain(..) {
-                match self.go_on(index)? {
-                    Next::Waits => {}
-                    Next::At(at) => {
-                        waiting -= 1;
-                        due.push(Reverse((at, index)));
-                    }
-                    Next::Ended => waiting -= 1,
-                }
-            }
-        }
+        let first = (0..self.lines.len()).map(|index| self.next_start(index)).collect();
+        let shared = self.shared;
+        event_loop::run(&mut self, first, &shared.control)?;
         let ended = self.lines.into_iter().map(|line| {
             let counted = Counted { statements: line.client.statements, ..line.counted };
             let (script, session) = line.client.into_parts();
@@ -283,7 +212,7 @@ impl<'a, S: Script> Driver<'a, S> {
     fn next_start(&mut self, index: usize) -> Option<Instant> {
         let (shared, now) = (self.shared, Instant::now());
         let limit = shared.load.transactions;
-        if shared.stop.load(Ordering::Relaxed) || limit > 0 && shared.taken.fetch_add(1, Ordering::Relaxed) >= limit {
+        if shared.control.is_over() || limit > 0 && shared.taken.fetch_add(1, Ordering::Relaxed) >= limit {
             return None;
         }
         let line = &mut self.lines[index];
@@ -318,7 +247,7 @@ impl<'a, S: Script> Driver<'a, S> {
                     line.counted.conflicts.add(conflict);
                     if self.shared.load.retry {
                         line.counted.retries += 1;
-                        if self.shared.interrupted.load(Ordering::Relaxed) {
+                        if self.shared.control.is_over() {
                             return Err(Error::Interrupted);
                         }
                         continue;
@@ -369,25 +298,42 @@ impl<'a, S: Script> Driver<'a, S> {
         line.counted.busy_seconds += (ended - line.began).as_secs_f64();
         line.counted.committed += 1;
         line.counted.bytes += line.client.script.committed(line.began, ended);
-        self.shared.committed.fetch_add(1, Ordering::Relaxed);
+        self.shared.control.count(1);
     }
 }
 
-fn cannot_wait(source: std::io::Error) -> Error {
-    Error::Engine { engine: "the load".into(), action: "wait for answers".into(), source: source.into() }
+impl<S: Script> Connections for Driver<'_, S> {
+    fn readiness(&mut self) -> &mut Readiness {
+        &mut self.readiness
+    }
+
+    /// It begins its next transaction, or goes on where its script waits.
+    fn due(&mut self, index: usize) -> Result<Next, Error> {
+        if !std::mem::take(&mut self.lines[index].is_sleeping) {
+            self.draw(index);
+        }
+        self.go_on(index)
+    }
+
+    fn answered(&mut self, index: usize) -> Result<Next, Error> {
+        self.go_on(index)
+    }
+
+    fn unasked(&mut self, index: usize) -> Result<(), Error> {
+        let client = &mut self.lines[index].client;
+        // It would be told of again and again.
+        if client.is_lost()?
+            && let Some(descriptor) = client.descriptor()
+        {
+            self.readiness.remove(descriptor).map_err(cannot_wait)?;
+        }
+        Ok(())
+    }
 }
 
 impl Shared<'_> {
     fn new<'a>(load: &'a Load, interrupted: &'a AtomicBool) -> Shared<'a> {
-        Shared {
-            load,
-            interrupted,
-            stop: AtomicBool::new(false),
-            taken: AtomicU64::new(0),
-            scheduled: AtomicU64::new(0),
-            committed: AtomicU64::new(0),
-            error: Mutex::new(None),
-        }
+        Shared { load, control: Control::new(interrupted), taken: AtomicU64::new(0), scheduled: AtomicU64::new(0) }
     }
 
     /// When the open loop wants the next transaction to start, whichever connection has it; none: a closed loop.
@@ -397,24 +343,6 @@ impl Shared<'_> {
         }
         let number = self.scheduled.fetch_add(1, Ordering::Relaxed);
         Some(started + duration::until(number, self.load.rate))
-    }
-
-    /// Says the speed once a second until every thread has ended.
-    fn watch(&self, started: Instant, have_ended: &dyn Fn() -> bool, progress: &mut dyn FnMut(f64, f64)) -> Vec<f64> {
-        let looking = || {
-            if self.interrupted.load(Ordering::Relaxed) {
-                self.fail(Error::Interrupted);
-            }
-            have_ended()
-        };
-        // Often, because the run ends when this loop sees it.
-        Ticker::start(started).watch(Duration::from_millis(5), looking, &self.committed, progress)
-    }
-
-    fn fail(&self, error: Error) {
-        self.stop.store(true, Ordering::Relaxed);
-        // The first error is the cause of the others.
-        self.error.lock().expect("no thread panics with it").get_or_insert(error);
     }
 }
 

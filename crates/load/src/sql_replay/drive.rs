@@ -5,9 +5,10 @@ use super::connect::{self, Connect, Made};
 use super::line::{Line, Part, Progress};
 use super::schedule::Schedule;
 use super::tally::Tally;
+use crate::event_loop::cannot_wait;
 use crate::one_cpu;
 use crate::readiness::{Interest, Readiness, Ready};
-use crate::ticker::Ticker;
+use crate::threads::Control;
 use crate::workload::Error;
 use sqllog::{Log, Session};
 use std::cmp::Reverse;
@@ -15,7 +16,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -91,39 +92,19 @@ impl Replay {
             shares[number % threads].insert(number, Line::default());
         }
         let part = Part { log, pace: means.pace, started: Instant::now(), from, before };
-        let (stop, right) = (AtomicBool::new(false), AtomicU64::new(0));
-        let shared = Shared { means, part, schedule: Mutex::new(&mut self.schedule), stop: &stop, right: &right };
-        let started = Instant::now();
-        let (ended, rates) = std::thread::scope(|scope| {
-            let running: Vec<_> = shares
-                .into_iter()
-                .enumerate()
-                .map(|(thread, lines)| {
-                    let shared = &shared;
-                    scope.spawn(move || {
-                        one_cpu::keep(thread);
-                        shared.drive(lines)
-                    })
-                })
-                .collect();
-            let looking = || {
-                if means.interrupted.load(Ordering::Relaxed) {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                running.iter().all(std::thread::ScopedJoinHandle::is_finished)
-            };
-            let rates = Ticker::start(started).watch(Duration::from_millis(5), looking, &right, progress);
-            let ended: Vec<_> =
-                running.into_iter().map(|thread| thread.join().expect("a driver does not panic")).collect();
-            (ended, rates)
-        });
-        let mut all = Tally { seconds: started.elapsed().as_secs_f64(), rates, ..Tally::default() };
-        for of_thread in ended {
-            let (tally, lines) = of_thread?;
+        let control = Control::new(means.interrupted);
+        let shared = Shared { means, part, schedule: Mutex::new(&mut self.schedule), control };
+        let keep = |thread, lines| {
+            one_cpu::keep(thread);
+            Ok(lines)
+        };
+        let ended = shared.control.run(shares, keep, |lines| shared.drive(lines), progress)?;
+        let mut all = Tally { seconds: ended.seconds, rates: ended.rates, ..Tally::default() };
+        for (tally, lines) in ended.parts {
             all.add(tally);
             self.lines.extend(lines);
         }
-        if means.interrupted.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(Some(all)) }
+        Ok(Some(all))
     }
 
     /// Ends all connections.
@@ -137,8 +118,7 @@ struct Shared<'a> {
     means: &'a Means<'a>,
     part: Part<'a>,
     schedule: Mutex<&'a mut Schedule>,
-    stop: &'a AtomicBool,
-    right: &'a AtomicU64,
+    control: Control<'a>,
 }
 
 /// What a thread leaves: its counts, and its sessions that are not over.
@@ -208,7 +188,7 @@ impl Driver<'_, '_> {
                 self.due.pop();
                 self.go_on(number);
             }
-            if self.open == 0 && self.due.is_empty() || self.shared.stop.load(Ordering::Relaxed) {
+            if self.open == 0 && self.due.is_empty() || self.shared.control.is_over() {
                 return Ok(());
             }
             let left = self.due.peek().map_or(LOOK, |due| due.0.0.saturating_duration_since(Instant::now()).min(LOOK));
@@ -281,7 +261,7 @@ impl Driver<'_, '_> {
         }
         let before = self.tally.right;
         let progress = line.advance(&self.shared.part.log.sessions[number], &self.shared.part, &mut self.tally);
-        self.shared.right.fetch_add(self.tally.right - before, Ordering::Relaxed);
+        self.shared.control.count(self.tally.right - before);
         match progress {
             Progress::Waiting => {
                 line.is_waiting = true;
@@ -312,8 +292,4 @@ impl Driver<'_, '_> {
             self.due.push(Reverse((now, number)));
         }
     }
-}
-
-fn cannot_wait(source: std::io::Error) -> Error {
-    Error::Engine { engine: "the load".into(), action: "wait for answers".into(), source: source.into() }
 }

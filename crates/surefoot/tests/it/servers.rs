@@ -420,6 +420,28 @@ fn a_lost_connection_fails_the_trial_or_is_made_anew_as_the_study_says() {
     world.assert_nothing_left();
 }
 
+/// Servers end connections that are idle for too long, in words that nobody asked for.
+#[test]
+fn a_connection_that_ends_while_it_pauses_is_made_anew() {
+    let world = World::new();
+    let servers = [("postgres", "idle_session_timeout = \"200ms\"", "500ms"), ("mariadb", "wait_timeout = 1", "1.5s")];
+    for (service, settings, pause) in servers {
+        let own = format!("[service.{service}]\nsettings = {{ {settings} }}");
+        let load = format!("think_time = \"{pause}\"\nreconnect = true");
+        let text = study(service, "\"storage.filesystem\" = [\"ext4\"]", &own, &load, "");
+        world.write("s.toml", text.replace("\"300ms\"", "\"4s\""));
+        let results = format!("{service}.surefoot");
+        world.surefoot(&["run", "s.toml", "--results", &results]).status(0);
+        let json = world.surefoot(&["report", &results, "--json"]).json();
+        let metrics = &json["ledger"]["runs"][0]["metrics"];
+        // Each of two connections loses each of its transactions after the first one at least once.
+        assert!(metrics["lost_connections"].as_f64() >= Some(2.0), "{service}: {metrics}");
+        assert!(metrics["transactions"].as_f64() >= Some(4.0), "{service}: {metrics}");
+        assert_eq!(metrics["unknown_transactions"], 0.0, "what was never sent has not taken place: {metrics}");
+    }
+    world.assert_nothing_left();
+}
+
 /// PostgreSQL's first process on the trial's own data; the one that built the template before it is another.
 fn server_of_trial(conductor: i32) -> Option<i32> {
     let is_it = |pid: &i32| command_line(*pid).contains("postgres -D /run/surefoot/postgres-data");

@@ -9,15 +9,11 @@ use super::target::{Client, CommitTarget};
 use super::write_back;
 use crate::ack_log::{AckLog, nanoseconds};
 use load::sql::Place;
-use load::ticker::Ticker;
+use load::threads::{Control, Ended};
 use load::workload::{Context, Error};
+use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Barrier, RwLock};
-use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
-
-/// How often the threads are looked at whether they have ended.
-const LOOK: Duration = Duration::from_millis(10);
 
 /// What a run came to.
 pub struct Run {
@@ -36,9 +32,7 @@ struct Shared<'a> {
     target: &'a dyn CommitTarget,
     place: &'a Place,
     ack_log: &'a AckLog,
-    interrupted: &'a AtomicBool,
-    failed: AtomicBool,
-    commits: AtomicU64,
+    control: Control<'a>,
     checkpoints: AtomicU64,
     /// Held for reading by each commit, and for writing by a checkpoint that needs to be alone.
     gate: RwLock<()>,
@@ -58,50 +52,26 @@ pub fn drive(
         target,
         place: &place,
         ack_log,
-        interrupted: context.interrupted,
-        failed: AtomicBool::new(false),
-        commits: AtomicU64::new(0),
+        control: Control::new(context.interrupted),
         checkpoints: AtomicU64::new(0),
         gate: RwLock::new(()),
     };
-    let progress = &mut *context.progress;
-    let (folder, seed) = (&*context.data_folder, context.seed);
+    let (folder, seed, progress) = (&*context.data_folder, context.seed, &mut *context.progress);
     let has_ended = AtomicBool::new(false);
-    // Connecting and preparing is no part of the window.
-    let barrier = Barrier::new(last.len() + 1);
-    let (seconds, rates, ended, write_back) = std::thread::scope(|scope| {
-        let start = |(number, last): (usize, &u64)| {
-            let (shared, barrier, last) = (&shared, &barrier, *last);
-            scope.spawn(move || {
-                let stream = Stream::connect(shared, number as u32);
-                barrier.wait();
-                let ended = stream.and_then(|mut stream| stream.run(last));
-                shared.failed.fetch_or(ended.is_err(), Ordering::Relaxed);
-                ended
-            })
-        };
-        let running: Vec<_> = last.iter().enumerate().map(start).collect();
-        barrier.wait();
-        let started = Instant::now();
-        let write_back = parameters
-            .write_back
-            .then(|| scope.spawn(|| write_back::beside(folder, seed, parameters.time_seconds, &has_ended)));
-        let have_ended = || running.iter().all(ScopedJoinHandle::is_finished);
-        let rates = Ticker::start(started).watch(LOOK, have_ended, &shared.commits, progress);
-        let seconds = started.elapsed().as_secs_f64();
-        let ended = running.into_iter().map(|thread| thread.join().expect("a stream does not panic"));
-        let ended = ended.collect::<Result<Vec<u64>, Error>>();
+    let connect = |number: usize, last: u64| Ok((Stream::connect(&shared, number as u32)?, last));
+    let commit = |(mut stream, last): (Stream, u64)| stream.run(last);
+    let (ended, write_back) = std::thread::scope(|scope| {
+        let beside = || write_back::beside(folder, seed, parameters.time_seconds, &has_ended);
+        let write_back = parameters.write_back.then(|| scope.spawn(beside));
+        let ended = shared.control.run(last.to_vec(), connect, commit, progress);
         has_ended.store(true, Ordering::Relaxed);
         let write_back = write_back.map(|thread| thread.join().expect("the write-back does not panic"));
-        (seconds, rates, ended, write_back.transpose())
+        (ended, write_back.transpose())
     });
-    last.copy_from_slice(&ended?);
-    let write_back = write_back?;
-    if shared.interrupted.load(Ordering::Relaxed) {
-        return Err(Error::Interrupted);
-    }
-    let (commits, checkpoints) = (shared.commits.into_inner(), shared.checkpoints.into_inner());
-    Ok(Run { seconds, commits, checkpoints, rates, write_back })
+    let Ended { parts, seconds, rates } = ended?;
+    last.copy_from_slice(&parts);
+    let (commits, checkpoints) = (shared.control.done(), shared.checkpoints.into_inner());
+    Ok(Run { seconds, commits, checkpoints, rates, write_back: write_back? })
 }
 
 /// One connection.
@@ -121,10 +91,7 @@ impl<'a> Stream<'a> {
     fn run(&mut self, mut last: u64) -> Result<u64, Error> {
         let shared = self.shared;
         let deadline = Instant::now() + Duration::from_secs_f64(shared.parameters.time_seconds);
-        let is_over = || {
-            let ended = shared.interrupted.load(Ordering::Relaxed) || shared.failed.load(Ordering::Relaxed);
-            ended || Instant::now() >= deadline
-        };
+        let is_over = || shared.control.is_over() || Instant::now() >= deadline;
         while !is_over() && last + 1 < NUMBERS {
             {
                 let _inside = shared.gate.read().expect("no stream panics");
@@ -140,7 +107,7 @@ impl<'a> Stream<'a> {
                 }
             }
             last += 1;
-            shared.commits.fetch_add(1, Ordering::Relaxed);
+            shared.control.count(1);
             self.checkpoint(last)?;
             std::thread::sleep(Duration::from_secs_f64(shared.parameters.pause_seconds));
         }

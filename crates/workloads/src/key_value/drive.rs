@@ -10,20 +10,14 @@ use super::store::{Key, Request, Session};
 use super::value;
 use super::versions::Write;
 use load::duration;
-use load::readiness::{Interest, Readiness, Ready};
-use load::ticker::Ticker;
+use load::event_loop::{self, Connections, Next, cannot_wait};
+use load::readiness::{Interest, Readiness};
+use load::threads::Control;
 use load::workload::{Context, Error};
 use observe::latency::Latency;
 use random::Random;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Barrier, Mutex};
-use std::thread::ScopedJoinHandle;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-/// While it waits, a thread looks this often whether it is to stop.
-const LOOK: Duration = Duration::from_millis(100);
 
 /// In an open loop, an operation that is sent later than this after its time counts as late.
 const LATE: Duration = Duration::from_millis(1);
@@ -84,48 +78,23 @@ pub struct Driven {
 struct Shared<'a> {
     pace: Pace,
     work: &'a Work<'a>,
-    interrupted: &'a AtomicBool,
-    stop: AtomicBool,
+    control: Control<'a>,
     /// Operations that the open loop has given a time.
     scheduled: AtomicU64,
-    done: AtomicU64,
-    error: Mutex<Option<Error>>,
 }
 
 /// Runs the load once on these connections.
 pub fn drive(pace: Pace, work: &Work, sessions: Vec<Box<dyn Session>>, context: &mut Context) -> Result<Driven, Error> {
-    let (stop, scheduled, done) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
-    let shared =
-        Shared { pace, work, interrupted: context.interrupted, stop, scheduled, done, error: Mutex::new(None) };
+    let shared = Shared { pace, work, control: Control::new(context.interrupted), scheduled: AtomicU64::new(0) };
     let mut shares: Vec<Vec<Line>> = (0..pace.threads).map(|_| Vec::new()).collect();
     for (number, session) in sessions.into_iter().enumerate() {
         shares[number % pace.threads].push(Line::new(session, (work.random)(number), pace.pipeline));
     }
-    let barrier = Barrier::new(pace.threads + 1);
-    let progress = &mut *context.progress;
-    let (ended, rates, seconds) = std::thread::scope(|scope| {
-        let (shared, barrier) = (&shared, &barrier);
-        let start = |lines| {
-            scope.spawn(move || {
-                let driver = Driver::new(shared, lines);
-                barrier.wait();
-                driver.and_then(Driver::run).map_err(|error| shared.fail(error)).ok()
-            })
-        };
-        let running: Vec<_> = shares.into_iter().map(start).collect();
-        barrier.wait();
-        let started = Instant::now();
-        let rates = shared.watch(started, &|| running.iter().all(ScopedJoinHandle::is_finished), progress);
-        let seconds = started.elapsed().as_secs_f64();
-        let ended: Vec<(Counted, Vec<Box<dyn Session>>)> =
-            running.into_iter().filter_map(|thread| thread.join().expect("a driver does not panic")).collect();
-        (ended, rates, seconds)
-    });
-    if let Some(error) = shared.error.into_inner().expect("no thread panics with it") {
-        return Err(error);
-    }
+    let ready = |_, lines| Driver::new(&shared, lines);
+    let ended = shared.control.run(shares, ready, Driver::run, context.progress)?;
+    let (seconds, rates) = (ended.seconds, ended.rates);
     let mut driven = Driven { counted: Counted::default(), seconds, rates, sessions: Vec::new() };
-    for (counted, sessions) in ended {
+    for (counted, sessions) in ended.parts {
         driven.counted.add(&counted);
         driven.sessions.extend(sessions);
     }
@@ -145,24 +114,6 @@ impl Shared<'_> {
     /// When the next operation of the open loop is due, whichever connection has it.
     fn due(&self, started: Instant) -> Instant {
         started + duration::until(self.scheduled.fetch_add(1, Ordering::Relaxed), self.pace.rate)
-    }
-
-    /// Says the speed once a second until every thread has ended.
-    fn watch(&self, started: Instant, have_ended: &dyn Fn() -> bool, progress: &mut dyn FnMut(f64, f64)) -> Vec<f64> {
-        let looking = || {
-            if self.interrupted.load(Ordering::Relaxed) {
-                self.fail(Error::Interrupted);
-            }
-            have_ended()
-        };
-        // Often, because the run ends when this loop sees it.
-        Ticker::start(started).watch(Duration::from_millis(5), looking, &self.done, progress)
-    }
-
-    fn fail(&self, error: Error) {
-        self.stop.store(true, Ordering::Relaxed);
-        // The first error is the cause of the others.
-        self.error.lock().expect("no thread panics with it").get_or_insert(error);
     }
 }
 
@@ -211,13 +162,6 @@ impl Line {
     }
 }
 
-/// What a line does next.
-enum Next {
-    Waits,
-    At(Instant),
-    Ended,
-}
-
 /// One thread of the load.
 struct Driver<'a> {
     shared: &'a Shared<'a>,
@@ -250,35 +194,9 @@ impl<'a> Driver<'a> {
     fn run(mut self) -> Result<(Counted, Vec<Box<dyn Session>>), Error> {
         self.started = Instant::now();
         self.deadline = self.started + duration::of_seconds(self.shared.pace.seconds);
-        let mut due: BinaryHeap<Reverse<(Instant, usize)>> =
-            (0..self.lines.len()).map(|index| Reverse((self.started, index))).collect();
-        let mut waiting = 0;
-        let mut ready = Vec::with_capacity(self.lines.len());
-        loop {
-            while let Some(Reverse((_, index))) = due.peek().copied().filter(|due| due.0.0 <= Instant::now()) {
-                due.pop();
-                match self.go_on(index)? {
-                    Next::Waits => waiting += 1,
-                    Next::At(at) => due.push(Reverse((at, index))),
-                    Next::Ended => {}
-                }
-            }
-            if waiting == 0 && due.is_empty() || self.shared.stop.load(Ordering::Relaxed) {
-                break;
-            }
-            let left = due.peek().map_or(LOOK, |due| due.0.0.saturating_duration_since(Instant::now()).min(LOOK));
-            self.readiness.wait(left, &mut ready).map_err(cannot_wait)?;
-            for Ready { number: index, .. } in ready.drain(..) {
-                match self.go_on(index)? {
-                    Next::Waits => {}
-                    Next::At(at) => {
-                        waiting -= 1;
-                        due.push(Reverse((at, index)));
-                    }
-                    Next::Ended => waiting -= 1,
-                }
-            }
-        }
+        let first = vec![Some(self.started); self.lines.len()];
+        let shared = self.shared;
+        event_loop::run(&mut self, first, &shared.control)?;
         Ok((self.counted, self.lines.into_iter().map(|line| line.session).collect()))
     }
 
@@ -321,7 +239,7 @@ impl<'a> Driver<'a> {
     fn begin_all(&mut self, index: usize) -> Result<Option<Next>, Error> {
         let Pace { pipeline, rate, .. } = self.shared.pace;
         let (shared, now) = (self.shared, Instant::now());
-        if now >= self.deadline || shared.stop.load(Ordering::Relaxed) {
+        if now >= self.deadline || shared.control.is_over() {
             return Ok(Some(Next::Ended));
         }
         let mut drawn = 0;
@@ -446,13 +364,28 @@ impl<'a> Driver<'a> {
             return;
         }
         let now = Instant::now();
-        self.shared.done.fetch_add(self.ended.len() as u64, Ordering::Relaxed);
+        self.shared.control.count(self.ended.len() as u64);
         for (kind, began) in self.ended.drain(..) {
             self.counted.latencies[kind.number()].record(now.saturating_duration_since(began));
         }
     }
 }
 
-fn cannot_wait(source: std::io::Error) -> Error {
-    Error::Engine { engine: "the load".into(), action: "wait for answers".into(), source: source.into() }
+impl Connections for Driver<'_> {
+    fn readiness(&mut self) -> &mut Readiness {
+        &mut self.readiness
+    }
+
+    fn due(&mut self, index: usize) -> Result<Next, Error> {
+        self.go_on(index)
+    }
+
+    fn answered(&mut self, index: usize) -> Result<Next, Error> {
+        self.go_on(index)
+    }
+
+    /// The connection's end is the run's.
+    fn unasked(&mut self, index: usize) -> Result<(), Error> {
+        self.answer(index).map(|_| ())
+    }
 }

@@ -8,18 +8,14 @@
 use super::rule::{FILES, Rule};
 use super::{Method, Parameters, path};
 use crate::ack_log::{AckLog, nanoseconds};
-use load::ticker::Ticker;
+use load::threads::{Control, Ended};
 use load::workload::{Context, Error};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::ScopedJoinHandle;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-/// How often the threads are looked at whether they have ended.
-const LOOK: Duration = Duration::from_millis(10);
 
 /// Between two flushes of the neighbour's.
 const NEIGHBOUR_PAUSE: Duration = Duration::from_millis(100);
@@ -43,68 +39,40 @@ struct Shared<'a> {
     parameters: &'a Parameters,
     folder: &'a Path,
     ack_log: &'a AckLog,
-    interrupted: &'a AtomicBool,
-    failed: AtomicBool,
-    replacements: AtomicU64,
+    control: Control<'a>,
 }
 
 /// Runs the writers once, each file from the version after its last.
 pub fn drive(parameters: &Parameters, context: &mut Context, ack_log: &AckLog, last: &mut [u64]) -> Result<Run, Error> {
-    let shared = Shared {
-        parameters,
-        folder: &context.data_folder,
-        ack_log,
-        interrupted: context.interrupted,
-        failed: AtomicBool::new(false),
-        replacements: AtomicU64::new(0),
+    let (folder, control) = (&*context.data_folder, Control::new(context.interrupted));
+    let shared = Shared { parameters, folder, ack_log, control };
+    let files_of = |number| {
+        let files = (0..FILES).zip(last.iter().copied());
+        files.skip(number as usize).step_by(parameters.connections as usize).collect()
     };
-    let progress = &mut *context.progress;
+    let files: Vec<Vec<(u32, u64)>> = (0..parameters.connections.min(FILES)).map(files_of).collect();
     let have_ended = AtomicBool::new(false);
-    let started = Instant::now();
-    let (rates, ended, neighbour) = std::thread::scope(|scope| {
-        let neighbour = scope.spawn(|| neighbour(shared.folder, &have_ended));
-        let writers: Vec<_> = (0..parameters.connections.min(FILES))
-            .map(|number| {
-                let files: Vec<(u32, u64)> = (0..FILES)
-                    .zip(last.iter().copied())
-                    .skip(number as usize)
-                    .step_by(parameters.connections as usize)
-                    .collect();
-                scope.spawn(|| shared.ended(shared.write(files)))
-            })
-            .collect();
-        let all_ended = || writers.iter().all(ScopedJoinHandle::is_finished);
-        let rates = Ticker::start(started).watch(LOOK, all_ended, &shared.replacements, progress);
+    let (ended, neighbour) = std::thread::scope(|scope| {
+        let neighbour = scope.spawn(|| neighbour(folder, &have_ended));
+        let write = |files| shared.write(files);
+        let ended = shared.control.run(files, |_, files| Ok(files), write, &mut *context.progress);
         have_ended.store(true, Ordering::Relaxed);
-        let ended = writers.into_iter().map(|thread| thread.join().expect("a writer does not panic"));
-        let ended: Result<Vec<Vec<(u32, u64)>>, Error> = ended.collect();
-        (rates, ended, neighbour.join().expect("the neighbour does not panic"))
+        (ended, neighbour.join().expect("the neighbour does not panic"))
     });
-    for (file, version) in ended?.into_iter().flatten() {
+    let Ended { parts, seconds, rates } = ended?;
+    for (file, version) in parts.into_iter().flatten() {
         last[file as usize] = version;
     }
     neighbour?;
-    if shared.interrupted.load(Ordering::Relaxed) {
-        return Err(Error::Interrupted);
-    }
-    Ok(Run { seconds: started.elapsed().as_secs_f64(), replacements: shared.replacements.into_inner(), rates })
+    Ok(Run { seconds, replacements: shared.control.done(), rates })
 }
 
 impl Shared<'_> {
-    /// Lets the others end, too, when one failed.
-    fn ended<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
-        self.failed.fetch_or(result.is_err(), Ordering::Relaxed);
-        result
-    }
-
     /// Replaces its files by turns until the run is over; gives their last versions.
     fn write(&self, mut files: Vec<(u32, u64)>) -> Result<Vec<(u32, u64)>, Error> {
         let Parameters { method, seed, time_seconds, pause_seconds, .. } = *self.parameters;
         let deadline = Instant::now() + Duration::from_secs_f64(time_seconds);
-        let is_over = || {
-            let ended = self.interrupted.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed);
-            ended || Instant::now() >= deadline
-        };
+        let is_over = || self.control.is_over() || Instant::now() >= deadline;
         loop {
             for (file, version) in &mut files {
                 if is_over() {
@@ -117,7 +85,7 @@ impl Shared<'_> {
                 self.ack_log.write(*file, *version + 1, tried, acknowledged)?;
                 replaced.map_err(|source| Error::file("replace", &path(self.folder, *file), source))?;
                 *version += 1;
-                self.replacements.fetch_add(1, Ordering::Relaxed);
+                self.control.count(1);
                 std::thread::sleep(Duration::from_secs_f64(pause_seconds));
             }
         }

@@ -1,0 +1,162 @@
+//! The threads of a load: they begin together when all are ready, end when one fails or the user interrupts, and say their speed each second.
+
+use crate::ticker::Ticker;
+use crate::workload::Error;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Barrier, Mutex};
+use std::time::{Duration, Instant};
+
+/// The watching thread looks this often whether the others have ended.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What the threads of a run share.
+pub struct Control<'a> {
+    interrupted: &'a AtomicBool,
+    has_failed: AtomicBool,
+    done: AtomicU64,
+}
+
+/// What the threads of a run came to.
+pub struct Ended<T> {
+    /// What each of them gave, in their order.
+    pub parts: Vec<T>,
+    /// From the moment when all were ready to the end of the last.
+    pub seconds: f64,
+    /// What was done in each whole second.
+    pub rates: Vec<f64>,
+}
+
+impl<'a> Control<'a> {
+    /// `interrupted` is set when the user interrupts.
+    #[must_use]
+    pub fn new(interrupted: &'a AtomicBool) -> Control<'a> {
+        Control { interrupted, has_failed: AtomicBool::new(false), done: AtomicU64::new(0) }
+    }
+
+    /// So many more operations are done.
+    pub fn count(&self, operations: u64) {
+        self.done.fetch_add(operations, Ordering::Relaxed);
+    }
+
+    /// Operations that are done.
+    #[must_use]
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// Whether the threads are to end: one has failed, or the user interrupts.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.has_failed.load(Ordering::Relaxed) || self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Runs a thread for each input: `ready` connects and prepares, outside the measured time; `work` is what is measured.
+    ///
+    /// # Errors
+    /// The first one of a thread, as it is the cause of the others; when the user interrupts.
+    pub fn run<I: Send, R, T: Send>(
+        &self,
+        inputs: Vec<I>,
+        ready: impl Fn(usize, I) -> Result<R, Error> + Sync,
+        work: impl Fn(R) -> Result<T, Error> + Sync,
+        progress: &mut dyn FnMut(f64, f64),
+    ) -> Result<Ended<T>, Error> {
+        let barrier = Barrier::new(inputs.len() + 1);
+        let first_error = Mutex::new(None);
+        let (ended, started, rates) = std::thread::scope(|scope| {
+            let (barrier, first_error, ready, work) = (&barrier, &first_error, &ready, &work);
+            let start = |(number, input)| {
+                scope.spawn(move || {
+                    let ready = ready(number, input);
+                    barrier.wait();
+                    let worked = ready.and_then(work).map_err(|error| {
+                        first_error.lock().expect("no thread panics with it").get_or_insert(error);
+                        self.has_failed.store(true, Ordering::Relaxed);
+                    });
+                    (worked.ok(), Instant::now())
+                })
+            };
+            let running: Vec<_> = inputs.into_iter().enumerate().map(start).collect();
+            barrier.wait();
+            let started = Instant::now();
+            let have_ended = || running.iter().all(std::thread::ScopedJoinHandle::is_finished);
+            let rates = Ticker::start(started).watch(LOOK, have_ended, &self.done, progress);
+            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().expect("a load does not panic");
+            (running.into_iter().map(join).collect::<Vec<_>>(), started, rates)
+        });
+        if let Some(error) = first_error.into_inner().expect("no thread panics with it") {
+            return Err(error);
+        }
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let last = ended.iter().map(|(_, at)| *at).max().unwrap_or(started);
+        let parts = ended.into_iter().filter_map(|(part, _)| part).collect();
+        Ok(Ended { parts, seconds: last.saturating_duration_since(started).as_secs_f64(), rates })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    fn fails(what: &str) -> Error {
+        Error::Engine { engine: what.into(), action: "work".into(), source: io::Error::other("no").into() }
+    }
+
+    #[test]
+    fn all_begin_when_the_last_is_ready_and_the_time_ends_with_the_last() {
+        let interrupted = AtomicBool::new(false);
+        let control = Control::new(&interrupted);
+        let connect = |number: usize, wait: u64| {
+            std::thread::sleep(Duration::from_millis(wait));
+            Ok((number, Instant::now()))
+        };
+        let work = |(number, ready): (usize, Instant)| {
+            let began = Instant::now();
+            std::thread::sleep(Duration::from_millis(20 * (number as u64 + 1)));
+            control.count(3);
+            Ok((number, ready, began))
+        };
+        let ended = control.run(vec![0, 150, 0], connect, work, &mut |_, _| {}).expect("all do well");
+        let last_ready = ended.parts.iter().map(|part| part.1).max();
+        assert!(ended.parts.iter().all(|part| Some(part.2) >= last_ready));
+        assert_eq!(ended.parts.iter().map(|part| part.0).collect::<Vec<_>>(), [0, 1, 2]);
+        assert!(ended.seconds >= 0.06, "{}", ended.seconds);
+        assert_eq!(control.done(), 9);
+    }
+
+    #[test]
+    fn the_first_failure_ends_all_and_is_the_one_that_is_told() {
+        let interrupted = AtomicBool::new(false);
+        let control = Control::new(&interrupted);
+        let work = |number: usize| {
+            if number == 1 {
+                return Err(fails("the cause"));
+            }
+            while !control.is_over() {
+                std::thread::yield_now();
+            }
+            Err::<(), _>(fails("a consequence"))
+        };
+        let ended = control.run(vec![(); 3], |number, ()| Ok(number), work, &mut |_, _| {});
+        assert!(ended.is_err_and(|error| error.to_string().contains("the cause")));
+    }
+
+    #[test]
+    fn who_is_not_ready_fails_the_run_and_holds_up_nobody() {
+        let interrupted = AtomicBool::new(false);
+        let control = Control::new(&interrupted);
+        let ready = |number: usize, ()| if number == 0 { Err(fails("no connection")) } else { Ok(()) };
+        assert!(control.run(vec![(); 2], ready, |()| Ok(()), &mut |_, _| {}).is_err());
+    }
+
+    #[test]
+    fn an_interrupted_run_has_no_figure() {
+        let interrupted = AtomicBool::new(true);
+        let control = Control::new(&interrupted);
+        let ended = control.run(vec![()], |_, ()| Ok(()), |()| Ok(()), &mut |_, _| {});
+        assert!(matches!(ended, Err(Error::Interrupted)));
+    }
+}
