@@ -9,7 +9,9 @@ for deb in surefoot_*.deb surefoot-pdf_*.deb; do
   [ -z "$(dpkg-deb --fsys-tarfile $deb | tar --list --verbose | cut -c 1-10 | grep s || true)" ]
 done
 apt-get update -qq
-apt-get install -y -qq ./surefoot_*.deb ./surefoot-pdf_*.deb zstd >/dev/null
+# Another architecture's packages may lie beside them.
+own=$(dpkg --print-architecture)
+apt-get install -y -qq ./surefoot_*_$own.deb ./surefoot-pdf_*_$own.deb zstd >/dev/null
 for program in cc gcc rustc cargo; do if command -v $program; then exit 1; fi; done
 surefoot --version
 for file in man/man1/surefoot-run.1.gz bash-completion/completions/surefoot surefoot/study.schema.json; do test -s /usr/share/$file; done
@@ -17,7 +19,8 @@ surefoot run quick --rounds 3 --set workload.oltp.time=250ms --quiet
 surefoot report quick.surefoot --pdf quick.pdf
 [ "$(head -c 5 quick.pdf)" = %PDF- ]
 # The static one reads what the other wrote.
-tar --extract --file surefoot-*-static.tar.zst
-./surefoot-*-static/surefoot report quick.surefoot --markdown > static.md
+static=$(basename -s .tar.zst surefoot-*-$(uname -m)-*-static.tar.zst)
+tar --extract --file $static.tar.zst
+./$static/surefoot report quick.surefoot --markdown > static.md
 surefoot report quick.surefoot --markdown | cmp - static.md
-./surefoot-*-static/surefoot plan quick > /dev/null
+./$static/surefoot plan quick > /dev/null

@@ -170,8 +170,7 @@ fn averaged(scenarios: &[&Row], confidence: f64) -> Cell {
     // Without a round that has all of them, their own means are all there is.
     let own = || alive.iter().filter_map(|row| Some(row.centre?.mean.ln())).sum::<f64>() / alive.len() as f64;
     let mean = if found.is_empty() { own() } else { found.iter().sum::<f64>() / found.len() as f64 };
-    // The logarithm of a trial that stalled is no number.
-    let interval: Option<Contrast> = stats::contrast(&found, confidence).filter(|_| mean.is_finite());
+    let interval: Option<Contrast> = stats::contrast(&found, confidence);
     let (low, high) = interval.map_or((mean, mean), |interval| (interval.low, interval.high));
     Cell {
         mean: (!alive.is_empty()).then_some((mean.exp(), low.exp(), high.exp())),

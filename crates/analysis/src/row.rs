@@ -193,7 +193,7 @@ pub fn centre(mut values: Vec<f64>, confidence: f64) -> Option<Centre> {
     let median = if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) };
     let mean = figure::mean(&values, Zero::Stall);
     let logarithms: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    let interval = stats::contrast(&logarithms, confidence).filter(|_| mean > 0.0);
+    let interval = stats::contrast(&logarithms, confidence);
     let (low, high) = interval.map_or((mean, mean), |interval| (interval.low.exp(), interval.high.exp()));
     Some(Centre { mean, low, high, median, min, max, count: values.len() })
 }

@@ -71,11 +71,12 @@ impl Contrast {
 /// rounded to steps of a thousandth strays by this much (a uniform distribution), though all its values may be equal; no less is believed.
 pub const RESOLUTION: f64 = 0.001 / 3.464_101_615_137_754_6;
 
-/// The mean of one number a round, with its t interval (F1). None below two rounds.
+/// The mean of one number a round, with its t interval (F1). None below two rounds, and where one is not finite: the logarithm of
+/// what is zero or less.
 #[must_use]
 pub fn contrast(differences: &[f64], confidence: f64) -> Option<Contrast> {
     let rounds = differences.len();
-    if rounds < 2 {
+    if rounds < 2 || !differences.iter().all(|difference| difference.is_finite()) {
         return None;
     }
     let mean = mean(differences);

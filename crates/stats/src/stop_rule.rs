@@ -47,6 +47,9 @@ impl fmt::Display for StopDecision {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             StopDecision::TooFewRounds { rounds, needed } => write!(f, "{rounds} of at least {needed} rounds"),
+            StopDecision::Continue { half_width, of } if *half_width > 1.0 => {
+                write!(f, "{of} is not known within 100 % yet")
+            }
             StopDecision::Continue { half_width, of } => write!(f, "{of} is known within {:.1} %", half_width * 100.0),
             StopDecision::Stalled { of } => {
                 write!(f, "{of} stalled in a trial: a difference to 0 has no width, so all rounds are measured")

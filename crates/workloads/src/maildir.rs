@@ -77,6 +77,7 @@ const SETTINGS: &[Setting] = &[
 ];
 
 const MESSAGES_PER_SECOND: Metric = Metric::new("messages_per_second", "1/s", Direction::More);
+const READS_PER_SECOND: Metric = Metric::new("reads_per_second", "1/s", Direction::More);
 const DELIVERY_P99: Metric = Metric::new("delivery_microseconds_p99", "µs", Direction::Less);
 
 /// Bytes that mailboxes are filled with a second, a slow disk's sequential speed.
@@ -115,7 +116,7 @@ impl Parameters {
 
 impl WorkloadSettings for Parameters {
     fn metrics(&self) -> Vec<Metric> {
-        vec![MESSAGES_PER_SECOND, DELIVERY_P99]
+        vec![MESSAGES_PER_SECOND, READS_PER_SECOND, DELIVERY_P99]
     }
 
     /// What POSIX promises, whatever filesystems do beyond it.
@@ -207,6 +208,7 @@ impl Workload for Maildir {
             seconds,
             metrics: vec![
                 MESSAGES_PER_SECOND.at(delivered as f64 / seconds),
+                READS_PER_SECOND.at(all.read.count() as f64 / seconds),
                 DELIVERY_P99.at(all.delivery.microseconds_at(0.99)),
             ],
             series: [(MESSAGES_PER_SECOND.name.into(), rates)].into(),

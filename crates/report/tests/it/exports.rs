@@ -194,6 +194,25 @@ fn openmetrics_has_levels_as_labels() {
     "##]].assert_eq(&openmetrics(&two_metrics()));
 }
 
+/// A filesystem that holds less after a run than before it.
+#[test]
+fn a_metric_below_zero_has_a_mean_and_no_interval() {
+    let mut contents = fixture::contents(&small());
+    let grown = Metric::new("space_grown_bytes", "B", Direction::Neither);
+    for (number, run) in contents.runs.iter_mut().enumerate() {
+        run.metrics.insert(grown.name.as_ref().into(), 4096.0 * (number as f64 - 5.0));
+    }
+    contents.metrics.insert(grown.name.to_string(), grown);
+    let input = report::Input::new(contents, report::input::Details::default());
+    let text = openmetrics(&input);
+    assert!(
+        text.contains("surefoot_space_grown_bytes{") && !text.contains("surefoot_space_grown_bytes_low{"),
+        "{text}"
+    );
+    assert!(bencher(&input).contains("space_grown_bytes"));
+    assert!(!action_benchmark(&input, Direction::More).contains("space_grown_bytes"), "no direction is better");
+}
+
 #[test]
 fn several_workloads_have_a_heading_and_one_label_each() {
     let mut table = small();
