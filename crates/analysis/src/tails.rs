@@ -11,9 +11,11 @@ use ledger::figure::{self, Rule, Zero};
 use ledger::groups;
 use ledger::model::{Contents, Order, Phase, RunRow, Trial};
 use stats::shape::{QUANTILES, quantile};
+use std::cmp::Reverse;
 
-/// The operation whose latencies are compared, where a load has several; else the one that it has most of.
-const WHOLE: [&str; 2] = ["transaction", "request"];
+/// The operation whose latencies are compared, where a load has several; else the one that it has most of, by name where there are
+/// several of those.
+pub const WHOLE: [&str; 2] = ["transaction", "request"];
 /// A turn that is shorter is a second by itself: its series has none, or pieces of one.
 const TURN_SECONDS_MAX: f64 = 2.0;
 /// A distribution has at least so many pieces a trial.
@@ -103,7 +105,9 @@ fn rounds(read: &Read, asked: &Scenarios, figure: Figure) -> Vec<Vec<Option<f64>
 fn operation(read: &Read, asked: &Scenarios) -> Option<String> {
     let of_first = asked.all.iter().find_map(|scenario| read.details.latencies.get(&scenario.label))?;
     let whole = WHOLE.iter().find(|name| of_first.contains_key(**name)).map(|name| (*name).to_string());
-    let most = || of_first.iter().max_by_key(|(_, latency)| latency.count()).map(|(name, _)| name.clone());
+    let most = || {
+        of_first.iter().max_by_key(|(name, latency)| (latency.count(), Reverse(*name))).map(|(name, _)| name.clone())
+    };
     whole.or_else(most)
 }
 

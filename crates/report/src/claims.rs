@@ -76,7 +76,7 @@ pub fn claim_sentence(claim: &Claim, part: &Part, margin: f64, confidence: f64) 
                 );
             }
             if let Some(tail) = &claim.tail {
-                let tail = tails::words(tail, (a, b), confidence);
+                let tail = tails::words(tail, (a, b), part);
                 return format!(
                     "{a} against {b} is open ({interval}){averaged}: {tail}, so means alone do not decide."
                 );

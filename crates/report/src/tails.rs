@@ -6,28 +6,34 @@ use analysis::claim::{Claim, Subject, Tailed, What};
 use analysis::judge::short_factor;
 use analysis::orders::{Balance, CarryOver};
 use analysis::row::Row;
+use analysis::tails::WHOLE;
 use analysis::view::{Part, View};
 use stats::Verdict;
 
 /// Above the table.
 const NOTE: &str = "Each figure is a family of claims of its own (Holm), one value a trial. Percentiles of speed are of its turns, or seconds.";
 
-/// "the 99th percentile of latency".
-fn figure(what: What) -> &'static str {
-    match what {
+/// "the 99th percentile of latency"; of which operation, where it is no transaction or request as a whole.
+fn figure(what: What, part: &Part) -> String {
+    let said = match what {
         What::LatencyP99 => "the 99th percentile of latency",
         What::WorstSecond => "the rate of the worst second",
         What::Hundredth => "the 1st percentile of speed",
         What::Tenth => "the 10th percentile of speed",
         What::Median => "the median speed",
+    };
+    let operation = part.tails.iter().find(|tail| tail.what == what).and_then(|tail| tail.operation.as_deref());
+    match operation.filter(|operation| !WHOLE.contains(operation)) {
+        Some(operation) => format!("{said} ({operation})"),
+        None => said.into(),
     }
 }
 
 /// "the 99th percentile of latency of xfs is 1.42× that of ext4 (95 % interval 1.30–1.55)".
 #[must_use]
-pub fn words(tail: &Tailed, (a, b): (&str, &str), confidence: f64) -> String {
-    let (low, high, sure) = (ratio_number(tail.low), ratio_number(tail.high), percent(confidence));
-    format!("{} of {a} is {} that of {b} ({sure} interval {low}–{high})", figure(tail.what), ratio(tail.ratio))
+pub fn words(tail: &Tailed, (a, b): (&str, &str), part: &Part) -> String {
+    let (low, high, sure) = (ratio_number(tail.low), ratio_number(tail.high), percent(part.confidence));
+    format!("{} of {a} is {} that of {b} ({sure} interval {low}–{high})", figure(tail.what, part), ratio(tail.ratio))
 }
 
 /// For the short answer: what speaks against the pick although its mean does not. `name` is what a side is called.
@@ -52,7 +58,7 @@ pub fn against_the_pick(part: &Part, name: impl Fn(&str) -> String) -> Option<St
         }
     });
     let (tail, (a, b)) = worse.max_by(|a, b| a.0.ratio.ln().abs().total_cmp(&b.0.ratio.ln().abs()))?;
-    Some(format!("But {}.", words(&tail, (&name(a), &name(b)), part.confidence)))
+    Some(format!("But {}.", words(&tail, (&name(a), &name(b)), part)))
 }
 
 /// Whether one may choose between its sides: a rate or the like is given.
@@ -72,7 +78,7 @@ fn is_a_choice(claim: &Claim, part: &Part) -> bool {
 #[must_use]
 pub fn but(claim: &Claim, part: &Part) -> Option<String> {
     let tail = claim.tail.filter(|_| claim.is_shown())?;
-    Some(format!("But {}.", words(&tail, claim.names(), part.confidence)))
+    Some(format!("But {}.", words(&tail, claim.names(), part)))
 }
 
 /// Of a part, as a table; `is_whole`: with those that show nothing. None where it would be empty.
@@ -105,7 +111,7 @@ pub fn table(id: String, part: &Part, view: &View, is_whole: bool) -> Option<Tab
         let p = if claim.p < 0.001 { "< 0.001".into() } else { format!("{:.3}", claim.p) };
         let interval = format!("{}–{}", ratio_precise(claim.low), ratio_precise(claim.high));
         table.row([
-            word_cell(figure(what).trim_start_matches("the ")),
+            word_cell(figure(what, part).trim_start_matches("the ")),
             word_cell(&format!("{a} vs {b}{about}")),
             number_cell(&ratio_precise(claim.ratio), claim.ratio),
             Cell { text: interval, ..Cell::default() },

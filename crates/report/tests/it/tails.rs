@@ -51,6 +51,20 @@ fn a_pick_with_a_worse_tail_has_it_in_the_short_answer() {
     assert_eq!((&latency["operation"], &latency["claims"][0]["verdict"]), (&"transaction".into(), &"faster".into()));
 }
 
+/// As many messages are removed as are delivered: the removals are not called latency as such, and not taken for the deliveries.
+#[test]
+fn of_several_operations_the_one_that_is_compared_is_named() {
+    fn split<T: Clone>(of: &mut std::collections::BTreeMap<String, T>) {
+        let whole = of.remove("transaction").expect("one operation");
+        of.extend(["remove", "deliver"].map(|name| (name.to_string(), whole.clone())));
+    }
+    let mut input = with_tail(&two(&EXT4, &times(1.1)), 2.0);
+    input.details.latencies.values_mut().for_each(split);
+    input.details.tails.values_mut().for_each(|tail| split(&mut tail.p99));
+    let said = short(&input);
+    assert!(said.contains("But the 99th percentile of latency (deliver) of xfs is 1.7"), "{said}");
+}
+
 #[test]
 fn the_same_is_not_said_where_a_tail_differs() {
     let table = two(&EXT4, &times(0.999));
