@@ -21,6 +21,12 @@ pub enum Next {
     Ended,
 }
 
+impl Next {
+    fn at(self) -> Option<Instant> {
+        if let Next::At(at) = self { Some(at) } else { None }
+    }
+}
+
 /// The connections of a thread, by their numbers from 0.
 pub trait Connections {
     /// Where they are watched, each under its number.
@@ -51,20 +57,17 @@ pub trait Connections {
 /// Those of the connections, and when the system does not say who can be read.
 pub fn run(connections: &mut impl Connections, first: Vec<Option<Instant>>, control: &Control) -> Result<(), Error> {
     let mut waits = vec![false; first.len()];
-    let mut waiting = 0;
     let mut ready = Vec::with_capacity(first.len());
     let mut due: BinaryHeap<Reverse<(Instant, usize)>> =
         first.into_iter().enumerate().filter_map(|(number, at)| Some(Reverse((at?, number)))).collect();
     loop {
         while let Some(Reverse((_, number))) = due.peek().copied().filter(|due| due.0.0 <= Instant::now()) {
             due.pop();
-            match connections.due(number)? {
-                Next::Waits => (waits[number], waiting) = (true, waiting + 1),
-                Next::At(at) => due.push(Reverse((at, number))),
-                Next::Ended => {}
-            }
+            let next = connections.due(number)?;
+            waits[number] = next == Next::Waits;
+            due.extend(next.at().map(|at| Reverse((at, number))));
         }
-        if waiting == 0 && due.is_empty() || control.is_over() {
+        if due.is_empty() && !waits.contains(&true) || control.is_over() {
             return Ok(());
         }
         // Not beyond the moment when the next is due.
@@ -76,12 +79,8 @@ pub fn run(connections: &mut impl Connections, first: Vec<Option<Instant>>, cont
                 continue;
             }
             let next = connections.answered(number)?;
-            if next != Next::Waits {
-                (waits[number], waiting) = (false, waiting - 1);
-            }
-            if let Next::At(at) = next {
-                due.push(Reverse((at, number)));
-            }
+            waits[number] = next == Next::Waits;
+            due.extend(next.at().map(|at| Reverse((at, number))));
         }
     }
 }

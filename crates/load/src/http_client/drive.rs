@@ -58,8 +58,8 @@ pub fn drive(
     let control = Control::new(interrupted);
     let shared = Shared { client, source: Mutex::new((source, 0)), started: Instant::now(), control };
     let lines = |thread| client.connections / threads + usize::from(thread < client.connections % threads);
-    let ready = |thread, ()| Ok(lines(thread));
-    let ended = shared.control.run(vec![(); threads], ready, |lines| run(&shared, lines), progress)?;
+    let lines: Vec<usize> = (0..threads).map(lines).collect();
+    let ended = shared.control.run(lines, |_, lines| Ok(lines), |lines| run(&shared, lines), progress)?;
     let mut all = Tally::default();
     ended.parts.into_iter().for_each(|tally| all.merge(tally));
     Ok((all, ended.rates))

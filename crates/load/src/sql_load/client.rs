@@ -243,7 +243,7 @@ impl<'a, S: Script> Client<'a, S> {
     ///
     /// # Errors
     /// When what came is no notice.
-    pub fn is_lost(&mut self) -> Result<bool, Error> {
+    pub fn unasked(&mut self) -> Result<bool, Error> {
         match self.session.connection.advance(&mut |_| {}) {
             Ok(_) => Ok(false),
             Err(error) if error.is_lost() => {

@@ -322,7 +322,7 @@ impl<S: Script> Connections for Driver<'_, S> {
     fn unasked(&mut self, index: usize) -> Result<(), Error> {
         let client = &mut self.lines[index].client;
         // It would be told of again and again.
-        if client.is_lost()?
+        if client.unasked()?
             && let Some(descriptor) = client.descriptor()
         {
             self.readiness.remove(descriptor).map_err(cannot_wait)?;
