@@ -27,6 +27,15 @@ pub enum Advice {
         /// How many.
         rounds: usize,
     },
+    /// One that competes with what is picked has fewer than two rounds in common with it.
+    HardlyMet {
+        /// Its label.
+        rival: String,
+        /// What is picked, of those it competes with.
+        pick: String,
+        /// How many rounds both have.
+        rounds: usize,
+    },
     /// The best may be far better than the first: at most by this fraction.
     Open {
         /// How far.
@@ -88,6 +97,9 @@ impl Part {
         if rounds < ROUNDS_FOR_CLAIMS {
             return Advice::Direction { rounds };
         }
+        if let Some(hardly_met) = self.hardly_met() {
+            return hardly_met;
+        }
         let rivals = self.rivals(pick);
         // Without a bound it stands alone: all others were shown to be worse, or are no choice.
         let bound = self.bound(pick).unwrap_or(0.0);
@@ -96,6 +108,20 @@ impl Part {
             (false, true) => Advice::Open { bound },
             (false, false) => Advice::Among { rivals, bound },
         }
+    }
+
+    /// That something which could be picked was hardly measured beside what is: nothing is known of how far apart they are.
+    fn hardly_met(&self) -> Option<Advice> {
+        let safest = self.safest()?;
+        let is_choice = |row: &&Row| row.is_choice_in(safest) && row.dropped_after().is_none();
+        let of_pick = |pick: &Row| {
+            let others = self.beside(pick).filter(|row| row.label != pick.label).filter(is_choice);
+            let shared =
+                |row: &Row| row.values.iter().zip(&pick.values).filter(|(a, b)| a.is_some() && b.is_some()).count();
+            let (rounds, rival) = others.map(|row| (shared(row), row)).min_by_key(|(rounds, _)| *rounds)?;
+            (rounds < 2).then(|| Advice::HardlyMet { rival: rival.label.clone(), pick: pick.label.clone(), rounds })
+        };
+        self.picks().into_iter().find_map(of_pick)
     }
 
     /// Those that could be as good as what is picked, under its condition where there are conditions; the best first.

@@ -31,6 +31,8 @@ const LOCKED_MIN: f64 = 0.5;
 const NETWORK_MIN: f64 = 0.5;
 /// A load that reaches nearly the rate that it was given is bound by that.
 const RATE_REACHED: f64 = 0.95;
+/// From this share on, of what was due and never begun, the 99th percentile of latency says nothing: those would be its slowest.
+const MISSED_MAX: f64 = 0.01;
 /// A server on a machine of so many CPUs leaves one of them to the load (`lab::trial`).
 const CPUS_TO_SHARE_OUT: f64 = 4.0;
 /// Engines that work in the load's own threads, which so are what is measured.
@@ -47,6 +49,8 @@ pub struct Ceiling {
     pub by: Option<By>,
     /// What an open loop reached of the rate that it was given; none: a closed loop.
     pub rate_reached: Option<f64>,
+    /// The share of what was due that an open loop did not begin before its end.
+    pub missed: f64,
 }
 
 /// How much of a limit was used.
@@ -140,7 +144,7 @@ impl Ceiling {
     /// What share of its rate an open loop reached that fell behind; none: it kept up, or is a closed loop.
     #[must_use]
     pub fn fell_behind(&self) -> Option<f64> {
-        self.rate_reached.filter(|reached| *reached < RATE_REACHED)
+        self.rate_reached.filter(|reached| *reached < RATE_REACHED || self.missed >= MISSED_MAX)
     }
 }
 
@@ -156,7 +160,8 @@ pub fn ceilings(contents: &Contents, counting: &Counting) -> BTreeMap<String, Ce
         let used = Use::of(runs.get(scenario.label.as_str())?, scenario, cpus)?;
         let probe = contents.probes.iter().rfind(|probe| probe.scenarios.contains(&scenario.label));
         let shares = shares(&used, probe);
-        Some((scenario.label.clone(), Ceiling { by: bound(&used, &shares), shares, rate_reached: used.reached }))
+        let (by, rate_reached, missed) = (bound(&used, &shares), used.reached, used.missed);
+        Some((scenario.label.clone(), Ceiling { by, shares, rate_reached, missed }))
     };
     contents.scenarios.iter().filter_map(of_scenario).collect()
 }
@@ -184,6 +189,8 @@ struct Use {
     locked: Option<f64>,
     /// The primary figure against the rate that was asked for.
     reached: Option<f64>,
+    /// What was due and not begun, against the rate that was asked for.
+    missed: f64,
     /// Whether connections pause.
     pauses: bool,
     /// Connections, workers or I/Os under way.
@@ -226,6 +233,7 @@ impl Use {
             reads: rate(&|run| of_devices(run, "reads")),
             locked: rate(&|run| metric(run, "lock_wait_seconds")),
             reached: number("rate").and_then(|asked| Some(done(scenario, &mean)? / asked)),
+            missed: number("rate").and_then(|asked| Some(rate(&missed)? / asked)).unwrap_or(0.0),
             // A log that is replayed at its own times has its pauses, too.
             pauses: number("think_time").or(number("speed")).is_some(),
             connections,
@@ -250,6 +258,11 @@ fn done(scenario: &Scenario, mean: &dyn Fn(&str) -> Option<f64>) -> Option<f64> 
         return mean("connections_per_second");
     }
     ["transactions_per_second", "requests_per_second", "operations_per_second"].into_iter().find_map(mean)
+}
+
+/// What an open loop did not begin, in a run.
+fn missed(run: &RunRow) -> Option<f64> {
+    ["missed_transactions", "missed_operations"].into_iter().find_map(|name| metric(run, name))
 }
 
 /// How often a load waits for the network, a second: for each statement or request, and for each new connection.

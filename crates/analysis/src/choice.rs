@@ -4,6 +4,7 @@
 use crate::confirmation::Confirmation;
 use crate::judge::short_factor;
 use crate::row::Row;
+use stats::BestSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The pick where some factors are conditions.
@@ -64,7 +65,7 @@ pub fn choice(
             conditions.iter().map(|factor| row.levels.get(factor).cloned().unwrap_or_default()).collect();
         match groups.iter_mut().find(|group| group.levels == levels) {
             Some(group) => group.rows.push(row),
-            None => groups.push(Group { levels, rows: vec![row], regrets: None, best_set: Vec::new() }),
+            None => groups.push(Group { levels, rows: vec![row], found: None }),
         }
     }
     let share = rules.alpha / groups.len() as f64;
@@ -72,10 +73,11 @@ pub fn choice(
     let common = common(&groups, &conditions, rules.more_is_better);
     let own: BTreeSet<Vec<(&String, &String)>> = rows.iter().map(|row| chosen(row, &conditions)).collect();
     let pick = |group: &Group| {
-        let best = (0..group.rows.len()).max_by(|a, b| {
+        let by_mean = || {
             let mean = |index: usize| mean(group.rows[index], rules.more_is_better);
-            mean(*a).total_cmp(&mean(*b))
-        });
+            (0..group.rows.len()).max_by(|a, b| mean(*a).total_cmp(&mean(*b)))
+        };
+        let best = group.found.as_ref().map(|found| found.pick).or_else(by_mean);
         // What was confirmed was picked before that.
         let confirmed = (0..group.rows.len())
             .find(|index| confirmations.iter().any(|confirmation| confirmation.pick == group.rows[*index].label));
@@ -86,8 +88,8 @@ pub fn choice(
             levels: group.levels.clone(),
             label: row.label.clone(),
             name: name(row, &conditions, workload),
-            regret: group.regrets.as_ref().map(|regrets| regrets[index].exp_m1()).filter(|regret| regret.is_finite()),
-            best_set: group.best_set.iter().map(|index| group.rows[*index].label.clone()).collect(),
+            regret: group.found.as_ref().map(|found| found.regret[index].exp_m1()).filter(|regret| regret.is_finite()),
+            best_set: group.members().map(|index| group.rows[index].label.clone()).collect(),
         }
     };
     let picks: Vec<Pick> = groups.iter().map(pick).collect();
@@ -100,21 +102,22 @@ pub fn choice(
 struct Group<'a> {
     levels: Vec<String>,
     rows: Vec<&'a Row>,
-    /// Log scale; none where there is nothing to compare.
-    regrets: Option<Vec<f64>>,
-    /// Indices of those that may be the best.
-    best_set: Vec<usize>,
+    /// Each pair by the rounds in which both have a value, as indices into the rows; none where there is nothing to compare.
+    found: Option<BestSet>,
 }
 
 impl Group<'_> {
-    /// Best set and regrets, each pair by the rounds in which both have a value.
     fn judge(&mut self, alpha: f64, more_is_better: bool) {
         let sign = if more_is_better { 1.0 } else { -1.0 };
         let logarithms = |row: &&Row| row.values.iter().map(|value| value.map(|value| sign * value.ln())).collect();
         let values: Vec<Vec<Option<f64>>> = self.rows.iter().map(logarithms).collect();
-        let found = stats::best_set(&values, alpha);
-        self.best_set = found.as_ref().map_or_else(|| (0..self.rows.len()).collect(), |found| found.members.clone());
-        self.regrets = found.map(|found| found.regret);
+        self.found = stats::best_set(&values, alpha);
+    }
+
+    /// Indices of those that may be the best: all where nothing can be compared.
+    fn members(&self) -> impl Iterator<Item = usize> {
+        let is_member = |index: &usize| self.found.as_ref().is_none_or(|found| found.members.contains(index));
+        (0..self.rows.len()).filter(is_member)
     }
 }
 
@@ -126,9 +129,9 @@ fn common<'a>(
 ) -> Option<Vec<(&'a String, &'a String)>> {
     let mut sums: BTreeMap<Vec<(&String, &String)>, (usize, f64)> = BTreeMap::new();
     for group in groups {
-        for index in &group.best_set {
-            let sum = sums.entry(chosen(group.rows[*index], conditions)).or_default();
-            *sum = (sum.0 + 1, sum.1 + mean(group.rows[*index], more_is_better));
+        for index in group.members() {
+            let sum = sums.entry(chosen(group.rows[index], conditions)).or_default();
+            *sum = (sum.0 + 1, sum.1 + mean(group.rows[index], more_is_better));
         }
     }
     let everywhere = sums.into_iter().filter(|(_, (count, _))| *count == groups.len());

@@ -117,6 +117,8 @@ pub struct OfFleet {
 /// Why a scenario is never picked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Out {
+    /// No trial of it has a figure.
+    Unmeasured,
     /// Others are safer in a power cut.
     LessSafe,
     /// More of what was asked of it went wrong.

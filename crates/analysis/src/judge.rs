@@ -36,6 +36,8 @@ pub struct Judgement {
     pub regrets: BTreeMap<String, f64>,
     /// Labels that can't be ruled out as the best.
     pub best_set: Vec<String>,
+    /// The label of the best by pairs, each over the rounds that both have; none where no two have two rounds.
+    pub pick: Option<String>,
     /// Change over the study of all scenarios together, as a fraction.
     pub drift: Option<f64>,
     /// From which rounds on all scenarios together were faster or slower, and by what fraction; empty where a slope fits better.
@@ -110,6 +112,7 @@ pub fn judge(
         factor_paths,
         swings: analysis.swings,
         regrets: choice.cells.iter().filter_map(labelled).collect(),
+        pick: choice.best.as_ref().map(|best| choice.cells[best.pick].label.clone()),
         best_set: choice.cells.iter().filter(|cell| cell.in_best_set).map(|cell| cell.label.clone()).collect(),
         steps: if analysis.drift.is_some() && !is_tune { steps(&observations) } else { Vec::new() },
         drift: if is_tune { choice.drift } else { analysis.drift },

@@ -125,7 +125,9 @@ impl Part {
         }
         let safest = self.safest()?;
         let is_choice = |row: &&Row| !row.control && row.is_choice_in(safest) && row.dropped_after().is_none();
-        self.measured().find(is_choice)
+        // A mean over fewer rounds than another's is no rank beside it: pairs over the rounds of both are.
+        let by_pairs = self.judgement.pick.as_ref().and_then(|label| self.row(label)).filter(is_choice);
+        by_pairs.or_else(|| self.measured().find(is_choice))
     }
 
     /// What is picked, the best first: one under each condition where factors are conditions.

@@ -133,7 +133,7 @@ impl Tune {
     }
 
     /// Who is measured once more: as an earlier session decided, else by what is known now.
-    pub fn finalists(&mut self, round: u32, values: &Values, standings: &[Standing]) -> Vec<Finalists> {
+    pub fn finalists(&mut self, round: u32, values: &Values, standings: &[Standing], rules: &Rules) -> Vec<Finalists> {
         let of_group = |group: &Group| {
             let safest = self.safest(&group.workload, values, standings)?;
             let observations = group.observations(values);
@@ -143,7 +143,8 @@ impl Tune {
                 (0..group.members.len()).filter(safe).partition(|cell| !self.worse[group.members[*cell]]);
             // Who stalled is no pick, however fast in the other rounds.
             let steady: Vec<usize> = standing.iter().copied().filter(|cell| !observations.has_stalled(*cell)).collect();
-            let pick = best(&observations, &steady)?;
+            let by_pairs = stats::best_of(&observations, &steady, rules).map(|found| found.pick);
+            let pick = by_pairs.or_else(|| best(&observations, &steady))?;
             let others: Vec<usize> = standing.into_iter().filter(|cell| *cell != pick).collect();
             let runner_up = nearest(&observations, pick, &others).or_else(|| nearest(&observations, pick, &fallen));
             let label = |cell: usize| self.labels[group.members[cell]].clone();

@@ -38,8 +38,14 @@ pub fn adjusted(round: &[Figure]) -> BTreeMap<usize, f64> {
         Some((figure.value.ln() - levels.get(&figure.group)? + middle).exp())
     };
     let whole = whole_groups(round);
-    // Of two shared scenarios the one that is alone in a group is its level: of their difference it says nothing.
-    let counts = |figure: &&Figure| !figure.is_shared || whole.is_empty() || whole.contains(&figure.group);
+    // Of two shared scenarios the one that is alone in a group is its level: of their difference it says nothing. Where no group has both,
+    // the first, which is the baseline, is the level of all, and the other, its double, has no figure of its own.
+    let first = round.iter().filter(|figure| figure.is_shared).map(|figure| figure.scenario).min();
+    let counts = |figure: &&Figure| match figure.is_shared {
+        true if whole.is_empty() => Some(figure.scenario) == first,
+        true => whole.contains(&figure.group),
+        false => true,
+    };
     let mut found: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for figure in round.iter().filter(counts) {
         found.entry(figure.scenario).or_default().extend(adjust(figure));
@@ -163,6 +169,11 @@ mod tests {
                 (3, 50.0 * 2.2_f64.sqrt()),
             ],
         );
+    }
+
+    #[test]
+    fn shared_scenarios_that_never_met_have_no_difference() {
+        check(&[&[(0, 100.0), (2, 120.0)], &[(1, 25.0), (3, 20.0)]], &[(0, 50.0), (2, 60.0), (3, 40.0)]);
     }
 
     #[test]

@@ -206,6 +206,7 @@ pub const METRICS: &[Metric] = &[
     Metric::new("unknown_transactions", "1", Direction::Less),
     Metric::new("missed_rows", "1", Direction::Neither),
     Metric::new("late_transactions", "1", Direction::Less),
+    Metric::new("missed_transactions", "1", Direction::Less),
     Metric::new("elapsed_seconds", "s", Direction::Less),
     Metric::new("latency_microseconds_mean", "µs", Direction::Less),
     Metric::new("latency_microseconds_min", "µs", Direction::Less),

@@ -99,8 +99,16 @@ pub struct Run {
     pub metrics: Vec<Measured>,
     /// Latency by operation: `transaction`, `fsync` …
     pub latencies: BTreeMap<String, Latency>,
-    /// Values once a second from the start of the window, by name: `transactions_per_second`, `dirty_bytes` …
+    /// Values once a second from the start of the window, by name: `transactions_per_second`, `dirty_bytes` … Not a number: a hole.
+    #[serde(deserialize_with = "with_holes")]
     pub series: BTreeMap<String, Vec<f64>>,
+}
+
+/// JSON has no word for what is not a number: it is written as null.
+fn with_holes<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<BTreeMap<String, Vec<f64>>, D::Error> {
+    let read = BTreeMap::<String, Vec<Option<f64>>>::deserialize(reader)?;
+    let filled = |values: Vec<Option<f64>>| values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect();
+    Ok(read.into_iter().map(|(name, values)| (name, filled(values))).collect())
 }
 
 /// What was said while an image of a power cut was brought up and copied out.
@@ -137,4 +145,18 @@ impl Failure {
 #[must_use]
 pub fn causes(error: &(dyn std::error::Error + 'static)) -> Vec<String> {
     std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_series_keeps_its_holes() {
+        let series = BTreeMap::from([("cpu_1_busy_share".to_string(), vec![f64::NAN, 0.5])]);
+        let written = serde_json::to_string(&Run { seconds: 2.0, series, ..Run::default() }).expect("plain");
+        let read: Run = serde_json::from_str(&written).expect("a run that has a hole is still a run");
+        let values = &read.series["cpu_1_busy_share"];
+        assert!(values[0].is_nan() && values[1] == 0.5 && read.seconds == 2.0, "{values:?}");
+    }
 }

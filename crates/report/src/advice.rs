@@ -36,7 +36,9 @@ pub fn what_to_do(part: &Part, view: &View, names: &Names) -> String {
     let first = decision(part, view, names);
     let second = match part.advice() {
         Advice::Best | Advice::Among { .. } => unsafe_but_faster(part, names).or_else(|| losers(part, names)),
-        Advice::Open { .. } | Advice::Direction { .. } | Advice::Alone => unsafe_but_faster(part, names),
+        Advice::Open { .. } | Advice::Direction { .. } | Advice::HardlyMet { .. } | Advice::Alone => {
+            unsafe_but_faster(part, names)
+        }
         Advice::Unmeasured | Advice::NoneAllowed | Advice::Given => None,
     };
     [Some(first), second].into_iter().flatten().collect::<Vec<_>>().join(" ")
@@ -55,6 +57,10 @@ fn decision(part: &Part, view: &View, names: &Names) -> String {
         (Advice::Direction { rounds }, _) => {
             let shows = if rounds == 1 { "round shows" } else { "rounds show" };
             format!("Too early to choose: {rounds} {shows} a direction only. {who} was ahead.")
+        }
+        (Advice::HardlyMet { rival, pick, rounds }, _) => {
+            let [rival, pick] = [rival, pick].map(|label| names.get(&label).cloned().unwrap_or(label));
+            format!("Too early to choose: {}. {pick} was ahead.", hardly_met(&rival, &pick, rounds))
         }
         (Advice::Open { bound }, None) => format!(
             "Too early to choose: the best may be {} times as {} as {who}, which was ahead.",
@@ -98,6 +104,12 @@ fn decision(part: &Part, view: &View, names: &Names) -> String {
     }
 }
 
+/// Who was hardly measured beside whom.
+pub fn hardly_met(rival: &str, pick: &str, rounds: usize) -> String {
+    let rounds = if rounds == 0 { "no round" } else { "one round only" };
+    format!("{rival} and {pick} have {rounds} in common")
+}
+
 /// Those that it was the best of: "the 3 scenarios", "the equally safe scenarios".
 fn competitors(part: &Part, pick: &Row) -> String {
     let out: Vec<&Row> = part.beside(pick).filter(|row| row.is_out_beside(pick)).collect();
@@ -137,7 +149,9 @@ pub fn in_a_cell(part: &Part, names: &Names) -> String {
             [one] => or_list(&[name(names, pick), names.get(one).unwrap_or(one).clone()]),
             several => format!("{} or {} others", name(names, pick), several.len()),
         },
-        (Advice::Open { .. } | Advice::Direction { .. }, _) => format!("too early; {} was ahead", name(names, pick)),
+        (Advice::Open { .. } | Advice::Direction { .. } | Advice::HardlyMet { .. }, _) => {
+            format!("too early; {} was ahead", name(names, pick))
+        }
         (Advice::Alone | Advice::Given | Advice::Unmeasured | Advice::NoneAllowed, _) => "nothing to choose".into(),
     }
 }
@@ -235,7 +249,7 @@ pub fn how_sure(part: &Part, view: &View) -> Option<String> {
     let confirmed = tuning::standing(part);
     Some(match part.advice() {
         Advice::Unmeasured | Advice::NoneAllowed => return None,
-        Advice::Direction { .. } => {
+        Advice::Direction { .. } | Advice::HardlyMet { .. } => {
             format!("How sure: not yet. A difference takes at least {ROUNDS_FOR_CLAIMS} rounds to claim, better 6.")
         }
         Advice::Alone | Advice::Given => {

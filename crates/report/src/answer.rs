@@ -128,7 +128,7 @@ pub fn pick(part: &Part, view: &View) -> String {
     }
     let name = best.marked();
     match part.advice() {
-        Advice::Direction { .. } => format!("{name} was ahead: {value}."),
+        Advice::Direction { .. } | Advice::HardlyMet { .. } => format!("{name} was ahead: {value}."),
         Advice::Among { rivals, .. } => no_winner(&name, &rivals, &value, part),
         // Here most of them are open.
         Advice::Open { .. } => no_winner(&name, &[], &value, part),
@@ -202,6 +202,9 @@ fn regret(part: &Part, view: &View) -> Option<String> {
     let steady = if part.rows.iter().any(|row| row.stalls.is_some()) { " that did not stall" } else { "" };
     let measured = format!("the {} measured{steady}", safety::competitors(part));
     let has_dropped = part.rows.iter().any(|row| row.dropped_after().is_some());
+    if let Advice::HardlyMet { rival, pick, rounds } = part.advice() {
+        return Some(format!("Too few rounds to pick: {}.", advice::hardly_met(&rival, &pick, rounds)));
+    }
     if let Some(choice) = &part.choice {
         let (who, what, under) = if choice.is_same {
             ("It is", "Choosing it costs", "under each of these conditions")

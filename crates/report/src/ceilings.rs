@@ -94,15 +94,15 @@ mod tests {
     fn a_ceiling_is_said_with_its_largest_share() {
         let of = |of, used, limit| Share { of, used, limit };
         let shares = vec![of(Of::Cpus, 0.5, 2.0), of(Of::Flushes, 610.0, 1000.0)];
-        let ceiling = Ceiling { by: Some(By::Flushes), shares, rate_reached: None };
+        let ceiling = Ceiling { by: Some(By::Flushes), shares, rate_reached: None, missed: 0.0 };
         assert_eq!(cell(&ceiling), "flushes, 61 %");
         assert_eq!(
             sentence(&ceiling, "xfs").expect("it is clear"),
             "xfs was bound by flushes: 61 % of the device's flushes (610 of 1,000 a second)."
         );
-        let unknown = Ceiling { by: None, shares: Vec::new(), rate_reached: None };
+        let unknown = Ceiling { by: None, shares: Vec::new(), rate_reached: None, missed: 0.0 };
         assert_eq!((cell(&unknown).as_str(), sentence(&unknown, "xfs")), ("not clear", None));
-        let generator = Ceiling { by: Some(By::Generator), shares: Vec::new(), rate_reached: None };
+        let generator = Ceiling { by: Some(By::Generator), shares: Vec::new(), rate_reached: None, missed: 0.0 };
         assert!(generator.is_lower_bound() && cell(&generator) == "the load generator");
     }
 }

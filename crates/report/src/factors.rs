@@ -126,11 +126,14 @@ impl Factor<'_> {
         });
         let swing = self.swing.map(|swing| {
             if swing.contrast.low <= 0.0 {
-                let limit = size(swing.bound.exp());
+                let limit = match swing.bound {
+                    Some(bound) => format!(", at most {}", size(bound.exp())),
+                    None => " between the levels that could be compared".into(),
+                };
                 return if share.is_some() {
-                    format!("and no swing is shown, at most {limit}")
+                    format!("and no swing is shown{limit}")
                 } else {
-                    format!("shows no swing, at most {limit}")
+                    format!("shows no swing{limit}")
                 };
             }
             let what = if is_named { "it".into() } else { quantity(part) };
@@ -145,6 +148,10 @@ impl Factor<'_> {
                 // Where effects turn round, no level is best by itself.
                 (false, true) => String::new(),
                 (false, false) => format!("; best {best}, worst {worst}"),
+            };
+            let levels = match swing.bound {
+                Some(_) => levels,
+                None => format!("{levels}; of the levels that could be compared"),
             };
             let interval = interval(&swing.contrast);
             let sure = if is_named { String::new() } else { format!("{} interval ", percent(view.confidence)) };

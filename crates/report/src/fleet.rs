@@ -305,6 +305,7 @@ fn verdict(scenario: &OfFleet, is_baseline: bool) -> String {
         Some(Out::LessSafe) => format!("{}; less safe", of_stats()),
         Some(Out::Errors) => format!("{}; more errors", of_stats()),
         Some(Out::Stalled) => "stalled".into(),
+        Some(Out::Unmeasured) => "not measured".into(),
         Some(Out::Control) | None => of_stats(),
     }
 }

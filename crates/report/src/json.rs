@@ -153,7 +153,7 @@ fn swing_json(swing: &Swing) -> Value {
     let contrast = &swing.contrast;
     json!({
         "factor": swing.factor, "high": swing.high, "low": swing.low, "ratio": contrast.ratio(),
-        "ratio_low": contrast.ratio_low(), "ratio_high": contrast.ratio_high(), "ratio_at_most": swing.bound.exp(),
+        "ratio_low": contrast.ratio_low(), "ratio_high": contrast.ratio_high(), "ratio_at_most": swing.bound.map(f64::exp),
         "rounds": contrast.rounds,
     })
 }

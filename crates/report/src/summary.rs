@@ -308,7 +308,7 @@ fn tail(part: &Part, room: Room) -> Option<String> {
 /// Of several workloads what is least sure.
 fn how_sure(parts: &[&Part], view: &View) -> Option<String> {
     let doubt = |part: &&&Part| match part.advice() {
-        Advice::Direction { .. } => 3,
+        Advice::Direction { .. } | Advice::HardlyMet { .. } => 3,
         Advice::Open { .. } => 2,
         Advice::Among { .. } => 1,
         _ => 0,

@@ -103,7 +103,7 @@ pub fn analyse(observations: &Observations, rules: &Rules) -> Analysis {
     let held = held(observations, rules);
     let claims = claims(observations, rules, &held, |differences| Some(sign_flip_p(differences)));
     let candidates = observations.candidates();
-    let best = best(observations, &observations.unstalled(), rules);
+    let best = best_of(observations, &observations.unstalled(), rules);
     let half_width = claims
         .iter()
         .map(|claim| claim.contrast.half_width())
@@ -192,8 +192,9 @@ fn claims(
     measured.into_iter().zip(adjusted).map(claim).collect()
 }
 
-/// The best set among candidates that were measured at all and did not stall, as indices into all cells.
-fn best(observations: &Observations, candidates: &[usize], rules: &Rules) -> Option<BestSet> {
+/// The best set among candidates, none of which stalled, that were measured at all: as indices into all cells.
+#[must_use]
+pub fn best_of(observations: &Observations, candidates: &[usize], rules: &Rules) -> Option<BestSet> {
     let measured: Vec<usize> =
         candidates.iter().copied().filter(|cell| observations.rounds.iter().any(|row| row[*cell].is_some())).collect();
     let sign = if observations.more_is_better { 1.0 } else { -1.0 };
@@ -244,14 +245,18 @@ fn outliers(observations: &Observations, cell: usize, of: &[(usize, f64)]) -> Ve
     if observations.has_stalled(cell) || of.len() < 4 {
         return Vec::new();
     }
+    let logarithm = |row: &Vec<Option<f64>>, cell: usize| row[cell].filter(|value| *value > 0.0).map(f64::ln);
+    // Each cell's own level is taken out first, so that a round in which another has a hole looks like the rounds in which it has none.
+    let own = |cell: usize| {
+        let values: Vec<f64> = observations.rounds.iter().filter_map(|row| logarithm(row, cell)).collect();
+        (!values.is_empty()).then(|| median(&values))
+    };
+    let levels: Vec<Option<f64>> = (0..observations.cells.len()).map(own).collect();
     // The round's level is the median of the other cells: one stray value must not make them all look strange.
     let residual = |(round, value): &(usize, f64)| {
-        let others: Vec<f64> = observations.rounds[*round]
-            .iter()
-            .enumerate()
-            .filter(|(other, _)| *other != cell)
-            .filter_map(|(_, value)| value.filter(|value| *value > 0.0).map(f64::ln))
-            .collect();
+        let row = &observations.rounds[*round];
+        let others = (0..levels.len()).filter(|other| *other != cell);
+        let others: Vec<f64> = others.filter_map(|other| Some(logarithm(row, other)? - levels[other]?)).collect();
         value.ln() - if others.is_empty() { 0.0 } else { median(&others) }
     };
     let residuals: Vec<f64> = of.iter().map(residual).collect();

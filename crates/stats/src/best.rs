@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 /// The pick, what can't be told from it, and everyone's regret.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct BestSet {
-    /// Index of the pick: the least behind another, which without holes is the best mean.
+    /// Index of the pick: of the members the least behind another, over the rounds that both have; without holes the best mean.
     pub pick: usize,
     /// Indices of all that may be the best.
     pub members: Vec<usize>,
@@ -45,10 +45,15 @@ pub fn best_set(values: &[Vec<Option<f64>>], alpha: f64) -> Option<BestSet> {
         let error = standard_deviation(&differences).max(RESOLUTION) / (differences.len() as f64).sqrt();
         mean(&differences) + quantile(differences.len()) * error
     };
-    let behind =
-        |i: usize| others(i).map(|j| mean(&ahead(j, i))).filter(|mean| !mean.is_nan()).fold(f64::MIN, f64::max);
+    // Who has no two rounds with anyone comes last: one round may be luck.
+    let behind = |i: usize| {
+        let means = others(i).map(|j| ahead(j, i)).filter(|differences| differences.len() >= 2);
+        means.map(|differences| mean(&differences)).reduce(f64::max).unwrap_or(f64::INFINITY)
+    };
     let regret = cells.clone().map(|i| others(i).map(|j| at_most(j, i)).fold(0.0, f64::max)).collect();
-    let members = cells.clone().filter(|i| others(*i).all(|j| at_most(*i, j) >= 0.0)).collect();
-    let pick = cells.clone().min_by(|a, b| behind(*a).total_cmp(&behind(*b)))?;
+    let members: Vec<usize> = cells.clone().filter(|i| others(*i).all(|j| at_most(*i, j) >= 0.0)).collect();
+    // With holes each may be shown to be worse than another: A than B, B than C, C than A.
+    let from = if members.is_empty() { cells.clone().collect() } else { members.clone() };
+    let pick = from.into_iter().min_by(|a, b| behind(*a).total_cmp(&behind(*b)))?;
     Some(BestSet { pick, members, regret, critical: quantile(rounds_max) })
 }

@@ -19,8 +19,9 @@ pub struct Swing {
     /// The high one against the low one, log scale. Its interval holds for all pairs of the factor's levels together, and p is
     /// times their number.
     pub contrast: Contrast,
-    /// No pair of the factor's levels differs by more than this, log scale: the farthest end of all their intervals.
-    pub bound: f64,
+    /// No pair of the factor's levels differs by more than this, log scale: the farthest end of all their intervals. None where a pair has
+    /// none: a level stalled, or was not measured beside another.
+    pub bound: Option<f64>,
 }
 
 /// The strongest difference of differences between two factors, or the strongest at which they cross.
@@ -47,7 +48,9 @@ pub fn swings(observations: &Observations, confidence: f64) -> Vec<Swing> {
         let effects = observations.level_effects(factor, levels)?;
         let judged = |effect| Some((effect, of(observations, effect, effects.len(), confidence)?));
         let measured: Vec<(&Declared, Contrast)> = effects.iter().filter_map(judged).collect();
-        let bound = measured.iter().map(|(_, contrast)| contrast.high.max(-contrast.low)).fold(0.0, f64::max);
+        let has_all = measured.len() == levels.len() * (levels.len() - 1) / 2;
+        let bound =
+            has_all.then(|| measured.iter().map(|(_, contrast)| contrast.high.max(-contrast.low)).fold(0.0, f64::max));
         let (effect, contrast) = *measured.iter().max_by(|a, b| a.1.mean.abs().total_cmp(&b.1.mean.abs()))?;
         let is_low = contrast.mean < 0.0;
         let (high, low) = if is_low { (&effect.b, &effect.a) } else { (&effect.a, &effect.b) };

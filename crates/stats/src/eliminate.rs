@@ -3,7 +3,7 @@
 //! Looked for at round ends, from the fourth on. One-sided, on differences of logarithms paired by round, and held at a level that
 //! is shared out among all looks and all others (Bonferroni): the true best falls out of at most `alpha` of studies, however it goes.
 
-use crate::interval::{mean, standard_deviation, t_quantile};
+use crate::interval::{RESOLUTION, mean, standard_deviation, t_quantile};
 use crate::observations::Observations;
 use std::cell::OnceCell;
 
@@ -88,7 +88,7 @@ fn lead(observations: &Observations, cell: usize, than: usize, critical: &dyn Fn
         return None;
     }
     let lead = mean(&differences);
-    let half = critical(rounds) * standard_deviation(&differences) / (rounds as f64).sqrt();
+    let half = critical(rounds) * standard_deviation(&differences).max(RESOLUTION) / (rounds as f64).sqrt();
     Some(Worse { cell, than, lead, lead_low: lead - half, lead_high: lead + half, rounds })
 }
 

@@ -32,7 +32,12 @@ impl SlowMode {
         if pieces.is_empty() {
             return None;
         }
-        let median = crate::interval::median(pieces);
+        let moving: Vec<f64> = pieces.iter().copied().filter(|piece| *piece > 0.0).collect();
+        // Where most pieces stand still, the others say what is normal.
+        let median = match crate::interval::median(pieces) {
+            median if median > 0.0 || moving.is_empty() => median,
+            _ => crate::interval::median(&moving),
+        };
         let speed = |piece: &f64| if more_is_better { piece / median } else { median / piece };
         let speeds: Vec<f64> = pieces.iter().map(speed).filter(|speed| !speed.is_nan()).collect();
         let slow = speeds.iter().filter(|speed| **speed < SLOW).count();
@@ -112,6 +117,8 @@ mod tests {
         assert_eq!((times.slow, times.worst), (1, 0.4));
         assert!(!times.differs_from(&steady), "one is an accident");
         assert_eq!(SlowMode::of(&[0.0; 5], true).map(|all| all.slow), Some(0), "of zeros alone nothing stands out");
+        let rarely = SlowMode::of(&[0.0, 0.0, 0.0, 5.0, 6.0], true).expect("pieces");
+        assert_eq!((rarely.slow, rarely.worst), (3, 0.0), "what stands still most of the time is slow");
         assert!(SlowMode::of(&[], true).is_none());
     }
 }

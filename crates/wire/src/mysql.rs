@@ -53,6 +53,9 @@ const TIME: u8 = 11;
 const DATETIME: u8 = 12;
 const VAR_STRING: u8 = 253;
 
+/// UNSIGNED_FLAG, in the first byte of a column's flags.
+const UNSIGNED: u8 = 0x20;
+
 /// One connection.
 pub struct Mysql {
     stream: Stream,
@@ -73,12 +76,26 @@ pub struct Mysql {
 #[derive(Default)]
 struct Keeping {
     is_on: bool,
-    columns: Vec<(String, u8)>,
+    columns: Vec<(String, ColumnType)>,
     row: Option<Vec<u8>>,
 }
 
-/// Sees a row's packet and the type of its first column.
-type SeeRow<'a> = dyn FnMut(&[u8], u8) -> Result<(), Error> + 'a;
+/// What a column holds.
+#[derive(Debug, Clone, Copy)]
+struct ColumnType {
+    kind: u8,
+    is_unsigned: bool,
+}
+
+/// What is known of a row before its values: how many, and the type of the first.
+#[derive(Debug, Clone, Copy)]
+struct RowHead {
+    columns: u64,
+    first: ColumnType,
+}
+
+/// Sees a row's packet.
+type SeeRow<'a> = dyn FnMut(&[u8], RowHead) -> Result<(), Error> + 'a;
 
 /// How far an answer has come.
 #[derive(Debug, Clone, Copy)]
@@ -87,12 +104,14 @@ enum Phase {
     Head,
     /// Definitions of columns and their EOF.
     Definitions {
+        columns: u64,
+        /// Packets that are still to come, the EOF among them.
         left: u64,
         /// Type of the first column; none: its definition is next.
-        kind: Option<u8>,
+        first: Option<ColumnType>,
     },
     /// Rows and their EOF.
-    Rows { kind: u8 },
+    Rows(RowHead),
 }
 
 impl Mysql {
@@ -220,7 +239,7 @@ impl Mysql {
         (0..packets).try_for_each(|_| self.next_packet().map(drop))
     }
 
-    /// Reads the packets that have come. None: the answer has not ended. `row` gets each row and the first column's type.
+    /// Reads the packets that have come. None: the answer has not ended.
     fn packets(&mut self, row: &mut SeeRow) -> Result<Option<u64>, Error> {
         while let Some((length, _)) = packet(&mut self.input, &self.stream)? {
             let body = self.input.take(length);
@@ -233,32 +252,37 @@ impl Mysql {
                         return Ok(Some(changed));
                     }
                 }
-                (Phase::Head | Phase::Rows { .. }, Some(0xff)) => return Err(refusal(body)),
-                (Phase::Head, _) => self.phase = Phase::Definitions { left: columns(body)? + 1, kind: None },
-                (Phase::Definitions { left, kind }, _) => {
+                (Phase::Head | Phase::Rows(_), Some(0xff)) => return Err(refusal(body)),
+                (Phase::Head, _) => {
+                    // Of several answers to one call the last is kept.
+                    self.keeping = Keeping { is_on: self.keeping.is_on, ..Keeping::default() };
+                    let columns = columns(body)?;
+                    self.phase = Phase::Definitions { columns, left: columns + 1, first: None };
+                }
+                (Phase::Definitions { columns, left, first }, _) => {
                     if self.keeping.is_on && left > 1 {
                         self.keeping.columns.push((column_name(body)?, column_type(body)?));
                     }
-                    let kind = kind.map_or_else(|| column_type(body), Ok)?;
+                    let first = first.map_or_else(|| column_type(body), Ok)?;
                     self.phase = if left == 1 {
-                        Phase::Rows { kind }
+                        Phase::Rows(RowHead { columns, first })
                     } else {
-                        Phase::Definitions { left: left - 1, kind: Some(kind) }
+                        Phase::Definitions { columns, left: left - 1, first: Some(first) }
                     };
                 }
                 // Warnings, status.
-                (Phase::Rows { .. }, Some(0xfe)) if length < 9 => {
+                (Phase::Rows(_), Some(0xfe)) if length < 9 => {
                     self.status = status(body.get(3..).unwrap_or_default());
                     if self.status & MORE_RESULTS == 0 {
                         return Ok(Some(0));
                     }
                     self.phase = Phase::Head;
                 }
-                (Phase::Rows { kind }, _) => {
+                (Phase::Rows(head), _) => {
                     if self.keeping.is_on {
                         self.keeping.row = Some(body.to_vec());
                     }
-                    row(body, kind)?;
+                    row(body, head)?;
                 }
             }
         }
@@ -338,8 +362,8 @@ impl Connection for Mysql {
 
     fn advance(&mut self, row: &mut dyn FnMut(Value)) -> Result<Option<u64>, Error> {
         let binary = self.binary;
-        self.packets(&mut |body, kind| {
-            row(if binary { binary_first(body, kind)? } else { text_first(body)? });
+        self.packets(&mut |body, head| {
+            row(if binary { binary_first(body, head)? } else { text_first(body)? });
             Ok(())
         })
     }
@@ -397,13 +421,14 @@ fn columns(body: &[u8]) -> Result<u64, Error> {
     }
 }
 
-/// Of a column's definition: six texts, then a length of 12, collation (2), width (4), type.
-fn column_type(body: &[u8]) -> Result<u8, Error> {
+/// Of a column's definition: six texts, then a length of 12, collation (2), width (4), type, flags (2).
+fn column_type(body: &[u8]) -> Result<ColumnType, Error> {
     let mut rest = body;
     for _ in 0..6 {
         rest = text(rest)?.1;
     }
-    rest.get(7).copied().ok_or_else(short)
+    let (kind, flags) = rest.get(7).zip(rest.get(8)).ok_or_else(short)?;
+    Ok(ColumnType { kind: *kind, is_unsigned: flags & UNSIGNED != 0 })
 }
 
 fn text_first(body: &[u8]) -> Result<Value<'_>, Error> {
@@ -451,13 +476,14 @@ fn parameter(out: &mut Vec<u8>, param: &Param) {
     }
 }
 
-/// `$1` is `?` here; each parameter stands once and in order.
+/// `$1` is `?` here; each parameter stands once and in order. Without a number behind it a `$` is the statement's own, as in a JSON path.
 fn question_marks(sql: &str) -> String {
     let mut parts = sql.split('$');
     let mut out = parts.next().unwrap_or_default().to_string();
     for part in parts {
-        out.push('?');
-        out.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        out.push(if rest.len() < part.len() { '?' } else { '$' });
+        out.push_str(rest);
     }
     out
 }
@@ -517,48 +543,56 @@ fn text_columns(mut body: &[u8]) -> Result<Vec<Option<String>>, Error> {
     Ok(columns)
 }
 
-/// A binary row: 0, a bitmap of NULLs that begins at its third bit, the values. The bitmap of rows with up to six columns is
-/// one byte; a load's rows have no more, but where a row is kept.
-fn binary_first(body: &[u8], kind: u8) -> Result<Value<'_>, Error> {
-    let [_, nulls, rest @ ..] = body else { return Err(short()) };
-    if nulls & 0b100 != 0 {
-        return Ok(Value::Null);
-    }
-    binary_value(rest, kind).map(|(value, _)| value)
+/// A binary row is a 0, a bitmap of NULLs that begins at its third bit, and the values: bitmap and values.
+fn binary_row(body: &[u8], columns: usize) -> Result<(&[u8], &[u8]), Error> {
+    let bytes = (columns + 2).div_ceil(8);
+    body.get(1..).and_then(|body| body.split_at_checked(bytes)).ok_or_else(short)
 }
 
-/// A value that is not NULL, and what follows it.
-fn binary_value(bytes: &[u8], kind: u8) -> Result<(Value<'_>, &[u8]), Error> {
-    let Some((_, width)) = INTEGERS.iter().find(|known| known.0 == kind) else {
+fn binary_first(body: &[u8], head: RowHead) -> Result<Value<'_>, Error> {
+    let (nulls, rest) = binary_row(body, usize::try_from(head.columns).map_err(|_| short())?)?;
+    if nulls.first().is_some_and(|nulls| nulls & 0b100 != 0) {
+        return Ok(Value::Null);
+    }
+    Ok(match head.first.kind {
+        FLOAT => Value::Double(f64::from(f32::from_le_bytes(fixed(rest)?.0))),
+        DOUBLE => Value::Double(f64::from_le_bytes(fixed(rest)?.0)),
+        _ => binary_value(rest, head.first)?.0,
+    })
+}
+
+/// A value that is neither NULL nor a fraction, and what follows it. An unsigned one of 64 bits is the integer of the same bits.
+fn binary_value(bytes: &[u8], column: ColumnType) -> Result<(Value<'_>, &[u8]), Error> {
+    let Some((_, width)) = INTEGERS.iter().find(|known| known.0 == column.kind) else {
         let (value, rest) = text(bytes)?;
         return Ok((Value::Text(value), rest));
     };
     let (bytes, rest) = bytes.split_at_checked(*width).ok_or_else(short)?;
-    let negative = bytes.last().is_some_and(|last| last & 0x80 != 0);
-    let mut wide = [if negative { 0xff } else { 0 }; 8];
+    let is_negative = !column.is_unsigned && bytes.last().is_some_and(|last| last & 0x80 != 0);
+    let mut wide = [if is_negative { 0xff } else { 0 }; 8];
     wide[..*width].copy_from_slice(bytes);
     Ok((Value::Integer(i64::from_le_bytes(wide)), rest))
 }
 
 /// All values of a binary row, as text.
-fn binary_columns(body: &[u8], columns: &[(String, u8)]) -> Result<Vec<Option<String>>, Error> {
-    let (nulls, mut rest) =
-        body.get(1..).and_then(|body| body.split_at_checked((columns.len() + 2).div_ceil(8))).ok_or_else(short)?;
+fn binary_columns(body: &[u8], columns: &[(String, ColumnType)]) -> Result<Vec<Option<String>>, Error> {
+    let (nulls, mut rest) = binary_row(body, columns.len())?;
     let mut values = Vec::new();
-    for (index, (_, kind)) in columns.iter().enumerate() {
+    for (index, (_, column)) in columns.iter().enumerate() {
         if nulls[(index + 2) / 8] & 1 << ((index + 2) % 8) != 0 {
             values.push(None);
             continue;
         }
-        let (value, after) = match *kind {
-            FLOAT => fraction(rest, |bytes: [u8; 4]| f64::from(f32::from_le_bytes(bytes)))?,
-            DOUBLE => fraction(rest, f64::from_le_bytes)?,
+        let (value, after) = match column.kind {
+            FLOAT => fixed(rest).map(|(bytes, after)| (format!("{:?}", f32::from_le_bytes(bytes)), after))?,
+            DOUBLE => fixed(rest).map(|(bytes, after)| (format!("{:?}", f64::from_le_bytes(bytes)), after))?,
             DATE | DATETIME | TIMESTAMP => moment(rest)?,
             TIME => duration(rest)?,
-            kind => {
-                let (value, after) = binary_value(rest, kind)?;
+            _ => {
+                let (value, after) = binary_value(rest, *column)?;
                 let text = match value {
                     Value::Text(text) => String::from_utf8_lossy(text).into_owned(),
+                    Value::Integer(integer) if column.is_unsigned => integer.cast_unsigned().to_string(),
                     Value::Integer(integer) => integer.to_string(),
                     Value::Null | Value::Double(_) => unreachable!("the bitmap and the type say so"),
                 };
@@ -571,9 +605,8 @@ fn binary_columns(body: &[u8], columns: &[(String, u8)]) -> Result<Vec<Option<St
     Ok(values)
 }
 
-fn fraction<const WIDTH: usize>(bytes: &[u8], of: impl Fn([u8; WIDTH]) -> f64) -> Result<(String, &[u8]), Error> {
-    let (value, rest) = bytes.split_first_chunk::<WIDTH>().ok_or_else(short)?;
-    Ok((format!("{:?}", of(*value)), rest))
+fn fixed<const WIDTH: usize>(bytes: &[u8]) -> Result<([u8; WIDTH], &[u8]), Error> {
+    bytes.split_first_chunk::<WIDTH>().map(|(value, rest)| (*value, rest)).ok_or_else(short)
 }
 
 /// A length, then the bytes; zeros at the end are left out.
@@ -641,9 +674,18 @@ mod tests {
 
     #[test]
     fn values_by_type() {
-        assert_eq!(binary_first(&[0, 0, 0xfe, 0xff, 0xff, 0xff], 3).expect("LONG"), Value::Integer(-2));
-        assert_eq!(binary_first(&[0, 0, 3, b'1', b'2', b'3'], 246).expect("DECIMAL").integer(), Some(123));
-        assert_eq!(binary_first(&[0, 4], 3).expect("NULL"), Value::Null);
+        let signed = |kind| ColumnType { kind, is_unsigned: false };
+        let one = |kind| RowHead { columns: 1, first: signed(kind) };
+        assert_eq!(binary_first(&[0, 0, 0xfe, 0xff, 0xff, 0xff], one(3)).expect("LONG"), Value::Integer(-2));
+        assert_eq!(binary_first(&[0, 0, 3, b'1', b'2', b'3'], one(246)).expect("DECIMAL").integer(), Some(123));
+        assert_eq!(binary_first(&[0, 4], one(3)).expect("NULL"), Value::Null);
+        let price = [&[0, 0][..], &19.99_f64.to_le_bytes()].concat();
+        assert_eq!(binary_first(&price, one(DOUBLE)).expect("DOUBLE"), Value::Double(19.99));
+        let tiny = RowHead { first: ColumnType { kind: TINY, is_unsigned: true }, ..one(TINY) };
+        assert_eq!(binary_first(&[0, 0, 200], tiny).expect("TINYINT UNSIGNED"), Value::Integer(200));
+        // Seven columns have a bitmap of two bytes; the last six of these are NULL.
+        let seven = RowHead { columns: 7, ..one(VAR_STRING) };
+        assert_eq!(binary_first(&[0, 0b1111_1000, 1, 2, b'a', b'b'], seven).expect("VARCHAR"), Value::Text(b"ab"));
         let all = [
             &[0, 0b1000, 4, 0xea, 0x07, 11, 23][..],
             &[7, 0xea, 0x07, 1, 2, 3, 4, 5],
@@ -651,11 +693,19 @@ mod tests {
             &1.5_f64.to_le_bytes(),
             &[2, b'a', b'b'],
         ];
-        let kinds = [DATE, LONGLONG, DATETIME, TIME, DOUBLE, VAR_STRING].map(|kind| (String::new(), kind));
+        let kinds = [DATE, LONGLONG, DATETIME, TIME, DOUBLE, VAR_STRING].map(|kind| (String::new(), signed(kind)));
         let texts = ["2026-11-23", "NULL", "2026-01-02 03:04:05", "-26:03:04", "1.5", "ab"];
         let found = binary_columns(&all.concat(), &kinds).expect("whole");
         assert_eq!(found.iter().map(|cell| cell.as_deref().unwrap_or("NULL")).collect::<Vec<_>>(), texts);
+        let unsigned = [LONGLONG, FLOAT].map(|kind| (String::new(), ColumnType { kind, is_unsigned: true }));
+        let largest = [&[0, 0][..], &u64::MAX.to_le_bytes(), &0.1_f32.to_le_bytes()].concat();
+        let found = binary_columns(&largest, &unsigned).expect("whole");
+        assert_eq!(found, [Some(u64::MAX.to_string()), Some("0.1".to_string())]);
         assert_eq!(question_marks("a = $1 AND b = $12"), "a = ? AND b = ?");
+        assert_eq!(
+            question_marks("JSON_VALUE(doc, '$.price') = $1 OR '$' = c"),
+            "JSON_VALUE(doc, '$.price') = ? OR '$' = c"
+        );
         assert_eq!(refusal(b"\xff\xbd\x04#40001Deadlock found").conflict(), Some(crate::Conflict::Deadlock));
     }
 }

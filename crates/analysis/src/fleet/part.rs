@@ -32,7 +32,14 @@ fn standings(contents: &Contents) -> Vec<Option<Standing>> {
 /// A workload's figures: `[host][round][scenario]`, the logarithm, more is better; none: a hole, or a run that did nothing.
 struct Figures {
     rounds: Vec<Vec<Vec<Option<f64>>>>,
+    /// Which scenarios had a run that did nothing: none of their rounds is compared, the others neither.
     stalled: Vec<bool>,
+}
+
+impl Figures {
+    fn is_measured(&self, scenario: usize) -> bool {
+        self.stalled[scenario] || self.rounds.iter().flatten().any(|round| round[scenario].is_some())
+    }
 }
 
 fn part(
@@ -49,13 +56,17 @@ fn part(
     let figures = figures(contents, hosts, &columns, primary);
     let baseline = scenarios.iter().position(|scenario| scenario.baseline);
     let rules = rules(&contents.study.analysis, 1);
-    let out = outs(&scenarios, &columns.iter().map(|column| standings[*column]).collect::<Vec<_>>(), &figures.stalled);
+    let out = outs(&scenarios, &columns.iter().map(|column| standings[*column]).collect::<Vec<_>>(), &figures);
     let ratios = |scenario: usize| -> Vec<Vec<f64>> {
         let of = |round: &Vec<Option<f64>>| Some(round[scenario]? - round[baseline?]?);
         figures.rounds.iter().map(|rounds| rounds.iter().filter_map(of).collect()).collect()
     };
-    let compared = |scenario: &usize| Some(*scenario) != baseline && !figures.stalled[*scenario];
-    let family = (0..scenarios.len()).filter(compared).filter(|scenario| !scenarios[*scenario].control).count();
+    let is_asked = |scenario: &usize| Some(*scenario) != baseline && figures.is_measured(*scenario);
+    // Of a ratio to or of a standstill nothing is known; it stays a member of the family all the same.
+    let is_known =
+        |scenario: &usize| !figures.stalled[*scenario] && baseline.is_some_and(|place| !figures.stalled[place]);
+    let compared = |scenario: &usize| is_asked(scenario) && is_known(scenario);
+    let family = (0..scenarios.len()).filter(is_asked).filter(|scenario| !scenarios[*scenario].control).count();
     let held = Held { alpha: rules.alpha(), family, margin: rules.margin, more_is_better };
     let mut against: Vec<Option<Against>> = (0..scenarios.len())
         .map(|scenario| {
@@ -70,7 +81,10 @@ fn part(
             label: scenarios[place].label.clone(),
             control: scenarios[place].control,
             out: out[place],
-            ratios: ratios(place).iter().map(|rounds| mean(rounds)).collect(),
+            ratios: if is_known(&place) { ratios(place) } else { vec![Vec::new(); hosts.len()] }
+                .iter()
+                .map(|rounds| mean(rounds))
+                .collect(),
             against,
         })
         .collect();
@@ -123,14 +137,15 @@ fn figures(contents: &Contents, hosts: &[FleetHost], columns: &[usize], primary:
 }
 
 /// Why each scenario is never picked.
-fn outs(scenarios: &[&Scenario], standings: &[Option<Standing>], stalled: &[bool]) -> Vec<Option<Out>> {
-    let known =
-        || scenarios.iter().zip(standings).filter(|(scenario, _)| !scenario.control).filter_map(|(_, known)| *known);
-    let safest = known().map(|standing| standing.class).min();
-    let fewest = safest.and_then(|safest| fewest_errors(known(), safest)).unwrap_or(0.0);
+fn outs(scenarios: &[&Scenario], standings: &[Option<Standing>], figures: &Figures) -> Vec<Option<Out>> {
+    let measured = || (0..scenarios.len()).filter(|place| !scenarios[*place].control && figures.is_measured(*place));
+    let safest = measured().filter_map(|place| standings[place]).map(|standing| standing.class).min();
+    let steady = || measured().filter(|place| !figures.stalled[*place]).filter_map(|place| standings[place]);
+    let fewest = safest.and_then(|safest| fewest_errors(steady(), safest)).unwrap_or(0.0);
     let out = |place: usize| match standings[place] {
         _ if scenarios[place].control => Some(Out::Control),
-        _ if stalled[place] => Some(Out::Stalled),
+        _ if !figures.is_measured(place) => Some(Out::Unmeasured),
+        _ if figures.stalled[place] => Some(Out::Stalled),
         Some(standing) if Some(standing.class) == safest => (standing.errors > fewest).then_some(Out::Errors),
         _ => Some(Out::LessSafe),
     };
@@ -158,7 +173,9 @@ fn against(rounds: &[Vec<f64>], kinds: &[MachineKind], confidence: f64) -> Optio
 fn judge(against: &mut [Option<Against>], scenarios: &[&Scenario], held: &Held) {
     let places: Vec<usize> =
         (0..against.len()).filter(|place| against[*place].is_some() && !scenarios[*place].control).collect();
-    let raw: Vec<f64> = places.iter().filter_map(|place| Some(against[*place].as_ref()?.p)).collect();
+    let mut raw: Vec<f64> = places.iter().filter_map(|place| Some(against[*place].as_ref()?.p)).collect();
+    // What a stall leaves undecided must not make the others look surer.
+    raw.resize(held.family.max(raw.len()), 1.0);
     for (place, p) in places.iter().zip(stats::holm(&raw)) {
         against[*place].iter_mut().for_each(|found| found.p = p);
     }

@@ -1,6 +1,7 @@
 //! The third phase: new rounds of pick, runner-up and baseline, once the main rounds have their answer.
 
 use super::event::{Cut, Stop};
+use super::rounds::rules;
 use super::session::Session;
 use ledger::model::{Decision, Phase};
 
@@ -14,7 +15,7 @@ pub(super) fn conduct(session: &mut Session, stop: Stop) -> Result<(), Cut> {
             return Ok(());
         }
         let standings = session.standings()?;
-        let finalists = session.tune.finalists(last, &session.values, &standings);
+        let finalists = session.tune.finalists(last, &session.values, &standings, &rules(session.plan));
         session.writer.decide(&finalists.into_iter().map(Decision::Confirm).collect::<Vec<_>>())?;
     }
     let confirmed = session.tune.confirmed();

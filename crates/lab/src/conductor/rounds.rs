@@ -96,7 +96,7 @@ fn observations(session: &Session, workload: &str) -> stats::Observations {
 }
 
 /// The rules of analysis that a plan declares.
-fn rules(plan: &Plan) -> stats::Rules {
+pub(super) fn rules(plan: &Plan) -> stats::Rules {
     let design = &plan.design;
     stats::Rules {
         confidence: design.confidence,

@@ -62,7 +62,9 @@ pub fn drive(
     let ended = shared.control.run(lines, |_, lines| Ok(lines), |lines| run(&shared, lines), progress)?;
     let mut all = Tally::default();
     ended.parts.into_iter().for_each(|tally| all.merge(tally));
-    Ok((all, ended.rates))
+    let mut rates = ended.rates;
+    rates.truncate(all.seconds as usize);
+    Ok((all, rates))
 }
 
 impl Shared<'_> {
@@ -144,6 +146,8 @@ struct Driver<'a, 's, N> {
     upcoming_request: Vec<u8>,
     is_exhausted: bool,
     happened: Vec<(usize, Happened)>,
+    /// When the last whole answer was there; none: there was none.
+    last_answer: Option<Instant>,
     tally: Tally,
 }
 
@@ -160,6 +164,7 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
             upcoming_request: Vec::new(),
             is_exhausted: false,
             happened: Vec::new(),
+            last_answer: None,
             tally: Tally::default(),
         }
     }
@@ -182,10 +187,22 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
                 self.time_out(now);
             }
         }
-        self.tally.seconds = self.shared.started.elapsed().as_secs_f64();
+        self.tally.seconds = self.elapsed().as_secs_f64();
         self.tally.cpu_seconds = observe::cpu::thread_seconds() - cpu_before;
         (0..self.lines.len()).for_each(|index| self.close(index));
         Ok(self.tally)
+    }
+
+    /// What rates are over: the window, and what its last answer took beyond it. A request that is waited for until its time-out is an error,
+    /// and no time in which the others were slow.
+    fn elapsed(&self) -> Duration {
+        let (started, all) = (self.shared.started, self.shared.started.elapsed());
+        let answered = self.last_answer.map(|at| at.saturating_duration_since(started));
+        match (answered, self.shared.client.window) {
+            (None, _) => all,
+            (Some(answered), Some(window)) => answered.max(window.min(all)),
+            (Some(answered), None) => answered,
+        }
     }
 
     /// Starts what is due and has a connection; gives when the next one is due that could have one.
@@ -301,13 +318,17 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
     }
 
     fn look_at_all(&mut self) {
-        let mut right = 0;
+        let (mut right, mut has_answer) = (0, false);
         for at in 0..self.happened.len() {
             let (index, what) = std::mem::replace(&mut self.happened[at], (0, Happened::More));
+            has_answer |= matches!(what, Happened::Answered { .. });
             right += u64::from(matches!(what, Happened::Answered { is_right: true, .. }));
             self.look_at(index, what);
         }
         self.happened.clear();
+        if has_answer {
+            self.last_answer = Some(Instant::now());
+        }
         if right > 0 {
             self.shared.control.count(right);
         }

@@ -24,6 +24,9 @@ use wire::Conflict;
 /// In an open loop, a transaction that starts later than this after its time counts as late: well above a wake-up's delay.
 const LATE: Duration = Duration::from_millis(1);
 
+/// A duplicate key passes when whoever holds it removes it. One that stands for so many tries is the table's own.
+const DUPLICATES_MAX: u32 = 100;
+
 /// What all threads of a run share.
 struct Shared<'a> {
     load: &'a Load,
@@ -155,12 +158,15 @@ struct Line<'a, S> {
     began: Instant,
     /// Whether its script waits amid a transaction.
     is_sleeping: bool,
+    /// Duplicate keys that the transaction under way met.
+    duplicates: u32,
     counted: Counted,
 }
 
 impl<'a, S: Script> Line<'a, S> {
     fn new(client: Client<'a, S>) -> Line<'a, S> {
-        Line { client, intended: None, began: Instant::now(), is_sleeping: false, counted: Counted::default() }
+        let (began, counted) = (Instant::now(), Counted::default());
+        Line { client, intended: None, began, is_sleeping: false, duplicates: 0, counted }
     }
 }
 
@@ -228,6 +234,7 @@ impl<'a, S: Script> Driver<'a, S> {
     fn draw(&mut self, index: usize) {
         let line = &mut self.lines[index];
         line.client.script.draw();
+        line.duplicates = 0;
         line.began = Instant::now();
         line.counted.late += u64::from(line.intended.is_some_and(|intended| line.began > intended + LATE));
     }
@@ -245,7 +252,8 @@ impl<'a, S: Script> Driver<'a, S> {
                 Progress::Committed => self.committed(index),
                 Progress::Conflict(conflict) => {
                     line.counted.conflicts.add(conflict);
-                    if self.shared.load.retry {
+                    line.duplicates += u32::from(conflict == Conflict::DuplicateKey);
+                    if self.shared.load.retry && line.duplicates < DUPLICATES_MAX {
                         line.counted.retries += 1;
                         if self.shared.control.is_over() {
                             return Err(Error::Interrupted);
@@ -352,7 +360,7 @@ fn outcome(
     latencies: BTreeMap<String, Latency>,
     (rates, seconds): (Vec<f64>, f64),
 ) -> Outcome {
-    let latency = &latencies[TRANSACTION];
+    let (latency, asked) = (&latencies[TRANSACTION], asked(load, counted));
     let sum = |of: fn(&Counted) -> u64| counted.iter().map(of).sum::<u64>() as f64;
     let committed = sum(|one| one.committed);
     let (reads, writes, others) =
@@ -376,6 +384,7 @@ fn outcome(
         sum(|one| one.unknown),
         sum(|one| one.statements.missed),
         sum(|one| one.late),
+        missed(load, asked.total),
         seconds,
         latency.microseconds_mean(),
         latency.microseconds_at(0.0),
@@ -397,8 +406,16 @@ fn outcome(
         series: BTreeMap::from([("transactions_per_second".to_string(), rates)]),
         bytes_written: counted.iter().map(|one| one.bytes).sum(),
         commits: if writes > 0.0 { committed as u64 } else { 0 },
-        ..Outcome::of(asked(load, counted))
+        ..Outcome::of(asked)
     }
+}
+
+/// Transactions of an open loop that were due before the run's end and not begun, as all connections were busy: no latency counts how long
+/// they waited. `begun` is how many were.
+fn missed(load: &Load, begun: u64) -> f64 {
+    let due = (load.rate * load.time_seconds).ceil();
+    let due = if load.transactions > 0 { due.min(load.transactions as f64) } else { due };
+    (due - begun as f64).max(0.0)
 }
 
 /// Transactions that were begun, and those of them that did not come to an acknowledged end.

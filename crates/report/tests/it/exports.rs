@@ -45,7 +45,7 @@ fn markdown_is_the_answer_with_its_warnings_and_tables() {
 
         > **Warning:** oltp: all scenarios together moved by −5.1 % from the first round to the last. Comparisons hold where this is slow against a round; the absolute values hold for no single moment. Look at the chart of trials over time, and for other load, thermal throttling or a filling device.
 
-        > **Warning:** oltp: outlier: xfs · 2G in round 6. They are kept: they widen the intervals and may be a slow mode that production will meet too. Look at their throughput second by second, and run more rounds.
+        > **Warning:** oltp: outlier: ext4 · 128M (control) in round 2, ext4 · 128M (control) in round 6. They are kept: they widen the intervals and may be a slow mode that production will meet too. Look at their throughput second by second, and run more rounds.
 
         ## oltp, transactions per second (more is better)
 

@@ -242,3 +242,34 @@ fn limits_are_held_against_every_host_and_a_further_one() {
         (&serde_json::json!({ "rounds": 3, "beyond": 3 }), &false.into())
     );
 }
+
+#[test]
+fn who_never_ran_is_no_pick() {
+    let mut contents = fleet(&EIGHT);
+    let of_btrfs: Vec<i64> =
+        contents.trials.iter().filter(|trial| trial.scenario == "btrfs").map(|trial| trial.id).collect();
+    contents.runs.retain(|run| !of_btrfs.contains(&run.trial));
+    for trial in contents.trials.iter_mut().filter(|trial| trial.scenario == "btrfs") {
+        trial.state = ledger::model::TrialState::Failed;
+    }
+    let text = said(&contents);
+    check(&text, &["Use xfs: ", "not measured"]);
+    // Alone in the safest class, and without a figure: it says nothing of the class of the others.
+    contents.scenarios[..2].iter_mut().for_each(|scenario| {
+        scenario.durability.class = observe::durability::Class::LosesRecent;
+    });
+    check(&said(&contents), &["Use xfs: "]);
+}
+
+#[test]
+fn no_ratio_to_a_baseline_that_stalled_is_claimed() {
+    let mut contents = fleet(&EIGHT);
+    let stalled = contents.trials.iter().find(|trial| trial.scenario == "ext4").map(|trial| trial.id);
+    for run in contents.runs.iter_mut().filter(|run| Some(run.trial) == stalled) {
+        run.metrics.insert("transactions_per_second".into(), 0.0);
+    }
+    let text = said(&contents);
+    check(&text, &["stalled"]);
+    assert!(!text.contains("faster than ext4") && !text.contains("slower than ext4"), "{text}");
+    assert!(!text.contains("of ext4's"), "{text}");
+}

@@ -15,6 +15,7 @@ mod flushing;
 mod found;
 mod health;
 mod history;
+mod holes;
 mod hostile;
 mod http_forms;
 mod large;

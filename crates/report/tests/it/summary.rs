@@ -263,7 +263,8 @@ fn a_rate_is_given() {
             xfs · rate=300                  4.00      3.97–4.03  keeps all
             How sure: 95 %, over 8 rounds, that none of the 2 scenarios is faster.
             What would change it: another machine, load or version. More rounds only narrow the figures.
-            More: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`, filesystems.html
+            1 minor warning and more: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`,
+              filesystems.html
         "#]],
     );
     let levels = [("ext4", low, 2200.0), ("ext4", high, 3000.0), ("xfs", low, 2000.0), ("xfs", high, 4000.0)];
@@ -278,7 +279,8 @@ fn a_rate_is_given() {
             xfs · rate=300                  4.00      3.97–4.03  keeps all
             How sure: 95 %, over 8 rounds, that none of the 2 scenarios is faster.
             What would change it: another machine, load or version. More rounds only narrow the figures.
-            More: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`, filesystems.html
+            1 minor warning and more: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`,
+              filesystems.html
         "#]],
     );
     let levels = [("ext4", low, 2000.0), ("ext4", high, 4000.0), ("xfs", low, 2000.0), ("xfs", high, 4000.0)];
@@ -293,7 +295,8 @@ fn a_rate_is_given() {
             xfs · rate=300                  4.00      3.97–4.03  keeps all
             How sure: 95 %, over 8 rounds; a true difference of 1.7 % would be found in 8 of 10 such studies.
             What would change it: another machine, load or version. More rounds only narrow the figures.
-            More: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`, filesystems.html
+            1 minor warning and more: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`,
+              filesystems.html
         "#]],
     );
 }

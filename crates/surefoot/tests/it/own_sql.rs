@@ -94,6 +94,31 @@ fn a_transaction_that_is_never_committed_is_no_figure() {
     world.assert_nothing_left();
 }
 
+/// A `$` without a number is no parameter, and a row may begin with a fraction.
+#[test]
+fn a_prepared_statement_is_sent_as_it_is_written() {
+    let world = world();
+    let script = "SELECT 1.5e0 AS half, JSON_VALUE('{\"a\": 7}', '$.a') AS seven \\gset\n\
+                  INSERT INTO seen (id, n) VALUES (1 + :client_id, :seven);\n";
+    world.write("dollar.sql", script);
+    let sql = OWN.replace("\"count.sql@3\", \"look.sql\"", "\"dollar.sql\"") + "\nengine = \"mariadb\"";
+    let checks = "\"SELECT count(*) FROM seen WHERE n <> 7\" = 0\n\"SELECT count(*) > 0 FROM seen\" = 1\n";
+    world.write("s.toml", study("\"workload.sql.protocol\" = [\"prepared\"]", &sql, checks));
+    world.surefoot(&["run", "s.toml"]).status(0);
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_key_that_stays_taken_is_given_up() {
+    let world = world();
+    world.write("taken.sql", "INSERT INTO counters (id, n) VALUES (1, 0);\n");
+    let sql = OWN.replace("\"count.sql@3\", \"look.sql\"", "\"taken.sql\"");
+    world.write("s.toml", study("\"workload.sql.engine\" = [\"sqlite\"]", &sql, ""));
+    let said = world.surefoot(&["run", "s.toml"]);
+    assert!(said.stderr.contains("given up (first: a duplicate key)"), "{}", said.stderr);
+    said.status(3);
+}
+
 #[test]
 fn what_can_not_be_run_is_refused_by_its_place() {
     let world = world();

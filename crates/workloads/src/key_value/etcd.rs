@@ -132,7 +132,10 @@ impl Session for EtcdSession {
     }
 
     fn answer(&mut self, see: &mut dyn FnMut(Seen)) -> Result<Option<usize>, Error> {
-        let Some(Asked { tag, is_read }) = self.asked else { return Ok(None) };
+        let Some(Asked { tag, is_read }) = self.asked else {
+            self.client.answer(&mut |_, _| {}).map_err(failed("keep a connection that nothing was asked on"))?;
+            return Ok(None);
+        };
         let mut wrong = None;
         let shown = self.client.answer(&mut |key, value| match field_of(key).filter(|_| is_read) {
             Some((key, field)) => see(Seen { tag, key, field, value }),

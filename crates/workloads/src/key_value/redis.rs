@@ -177,6 +177,12 @@ impl Session for RedisSession {
     }
 
     fn answer(&mut self, see: &mut dyn FnMut(Seen)) -> Result<Option<usize>, Error> {
+        if self.expected.is_empty() {
+            let action = "keep a connection that nothing was asked on";
+            let Some(found) = self.client.reply().map_err(failed(action))? else { return Ok(None) };
+            let (place, expected) = ("a reply".into(), "none, as nothing was asked".into());
+            return Err(Error::WrongData { place, expected, found: format!("{:?}", found.values().next()) });
+        }
         while let Some(expected) = self.expected.front() {
             let Some(reply) = self.client.reply().map_err(failed("answer"))? else { return Ok(None) };
             let reply = reply.accepted().map_err(failed("answer"))?;

@@ -85,6 +85,29 @@ fn half_an_answer_or_another_body_is_no_answer() {
 }
 
 #[test]
+fn one_request_that_is_never_answered_slows_no_other() {
+    for engine in ENGINES {
+        let count = AtomicUsize::new(0);
+        let server = Server::start(move |stream, target| {
+            if count.fetch_add(1, Ordering::Relaxed) == 20 {
+                std::thread::sleep(Duration::from_secs(2));
+                return false;
+            }
+            well(stream, target)
+        });
+        let (timeout, window) = (Duration::from_secs(1), Some(Duration::from_millis(200)));
+        let client = Client { timeout, window, ..client(server.address, 2, true, engine) };
+        let mut source = Targets { expected: Some(5), ..targets(numbered(100_000), true) };
+        let (tally, rates) = drive(&client, &mut source, &AtomicBool::new(false), &mut |_, _| {}).expect("driven");
+        let outcome = outcome(tally, rates, Limit::Open);
+        assert!(outcome.seconds < 1.0, "{engine:?}: its time-out is no time of the others: {} s", outcome.seconds);
+        assert!(outcome.series.values().all(Vec::is_empty), "{engine:?}: {:?}", outcome.series);
+        assert_eq!(outcome.asked.wrong.iter().map(|wrong| wrong.count).sum::<u64>(), 1, "{engine:?}");
+        assert!(outcome.latencies["request"].microseconds_at(1.0) >= 1e6, "{engine:?}: it was waited for");
+    }
+}
+
+#[test]
 fn a_time_out_counts_as_the_time_that_was_waited() {
     for engine in ENGINES {
         // Each third request is never answered.
