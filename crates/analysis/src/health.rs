@@ -8,7 +8,7 @@ use crate::counting::Counting;
 use crate::details::Details;
 use crate::judge::Judgement;
 use crate::marks::TOLERANCE;
-use ledger::model::{Order, RunRow, Scenario, Trial};
+use ledger::model::{Order, Phase, RunRow, Scenario, Trial};
 use observe::metric;
 use stats::Course;
 use std::collections::BTreeMap;
@@ -165,7 +165,12 @@ pub fn health(counting: &Counting, details: &Details, order: Order, scenario: &S
     let courses = details.runs.get(&scenario.label).and_then(|by_name| by_name.get(&scenario.primary_metric));
     Health {
         runs: courses.cloned().unwrap_or_default(),
-        loads: of_scenario.iter().filter_map(|trial| Some((trial.round, load(runs_of(trial))?))).collect(),
+        // Of the rounds whose figures are judged: new rounds are counted from the first again.
+        loads: of_scenario
+            .iter()
+            .filter(|trial| trial.phase == Phase::Main)
+            .filter_map(|trial| Some((trial.round, load(runs_of(trial))?)))
+            .collect(),
         disturbed: Vec::new(),
         checkpoints: mean(runs.iter().filter_map(|run| run.metrics.get("checkpoints").copied())),
         seconds: median(seconds).unwrap_or(0.0),

@@ -125,8 +125,10 @@ pub struct Cell {
     pub does_not_flush: bool,
     /// Whether it can't be told from the best cell.
     pub may_be_best: bool,
-    /// Scenarios in it that never yielded a value.
-    pub missing: usize,
+    /// Scenarios in it that failed in every round that was tried.
+    pub failed: usize,
+    /// Scenarios in it that have no value yet.
+    pub open: usize,
     /// Mean of logarithms by round.
     rounds: Vec<Option<f64>>,
 }
@@ -176,7 +178,8 @@ fn averaged(scenarios: &[&Row], confidence: f64) -> Cell {
         mean: (!alive.is_empty()).then_some((mean.exp(), low.exp(), high.exp())),
         does_not_flush: scenarios.iter().any(|row| row.does_not_flush()),
         may_be_best: false,
-        missing: scenarios.len() - alive.len(),
+        failed: scenarios.iter().filter(|row| row.centre.is_none() && row.failed > 0).count(),
+        open: scenarios.iter().filter(|row| row.centre.is_none() && row.failed == 0).count(),
         rounds: by_round,
     }
 }

@@ -145,22 +145,24 @@ impl<'a> Worker<'a> {
             Some(shown) => shown,
             None => match self.images.show(&self.settings, &self.watchdog)? {
                 Some(shown) => shown,
-                None => return Ok(self.hung()),
+                None => return Ok(self.hung(job)),
             },
         };
         let breaker = shown.breaker()?;
         let (recovered, hung) =
             self.watchdog.over(breaker, || self.recovery.bring_up(&mut shown, job.point, &job.choice, job.is_again));
         if hung {
-            return Ok(self.hung());
+            return Ok(self.hung(job));
         }
         self.shown = Some(shown);
         recovered
     }
 
-    fn hung(&self) -> Recovered {
+    /// What it read is not known, so that all that is undecided may matter.
+    fn hung(&self, job: &Job) -> Recovered {
+        let read = self.images.history.points()[job.point].undecided.keys().copied().collect();
         let said = format!("the recovery did not end within {} s", self.seconds_max);
         let found = Arc::new(nothing(RecoveryOutcome::Unmountable(said)));
-        Recovered { found, read: Vec::new(), is_new: true }
+        Recovered { found, read, is_new: true }
     }
 }

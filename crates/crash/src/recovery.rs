@@ -19,13 +19,15 @@ use services::service::Error;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use workloads::steps::process::Remote;
 use workloads::{commits, replacements};
 
 /// How the database is asked.
 enum Database {
     /// There is none: files are.
     Files(Map<String, Value>),
-    Embedded(Map<String, Value>),
+    /// Where it maps its file, it is read by a process of its own: a page that can't be read ends who touches it.
+    Embedded(Map<String, Value>, Option<Remote>),
     Served {
         service: services::Wanted,
         questions: Vec<String>,
@@ -47,15 +49,22 @@ impl Database {
             Some(service) => {
                 Database::Served { service, questions: commits::questions(&parameters), parameters, asked: None }
             }
-            None => Database::Embedded(parameters),
+            None => {
+                let of_its_own = commits::is_mapped(&parameters);
+                let remote = of_its_own.then(|| Remote::new(commits::KIND.name, &parameters));
+                Database::Embedded(parameters, remote)
+            }
         }
     }
 
     fn look(&mut self, data: &Path, work: &Work) -> Result<Found, Broken> {
         let look = match self {
             Database::Files(parameters) => Ok(replacements::look(parameters, data)),
-            Database::Embedded(parameters) => {
+            Database::Embedded(parameters, None) => {
                 commits::look_at_embedded(parameters, data).map_err(RecoveryOutcome::Down)
+            }
+            Database::Embedded(_, Some(remote)) => {
+                remote.look_at_embedded(data).map_err(Broken::Look)?.map_err(RecoveryOutcome::Down)
             }
             Database::Served { service, questions, parameters, asked } => {
                 let asked = match asked {
@@ -180,6 +189,9 @@ pub enum Broken {
     /// The folders that the database's user can reach.
     #[error(transparent)]
     Service(database::Error),
+    /// The process that reads an embedded database.
+    #[error(transparent)]
+    Look(load::workload::Error),
     /// The disk.
     #[error(transparent)]
     Disk(#[from] mounted_image::Error),

@@ -159,7 +159,8 @@ impl Measurement {
 pub fn spec(plan: &Plan, scenario: &PlannedScenario, settings: &study::Safety) -> TrialSpec {
     let cut = Cut {
         budget_seconds: settings.budget_seconds,
-        unit_bytes: settings.unit.bytes(),
+        // A disk tears no sector of its own.
+        unit_bytes: settings.unit.bytes().max(scenario.storage.unit.bytes()),
         cache: settings.cache.clone(),
         profile: settings.profile.clone(),
         log_bytes_max: settings.log_bytes_max,

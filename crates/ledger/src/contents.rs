@@ -7,6 +7,7 @@ use crate::model::{
     TrialState, Worse,
 };
 use observe::metric::{Direction, Metric};
+use observe::safety::Grade;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 impl Member {
@@ -42,10 +43,15 @@ impl Contents {
         })
     }
 
-    /// The last time that it was measured what a power cut takes from a scenario; the A/A control is its baseline once more.
+    /// The last time that it was measured what a power cut takes from a scenario; the A/A control is its baseline once more. Classes on
+    /// unlike disks are not compared: what was measured as the study asked before it was changed counts only where it was bad.
     #[must_use]
     pub fn safety_of(&self, scenario: &Scenario) -> Option<&MeasuredSafety> {
-        self.last_of(scenario, |label| self.safety.iter().rfind(|measured| measured.scenario == label))
+        let asked = self.safety.last().map(|last| &last.asked);
+        let is_bad = |found: &MeasuredSafety| found.safety.as_ref().is_some_and(|safety| safety.grade >= Grade::E);
+        let counts = |found: &&MeasuredSafety| Some(&found.asked) == asked || is_bad(found);
+        let last = |label: &str| self.safety.iter().filter(counts).rfind(|measured| measured.scenario == label);
+        self.last_of(scenario, last)
     }
 
     /// The last time that it was measured what a failing disk does to a scenario, likewise.

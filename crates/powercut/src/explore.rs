@@ -54,7 +54,7 @@ pub struct Recovered {
 /// What is put to the test: serves images, and lets a filesystem and a database recover on each.
 pub trait Subject {
     /// Why it could not: a failure of the test itself, never of what is tested.
-    type Error;
+    type Error: std::fmt::Display;
 
     /// Recoveries that it does side by side: one more may be begun, so that none of these waits for the next.
     fn side_by_side(&self) -> usize {
@@ -109,7 +109,7 @@ const SMALLER_SECONDS_SHARE: f64 = 1.1;
 /// was closed while the load still ran, what was tried or acknowledged after it must not be among them.
 ///
 /// # Errors
-/// At the subject's first.
+/// At the subject's first, unless something bad was found before: that stands, and the search is not complete.
 pub fn explore<B: AsRef<[u8]>, S: Subject>(
     history: &History<B>,
     attempts: &[Attempt],
@@ -118,12 +118,18 @@ pub fn explore<B: AsRef<[u8]>, S: Subject>(
     clock: &mut dyn FnMut() -> f64,
     stop: &dyn Fn() -> bool,
 ) -> Result<Safety, S::Error> {
-    let began = clock();
-    let limits = Limits { budget, clock, stop, began };
+    let limits = Limits { budget, clock, stop, began: 0.0 };
     let mut explorer = Explorer::new(history, attempts, subject, limits);
-    explorer.search()?;
-    explorer.make_worst_example_smaller()?;
-    Ok(explorer.safety())
+    // To look for what is changed in place takes its time, too, and is no search.
+    explorer.limits.began = (explorer.limits.clock)();
+    match explorer.search().and_then(|()| explorer.make_worst_example_smaller()) {
+        Ok(()) => Ok(explorer.safety()),
+        Err(error) if explorer.tally.grade < Grade::E => Err(error),
+        Err(error) => {
+            let notes = vec![format!("the search ended early: {error}")];
+            Ok(Safety { is_complete: false, notes, ..explorer.safety() })
+        }
+    }
 }
 
 /// When to end.

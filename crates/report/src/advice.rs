@@ -7,12 +7,13 @@ use crate::flushing::Marked as _;
 use crate::number::{about, percent, ratio, rounded};
 use crate::safety;
 use crate::tuning;
-use crate::words::{NAMES_MAX, and_list, or_list, with_factor};
+use crate::words::{NAMES_MAX, and_list, is_speed, or_list, with_factor};
 use analysis::advice::{Advice, MoreRounds};
 use analysis::choice::Choice;
 use analysis::judge::ROUNDS_FOR_CLAIMS;
 use analysis::row::Row;
 use analysis::view::{Part, View};
+use ledger::model::Mode;
 use observe::durability::Class;
 use std::collections::BTreeMap;
 
@@ -172,7 +173,7 @@ fn losers(part: &Part, names: &Names) -> Option<String> {
             slower(*far, part)
         ),
         [(near, _), .., (far, _)] => {
-            let noun = if is_speed(part) { "speed" } else { "merit" };
+            let noun = if is_speed(&part.metric) { "speed" } else { "merit" };
             let far = rounded(far * 100.0, 2);
             format!("Not the {} others: they have {far} to {} of its {noun}.", speeds.len(), percent(*near))
         }
@@ -195,22 +196,18 @@ fn speed(part: &Part, row: &Row, first: &Row) -> Option<f64> {
     Some(if part.more_is_better { ratio } else { 1.0 / ratio })
 }
 
-fn is_speed(part: &Part) -> bool {
-    part.metric.unit.ends_with("/s") || matches!(part.metric.unit.as_ref(), "s" | "µs")
-}
-
 /// Fast or good.
 pub fn good(part: &Part) -> &'static str {
-    if is_speed(part) { "fast" } else { "good" }
+    if is_speed(&part.metric) { "fast" } else { "good" }
 }
 
 fn best(part: &Part) -> &'static str {
-    if is_speed(part) { "fastest" } else { "best" }
+    if is_speed(&part.metric) { "fastest" } else { "best" }
 }
 
 /// "12 % slower", "half the speed", "0.31× the speed".
 fn slower(speed: f64, part: &Part) -> String {
-    let (noun, worse) = if is_speed(part) { ("the speed", "slower") } else { ("as good", "worse") };
+    let (noun, worse) = if is_speed(&part.metric) { ("the speed", "slower") } else { ("as good", "worse") };
     match speed {
         speed if speed >= SLOWER_FROM => format!("{} {worse}", percent((1.0 - speed).max(0.0))),
         speed if HALF.contains(&speed) => format!("half {noun}"),
@@ -267,7 +264,7 @@ pub fn how_sure(part: &Part, view: &View) -> Option<String> {
 }
 
 fn better(part: &Part) -> &'static str {
-    if is_speed(part) { "faster" } else { "better" }
+    if is_speed(&part.metric) { "faster" } else { "better" }
 }
 
 /// The size of a difference that would most likely have been seen.
@@ -289,9 +286,18 @@ pub fn what_would_change_it(
     }
     let is_settled = |part: &&Part| matches!(part.advice(), Advice::Best | Advice::Alone | Advice::Given);
     let Some(MoreRounds { rounds, difference, seconds }) = more.filter(|_| !parts.iter().all(is_settled)) else {
-        return Some(
-            "What would change it: another machine, load or version. More rounds only narrow the figures.".into(),
-        );
+        let is_open = |part: &&Part| match part.advice() {
+            Advice::Open { .. } | Advice::Direction { .. } | Advice::HardlyMet { .. } => true,
+            // Rounds go on until one is left.
+            Advice::Among { .. } => part.mode == Mode::Tune,
+            _ => false,
+        };
+        let more_rounds = if parts.iter().any(is_open) {
+            "More rounds may decide it."
+        } else {
+            "More rounds only narrow the figures."
+        };
+        return Some(format!("What would change it: another machine, load or version. {more_rounds}"));
     };
     let what = difference.map_or_else(
         || "gives a first verdict".into(),

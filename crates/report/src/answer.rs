@@ -143,7 +143,7 @@ fn no_winner(name: &str, rivals: &[String], value: &str, part: &Part) -> String 
         true => String::new(),
         false => format!(": {name} can't be told apart from {}", some_of(&rivals)),
     };
-    format!("No winner yet{open}. {name} was ahead: {value}. Compare by the ratios below, not by these.")
+    format!("No winner yet{open}. {name} was ahead: {value}. To compare, use the ratios below, not these means.")
 }
 
 /// The pick where a rate or the like is given: one for all, or each under its condition.

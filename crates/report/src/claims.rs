@@ -4,7 +4,7 @@ use crate::errors;
 use crate::flushing::{self, Marked as _};
 use crate::number::{Scale, percent, percent_number_signed, ratio, ratio_number, words};
 use crate::tails;
-use crate::words::{and_list, quantity, with_factor};
+use crate::words::{and_list, is_speed, quantity, with_factor};
 use analysis::claim::{Claim, Subject};
 use analysis::row::{Centre, Row};
 use analysis::view::Part;
@@ -119,7 +119,7 @@ fn shape_words((a, b): (&str, &str), shapes: &[SlowMode; 2], part: &Part) -> Str
         if shapes[0].low > shapes[1].low { ((a, shapes[0]), (b, shapes[1])) } else { ((b, shapes[1]), (a, shapes[0])) };
     let (slow, of) = (often.1.slow, often.1.of);
     format!(
-        "{slow} of {of} {pieces} of {} were below half of their usual speed ({} to {}), of {} {} of {}",
+        "{slow} of {of} {pieces} of {} were below half of their usual speed (true share {} to {}), and of {} {} of {}",
         often.0,
         percent(often.1.low),
         percent(often.1.high),
@@ -173,7 +173,7 @@ pub fn interval_words(claim: &Claim, confidence: f64) -> String {
 /// The verdict in a table's cell.
 #[must_use]
 pub fn verdict_words(claim: &Claim, part: &Part) -> String {
-    let is_speed = observe::metric::is_rate(&part.metric.unit) || matches!(part.metric.unit.as_ref(), "s" | "µs");
+    let is_speed = is_speed(&part.metric);
     match claim.verdict {
         None => "direction only".into(),
         Some(Verdict::Faster) => if is_speed { "faster" } else { "better" }.into(),
@@ -189,8 +189,10 @@ pub fn verdict_words(claim: &Claim, part: &Part) -> String {
 #[must_use]
 pub fn centre_in_words(row: &Row, centre: Centre, part: &Part, (confidence, picked_from): (f64, usize)) -> String {
     let scale = &Scale::of_part(part);
-    let what =
-        if part.metric.unit == "1/s" || part.metric.unit == "1" { words(&part.metric.name) } else { String::new() };
+    // A number that is shown in thousands of millions says so behind it.
+    let is_plain =
+        matches!(part.metric.unit.as_ref(), "1/s" | "1") && [part.metric.unit.as_ref(), ""].contains(&&*scale.unit);
+    let what = if is_plain { words(&part.metric.name) } else { String::new() };
     let at_least = match (row.is_lower_bound(), part.more_is_better) {
         (true, true) => "at least ",
         (true, false) => "at most ",

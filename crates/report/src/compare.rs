@@ -92,6 +92,14 @@ impl Comparison {
         }
         let [a, b] = pairs.last().expect("a session");
         let mut said = preamble(a, b);
+        let of_side = |(name, side): (&'static str, usize)| {
+            pairs[1..].iter().flat_map(move |pair| unlike_sessions(name, &pairs[0][side], &pair[side]))
+        };
+        let unlike: Vec<String> = [("A", 0), ("B", 1)].into_iter().flat_map(of_side).collect();
+        if !unlike.is_empty() {
+            said.retain(|line| line != SAME_STUDY && line != EQUAL_FACTS);
+        }
+        said.extend(unlike);
         let dates = |side: usize| pairs.iter().map(|pair| date(pair[side].contents.study.created)).collect::<Vec<_>>();
         said.push(format!("Sessions of A: {}; of B: {}.", dates(0).join(", "), dates(1).join(", ")));
         Ok(Comparison::judged(said, found, (level, pairs.len())))
@@ -206,9 +214,13 @@ impl Workload {
     /// Adds a session a side; what it did not measure falls out.
     fn add_session(&mut self, session: &[Workload]) {
         let of_session = session.iter().find(|other| other.name == self.name);
+        let left_out = &mut self.left_out;
         self.lines.retain_mut(|line| {
             let is_same = |other: &&Line| other.label == line.label && other.metric.name == line.metric.name;
-            let Some(other) = of_session.and_then(|of| of.lines.iter().find(is_same)) else { return false };
+            let Some(other) = of_session.and_then(|of| of.lines.iter().find(is_same)) else {
+                left_out.extend(line.is_primary.then(|| format!("Not in all sessions: {}", line.label)));
+                return false;
+            };
             line.sides.earlier.push(other.mean(&other.sides.earlier));
             line.sides.later.push(other.mean(&other.sides.later));
             (0..2).for_each(|side| line.does_not_flush[side] |= other.does_not_flush[side]);
@@ -295,6 +307,9 @@ pub(crate) fn check_benches(a: &Input, b: &Input) -> Result<(), Error> {
     Ok(())
 }
 
+const SAME_STUDY: &str = "Both ran the same study (equal hash).";
+const EQUAL_FACTS: &str = "The recorded machine facts are equal.";
+
 /// What differs between the two files: study, version, machine.
 fn preamble(a: &Input, b: &Input) -> Vec<String> {
     let (first, second) = (&a.contents.study, &b.contents.study);
@@ -303,7 +318,7 @@ fn preamble(a: &Input, b: &Input) -> Vec<String> {
         format!("B: {}, {}", second.name, date(second.created)),
     ];
     if first.hash == second.hash {
-        lines.push("Both ran the same study (equal hash).".into());
+        lines.push(SAME_STUDY.into());
     } else {
         lines.push("The studies differ: scenarios of the same name may have been set up differently.".into());
     }
@@ -318,7 +333,7 @@ fn preamble(a: &Input, b: &Input) -> Vec<String> {
     lines.extend([("A", a), ("B", b)].iter().filter_map(|(name, input)| Some(format!("{name}: {}", note(input)?))));
     let facts = differing_facts(a, b);
     if facts.is_empty() {
-        lines.push("The recorded machine facts are equal.".into());
+        lines.push(EQUAL_FACTS.into());
     }
     let more = facts.len().saturating_sub(FACTS_MAX);
     lines.extend(facts.into_iter().take(FACTS_MAX));
@@ -326,6 +341,14 @@ fn preamble(a: &Input, b: &Input) -> Vec<String> {
         lines.push(format!("{more} more machine facts differ."));
     }
     lines
+}
+
+/// What differs between two sessions of one side, which are taken for the same.
+fn unlike_sessions(side: &str, first: &Input, other: &Input) -> Vec<String> {
+    let [of_first, of_other] = [first, other].map(|input| &input.contents.study.hash);
+    let studies = (of_first != of_other).then(|| format!("The sessions of {side} are not of one study."));
+    let facts = differing_facts(first, other).into_iter().take(FACTS_MAX);
+    studies.into_iter().chain(facts.map(|fact| format!("Within {side}: {fact}"))).collect()
 }
 
 fn differing_facts(a: &Input, b: &Input) -> Vec<String> {

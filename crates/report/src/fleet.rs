@@ -9,7 +9,7 @@ mod page;
 use crate::document::{self, Block, Column, Fit, Table, head, word_cell, word_head};
 use crate::input::Error;
 use crate::number::{percent, ratio_number};
-use crate::words::{and_list, some_of};
+use crate::words::{and_list, is_speed, some_of};
 use analysis::fleet::{Against, Fleet, FleetPart, HOSTS_MIN, Hole, MachineKind, OfFleet, Out};
 use ledger::MergeError;
 use ledger::model::{Contents, Scenario, StudyRecord};
@@ -92,6 +92,8 @@ impl FleetReport {
     fn lead(&self, part: &FleetPart) -> String {
         let words = Words::of(part);
         let choices = part.scenarios.iter().filter(|scenario| !scenario.control).count();
+        let may = part.scenarios.iter().filter(|scenario| scenario.out.is_none()).count();
+        let of = if may == choices { format!("the {may} scenarios") } else { format!("the {may} that may be picked") };
         let over = self.over();
         let names: Vec<String> = part.picks.iter().map(|place| part.scenarios[*place].label.clone()).collect();
         match &names[..] {
@@ -99,7 +101,8 @@ impl FleetReport {
                 format!("Too little was measured {over} to choose.")
             }
             [] => format!("Too little was measured to choose, and {over}."),
-            [one] => format!("Use {one}: {over} it is the {} of the {choices} scenarios.", words.best),
+            [one] if may == 1 => format!("Use {one}: {over} it is the only scenario that may be picked."),
+            [one] => format!("Use {one}: {over} it is the {} of {of}.", words.best),
             several => format!("Use {}: {over} none of them is shown to be {}.", several.join(" or "), words.better),
         }
     }
@@ -347,7 +350,7 @@ struct Words {
 
 impl Words {
     fn of(part: &FleetPart) -> Words {
-        let is_speed = observe::metric::is_rate(&part.metric.unit) || matches!(part.metric.unit.as_ref(), "s" | "µs");
+        let is_speed = is_speed(&part.metric);
         let [better, worse, best, good] =
             if is_speed { ["faster", "slower", "fastest", "fast"] } else { ["better", "worse", "best", "good"] };
         Words { more_is_better: part.more_is_better, better, worse, best, good }

@@ -42,7 +42,7 @@ impl Words for Cause {
     }
 }
 
-/// "; 3 of its 12 runs were not steady" for a claim's sentence, or nothing.
+/// "; 3 of the 12 runs of both were not steady" for a claim's sentence, or nothing.
 #[must_use]
 pub fn claim_words(claim: &Claim, part: &Part) -> String {
     match mark(claim, part) {
@@ -63,12 +63,12 @@ pub fn mark(claim: &Claim, part: &Part) -> String {
     let disturbed: usize = rows.iter().map(|row| row.health.disturbed.len()).sum();
     let mut words = Vec::new();
     if is_worth_a_word(unsteady, runs) {
-        words.push(format!("{unsteady} of its {runs} runs were not steady"));
+        words.push(format!("{unsteady} of the {runs} runs of both were not steady"));
     }
     match disturbed {
         0 => {}
-        1 => words.push("one of its trials was disturbed".into()),
-        several => words.push(format!("{several} of its trials were disturbed")),
+        1 => words.push("one trial was disturbed".into()),
+        several => words.push(format!("{several} trials were disturbed")),
     }
     words.join(", and ")
 }

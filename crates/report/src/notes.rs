@@ -33,7 +33,7 @@ impl Said {
         match (self.trials, self.of) {
             (_, 1) => self.text.clone(),
             (1, of) => format!("{} (in one of {of} trials)", self.text),
-            (trials, of) => format!("{} (the most of {trials} of {of} trials)", self.text),
+            (trials, of) => format!("{} (the largest figure; {trials} of {of} trials said so)", self.text),
         }
     }
 }

@@ -40,16 +40,16 @@ pub fn sentence(screened: &Screened) -> String {
     };
     let rounds = if screened.rounds == 1 { "round" } else { "rounds" };
     let mut text = format!(
-        "Screened {} factors in {} of {} scenarios over {} {rounds}: kept {}, which {} of what it saw",
+        "Screened {} factors in {} of {} scenarios over {} {rounds}: kept {}, {}",
         screened.kept.len() + screened.fixed.len(),
         screened.scenarios,
         screened.of,
         screened.rounds,
         and_list(&names(&screened.kept)),
         match (screened.explained > 0.0, screened.kept.len()) {
-            (false, _) => "stands for nothing that stood out".into(),
-            (true, 1) => format!("explains {}", percent_whole(screened.explained)),
-            (true, _) => format!("explain {}", percent_whole(screened.explained)),
+            (false, _) => "as something must be kept; nothing stood out".into(),
+            (true, 1) => format!("which explains {} of what it saw", percent_whole(screened.explained)),
+            (true, _) => format!("which explain {} of what it saw", percent_whole(screened.explained)),
         }
     );
     if !screened.fixed.is_empty() {

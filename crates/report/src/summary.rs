@@ -102,8 +102,9 @@ fn blocks(input: &Input, place: &Place, room: Room) -> Vec<Block> {
     let is_news = |warning: &&Warning| !parts.is_empty() || !matches!(warning, Warning::FailedTrials { .. });
     let grave: Vec<String> = all.iter().filter(is_news).filter_map(Warning::in_brief).collect();
     list.extend(grave.iter().take(WARNINGS_MAX).map(|warning| format!("Warning: {warning}")));
-    let said = grave.len().min(WARNINGS_MAX);
-    list.extend(the_rest(place, left_out, all.len() - said, parts.is_empty()));
+    let more_grave = grave.len().saturating_sub(WARNINGS_MAX);
+    let minor = all.iter().filter(|warning| warning.in_brief().is_none()).count();
+    list.extend(the_rest(place, left_out, [more_grave, minor], parts.is_empty()));
     let table = table.map(Block::Table);
     [Block::Lead(lead)].into_iter().chain(table).chain([Block::List(list)]).collect()
 }
@@ -351,14 +352,12 @@ fn command(input: &Input, place: &Place, rounds: usize, more: Option<MoreRounds>
 }
 
 /// What is not said here, and where it stands.
-fn the_rest(place: &Place, left_out: usize, warnings: usize, is_empty: bool) -> Option<String> {
+fn the_rest(place: &Place, left_out: usize, [more_grave, minor]: [usize; 2], is_empty: bool) -> Option<String> {
     let results = reproduce::quoted(place.results?);
-    let mut what = Vec::new();
-    what.extend((left_out > 0).then(|| format!("{left_out} more row{}", if left_out == 1 { "" } else { "s" })));
-    what.extend(
-        (warnings > 0)
-            .then(|| if warnings == 1 { "1 minor warning".into() } else { format!("{warnings} minor warnings") }),
-    );
+    let counted = [(left_out, "more row"), (more_grave, "more warning"), (minor, "minor warning")];
+    let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+    let what: Vec<String> =
+        counted.map(|(count, what)| format!("{count} {what}{}", if count == 1 { "" } else { "s" })).collect();
     let what = if what.is_empty() { "More".into() } else { format!("{} and more", what.join(", ")) };
     let page = place.page.map_or_else(String::new, |page| format!(", {page}"));
     let apply = if is_empty { "" } else { ", `--apply SCENARIO`" };

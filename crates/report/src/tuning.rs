@@ -1,8 +1,9 @@
 //! What is said where a study asked for the best only, or confirmed it: who was dropped, and what new rounds made of the pick.
 
+use crate::advice::good;
 use crate::claims::{centre_in_words, claim_sentence, cost_of_default};
 use crate::flushing::Marked as _;
-use crate::number::percent;
+use crate::number::{percent, rounded};
 use crate::safety::competitors;
 use crate::why;
 use crate::words::and_list;
@@ -80,8 +81,13 @@ pub fn dropped(part: &Part) -> Option<String> {
     rows.sort_by_key(|row| row.dropped_after());
     let said = rows.iter().take(NAMES_MAX).filter_map(|row| {
         let (worse, rounds) = (row.worse.as_ref()?, row.dropped_after()?);
-        let behind = percent(worse.behind_at_least);
-        Some(format!("{} after round {rounds} (behind {} by at least {behind})", row.marked(), worse.than))
+        let than = &worse.than;
+        // Nobody can be slower by more than 100 %.
+        let behind = match worse.behind_at_least {
+            lead if lead >= 1.0 => format!("{than} is at least {} times as {}", rounded(1.0 + lead, 2), good(part)),
+            lead => format!("behind {than} by at least {}", percent(lead)),
+        };
+        Some(format!("{} after round {rounds} ({behind})", row.marked()))
     });
     let mut names: Vec<String> = said.collect();
     let more = rows.len() - names.len();

@@ -3,7 +3,7 @@
 use crate::number::words;
 use analysis::judge::short_factor;
 use analysis::view::Part;
-use ledger::model::Order;
+use ledger::model::{Order, Phase, Trial};
 use observe::metric::Metric;
 
 /// A value that has a few words of its own.
@@ -21,6 +21,23 @@ pub fn with_factor(factor: &str, level: &str) -> String {
     let is_bare = ["on", "off", "yes", "no", "true", "false", "none"].contains(&level)
         || level.starts_with(|first: char| first.is_ascii_digit());
     if is_bare { format!("{} {level}", short_factor(factor)) } else { level.into() }
+}
+
+/// A trial's round, counted from 1; where it is none of the study's own rounds, with what it is for.
+#[must_use]
+pub fn round_words(trial: &Trial) -> String {
+    let round = trial.round + 1;
+    match trial.phase {
+        Phase::Main => round.to_string(),
+        Phase::Confirmation => format!("{round}, new"),
+        Phase::Screen => format!("{round}, screen"),
+    }
+}
+
+/// Whether a metric tells how fast something is, by a rate or a time.
+#[must_use]
+pub fn is_speed(metric: &Metric) -> bool {
+    observe::metric::is_rate(&metric.unit) || matches!(metric.unit.as_ref(), "s" | "µs")
 }
 
 /// The metric's name without the unit in it, which stands beside the value: "elapsed", "latency p99".

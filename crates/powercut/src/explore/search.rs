@@ -36,6 +36,8 @@ pub(super) struct Next {
 #[derive(Debug, Default)]
 pub(super) struct Search {
     is_begun: bool,
+    /// Whether the image was tried from which the tree grows.
+    has_root: bool,
     /// Had to be given up while something was left.
     pub(super) is_cut: bool,
     /// The way down the tree to where the search is.
@@ -93,7 +95,9 @@ impl Search {
     pub(super) fn next(&mut self, point: &Point) -> Option<Next> {
         if !self.is_begun {
             self.is_begun = true;
-            return Some(Next { choice: Choice::default(), purpose: Purpose::Tree });
+            // Where a commit was acknowledged before its flush, this image shows it: a budget that tries each point once has looked for that.
+            self.early.push_back(Next { choice: Choice::default(), purpose: Purpose::Tree });
+            return Some(Next { choice: alone(Rest::Oldest, None), purpose: Purpose::Oldest });
         }
         if let Some(early) = self.early.pop_front() {
             return Some(early);
@@ -119,6 +123,7 @@ impl Search {
     pub(super) fn learn(&mut self, point: &Point, tried: Next, read: &[Unit], changed: &BTreeSet<Unit>) {
         let Next { choice, purpose } = tried;
         let fixed = choice.units;
+        self.has_root |= purpose == Purpose::Tree && fixed.is_empty();
         let read: Vec<Unit> = read
             .iter()
             .copied()
@@ -130,7 +135,6 @@ impl Search {
         match purpose {
             Purpose::Tree => {
                 if self.branches.is_empty() && fixed.is_empty() {
-                    self.early.push_back(Next { choice: alone(Rest::Oldest, None), purpose: Purpose::Oldest });
                     let (first, then): (Vec<Unit>, Vec<Unit>) = read.iter().partition(|unit| changed.contains(unit));
                     self.early.extend(first.into_iter().chain(then).map(|unit| single(Rest::Newest, unit, 0)));
                 }
@@ -147,7 +151,7 @@ impl Search {
 
     /// Whether nothing is left: all legal images do as one that was tried.
     pub(super) fn is_complete(&self) -> bool {
-        self.is_begun && !self.is_cut && self.branches.is_empty()
+        self.has_root && !self.is_cut && self.branches.is_empty()
     }
 }
 

@@ -42,7 +42,8 @@ pub fn draw(id: &str, grid: &Grid, scale: &Scale, more_is_better: bool) -> Optio
         let corner = (left + column as f64 * width, TOP + row as f64 * ROW);
         let size = (width - 2.0, ROW - 2.0);
         let Some((mean, low, high)) = cell.mean else {
-            svg.faint_text(corner.0 + size.0 / 2.0, corner.1 + ROW / 2.0 + 3.5, Anchor::Middle, "failed");
+            let why = if cell.failed > 0 { "failed" } else { "–" };
+            svg.faint_text(corner.0 + size.0 / 2.0, corner.1 + ROW / 2.0 + 3.5, Anchor::Middle, why);
             continue;
         };
         let sign = if more_is_better { 1.0 } else { -1.0 };

@@ -9,7 +9,7 @@ use crate::in_force::{self, InForce};
 use crate::input::{Counting, Input};
 use crate::number::{date, figure, span, words};
 use crate::reproduce::{command_of, commands_of};
-use crate::words::{Words as _, estimand};
+use crate::words::{Words as _, estimand, round_words};
 use analysis::row::Row;
 use analysis::view::View;
 use std::collections::BTreeMap;
@@ -109,7 +109,7 @@ fn raw_values(input: &Input, view: &View) -> Block {
                 shown += 1;
                 table.row([
                     word_cell(&row.marked()),
-                    number_cell(&(trial.round + 1).to_string(), f64::from(trial.round + 1)),
+                    number_cell(&round_words(trial), f64::from(trial.round + 1)),
                     number_cell(&(trial.position + 1).to_string(), f64::from(trial.position + 1)),
                     number_cell(&(run.run + 1).to_string(), f64::from(run.run + 1)),
                     word_cell(&words(primary)),

@@ -232,7 +232,9 @@
   }
   const place = (...names) => names.filter(Boolean).join(" · ") || "all scenarios";
   const dagger = (found) => (found.doesNotFlush ? "†" : "");
+  const hasFailed = (found) => found.scenarios.some((scenario) => scenario.failed > 0);
   function told(found, name) {
+    if (found.mean === undefined && !hasFailed(found)) return `${name}: no value yet`;
     if (found.mean === undefined) return `${name}: failed in every round${found.scenarios[0].failure ? ": " + found.scenarios[0].failure : ""}`;
     const interval = found.low === undefined ? "" : ` (${figure(found.low)}–${figure(found.high)})`;
     const flush = found.doesNotFlush ? ", " + data.mark : "";
@@ -280,7 +282,7 @@
   function groupNotes({ points, measured, logarithmic }) {
     const notes = [logarithmic ? `Geometric means over what is left, with ${percent(data.confidence)} intervals over rounds.` : metric().claimed ? "Geometric means without intervals: where a trial's figure is 0, as it stalled, so is the mean." : "Arithmetic means without intervals: some values are 0."];
     if (!isBalanced(measured)) notes.push("Not every point averages over the same combinations of the other factors: compare with care, or filter.");
-    const failed = points.filter((point) => point.mean === undefined).length;
+    const failed = points.filter((point) => point.mean === undefined && hasFailed(point)).length;
     if (failed) notes.push(`${count(failed, "point")} without a value: every trial failed.`);
     if (points.some((point) => point.doesNotFlush)) notes.push(data.daggerNote);
     return notes;
@@ -404,7 +406,7 @@
       const cell = svg("g");
       if (point.mean === undefined) {
         cell.append(svg("rect", { x: round1(x), y, width: round1(band - 2), height: row - 2, fill: "none", stroke: "currentColor", "stroke-dasharray": "3 3" }));
-        cell.append(faint(x + band / 2, y + row / 2 + 4, "failed", "middle"));
+        cell.append(faint(x + band / 2, y + row / 2 + 4, hasFailed(point) ? "failed" : "–", "middle"));
       } else {
         const [fill, ink] = tone(point);
         const words = figure(point.mean) + dagger(point);

@@ -4,6 +4,7 @@ use crate::answer;
 use crate::document::{Block, Cell, Column, Table, head, number_cell, word_cell, word_head};
 use crate::input::{Counting, Input};
 use crate::number::{Scale, date, words};
+use crate::words::round_words;
 use analysis::view::{Part, View};
 use ledger::model::{RunRow, Trial, TrialState};
 use observe::metric::{Direction, Metric};
@@ -75,7 +76,7 @@ fn raw_values(input: &Input, view: &View, short: &ShortNames) -> Vec<Block> {
         let metrics = judged(part, &runs, input);
         let others = input.contents.metrics.len().saturating_sub(metrics.len());
         blocks.push(Block::Note(format!(
-            "What has a better and a worse of every measured run; `{RUNS_FILE}`, attached, has {others} more metrics that explain."
+            "Every measured run, by the metrics of which more or less is better; `{RUNS_FILE}`, attached, has {others} more."
         )));
         blocks.extend(metrics.chunks(FIGURES_MAX).map(|some| figures(some, &runs, short)));
     }
@@ -97,7 +98,7 @@ fn trials(input: &Input, short: &ShortNames) -> Block {
         let seconds = trial.ended.map_or_else(String::new, |ended| format!("{:.1}", ended - trial.started));
         let figures = [
             short.get(&trial.scenario).cloned().unwrap_or_default(),
-            (trial.round + 1).to_string(),
+            round_words(trial),
             (trial.position + 1).to_string(),
             trial.seed.to_string(),
             date(trial.started),
@@ -135,7 +136,7 @@ fn figures(metrics: &[Metric], runs: &[(&Trial, &RunRow)], short: &ShortNames) -
             value(run, metric).map_or_else(Cell::default, |value| number_cell(&scale.number(value), value))
         };
         let name = short.get(&trial.scenario).cloned().unwrap_or_default();
-        let place = [name, (trial.round + 1).to_string(), (run.run + 1).to_string()].map(|text| word_cell(&text));
+        let place = [name, round_words(trial), (run.run + 1).to_string()].map(|text| word_cell(&text));
         table.row(place.into_iter().chain(metrics.iter().zip(&scales).map(figure)));
     }
     Block::Table(table)

@@ -13,6 +13,7 @@ use analysis::marks::Kind;
 use analysis::means::mean_over_runs;
 use analysis::row::Row;
 use analysis::view::{Part, View};
+use ledger::model::Phase;
 use observe::metric::{Direction, Metric};
 use stats::Importance;
 use std::collections::BTreeMap;
@@ -137,11 +138,15 @@ pub fn interplay(i: usize, part: &Part, view: &View) -> Vec<Block> {
 
 /// What of a grid's cells has to be said below it.
 fn cells_note(grid: &Grid) -> String {
-    let missing: usize = grid.placed().map(|(_, _, cell)| cell.missing).sum();
-    let holes = match missing {
+    let sum = |of: fn(&levels::Cell) -> usize| grid.placed().map(|(_, _, cell)| of(cell)).sum::<usize>();
+    let failed = match sum(|cell| cell.failed) {
         0 => String::new(),
         1 => " One scenario failed in every round and is missing from its mean.".into(),
         count => format!(" {count} scenarios failed in every round and are missing from their means."),
+    };
+    let holes = match sum(|cell| cell.open) {
+        0 => failed,
+        count => format!("{failed} Not measured yet: {count} of the scenarios."),
     };
     format!("{}{holes}", dagger_note(grid.placed().any(|(_, _, cell)| cell.does_not_flush)))
 }
@@ -285,7 +290,7 @@ fn series(i: usize, part: &Part, input: &Input) -> Vec<Block> {
     let unit = if scale.unit.is_empty() { String::new() } else { format!(" ({})", scale.unit) };
     let most = shown.iter().map(|row| lines_of(row).len()).max().unwrap_or(0);
     let note = format!(
-        "{}{unit} in each second, one line a run. Dips are flushes, journal commits and stalls.{}{}",
+        "{}{unit} in each second, one line a run. Dips may be flushes, journal commits or stalls.{}{}",
         words(&name),
         left_out((shown.len(), rows.len()), most),
         sample_note(input),
@@ -382,7 +387,9 @@ pub fn trust(input: &Input, view: &View) -> Option<Block> {
             let deviation = if middle > 0.0 { value / middle - 1.0 } else { 0.0 };
             Some((row.index, row.label.clone(), trial.round, trial.started - begin, deviation))
         };
-        let found: Vec<_> = counting.trials.values().filter_map(dot).collect();
+        // New rounds are counted from the first again, and are compared by themselves.
+        let mains = counting.trials.values().filter(|trial| trial.phase == Phase::Main);
+        let found: Vec<_> = mains.filter_map(dot).collect();
         let dots: Vec<trust::Dot> = found
             .iter()
             .map(|(index, label, round, seconds, deviation)| trust::Dot {

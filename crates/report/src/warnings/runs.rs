@@ -66,11 +66,11 @@ impl OfRuns {
                     1 => "after one warm-up run".into(),
                     several => format!("after {several} warm-up runs"),
                 };
-                let needed = if *wanted == 1 { "one would hold".into() } else { format!("{wanted} would hold") };
+                let needed = if *wanted == 1 { "one would cover".into() } else { format!("{wanted} would cover") };
                 let longest = span(*seconds);
                 format!(
                     "{workload}: {after}, {warming} of {runs} runs were still warming up, for up to {longest} ({scenario}); \
-                     {needed} that and half as much again"
+                     {needed} that, with half as much to spare"
                 )
             }
             OfRuns::SlowerThanWarmUp { workload, slower } => {
@@ -137,7 +137,7 @@ impl OfRuns {
                 "Trials are slower than they are on a host of their own, and unequally so: intervals are wider."
             }
             OfRuns::OtherLoad { .. } => {
-                "Were these other programs and not the kernel at work for the trial, absolute values are too low and intervals too wide."
+                "If this was other programs, and not the kernel at work for the trial, speeds were measured too low and times too long, and intervals are too wide."
             }
             OfRuns::Steps { .. } => {
                 "Comparisons hold, as each round hits all scenarios alike; the absolute values are those of two machines, as it were."

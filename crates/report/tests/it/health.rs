@@ -95,8 +95,8 @@ fn a_warm_up_that_goes_on_is_said_with_its_remedy() {
     check(
         &input,
         expect![[r#"
-            xfs is 4.0 % faster than ext4 (95 % interval +3.2 to +4.8 %); 8 of its 16 runs were not steady. But the rate of the worst second of xfs is 0.60× that of ext4 (95 % interval 0.60–0.60).
-            ! oltp: without a warm-up run, 8 of 16 runs were still warming up, for up to 15.0 s (xfs); one would hold that and half as much again
+            xfs is 4.0 % faster than ext4 (95 % interval +3.2 to +4.8 %); 8 of the 16 runs of both were not steady. But the rate of the worst second of xfs is 0.60× that of ext4 (95 % interval 0.60–0.60).
+            ! oltp: without a warm-up run, 8 of 16 runs were still warming up, for up to 15.0 s (xfs); one would cover that, with half as much to spare
         "#]],
     );
     let json = export::json(&input);
@@ -120,9 +120,9 @@ fn slowdowns_and_runs_without_a_steady_state_are_named() {
     check(
         &input,
         expect![[r#"
-        xfs is 4.0 % faster than ext4 (95 % interval +3.2 to +4.8 %); 6 of its 16 runs were not steady.
-        ! oltp: 6 of 16 runs were not steady (4 slower at their end, 2 without a steady state): 4 of xfs, 2 of ext4
-    "#]],
+            xfs is 4.0 % faster than ext4 (95 % interval +3.2 to +4.8 %); 6 of the 16 runs of both were not steady.
+            ! oltp: 6 of 16 runs were not steady (4 slower at their end, 2 without a steady state): 4 of xfs, 2 of ext4
+        "#]],
     );
 }
 
@@ -255,10 +255,10 @@ fn a_disturbed_trial_stays_and_is_said_with_what_it_changes() {
     check(
         &input(contents, 30, |_, _| 1.0),
         expect![[r#"
-            No winner yet: ext4 can't be told apart from xfs. ext4 was ahead: 1,000 transactions per second (95 % interval 993–1,007 for the pick of 2, 8 trials). Compare by the ratios below, not by these.
+            No winner yet: ext4 can't be told apart from xfs. ext4 was ahead: 1,000 transactions per second (95 % interval 993–1,007 for the pick of 2, 8 trials). To compare, use the ratios below, not these means.
             Choosing ext4 costs at most 11.7 % against whichever of the scenarios measured is truly best (95 % confidence).
             ext4 was bound by CPU: 54 % of the CPUs.
-            xfs against ext4 is open: from 12.1 % slower to 11.7 % faster (95 %). A true difference of 21.2 % would have been found in 8 of 10 such studies; one of its trials was disturbed.
+            xfs against ext4 is open: from 12.1 % slower to 11.7 % faster (95 %). A true difference of 21.2 % would have been found in 8 of 10 such studies; one trial was disturbed.
             ! oltp: the widest interval is ±12.8 %, where ±3 % was wanted, at this spread about 94 rounds are needed; the study ended: the wanted precision is reached
             ! oltp: all scenarios together moved by +3.9 % from the first round to the last
             ! oltp: outlier: ext4 in round 3, xfs in round 3
@@ -276,7 +276,7 @@ fn a_slow_trial_on_a_quiet_machine_is_no_disturbance() {
     check(
         &input(contents, 30, |_, _| 1.0),
         expect![[r#"
-            No winner yet: ext4 can't be told apart from xfs. ext4 was ahead: 1,000 transactions per second (95 % interval 993–1,007 for the pick of 2, 8 trials). Compare by the ratios below, not by these.
+            No winner yet: ext4 can't be told apart from xfs. ext4 was ahead: 1,000 transactions per second (95 % interval 993–1,007 for the pick of 2, 8 trials). To compare, use the ratios below, not these means.
             Choosing ext4 costs at most 11.7 % against whichever of the scenarios measured is truly best (95 % confidence).
             ext4 was bound by CPU: 54 % of the CPUs.
             xfs against ext4 is open: from 12.1 % slower to 11.7 % faster (95 %). A true difference of 21.2 % would have been found in 8 of 10 such studies.

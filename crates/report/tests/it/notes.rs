@@ -26,7 +26,10 @@ fn they_stand_in_every_report_once_with_the_worst_first() {
     let worst = "13 requests failed: the answer is a 503 (first: GET /a13";
     let terminal = report::terminal(&input, 400, false);
     let lines: Vec<&str> = terminal.lines().filter(|line| line.starts_with("note: ")).collect();
-    assert!(lines[0].starts_with(&format!("note: xfs: {worst} <b>) (the most of 6 of 6 trials)")), "{lines:#?}");
+    assert!(
+        lines[0].starts_with(&format!("note: xfs: {worst} <b>) (the largest figure; 6 of 6 trials said so)")),
+        "{lines:#?}"
+    );
     assert!(lines[1].ends_with("(in one of 6 trials)"), "{lines:#?}");
     assert_eq!((lines.len(), lines[6]), (7, "note: and 15 more notes; the page has them"));
     assert!(!terminal.contains("/a11") && !terminal.contains("older tool prints"), "alike ones are one: {terminal}");
@@ -34,7 +37,10 @@ fn they_stand_in_every_report_once_with_the_worst_first() {
     assert!(markdown.lines().any(|line| line.starts_with("- note: xfs: 13 requests failed")), "{markdown}");
     let page = report::html(&input);
     let said = page.split("What the workload said").nth(1).expect("a table of them");
-    assert!(said.contains(&format!("{worst} &lt;b&gt;) (the most of 6 of 6 trials)")) && said.contains("and 9 more"));
+    assert!(
+        said.contains(&format!("{worst} &lt;b&gt;) (the largest figure; 6 of 6 trials said so)"))
+            && said.contains("and 9 more")
+    );
     let paper = report::print(&input, String::new());
     assert!(paper.contains("What the workload said") && paper.contains(worst));
     let json = export::json(&input);

@@ -198,7 +198,7 @@ fn nothing_finished() {
         expect![[r#"
             No trial finished and 4 failed: there is no answer. One failed with this: load: No space left on
               device.
-            1 minor warning and more: `surefoot report filesystems.surefoot --full`, filesystems.html
+            More: `surefoot report filesystems.surefoot --full`, filesystems.html
         "#]],
     );
 }
@@ -412,8 +412,8 @@ fn warnings_that_change_what_may_be_believed() {
         What would change it: another machine, load or version. More rounds only narrow the figures.
         Warning: one trial failed; the others are compared.
         Warning: two copies of the baseline differ by 6.0 %: differences of this size may be false.
-        2 minor warnings and more: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`,
-          filesystems.html
+        1 more warning, 1 minor warning and more: `surefoot report filesystems.surefoot --full`, `--apply
+          SCENARIO`, filesystems.html
     "#]]
     .assert_eq(&shown(&input));
 }

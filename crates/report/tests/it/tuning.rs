@@ -87,14 +87,14 @@ fn the_headline_is_what_new_rounds_measured() {
     check(
         tuned(NEW, 6),
         expect![[r#"
-            No winner yet: xfs can't be told apart from f2fs. xfs was ahead: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), confirmed in 6 new rounds. Compare by the ratios below, not by
-              these.
+            No winner yet: xfs can't be told apart from f2fs. xfs was ahead: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), confirmed in 6 new rounds. To compare, use the ratios below, not
+              these means.
             It was picked from 8 rounds before them, in which it was at most 0.5 % behind the best of the scenarios measured (95 % confidence): 1,420 transactions per second (95 % interval 1,404–1,436 for the
               pick of 5, 8 trials).
             The baseline, ext4, measured 28.0 % less than xfs (95 % interval 27.1–28.9 %).
             xfs and f2fs can't be told apart within 3 %: no difference found, and the data rule out more than ±2.0 %.
             Not ruled out as the best: f2fs.
-            Shown to be worse and measured no further, 2 of 5 scenarios: ext3 after round 4 (behind xfs by at least 123 %) and btrfs after round 5 (behind xfs by at least 9.0 %).
+            Shown to be worse and measured no further, 2 of 5 scenarios: ext3 after round 4 (xfs is at least 2.2 times as fast) and btrfs after round 5 (behind xfs by at least 9.0 %).
             Check: two copies of ext4 differed by 0.2 % (95 % interval −0.8 to +1.2 %), so this study can't resolve less than about 1.2 %.
 
             oltp, transactions per second (more is better)
@@ -127,15 +127,15 @@ fn before_the_new_rounds_it_is_said_so() {
     check(
         tuned(&[], 0),
         expect![[r#"
-            No winner yet: xfs can't be told apart from f2fs. xfs was ahead: 1,420 transactions per second (95 % interval 1,404–1,436 for the pick of 5, 8 trials); not confirmed in new rounds yet. Compare by the
-              ratios below, not by these.
+            No winner yet: xfs can't be told apart from f2fs. xfs was ahead: 1,420 transactions per second (95 % interval 1,404–1,436 for the pick of 5, 8 trials); not confirmed in new rounds yet. To compare, use
+              the ratios below, not these means.
             Choosing xfs costs at most 0.5 % against whichever of the scenarios measured is truly best (95 % confidence).
             xfs is 1.42× ext4 (95 % interval 1.41–1.43).
             ext3 is 0.59× ext4 (95 % interval 0.58–0.61).
             btrfs is 1.50× ext4 (95 % interval 1.47–1.54).
             f2fs is 1.41× ext4 (95 % interval 1.39–1.43).
             Not ruled out as the best: f2fs.
-            Shown to be worse and measured no further, 2 of 5 scenarios: ext3 after round 4 (behind xfs by at least 123 %) and btrfs after round 5 (behind xfs by at least 9.0 %).
+            Shown to be worse and measured no further, 2 of 5 scenarios: ext3 after round 4 (xfs is at least 2.2 times as fast) and btrfs after round 5 (behind xfs by at least 9.0 %).
             Check: two copies of ext4 differed by 0.2 % (95 % interval −0.8 to +1.2 %), so this study can't resolve less than about 1.2 %.
 
             oltp, transactions per second (more is better)
@@ -168,15 +168,15 @@ fn amid_the_new_rounds_the_choice_may_be_open() {
     check(
         tuned(NEW, 2),
         expect![[r#"
-            No winner yet: xfs can't be told apart from f2fs. xfs was ahead: 1,382 transactions per second (95 % interval 1,356–1,409, 2 trials), in 2 of 6 new rounds so far. Compare by the ratios below, not by
-              these.
+            No winner yet: xfs can't be told apart from f2fs. xfs was ahead: 1,382 transactions per second (95 % interval 1,356–1,409, 2 trials), in 2 of 6 new rounds so far. To compare, use the ratios below, not
+              these means.
             It was picked from 8 rounds before them, in which it was at most 0.5 % behind the best of the scenarios measured (95 % confidence): 1,420 transactions per second (95 % interval 1,404–1,436 for the
               pick of 5, 8 trials).
             xfs is 1.38× ext4, from 2 rounds: a direction only.
             xfs is 0.04 % slower than f2fs, from 2 rounds: a direction only.
             In the new rounds f2fs was ahead of xfs: the choice between them is open.
             Not ruled out as the best: f2fs.
-            Shown to be worse and measured no further, 2 of 5 scenarios: ext3 after round 4 (behind xfs by at least 123 %) and btrfs after round 5 (behind xfs by at least 9.0 %).
+            Shown to be worse and measured no further, 2 of 5 scenarios: ext3 after round 4 (xfs is at least 2.2 times as fast) and btrfs after round 5 (behind xfs by at least 9.0 %).
             Check: two copies of ext4 differed by 0.2 % (95 % interval −0.8 to +1.2 %), so this study can't resolve less than about 1.2 %.
 
             oltp, transactions per second (more is better)
@@ -209,15 +209,15 @@ fn a_runner_up_that_wins_the_new_rounds_is_said() {
     check(
         tuned(&[("xfs", 1390.0), ("f2fs", 1440.0), ("ext4", 1004.0)], 6),
         expect![[r#"
-            No winner yet: xfs can't be told apart from f2fs. xfs was ahead: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), in 6 new rounds, which do not confirm it. Compare by the ratios
-              below, not by these.
+            No winner yet: xfs can't be told apart from f2fs. xfs was ahead: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), in 6 new rounds, which do not confirm it. To compare, use the
+              ratios below, not these means.
             It was picked from 8 rounds before them, in which it was at most 0.5 % behind the best of the scenarios measured (95 % confidence): 1,420 transactions per second (95 % interval 1,404–1,436 for the
               pick of 5, 8 trials).
             The baseline, ext4, measured 28.0 % less than xfs (95 % interval 27.1–28.9 %).
             xfs is 3.5 % slower than f2fs (95 % interval −5.1 to −1.9 %).
             The new rounds speak against the pick: in them f2fs was shown to be better.
             Not ruled out as the best: f2fs.
-            Shown to be worse and measured no further, 2 of 5 scenarios: ext3 after round 4 (behind xfs by at least 123 %) and btrfs after round 5 (behind xfs by at least 9.0 %).
+            Shown to be worse and measured no further, 2 of 5 scenarios: ext3 after round 4 (xfs is at least 2.2 times as fast) and btrfs after round 5 (behind xfs by at least 9.0 %).
             Check: two copies of ext4 differed by 0.2 % (95 % interval −0.8 to +1.2 %), so this study can't resolve less than about 1.2 %.
 
             oltp, transactions per second (more is better)
@@ -253,8 +253,8 @@ fn a_study_of_everything_may_be_confirmed_too() {
     check(
         contents,
         expect![[r#"
-            No winner yet: xfs can't be told apart from btrfs. xfs was ahead: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), confirmed in 6 new rounds. Compare by the ratios below, not by
-              these.
+            No winner yet: xfs can't be told apart from btrfs. xfs was ahead: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), confirmed in 6 new rounds. To compare, use the ratios below, not
+              these means.
             It was picked from 8 rounds before them, in which it was at most 9.8 % behind the best of the scenarios measured (95 % confidence): 1,420 transactions per second (95 % interval 1,404–1,436 for the
               pick of 5, 8 trials).
             The baseline, ext4, measured 28.0 % less than xfs (95 % interval 27.1–28.9 %).

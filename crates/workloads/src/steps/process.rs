@@ -3,13 +3,14 @@
 //! connection, as a program does that is started again.
 
 use super::{Attempted, Connected, NotAcknowledged, Steps};
-use crate::commits::Look;
+use crate::commits::{self, Look};
 use load::sql::Place;
 use load::workload::Error;
 use observe::record::causes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
@@ -30,6 +31,7 @@ enum Order {
     WriteOut(Place),
     Checkpoint(Place),
     Look(Place, Vec<Attempted>),
+    LookAtEmbedded(PathBuf),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -91,6 +93,21 @@ impl Remote {
                 let (program, log) = ("the program with the database".into(), String::new());
                 Err(NotAcknowledged { error: Error::Program { program, status, log }, is_unknown: true })
             }
+        }
+    }
+
+    /// What an embedded database in a folder holds, as [`commits::look_at_embedded`], here or in a process that it may end.
+    ///
+    /// # Errors
+    /// When the process can't be started. Within: what the database says when it does not come up, or that reading it ended the process.
+    pub fn look_at_embedded(&self, data_folder: &Path) -> Result<Result<Look, String>, Error> {
+        match self.ask(&Order::LookAtEmbedded(data_folder.into())) {
+            Ok(look) => Ok(Ok(look)),
+            Err(NotAcknowledged { error: Error::Said(words), .. }) => Ok(Err(words)),
+            Err(NotAcknowledged { error: Error::Program { status, .. }, .. }) => {
+                Ok(Err(format!("reading it ended the program: {status}")))
+            }
+            Err(NotAcknowledged { error, .. }) => Err(error),
         }
     }
 
@@ -170,7 +187,13 @@ pub fn serve() -> Result<(), Error> {
     let steps = crate::steps_here(&workload, &parameters);
     let mut client: Option<Box<dyn Connected>> = None;
     for line in lines {
-        let answer = obey(&*steps, &mut client, order(&line.map_err(broken)?)?);
+        let answer = match order(&line.map_err(broken)?)? {
+            Order::LookAtEmbedded(folder) => match commits::look_at_embedded(&parameters, &folder) {
+                Ok(look) => Answer::Looked(look),
+                Err(words) => Answer::Failed { words, is_unknown: false },
+            },
+            order => obey(&*steps, &mut client, order),
+        };
         let answer = serde_json::to_string(&answer).expect("plain data");
         let mut out = std::io::stdout().lock();
         writeln!(out, "{answer}").and_then(|()| out.flush()).map_err(broken)?;
@@ -197,6 +220,7 @@ fn obey<'a>(steps: &'a dyn Steps, client: &mut Option<Box<dyn Connected + 'a>>, 
         Order::WriteOut(place) => done(steps.write_out(&place)),
         Order::Checkpoint(place) => done(steps.checkpoint(&place)),
         Order::Look(place, tried) => steps.look(&place, &tried).map(Answer::Looked).map_err(told),
+        Order::LookAtEmbedded(_) => unreachable!("it is no step of the load"),
     };
     result.unwrap_or_else(|NotAcknowledged { error, is_unknown }| Answer::Failed {
         words: causes(&error).join(": "),
