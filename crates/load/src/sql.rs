@@ -3,7 +3,7 @@
 
 mod dialect;
 mod dump;
-mod pragmas;
+pub mod pragmas;
 
 pub use dialect::{COMMON, Dialect};
 pub use dump::DumpForm;

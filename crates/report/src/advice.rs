@@ -7,7 +7,7 @@ use crate::flushing::Marked as _;
 use crate::number::{about, percent, ratio, rounded};
 use crate::safety;
 use crate::tuning;
-use crate::words::{NAMES_MAX, and_list, is_speed, or_list, with_factor};
+use crate::words::{NAMES_MAX, and_list, good, is_speed, or_list, with_factor};
 use analysis::advice::{Advice, MoreRounds};
 use analysis::choice::Choice;
 use analysis::judge::ROUNDS_FOR_CLAIMS;
@@ -194,11 +194,6 @@ fn nearest(part: &Part, pick: &Row) -> Option<f64> {
 fn speed(part: &Part, row: &Row, first: &Row) -> Option<f64> {
     let ratio = part.against(row, first)?.ratio;
     Some(if part.more_is_better { ratio } else { 1.0 / ratio })
-}
-
-/// Fast or good.
-pub fn good(part: &Part) -> &'static str {
-    if is_speed(&part.metric) { "fast" } else { "good" }
 }
 
 fn best(part: &Part) -> &'static str {

@@ -14,7 +14,7 @@ use crate::screening;
 use crate::tails;
 use crate::tuning;
 use crate::why;
-use crate::words::{NAMES_MAX, Words as _, and_list, some_of, with_factor};
+use crate::words::{NAMES_MAX, Words as _, and_list, good, some_of, with_factor};
 use crate::{advice, bench, ceilings};
 use analysis::advice::{Advice, BOUND_MAX};
 use analysis::choice::{Choice, Pick};
@@ -247,7 +247,7 @@ fn regret(part: &Part, view: &View) -> Option<String> {
 /// A bound so wide that it says nothing as a percentage.
 fn too_few(bound: f64, part: &Part) -> String {
     let times = rounded(1.0 + bound, 2);
-    format!("Too few rounds to pick: the true best could be up to {times} times as {}.", advice::good(part))
+    format!("Too few rounds to pick: the true best could be up to {times} times as {}.", good(part))
 }
 
 /// What would have been picked if neither power cuts nor errors mattered.

@@ -1,12 +1,11 @@
 //! What is said where a study asked for the best only, or confirmed it: who was dropped, and what new rounds made of the pick.
 
-use crate::advice::good;
 use crate::claims::{centre_in_words, claim_sentence, cost_of_default};
 use crate::flushing::Marked as _;
 use crate::number::{percent, rounded};
 use crate::safety::competitors;
 use crate::why;
-use crate::words::and_list;
+use crate::words::{and_list, good};
 use analysis::claim::{Claim, Subject};
 use analysis::confirmation::Confirmation;
 use analysis::row::Row;

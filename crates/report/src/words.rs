@@ -40,6 +40,12 @@ pub fn is_speed(metric: &Metric) -> bool {
     observe::metric::is_rate(&metric.unit) || matches!(metric.unit.as_ref(), "s" | "µs")
 }
 
+/// Fast or good.
+#[must_use]
+pub fn good(part: &Part) -> &'static str {
+    if is_speed(&part.metric) { "fast" } else { "good" }
+}
+
 /// The metric's name without the unit in it, which stands beside the value: "elapsed", "latency p99".
 #[must_use]
 pub fn quantity(part: &Part) -> String {

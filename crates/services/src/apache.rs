@@ -27,6 +27,7 @@ pub static KIND: Kind = Kind {
     settings: SETTINGS,
     listens: true,
     is_database: false,
+    has_log_volume: false,
     read: service::read::<ApacheSettings>,
 };
 
@@ -86,6 +87,10 @@ const OF_PREFORK: &[(&str, &str)] = &[
     ("MaxRequestWorkers", "150"),
     ("MaxConnectionsPerChild", "0"),
 ];
+
+/// Directives that were renamed in 2.4 ("Upgrading to 2.4 from 2.2"), with their names since.
+const OLDER_NAMES: &[(&str, &str)] =
+    &[("MaxClients", "MaxRequestWorkers"), ("MaxRequestsPerChild", "MaxConnectionsPerChild")];
 
 /// Directives that must stand before others, whatever their names.
 const FIRST: &[&str] = &["ServerLimit", "ThreadLimit", "ThreadsPerChild"];
@@ -158,6 +163,17 @@ impl ApacheSettings {
         self.php_form == PhpForm::Module
     }
 
+    /// Over the defaults, without those that the study has by their older names: of two lines of one directive the last holds.
+    fn settings_over(&self, defaults: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let mut settings = self.settings.over(defaults);
+        for (older, name) in OLDER_NAMES {
+            if self.settings.keys().any(|asked| asked.eq_ignore_ascii_case(older)) {
+                settings.remove(*name);
+            }
+        }
+        settings
+    }
+
     fn missing_php(&self) -> Option<Missing> {
         let missing = || self.php.missing(php_module().as_ref(), "PHP's module for Apache", "libapache2-mod-php");
         self.runs_php().then(missing)?
@@ -205,7 +221,7 @@ impl ServiceSettings for ApacheSettings {
             program,
             version,
             mpm: self.mpm.clone(),
-            settings: self.settings.over(&[DEFAULTS, defaults].concat()),
+            settings: self.settings_over(&[DEFAULTS, defaults].concat()),
             module: php_module().filter(|_| self.runs_php()).map(|(module, _)| module),
             php: self.php.clone(),
             web: self.web,
@@ -302,7 +318,11 @@ impl Service for Apache {
         let effects = effects.and(self.php.effects(KIND.name, program.as_deref(), &environment));
         let arguments = ["-f", &configuration, "-D", "FOREGROUND"].map(String::from).to_vec();
         let (program, stop) = (&self.program, Signal::SIGTERM);
-        web::start(web::Launch { program, arguments, environment, effects, stop }, place, &door)
+        web::start(
+            web::Launch { program, arguments, environment, effects, stop, ignored: |_| Vec::new() },
+            place,
+            &door,
+        )
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {

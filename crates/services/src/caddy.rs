@@ -25,6 +25,7 @@ pub static KIND: Kind = Kind {
     settings: SETTINGS,
     listens: true,
     is_database: false,
+    has_log_volume: false,
     read: service::read::<CaddySettings>,
 };
 
@@ -169,7 +170,11 @@ impl Service for Caddy {
         let environment = vec![("HOME".to_string(), run.into_owned())];
         let effects = web::effects(KIND.name, &self.version, &self.settings);
         let (program, stop) = (&self.program, Signal::SIGTERM);
-        web::start(web::Launch { program, arguments, environment, effects, stop }, place, &door)
+        web::start(
+            web::Launch { program, arguments, environment, effects, stop, ignored: |_| Vec::new() },
+            place,
+            &door,
+        )
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {

@@ -22,6 +22,7 @@ pub static KIND: Kind = Kind {
     settings: SETTINGS,
     listens: false,
     is_database: false,
+    has_log_volume: false,
     read: service::read::<DjangoSettings>,
 };
 
@@ -167,7 +168,11 @@ impl Service for Django {
         let stop = if self.server == DjangoServer::Runserver { Signal::SIGINT } else { Signal::SIGTERM };
         let arguments = self.arguments(&place.data.join(web::SITE), &door.address.to_string());
         let (program, environment) = (&self.program, web::environment(place));
-        web::start(web::Launch { program, arguments, environment, effects, stop }, place, &door)
+        web::start(
+            web::Launch { program, arguments, environment, effects, stop, ignored: |_| Vec::new() },
+            place,
+            &door,
+        )
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {

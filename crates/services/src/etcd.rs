@@ -24,6 +24,7 @@ pub static KIND: Kind = Kind {
     settings: SETTINGS,
     listens: true,
     is_database: true,
+    has_log_volume: true,
     read: service::read::<EtcdSettings>,
 };
 

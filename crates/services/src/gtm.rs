@@ -27,6 +27,7 @@ pub static KIND: Kind = Kind {
     settings: SETTINGS,
     listens: false,
     is_database: true,
+    has_log_volume: true,
     read: service::read::<GtmSettings>,
 };
 

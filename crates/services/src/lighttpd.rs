@@ -24,6 +24,7 @@ pub static KIND: Kind = Kind {
     settings: SETTINGS,
     listens: true,
     is_database: false,
+    has_log_volume: false,
     read: service::read::<LighttpdSettings>,
 };
 
@@ -172,6 +173,15 @@ struct Lighttpd {
     web: WebSettings,
 }
 
+/// Settings that it does not know, or of a module that is not loaded.
+fn ignored(messages: &str) -> Vec<String> {
+    let of_line = |line: &str| {
+        let (name, rest) = line.split_once("unknown config-key: ")?.1.split_once(' ')?;
+        rest.starts_with("(ignored)").then(|| format!("lighttpd has no setting {name} (or its module is not loaded)"))
+    };
+    messages.lines().filter_map(of_line).collect()
+}
+
 /// Numbers and lists stand as they are, all else in quotes.
 fn written(value: &str) -> String {
     if value.parse::<i64>().is_ok() || value.starts_with('(') { value.into() } else { format!("\"{value}\"") }
@@ -252,7 +262,7 @@ impl Service for Lighttpd {
         let effects = effects.and(self.php.effects(KIND.name, program.as_deref(), &environment));
         let arguments = ["-D", "-f", &configuration].map(String::from).to_vec();
         let (program, stop) = (&self.program, Signal::SIGTERM);
-        web::start(web::Launch { program, arguments, environment: Vec::new(), effects, stop }, place, &door)
+        web::start(web::Launch { program, arguments, environment: Vec::new(), effects, stop, ignored }, place, &door)
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {

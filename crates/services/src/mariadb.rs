@@ -27,6 +27,7 @@ pub static KIND: Kind = Kind {
     settings: SETTINGS,
     listens: true,
     is_database: true,
+    has_log_volume: true,
     read: service::read::<MariaDbSettings>,
 };
 
@@ -133,6 +134,14 @@ impl ServiceSettings for MariaDbSettings {
         let value = |wanted: &str| {
             self.settings.iter().find(|(name, _)| plain(name) == wanted).map(|(_, value)| value.as_str())
         };
+        if let Some(engine) = value("default_storage_engine").filter(|engine| !engine.eq_ignore_ascii_case("innodb")) {
+            return Durability::because(
+                Class::MayCorrupt,
+                format!(
+                    "default_storage_engine = {engine}: tables without an engine of their own have no log of InnoDB's"
+                ),
+            );
+        }
         if value("innodb_doublewrite").is_some_and(|value| effect::same(value, "off", 1.0)) {
             return Durability::because(
                 Class::MayCorrupt,

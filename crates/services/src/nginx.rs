@@ -24,6 +24,7 @@ pub static KIND: Kind = Kind {
     settings: SETTINGS,
     listens: true,
     is_database: false,
+    has_log_volume: false,
     read: service::read::<NginxSettings>,
 };
 
@@ -214,7 +215,11 @@ impl Service for Nginx {
         let arguments = ["-e", "stderr", "-c", &web::write(place, "nginx.conf", &text)?].map(String::from).to_vec();
         let effects = web::effects(KIND.name, &self.version, &self.settings);
         let (program, stop) = (&self.program, Signal::SIGQUIT);
-        web::start(web::Launch { program, arguments, environment: Vec::new(), effects, stop }, place, &door)
+        web::start(
+            web::Launch { program, arguments, environment: Vec::new(), effects, stop, ignored: |_| Vec::new() },
+            place,
+            &door,
+        )
     }
 
     fn commands(&self, _has_log_volume: bool) -> Vec<String> {

@@ -23,6 +23,7 @@ pub static KIND: Kind = Kind {
     settings: SETTINGS,
     listens: false,
     is_database: false,
+    has_log_volume: false,
     read: service::read::<PhpFpmSettings>,
 };
 

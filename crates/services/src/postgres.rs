@@ -29,6 +29,7 @@ pub static KIND: Kind = Kind {
     settings: SETTINGS,
     listens: true,
     is_database: true,
+    has_log_volume: true,
     read: service::read::<PostgresSettings>,
 };
 
@@ -156,7 +157,13 @@ impl ServiceSettings for PostgresSettings {
 
     /// PostgreSQL's manual, "Write Ahead Log" settings.
     fn durability(&self) -> Durability {
-        let is_off = |name: &str| self.settings.get(name).is_some_and(|value| effect::same(value, "off", 1.0));
+        // Names in any case; of a word for false, PostgreSQL takes its beginning, too (its manual, "Parameter Names and Values").
+        let is_false = |value: &str| {
+            let value = value.to_ascii_lowercase();
+            !matches!(&*value, "" | "o") && ["off", "false", "no", "0"].iter().any(|word| word.starts_with(&value))
+        };
+        let is_off =
+            |name: &str| self.settings.iter().any(|(known, value)| known.eq_ignore_ascii_case(name) && is_false(value));
         if is_off("fsync") {
             return Durability::because(Class::MayCorrupt, "fsync = off: PostgreSQL never flushes");
         }

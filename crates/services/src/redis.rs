@@ -26,6 +26,7 @@ pub static KIND: Kind = Kind {
     settings: SETTINGS,
     listens: true,
     is_database: true,
+    has_log_volume: false,
     read: service::read::<RedisSettings>,
 };
 

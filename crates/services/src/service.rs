@@ -25,6 +25,8 @@ pub struct Kind {
     pub listens: bool,
     /// Whether data are loaded through it, so that it runs while they are; a web server starts when its site is there.
     pub is_database: bool,
+    /// Whether its log of changes goes to a volume of its own (`storage.wal`), where there is one.
+    pub has_log_volume: bool,
     /// Its checked settings (plain form, defaults filled in) as values: [`read`].
     pub read: fn(&Map<String, Value>) -> Box<dyn ServiceSettings>,
 }
@@ -412,9 +414,11 @@ impl Deref for FreeSettings {
 }
 
 impl FreeSettings {
-    /// Over values that hold when the study says nothing.
+    /// Over values that hold when the study says nothing, whose names are the same in any case.
     pub fn over(&self, defaults: &[(&str, &str)]) -> BTreeMap<String, String> {
-        let defaults = defaults.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string()));
+        let is_asked = |name: &str| self.0.keys().any(|asked| asked.eq_ignore_ascii_case(name));
+        let defaults = defaults.iter().filter(|(name, _)| !is_asked(name));
+        let defaults = defaults.map(|(name, value)| ((*name).to_string(), (*value).to_string()));
         defaults.chain(self.0.clone()).collect()
     }
 

@@ -134,7 +134,7 @@ pub fn environment(place: &Place) -> Vec<(String, String)> {
     place.sockets.iter().map(named).collect()
 }
 
-/// A server's version and settings under its name. It refuses what it does not know, so what it started with is in effect.
+/// A server's version and settings under its name. Unless it says that it ignores one, what it started with is in effect.
 pub fn effects(name: &str, version: &str, settings: &BTreeMap<String, String>) -> Effects {
     let settings = settings.iter().map(|(setting, value)| (format!("{name}.{setting}"), value.clone()));
     let facts = settings.chain([(format!("{name}.version"), version.to_string())]).collect();
@@ -153,15 +153,19 @@ pub struct Launch<'a> {
     pub effects: Effects,
     /// The signal that stops it in order.
     pub stop: Signal,
+    /// What its messages say of settings that it ignores; most refuse what they do not know.
+    pub ignored: fn(&str) -> Vec<String>,
 }
 
 /// Starts a server, waits until it takes connections, and tells its address in a file.
 pub fn start(launch: Launch, place: &Place, door: &Door) -> Result<Box<dyn Running>, Error> {
-    let Launch { program, arguments, environment, effects, stop } = launch;
+    let Launch { program, arguments, environment, mut effects, stop, ignored } = launch;
     let (user, log) = (user(), place.run.join("messages"));
+    let messages = log.clone();
     let start = Start { program, arguments, user: user.as_ref(), cpus: &place.cpus, log, environment };
     let mut server = start.server()?;
     server.wait_ready(|| TcpStream::connect(door.address).map(drop).map_err(wire::Error::Lost))?;
+    effects.ineffective.extend(ignored(&std::fs::read_to_string(messages).unwrap_or_default()));
     let told = place.run.join("address");
     std::fs::write(&told, door.url()).map_err(Error::file("write", &told))?;
     Ok(Box::new(AtWork::new(server, told, effects, stop)))

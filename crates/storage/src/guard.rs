@@ -38,6 +38,8 @@ pub const VIRTUAL_SOURCE: &str = "surefoot-disk";
 pub(crate) struct Cleared {
     path: PathBuf,
     held: Option<Held>,
+    /// The number of a block device that was given to mkfs: before that, nothing on it is ours.
+    given: Option<u64>,
 }
 
 /// A block device that nobody else can mount, or open as the only one, while this lives.
@@ -52,7 +54,7 @@ struct Held {
 impl Cleared {
     /// A device of our own making.
     fn own(path: PathBuf) -> Cleared {
-        Cleared { path, held: None }
+        Cleared { path, held: None, given: None }
     }
 
     /// The device.
@@ -74,6 +76,7 @@ impl Cleared {
         if !is_same {
             return Err(Error::Refused(Refusal::new(&self.path, "changed since it was looked at")));
         }
+        self.given = Some(number);
         Ok(Some(held.device).filter(|_| !row.mkfs_opens_exclusively))
     }
 }
@@ -193,7 +196,7 @@ pub(crate) fn clear_block(settings: &StorageSettings, images: &Path) -> Result<C
     // What was read for this must not lie in memory when something is measured.
     loop_device::forget(&device, &real)?;
     let glance = glance(&device, bytes).map_err(Error::file("read", path))?;
-    Ok(Cleared { path: real, held: Some(Held { device, bytes, glance }) })
+    Ok(Cleared { path: real, held: Some(Held { device, bytes, glance }), given: None })
 }
 
 /// Why no filesystem can be made on a device, whoever may need it.
@@ -218,11 +221,15 @@ fn why_unusable(device: &File, bytes: u64, row: &Filesystem) -> Option<String> {
 
 /// Takes our own marks away again, and notes what else is left, so that this study's next trial knows it.
 ///
-/// `cleared` shows that the guard let it be formatted; the device must not be mounted any more.
+/// `cleared` shows that the guard let it be formatted; the device must not be mounted any more. One that was refused on the way to mkfs
+/// holds what a stranger wrote, and is not touched.
 pub(crate) fn leave(cleared: &Cleared, images: &Path) -> Result<(), Error> {
-    let path = cleared.path();
+    let (path, Some(number)) = (cleared.path(), cleared.given) else { return Ok(()) };
     let failed = |error| Error::file("erase the filesystem's marks on", path)(error);
     let device = OpenOptions::new().read(true).write(true).custom_flags(libc::O_EXCL).open(path).map_err(failed)?;
+    if device.metadata().map_err(failed)?.rdev() != number {
+        return Err(Error::Refused(Refusal::new(path, "is another device than the one that was formatted")));
+    }
     let bytes = size(&device).map_err(failed)?;
     for found in signatures::probe(&device, bytes).map_err(failed)? {
         device.write_all_at(&vec![0; found.length], found.offset).map_err(failed)?;
@@ -244,6 +251,24 @@ fn size(mut device: &File) -> std::io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A stranger's filesystem appears between the look and mkfs: the refusal must not wipe it off as if it were ours.
+    #[test]
+    fn a_device_that_was_refused_on_the_way_is_left_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("device");
+        std::fs::write(&path, vec![0; 1 << 20]).expect("written");
+        let device = File::options().read(true).write(true).open(&path).expect("opened");
+        let (bytes, seen) = (1 << 20, glance(&device, 1 << 20).expect("read"));
+        let stranger = device.try_clone().expect("opened");
+        let mut cleared = Cleared { path: path.clone(), held: Some(Held { device, bytes, glance: seen }), given: None };
+        // The magic number of ext4.
+        stranger.write_all_at(&[0x53, 0xef], 1024 + 56).expect("written");
+        let row = crate::filesystems::filesystem("ext4").expect("it is known");
+        assert!(matches!(cleared.hand_over(row), Err(Error::Refused(_))));
+        leave(&cleared, folder.path()).expect("nothing to do");
+        assert_eq!(std::fs::read(&path).expect("read")[1024 + 56..1024 + 58], [0x53, 0xef]);
+    }
 
     #[test]
     fn words_that_could_name_a_device() {

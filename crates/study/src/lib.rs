@@ -86,6 +86,10 @@ pub trait Catalogue {
     ) -> Vec<&'static str> {
         Vec::new()
     }
+    /// Whether a service writes its log to the volume that the study has for logs.
+    fn has_log_volume(&self, _service: &str) -> bool {
+        false
+    }
     /// Names of all services.
     fn services(&self) -> Vec<&'static str> {
         Vec::new()

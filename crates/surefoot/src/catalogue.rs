@@ -47,6 +47,10 @@ impl Catalogue for BuiltIn {
         services::wanted(&names, services).iter().map(|wanted| wanted.kind.name).collect()
     }
 
+    fn has_log_volume(&self, service: &str) -> bool {
+        services::kinds().iter().any(|kind| kind.name == service && kind.has_log_volume)
+    }
+
     fn services(&self) -> Vec<&'static str> {
         services::kinds().iter().map(|kind| kind.name).collect()
     }

@@ -6,7 +6,7 @@
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use std::fmt::Write as _;
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use study::Problem;
 
@@ -83,7 +83,7 @@ impl Failure {
     /// Prints it to standard error and gives the exit status.
     pub fn report(&self) -> ExitCode {
         let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        eprint!("{}", self.render(colour));
+        let _ = std::io::stderr().write_all(self.render(colour).as_bytes());
         self.status().into()
     }
 

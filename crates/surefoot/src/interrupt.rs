@@ -31,6 +31,8 @@ pub fn quiet_on_closed_pipe(command: &Command) {
         command,
         Command::Run(_)
             | Command::Resume(_)
+            | Command::Powercut(_)
+            | Command::Faults(_)
             | Command::SelfTest(_)
             | Command::LoadAgent(_)
             | Command::Replay(_)

@@ -13,7 +13,7 @@ use observe::record::Record;
 use report::Underway;
 use settings::quantity::format_seconds;
 use std::fmt::Write as _;
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
 /// How much of what a failed program said is shown; the report has more of it.
@@ -43,6 +43,11 @@ enum Mode {
     Quiet,
     Lines,
     Terminal(ProgressBar),
+}
+
+/// A line on standard error; where nobody reads it any more, the study goes on.
+pub fn tell(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 impl Live {
@@ -79,7 +84,7 @@ impl Live {
     pub fn say(&mut self, text: &str) {
         match &self.mode {
             Mode::Quiet => {}
-            Mode::Lines => eprintln!("{text}"),
+            Mode::Lines => tell(text),
             Mode::Terminal(bar) => bar.set_message(text.to_string()),
         }
     }
@@ -182,7 +187,7 @@ impl Live {
         };
         let text = format!("trial {}/{}: {scenario}: {how}", self.number, self.total);
         match (&self.mode, end) {
-            (Mode::Lines, _) => eprintln!("{text}"),
+            (Mode::Lines, _) => tell(&text),
             // On a terminal the bar says it; what went wrong must stay readable above it.
             (Mode::Terminal(bar), End::Failed(_)) => bar.println(text),
             _ => {}
@@ -208,7 +213,7 @@ impl Live {
 
     fn line(&self, text: &str) {
         if matches!(self.mode, Mode::Lines) {
-            eprintln!("{text}");
+            tell(text);
         }
     }
 

@@ -178,7 +178,8 @@ impl WorkloadSettings for Parameters {
     }
 
     fn durability(&self) -> Durability {
-        if self.sync == "commit" { Durability::full() } else { (self.kind().durability)(self) }
+        let is_flushed = self.sync == "commit" && self.engine.sql.is_none();
+        if is_flushed { Durability::full() } else { (self.kind().durability)(self) }
     }
 
     fn estimate(&self) -> Estimate {

@@ -52,6 +52,11 @@ impl Bench for Host {
         let mut ends: Vec<Option<End>> = vec![None; specs.len()];
         // One after the other, so that none is measured while another is made.
         for (index, spec) in specs.iter().enumerate() {
+            // What is not there yet need not be made.
+            if interrupted.load(Ordering::Relaxed) {
+                all.push(None);
+                continue;
+            }
             let mut up = self.start(spec, Some(index), interrupted)?;
             ends[index] = up.follow(&mut |record| sink(index, record))?;
             all.push(ends[index].is_none().then_some(up));

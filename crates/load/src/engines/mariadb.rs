@@ -71,7 +71,7 @@ const DIALECT: Dialect = Dialect {
     medium: "MEDIUMINT",
     float: "FLOAT",
     table: " ENGINE = InnoDB",
-    table_bytewise: " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+    table_bytewise: " ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
     quotient: "DIV",
     indexes_in_tables: true,
     backslash_escapes: true,

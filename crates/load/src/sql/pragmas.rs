@@ -73,25 +73,33 @@ pub const BUSY_TIMEOUT: Setting = Setting {
 };
 
 impl Pragmas {
-    /// What they do to durability, by SQLite's documentation of `synchronous` and `journal_mode` (sqlite.org/pragma.html).
+    /// What they do to durability.
     pub fn durability(&self) -> Durability {
-        let (journal, synchronous) = (self.journal_mode.as_str(), self.synchronous.as_str());
-        let because = |class, reason: String| Durability { class, reasons: vec![reason] };
-        match (journal, synchronous) {
-            ("off" | "memory", _) => {
-                because(Class::MayCorrupt, format!("journal_mode = {journal}: nothing to roll back from"))
-            }
-            (_, "off") => because(Class::MayCorrupt, "synchronous = off: SQLite never flushes".into()),
-            ("wal", "normal") => because(
-                Class::LosesRecent,
-                "synchronous = normal with WAL: commits are flushed at checkpoints only".into(),
-            ),
-            (_, "normal") => because(
-                Class::MayCorrupt,
-                "synchronous = normal without WAL: a power cut at the wrong moment may corrupt".into(),
-            ),
-            _ => Durability::full(),
+        durability(&self.journal_mode, &self.synchronous)
+    }
+}
+
+/// What a `journal_mode` and a `synchronous` do to durability, by SQLite's documentation of them (sqlite.org/pragma.html).
+#[must_use]
+pub fn durability(journal: &str, synchronous: &str) -> Durability {
+    let because = |class, reason: String| Durability { class, reasons: vec![reason] };
+    match (journal, synchronous) {
+        ("off" | "memory", _) => {
+            because(Class::MayCorrupt, format!("journal_mode = {journal}: nothing to roll back from"))
         }
+        (_, "off") => because(Class::MayCorrupt, "synchronous = off: SQLite never flushes".into()),
+        ("wal", "normal") => {
+            because(Class::LosesRecent, "synchronous = normal with WAL: commits are flushed at checkpoints only".into())
+        }
+        (_, "normal") => because(
+            Class::MayCorrupt,
+            "synchronous = normal without WAL: a power cut at the wrong moment may corrupt".into(),
+        ),
+        ("delete", "full") => because(
+            Class::LosesRecent,
+            "synchronous = full with journal_mode = delete: that the journal is removed, which ends a commit, is not flushed (`extra` does)".into(),
+        ),
+        _ => Durability::full(),
     }
 }
 

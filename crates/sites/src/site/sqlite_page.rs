@@ -3,8 +3,9 @@
 
 use super::write;
 use load::http_client::{Status, Task};
+use load::sql::pragmas;
 use load::workload::{Context, Error};
-use observe::durability::{Class, Durability};
+use observe::durability::Durability;
 use rusqlite::{Connection, OpenFlags};
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
@@ -66,14 +67,7 @@ impl SqlitePage {
     }
 
     pub fn durability(&self) -> Durability {
-        match (self.sqlite_synchronous.as_str(), self.sqlite_journal.as_str()) {
-            ("off", _) => Durability::because(Class::MayCorrupt, "sqlite_synchronous = off: SQLite never flushes"),
-            ("normal", "wal") => Durability::because(
-                Class::LosesRecent,
-                "sqlite_synchronous = normal with a write-ahead log: commits are flushed at checkpoints only",
-            ),
-            _ => Durability::full(),
-        }
+        pragmas::durability(&self.sqlite_journal, &self.sqlite_synchronous)
     }
 
     pub fn make(&self, context: &Context) -> Result<(), Error> {

@@ -35,10 +35,11 @@ impl Checker<'_> {
                 return;
             }
         };
-        let (mut said, mut driven) = (HashSet::new(), HashSet::new());
+        let (mut said, mut driven, mut volumes) = (HashSet::new(), HashSet::new(), BTreeSet::new());
         let mut metrics: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for combination in combinations {
             let base = combination.settings(study);
+            volumes.extend(base.volumes.keys().cloned());
             let parameters = base.workloads.iter().find(|known| known.0 == combination.workload).map(|known| &known.1);
             driven.extend(
                 parameters
@@ -59,6 +60,13 @@ impl Checker<'_> {
             }
         }
         self.metrics_of_limits(&study.limits, &metrics);
+        let is_written = driven.iter().any(|service| self.catalogue.has_log_volume(service));
+        for volume in volumes.iter().filter(|_| !is_written) {
+            let node = self.root.get("storage").and_then(|storage| storage.get(volume));
+            let message = format!("no workload of this study writes to `storage.{volume}`");
+            let label = "it is for the log of a database that has a server, such as postgres";
+            self.problems.push(Problem::new(message, node.and_then(|node| node.span.clone()), label));
+        }
         for service in study.base.services.keys().filter(|service| !driven.contains(service.as_str())) {
             let node = self.root.get("service").and_then(|services| services.get(service));
             let message = format!("no workload of this study uses the service `{service}`");

@@ -81,6 +81,9 @@ impl Catalogue for Small {
     ) -> Vec<&'static str> {
         (name == "oltp" && parameters["engine"] == "postgres").then_some("postgres").into_iter().collect()
     }
+    fn has_log_volume(&self, service: &str) -> bool {
+        service == "postgres"
+    }
     fn services(&self) -> Vec<&'static str> {
         vec!["postgres"]
     }

@@ -365,6 +365,7 @@ mount = ["noatime"]
 [storage.wal]
 filesystem = "ext4"
 [workload.oltp]
+engine = "postgres"
 "#;
     let plan = right(text);
     let baseline = &plan.scenarios[plan.baseline];

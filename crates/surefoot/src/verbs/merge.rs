@@ -15,6 +15,7 @@ pub fn run(args: &MergeArgs) -> Result<Status, Failure> {
         let error = anyhow!("{} lies in a folder that is merged", args.output.display());
         return Err(Failure::new(Status::BadStudy, error).hint("write it somewhere else with -o FILE"));
     }
+    keep_other_results(&args.output)?;
     let Merged { members, broken } = ledger::merge(&files, &args.output).map_err(explained)?;
     for error in &broken {
         eprintln!("left out: {error}");
@@ -42,6 +43,21 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         }
     }
     Ok(files)
+}
+
+/// A fleet's answer may be written anew. A study of one machine by the same name may not be written over.
+fn keep_other_results(output: &Path) -> Result<(), Failure> {
+    if !output.exists() {
+        return Ok(());
+    }
+    let is_of_fleet = ledger::Reader::open(output)
+        .and_then(|reader| reader.contents_with(&[]))
+        .is_ok_and(|contents| !contents.members.is_empty());
+    if is_of_fleet {
+        return Ok(());
+    }
+    let error = anyhow!("{} is there, and is no fleet's answer", output.display());
+    Err(Failure::new(Status::BadStudy, error).hint("write it somewhere else with -o FILE"))
 }
 
 fn same_file(one: &Path, other: &Path) -> bool {

@@ -234,6 +234,10 @@ pub fn write_to(
         out.flush()?;
         return Ok(Status::Answered);
     }
+    if target.is_file() && ledger::Reader::open(target).is_ok() {
+        let error = anyhow!("{} is a results file, and is not written over", target.display());
+        return Err(Failure::new(Status::BadStudy, error).hint("name another file"));
+    }
     let cannot = || format!("cannot write {}", target.display());
     let mut out = BufWriter::new(File::create(target).with_context(cannot)?);
     write(&mut out).map_err(of_ledger)?;

@@ -18,6 +18,7 @@ use lab::resume::{self, Opened, Session};
 use sandbox::work::{Holder, Work};
 use settings::quantity::format_seconds;
 use std::hash::{BuildHasher as _, RandomState};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// How long a study measures how the machine strays, and which share of its time that may be.
@@ -75,7 +76,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     let _ = sandbox::memory_limit::remove_leftovers(&work);
     let client = client::reach(args, &loaded, measured)?;
     if let Some(client) = client.as_ref().filter(|_| !(args.quiet || args.json)) {
-        eprintln!("{}", client.words());
+        live::tell(&client.words().to_string());
     }
     let place = part.map(|part| member::Place::of(part, &mut loaded, &work)).transpose()?;
     if measured == Measured::Everything && place.is_none() {
@@ -135,7 +136,7 @@ fn measure_noise(loaded: &mut Loaded, work: &Work, is_quiet: bool) {
         return;
     }
     if !is_quiet {
-        eprintln!("measuring for {} how much this machine strays", format_seconds(NOISE_SECONDS));
+        live::tell(&format!("measuring for {} how much this machine strays", format_seconds(NOISE_SECONDS)));
     }
     if let Ok(found) = lab::noise::measure(work.folder(), NOISE_SECONDS, &interrupt::INTERRUPTED) {
         let _ = found.keep(work.folder());
@@ -180,27 +181,31 @@ fn tell(args: &RunArgs, loaded: &Loaded, summary: Summary) -> Result<Status, Fai
     let input = knowledge::told(report::load(&loaded.results)?);
     let html = html_path(args, &loaded.results);
     report::write_html(&input, &html).with_context(|| format!("cannot write {}", html.display()))?;
-    if args.json {
-        println!("{:#}", report::answer_json(&input));
+    let answer = if args.json {
+        format!("{:#}\n", report::answer_json(&input))
     } else {
         let (results, page) = (loaded.results.to_string_lossy(), html.to_string_lossy());
         let place = report::Place { study: Some(&args.study.study), results: Some(&results), page: Some(&page) };
-        print!("{}", super::report::terminal(&input, &place, args.full));
-    }
+        super::report::terminal(&input, &place, args.full)
+    };
+    // All is measured and kept: that nobody reads on is no failure.
+    let _ = std::io::stdout().write_all(answer.as_bytes());
     if summary.stop == Stop::Interrupted {
-        eprintln!("\ninterrupted: what was measured is kept; the same command goes on where it stopped");
+        live::tell("\ninterrupted: what was measured is kept; the same command goes on where it stopped");
         return Ok(Status::Interrupted);
     }
     if !args.quiet {
-        eprintln!("stopped: {}", summary.stop.words());
+        live::tell(&format!("stopped: {}", summary.stop.words()));
     }
     let has_holes = report::has_holes(&input) || summary.stop == Stop::ScreenFailed;
     Ok(if has_holes { Status::Holes } else { Status::Answered })
 }
 
-/// Beside the results file, unless it was named.
+/// Beside the results file, unless it was named; never the results file itself.
 fn html_path(args: &RunArgs, results: &Path) -> PathBuf {
-    args.html.clone().unwrap_or_else(|| results.with_extension("html"))
+    let beside = results.with_extension("html");
+    let free = if beside == results { PathBuf::from(format!("{}.html", results.display())) } else { beside };
+    args.html.clone().unwrap_or(free)
 }
 
 /// Refuses what this machine can't run, or leaves it out when told so and tells what.
@@ -214,7 +219,7 @@ fn leave_out_missing(loaded: &mut Loaded, skip: bool) -> Result<Vec<(String, Str
         return Err(Failure::new(Status::Missing, error).hint("--skip-missing leaves these scenarios out"));
     }
     for line in by_cause(&missing) {
-        eprintln!("left out: {line}");
+        live::tell(&format!("left out: {line}"));
     }
     source::leave_out(loaded, &missing)?;
     Ok(missing)

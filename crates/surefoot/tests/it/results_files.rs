@@ -153,3 +153,33 @@ fn a_disk_without_room_for_results_ends_a_run_in_a_sentence_and_the_same_command
     drop(small);
     world.assert_nothing_left();
 }
+
+/// What was measured is not written over by what is made of it.
+#[test]
+fn a_results_file_is_no_place_to_write_to() {
+    let world = World::new();
+    let released = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/released/0.1.0.surefoot");
+    for name in ["s.surefoot", "other.surefoot"] {
+        std::fs::copy(&released, world.path().join(name)).expect("a copy");
+    }
+    let before = std::fs::read(world.path().join("s.surefoot")).expect("a results file");
+    world.surefoot(&["report", "s.surefoot", "--csv", "s.surefoot"]).status(2).says("is not written over");
+    world.surefoot(&["report", "s.surefoot", "--html", "other.surefoot"]).status(2).says("is not written over");
+    world.surefoot(&["merge", "s.surefoot", "-o", "other.surefoot"]).status(2).says("is no fleet's answer");
+    assert!(std::fs::read(world.path().join("s.surefoot")).expect("it is there") == before);
+    world.surefoot(&["report", "s.surefoot", "--csv", "s.csv"]).status(0);
+    world.surefoot(&["report", "s.surefoot", "--csv", "s.csv"]).status(0);
+}
+
+/// A log disk that is full, or a reader that has gone, costs the words and not the study.
+#[test]
+fn nobody_need_read_what_a_study_says() {
+    let world = World::new();
+    let home = world.path().join("home");
+    std::fs::create_dir(&home).expect("a folder");
+    world.write("s.toml", STUDY.replace("HERE", &home.to_string_lossy()));
+    let full = || std::fs::File::options().write(true).open("/dev/full").expect("it is there");
+    let status = world.command(&["run", "s.toml"]).stdout(full()).stderr(full()).status().expect("it starts");
+    assert_eq!(status.code(), Some(0));
+    world.surefoot(&["report", "s.surefoot"]).status(0);
+}

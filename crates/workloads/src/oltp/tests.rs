@@ -162,7 +162,9 @@ fn durability_follows_sqlites_own_words() {
         parameters(json!({ "journal_mode": journal, "synchronous": synchronous })).durability().class
     };
     assert_eq!(class("wal", "full"), Class::KeepsAcknowledged);
-    assert_eq!(class("delete", "full"), Class::KeepsAcknowledged);
+    assert_eq!(["delete", "truncate"].map(|journal| class(journal, "extra")), [Class::KeepsAcknowledged; 2]);
+    assert_eq!(class("delete", "full"), Class::LosesRecent, "PRAGMA synchronous, EXTRA: that the journal is gone");
+    assert_eq!(class("delete", "normal"), Class::MayCorrupt);
     assert_eq!(class("wal", "normal"), Class::LosesRecent);
     assert_eq!(class("wal", "off"), Class::MayCorrupt);
     assert_eq!(class("memory", "full"), Class::MayCorrupt);

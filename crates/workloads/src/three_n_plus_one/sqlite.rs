@@ -4,8 +4,8 @@ use super::store::{SIGNED_TO_MAX, Shared, Store, StoreKind, Totals, Workers};
 use super::words::Spelling;
 use super::{Parameters, folder};
 use load::engines::sqlite::ENGINE;
+use load::sql::pragmas;
 use load::workload::Error;
-use observe::durability::{Class, Durability};
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 use std::path::Path;
 use std::time::Duration;
@@ -15,16 +15,19 @@ pub static STORE: StoreKind = StoreKind {
     engine: Some(&ENGINE),
     to_max: SIGNED_TO_MAX,
     numbers_per_second: 100_000.0,
-    durability: |parameters| match parameters.journal_mode.as_str() {
-        "wal" => Durability::because(Class::LosesRecent, "sync = none: WAL is flushed at checkpoints only"),
-        _ => Durability::because(
-            Class::MayCorrupt,
-            "sync = none without WAL: a power cut at the wrong moment may corrupt",
-        ),
-    },
+    durability: |parameters| pragmas::durability(&parameters.journal_mode, synchronous(parameters)),
     open: |place, parameters| Ok(Box::new(Sqlite::open(&folder(place), parameters)?)),
     workers: Workers::Ours(|place, parameters| Ok(Box::new(Sqlite::open(&folder(place), parameters)?))),
 };
+
+/// SQLite's `synchronous` for `sync`. Without a write-ahead log, `normal` would flush each path.
+fn synchronous(parameters: &Parameters) -> &'static str {
+    match (parameters.sync.as_str(), parameters.journal_mode.as_str()) {
+        ("commit", _) => "full",
+        (_, "wal") => "normal",
+        _ => "off",
+    }
+}
 
 /// Workers wait for each other's locks; a lock is held for one short transaction.
 const BUSY_SECONDS_MAX: u64 = 60;
@@ -46,11 +49,7 @@ impl Sqlite {
             let connection = Connection::open(folder.join("steps.sqlite"))?;
             connection.busy_timeout(Duration::from_secs(BUSY_SECONDS_MAX))?;
             connection.pragma_update_and_check(None, "journal_mode", &parameters.journal_mode, |_| Ok(()))?;
-            connection.pragma_update(
-                None,
-                "synchronous",
-                if parameters.sync == "commit" { "full" } else { "normal" },
-            )?;
+            connection.pragma_update(None, "synchronous", synchronous(parameters))?;
             connection.execute_batch(
                 "CREATE TABLE IF NOT EXISTS step (n TEXT PRIMARY KEY, steps TEXT NOT NULL) WITHOUT ROWID;
                  CREATE TABLE IF NOT EXISTS block (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, claimed INTEGER NOT NULL, done INTEGER NOT NULL);

@@ -2,14 +2,20 @@
 //! other tools.
 
 use crate::failure::{Failure, Status};
-use crate::interrupt;
+use crate::interrupt::{self, INTERRUPTED};
 use anyhow::anyhow;
 use crash::replay::{self, Kept};
 use lab::copy_out::{self, Ended};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use observe::record::causes;
 use powercut::states::Image;
 use sandbox::work::Work;
+use std::os::fd::AsFd as _;
 use std::path::Path;
+use std::sync::atomic::Ordering;
+
+/// It is looked this often whether a signal came.
+const LOOK_MILLISECONDS: u16 = 200;
 
 /// Brings a state up in the kernel that it was measured in.
 pub fn replay(work: &Work, scenario: &str, state: &str) -> Result<Status, Failure> {
@@ -46,12 +52,24 @@ fn show(kept: &Kept, work: &Work, scenario: &str, image: &Image) -> Result<Statu
         }
     }
     println!("What you change there is thrown away. Press Enter to let it go.");
-    std::io::stdin().read_line(&mut String::new())?;
+    wait_for_enter();
     match replayed.after {
         Ok(after) => after.unmount().map(|()| Status::Answered).map_err(|error| {
             Failure::new(Status::Fault, anyhow!(error)).hint("leave the folder in all shells, and unmount it by hand")
         }),
         Err(_) => Ok(Status::Holes),
+    }
+}
+
+/// Waits for a line, or for a signal to end: what is mounted must go in both cases.
+fn wait_for_enter() {
+    interrupt::catch();
+    let input = std::io::stdin();
+    while !INTERRUPTED.load(Ordering::Relaxed) {
+        let mut ready = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];
+        if matches!(poll(&mut ready, PollTimeout::from(LOOK_MILLISECONDS)), Ok(1..)) {
+            return;
+        }
     }
 }
 
