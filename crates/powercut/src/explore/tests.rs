@@ -428,6 +428,58 @@ fn the_control_group_finds_what_the_search_wrongly_passed_over() {
     assert_eq!(safety.grade, Grade::F, "a fault is one, whoever found it");
 }
 
+/// A subject that finds damage, or nothing, and then can't go on.
+struct Breaking {
+    left: usize,
+    found: Found,
+    begun: usize,
+}
+
+impl Subject for Breaking {
+    type Error = &'static str;
+
+    fn begin(&mut self, _point: usize, _choice: &Choice) -> Result<(), &'static str> {
+        self.begun += 1;
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<Recovered, &'static str> {
+        self.left = self.left.checked_sub(1).ok_or("the loop device is gone")?;
+        Ok(Recovered { found: Arc::new(self.found.clone()), read: vec![0, 1], is_new: true })
+    }
+}
+
+#[test]
+fn damage_that_was_found_stands_when_the_search_can_not_go_on() {
+    let units: Vec<Record> = (0..4).map(|unit| write(unit, unit, &[1])).collect();
+    let history = history(Cache::Volatile, 1 << 20, &[vec![Record::Begin], units].concat());
+    let of = |found: Found| {
+        let mut subject = Breaking { left: 2, found, begun: 0 };
+        explore(&history, &[], &mut subject, &UNLIMITED, &mut || 0.0, &|| false)
+    };
+    let damaged = Found { outcome: RecoveryOutcome::Down("gone".into()), ..up([]) };
+    let safety = of(damaged).expect("what was found counts");
+    assert_eq!((safety.grade, safety.is_complete), (Grade::E, false));
+    assert_eq!(safety.notes, ["the search ended early: the loop device is gone"]);
+    assert_eq!(of(up([])), Err("the loop device is gone"), "of nothing found nothing is known");
+}
+
+/// A budget that tries each point once must have looked for commits that were acknowledged before their flush.
+#[test]
+fn the_first_image_of_a_point_has_nothing_volatile() {
+    let units: Vec<Record> = (0..4).map(|unit| write(unit, unit, &[1])).collect();
+    let history = history(Cache::Volatile, 1 << 20, &[vec![Record::Begin], units].concat());
+    let first = Cell::new(None);
+    let recover = |read: &mut dyn FnMut(Unit) -> u8| {
+        let seen: Vec<u8> = (0..4).map(read).collect();
+        first.set(Some(first.take().unwrap_or(seen)));
+        up([])
+    };
+    let mut toy = Toy::new(&history, recover);
+    let safety = explored(&mut toy, &[], &Budget { images_max: 1, ..UNLIMITED });
+    assert_eq!((safety.images, first.take()), (1, Some(vec![0; 4])));
+}
+
 #[test]
 fn many_kinds_of_fault_are_listed_in_one() {
     let units: Vec<Record> = (0..30).map(|unit| write(unit, unit, &[1])).collect();

@@ -96,3 +96,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn one_lucky_round_is_no_pick() {
+    let of = |values: &[f64]| -> Vec<Option<f64>> {
+        (0..6).map(|round| values.get(round).map(|value| value.ln())).collect()
+    };
+    let values = [of(&[10.0, 10.2, 9.9, 10.1, 10.0, 9.8]), of(&[10.5, 10.7, 10.4, 10.6, 10.5, 10.3]), of(&[20.0])];
+    let best = stats::best_set(&values, 0.05).expect("two cells share rounds");
+    assert_eq!(best.pick, 1);
+    assert!(
+        best.members.contains(&2) && best.regret.iter().all(|regret| regret.is_infinite()),
+        "nothing is known of it"
+    );
+}

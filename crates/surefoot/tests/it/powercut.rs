@@ -436,3 +436,15 @@ pub fn disk_of(folder: &Path) -> Option<i32> {
         line.split('\0').nth(1) == Some("disk") && line.contains(&here)
     })
 }
+
+/// LMDB maps its file, and a page of a damaged image that can't be read ends whoever reads it: that is a finding, and no end of the search.
+#[test]
+fn a_database_that_ends_who_reads_it_is_found_damaged() {
+    let world = World::new();
+    let text = "name = \"s\"\nquestion = \"?\"\n[storage]\nfilesystem = \"ext4\"\n[workload.key-value]\nengine = \"lmdb\"\nsync = \"commit\"\n\
+                [safety]\nbudget = \"4s\"\ntime = \"2s\"\nsize = \"64MiB\"\ncache = \"lying\"\n";
+    let all = measured(&world, text);
+    let safety = found(&all, &[]);
+    assert!(["E", "F"].contains(&safety["grade"].as_str().expect("a grade")), "{safety:#}");
+    assert!(number(safety, "damaged") > 0.0, "{safety:#}");
+}
