@@ -20,7 +20,7 @@ pub struct Control<'a> {
 pub struct Ended<T> {
     /// What each of them gave, in their order.
     pub parts: Vec<T>,
-    /// From the moment when all were ready to the end of the last.
+    /// From the first one's begin, once all were ready, to the end of the last.
     pub seconds: f64,
     /// What was done in each whole second.
     pub rates: Vec<f64>,
@@ -63,26 +63,27 @@ impl<'a> Control<'a> {
     ) -> Result<Ended<T>, Error> {
         let barrier = Barrier::new(inputs.len() + 1);
         let first_error = Mutex::new(None);
-        let (ended, started, rates) = std::thread::scope(|scope| {
+        let (ended, rates) = std::thread::scope(|scope| {
             let (barrier, first_error, ready, work) = (&barrier, &first_error, &ready, &work);
             let start = |(number, input)| {
                 scope.spawn(move || {
                     let ready = ready(number, input);
                     barrier.wait();
+                    // Told by who works: on a busy machine the watching thread may come back when all is done.
+                    let began = Instant::now();
                     let worked = ready.and_then(work).map_err(|error| {
                         first_error.lock().expect("no thread panics with it").get_or_insert(error);
                         self.has_failed.store(true, Ordering::Relaxed);
                     });
-                    (worked.ok(), Instant::now())
+                    (worked.ok(), began, Instant::now())
                 })
             };
             let running: Vec<_> = inputs.into_iter().enumerate().map(start).collect();
             barrier.wait();
-            let started = Instant::now();
             let have_ended = || running.iter().all(std::thread::ScopedJoinHandle::is_finished);
-            let rates = Ticker::start(started).watch(LOOK, have_ended, &self.done, progress);
+            let rates = Ticker::start(Instant::now()).watch(LOOK, have_ended, &self.done, progress);
             let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().expect("a load does not panic");
-            (running.into_iter().map(join).collect::<Vec<_>>(), started, rates)
+            (running.into_iter().map(join).collect::<Vec<_>>(), rates)
         });
         if let Some(error) = first_error.into_inner().expect("no thread panics with it") {
             return Err(error);
@@ -90,9 +91,10 @@ impl<'a> Control<'a> {
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        let last = ended.iter().map(|(_, at)| *at).max().unwrap_or(started);
-        let parts = ended.into_iter().filter_map(|(part, _)| part).collect();
-        Ok(Ended { parts, seconds: last.saturating_duration_since(started).as_secs_f64(), rates })
+        let (first, last) = (ended.iter().map(|one| one.1).min(), ended.iter().map(|one| one.2).max());
+        let seconds = first.zip(last).map_or(0.0, |(first, last)| last.duration_since(first).as_secs_f64());
+        let parts = ended.into_iter().filter_map(|(part, ..)| part).collect();
+        Ok(Ended { parts, seconds, rates })
     }
 }
 
@@ -125,6 +127,22 @@ mod tests {
         assert_eq!(ended.parts.iter().map(|part| part.0).collect::<Vec<_>>(), [0, 1, 2]);
         assert!(ended.seconds >= 0.06, "{}", ended.seconds);
         assert_eq!(control.done(), 9);
+    }
+
+    #[test]
+    fn the_time_holds_all_of_the_work_however_short() {
+        let interrupted = AtomicBool::new(false);
+        for _ in 0..200 {
+            let control = Control::new(&interrupted);
+            let work = |()| {
+                let began = Instant::now();
+                (0..1000).for_each(|number| control.count(number % 2));
+                Ok(began.elapsed().as_secs_f64())
+            };
+            let ended = control.run(vec![(); 4], |_, ()| Ok(()), work, &mut |_, _| {}).expect("all do well");
+            let longest = ended.parts.iter().copied().fold(0.0, f64::max);
+            assert!(ended.seconds >= longest && longest > 0.0, "{} of {longest}", ended.seconds);
+        }
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn standings(contents: &Contents) -> Vec<Option<Standing>> {
 /// A workload's figures: `[host][round][scenario]`, the logarithm, more is better; none: a hole, or a run that did nothing.
 struct Figures {
     rounds: Vec<Vec<Vec<Option<f64>>>>,
-    /// Which scenarios had a run that did nothing: none of their rounds is compared, the others neither.
+    /// Which scenarios had a run that did nothing: no round of theirs is compared.
     stalled: Vec<bool>,
 }
 
