@@ -218,7 +218,7 @@ impl<'a, B: AsRef<[u8]>, S: Subject> Explorer<'a, B, S> {
             cuts,
             known: HashMap::new(),
             founds: HashSet::new(),
-            searches: points.iter().map(|_| Search::default()).collect(),
+            searches: points.iter().map(|_| Search::new()).collect(),
             changed: history.changed_in_place(),
             classes: vec![BTreeSet::new(); points.len()],
             under_way: VecDeque::new(),

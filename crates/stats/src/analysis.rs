@@ -112,8 +112,10 @@ pub fn analyse(observations: &Observations, rules: &Rules) -> Analysis {
         rounds_for_half_width(claim.contrast.standard_deviation, rules.precision.ln_1p(), rules.confidence)
     };
     let control = observations.control();
+    let levels = levels(observations);
+    let summary = |cell| summary(observations, rules, cell, (best.as_ref(), &levels));
     Analysis {
-        cells: (0..observations.cells.len()).map(|cell| summary(observations, rules, cell, best.as_ref())).collect(),
+        cells: (0..observations.cells.len()).map(summary).collect(),
         control: control.and_then(|pair| contrast(&observations.differences(&pair), rules.confidence)),
         drift: drift(&observations.round_means()),
         importance: importance(observations),
@@ -210,7 +212,12 @@ pub fn best_of(observations: &Observations, candidates: &[usize], rules: &Rules)
     Some(BestSet { pick: measured[found.pick], members, regret, critical: found.critical })
 }
 
-fn summary(observations: &Observations, rules: &Rules, cell: usize, best: Option<&BestSet>) -> CellSummary {
+fn summary(
+    observations: &Observations,
+    rules: &Rules,
+    cell: usize,
+    (best, levels): (Option<&BestSet>, &[Option<f64>]),
+) -> CellSummary {
     let rounds = observations.rounds.iter().enumerate();
     let of: Vec<(usize, f64)> = rounds.filter_map(|(round, row)| Some((round, row[cell]?))).collect();
     let values: Vec<f64> = of.iter().map(|(_, value)| *value).collect();
@@ -236,22 +243,29 @@ fn summary(observations: &Observations, rules: &Rules, cell: usize, best: Option
         }),
         in_best_set: best.is_some_and(|best| best.members.contains(&cell)),
         regret: best.map(|best| best.regret[cell].exp_m1()).filter(|regret| regret.is_finite()),
-        outlier_rounds: outliers(observations, cell, &of),
+        outlier_rounds: outliers(observations, cell, &of, levels),
     }
 }
 
-/// Rounds whose value stands apart once the round's and the cell's own level are taken out (F13).
-fn outliers(observations: &Observations, cell: usize, of: &[(usize, f64)]) -> Vec<usize> {
-    if observations.has_stalled(cell) || of.len() < 4 {
-        return Vec::new();
-    }
-    let logarithm = |row: &Vec<Option<f64>>, cell: usize| row[cell].filter(|value| *value > 0.0).map(f64::ln);
-    // Each cell's own level is taken out first, so that a round in which another has a hole looks like the rounds in which it has none.
-    let own = |cell: usize| {
+fn logarithm(row: &[Option<f64>], cell: usize) -> Option<f64> {
+    row[cell].filter(|value| *value > 0.0).map(f64::ln)
+}
+
+/// Each cell's median logarithm; none of one without a value above 0.
+fn levels(observations: &Observations) -> Vec<Option<f64>> {
+    let level = |cell: usize| {
         let values: Vec<f64> = observations.rounds.iter().filter_map(|row| logarithm(row, cell)).collect();
         (!values.is_empty()).then(|| median(&values))
     };
-    let levels: Vec<Option<f64>> = (0..observations.cells.len()).map(own).collect();
+    (0..observations.cells.len()).map(level).collect()
+}
+
+/// Rounds whose value stands apart once the round's and the cell's own level are taken out (F13).
+fn outliers(observations: &Observations, cell: usize, of: &[(usize, f64)], levels: &[Option<f64>]) -> Vec<usize> {
+    if observations.has_stalled(cell) || of.len() < 4 {
+        return Vec::new();
+    }
+    // Each cell's own level is taken out first, so that a round in which another has a hole looks like the rounds in which it has none.
     // The round's level is the median of the other cells: one stray value must not make them all look strange.
     let residual = |(round, value): &(usize, f64)| {
         let row = &observations.rounds[*round];

@@ -131,13 +131,8 @@ impl Grpc {
     /// # Errors
     /// When the server refuses (the connection goes on), the connection is lost, or what comes is no answer.
     pub fn answer(&mut self) -> Result<Option<&[u8]>, Error> {
-        if self.call.is_none() {
-            // What a server says between calls: a ping, more room, its end.
-            while self.take_frame()? {}
-            self.send()?;
-            return Ok(None);
-        }
-        while self.call.as_ref().is_some_and(|call| !call.is_over) {
+        // Between calls a server may say something, too: a ping, more room, its end.
+        while self.call.as_ref().is_none_or(|call| !call.is_over) {
             if !self.take_frame()? {
                 // What the server must know to go on: its pings, its settings.
                 self.send()?;

@@ -57,20 +57,18 @@ fn part(
     let baseline = scenarios.iter().position(|scenario| scenario.baseline);
     let rules = rules(&contents.study.analysis, 1);
     let out = outs(&scenarios, &columns.iter().map(|column| standings[*column]).collect::<Vec<_>>(), &figures);
+    // Of a ratio to or of a standstill nothing is known; it stays a member of the family all the same.
+    let is_steady = |scenario: usize| (!figures.stalled[scenario]).then_some(scenario);
     let ratios = |scenario: usize| -> Vec<Vec<f64>> {
-        let of = |round: &Vec<Option<f64>>| Some(round[scenario]? - round[baseline?]?);
+        let of = |round: &Vec<Option<f64>>| Some(round[is_steady(scenario)?]? - round[is_steady(baseline?)?]?);
         figures.rounds.iter().map(|rounds| rounds.iter().filter_map(of).collect()).collect()
     };
     let is_asked = |scenario: &usize| Some(*scenario) != baseline && figures.is_measured(*scenario);
-    // Of a ratio to or of a standstill nothing is known; it stays a member of the family all the same.
-    let is_known =
-        |scenario: &usize| !figures.stalled[*scenario] && baseline.is_some_and(|place| !figures.stalled[place]);
-    let compared = |scenario: &usize| is_asked(scenario) && is_known(scenario);
     let family = (0..scenarios.len()).filter(is_asked).filter(|scenario| !scenarios[*scenario].control).count();
     let held = Held { alpha: rules.alpha(), family, margin: rules.margin, more_is_better };
     let mut against: Vec<Option<Against>> = (0..scenarios.len())
         .map(|scenario| {
-            compared(&scenario).then(|| self::against(&ratios(scenario), kinds, rules.confidence)).flatten()
+            is_asked(&scenario).then(|| self::against(&ratios(scenario), kinds, rules.confidence)).flatten()
         })
         .collect();
     judge(&mut against, &scenarios, &held);
@@ -81,10 +79,7 @@ fn part(
             label: scenarios[place].label.clone(),
             control: scenarios[place].control,
             out: out[place],
-            ratios: if is_known(&place) { ratios(place) } else { vec![Vec::new(); hosts.len()] }
-                .iter()
-                .map(|rounds| mean(rounds))
-                .collect(),
+            ratios: ratios(place).iter().map(|rounds| mean(rounds)).collect(),
             against,
         })
         .collect();

@@ -33,9 +33,8 @@ pub(super) struct Next {
 }
 
 /// What is still to be tried at a point.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Search {
-    is_begun: bool,
     /// Whether the image was tried from which the tree grows.
     has_root: bool,
     /// Had to be given up while something was left.
@@ -91,14 +90,17 @@ impl Branch {
 }
 
 impl Search {
+    /// The image without anything volatile comes first: where a commit was acknowledged before its flush, it shows that, and a budget that
+    /// tries each point once has looked for it. Then comes the one from which the tree grows.
+    pub(super) fn new() -> Search {
+        let oldest = Next { choice: alone(Rest::Oldest, None), purpose: Purpose::Oldest };
+        let root = Next { choice: Choice::default(), purpose: Purpose::Tree };
+        let (branches, between) = (Vec::new(), VecDeque::new());
+        Search { has_root: false, is_cut: false, branches, early: [oldest, root].into(), between, of_tree: 0 }
+    }
+
     /// What to try next; [`Search::learn`] is to be told what came of it.
     pub(super) fn next(&mut self, point: &Point) -> Option<Next> {
-        if !self.is_begun {
-            self.is_begun = true;
-            // Where a commit was acknowledged before its flush, this image shows it: a budget that tries each point once has looked for that.
-            self.early.push_back(Next { choice: Choice::default(), purpose: Purpose::Tree });
-            return Some(Next { choice: alone(Rest::Oldest, None), purpose: Purpose::Oldest });
-        }
         if let Some(early) = self.early.pop_front() {
             return Some(early);
         }

@@ -432,14 +432,12 @@ fn the_control_group_finds_what_the_search_wrongly_passed_over() {
 struct Breaking {
     left: usize,
     found: Found,
-    begun: usize,
 }
 
 impl Subject for Breaking {
     type Error = &'static str;
 
     fn begin(&mut self, _point: usize, _choice: &Choice) -> Result<(), &'static str> {
-        self.begun += 1;
         Ok(())
     }
 
@@ -454,7 +452,7 @@ fn damage_that_was_found_stands_when_the_search_can_not_go_on() {
     let units: Vec<Record> = (0..4).map(|unit| write(unit, unit, &[1])).collect();
     let history = history(Cache::Volatile, 1 << 20, &[vec![Record::Begin], units].concat());
     let of = |found: Found| {
-        let mut subject = Breaking { left: 2, found, begun: 0 };
+        let mut subject = Breaking { left: 2, found };
         explore(&history, &[], &mut subject, &UNLIMITED, &mut || 0.0, &|| false)
     };
     let damaged = Found { outcome: RecoveryOutcome::Down("gone".into()), ..up([]) };

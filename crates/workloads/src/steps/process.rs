@@ -96,7 +96,7 @@ impl Remote {
         }
     }
 
-    /// What an embedded database in a folder holds, as [`commits::look_at_embedded`], here or in a process that it may end.
+    /// What an embedded database in a folder holds, as [`commits::look_at_embedded`]: it may end the process.
     ///
     /// # Errors
     /// When the process can't be started. Within: what the database says when it does not come up, or that reading it ended the process.
