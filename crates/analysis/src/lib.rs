@@ -6,6 +6,7 @@
 pub mod advice;
 pub mod bench;
 pub mod ceilings;
+pub mod changed;
 pub mod choice;
 pub mod claim;
 pub mod conditions;

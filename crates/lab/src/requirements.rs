@@ -4,6 +4,7 @@ use crate::bench::guest;
 use crate::estimate::virtual_bytes;
 use crash::plan::{Plan, PlannedScenario, volumes};
 use load::workload::{Elsewhere, Kind};
+use observe::affinity;
 use sandbox::work::Work;
 use settings::quantity::format_bytes;
 use std::collections::BTreeSet;
@@ -85,9 +86,9 @@ fn missing_on_host(plan: &Plan, scenario: &PlannedScenario) -> Vec<String> {
     if plan.design.cache == Cache::Cold && !storage::may_drop_caches() {
         all.push("cache = \"cold\": only root may drop the page cache; run as root, or use \"warm\"".into());
     }
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    for cpu in scenario.client_cpus.iter().chain(&scenario.server_cpus).filter(|cpu| **cpu >= processors) {
-        all.push(format!("there is no CPU {cpu}; this machine has 0 to {}", processors - 1));
+    let usable = affinity::cpus();
+    for cpu in scenario.client_cpus.iter().chain(&scenario.server_cpus).filter(|cpu| !usable.contains(cpu)) {
+        all.push(format!("there is no CPU {cpu} here; surefoot may use {}", affinity::list(usable)));
     }
     all
 }

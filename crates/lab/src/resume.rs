@@ -116,8 +116,8 @@ pub enum Error {
         /// The study it holds.
         name: String,
     },
-    /// The machine is not what it was.
-    #[error("the machine has changed since the first trial: {}", changes.join("; "))]
+    /// The machine is not what it was, or a file that the study reads.
+    #[error("what is measured has changed since the first trial: {}", changes.join("; "))]
     OtherMachine {
         /// What changed, a phrase each.
         changes: Vec<String>,
@@ -192,7 +192,10 @@ fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Sessio
     writer.void_unfinished()?;
     let contents = ledger::Reader::open(path)?.contents()?;
     if let Some(first) = contents.sessions.first() {
-        let changes = observe::machine::changes(&first.machine, &session.machine, &storage::version_commands());
+        let mut changes = observe::machine::changes(&first.machine, &session.machine, &storage::version_commands());
+        if contents.study.surefoot_version != session.version {
+            changes.push(format!("surefoot was {}, now {}", contents.study.surefoot_version, session.version));
+        }
         if !changes.is_empty() && !session.accept_changes {
             return Err(Error::OtherMachine { changes });
         }

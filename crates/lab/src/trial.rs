@@ -16,6 +16,7 @@ use client::Client;
 use crash::plan::TrialSpec;
 use crash::virtual_disks::VirtualDisks;
 use load::workload::{Context, Kind, Workload, WorkloadSettings};
+use observe::affinity;
 use observe::metric::Measured;
 use observe::record::{Failure, Provisioned, Record};
 use sandbox::work::Work;
@@ -99,7 +100,10 @@ fn conduct(
     let started = Instant::now();
     // Before the load has its CPUs: a disk is at home on none of them.
     let disks = VirtualDisks::start(spec, work).map_err(|error| Stopped::at("virtual disk")(error.into()))?;
-    pin(&trial.cpus.client);
+    if !trial.cpus.client.is_empty() {
+        // Driver and engine of an embedded database are one process: these CPUs are the trial's.
+        affinity::pin(&trial.cpus.client).map_err(|error| Stopped::at("cpus")(std::io::Error::from(error).into()))?;
+    }
     trial.on_storage(disks, out, |run_context, workload, served, out| {
         run_context.load(workload, served.as_ref(), started, out)?;
         run_context.run_all(workload, told, out)?;
@@ -333,26 +337,18 @@ struct Cpus {
 
 impl Cpus {
     fn of(spec: &TrialSpec, with_server: bool) -> Cpus {
-        let count = std::thread::available_parallelism().map_or(1, usize::from);
+        // The system's own count may be smaller: a control group's share of time.
+        let (all, count) = (affinity::cpus(), std::thread::available_parallelism().map_or(1, usize::from));
         let unsaid = spec.server_cpus.is_empty() && spec.client_cpus.is_empty() && spec.client.is_none();
-        if with_server && unsaid && count >= CPUS_TO_SHARE_OUT {
-            return Cpus { server: (0..count - 1).collect(), client: vec![count - 1] };
+        if let Some((last, others)) = all.split_last()
+            && with_server
+            && unsaid
+            && all.len().min(count) >= CPUS_TO_SHARE_OUT
+        {
+            return Cpus { server: others.to_vec(), client: vec![*last] };
         }
         Cpus { server: spec.server_cpus.clone(), client: spec.client_cpus.clone() }
     }
-}
-
-/// The embedded engines' driver and engine are one process, so the client's CPUs are the trial's.
-fn pin(cpus: &[usize]) {
-    if cpus.is_empty() {
-        return;
-    }
-    let mut set = nix::sched::CpuSet::new();
-    for cpu in cpus {
-        let _ = set.set(*cpu);
-    }
-    // A CPU that is not there was refused when the study was checked against the machine.
-    let _ = nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &set);
 }
 
 /// Waits for `go` and `stop` in a thread of its own; the end of the input means that the conductor is gone.

@@ -7,14 +7,12 @@
 /// Keeps the calling thread to the CPU with this number among those that it may use, counted round. Where the system refuses, it may use any.
 #[cfg(target_os = "linux")]
 pub fn keep(thread: usize) {
-    use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-    use nix::unistd::Pid;
-    let own = Pid::from_raw(0);
-    let Ok(ours) = sched_getaffinity(own) else { return };
-    let usable: Vec<usize> = (0..CpuSet::count()).filter(|cpu| ours.is_set(*cpu).unwrap_or(false)).collect();
-    let Some(cpu) = usable.get(thread % usable.len().max(1)) else { return };
-    let mut one = CpuSet::new();
-    let _ = one.set(*cpu).and_then(|()| sched_setaffinity(own, &one));
+    use observe::affinity;
+    let Ok(ours) = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0)) else { return };
+    let usable = affinity::numbers(&ours);
+    if let Some(cpu) = usable.get(thread % usable.len().max(1)) {
+        let _ = affinity::pin(&[*cpu]);
+    }
 }
 
 /// Threads are where the system puts them.
@@ -23,15 +21,13 @@ pub fn keep(_thread: usize) {}
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use nix::sched::{CpuSet, sched_getaffinity};
+    use nix::sched::sched_getaffinity;
     use nix::unistd::Pid;
+    use observe::affinity;
 
     #[test]
     fn threads_are_spread_over_the_cpus_there_are() {
-        let usable = |set: &CpuSet| -> Vec<usize> {
-            (0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).expect("a number below the count")).collect()
-        };
-        let affinity = || usable(&sched_getaffinity(Pid::from_raw(0)).expect("affinity"));
+        let affinity = || affinity::numbers(&sched_getaffinity(Pid::from_raw(0)).expect("affinity"));
         let all = affinity();
         for thread in 0..2 * all.len() {
             let kept = std::thread::scope(|scope| {

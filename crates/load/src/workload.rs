@@ -73,6 +73,11 @@ pub trait WorkloadSettings {
         false
     }
 
+    /// The user's own files that it reads.
+    fn user_files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
     /// Whether it reads files that the user brings. A machine without them is sent their texts.
     fn brings_files(&self) -> bool {
         false

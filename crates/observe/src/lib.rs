@@ -2,6 +2,7 @@
 //!
 //! Knows no study, no filesystem and no database; everything here can be asked of a bare machine.
 
+pub mod affinity;
 pub mod command_line;
 pub mod cpu;
 pub mod disk;

@@ -66,6 +66,14 @@ const KIND: &[&str] = &[
     "device_size",
 ];
 
+/// The fact that a file of the user's is, by its name.
+#[must_use]
+pub fn input(file: &Path) -> String {
+    format!("{INPUT}{}", file.display())
+}
+
+const INPUT: &str = "input ";
+
 /// What is true of the machine as a whole.
 #[must_use]
 pub fn facts(programs: &[Program]) -> BTreeMap<String, String> {
@@ -179,7 +187,7 @@ pub fn changes(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>
         (Some(before), Some(now)) if before == now => None,
         (Some(before), Some(now)) => Some(format!("{name} was {before}, now {now}")),
         (Some(before), None) => Some(format!("{name} was {before}, now there is none")),
-        (None, Some(_)) if LATER.contains(name) => None,
+        (None, Some(_)) if LATER.contains(name) || name.starts_with(INPUT) => None,
         // A program that came since took no part in what is measured.
         (None, Some(_)) if PROGRAMS.iter().chain(programs).any(|program| program.0 == *name) => None,
         (None, now) => now.map(|now| format!("{name} was not there, now {now}")),

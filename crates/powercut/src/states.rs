@@ -8,6 +8,7 @@
 //! - A disk writes a *unit* (512 or 4096 bytes) whole or not at all. A unit holds its newest durable version or any volatile one
 //!   that is not older; nothing couples two units. "Older" is a version that had been completed before the durable one was
 //!   submitted; of two that were under way at once either may come last.
+//! - Of writes to parts of one unit that were under way at once each may be there without the others (`open`).
 //! - Zeros and discards are writes of zeros.
 //! - What was completed before the measured part began is durable.
 //!
@@ -15,12 +16,13 @@
 //! be there and what was acknowledged only grow, so that the moment before the next completion has every image of the moments
 //! since the last, and the most promises to hold it against.
 //!
-//! These are what may be. What is likely are cuts at random moments (`moments`), which are some of the same images.
+//! These are what may be. What is likely are cuts at random moments (`crash_points`), which are some of the same images.
 //!
 //! Pure: reads no file and starts nothing.
 
 mod contents;
 mod crash_points;
+mod open;
 mod replay;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

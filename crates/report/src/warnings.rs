@@ -13,6 +13,7 @@ use crate::health;
 use crate::input::Counting;
 use crate::number::{figure, percent, percent_signed, ratio_precise, span};
 use crate::words::Words as _;
+use analysis::changed::Changed;
 use analysis::judge::ROUNDS_FOR_CLAIMS;
 use analysis::row::Row;
 use analysis::view::{Part, View};
@@ -53,6 +54,8 @@ pub enum Warning {
     DoesNotFlush { workload: String, count: usize, examples: Vec<String> },
     /// Fewer rounds than claims need, or than the study declared.
     TooFewRounds { workload: String, rounds: usize, wanted: usize },
+    /// The machine, a server or a file of the user's was another one in later sessions; a phrase each.
+    Changed { changes: Vec<String> },
     /// Trials failed.
     FailedTrials { count: usize },
     /// The exact sign-flip test does not bear a claim out.
@@ -110,6 +113,9 @@ impl Warning {
             ),
             Warning::TooFewRounds { workload, rounds, wanted } => {
                 format!("{workload}: comparisons rest on {}, where {wanted} were wanted", in_rounds(*rounds))
+            }
+            Warning::Changed { changes } => {
+                format!("what was measured changed while the study went on: {}", changes.join("; "))
             }
             Warning::FailedTrials { count: 1 } => "one trial failed".into(),
             Warning::FailedTrials { count } => format!("{count} trials failed"),
@@ -171,6 +177,9 @@ impl Warning {
                 "What was acknowledged may lie only in a cache that a power cut empties: this counts as less safe than what flushes."
             }
             Warning::TooFewRounds { .. } => "Intervals are wide, and a difference that is there may not be seen.",
+            Warning::Changed { .. } => {
+                "Rounds before and after are of different things: what is compared within a round holds, the figures are a mixture."
+            }
             Warning::FailedTrials { .. } => "Comparisons use the rounds in which both sides finished.",
             Warning::SignsDisagree { .. } => {
                 "These claims lean on the values being roughly normal; take them as likely, not as shown."
@@ -214,6 +223,7 @@ impl Warning {
             Warning::TooFewRounds { .. } => {
                 "Run the same command again with a larger `--rounds` or `--time`: it goes on where it stopped."
             }
+            Warning::Changed { .. } => "Measure anew with `--results FILE`, and compare the two.",
             Warning::FailedTrials { .. } => "Read the failures below, mend the cause and run the same command again.",
             Warning::SignsDisagree { .. } => "Run more rounds.",
             Warning::ShortRuns { .. } => "Make each run last at least 30 s.",
@@ -245,6 +255,7 @@ pub fn warnings(view: &View, contents: &Contents) -> Vec<Warning> {
     if view.failed_total > 0 {
         list.push(Warning::FailedTrials { count: view.failed_total });
     }
+    list.extend(changed(contents));
     for part in &view.parts {
         list.extend(of_part(part, view, contents));
         let warm_up = contents.runs.iter().filter(|run| run.warm_up).map(|run| run.run as usize + 1).max();
@@ -288,6 +299,12 @@ fn unfinished(contents: &Contents) -> Option<Warning> {
         .last()
         .is_some_and(|session| session.ended.is_some() && session.reason.as_deref() != Some("interrupted"));
     (!ended).then_some(Warning::Unfinished)
+}
+
+fn changed(contents: &Contents) -> Option<Warning> {
+    let phrase = |changed: Changed| format!("{}: {}", changed.fact.replace('_', " "), changed.values.join(", then "));
+    let changes: Vec<String> = analysis::changed::changed(contents).into_iter().map(phrase).collect();
+    (!changes.is_empty()).then_some(Warning::Changed { changes })
 }
 
 fn stalled(part: &Part) -> Option<Warning> {

@@ -5,11 +5,8 @@
 
 use crate::php::{self, Php};
 use crate::php_fpm;
-use crate::service::{
-    self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User, is_name,
-};
-use crate::web::{self, WebSettings};
-use nix::sys::signal::Signal;
+use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_name};
+use crate::web::{self, Launch, WebServer, WebSettings};
 use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
@@ -17,7 +14,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// The row in the list of services.
 pub static KIND: Kind = Kind {
@@ -116,13 +112,10 @@ const PLAIN: &[&str] = &["authz_core", "dir", "mime", "env", "setenvif", "filter
 const COMBINED: &str = r#""%v:%p %h %l %u %t \"%r\" %>s %O \"%{Referer}i\" \"%{User-Agent}i\"""#;
 
 fn find() -> Result<(PathBuf, String), Missing> {
-    let missing = || Missing { what: "Apache is not installed".into(), remedy: "install the package apache2".into() };
-    let program = PathBuf::from("/usr/sbin/apache2");
-    if !program.is_file() || !Path::new(MODULES).join("mod_mpm_event.so").is_file() {
-        return Err(missing());
-    }
-    let said = Command::new(&program).arg("-v").output().map(|output| output.stdout).unwrap_or_default();
-    let said = String::from_utf8_lossy(&said);
+    let has_modules = Path::new(MODULES).join("mod_mpm_event.so").is_file();
+    let program = service::installed("apache2").filter(|_| has_modules);
+    let program = program.ok_or_else(|| Missing::package("Apache", "apache2"))?;
+    let said = service::said(&program, "-v");
     let version = said.split("Apache/").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap_or_default();
     Ok((program, version.to_string()))
 }
@@ -294,21 +287,19 @@ impl Apache {
     }
 }
 
-impl Service for Apache {
+impl WebServer for Apache {
     fn version(&self) -> &str {
         &self.version
     }
 
-    fn create(&self, place: &Place) -> Result<(), Error> {
-        web::create(place)
+    fn is_secure(&self) -> bool {
+        self.web.tls
     }
 
-    fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
-        let door = web::Door::find(place, self.web.tls)?;
+    fn launch(&self, place: &Place, address: SocketAddr) -> Result<Launch<'_>, Error> {
         let environment = if self.module.is_some() { self.php.prepare(place)? } else { Vec::new() };
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
-        let sockets = web::environment(place);
-        let text = self.configuration(&data, &run, door.address, &sockets, php_fpm::socket(place));
+        let text = self.configuration(&data, &run, address, &web::environment(place), php_fpm::socket(place));
         let configuration = web::write(place, "apache.conf", &text)?;
         let mut effects = web::effects(KIND.name, &self.version, &self.settings);
         effects.facts.insert("apache.mpm".into(), self.mpm.clone());
@@ -316,16 +307,11 @@ impl Service for Apache {
         let program = php::newest("/usr/bin", "php-cgi", "").or_else(|| php::newest("/usr/bin", "php", ""));
         let program = program.map(|found| found.0).filter(|_| self.module.is_some());
         let effects = effects.and(self.php.effects(KIND.name, program.as_deref(), &environment));
-        let arguments = ["-f", &configuration, "-D", "FOREGROUND"].map(String::from).to_vec();
-        let (program, stop) = (&self.program, Signal::SIGTERM);
-        web::start(
-            web::Launch { program, arguments, environment, effects, stop, ignored: |_| Vec::new() },
-            place,
-            &door,
-        )
+        let arguments = ["-f", &configuration, "-D", "FOREGROUND"];
+        Ok(Launch { environment, ..Launch::new(&self.program, arguments, effects) })
     }
 
-    fn commands(&self, _has_log_volume: bool) -> Vec<String> {
+    fn commands(&self) -> Vec<String> {
         let fpm = Path::new("/tmp/php-fpm/socket");
         let fpm = Some(fpm).filter(|_| self.module.is_none());
         let text = self.configuration("$MOUNT/data", "/tmp/apache", web::BY_HAND, &[], fpm);
@@ -341,14 +327,6 @@ impl Service for Apache {
         commands.extend(self.web.certify_by_hand("/tmp/apache"));
         commands.push(format!("{environment}apache2 -f /tmp/apache/apache.conf"));
         commands
-    }
-
-    fn is_passing(&self, name: &str) -> bool {
-        name == "access.log"
-    }
-
-    fn user(&self) -> Option<User> {
-        web::user()
     }
 }
 

@@ -4,18 +4,14 @@
 //! itself, do not. Directives and their order: Caddy's documentation, "Caddyfile".
 
 use crate::php_fpm;
-use crate::service::{
-    self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User, is_name,
-};
-use crate::web::{self, WebSettings};
-use nix::sys::signal::Signal;
+use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_name};
+use crate::web::{self, Launch, WebServer, WebSettings};
 use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// The row in the list of services.
 pub static KIND: Kind = Kind {
@@ -47,11 +43,8 @@ const SETTINGS: &[Setting] = &[
 const OURS: &[&str] = &["bind", "root", "log", "tls", "try_files", "php_fastcgi", "file_server", "import"];
 
 fn find() -> Result<(PathBuf, String), Missing> {
-    let missing = || Missing { what: "Caddy is not installed".into(), remedy: "install the package caddy".into() };
-    let programs = ["/usr/bin/caddy", "/usr/local/bin/caddy"].map(PathBuf::from);
-    let program = programs.into_iter().find(|path| path.is_file()).ok_or_else(missing)?;
-    let said = Command::new(&program).arg("version").output().map(|output| output.stdout).unwrap_or_default();
-    let said = String::from_utf8_lossy(&said);
+    let program = service::installed("caddy").ok_or_else(|| Missing::package("Caddy", "caddy"))?;
+    let said = service::said(&program, "version");
     let version = said.split_whitespace().next().unwrap_or_default().trim_start_matches('v').to_string();
     Ok((program, version))
 }
@@ -150,47 +143,32 @@ impl Caddy {
     }
 }
 
-impl Service for Caddy {
+impl WebServer for Caddy {
     fn version(&self) -> &str {
         &self.version
     }
 
-    fn create(&self, place: &Place) -> Result<(), Error> {
-        web::create(place)
+    fn is_secure(&self) -> bool {
+        self.web.tls
     }
 
-    fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
-        let door = web::Door::find(place, self.web.tls)?;
+    fn launch(&self, place: &Place, address: SocketAddr) -> Result<Launch<'_>, Error> {
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
-        let environment = web::environment(place);
-        let text = self.configuration(&data, &run, door.address, php_fpm::socket(place), &environment);
+        let text = self.configuration(&data, &run, address, php_fpm::socket(place), &web::environment(place));
         let configuration = web::write(place, "Caddyfile", &text)?;
-        let arguments = ["run", "--adapter", "caddyfile", "--config", &configuration].map(String::from).to_vec();
+        let effects = web::effects(KIND.name, &self.version, &self.settings);
+        let arguments = ["run", "--adapter", "caddyfile", "--config", &configuration];
         // Where it would keep its last configuration.
         let environment = vec![("HOME".to_string(), run.into_owned())];
-        let effects = web::effects(KIND.name, &self.version, &self.settings);
-        let (program, stop) = (&self.program, Signal::SIGTERM);
-        web::start(
-            web::Launch { program, arguments, environment, effects, stop, ignored: |_| Vec::new() },
-            place,
-            &door,
-        )
+        Ok(Launch { environment, ..Launch::new(&self.program, arguments, effects) })
     }
 
-    fn commands(&self, _has_log_volume: bool) -> Vec<String> {
+    fn commands(&self) -> Vec<String> {
         let text = self.configuration("$MOUNT/data", "/tmp", web::BY_HAND, self.php.socket_by_hand(), &[]);
         let mut commands = vec!["mkdir -p $MOUNT/data/site".into(), web::file_command("/tmp/Caddyfile", &text)];
         commands.extend(self.web.certify_by_hand("/tmp"));
         commands.push("caddy run --adapter caddyfile --config /tmp/Caddyfile".into());
         commands
-    }
-
-    fn is_passing(&self, name: &str) -> bool {
-        name == "access.log"
-    }
-
-    fn user(&self) -> Option<User> {
-        web::user()
     }
 }
 

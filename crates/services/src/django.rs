@@ -2,15 +2,14 @@
 //!
 //! The project is the site's: `site/manage.py`, and the module `wsgi` beside it with its `application`.
 
-use crate::service::{
-    self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User, is_name,
-};
-use crate::web;
+use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_name};
+use crate::web::{self, Launch, WebServer};
 use nix::sys::signal::Signal;
 use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -55,18 +54,13 @@ fn find(server: DjangoServer) -> Result<(PathBuf, String), Missing> {
     let python = PathBuf::from("/usr/bin/python3");
     let ask = ["-c", "import django; print(django.__version__)"];
     let said = Command::new(&python).args(ask).output().ok().filter(|output| output.status.success());
-    let said = said.ok_or_else(|| Missing {
-        what: "Django is not installed".into(),
-        remedy: "install the package python3-django".into(),
-    })?;
+    let said = said.ok_or_else(|| Missing::package("Django", "python3-django"))?;
     let version = String::from_utf8_lossy(&said.stdout).trim().to_string();
     if server == DjangoServer::Runserver {
         return Ok((python, version));
     }
-    let gunicorn = PathBuf::from("/usr/bin/gunicorn");
-    let missing =
-        || Missing { what: "gunicorn is not installed".into(), remedy: "install the package gunicorn".into() };
-    if gunicorn.is_file() { Ok((gunicorn, version)) } else { Err(missing()) }
+    let gunicorn = service::installed("gunicorn").ok_or_else(|| Missing::package("gunicorn", "gunicorn"))?;
+    Ok((gunicorn, version))
 }
 
 fn options(settings: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
@@ -117,6 +111,10 @@ impl ServiceSettings for DjangoSettings {
         if self.server == DjangoServer::Runserver && !self.settings.is_empty() {
             problems.push("settings: they are gunicorn's; the development server has none".into());
         }
+        if self.server == DjangoServer::Gunicorn && !self.threads {
+            let own = "gunicorn's are a setting of its own: settings = { threads = 4 }";
+            problems.push(format!("threads: it is the development server's; {own}"));
+        }
         problems
     }
 
@@ -151,40 +149,28 @@ impl Django {
     }
 }
 
-impl Service for Django {
+impl WebServer for Django {
     fn version(&self) -> &str {
         &self.version
     }
 
-    fn create(&self, place: &Place) -> Result<(), Error> {
-        web::create(place)
-    }
-
-    fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
-        let door = web::Door::find(place, false)?;
+    fn launch(&self, place: &Place, address: SocketAddr) -> Result<Launch<'_>, Error> {
         let mut effects = web::effects(KIND.name, &self.version, &self.settings);
         effects.facts.insert("django.server".into(), self.server.word().into());
         // The development server ends by a signal's default on SIGTERM, and in order on an interrupt.
         let stop = if self.server == DjangoServer::Runserver { Signal::SIGINT } else { Signal::SIGTERM };
-        let arguments = self.arguments(&place.data.join(web::SITE), &door.address.to_string());
-        let (program, environment) = (&self.program, web::environment(place));
-        web::start(
-            web::Launch { program, arguments, environment, effects, stop, ignored: |_| Vec::new() },
-            place,
-            &door,
-        )
+        let arguments = self.arguments(&place.data.join(web::SITE), &address.to_string());
+        let environment = web::environment(place);
+        Ok(Launch { arguments, environment, stop, ..Launch::new(&self.program, [], effects) })
     }
 
-    fn commands(&self, _has_log_volume: bool) -> Vec<String> {
-        let arguments = self.arguments(Path::new("$MOUNT/data/site"), "127.0.0.1:8080").join(" ");
-        vec!["mkdir -p $MOUNT/data/site".into(), format!("{} {arguments} &", self.program.display())]
-    }
-
+    /// What Python compiled.
     fn is_passing(&self, name: &str) -> bool {
         name.ends_with(".pyc")
     }
 
-    fn user(&self) -> Option<User> {
-        web::user()
+    fn commands(&self) -> Vec<String> {
+        let arguments = self.arguments(Path::new("$MOUNT/data/site"), "127.0.0.1:8080").join(" ");
+        vec!["mkdir -p $MOUNT/data/site".into(), format!("{} {arguments} &", self.program.display())]
     }
 }

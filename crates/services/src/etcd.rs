@@ -13,7 +13,6 @@ use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use wire::etcd::{Etcd as Client, Pair, Request, behind};
 
 /// The row in the list of services.
@@ -77,18 +76,18 @@ const SOCKET: &str = "localhost:2379";
 const PEER_SOCKET: &str = "localhost:2380";
 
 fn find() -> Result<PathBuf, Missing> {
-    let mut folders = ["/usr/bin", "/usr/local/bin", "/usr/sbin"].iter().map(|folder| Path::new(folder).join("etcd"));
-    let missing = || Missing { what: "etcd is not installed".into(), remedy: "install the package etcd-server".into() };
-    folders.find(|path| path.is_file()).ok_or_else(missing)
+    service::installed("etcd").ok_or_else(|| Missing::package("etcd", "etcd-server"))
 }
 
 /// "etcd 3.4.23", as the program says it: `etcd Version: 3.4.23`.
-fn version(program: &Path) -> Result<String, Error> {
-    let output = Command::new(program).arg("--version").output().map_err(Error::file("start", program))?;
-    let said = String::from_utf8_lossy(&output.stdout);
+fn version(program: &Path) -> String {
+    let said = service::said(program, "--version");
     let number = said.lines().find_map(|line| line.strip_prefix("etcd Version: ")).unwrap_or("of unknown version");
-    Ok(format!("etcd {}", number.trim()))
+    format!("etcd {}", number.trim())
 }
+
+/// Options without which data may be refused: a template is loaded with these alone, so that it does not matter whose scenario came first.
+const OF_LOADING: &[&str] = &["quota-backend-bytes", "max-request-bytes", "max-txn-ops"];
 
 fn options(settings: &BTreeMap<String, String>) -> Vec<String> {
     let word = |value: &String| match value.as_str() {
@@ -142,7 +141,7 @@ impl ServiceSettings for EtcdSettings {
     fn open(&self) -> Result<Box<dyn Service>, Error> {
         let program = find()?;
         Ok(Box::new(Etcd {
-            version: version(&program)?,
+            version: version(&program),
             program,
             user: User::first_of(&["etcd", "nobody"]),
             settings: self.settings.clone(),
@@ -170,15 +169,21 @@ impl Etcd {
             format!("--initial-advertise-peer-urls=http://{PEER_SOCKET}"),
             format!("--initial-cluster=surefoot=http://{PEER_SOCKET}"),
         ];
+        let options = options(&if place.skip_fsync { self.of_loading() } else { (*self.settings).clone() });
         let log_volume = place.log.iter().map(|folder| format!("--wal-dir={}", folder.display()));
         Start {
             program: &self.program,
-            arguments: ours.into_iter().chain(log_volume).chain(options(&self.settings)).collect(),
+            arguments: ours.into_iter().chain(log_volume).chain(options).collect(),
             user: self.user.as_ref(),
             cpus: &place.cpus,
             log,
             environment: Vec::new(),
         }
+    }
+
+    fn of_loading(&self) -> BTreeMap<String, String> {
+        let of_loading = self.settings.iter().filter(|(name, _)| OF_LOADING.contains(&name.as_str()));
+        of_loading.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     fn clear(place: &Place) -> Result<PathBuf, Error> {
@@ -210,6 +215,10 @@ fn connect(socket: &Path) -> Result<Client, wire::Error> {
 impl Service for Etcd {
     fn version(&self) -> &str {
         &self.version
+    }
+
+    fn format(&self) -> String {
+        options(&self.of_loading()).join(" ")
     }
 
     fn create(&self, _place: &Place) -> Result<(), Error> {
@@ -304,6 +313,21 @@ mod tests {
         assert_eq!(class(json!({ "snapshot-count": 10000 })), Class::KeepsAcknowledged);
         assert_eq!(class(json!({ "unsafe-no-fsync": false })), Class::KeepsAcknowledged);
         assert_eq!(class(json!({ "unsafe-no-fsync": true })), Class::MayCorrupt);
+    }
+
+    #[test]
+    fn a_template_is_the_same_whoever_loads_it() {
+        let arguments = |settings: Value, skip_fsync: bool| {
+            let settings = parameters(settings).settings;
+            let etcd = Etcd { program: "etcd".into(), version: String::new(), user: None, settings };
+            let place = Place { skip_fsync, ..Place::new("/d".into(), "/r".into()) };
+            (etcd.to_run(&place, "/l".into()).arguments, etcd.format())
+        };
+        let tuned = json!({ "snapshot-count": 9, "quota-backend-bytes": 8 });
+        let large = json!({ "quota-backend-bytes": 8 });
+        assert_eq!(arguments(tuned.clone(), true), arguments(large.clone(), true));
+        assert_ne!(arguments(tuned, false), arguments(large, false));
+        assert_ne!(arguments(json!({ "quota-backend-bytes": 8 }), true), arguments(json!({}), true));
     }
 
     #[test]

@@ -3,18 +3,14 @@
 //! The document root `site`, the access log and PHP's sessions lie on the filesystem under test.
 
 use crate::php::{self, Php};
-use crate::service::{
-    self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User, is_name,
-};
-use crate::web::{self, WebSettings};
-use nix::sys::signal::Signal;
+use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_name};
+use crate::web::{self, Launch, WebServer, WebSettings};
 use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::Command;
 
 /// The row in the list of services.
 pub static KIND: Kind = Kind {
@@ -71,16 +67,8 @@ const OURS: &[&str] = &[
 ];
 
 fn find() -> Result<(PathBuf, String), Missing> {
-    let program = PathBuf::from("/usr/sbin/lighttpd");
-    if !program.is_file() {
-        return Err(Missing {
-            what: "lighttpd is not installed".into(),
-            remedy: "install the package lighttpd".into(),
-        });
-    }
-    let said = Command::new(&program).arg("-v").output().map(|output| output.stdout).unwrap_or_default();
-    let said = String::from_utf8_lossy(&said);
-    let version = said.split(['/', ' ']).nth(1).unwrap_or_default().to_string();
+    let program = service::installed("lighttpd").ok_or_else(|| Missing::package("lighttpd", "lighttpd"))?;
+    let version = service::said(&program, "-v").split(['/', ' ']).nth(1).unwrap_or_default().to_string();
     Ok((program, version))
 }
 
@@ -240,32 +228,29 @@ impl Lighttpd {
     }
 }
 
-impl Service for Lighttpd {
+impl WebServer for Lighttpd {
     fn version(&self) -> &str {
         &self.version
     }
 
-    fn create(&self, place: &Place) -> Result<(), Error> {
-        web::create(place)
-    }
-
-    fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
-        let door = web::Door::find(place, false)?;
+    fn launch(&self, place: &Place, address: SocketAddr) -> Result<Launch<'_>, Error> {
         let mut environment = web::environment(place);
         environment.extend(self.php.prepare(place)?);
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
-        let text = self.configuration(&data, &run, door.address, &environment);
+        let text = self.configuration(&data, &run, address, &environment);
         let configuration = web::write(place, "lighttpd.conf", &text)?;
         let mut effects = web::effects(KIND.name, &self.version, &self.settings);
         effects.facts.insert("lighttpd.php".into(), self.form.word().into());
         let program = php_cgi().map(|found| found.0).filter(|_| self.form != PhpForm::None);
         let effects = effects.and(self.php.effects(KIND.name, program.as_deref(), &environment));
-        let arguments = ["-D", "-f", &configuration].map(String::from).to_vec();
-        let (program, stop) = (&self.program, Signal::SIGTERM);
-        web::start(web::Launch { program, arguments, environment: Vec::new(), effects, stop, ignored }, place, &door)
+        Ok(Launch::new(&self.program, ["-D", "-f", &configuration], effects))
     }
 
-    fn commands(&self, _has_log_volume: bool) -> Vec<String> {
+    fn ignored(&self, messages: &str) -> Vec<String> {
+        ignored(messages)
+    }
+
+    fn commands(&self) -> Vec<String> {
         let environment = [("PHP_INI_SCAN_DIR".to_string(), ":/tmp/lighttpd/php".to_string())];
         let text = self.configuration("$MOUNT/data", "/tmp/lighttpd", web::BY_HAND, &environment);
         vec![
@@ -274,14 +259,6 @@ impl Service for Lighttpd {
             web::file_command("/tmp/lighttpd/lighttpd.conf", &text),
             "lighttpd -f /tmp/lighttpd/lighttpd.conf".into(),
         ]
-    }
-
-    fn is_passing(&self, name: &str) -> bool {
-        name == "access.log"
-    }
-
-    fn user(&self) -> Option<User> {
-        web::user()
     }
 }
 

@@ -86,22 +86,9 @@ struct Programs {
 }
 
 fn find() -> Result<Programs, Missing> {
-    let on_path = |name: &str| {
-        ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"]
-            .iter()
-            .map(|folder| Path::new(folder).join(name))
-            .find(|path| path.is_file())
-    };
-    let server = on_path("mariadbd").or_else(|| on_path("mysqld"));
-    let Some(server) = server else {
-        return Err(Missing {
-            what: "MariaDB is not installed".into(),
-            remedy: "install the package mariadb-server".into(),
-        });
-    };
-    let said =
-        std::process::Command::new(&server).arg("--version").output().map(|output| output.stdout).unwrap_or_default();
-    let said = String::from_utf8_lossy(&said);
+    let server = service::installed("mariadbd").or_else(|| service::installed("mysqld"));
+    let server = server.ok_or_else(|| Missing::package("MariaDB", "mariadb-server"))?;
+    let said = service::said(&server, "--version");
     let version = said
         .split_once("Ver ")
         .map_or(said.trim(), |(_, rest)| rest)
@@ -109,7 +96,7 @@ fn find() -> Result<Programs, Missing> {
         .next()
         .unwrap_or_default()
         .to_string();
-    let install = on_path("mariadb-install-db").filter(|_| version.contains("MariaDB"));
+    let install = service::installed("mariadb-install-db").filter(|_| version.contains("MariaDB"));
     Ok(Programs { server, install, version })
 }
 

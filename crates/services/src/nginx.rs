@@ -4,8 +4,8 @@
 //! a load is given instead of a socket is a file with the address that it listens on, a free port of loopback.
 
 use crate::php_fpm;
-use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User};
-use crate::web::{self, WebSettings};
+use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings};
+use crate::web::{self, Launch, WebServer, WebSettings};
 use nix::sys::signal::Signal;
 use serde::Deserialize;
 use settings::configuration::Configuration;
@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// The row in the list of services.
 pub static KIND: Kind = Kind {
@@ -42,7 +41,8 @@ const SETTINGS: &[Setting] = &[
     web::DATA,
 ];
 
-/// Debian's own values; nginx itself would have one worker, and copy files through its memory.
+/// Debian's own values, but for connections, of which Debian has 768: fewer than loads open. nginx itself would have one worker, and copy
+/// files through its memory.
 const DEFAULTS: &[(&str, &str)] = &[
     ("worker_processes", "auto"),
     ("worker_connections", "4096"),
@@ -72,13 +72,8 @@ const OURS: &[&str] =
     &["listen", "root", "pid", "user", "daemon", "master_process", "error_log", "access_log", "try_files", "include"];
 
 fn find() -> Result<(PathBuf, String), Missing> {
-    let missing = || Missing { what: "nginx is not installed".into(), remedy: "install the package nginx".into() };
-    let folders = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/nginx/sbin"];
-    let program = folders.iter().map(|folder| Path::new(folder).join("nginx")).find(|path| path.is_file());
-    let program = program.ok_or_else(missing)?;
-    let said = Command::new(&program).arg("-v").output().map(|output| output.stderr).unwrap_or_default();
-    let said = String::from_utf8_lossy(&said);
-    let version = said.rsplit('/').next().unwrap_or_default().trim().to_string();
+    let program = service::installed("nginx").ok_or_else(|| Missing::package("nginx", "nginx"))?;
+    let version = service::said(&program, "-v").rsplit('/').next().unwrap_or_default().trim().to_string();
     Ok((program, version))
 }
 
@@ -198,44 +193,30 @@ impl Nginx {
     }
 }
 
-impl Service for Nginx {
+impl WebServer for Nginx {
     fn version(&self) -> &str {
         &self.version
     }
 
-    fn create(&self, place: &Place) -> Result<(), Error> {
-        web::create(place)
+    fn is_secure(&self) -> bool {
+        self.web.tls
     }
 
-    fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
-        let door = web::Door::find(place, self.web.tls)?;
+    fn launch(&self, place: &Place, address: SocketAddr) -> Result<Launch<'_>, Error> {
         let (data, run) = (place.data.to_string_lossy(), place.run.to_string_lossy());
-        let environment = web::environment(place);
-        let text = self.configuration(&data, &run, door.address, php_fpm::socket(place), &environment);
-        let arguments = ["-e", "stderr", "-c", &web::write(place, "nginx.conf", &text)?].map(String::from).to_vec();
+        let text = self.configuration(&data, &run, address, php_fpm::socket(place), &web::environment(place));
+        let configuration = web::write(place, "nginx.conf", &text)?;
         let effects = web::effects(KIND.name, &self.version, &self.settings);
-        let (program, stop) = (&self.program, Signal::SIGQUIT);
-        web::start(
-            web::Launch { program, arguments, environment: Vec::new(), effects, stop, ignored: |_| Vec::new() },
-            place,
-            &door,
-        )
+        let launch = Launch::new(&self.program, ["-e", "stderr", "-c", &configuration], effects);
+        Ok(Launch { stop: Signal::SIGQUIT, ..launch })
     }
 
-    fn commands(&self, _has_log_volume: bool) -> Vec<String> {
+    fn commands(&self) -> Vec<String> {
         let text = self.configuration("$MOUNT/data", "/tmp", web::BY_HAND, self.php.socket_by_hand(), &[]);
         let mut commands = vec!["mkdir -p $MOUNT/data/site".into(), web::file_command("/tmp/nginx.conf", &text)];
         commands.extend(self.web.certify_by_hand("/tmp"));
         commands.push("nginx -e stderr -c /tmp/nginx.conf".into());
         commands
-    }
-
-    fn is_passing(&self, name: &str) -> bool {
-        name == "access.log"
-    }
-
-    fn user(&self) -> Option<User> {
-        web::user()
     }
 }
 

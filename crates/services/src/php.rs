@@ -53,17 +53,11 @@ impl Php {
     /// What is missing of this form of PHP; `found` is what [`newest`] says of it.
     pub fn missing<T>(&self, found: Option<&T>, what: &str, package: &str) -> Option<Missing> {
         if found.is_none() {
-            return Some(Missing {
-                what: format!("{what} is not installed"),
-                remedy: format!("install the package {package}"),
-            });
+            return Some(Missing::package(what, package));
         }
         let extensions = Path::new("/usr/lib/php").read_dir().into_iter().flatten().flatten();
         let has_apcu = extensions.map(|folder| folder.path().join("apcu.so")).any(|extension| extension.is_file());
-        (self.apcu && !has_apcu).then(|| Missing {
-            what: "PHP's extension APCu is not installed".into(),
-            remedy: "install the package php-apcu".into(),
-        })
+        (self.apcu && !has_apcu).then(|| Missing::package("PHP's extension APCu", "php-apcu"))
     }
 
     /// Problems of its settings.

@@ -4,6 +4,7 @@ use crate::effect::Effects;
 use crate::service::{Error, Running, User};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use observe::affinity;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -60,14 +61,14 @@ impl Start<'_> {
         if let Some(user) = self.user {
             command.uid(user.uid).gid(user.gid);
         }
-        let set = cpu_set(self.cpus);
-        // SAFETY: between fork and exec only one system call is made; a refused affinity (a CPU that is not there was
-        // refused before) leaves all CPUs.
-        unsafe {
-            command.pre_exec(move || {
-                let _ = nix::sched::sched_setaffinity(Pid::from_raw(0), &set);
-                Ok(())
-            });
+        // The load generator may have pinned itself before it started us.
+        let cpus = if self.cpus.is_empty() { affinity::cpus() } else { self.cpus };
+        if !cpus.is_empty() {
+            let set = affinity::set(cpus);
+            // SAFETY: between fork and exec only one system call is made.
+            unsafe {
+                command.pre_exec(move || Ok(nix::sched::sched_setaffinity(Pid::from_raw(0), &set)?));
+            }
         }
         Ok(command)
     }
@@ -98,17 +99,6 @@ impl Start<'_> {
         let child = command.spawn().map_err(Error::file("start", self.program))?;
         Ok(Server { child, program: self.program.into(), log: self.log.clone() })
     }
-}
-
-/// All CPUs when none are named: the load generator may have pinned itself before it started us.
-fn cpu_set(cpus: &[usize]) -> nix::sched::CpuSet {
-    let mut set = nix::sched::CpuSet::new();
-    let all = 0..nix::sched::CpuSet::count();
-    let wanted: Vec<usize> = if cpus.is_empty() { all.collect() } else { cpus.to_vec() };
-    for cpu in wanted {
-        let _ = set.set(cpu);
-    }
-    set
 }
 
 /// A server's first process.

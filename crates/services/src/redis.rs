@@ -15,7 +15,6 @@ use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use wire::redis::{Redis as Client, Reply};
 
 /// The row in the list of services.
@@ -74,22 +73,19 @@ const SOCKET: &str = "redis.sock";
 const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
 
 fn find() -> Result<PathBuf, Missing> {
-    let folders = ["/usr/bin", "/usr/local/bin", "/usr/sbin"];
-    let all = PROGRAMS.iter().flat_map(|program| folders.map(|folder| Path::new(folder).join(program)));
     let missing = || Missing {
         what: "Redis is not installed, and Valkey is not, either".into(),
         remedy: "install the package redis-server".into(),
     };
-    all.into_iter().find(|path| path.is_file()).ok_or_else(missing)
+    PROGRAMS.into_iter().find_map(service::installed).ok_or_else(missing)
 }
 
 /// "redis 7.0.15", as the program says it: `Redis server v=7.0.15 sha=…`.
-fn version(program: &Path) -> Result<String, Error> {
-    let output = Command::new(program).arg("--version").output().map_err(Error::file("start", program))?;
-    let said = String::from_utf8_lossy(&output.stdout);
+fn version(program: &Path) -> String {
+    let said = service::said(program, "--version");
     let number = said.split_whitespace().find_map(|word| word.strip_prefix("v=")).unwrap_or("of unknown version");
     let name = program.file_name().unwrap_or_default().to_string_lossy();
-    Ok(format!("{} {number}", name.trim_end_matches("-server")))
+    format!("{} {number}", name.trim_end_matches("-server"))
 }
 
 /// Lines of redis.conf. Nothing stands there as two quotes.
@@ -172,7 +168,7 @@ impl ServiceSettings for RedisSettings {
     fn open(&self) -> Result<Box<dyn Service>, Error> {
         let program = find()?;
         Ok(Box::new(Redis {
-            version: version(&program)?,
+            version: version(&program),
             program,
             user: User::first_of(&["redis", "valkey", "nobody"]),
             settings: self.asked(),

@@ -9,7 +9,7 @@ use settings::configuration::Configuration;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Deref;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A service as a row of the list: everything that is known without starting it.
 pub struct Kind {
@@ -77,6 +77,29 @@ pub struct Missing {
     pub what: String,
     /// How to get it.
     pub remedy: String,
+}
+
+impl Missing {
+    /// A program that one of Debian's packages has.
+    #[must_use]
+    pub fn package(what: &str, package: &str) -> Missing {
+        Missing { what: format!("{what} is not installed"), remedy: format!("install the package {package}") }
+    }
+}
+
+/// A program, where it is in one of the folders that servers are installed to.
+#[must_use]
+pub fn installed(name: &str) -> Option<PathBuf> {
+    let folders = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin", "/usr/local/nginx/sbin"];
+    folders.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
+}
+
+/// What a program says when it is asked by this argument, on both of its outputs.
+#[must_use]
+pub fn said(program: &Path, argument: &str) -> String {
+    let said = |output: std::process::Output| [output.stdout, output.stderr].concat();
+    let bytes = std::process::Command::new(program).arg(argument).output().map(said).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Where a server lives. The folders can be reached by its user.

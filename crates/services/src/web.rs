@@ -2,7 +2,7 @@
 
 use crate::effect::Effects;
 use crate::process::{AtWork, Start};
-use crate::service::{Error, Missing, Place, Running, User};
+use crate::service::{Error, Missing, Place, Running, Service, User};
 use nix::sys::signal::Signal;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
@@ -57,16 +57,15 @@ pub fn host(address: SocketAddr) -> String {
 }
 
 /// Where a server listens: a port of loopback, or where a load on another machine reaches it.
-pub struct Door {
-    /// Its address.
-    pub address: SocketAddr,
+struct Door {
+    address: SocketAddr,
     is_secure: bool,
 }
 
 impl Door {
     /// The one that it is to have, or a free one, which nobody else takes: a trial has a network of its own. A secure one gets its key
     /// and certificate.
-    pub fn find(place: &Place, is_secure: bool) -> Result<Door, Error> {
+    fn find(place: &Place, is_secure: bool) -> Result<Door, Error> {
         let free = || TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
         let given = place.network.as_ref().map(|network| network.address);
         let address = given.map_or_else(free, Ok).map_err(Error::file("take a port of", "loopback"))?;
@@ -114,16 +113,8 @@ impl WebSettings {
 
     /// What is missing for HTTPS.
     pub fn missing(&self) -> Option<Missing> {
-        let is_missing = self.tls && !Path::new(OPENSSL).is_file();
-        is_missing
-            .then(|| Missing { what: "openssl is not installed".into(), remedy: "install the package openssl".into() })
+        (self.tls && !Path::new(OPENSSL).is_file()).then(|| Missing::package("openssl", "openssl"))
     }
-}
-
-/// Makes the empty document root.
-pub fn create(place: &Place) -> Result<(), Error> {
-    let site = place.data.join(SITE);
-    std::fs::create_dir_all(&site).map_err(Error::file("create", site))
 }
 
 /// What programs of a site find in their environment: the sockets of the servers beside them, as `MARIADB_SOCKET`.
@@ -141,7 +132,7 @@ pub fn effects(name: &str, version: &str, settings: &BTreeMap<String, String>) -
     Effects { facts, ineffective: Vec::new() }
 }
 
-/// A web server to be started.
+/// A web server to be started: stopped by SIGTERM, in an environment of its own.
 pub struct Launch<'a> {
     /// Its program.
     pub program: &'a Path,
@@ -153,22 +144,80 @@ pub struct Launch<'a> {
     pub effects: Effects,
     /// The signal that stops it in order.
     pub stop: Signal,
-    /// What its messages say of settings that it ignores; most refuse what they do not know.
-    pub ignored: fn(&str) -> Vec<String>,
 }
 
-/// Starts a server, waits until it takes connections, and tells its address in a file.
-pub fn start(launch: Launch, place: &Place, door: &Door) -> Result<Box<dyn Running>, Error> {
-    let Launch { program, arguments, environment, mut effects, stop, ignored } = launch;
-    let (user, log) = (user(), place.run.join("messages"));
-    let messages = log.clone();
-    let start = Start { program, arguments, user: user.as_ref(), cpus: &place.cpus, log, environment };
-    let mut server = start.server()?;
-    server.wait_ready(|| TcpStream::connect(door.address).map(drop).map_err(wire::Error::Lost))?;
-    effects.ineffective.extend(ignored(&std::fs::read_to_string(messages).unwrap_or_default()));
-    let told = place.run.join("address");
-    std::fs::write(&told, door.url()).map_err(Error::file("write", &told))?;
-    Ok(Box::new(AtWork::new(server, told, effects, stop)))
+impl<'a> Launch<'a> {
+    /// With these arguments.
+    pub fn new<const N: usize>(program: &'a Path, arguments: [&str; N], effects: Effects) -> Launch<'a> {
+        let arguments = arguments.map(String::from).to_vec();
+        Launch { program, arguments, environment: Vec::new(), effects, stop: Signal::SIGTERM }
+    }
+}
+
+/// An installed web server with its settings: what differs from one to the next.
+pub trait WebServer {
+    /// Its version.
+    fn version(&self) -> &str;
+
+    /// Whether it speaks HTTPS.
+    fn is_secure(&self) -> bool {
+        false
+    }
+
+    /// Writes its configuration, for this address, and says how it is started with it.
+    fn launch(&self, place: &Place, address: SocketAddr) -> Result<Launch<'_>, Error>;
+
+    /// What its messages say of settings that it ignores; most refuse what they do not know.
+    fn ignored(&self, _messages: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// As [`Service::commands`].
+    fn commands(&self) -> Vec<String>;
+
+    /// As [`Service::is_passing`].
+    fn is_passing(&self, _name: &str) -> bool {
+        false
+    }
+}
+
+impl<T: WebServer> Service for T {
+    fn version(&self) -> &str {
+        WebServer::version(self)
+    }
+
+    /// The empty document root.
+    fn create(&self, place: &Place) -> Result<(), Error> {
+        let site = place.data.join(SITE);
+        std::fs::create_dir_all(&site).map_err(Error::file("create", site))
+    }
+
+    /// Starts it, waits until it takes connections, and tells its address in a file.
+    fn start(&self, place: &Place) -> Result<Box<dyn Running>, Error> {
+        let door = Door::find(place, self.is_secure())?;
+        let Launch { program, arguments, environment, mut effects, stop } = self.launch(place, door.address)?;
+        let (user, log) = (user(), place.run.join("messages"));
+        let messages = log.clone();
+        let start = Start { program, arguments, user: user.as_ref(), cpus: &place.cpus, log, environment };
+        let mut server = start.server()?;
+        server.wait_ready(|| TcpStream::connect(door.address).map(drop).map_err(wire::Error::Lost))?;
+        effects.ineffective.extend(self.ignored(&std::fs::read_to_string(messages).unwrap_or_default()));
+        let told = place.run.join("address");
+        std::fs::write(&told, door.url()).map_err(Error::file("write", &told))?;
+        Ok(Box::new(AtWork::new(server, told, effects, stop)))
+    }
+
+    fn commands(&self, _has_log_volume: bool) -> Vec<String> {
+        WebServer::commands(self)
+    }
+
+    fn is_passing(&self, name: &str) -> bool {
+        WebServer::is_passing(self, name)
+    }
+
+    fn user(&self) -> Option<User> {
+        user()
+    }
 }
 
 /// The user that web servers run as.

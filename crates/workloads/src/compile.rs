@@ -188,6 +188,10 @@ impl WorkloadSettings for Parameters {
         problems
     }
 
+    fn user_files(&self) -> Vec<PathBuf> {
+        self.archive.iter().cloned().collect()
+    }
+
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
         Ok(Box::new(Compile::new(*self)))
     }

@@ -310,6 +310,10 @@ impl WorkloadSettings for Parameters {
         self.requests_per_run > 0
     }
 
+    fn user_files(&self) -> Vec<PathBuf> {
+        if self.site == SiteKind::FromLog { vec![self.path.clone()] } else { Vec::new() }
+    }
+
     fn brings_files(&self) -> bool {
         true
     }

@@ -178,6 +178,12 @@ impl WorkloadSettings for Parameters {
         self.load.run_seconds()
     }
 
+    fn user_files(&self) -> Vec<PathBuf> {
+        let scripts = files::scripts(&self.scripts).map(|(name, _)| PathBuf::from(name));
+        let data = [&self.schema, &self.data, &self.dump].into_iter().cloned();
+        scripts.chain(data).filter(|file| !file.as_os_str().is_empty()).collect()
+    }
+
     fn brings_files(&self) -> bool {
         true
     }

@@ -211,6 +211,10 @@ impl WorkloadSettings for Parameters {
         self.engine.services()
     }
 
+    fn user_files(&self) -> Vec<PathBuf> {
+        [&self.path, &self.dump].into_iter().filter(|file| !file.as_os_str().is_empty()).cloned().collect()
+    }
+
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
         let log = self.read().map_err(|problem| Error::Parameter { setting: "log", problem })?;
         let database = self.engine.database(&Pragmas::default());

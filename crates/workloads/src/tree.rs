@@ -103,6 +103,10 @@ impl WorkloadSettings for Parameters {
         self.archive.as_deref().map_or_else(Vec::new, |path| source_archive::problems(path, &[]))
     }
 
+    fn user_files(&self) -> Vec<PathBuf> {
+        self.archive.iter().cloned().collect()
+    }
+
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
         Ok(Box::new(Tree { parameters: *self, archive: None }))
     }

@@ -242,6 +242,10 @@ fn another_study_or_machine_is_refused() {
     assert!(matches!(refused, Some(resume::Error::OtherMachine { .. })), "another machine is refused");
     moved.accept_changes = true;
     resume::open(&results, &plan(&more), &moved).expect("accepted");
+    let mut newer = session(&more);
+    newer.version = "of another day";
+    let refused = resume::open(&results, &plan(&more), &newer).err().expect("refused");
+    assert!(refused.to_string().contains("now of another day"), "{refused}");
 }
 
 #[test]

@@ -45,6 +45,11 @@ impl Contents {
         contents
     }
 
+    /// How long each of them is.
+    pub(super) fn unit_bytes(&self) -> usize {
+        self.unit_bytes
+    }
+
     /// The content that stands in the log from a byte on.
     pub(super) fn find(&mut self, log: &[u8], offset: usize) -> Content {
         let hash = XxHash3_128::oneshot(&log[offset..offset + self.unit_bytes]);

@@ -7,7 +7,7 @@
 //!
 //! An image that is legal at a moment is legal at the next point, too, and is named as one of that point's.
 
-use super::replay::{Change, Open, Span};
+use super::open::{Change, Open, Span, Store};
 use super::{Cache, Choice, Content, Image, Point, Rest, Rules, Unit};
 use crate::timing::Profile;
 use crate::timing::medium::{Reached, reached};
@@ -106,6 +106,7 @@ impl CrashPoints {
         (at_nanoseconds, number): (u64, usize),
         open: impl Iterator<Item = (Unit, &'a Open, Content)>,
         changes: &[Span],
+        store: &mut Store<'_>,
     ) {
         if let Held::Medium { to_come, before } = &mut self.held {
             while let Some(reached) = to_come.next_if(|reached| reached.at_nanoseconds <= at_nanoseconds) {
@@ -119,7 +120,7 @@ impl CrashPoints {
                 Held::Coin(_) => changes[change].done.is_some(),
                 Held::Medium { before, .. } => changes[change].submitted < before.get(&unit).copied().unwrap_or(0),
             };
-            let content = open.newest_of(durable, is_there);
+            let content = open.content(store, is_there);
             let is_kept = match &mut self.held {
                 Held::Coin(chance) => chance.index(2) == 0,
                 Held::Medium { .. } => true,
@@ -139,6 +140,12 @@ impl CrashPoints {
         }
         let pending = std::mem::take(&mut self.pending);
         let Some(point) = point else { return };
+        for &(unit, content) in pending.iter().flat_map(|pending| &pending.held) {
+            // Legal, but of more parts of a unit than are put together everywhere.
+            if let Some(versions) = point.undecided.get_mut(&unit).filter(|versions| !versions.contains(&content)) {
+                versions.insert(1, content);
+            }
+        }
         for Pending { number, at_nanoseconds, held } in pending {
             let named = |(unit, content): (Unit, Content)| {
                 let version = point.undecided.get(&unit)?.iter().position(|version| *version == content)?;

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::contents::{Content, Contents};
 use super::crash_points::CrashPoints;
+use super::open::{Change, Open, Span, Store, Version};
 use super::{Cache, Durable, Point, Rules, Unit};
 use crate::write_log::{Error, Event, Operation, Reader, Request};
 
@@ -27,9 +28,8 @@ pub(super) fn replay(log: &[u8], rules: Rules, crash_points: Option<CrashPoints>
     }
     let only = only(log)?;
     let mut replay = Replay {
-        log,
         rules,
-        contents: Contents::new(rules.unit_bytes as usize),
+        store: Store { log, contents: Contents::new(rules.unit_bytes as usize) },
         durable: Durable::default(),
         durable_hash: 0,
         open: BTreeMap::new(),
@@ -60,7 +60,7 @@ pub(super) fn replay(log: &[u8], rules: Rules, crash_points: Option<CrashPoints>
     let mut last = replay.cut(end);
     replay.pass(Some(&mut last), true);
     replay.points.keep(last);
-    let Replay { contents, points, writes, flushes, .. } = replay;
+    let Replay { store: Store { contents, .. }, points, writes, flushes, .. } = replay;
     // On a disk that makes nothing durable every earlier image is one of the end's too.
     let points_left_out = if rules.cache == Cache::Lying { 0 } else { points.left_out };
     Ok(Replayed { disk_bytes, contents, points: points.all, points_left_out, writes, flushes })
@@ -86,16 +86,6 @@ fn at_nanoseconds(event: &Event) -> u64 {
     }
 }
 
-/// A write (or zeros, or a discard) by its place in the order of submission.
-pub(super) type Change = usize;
-
-/// When a change was submitted and completed, as numbers of records, and which units it touches.
-pub(super) struct Span {
-    units: Range<Unit>,
-    pub(super) submitted: u64,
-    pub(super) done: Option<u64>,
-}
-
 /// A request that is not completed.
 enum UnderWay {
     Change(Change),
@@ -105,55 +95,9 @@ enum UnderWay {
     FlushOnly(Vec<Change>),
 }
 
-/// What a change made of a unit.
-struct Version {
-    change: Change,
-    content: Content,
-}
-
-/// A unit of which something is volatile.
-#[derive(Default)]
-pub(super) struct Open {
-    /// Which change made the durable content, if that was since the unit was opened.
-    durable: Option<Change>,
-    /// The volatile versions, in order of submission: those that are not older than the durable one.
-    versions: Vec<Version>,
-}
-
-impl Open {
-    /// What a read returns: the version that came last.
-    fn newest(&self, durable: Content) -> Content {
-        self.newest_of(durable, |_| true)
-    }
-
-    /// The same if of the changes only those are there.
-    pub(super) fn newest_of(&self, durable: Content, is_there: impl Fn(Change) -> bool) -> Content {
-        match self.versions.iter().rfind(|version| is_there(version.change)) {
-            Some(last) if self.durable.is_none_or(|change| change < last.change) => last.content,
-            _ => durable,
-        }
-    }
-
-    /// What may be there, durable first, newest last; a single one if that is decided.
-    fn legal(&self, durable: Content) -> Vec<Content> {
-        let newest = self.newest(durable);
-        let mut legal = vec![durable];
-        for version in &self.versions {
-            if version.content != newest && !legal.contains(&version.content) {
-                legal.push(version.content);
-            }
-        }
-        if newest != durable || legal.len() > 1 {
-            legal.push(newest);
-        }
-        legal
-    }
-}
-
 struct Replay<'a> {
-    log: &'a [u8],
     rules: Rules,
-    contents: Contents,
+    store: Store<'a>,
     durable: Durable,
     durable_hash: u128,
     open: BTreeMap<Unit, Open>,
@@ -241,27 +185,22 @@ impl<'a> Replay<'a> {
             Operation::Zero { offset, length } | Operation::Discard { offset, length } => (offset, length, None),
             Operation::Flush => unreachable!("a flush changes nothing"),
         };
-        let unit_bytes = u64::from(self.rules.unit_bytes);
-        let bytes = offset..offset + length;
-        let units = if bytes.is_empty() {
-            0..0
-        } else {
-            (bytes.start / unit_bytes) as Unit..bytes.end.div_ceil(unit_bytes) as Unit
-        };
         let change = self.changes.len();
-        self.changes.push(Span { units: units.clone(), submitted: self.record, done: None });
+        let bytes = offset..offset + length;
+        self.changes.push(Span { bytes: bytes.clone(), submitted: self.record, done: None });
+        let units = self.units(&bytes);
         match data {
             Some(data) => units.for_each(|unit| {
-                let content = self.after_write(unit, offset, data);
-                self.add(unit, Version { change, content });
+                let version = self.written(change, unit, offset, data);
+                self.add(unit, version);
             }),
             None => {
                 // A unit that holds zeros for certain is passed over: a discard of the whole disk is one record.
                 let open = self.open.range(units.clone()).map(|(unit, _)| *unit);
                 let touched: BTreeSet<Unit> = open.chain(self.durable.written(units)).collect();
                 for unit in touched {
-                    let content = self.after_zeros(unit, &bytes);
-                    self.add(unit, Version { change, content });
+                    let version = self.zeroed(change, unit);
+                    self.add(unit, version);
                 }
                 self.zeros_under_way.push(change);
             }
@@ -272,47 +211,56 @@ impl<'a> Replay<'a> {
         self.under_way.insert(request, UnderWay::Change(change));
     }
 
-    /// What a unit holds after a write.
-    fn after_write(&mut self, unit: Unit, offset: u64, data: &'a [u8]) -> Content {
+    /// The units that these bytes of the disk touch.
+    fn units(&self, bytes: &Range<u64>) -> Range<Unit> {
         let unit_bytes = u64::from(self.rules.unit_bytes);
-        let start = u64::from(unit) * unit_bytes;
-        let (from, to) = (offset.max(start), (offset + data.len() as u64).min(start + unit_bytes));
-        let part = &data[(from - offset) as usize..(to - offset) as usize];
-        if part.len() as u64 == unit_bytes {
+        if bytes.is_empty() { 0..0 } else { (bytes.start / unit_bytes) as Unit..bytes.end.div_ceil(unit_bytes) as Unit }
+    }
+
+    /// Which bytes of a unit a change touches.
+    fn part(&self, change: Change, unit: Unit) -> Range<usize> {
+        let unit_bytes = u64::from(self.rules.unit_bytes);
+        let (start, bytes) = (u64::from(unit) * unit_bytes, &self.changes[change].bytes);
+        let within = |at: u64| at.saturating_sub(start).min(unit_bytes) as usize;
+        within(bytes.start)..within(bytes.end)
+    }
+
+    /// What a write does to a unit.
+    fn written(&mut self, change: Change, unit: Unit, offset: u64, data: &'a [u8]) -> Version {
+        let bytes = self.part(change, unit);
+        let from = (u64::from(unit) * u64::from(self.rules.unit_bytes) + bytes.start as u64 - offset) as usize;
+        let part = &data[from..from + bytes.len()];
+        let Store { log, contents } = &mut self.store;
+        let content = if part.len() == contents.unit_bytes() {
             // Where it stands in the log: both slices are of the log's bytes.
-            return self.contents.find(self.log, part.as_ptr() as usize - self.log.as_ptr() as usize);
-        }
-        let mut whole = self.contents.bytes(self.log, self.newest(unit)).to_vec();
-        whole[(from - start) as usize..(to - start) as usize].copy_from_slice(part);
-        self.contents.make(&whole)
+            contents.find(log, part.as_ptr() as usize - log.as_ptr() as usize)
+        } else {
+            let mut whole = vec![0; contents.unit_bytes()];
+            whole[bytes.clone()].copy_from_slice(part);
+            contents.make(&whole)
+        };
+        Version { change, bytes, content, is_durable: false }
     }
 
-    /// What a unit holds after these bytes of the disk were zeroed.
-    fn after_zeros(&mut self, unit: Unit, bytes: &Range<u64>) -> Content {
-        let unit_bytes = u64::from(self.rules.unit_bytes);
-        let start = u64::from(unit) * unit_bytes;
-        let (from, to) = (bytes.start.max(start), bytes.end.min(start + unit_bytes));
-        if to - from == unit_bytes {
-            return Content::ZEROS;
-        }
-        let mut whole = self.contents.bytes(self.log, self.newest(unit)).to_vec();
-        whole[(from - start) as usize..(to - start) as usize].fill(0);
-        self.contents.make(&whole)
-    }
-
-    fn newest(&self, unit: Unit) -> Content {
-        let durable = self.durable.get(unit);
-        self.open.get(&unit).map_or(durable, |open| open.newest(durable))
+    /// What zeros do to a unit.
+    fn zeroed(&self, change: Change, unit: Unit) -> Version {
+        Version { change, bytes: self.part(change, unit), content: Content::ZEROS, is_durable: false }
     }
 
     fn add(&mut self, unit: Unit, version: Version) {
-        let open = self.open.entry(unit).or_insert_with(|| {
+        if !self.open.contains_key(&unit) {
+            let mut open = Open::new(self.durable.get(unit));
             // Zeros that are under way passed this unit over; from now on they are a version like others.
-            let covering = self.zeros_under_way.iter().filter(|change| self.changes[**change].units.contains(&unit));
-            let versions = covering.map(|&change| Version { change, content: Content::ZEROS }).collect();
-            Open { durable: None, versions }
-        });
-        open.versions.push(version);
+            for &zeros in &self.zeros_under_way {
+                if self.units(&self.changes[zeros].bytes).contains(&unit) {
+                    open.add(self.zeroed(zeros, unit));
+                }
+            }
+            self.open.insert(unit, open);
+        }
+        if let Some(open) = self.open.get_mut(&unit) {
+            open.add(version);
+        }
     }
 
     /// The first so many of the completed changes are durable.
@@ -327,41 +275,29 @@ impl<'a> Replay<'a> {
     fn make_change_durable(&mut self, change: Change) {
         // A log that was damaged may name a write that never came.
         let Some(span) = self.changes.get(change) else { return };
-        let units: Vec<Unit> = self.open.range(span.units.clone()).map(|(unit, _)| *unit).collect();
+        let units: Vec<Unit> = self.open.range(self.units(&span.bytes)).map(|(unit, _)| *unit).collect();
         for unit in units {
-            self.make_version_durable(unit, change);
-        }
-    }
-
-    fn make_version_durable(&mut self, unit: Unit, change: Change) {
-        let Some(open) = self.open.get_mut(&unit) else { return };
-        let Some(place) = open.versions.iter().position(|version| version.change == change) else { return };
-        let version = open.versions.remove(place);
-        // Of two durable versions the one that the disk did last stays.
-        if open.durable.is_none_or(|durable| durable < change) {
-            let (submitted, changes) = (self.changes[change].submitted, &self.changes);
-            open.versions.retain(|other| changes[other.change].done.is_none_or(|done| done > submitted));
-            open.durable = Some(change);
-            let before = self.durable.get(unit);
-            self.durable_hash ^= self.contents.share(unit, before) ^ self.contents.share(unit, version.content);
-            self.durable.set(unit, version.content);
-        }
-        if open.versions.is_empty() {
-            self.open.remove(&unit);
+            let Some(open) = self.open.get_mut(&unit) else { continue };
+            let Some(now) = open.make_durable(change, &self.changes, &mut self.store) else { continue };
+            let (before, contents) = (self.durable.get(unit), &self.store.contents);
+            self.durable_hash ^= contents.share(unit, before) ^ contents.share(unit, now);
+            self.durable.set(unit, now);
+            if open.is_decided() {
+                self.open.remove(&unit);
+            }
         }
     }
 
     /// What may be there if power fails now.
-    fn cut(&self, at_nanoseconds: u64) -> Point {
+    fn cut(&mut self, at_nanoseconds: u64) -> Point {
         let mut newest_hash = self.durable_hash;
         let mut undecided = BTreeMap::new();
-        for (&unit, open) in &self.open {
-            let durable = self.durable.get(unit);
-            let legal = open.legal(durable);
-            if legal.len() > 1 {
-                let newest = legal[legal.len() - 1];
-                newest_hash ^= self.contents.share(unit, durable) ^ self.contents.share(unit, newest);
-                undecided.insert(unit, legal);
+        for (&unit, open) in &mut self.open {
+            let legal = open.legal(&self.changes, &mut self.store);
+            if let [durable, .., newest] = *legal {
+                let contents = &self.store.contents;
+                newest_hash ^= contents.share(unit, durable) ^ contents.share(unit, newest);
+                undecided.insert(unit, legal.to_vec());
             }
         }
         let (durable, oldest_hash) = (self.durable.clone(), self.durable_hash);
@@ -373,7 +309,7 @@ impl<'a> Replay<'a> {
         let Some(moments) = &mut self.crash_points else { return };
         while let Some(moment) = moments.next_before(at_nanoseconds) {
             let open = self.open.iter().map(|(&unit, open)| (unit, open, self.durable.get(unit)));
-            moments.cut(moment, open, &self.changes);
+            moments.cut(moment, open, &self.changes, &mut self.store);
         }
     }
 

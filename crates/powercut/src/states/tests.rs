@@ -6,6 +6,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::write_log::{Event, MAGIC, Operation, Request, Writer};
+use plain::{Legal, Plain};
+
+pub(crate) mod plain;
 
 /// A record of a log to be made up.
 #[derive(Debug, Clone, PartialEq)]
@@ -185,12 +188,45 @@ fn a_part_of_a_unit_is_merged_onto_what_it_held() {
         Step::Zero(3, 0, 512),
     ];
     let history = History::new(log(8192, &steps), Rules { unit_bytes: 4096, cache: Cache::Volatile }).expect("a log");
-    let sectors = |content| history.content(content).chunks(512).map(|sector| sector[0]).collect::<Vec<_>>();
-    let versions: Vec<_> = history.points()[0].undecided[&0].iter().map(|content| sectors(*content)).collect();
+    let sectors = |content: &Content| sectors_of(history.content(*content));
+    let versions: Vec<_> = history.points()[0].undecided[&0].iter().map(sectors).collect();
+    assert_eq!(versions[0], [7, 7, 7, 7, 7, 7, 7, 7]);
+    assert_eq!(versions[7], [0, 7, 1, 1, 2, 7, 7, 7]);
+    let all = [[7, 7, 7], [7, 7, 2], [7, 1, 7], [7, 1, 2], [0, 7, 7], [0, 7, 2], [0, 1, 7], [0, 1, 2]];
+    let expected: BTreeSet<Vec<u8>> = all.iter().map(|[a, b, c]| vec![*a, 7, *b, *b, *c, 7, 7, 7]).collect();
+    assert_eq!(versions.into_iter().collect::<BTreeSet<_>>(), expected);
+}
+
+/// A write-back of a block of 1 KiB is slow, and its neighbour in the same unit is written, flushed and acknowledged meanwhile.
+#[test]
+fn what_is_durable_of_a_unit_outlives_what_is_under_way_beside_it() {
+    let steps = [
+        Step::Begin,
+        Step::Write(1, 0, vec![1; 1024]),
+        Step::Write(2, 1024, vec![2; 1024]),
+        Step::Done(2),
+        Step::Flush(3),
+        Step::Done(3),
+        Step::Done(1),
+        Step::Write(4, 3072, vec![4; 1024]),
+        Step::Done(4),
+        Step::Flush(5),
+        Step::Only(5, 4),
+        Step::Done(5),
+    ];
+    let history = History::new(log(8192, &steps), Rules { unit_bytes: 4096, cache: Cache::Volatile }).expect("a log");
+    let held = |point: usize| -> BTreeSet<Vec<u8>> {
+        let point = &history.points()[point];
+        let versions = point.undecided.get(&0).cloned().unwrap_or_else(|| vec![point.durable(0)]);
+        versions.iter().map(|content| sectors_of(history.content(*content)).into_iter().step_by(2).collect()).collect()
+    };
+    assert_eq!(held(0), [vec![0; 4], vec![1, 0, 0, 0], vec![0, 2, 0, 0], vec![1, 2, 0, 0]].into());
     assert_eq!(
-        versions,
-        [[7, 7, 7, 7, 7, 7, 7, 7], [7, 7, 1, 1, 7, 7, 7, 7], [7, 7, 1, 1, 2, 7, 7, 7], [0, 7, 1, 1, 2, 7, 7, 7],]
+        held(1),
+        [vec![0, 2, 0, 0], vec![1, 2, 0, 0], vec![1, 2, 0, 4]].into(),
+        "the first was done before the last came"
     );
+    assert_eq!(held(2), [vec![1, 2, 0, 4]].into(), "and goes with it, as a unit is written whole");
 }
 
 #[test]
@@ -289,97 +325,6 @@ pub(crate) fn steps(sectors: usize, records: usize) -> impl Strategy<Value = Vec
     })
 }
 
-/// A write, as the plain reading sees it.
-struct Change {
-    sectors: std::ops::Range<usize>,
-    submitted: usize,
-    done: Option<usize>,
-    /// What reads of the whole disk return from now on, by sector.
-    after: Vec<u8>,
-}
-
-/// The rules as they stand in words.
-pub(super) struct Plain {
-    changes: Vec<Change>,
-    flushes: Vec<(usize, Option<usize>)>,
-    begin: usize,
-}
-
-impl Plain {
-    pub(super) fn new(steps: &[Step]) -> Plain {
-        let done = |request: Request, after: usize| {
-            let is_done = |step: &Step| *step == Step::Done(request);
-            steps.iter().skip(after).position(is_done).map(|place| place + after)
-        };
-        let mut disk = vec![0; SECTORS];
-        let (mut changes, mut flushes) = (Vec::new(), Vec::new());
-        for (submitted, step) in steps.iter().enumerate() {
-            let (request, offset, length, fill) = match step {
-                Step::Write(request, offset, data) => (*request, *offset, data.len(), data[0]),
-                Step::Zero(request, offset, length) | Step::Discard(request, offset, length) => {
-                    (*request, *offset, *length as usize, 0)
-                }
-                Step::Flush(request) => {
-                    flushes.push((submitted, done(*request, submitted)));
-                    continue;
-                }
-                Step::Done(_) | Step::Begin | Step::Only(..) => continue,
-            };
-            let sectors = offset as usize / 512..offset as usize / 512 + length / 512;
-            disk[sectors.clone()].fill(fill);
-            changes.push(Change { sectors, submitted, done: done(request, submitted), after: disk.clone() });
-        }
-        let begin = steps.iter().position(|step| *step == Step::Begin).unwrap_or(steps.len());
-        Plain { changes, flushes, begin }
-    }
-
-    /// The records before which power is cut: completed flushes (or writes) of the measured part, and the end.
-    fn cuts(&self, cache: Cache, end: usize) -> Vec<usize> {
-        let done: Vec<Option<usize>> = match cache {
-            Cache::WriteThrough => self.changes.iter().map(|change| change.done).collect(),
-            _ => self.flushes.iter().map(|flush| flush.1).collect(),
-        };
-        let mut cuts: Vec<usize> = done.into_iter().flatten().filter(|done| *done > self.begin).collect();
-        cuts.sort_unstable();
-        cuts.push(end);
-        cuts
-    }
-
-    fn is_durable(&self, change: &Change, cache: Cache, cut: usize) -> bool {
-        let Some(done) = change.done.filter(|done| *done < cut) else { return false };
-        let covered = || self.flushes.iter().any(|flush| done < flush.0 && flush.1.is_some_and(|at| at < cut));
-        done < self.begin
-            || match cache {
-                Cache::Volatile => covered(),
-                Cache::WriteThrough => true,
-                Cache::Lying => false,
-            }
-    }
-
-    /// What a range of sectors may hold at a cut: the durable content, the newest, and all.
-    pub(super) fn legal(
-        &self,
-        sectors: &std::ops::Range<usize>,
-        cache: Cache,
-        cut: usize,
-    ) -> (Vec<u8>, Vec<u8>, BTreeSet<Vec<u8>>) {
-        let touches = |change: &&Change| {
-            change.submitted < cut && change.sectors.start < sectors.end && sectors.start < change.sectors.end
-        };
-        let mine: Vec<&Change> = self.changes.iter().filter(touches).collect();
-        let content = |change: &&Change| change.after[sectors.clone()].to_vec();
-        let durable = mine.iter().rfind(|change| self.is_durable(change, cache, cut));
-        let is_older =
-            |change: &&&Change| durable.is_some_and(|durable| change.done.is_some_and(|done| done < durable.submitted));
-        let volatile = mine.iter().filter(|change| !self.is_durable(change, cache, cut) && !is_older(change));
-        let zeros = vec![0; sectors.len()];
-        let durable = durable.map_or(zeros.clone(), content);
-        let newest = mine.last().map_or(zeros, content);
-        let all = volatile.map(content).chain([durable.clone()]).collect();
-        (durable, newest, all)
-    }
-}
-
 fn sectors_of(bytes: &[u8]) -> Vec<u8> {
     bytes.chunks(512).map(|sector| sector[0]).collect()
 }
@@ -421,7 +366,7 @@ proptest! {
             let point = history.points().iter().find(|point| point.at_nanoseconds >= cut as u64).expect("the end at least");
             for unit in 0..SECTORS / unit_sectors {
                 let sectors = unit * unit_sectors..(unit + 1) * unit_sectors;
-                let (durable, newest, all) = plain.legal(&sectors, cache, cut);
+                let Legal { durable, newest, all, .. } = plain.legal(&sectors, cache, cut);
                 let held = |choice: &Choice| sectors_of(history.content(point.held(unit as Unit, choice)));
                 prop_assert_eq!(&sectors_of(history.content(point.durable(unit as Unit))), &durable);
                 prop_assert_eq!(&held(&Choice { rest: Rest::Oldest, ..Choice::default() }), &durable);
@@ -438,6 +383,25 @@ proptest! {
                     prop_assert_eq!(versions.len(), found.len() + again, "none twice");
                 }
             }
+        }
+    }
+
+    /// A disk that keeps larger units whole neither takes nor gives a sector anything.
+    #[test]
+    fn a_sector_of_a_larger_unit_may_hold_what_it_may_hold_alone(steps in steps(SECTORS, 40), cache in caches(), at: prop::sample::Index) {
+        let by = |unit_sectors: u32| {
+            History::new(log(SECTORS as u64 * 512, &steps), Rules { unit_bytes: unit_sectors * 512, cache }).expect("a log")
+        };
+        let (alone, larger) = (by(1), by(2));
+        let cuts = Plain::new(&steps).cuts(cache, steps.len() - 1);
+        let cut = cuts[at.index(cuts.len())] as u64;
+        let held = |history: &History<Vec<u8>>, unit: usize, sector: usize| -> BTreeSet<u8> {
+            let point = history.points().iter().find(|point| point.at_nanoseconds >= cut).expect("the end at least");
+            let versions = point.undecided.get(&(unit as Unit)).cloned().unwrap_or_else(|| vec![point.durable(unit as Unit)]);
+            versions.iter().map(|content| sectors_of(history.content(*content))[sector]).collect()
+        };
+        for sector in 0..SECTORS {
+            prop_assert_eq!(held(&larger, sector / 2, sector % 2), held(&alone, sector, 0), "sector {}", sector);
         }
     }
 

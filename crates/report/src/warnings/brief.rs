@@ -22,6 +22,10 @@ impl Warning {
                 format!("{} acknowledged commits that no flush had brought to the device.", scenarios(*count))
             }
             Warning::Answers(answers) => answers.in_brief(),
+            Warning::Changed { changes } => {
+                let changes = cut(&changes.join("; "));
+                format!("something changed while the study went on: {changes}.")
+            }
             Warning::FailedTrials { count: 1 } => "one trial failed; the others are compared.".into(),
             Warning::FailedTrials { count } => format!("{count} trials failed; the others are compared."),
             Warning::SignsDisagree { claims, .. } => {

@@ -98,7 +98,12 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
         asked: loaded.asked(measured.verb(), left_out),
         member: place.as_ref().map(|place| place.member.clone()),
         version: env!("SUREFOOT_VERSION"),
-        machine: bench.machine().into_iter().chain(client.iter().flat_map(|client| client.facts.clone())).collect(),
+        machine: bench
+            .machine()
+            .into_iter()
+            .chain(lab::inputs::facts(&loaded.plan))
+            .chain(client.iter().flat_map(|client| client.facts.clone()))
+            .collect(),
         accept_changes: args.accept_changes,
         retry_failed: args.retry_failed,
         noise: loaded.noise,

@@ -109,6 +109,22 @@ fn a_prepared_statement_is_sent_as_it_is_written() {
 }
 
 #[test]
+fn a_study_does_not_go_on_with_another_script() {
+    let world = world();
+    world.write("s.toml", study("\"workload.sql.engine\" = [\"sqlite\"]", OWN, ""));
+    world.surefoot(&["run", "s.toml"]).status(0);
+    world.write("look.sql", "SELECT 1;\n");
+    let again = ["run", "s.toml", "--rounds", "2"];
+    let said = world.surefoot(&again);
+    let changed = "changed since the first trial: input look.sql was 65 bytes, SHA-256";
+    assert!(said.stderr.contains(changed) && said.stderr.contains("--accept-changes"), "{}", said.stderr);
+    said.status(2);
+    world.surefoot(&[&again[..], &["--accept-changes"]].concat()).status(0);
+    let report = world.surefoot(&["report", "s.surefoot", "--full"]).stdout;
+    assert!(report.contains("changed while the study went on: input look.sql: 65 bytes"), "{report}");
+}
+
+#[test]
 fn a_key_that_stays_taken_is_given_up() {
     let world = world();
     world.write("taken.sql", "INSERT INTO counters (id, n) VALUES (1, 0);\n");

@@ -8,6 +8,7 @@ use nix::fcntl::{FcntlArg, FdFlag};
 use nix::sched::CpuSet;
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
+use observe::affinity;
 use powercut::device::Served;
 use sandbox::isolation::{self, Isolation};
 use sandbox::work::Work;
@@ -22,13 +23,8 @@ const SCRATCH_BYTES: u64 = 512 << 20;
 
 /// One of the CPUs that we may use, the last. Each system call of a guest's process is a hand-over to the kernel's process and
 /// one back, which on two CPUs is two wake-ups from idle; a guest has one CPU at any rate. Its disks' threads stay free.
-fn one_cpu() -> nix::Result<CpuSet> {
-    let ours = nix::sched::sched_getaffinity(Pid::from_raw(0))?;
-    let mut one = CpuSet::new();
-    if let Some(last) = (0..CpuSet::count()).rev().find(|cpu| ours.is_set(*cpu).unwrap_or(false)) {
-        one.set(last)?;
-    }
-    Ok(one)
+fn one_cpu() -> CpuSet {
+    affinity::set(affinity::cpus().last().map_or(&[], std::slice::from_ref))
 }
 
 /// What a guest is given beside its kernel.
@@ -76,7 +72,7 @@ pub fn enclose(work: &Work, machine: &Enclosed, program: &Path, arguments: &[OsS
     // Before what is said to the guest's first process.
     command.args(recorded.as_ref().map(Recorded::word)).args(arguments).env("TMPDIR", &scratch).env("HOME", &scratch);
     command.env(guest::registers::LOADED_BY, &library);
-    let cpu = one_cpu()?;
+    let cpu = one_cpu();
     // SAFETY: between fork and exec only two system calls are made.
     unsafe {
         command.pre_exec(move || {

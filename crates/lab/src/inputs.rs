@@ -1,0 +1,31 @@
+//! The user's own files that a study reads: what they held when a session began, so that nobody goes on with others.
+
+use crash::plan::{Plan, PlannedScenario};
+use sha2::{Digest as _, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Facts of a session: by file, its size and the begin of its SHA-256. What can't be read is found missing elsewhere.
+#[must_use]
+pub fn facts(plan: &Plan) -> BTreeMap<String, String> {
+    let files: BTreeSet<PathBuf> = plan.scenarios.iter().flat_map(files).collect();
+    let fact = |file: &PathBuf| Some((observe::machine::input(file), fingerprint(file).ok()?));
+    files.iter().filter_map(fact).collect()
+}
+
+fn files(scenario: &PlannedScenario) -> Vec<PathBuf> {
+    workloads::kind(&scenario.workload).map_or_else(Vec::new, |kind| (kind.read)(&scenario.parameters).user_files())
+}
+
+fn fingerprint(file: &Path) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    let bytes = io::copy(&mut File::open(file)?, &mut digest)?;
+    let mut said = format!("{bytes} bytes, SHA-256 ");
+    for byte in digest.finalize().iter().take(8) {
+        let _ = write!(said, "{byte:02x}");
+    }
+    Ok(said)
+}
