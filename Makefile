@@ -30,7 +30,7 @@ define install
 	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
 endef
 
-.PHONY: all pdf package package-check record-release demo demo-guest test lint fuzz attack check-freebsd bench equals powercut powercut-safe simulations vectors clean
+.PHONY: all pdf package package-check record-release demo demo-guest test test-benchmarks test-all-else lint fuzz attack check-freebsd bench equals powercut powercut-safe simulations vectors clean
 
 all:
 	cargo build --release --locked -p surefoot
@@ -62,13 +62,21 @@ demo: packages-demo all
 demo-guest: packages-guest all
 	cargo run --release --locked --quiet -p surefoot -- run every-filesystem --rounds 4 --set engine=sqlite --set workload.oltp.time=3s
 
-# With the benchmarks on small inputs. Clippy compiles our own crates here and refuses what `make lint` would: a check of its own would go
-# over all dependencies once more, as cargo shares nothing between a check and a build. What clippy built serves no other build, so it
-# is not built in pieces that could be used again. Most tests wait, so more of them run at a time than there are cores.
+# Clippy compiles our own crates here and refuses what `make lint` would: a check of its own would go over all dependencies once more, as
+# cargo shares nothing between a check and a build. What clippy built serves no other build, so it is not built in pieces that could be
+# used again. Most tests wait, so more of them run at a time than there are cores, and the benchmarks, on small inputs, run beside them.
+TEST = CARGO_INCREMENTAL=0 CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings RUSTC_WORKSPACE_WRAPPER=clippy-driver RUST_TEST_THREADS=6 \
+  cargo test --workspace --locked
 test: packages-test check-freebsd
 	cargo fmt --all --check
-	CARGO_INCREMENTAL=0 CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings RUSTC_WORKSPACE_WRAPPER=clippy-driver RUST_TEST_THREADS=6 \
-	  cargo test --workspace --locked
+	$(TEST) --no-run
+	$(MAKE) --no-print-directory --jobs=2 test-benchmarks test-all-else
+test-benchmarks:
+	@mkdir -p target
+	$(TEST) --bench '*' > target/benchmarks.log 2>&1 || { cat target/benchmarks.log; exit 1; }
+test-all-else:
+	$(TEST) --lib --bins --test '*'
+	$(TEST) --doc
 
 # The same lints without a build, for the time before a commit.
 lint:

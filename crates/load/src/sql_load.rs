@@ -176,8 +176,11 @@ pub const ERRORS_MAX: Setting = Setting {
 
 /// Problems of these settings together.
 pub fn check(load: &Load) -> Option<String> {
-    (load.time_seconds == 0.0 && load.transactions == 0)
-        .then(|| "neither `time` nor `transactions` ends a run: set one of them".into())
+    if load.time_seconds == 0.0 && load.transactions == 0 {
+        return Some("neither `time` nor `transactions` ends a run: set one of them".into());
+    }
+    let has_both = load.rate > 0.0 && load.think_time_seconds > 0.0;
+    has_both.then(|| "transactions at a `rate` do not wait for one another: leave out `rate`, or `think_time`".into())
 }
 
 /// Metrics that count transactions without an acknowledged end: given up, and lost at the commit.

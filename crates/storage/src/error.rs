@@ -18,6 +18,9 @@ pub enum Error {
         /// How to get it.
         remedy: String,
     },
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
     /// There is too little free space for an image file.
     #[error("{} needs {} and has {} free", path.display(), settings::quantity::format_bytes(*needed), settings::quantity::format_bytes(*free))]
     NoSpace {

@@ -13,6 +13,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `_IOWR('f', 11, struct fiemap)`, include/uapi/linux/fs.h.
 const FS_IOC_FIEMAP: libc::c_ulong = 0xC020_660B;
@@ -127,7 +128,13 @@ fn ask(file: &File, start: u64, length: u64) -> io::Result<Map> {
 }
 
 /// Writes the parts, past the page cache where that can be: to fill it with what nobody reads costs more than the writing.
-pub(crate) fn write(target: &File, path: &Path, ranges: &[Range], content: &Content) -> Result<(), Error> {
+pub(crate) fn write(
+    target: &File,
+    path: &Path,
+    ranges: &[Range],
+    content: &Content,
+    stop: &AtomicBool,
+) -> Result<(), Error> {
     let mut memory = vec![0; CHUNK_BYTES + DIRECT_BYTES];
     let first = memory.as_ptr().align_offset(DIRECT_BYTES);
     let chunk = &mut memory[first..][..CHUNK_BYTES];
@@ -137,6 +144,9 @@ pub(crate) fn write(target: &File, path: &Path, ranges: &[Range], content: &Cont
     for (start, length) in ranges {
         let mut done = 0;
         while done < *length {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
             let part = &mut chunk[..(length - done).min(CHUNK_BYTES as u64) as usize];
             if let Content::Noise = content {
                 noise.fill(part);
@@ -181,7 +191,7 @@ mod tests {
         let found = unwritten(&file, &path).expect("found");
         assert_eq!(found.iter().map(|(_, length)| length).sum::<u64>(), (10 << 20) - 300 * 4096);
         assert_eq!(found[0], (4096, 12288));
-        write(&file, &path, &found, &Content::Zeros).expect("written");
+        write(&file, &path, &found, &Content::Zeros, &AtomicBool::new(false)).expect("written");
         assert_eq!(unwritten(&file, &path).expect("none"), []);
         let mut block = [0; 4096];
         file.read_exact_at(&mut block, 16384).expect("readable");
@@ -194,7 +204,7 @@ mod tests {
         let path = folder.path().join("image");
         let file = File::options().read(true).write(true).create_new(true).open(&path).expect("made");
         let ranges = [(0, CHUNK_BYTES as u64), (CHUNK_BYTES as u64 + 4096, 8192), (CHUNK_BYTES as u64 + 20_480, 1000)];
-        write(&file, &path, &ranges, &Content::Noise).expect("written");
+        write(&file, &path, &ranges, &Content::Noise, &AtomicBool::new(false)).expect("written");
         let mut bytes = Vec::new();
         File::open(&path).expect("open").read_to_end(&mut bytes).expect("readable");
         let noise = |start: usize, length: usize| bytes[start..start + length].chunks(8).all(|word| word != [0; 8]);

@@ -308,7 +308,7 @@ mod tests {
     fn a_link_in_our_folder_is_not_followed() {
         let folder = tempfile::tempdir().expect("a folder");
         let images = folder.path().join("images");
-        image::prepare_image(&images.join("device-1048576.img"), 1 << 20).expect("made");
+        image::prepare_image(&images.join("device-1048576.img"), 1 << 20, &image::NEVER).expect("made");
         let link = images.join("log-1048576.img");
         std::os::unix::fs::symlink(images.join("device-1048576.img"), &link).expect("linked");
         let error = clear_image(&link, 1 << 20).expect_err("refused");
@@ -319,7 +319,7 @@ mod tests {
     fn an_image_in_use_is_refused_and_let_alone() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("images/device-1048576.img");
-        image::prepare_image(&path, 1 << 20).expect("made");
+        image::prepare_image(&path, 1 << 20, &image::NEVER).expect("made");
         let (device, cleared) = clear_image(&path, 1 << 20).expect("cleared");
         assert_eq!(cleared.path(), device.as_ref().expect("a loop device").path);
         let error = clear_image(&path, 1 << 20).expect_err("refused");

@@ -18,6 +18,7 @@ use std::io::Write as _;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 /// Marks a folder whose images are ours to overwrite.
@@ -69,14 +70,17 @@ pub fn free_bytes(folder: &Path) -> Result<u64, Error> {
     Ok(found.blocks_available() as u64 * found.fragment_size() as u64)
 }
 
-/// Makes the images that a scenario needs, unless they are there.
+/// For what nobody stops.
+pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// Makes the images that a scenario needs, unless they are there; ends soon once it is to stop.
 ///
 /// # Errors
 /// As [`prepare_image`].
-pub fn prepare_images(settings: &StorageSettings, folder: &Path) -> Result<Duration, Error> {
+pub fn prepare_images(settings: &StorageSettings, folder: &Path, stop: &AtomicBool) -> Result<Duration, Error> {
     let mut spent = Duration::ZERO;
     for (name, bytes) in images(settings) {
-        spent += prepare_image(&folder.join(name), bytes)?;
+        spent += prepare_image(&folder.join(name), bytes, stop)?;
     }
     Ok(spent)
 }
@@ -84,8 +88,8 @@ pub fn prepare_images(settings: &StorageSettings, folder: &Path) -> Result<Durat
 /// Makes an image file of so many bytes, allocated and written; of one that is there, writes what a trial left unwritten.
 ///
 /// # Errors
-/// When there is too little space, the folder is not ours, or the existing image has another size or is in use.
-pub fn prepare_image(image: &Path, bytes: u64) -> Result<Duration, Error> {
+/// When it was to stop, when there is too little space, the folder is not ours, or the existing image has another size or is in use.
+pub fn prepare_image(image: &Path, bytes: u64, stop: &AtomicBool) -> Result<Duration, Error> {
     let started = Instant::now();
     if guest_disk::of_image(image).is_some() {
         // It was made on the host, before the guest started.
@@ -94,7 +98,7 @@ pub fn prepare_image(image: &Path, bytes: u64) -> Result<Duration, Error> {
     let folder = image.parent().expect("an image lies in a folder");
     claim(folder)?;
     if image.exists() {
-        restore(image, bytes)?;
+        restore(image, bytes, stop)?;
         return Ok(started.elapsed());
     }
     let partial = image.with_extension("partial");
@@ -104,7 +108,7 @@ pub fn prepare_image(image: &Path, bytes: u64) -> Result<Duration, Error> {
     if bytes > free {
         return Err(Error::NoSpace { path: folder.into(), needed: bytes, free });
     }
-    write(&partial, bytes).inspect_err(|_| {
+    write(&partial, bytes, stop).inspect_err(|_| {
         let _ = std::fs::remove_file(&partial);
     })?;
     std::fs::rename(&partial, image).map_err(Error::file("rename", &partial))?;
@@ -152,14 +156,14 @@ pub(crate) fn lock(file: &File, image: &Path) -> Result<(), Error> {
 }
 
 /// Every trial starts from an image that is allocated and written, whatever discards and zeroing the last one did.
-fn restore(image: &Path, bytes: u64) -> Result<(), Error> {
+fn restore(image: &Path, bytes: u64, stop: &AtomicBool) -> Result<(), Error> {
     let file = open(image)?;
     if file.metadata().map_err(Error::file("look at", image))?.len() == bytes {
         let ranges = extents::unwritten(&file, image)?;
         if !ranges.is_empty() {
             lock(&file, image)?;
             refuse_used(image)?;
-            extents::write(&file, image, &ranges, &Content::Noise)?;
+            extents::write(&file, image, &ranges, &Content::Noise, stop)?;
         }
     }
     verify(image, &file, bytes)
@@ -172,7 +176,7 @@ pub(crate) fn write_zeroed(image: &Path, device: &Path) -> Result<u64, Error> {
     if !ranges.is_empty() {
         // By the device and not the file, so that no second cache of the same blocks comes to be.
         let target = File::options().write(true).open(device).map_err(Error::file("open", device))?;
-        extents::write(&target, device, &ranges, &Content::Zeros)?;
+        extents::write(&target, device, &ranges, &Content::Zeros, &NEVER)?;
     }
     Ok(ranges.iter().map(|(_, length)| length).sum())
 }
@@ -229,7 +233,7 @@ pub(crate) fn verify_size(image: &Path, expected: u64) -> Result<(), Error> {
     if bytes == expected { Ok(()) } else { Err(Error::Image { path: image.into(), bytes, allocated, expected }) }
 }
 
-fn write(path: &Path, bytes: u64) -> Result<(), Error> {
+fn write(path: &Path, bytes: u64, stop: &AtomicBool) -> Result<(), Error> {
     let file =
         OpenOptions::new().write(true).create_new(true).mode(0o644).open(path).map_err(Error::file("create", path))?;
     linux::no_copy_on_write(&file);
@@ -240,7 +244,7 @@ fn write(path: &Path, bytes: u64) -> Result<(), Error> {
         return Err(Error::file("allocate", path)(error));
     }
     // Noise and not zeros: a virtual disk may leave zeros out, and the image would be sparse one floor below.
-    extents::write(&file, path, &[(0, bytes)], &Content::Noise)
+    extents::write(&file, path, &[(0, bytes)], &Content::Noise, stop)
 }
 
 /// Refuses an image that another process has attached.
@@ -258,10 +262,20 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     #[test]
+    fn an_image_that_is_stopped_leaves_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let image = folder.path().join("device.img");
+        let stopped = prepare_image(&image, 2 * MIB, &AtomicBool::new(true));
+        assert!(matches!(stopped, Err(Error::Interrupted)), "{stopped:?}");
+        assert_eq!(images_bytes(folder.path()), 0);
+        assert!(!image.exists() && !image.with_extension("partial").exists());
+    }
+
+    #[test]
     fn images_of_further_volumes_count_too() {
         let folder = tempfile::tempdir().expect("a folder");
-        prepare_image(&folder.path().join("device.img"), 2 * MIB).expect("made");
-        prepare_image(&folder.path().join("wal/device.img"), MIB).expect("made");
+        prepare_image(&folder.path().join("device.img"), 2 * MIB, &NEVER).expect("made");
+        prepare_image(&folder.path().join("wal/device.img"), MIB, &NEVER).expect("made");
         assert_eq!(images_bytes(folder.path()), 3 * MIB);
     }
 
@@ -280,10 +294,10 @@ mod tests {
     fn an_image_is_written_once_and_reused() {
         let folder = tempfile::tempdir().expect("a folder");
         let image = folder.path().join("images/device.img");
-        prepare_image(&image, 9 * MIB).expect("made");
+        prepare_image(&image, 9 * MIB, &NEVER).expect("made");
         let first = image.metadata().expect("there");
         assert!(first.blocks() * 512 >= 9 * MIB);
-        prepare_image(&image, 9 * MIB).expect("verified");
+        prepare_image(&image, 9 * MIB, &NEVER).expect("verified");
         assert_eq!(image.metadata().expect("there").ino(), first.ino());
         assert_eq!(images_bytes(&folder.path().join("images")), 9 * MIB);
     }
@@ -292,8 +306,8 @@ mod tests {
     fn an_image_of_another_size_is_not_taken() {
         let folder = tempfile::tempdir().expect("a folder");
         let image = folder.path().join("images/device.img");
-        prepare_image(&image, MIB).expect("made");
-        let error = prepare_image(&image, 2 * MIB).expect_err("too short");
+        prepare_image(&image, MIB, &NEVER).expect("made");
+        let error = prepare_image(&image, 2 * MIB, &NEVER).expect_err("too short");
         assert!(matches!(error, Error::Image { bytes: MIB, expected: 0x20_0000, .. }));
         assert!(error.to_string().contains("is not a whole image: 1048576 bytes with"), "{error}");
     }
@@ -302,10 +316,10 @@ mod tests {
     fn holes_of_an_image_are_written_again() {
         let folder = tempfile::tempdir().expect("a folder");
         let image = folder.path().join("images/device.img");
-        prepare_image(&image, MIB).expect("made");
+        prepare_image(&image, MIB, &NEVER).expect("made");
         File::options().write(true).open(&image).and_then(|file| file.set_len(2 * MIB)).expect("made longer");
         verify(&image, &open(&image).expect("ours"), 2 * MIB).expect_err("half of it is a hole");
-        prepare_image(&image, 2 * MIB).expect("written");
+        prepare_image(&image, 2 * MIB, &NEVER).expect("written");
         verify(&image, &open(&image).expect("ours"), 2 * MIB).expect("whole");
     }
 
@@ -321,7 +335,7 @@ mod tests {
             [|from, to| std::os::unix::fs::symlink(from, to), |from, to| std::fs::hard_link(from, to)];
         for link in links {
             link(&precious, &image).expect("linked");
-            assert!(prepare_image(&image, MIB).expect_err("refused").is_refusal());
+            assert!(prepare_image(&image, MIB, &NEVER).expect_err("refused").is_refusal());
             std::fs::remove_file(&image).expect("removed");
         }
         assert!(std::fs::read(&precious).expect("there").iter().all(|byte| *byte == 7));
@@ -333,24 +347,24 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let images = folder.path().join("images");
         let image = images.join("device-1048576.img");
-        prepare_image(&image, MIB).expect("made");
+        prepare_image(&image, MIB, &NEVER).expect("made");
         let mode = |path: &Path, mode| {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("ours");
         };
         for path in [&images, &images.join(MARKER), &image] {
             let before = path.metadata().expect("there").mode();
             mode(path, before | 0o002);
-            assert!(prepare_image(&image, MIB).expect_err("refused").is_refusal(), "{}", path.display());
+            assert!(prepare_image(&image, MIB, &NEVER).expect_err("refused").is_refusal(), "{}", path.display());
             mode(path, before);
         }
-        prepare_image(&image, MIB).expect("ours again");
+        prepare_image(&image, MIB, &NEVER).expect("ours again");
     }
 
     #[test]
     fn a_locked_image_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let image = folder.path().join("images/device.img");
-        prepare_image(&image, MIB).expect("made");
+        prepare_image(&image, MIB, &NEVER).expect("made");
         let holder = open(&image).expect("ours");
         lock(&holder, &image).expect("free");
         let error = lock(&open(&image).expect("ours"), &image).expect_err("locked");
@@ -362,7 +376,7 @@ mod tests {
     #[test]
     fn too_little_space_is_found_before() {
         let folder = tempfile::tempdir().expect("a folder");
-        let error = prepare_image(&folder.path().join("images/device.img"), 1 << 60).expect_err("an exbibyte");
+        let error = prepare_image(&folder.path().join("images/device.img"), 1 << 60, &NEVER).expect_err("an exbibyte");
         assert!(error.is_missing(), "{error}");
         assert!(error.to_string().contains("needs 1048576TiB and has"), "{error}");
         assert_eq!(images_bytes(&folder.path().join("images")), 0);
@@ -373,7 +387,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("device-1048576.img"), "a virtual machine").expect("written");
         let settings = StorageSettings { size: MIB, ..StorageSettings::default() };
-        let error = prepare_images(&settings, folder.path()).expect_err("refused");
+        let error = prepare_images(&settings, folder.path(), &NEVER).expect_err("refused");
         assert!(error.is_refusal(), "{error}");
     }
 }

@@ -181,7 +181,7 @@ fn devices(settings: &StorageSettings, places: &Places, steps: &mut Steps) -> Re
     if settings.device == Device::Tmpfs {
         return Ok(devices);
     }
-    steps.run("image", || image::prepare_images(settings, places.images))?;
+    steps.run("image", || image::prepare_images(settings, places.images, &image::NEVER))?;
     let path = settings.path.clone().unwrap_or_default();
     if settings.device == Device::Block {
         devices.device = Some(steps.run("guard", || guard::clear_block(settings, places.images))?);

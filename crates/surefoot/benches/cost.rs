@@ -59,7 +59,7 @@ fn provisioning(folder: &Path, small: bool) {
     let (size, rounds, filesystems) = if small { ("400MiB", 1, &FILESYSTEMS[..2]) } else { ("4GiB", 3, FILESYSTEMS) };
     let study = format!(
         "name = \"provisioning\"\nquestion = \"How long until the first load?\"\n[factors]\n\"storage.filesystem\" = {filesystems:?}\n\
-         [storage]\nsize = \"{size}\"\n[workload.null]\ntime = \"100ms\"\n[design]\nrounds_min = {rounds}\nrounds_max = {rounds}\nwarm_up_runs = 0\ncontrol = false\n"
+         [storage]\nsize = \"{size}\"\n[workload.null]\ntime = \"100ms\"\n[design]\nprobe = \"0s\"\nrounds_min = {rounds}\nrounds_max = {rounds}\nwarm_up_runs = 0\ncontrol = false\n"
     );
     let json = goals::studied(SUREFOOT.as_ref(), folder, "provisioning", &study);
     let json: serde_json::Value = serde_json::from_str(&json).expect("a report is JSON");
@@ -261,7 +261,7 @@ fn template(folder: &Path, goals: &mut Goals) {
     let study = format!(
         "name = \"template\"\nquestion = \"How long until the data are there?\"\n[factors]\n\"service.postgres.data\" = [\"template\", \"load\"]\n\
          [storage]\nsize = \"{size}\"\n[workload.oltp]\nengine = \"postgres\"\ntable_size = {rows}\ntime = \"500ms\"\n\
-         [design]\nrounds_min = {rounds}\nrounds_max = {rounds}\nwarm_up_runs = 0\ncontrol = false\n"
+         [design]\nprobe = \"0s\"\nrounds_min = {rounds}\nrounds_max = {rounds}\nwarm_up_runs = 0\ncontrol = false\n"
     );
     let json = goals::studied(SUREFOOT.as_ref(), folder, "template", &study);
     let json: serde_json::Value = serde_json::from_str(&json).expect("a report is JSON");

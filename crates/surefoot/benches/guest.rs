@@ -138,7 +138,7 @@ fn slow_down(name: &str, json: &Value) {
 fn study(folder: &Path, bench: &str, load: &str, rounds: u32) -> Value {
     let text = format!(
         "name = \"guest\"\n{bench}\n[storage]\nsize = \"512MiB\"\n{load}\n\
-         [design]\nrounds_min = {rounds}\nrounds_max = {rounds}\nwarm_up_runs = 0\ncontrol = false\n"
+         [design]\nprobe = \"0s\"\nrounds_min = {rounds}\nrounds_max = {rounds}\nwarm_up_runs = 0\ncontrol = false\n"
     );
     let report = goals::studied(Path::new(env!("CARGO_BIN_EXE_surefoot")), folder, "guest", &text);
     serde_json::from_str(&report).expect("a report is JSON")

@@ -161,13 +161,16 @@ impl WorkloadSettings for Parameters {
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
-        Ok(Box::new(IoThrash { parameters: *self }))
+        Ok(Box::new(IoThrash { parameters: *self, laid_out: None, has_run: false }))
     }
 }
 
 /// The workload.
 struct IoThrash {
     parameters: Parameters,
+    /// For the next run.
+    laid_out: Option<(File, Option<Journal>)>,
+    has_run: bool,
 }
 
 /// Where the file and its journal are.
@@ -189,13 +192,24 @@ impl Workload for IoThrash {
         Ok(Vec::new())
     }
 
-    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
+    /// What the run before wrote is read, and a new file laid out: neither belongs to a run.
+    fn ready(&mut self, context: &mut Context) -> Result<(), Error> {
         let paths = Paths::under(&context.data_folder);
+        if self.has_run {
+            verify::file(&self.parameters, &paths.file, context.interrupted)?;
+        }
         let file = self.lay_out(&paths)?;
         let journal = match self.parameters.journal {
             JournalMode::Off => None,
             JournalMode::Before => Some(Journal::create(&paths.journal)?),
         };
+        self.laid_out = Some((file, journal));
+        Ok(())
+    }
+
+    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
+        let paths = Paths::under(&context.data_folder);
+        let (file, journal) = self.laid_out.take().expect("a run comes after `ready`");
         let done = stream::drive(&self.parameters, &paths.file, journal.as_ref(), context)?;
         let syncing = Instant::now();
         if let Some(journal) = &journal {
@@ -203,7 +217,7 @@ impl Workload for IoThrash {
         }
         file.sync_all().map_err(|source| Error::file("flush", &paths.file, source))?;
         let synced = done.seconds + syncing.elapsed().as_secs_f64();
-        verify::file(&self.parameters, &paths.file, context.interrupted)?;
+        self.has_run = true;
         let ios = self.parameters.ios as f64;
         Ok(Outcome {
             seconds: done.seconds,

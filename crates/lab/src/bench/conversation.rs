@@ -5,7 +5,8 @@ use crash::plan::TrialSpec;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use observe::record::{Failure, Record};
 use sandbox::work::Work;
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,10 @@ const STOP_SECONDS_MAX: u64 = 20;
 const POLL_MILLISECONDS: u16 = 100;
 
 /// How much of a failed trial's log goes into the ledger.
-const LOG_BYTES_MAX: usize = 4096;
+const LOG_BYTES_MAX: u64 = 4096;
+
+/// How much of it is looked at for a panic of a guest's kernel, which writes a page about it.
+const SIGNAL_BYTES_MAX: u64 = 256 << 10;
 
 /// Starts the process of a talk: pipes for what is said, a log for what its programs write, and a group of its own, so that
 /// Ctrl-C in the terminal reaches the conductor only, which then says `stop`.
@@ -56,12 +60,12 @@ impl TrialProcess<'_> {
                 self.failure(format!("the trial did not end within {}", settings::quantity::format_seconds(seconds))),
             ),
             _ if self.interrupted.load(Ordering::Relaxed) => End::Interrupted,
-            _ => End::Failed(self.failure(died(status, &std::fs::read(&self.log).unwrap_or_default()))),
+            _ => End::Failed(self.failure(died(status, &tail(&self.log, SIGNAL_BYTES_MAX)))),
         }
     }
 
     fn failure(&self, cause: String) -> Failure {
-        Failure { step: "trial".into(), causes: vec![cause], log: tail(&self.log) }
+        Failure { step: "trial".into(), causes: vec![cause], log: tail(&self.log, LOG_BYTES_MAX) }
     }
 }
 
@@ -250,10 +254,10 @@ enum Cut {
     DeafToStop,
 }
 
-fn died(status: ExitStatus, log: &[u8]) -> String {
+fn died(status: ExitStatus, log: &str) -> String {
     // Above 128 is how the namespaces' first process passes on the signal that ended the trial.
     let signal = status.signal().or_else(|| status.code().filter(|code| *code > 128).map(|code| code - 128));
-    match signal_in_guest(&String::from_utf8_lossy(log)).or(signal) {
+    match signal_in_guest(log).or(signal) {
         Some(libc::SIGKILL) => "the trial's process was killed (SIGKILL): out of memory, or by hand".into(),
         Some(libc::SIGBUS) => {
             "the trial's process was ended by SIGBUS: a mapped file could not be read or written, as on a full filesystem".into()
@@ -271,9 +275,17 @@ fn signal_in_guest(log: &str) -> Option<i32> {
     Some(status & 0x7f).filter(|signal| *signal > 0)
 }
 
-fn tail(path: &Path) -> String {
-    let bytes = std::fs::read(path).unwrap_or_default();
-    String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(LOG_BYTES_MAX)..]).into_owned()
+/// The end of a log, which may be as long as a program likes.
+fn tail(path: &Path, bytes_max: u64) -> String {
+    let read = || {
+        let mut file = File::open(path)?;
+        let bytes = file.metadata()?.len();
+        file.seek(SeekFrom::Start(bytes.saturating_sub(bytes_max)))?;
+        let mut end = Vec::new();
+        file.take(bytes_max).read_to_end(&mut end)?;
+        Ok::<_, std::io::Error>(end)
+    };
+    String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 
 #[cfg(test)]
@@ -283,10 +295,10 @@ mod tests {
     #[test]
     fn the_signal_behind_a_panic_is_told() {
         let aborted = ExitStatus::from_raw(libc::SIGABRT);
-        let log = b"Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000007\nCPU: 0 PID: 1\n";
+        let log = "Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000007\nCPU: 0 PID: 1\n";
         assert!(died(aborted, log).contains("SIGBUS: a mapped file"), "{}", died(aborted, log));
-        let log = b"Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000100\n";
+        let log = "Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000100\n";
         assert!(died(aborted, log).ends_with("signal 6"), "{}", died(aborted, log));
-        assert!(died(ExitStatus::from_raw(libc::SIGKILL), b"").contains("SIGKILL"));
+        assert!(died(ExitStatus::from_raw(libc::SIGKILL), "").contains("SIGKILL"));
     }
 }

@@ -79,8 +79,9 @@ impl Guest {
     pub fn run(&self, spec: &TrialSpec, interrupted: &AtomicBool, sink: &mut dyn FnMut(Record)) -> Result<End, Error> {
         let (kernel, digest) = &self.kernels[&kernel_name(&spec.guest)];
         let preparing = Instant::now();
-        let images = match self.prepare(spec) {
+        let images = match self.prepare(spec, interrupted) {
             Ok(images) => images,
+            Err(storage::Error::Interrupted) => return Ok(End::Interrupted),
             Err(error) => return Ok(End::Failed(Failure::of("image", &error, String::new()))),
         };
         sink(Record::Step { name: "image".into(), seconds: preparing.elapsed().as_secs_f64() });
@@ -122,13 +123,13 @@ impl Guest {
     }
 
     /// Makes the image files alike, and gives their paths in the work folder.
-    fn prepare(&self, spec: &TrialSpec) -> Result<Vec<PathBuf>, storage::Error> {
+    fn prepare(&self, spec: &TrialSpec, interrupted: &AtomicBool) -> Result<Vec<PathBuf>, storage::Error> {
         let (folder, work) = (self.work.images(), self.work.folder());
         let mut all = Vec::new();
         let volumes = spec.volumes.iter().map(|(name, settings)| (Some(name), settings));
         for (volume, settings) in std::iter::once((None, &spec.storage)).chain(volumes) {
             let of_volume = volume.map_or_else(|| folder.clone(), |name| self.work.volume_images(name));
-            storage::prepare_images(settings, &of_volume)?;
+            storage::prepare_images(settings, &of_volume, interrupted)?;
             for name in storage::images(settings).into_keys() {
                 let image = of_volume.join(name);
                 storage::settle_image(&image)?;

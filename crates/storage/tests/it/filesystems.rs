@@ -4,6 +4,7 @@ use crate::world::{IMAGE_BYTES, MIB, World, alone, images, settings, words};
 use observe::durability::Class;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use storage::{Device, StorageSettings};
 
 /// Those that every kernel under test has.
@@ -116,7 +117,7 @@ fn discards_are_passed_down_only_on_request() {
             );
             mounted.tear_down().expect("taken away");
             // The image is as whole as before.
-            storage::prepare_images(&asked, &images()).expect("whole");
+            storage::prepare_images(&asked, &images(), &AtomicBool::new(false)).expect("whole");
         }
         let own = world.folder().join("images");
         let asked = StorageSettings { size, discard: true, ..settings("ext4") };

@@ -262,12 +262,23 @@ fn prepare_images(loaded: &Loaded, work: &Work, live: &mut live::Live) -> Result
     }
     live.say("preparing the image files");
     for (place, scenario) in places.iter().flat_map(|place| loaded.plan.scenarios.iter().map(move |one| (place, one))) {
-        storage::prepare_images(&scenario.storage, &place.images())?;
+        let stop = &interrupt::INTERRUPTED;
+        storage::prepare_images(&scenario.storage, &place.images(), stop).map_err(of_images)?;
         for (name, volume) in &scenario.volumes {
-            storage::prepare_images(volume, &place.volume_images(name))?;
+            storage::prepare_images(volume, &place.volume_images(name), stop).map_err(of_images)?;
         }
     }
     Ok(())
+}
+
+fn of_images(error: storage::Error) -> Failure {
+    let status = match &error {
+        storage::Error::Interrupted => Status::Interrupted,
+        error if error.is_refusal() => Status::Refused,
+        error if error.is_missing() => Status::Missing,
+        _ => Status::Fault,
+    };
+    Failure::new(status, error)
 }
 
 fn explained(error: resume::Error, args: &RunArgs) -> Failure {

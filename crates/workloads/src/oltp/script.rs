@@ -94,6 +94,17 @@ impl Sql {
         }
     }
 
+    /// What of its data a database must keep, a number as 8 bytes.
+    fn bytes_written(self, t: &Transaction) -> u64 {
+        let bytes = match self {
+            Sql::UpdateK => 8,
+            Sql::UpdateC => t.new_c.len(),
+            Sql::Insert | Sql::InsertNew => 16 + t.row.c.len() + t.row.pad.len(),
+            _ => 0,
+        };
+        bytes as u64
+    }
+
     /// Its parameters in a transaction; `nth` counts the point selects.
     fn params<'a>(self, t: &'a Transaction, nth: usize, params: &mut [Param<'a>; PARAMS_MAX]) -> usize {
         let mut count = 0;
@@ -222,7 +233,6 @@ pub struct Oltp {
     distinct: Vec<Sql>,
     tables: u32,
     rows: RowsLike,
-    writes: bool,
     in_transaction: bool,
     may_miss: bool,
     seen: Seen,
@@ -260,7 +270,6 @@ impl Oltp {
             distinct,
             tables: parameters.tables,
             rows: parameters.rows_like,
-            writes: parameters.mix.writes(),
             in_transaction,
             may_miss: may_miss && !single,
             seen: Seen::default(),
@@ -357,8 +366,7 @@ impl Script for Oltp {
     fn committed(&mut self, began: Instant, ended: Instant) -> u64 {
         self.rows_added += std::mem::take(&mut self.pending);
         self.remember(true, began, ended);
-        let t = &self.transaction;
-        if self.writes { 8 + 16 + (t.new_c.len() + t.row.c.len() + t.row.pad.len()) as u64 } else { 0 }
+        self.steps.iter().map(|sql| sql.bytes_written(&self.transaction)).sum()
     }
 
     fn rolled_back(&mut self, _conflict: Option<Conflict>) {

@@ -35,6 +35,23 @@ fn a_transaction_has_fourteen_reads_four_writes_and_two_others() {
     assert_eq!(outcome.commits, 50);
 }
 
+/// sysbench 1.0: `c` has 119 characters, `pad` 59.
+#[test]
+fn a_database_must_keep_what_the_mix_writes_and_no_more() {
+    let mixes = [
+        ("read-write", 8 + 119 + 16 + 119 + 59),
+        ("read-only", 0),
+        ("update-index", 8),
+        ("update-non-index", 119),
+        ("delete", 0),
+        ("insert", 16 + 119 + 59),
+    ];
+    for (mix, bytes) in mixes {
+        let changes = json!({ "table_size": 1000, "time": "0s", "transactions": 10, "mix": mix, "synchronous": "off" });
+        assert_eq!(run(changes).bytes_written, 10 * bytes, "{mix}");
+    }
+}
+
 #[test]
 fn every_distribution_and_both_kinds_of_rows_run_and_verify() {
     for rows in ["1.0", "0.4"] {
@@ -151,6 +168,7 @@ fn an_interrupt_ends_it_soon() {
 
 #[test]
 fn settings_that_cannot_work_together_are_told() {
+    assert_eq!(parameters(json!({ "rate": 10, "think_time": "1s" })).problems().len(), 1);
     assert_eq!(parameters(json!({ "time": "0s" })).problems().len(), 1);
     assert_eq!(parameters(json!({ "table_size": 300, "id_range": 400 })).problems().len(), 1);
     assert!(parameters(json!({})).problems().is_empty());

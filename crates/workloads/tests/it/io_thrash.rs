@@ -56,7 +56,7 @@ fn a_flipped_byte_in_the_file_or_the_journal_is_wrong_data() {
         let desk = Desk::new();
         let mut workload = open(&KIND, &small(json!({"journal": "before"}))).unwrap();
         desk.act(|context| workload.prepare(context)).unwrap();
-        desk.act(|context| workload.run(context)).unwrap();
+        desk.run(&mut *workload).unwrap();
         let file = OpenOptions::new().read(true).write(true).open(desk.data.path().join(name)).unwrap();
         let mut byte = [0];
         file.read_exact_at(&mut byte, at).unwrap();
@@ -70,7 +70,7 @@ fn a_flipped_byte_in_the_file_or_the_journal_is_wrong_data() {
 fn a_lost_write_is_wrong_data() {
     let desk = Desk::new();
     let mut workload = open(&KIND, &small(json!({}))).unwrap();
-    desk.act(|context| workload.run(context)).unwrap();
+    desk.run(&mut *workload).unwrap();
     let file = OpenOptions::new().read(true).write(true).open(desk.data.path().join("io-thrash.data")).unwrap();
     let touched = (0..3000).find(|block| {
         let mut bytes = [0; 512];
@@ -91,7 +91,7 @@ fn a_full_disk_is_an_error_of_the_file() {
             let mut written = json!({"ios": 2000});
             written.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             let mut workload = open(&KIND, &written).unwrap();
-            assert!(is_disk_full(&desk.act(|context| workload.run(context)).unwrap_err()));
+            assert!(is_disk_full(&desk.run(&mut *workload).unwrap_err()));
         }
     });
 }
@@ -101,5 +101,5 @@ fn an_interruption_ends_it() {
     let desk = Desk::new();
     desk.interrupted.store(true, Ordering::Relaxed);
     let mut workload = open(&KIND, &small(json!({"streams": 2}))).unwrap();
-    assert!(matches!(desk.act(|context| workload.run(context)), Err(Error::Interrupted)));
+    assert!(matches!(desk.run(&mut *workload), Err(Error::Interrupted)));
 }
