@@ -75,11 +75,7 @@ pub fn enough(observations: &Observations, rules: &Rules) -> StopDecision {
     let mut widest = (0.0, String::new());
     for declared in observations.family() {
         let of = format!("{} against {}", declared.a, declared.b);
-        // A cell that failed in every round has no width to wait for.
-        let Some(contrast) = contrast(&observations.differences(&declared), rules.confidence) else { continue };
-        if contrast.half_width() > widest.0 {
-            widest = (contrast.half_width(), of);
-        }
+        widen(&mut widest, &observations.differences(&declared), rules, of);
     }
     // A study of one scenario is about its own speed.
     if let [only] = observations.candidates()[..] {
@@ -109,12 +105,23 @@ pub fn enough_to_pick(observations: &Observations, standing: &[usize], rules: &R
     let pairs = standing.iter().enumerate().flat_map(|(place, a)| standing[place + 1..].iter().map(move |b| (*a, *b)));
     for (a, b) in pairs {
         let declared = observations.pair(a, b);
-        let Some(contrast) = contrast(&observations.differences(&declared), rules.confidence) else { continue };
-        if contrast.half_width() > widest.0 {
-            widest = (contrast.half_width(), format!("{} against {}", declared.a, declared.b));
-        }
+        let of = format!("{} against {}", declared.a, declared.b);
+        widen(&mut widest, &observations.differences(&declared), rules, of);
     }
     by_width(widest, rules)
+}
+
+/// Takes a pair's half-width for the widest where it is. Of a single round nothing is known; a cell that failed in every round has no width to
+/// wait for.
+fn widen(widest: &mut (f64, String), differences: &[f64], rules: &Rules, of: String) {
+    let half_width = match differences {
+        [] => return,
+        [_] => f64::INFINITY,
+        _ => contrast(differences, rules.confidence).map_or(0.0, |contrast| contrast.half_width()),
+    };
+    if half_width > widest.0 {
+        *widest = (half_width, of);
+    }
 }
 
 /// Said where one of these cells stalled.

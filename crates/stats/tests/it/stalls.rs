@@ -133,3 +133,16 @@ fn a_stall_makes_nobody_faster() {
     assert!(kept == 0 && kept_by_holes > stalled * 9 / 10, "{kept}, {kept_by_holes} of {stalled}");
     assert!(share <= 0.05 + 3.0 * (0.05_f64 * 0.95 / STUDIES as f64).sqrt(), "{share}");
 }
+
+/// Failed trials leave the last one a single round: of it nothing is known, whatever the others' widths.
+#[test]
+fn a_pair_with_one_round_is_not_known() {
+    let mut met_once = observations(rounds(&[1000.0, 1100.0, 3000.0], &[]), true);
+    assert!(enough(&met_once, &RULES).is_enough() && enough_to_pick(&met_once, &[0, 1, 2], &RULES).is_enough());
+    met_once.rounds[1..].iter_mut().for_each(|row| row[2] = None);
+    assert!(!enough(&met_once, &RULES).is_enough());
+    let said = enough_to_pick(&met_once, &[0, 1, 2], &RULES).to_string();
+    assert_eq!(said, "c0 against c2 is not known within 100 % yet");
+    met_once.rounds[0][2] = None;
+    assert!(enough(&met_once, &RULES).is_enough(), "what never ran is not waited for");
+}

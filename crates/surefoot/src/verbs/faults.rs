@@ -23,7 +23,10 @@ pub fn run(args: &FaultsArgs) -> Result<Status, Failure> {
     let settings = loaded.plan.safety.get_or_insert_default();
     settings.faults = Some(settings.failures());
     match (&args.replay, &args.scenario) {
-        (Some(case), Some(scenario)) => replay(&loaded, case, scenario),
+        (Some(case), Some(scenario)) => {
+            powercut::require_no_run(&args.run, "`--replay`, which does one case again")?;
+            replay(&loaded, case, scenario)
+        }
         _ => run::conduct(&args.run, loaded, run::Measured::Only(What::Faults)),
     }
 }

@@ -4,7 +4,7 @@
 #[cfg(target_os = "linux")]
 mod kept;
 
-use crate::cli::{PowercutArgs, StudyArgs};
+use crate::cli::{PowercutArgs, RunArgs, StudyArgs};
 use crate::failure::{Failure, Status};
 use crate::source;
 use crate::verbs::run;
@@ -14,7 +14,7 @@ use lab::conductor::What;
 pub fn run(args: &PowercutArgs) -> Result<Status, Failure> {
     let mut loaded = source::load(&args.run.study)?;
     if let Some(scenario) = &args.scenario {
-        require_no_run(args)?;
+        require_no_run(&args.run, "`--replay` and `--export`, which only look at what is kept")?;
         return look(args, &loaded.work, scenario);
     }
     refuse_rounds(&args.run.study, "powercut", "--set safety.budget=60s")?;
@@ -48,9 +48,9 @@ fn refuse(options: &[Given], beside: &str) -> Result<(), Failure> {
     Err(Failure::new(Status::BadStudy, error).hint("leave it out"))
 }
 
-/// Who looks at what is kept measures nothing.
-fn require_no_run(args: &PowercutArgs) -> Result<(), Failure> {
-    let (run, study) = (&args.run, &args.run.study);
+/// Who looks at what is kept, or at one case, measures nothing.
+pub(super) fn require_no_run(run: &RunArgs, beside: &str) -> Result<(), Failure> {
+    let study = &run.study;
     let of_run = [
         ("--html", run.html.is_some()),
         ("--json", run.json),
@@ -63,7 +63,7 @@ fn require_no_run(args: &PowercutArgs) -> Result<(), Failure> {
         ("--only", !study.only.is_empty()),
     ];
     let all = [&of_run[..], &about_rounds(study)].concat();
-    refuse(&all, "`--replay` and `--export`, which only look at what is kept")
+    refuse(&all, beside)
 }
 
 #[cfg(target_os = "linux")]

@@ -187,6 +187,8 @@ fn what_can_not_be_measured_is_said() {
     world.surefoot(&["faults", "s.toml"]).status(2).says("can't have \"rust\"");
     world.write("s.toml", SQLITE);
     let replay = ["faults", "s.toml", "--scenario", "x", "--replay"];
+    let beside = [&replay[..], &["flush-error@1/remount", "--results", "x.surefoot"]].concat();
+    world.surefoot(&beside).status(2).says("`--results` has no effect with `--replay`");
     world.surefoot(&[&replay[..], &["flush-error@1"]].concat()).status(2).says("names no case");
     world.surefoot(&[&replay[..], &["flush-error@1/restart"]].concat()).status(2).says("no scenario `x`");
 }
