@@ -87,7 +87,8 @@ fn missing_on_host(plan: &Plan, scenario: &PlannedScenario) -> Vec<String> {
         all.push("cache = \"cold\": only root may drop the page cache; run as root, or use \"warm\"".into());
     }
     let usable = affinity::cpus();
-    for cpu in scenario.client_cpus.iter().chain(&scenario.server_cpus).filter(|cpu| !usable.contains(cpu)) {
+    let is_there = |cpu: &&usize| usable.is_empty() || usable.contains(cpu);
+    for cpu in scenario.client_cpus.iter().chain(&scenario.server_cpus).filter(|cpu| !is_there(cpu)) {
         all.push(format!("there is no CPU {cpu} here; surefoot may use {}", affinity::list(usable)));
     }
     all

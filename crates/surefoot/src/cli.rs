@@ -143,7 +143,7 @@ pub struct RunArgs {
     /// Do failed trials again
     #[arg(long)]
     pub retry_failed: bool,
-    /// Go on although the machine has changed since the first trial
+    /// Go on although the machine, surefoot or a file that the study reads has changed since the first trial
     #[arg(long)]
     pub accept_changes: bool,
     /// Write the HTML report here [default: beside the results file]

@@ -140,12 +140,6 @@ impl CrashPoints {
         }
         let pending = std::mem::take(&mut self.pending);
         let Some(point) = point else { return };
-        for &(unit, content) in pending.iter().flat_map(|pending| &pending.held) {
-            // Legal, but of more parts of a unit than are put together everywhere.
-            if let Some(versions) = point.undecided.get_mut(&unit).filter(|versions| !versions.contains(&content)) {
-                versions.insert(1, content);
-            }
-        }
         for Pending { number, at_nanoseconds, held } in pending {
             let named = |(unit, content): (Unit, Content)| {
                 let version = point.undecided.get(&unit)?.iter().position(|version| *version == content)?;

@@ -89,6 +89,11 @@ impl Open {
         self.legal = None;
     }
 
+    /// One of its changes was completed.
+    pub(super) fn completed(&mut self) {
+        self.legal = None;
+    }
+
     /// Whether nothing is volatile any more.
     pub(super) fn is_decided(&self) -> bool {
         self.versions.is_empty()
@@ -116,8 +121,8 @@ impl Open {
     }
 
     /// What may be there, durable first, newest last, none twice but these; a single one if that is decided. Of volatile changes each
-    /// may be the last that is there, or the only one, or the only one that is not: up to three that were under way at once, these are all
-    /// that there is.
+    /// may be the last that came or was completed of those that are there, or the only one, or the only one that is not: up to three that were
+    /// under way at once, these are all that there is.
     pub(super) fn legal(&mut self, changes: &[Span], store: &mut Store<'_>) -> &[Content] {
         let legal = match self.legal.take() {
             Some(known) => known,
@@ -147,6 +152,9 @@ impl Open {
             let is_along = |other: &&Version| other.is_durable || is_before(other.change, this, changes);
             add(store.after(self.base, self.versions.iter().filter(is_along).chain([version])));
             add(self.content(store, |other| other != this && !is_before(this, other, changes)));
+            if let Some(done) = changes[this].done {
+                add(self.content(store, |other| changes[other].done.is_some_and(|other| other <= done)));
+            }
         }
         if newest != durable || legal.len() > 1 {
             legal.push(newest);

@@ -165,6 +165,8 @@ impl<'a> Replay<'a> {
         match *under_way {
             UnderWay::Change(change) => {
                 self.changes[change].done = Some(self.record);
+                let units = self.units(&self.changes[change].bytes);
+                self.open.range_mut(units).for_each(|(_, open)| open.completed());
                 self.zeros_under_way.retain(|other| *other != change);
                 self.completed.push(change);
                 if !self.is_measured || cache == Cache::WriteThrough {

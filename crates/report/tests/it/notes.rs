@@ -56,6 +56,26 @@ fn results_without_checksums_are_said_to_have_none() {
     assert!(report::answer(&input).concat().contains("kept no checksums"));
 }
 
+/// An upgrade between two sessions; versions that are compared are no change.
+#[test]
+fn a_server_that_was_upgraded_meanwhile_is_said() {
+    let mut input = made();
+    for trial in &mut input.contents.trials {
+        trial.facts.insert("postgres.version".into(), if trial.scenario == "xfs" { "15" } else { "14" }.into());
+    }
+    let said = |input: &Input| report::terminal(input, 400, false);
+    assert!(!said(&input).contains("changed while the study went on"));
+    for trial in input.contents.trials.iter_mut().filter(|trial| trial.round >= 3 && trial.scenario == "xfs") {
+        trial.facts.insert("postgres.version".into(), "15.4".into());
+    }
+    let changed = "warning: what was measured changed while the study went on: postgres.version: 15, then 15.4";
+    assert!(said(&input).contains(changed), "{}", said(&input));
+    let mut later = input.contents.sessions[0].clone();
+    later.machine.insert("kernel".into(), "6.12.10".into());
+    input.contents.sessions.push(later);
+    assert!(said(&input).contains("kernel: 6.12.9, then 6.12.10; postgres.version"), "{}", said(&input));
+}
+
 #[test]
 fn a_report_without_any_says_nothing_of_them() {
     let input = fixture::input(&fixture::filesystems_and_buffers());

@@ -245,10 +245,13 @@ fn in_words(error: &storage::Error) -> String {
 
 /// What makes the answer smaller than it looks.
 fn warnings(plan: &Plan) -> Vec<String> {
-    let fits = plan.scenarios.iter().any(estimate::fits_into_memory);
+    let fitting = plan.scenarios.iter().filter(|scenario| estimate::fits_into_memory(scenario)).count();
     let mut all = Vec::new();
-    if fits {
-        all.push("the data fits into memory: only flushes reach the device; `memory = \"1GiB\"` limits a trial, guest.memory a guest".into());
+    if fitting > 0 {
+        let of = if fitting == plan.scenarios.len() { String::new() } else { format!(" of {fitting} scenarios") };
+        all.push(format!(
+            "the data{of} fits into memory: only flushes reach the device; `memory = \"1GiB\"` limits a trial, guest.memory a guest"
+        ));
     }
     let shortest = plan.scenarios.iter().map(estimate::run_seconds).filter(|seconds| *seconds > 0.0).reduce(f64::min);
     let is_short = |seconds: &f64| plan.drawn.order == Order::Blocks && *seconds < report::RUN_SECONDS_MIN;

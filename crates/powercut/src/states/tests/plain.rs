@@ -96,8 +96,11 @@ impl Plain {
             all.insert(after(&those(&|other| is_before(other, change)), Some(change)));
             all.insert(after(&those(&|other| other.submitted != change.submitted && !is_before(change, other)), None));
         }
-        let completed = after(&those(&|other| other.done.is_some_and(|done| done < cut)), None);
-        Legal { durable: after(&[], None), newest: after(&volatile, None), completed, all }
+        // At each moment, what had been completed by then.
+        for done in volatile.iter().filter_map(|change| change.done).filter(|done| *done < cut) {
+            all.insert(after(&those(&|other| other.done.is_some_and(|other| other <= done)), None));
+        }
+        Legal { durable: after(&[], None), newest: after(&volatile, None), all }
     }
 }
 
@@ -105,7 +108,5 @@ impl Plain {
 pub(crate) struct Legal {
     pub(crate) durable: Vec<u8>,
     pub(crate) newest: Vec<u8>,
-    /// If all is there that was completed, and nothing else.
-    pub(crate) completed: Vec<u8>,
     pub(crate) all: BTreeSet<Vec<u8>>,
 }
