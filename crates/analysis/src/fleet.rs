@@ -10,7 +10,7 @@ mod part;
 
 pub use limits::{FleetLimit, Shown};
 
-use ledger::model::{Contents, Host};
+use ledger::model::{Contents, Host, TrialState};
 use observe::metric::Metric;
 use stats::hosts::OverHosts;
 use stats::{Contrast, Verdict};
@@ -73,6 +73,17 @@ pub enum Hole {
         rounds: u32,
         /// Of so many.
         of: u32,
+    },
+    /// Trials of it failed: it has no figure of their scenarios in those rounds.
+    Failed {
+        /// Which.
+        member: u32,
+        /// On which machine.
+        host: String,
+        /// How many.
+        trials: usize,
+        /// The scenarios, in the study's order.
+        scenarios: Vec<String>,
     },
 }
 
@@ -188,7 +199,14 @@ fn holes(contents: &Contents, members: u32) -> Vec<Hole> {
         };
         let rounds = member.rounds_measured(&trials);
         let host = member.host.name.clone();
-        (rounds < member.rounds).then_some(Hole::Unfinished { member: number, host, rounds, of: member.rounds })
+        if rounds < member.rounds {
+            return Some(Hole::Unfinished { member: number, host, rounds, of: member.rounds });
+        }
+        let failed = || trials.iter().filter(|trial| trial.member == Some(number) && trial.state == TrialState::Failed);
+        let is_one = |label: &&String| failed().any(|trial| trial.scenario == **label);
+        let labels = contents.scenarios.iter().map(|scenario| &scenario.label);
+        let scenarios: Vec<String> = labels.filter(is_one).cloned().collect();
+        (!scenarios.is_empty()).then(|| Hole::Failed { member: number, host, trials: failed().count(), scenarios })
     };
     (1..=members).filter_map(hole).collect()
 }

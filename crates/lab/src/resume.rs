@@ -193,7 +193,8 @@ fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Sessio
     let contents = ledger::Reader::open(path)?.contents()?;
     if let Some(first) = contents.sessions.first() {
         let mut changes = observe::machine::changes(&first.machine, &session.machine, &storage::version_commands());
-        if contents.study.surefoot_version != session.version {
+        // Older files have it once, and not among a session's facts.
+        if !first.machine.contains_key("surefoot") && contents.study.surefoot_version != session.version {
             changes.push(format!("surefoot was {}, now {}", contents.study.surefoot_version, session.version));
         }
         if !changes.is_empty() && !session.accept_changes {

@@ -74,6 +74,12 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
+    /// Of an earlier file by this name.
+    #[error("{log} is the log of an earlier results file, which is gone")]
+    StrayLog {
+        /// The log.
+        log: PathBuf,
+    },
     /// SQLite refused.
     #[error("cannot {action} the results file {path}")]
     Sqlite {
@@ -109,6 +115,7 @@ impl Error {
             }
             Error::Newer { .. } => Some("read it with the surefoot that wrote it, or a newer one"),
             Error::Held { .. } => Some("wait for it to end, or name another file with --results FILE"),
+            Error::StrayLog { .. } => Some("put the file back that it belongs to, or remove the log"),
             Error::Open { .. } => Some("name a file in a folder that can be written with --results FILE"),
             Error::Gone { .. } => Some(
                 "what was measured is lost with it, unless it lies elsewhere: put it back and run the same command again, or begin anew \

@@ -6,6 +6,7 @@
 mod copy;
 mod join;
 
+use crate::lock::Lock;
 use crate::model::{Attempt, Contents, Member, StudyRecord};
 use crate::schema::{self, beside};
 use crate::{Error, Reader};
@@ -71,8 +72,8 @@ pub struct Merged {
 struct Rank {
     is_finished: bool,
     trials: u32,
-    /// Of two that came as far the earlier one.
-    earlier: std::cmp::Reverse<(u32, String)>,
+    /// Of two that came as far the earlier one; two folders may each have a first start on one host.
+    earlier: std::cmp::Reverse<(u32, String, u64)>,
 }
 
 /// A start of a member, and the file that holds it.
@@ -139,20 +140,23 @@ fn choose(files: &[PathBuf]) -> Result<(Vec<Start>, Vec<Error>), MergeError> {
 
 /// The start that got furthest, with a note of the others.
 fn furthest(starts: Vec<Start>) -> Start {
-    let mut seen: BTreeMap<(u32, String), Attempt> = BTreeMap::new();
-    let mut note = |attempt: Attempt| {
-        let known = seen.entry((attempt.attempt, attempt.host.clone())).or_insert_with(|| attempt.clone());
-        known.trials = known.trials.max(attempt.trials);
-    };
+    let mut seen: BTreeMap<(u32, String, u64), Attempt> = BTreeMap::new();
     for start in &starts {
-        note(start.attempt());
-        start.member.others.iter().cloned().for_each(&mut note);
+        let known = seen.entry(start.rank.earlier.0.clone()).or_insert_with(|| start.attempt());
+        known.trials = known.trials.max(start.rank.trials);
+    }
+    // Of what an earlier merge left out, the moment is not known.
+    for other in starts.iter().flat_map(|start| &start.member.others) {
+        let same = seen.iter_mut().find(|((attempt, host, _), _)| (*attempt, host) == (other.attempt, &other.host));
+        match same {
+            Some((_, known)) => known.trials = known.trials.max(other.trials),
+            None => drop(seen.insert((other.attempt, other.host.clone(), 0), other.clone())),
+        }
     }
     let of = starts.iter().map(|start| start.member.of).max().unwrap_or(0);
     let mut start = starts.into_iter().max_by(|a, b| a.rank.cmp(&b.rank)).expect("a member has a start");
-    let own = start.attempt();
-    start.member.others =
-        seen.into_values().filter(|other| (other.attempt, &other.host) != (own.attempt, &own.host)).collect();
+    seen.remove(&start.rank.earlier.0);
+    start.member.others = seen.into_values().collect();
     start.member.of = of;
     start
 }
@@ -181,11 +185,21 @@ fn look(path: &Path) -> Result<(StudyRecord, Vec<String>, Vec<Start>), Error> {
     let ended = "SELECT member, coalesce(reason, 'interrupted') != 'interrupted' FROM session WHERE id IN \
                  (SELECT max(id) FROM session WHERE member IS NOT NULL GROUP BY member)";
     let ended = rows(ended).map_err(failed)?;
+    let started = || -> rusqlite::Result<BTreeMap<u32, f64>> {
+        let sql = "SELECT member, min(started) FROM session WHERE member IS NOT NULL GROUP BY member";
+        let mut statement = reader.connection.prepare(sql)?;
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    };
+    let started = started().map_err(failed)?;
     let start = |member: Member| {
         let rank = Rank {
             is_finished: ended.get(&member.number) == Some(&1),
             trials: counts.get(&member.number).copied().unwrap_or(0),
-            earlier: std::cmp::Reverse((member.attempt, member.host.name.clone())),
+            earlier: std::cmp::Reverse((
+                member.attempt,
+                member.host.name.clone(),
+                started.get(&member.number).copied().unwrap_or(0.0).to_bits(),
+            )),
         };
         Start { member, rank, file: path.into() }
     };
@@ -246,6 +260,7 @@ fn differences<'a>(
 
 /// Writes the chosen starts, the study as the first member had it.
 fn write(chosen: &[Start], target: &Path) -> Result<(), MergeError> {
+    let _lock = Lock::take(target)?;
     let unfinished = beside(target, ".merging");
     let failed = |source| Error::Open { path: target.into(), source };
     let _ = std::fs::remove_file(&unfinished);

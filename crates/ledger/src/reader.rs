@@ -39,7 +39,11 @@ impl Reader {
     /// When it is not there, is something else, is damaged, or is newer than this surefoot.
     pub fn open(path: &Path) -> Result<Reader, Error> {
         // A ledger in WAL mode wants its side files even for reading; on a read-only folder it is read as it lies.
-        Reader::open_as(path, || connected(path, OpenFlags::SQLITE_OPEN_READ_WRITE).or_else(|_| immutable(path)))
+        // What lies in its log can't be read there, and is not passed over.
+        Reader::open_as(path, || {
+            let connected = connected(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
+            if schema::has_log(path) { connected } else { connected.or_else(|_| immutable(path)) }
+        })
     }
 
     /// As [`Reader::open`], and leaves no trace: neither the file's bytes nor its times change, and no side files appear.
@@ -55,10 +59,8 @@ impl Reader {
             return Reader::open(path);
         }
         // After a kill the last records lie in the log, and an ordinary reader would move them into the file.
-        let has_log = std::fs::metadata(schema::log_of(path)).is_ok_and(|log| log.len() > 0);
         Reader::open_as(path, || {
-            let logged = has_log.then(|| connected(path, OpenFlags::SQLITE_OPEN_READ_ONLY).ok()).flatten();
-            logged.map_or_else(|| immutable(path), Ok)
+            if schema::has_log(path) { connected(path, OpenFlags::SQLITE_OPEN_READ_ONLY) } else { immutable(path) }
         })
     }
 

@@ -122,6 +122,11 @@ const LADDER: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5,
 
 /// Makes a new ledger, which has its name only once it is whole: whatever a kill leaves, it is no file that nobody can read.
 pub fn create(path: &Path) -> Result<(), Error> {
+    // SQLite would take the log of a file that was removed for the new one's.
+    let log = log_of(path);
+    if has_log(path) {
+        return Err(Error::StrayLog { log });
+    }
     let unfinished = beside(path, ".new");
     let failed = |source| Error::Open { path: path.into(), source };
     for left in [unfinished.clone(), beside(&unfinished, "-journal")] {
@@ -200,6 +205,11 @@ pub fn check_whole(connection: &Connection, path: &Path) -> Result<(), Error> {
 /// The write-ahead log beside a ledger: what was written last lies in it until it is put into the file.
 pub fn log_of(path: &Path) -> PathBuf {
     beside(path, "-wal")
+}
+
+/// Whether records lie in it.
+pub fn has_log(path: &Path) -> bool {
+    std::fs::metadata(log_of(path)).is_ok_and(|log| log.len() > 0)
 }
 
 /// The file beside a ledger whose name has this end.

@@ -48,7 +48,7 @@ const FREE_TO_CHANGE: &[&str] =
     &["memory_bytes", "client_round_trip_microseconds_median", "client_round_trip_microseconds_p99"];
 
 /// Facts that older files do not have.
-const LATER: &[&str] = &["cpu_microcode", "firmware", "hardware"];
+const LATER: &[&str] = &["cpu_microcode", "firmware", "hardware", "surefoot"];
 
 /// Facts that an upgrade does not change.
 const HARDWARE: &[&str] = &["cpu_model", "cpus", "device_model", "device_size"];

@@ -63,7 +63,7 @@ impl FleetReport {
         Ok(FleetReport::of(&ledger::read_merged(files, &metrics)?.0))
     }
 
-    /// Whether a member is missing or did not come to its end.
+    /// Whether a member is missing, did not come to its end, or has trials that failed.
     #[must_use]
     pub fn has_holes(&self) -> bool {
         !self.fleet.holes.is_empty()
@@ -318,6 +318,10 @@ fn hole(hole: &Hole) -> String {
         Hole::Missing(member) => format!("member {member} has no results"),
         Hole::Unfinished { member, host, rounds, of } => {
             format!("member {member} on {host} measured {rounds} of {of} rounds")
+        }
+        Hole::Failed { member, host, trials, scenarios } => {
+            let trials = if *trials == 1 { "one trial".into() } else { format!("{trials} trials") };
+            format!("{trials} of member {member} on {host} failed ({})", scenarios.join(", "))
         }
     }
 }

@@ -60,7 +60,12 @@ impl MemoryLimit {
                 // No swap: a trial that swaps measures the swap device.
                 let _ = limit.write("memory.swap.max", 0);
             }
-            Version::One => limit.write("memory.limit_in_bytes", bytes)?,
+            Version::One => {
+                limit.write("memory.limit_in_bytes", bytes)?;
+                // Of memory and swap together; kernels that do not count swap have no such file.
+                let _ =
+                    limit.write("memory.memsw.limit_in_bytes", bytes).or_else(|_| limit.write("memory.swappiness", 0));
+            }
         }
         Ok(limit)
     }

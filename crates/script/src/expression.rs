@@ -157,6 +157,8 @@ const LEVELS: &[&[(&str, Operator)]] = &[
 
 /// The level of NOT and IS.
 const TESTS: usize = 2;
+/// The level of `+` and `-`.
+const SUMS: usize = 5;
 
 #[derive(Debug, Clone, Copy)]
 enum Operator {
@@ -260,7 +262,8 @@ impl<'t> Parser<'_, 't, '_> {
 
     fn signed(&mut self) -> Result<Expression, Wrong> {
         if self.take("~") {
-            let inner = self.deeper(Self::signed)?;
+            // pgbench's grammar (exprparse.y): as loose as the operators of bits, so that sums belong to it.
+            let inner = self.deeper(|parser| parser.operators(SUMS))?;
             return Ok(Expression::Call(Function::BitNot, vec![inner]));
         }
         if self.take("+") {

@@ -119,13 +119,13 @@ impl Table {
             .map_err(|problem| Failure { file: self.file.clone(), line: self.line, problem })
     }
 
-    /// What fills it, by a seed.
+    /// What fills it, by a seed and the table's number: two tables draw nothing alike.
     #[must_use]
-    pub fn generator(&self, given: &[Value], seed: u64) -> Generator<'_> {
+    pub fn generator(&self, given: &[Value], seed: u64, number: u64) -> Generator<'_> {
         let mut variables = vec![Value::Integer(0), Value::Integer(seed as i64)];
         variables.extend_from_slice(given);
         debug_assert_eq!(SEED + 1, BUILT_IN.len());
-        Generator { table: self, variables, random: Random::new(seed) }
+        Generator { table: self, variables, random: Random::of_stream(seed, number) }
     }
 }
 
@@ -167,7 +167,7 @@ mod tests {
         let given = [Value::Integer(2)];
         assert_eq!(tables[0].rows(&given), Ok(4));
         let rows = |seed: u64| {
-            let mut generator = tables[0].generator(&given, seed);
+            let mut generator = tables[0].generator(&given, seed, 0);
             let mut row = |number: u64| {
                 let mut cells = Vec::new();
                 generator.row(number, |value| cells.push(value.to_string())).expect("right");
@@ -177,6 +177,12 @@ mod tests {
         };
         assert_eq!(rows(9), rows(9), "the same by the same seed");
         assert_ne!(rows(9), rows(10));
+        let of_table = |number: u64| {
+            let mut cells = Vec::new();
+            tables[0].generator(&given, 9, number).row(1, |value| cells.push(value)).expect("right");
+            cells
+        };
+        assert_ne!(of_table(0), of_table(1), "tables draw nothing alike");
         assert!(rows(9)[2].starts_with("3,1,x,"), "{:?}", rows(9));
     }
 

@@ -21,7 +21,7 @@ pub use generator::{Field, Generator, Table, generators};
 pub use lexer::{Piece, statements};
 pub use machine::{Machine, Next, Seeds};
 pub use parse::{Command, Kept, Program, Script, Source};
-pub use statement::{Part, Statement, Verb, verb};
+pub use statement::{Part, Statement, Verb, verb, words};
 pub use value::Value;
 
 /// What is wrong with a script, and where.

@@ -100,8 +100,8 @@ impl Statement {
     }
 }
 
-/// A statement's first words without blanks and comments.
-fn words(text: &str) -> impl Iterator<Item = String> {
+/// A statement's first words without blanks and comments, in capitals.
+pub fn words(text: &str) -> impl Iterator<Item = String> {
     let mut rest = text;
     std::iter::from_fn(move || {
         loop {

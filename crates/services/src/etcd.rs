@@ -218,7 +218,7 @@ impl Service for Etcd {
     }
 
     fn format(&self) -> String {
-        options(&self.of_loading()).join(" ")
+        format!("loaded with {:?}", options(&self.of_loading()))
     }
 
     fn create(&self, _place: &Place) -> Result<(), Error> {

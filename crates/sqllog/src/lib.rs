@@ -75,6 +75,13 @@ impl Form {
     }
 }
 
+/// A log's lines. A carriage return belongs to what a client sent, unless the log itself ends its lines with one.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let has_returns = text.split('\n').next().is_some_and(|first| first.ends_with('\r'));
+    let lines = text.strip_suffix('\n').unwrap_or(text).split('\n').skip(usize::from(text.is_empty()));
+    lines.map(move |line| if has_returns { line.strip_suffix('\r').unwrap_or(line) } else { line })
+}
+
 /// Lines at a log's beginning by which its form is told.
 const LINES_LOOKED_AT: usize = 50;
 

@@ -33,6 +33,7 @@ fn take(message: &Message<'_>, sessions: &mut Sessions) {
     match severity {
         "LOG" => {
             sessions.failed(key, None);
+            sessions.other(key);
             log(key, at, text, sessions);
         }
         // A refused connection has no session; of others the end is logged by itself, if at all.

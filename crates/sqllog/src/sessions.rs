@@ -1,6 +1,7 @@
 //! What the readers of all forms say, put together: sessions of statements, each text kept once.
 
 use crate::{Form, Options, Problem, transactions};
+use script::Piece;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
@@ -194,6 +195,10 @@ struct Open {
     is_over: bool,
     /// Whether the last statement was left out, with what is said of it.
     is_left_out: bool,
+    /// Whether the last message was that statement's: parameters that come now are its own.
+    awaits_parameters: bool,
+    /// Whether statements of it come after the last that is wanted.
+    is_cut: bool,
     /// An error whose statement has not come yet.
     failure: Option<(i64, Option<Box<str>>)>,
 }
@@ -264,8 +269,7 @@ impl Sessions {
 
     /// It sends a statement.
     pub fn statement(&mut self, key: u64, statement: Statement<'_>) {
-        let words = statement.text.trim_start();
-        let is_copy = self.form.is_postgres() && words.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("copy"));
+        let is_copy = self.form.is_postgres() && copies(statement.text);
         let reason = if is_copy {
             Some(Reason::Copy)
         } else {
@@ -273,6 +277,8 @@ impl Sessions {
         };
         let open = self.open.entry(key).or_default();
         open.is_left_out = reason.is_some();
+        open.is_cut |= reason == Some(Reason::AfterLimit);
+        open.awaits_parameters = true;
         open.is_over = statement.is_over;
         if let Some(reason) = reason {
             *self.left_out.entry(reason).or_default() += 1;
@@ -298,9 +304,19 @@ impl Sessions {
         });
     }
 
+    /// It said something else, which may have parameters of its own.
+    pub fn other(&mut self, key: u64) {
+        if let Some(open) = self.open.get_mut(&key) {
+            open.awaits_parameters = false;
+        }
+    }
+
     /// Its last statement has these parameters.
     pub fn parameters(&mut self, key: u64, params: impl Iterator<Item = Option<String>>) {
-        let Some(open) = self.open.get_mut(&key).filter(|open| !open.is_left_out) else { return };
+        let Some(open) = self.open.get_mut(&key).filter(|open| open.awaits_parameters && !open.is_left_out) else {
+            return;
+        };
+        open.awaits_parameters = false;
         let Some(step) = open.session.steps.last_mut().filter(|step| step.params.is_empty()) else { return };
         let from = self.params.len() as u32;
         self.params.extend(params.map(|value| value.map(String::into_boxed_str)));
@@ -347,8 +363,9 @@ impl Sessions {
     /// It ends.
     pub fn end(&mut self, key: u64, at: Option<i64>) {
         self.failed(key, None);
-        let Some(Open { mut session, .. }) = self.open.remove(&key) else { return };
-        session.ended = at;
+        let Some(Open { mut session, is_cut, .. }) = self.open.remove(&key) else { return };
+        // What it did later is not replayed, and its last transaction may be half of one.
+        session.ended = at.filter(|_| !is_cut);
         self.ended.push(session);
     }
 
@@ -377,6 +394,23 @@ impl Sessions {
         let (left_out, params, lines) = (self.left_out, self.params, self.lines);
         Ok(Log { form: self.form, sessions, left_out, lines, bad_lines: self.bad_lines, texts, params })
     }
+}
+
+/// Whether a message of PostgreSQL's has a COPY, which moves rows that the log does not have.
+fn copies(text: &str) -> bool {
+    let is_copy = |text: &str| script::words(text).next().is_some_and(|word| word == "COPY");
+    if !text.contains(';') {
+        return is_copy(text);
+    }
+    script::statements(text, false).map_or_else(
+        |_| is_copy(text),
+        |pieces| {
+            pieces.iter().any(|piece| match piece {
+                Piece::Statement { texts, .. } => texts.iter().any(|text| is_copy(text)),
+                Piece::Meta { .. } => false,
+            })
+        },
+    )
 }
 
 /// The sessions on the one database that is wanted, or is there.

@@ -12,6 +12,12 @@ enum Does {
 }
 
 fn does(text: &str, backslash_escapes: bool) -> Does {
+    if backslash_escapes && let Some(is_on) = sets_autocommit(text) {
+        return if is_on { Does::Ends } else { Does::Begins };
+    }
+    if makes_program(text) {
+        return Does::Neither;
+    }
     let whole = || vec![script::verb(text)];
     // Of several statements in one message, the last word counts.
     let verbs = if text.contains(';') {
@@ -26,6 +32,28 @@ fn does(text: &str, backslash_escapes: bool) -> Does {
         _ => None,
     };
     verbs.iter().rev().find_map(does).unwrap_or(Does::Neither)
+}
+
+/// Without it a transaction begins by itself (MariaDB's and MySQL's manuals, `autocommit`).
+fn sets_autocommit(text: &str) -> Option<bool> {
+    let text = text.to_ascii_lowercase();
+    let (scope, value) = text.trim_start().strip_prefix("set")?.split_once("autocommit")?;
+    if !["", "session", "local", "@@", "@@session.", "@@local."].contains(&scope.trim()) {
+        return None;
+    }
+    let value = value.trim_start_matches(|c: char| c.is_whitespace() || c == ':' || c == '=');
+    match value.trim_end_matches(|c: char| c.is_whitespace() || c == ';') {
+        "0" | "off" | "false" => Some(false),
+        "1" | "on" | "true" => Some(true),
+        _ => None,
+    }
+}
+
+/// The BEGIN and END of a stored program are no transaction's.
+fn makes_program(text: &str) -> bool {
+    let is_program = |word: &str| ["PROCEDURE", "FUNCTION", "TRIGGER", "EVENT", "PACKAGE"].contains(&word);
+    script::words(text).next().is_some_and(|word| word == "CREATE")
+        && text.split(|c: char| !c.is_alphanumeric()).any(|word| is_program(&word.to_ascii_uppercase()))
 }
 
 fn verbs(piece: &Piece) -> Vec<Verb> {
@@ -77,6 +105,16 @@ mod tests {
             ("ROLLBACK TO s", Does::Neither),
         ] {
             assert_eq!(does(text, false), expected, "{text}");
+        }
+        for (text, expected) in [
+            ("SET autocommit=0", Does::Begins),
+            ("set session autocommit = ON;", Does::Ends),
+            ("SET @@session.autocommit := off", Does::Begins),
+            ("SET GLOBAL autocommit = 0", Does::Neither),
+            ("SET names utf8", Does::Neither),
+            ("CREATE DEFINER=`a`@`b` PROCEDURE p() BEGIN UPDATE t SET a = 1; END", Does::Neither),
+        ] {
+            assert_eq!(does(text, true), expected, "{text}");
         }
     }
 }

@@ -87,6 +87,12 @@ impl Observations {
         self.rounds.iter().any(|row| row[cell].is_some_and(|value| value <= 0.0))
     }
 
+    /// Whether a cell gets more rounds, as far as values tell: what fails in two rounds in a row is given up.
+    #[must_use]
+    pub fn is_measured_yet(&self, cell: usize) -> bool {
+        self.rounds.iter().rev().take(2).any(|row| row[cell].is_some())
+    }
+
     /// Candidates that did not stall: of these alone a logarithm can be taken.
     #[must_use]
     pub fn unstalled(&self) -> Vec<usize> {

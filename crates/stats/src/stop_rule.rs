@@ -1,7 +1,7 @@
 //! When it is enough: widths at round ends, never p (STATISTICS: stopping on p finds differences between equals in 22 %).
 
 use crate::interval::contrast;
-use crate::observations::{Observations, Rules};
+use crate::observations::{Declared, Observations, Rules};
 use std::fmt;
 
 /// What the rule says after a round.
@@ -75,13 +75,14 @@ pub fn enough(observations: &Observations, rules: &Rules) -> StopDecision {
     let mut widest = (0.0, String::new());
     for declared in observations.family() {
         let of = format!("{} against {}", declared.a, declared.b);
-        widen(&mut widest, &observations.differences(&declared), rules, of);
+        widen(&mut widest, observations, &declared, rules, of);
     }
     // A study of one scenario is about its own speed.
     if let [only] = observations.candidates()[..] {
-        let values = &observations.complete(&[only])[0];
-        widest = contrast(values, rules.confidence)
-            .map_or((0.0, String::new()), |contrast| (contrast.half_width(), observations.cells[only].label.clone()));
+        let half_width = half_width(&observations.complete(&[only])[0], rules);
+        if observations.is_measured_yet(only) {
+            widest = (half_width, observations.cells[only].label.clone());
+        }
     }
     by_width(widest, rules)
 }
@@ -106,22 +107,27 @@ pub fn enough_to_pick(observations: &Observations, standing: &[usize], rules: &R
     for (a, b) in pairs {
         let declared = observations.pair(a, b);
         let of = format!("{} against {}", declared.a, declared.b);
-        widen(&mut widest, &observations.differences(&declared), rules, of);
+        widen(&mut widest, observations, &declared, rules, of);
     }
     by_width(widest, rules)
 }
 
-/// Takes a pair's half-width for the widest where it is. Of a single round nothing is known; a cell that failed in every round has no width to
-/// wait for.
-fn widen(widest: &mut (f64, String), differences: &[f64], rules: &Rules, of: String) {
-    let half_width = match differences {
-        [] => return,
-        [_] => f64::INFINITY,
-        _ => contrast(differences, rules.confidence).map_or(0.0, |contrast| contrast.half_width()),
-    };
+/// Takes a contrast's half-width for the widest where it is. No more rounds will tell of one that is measured no more.
+fn widen(widest: &mut (f64, String), observations: &Observations, declared: &Declared, rules: &Rules, of: String) {
+    if observations.is_undecided(declared)
+        || declared.weights.iter().any(|(cell, _)| !observations.is_measured_yet(*cell))
+    {
+        return;
+    }
+    let half_width = half_width(&observations.differences(declared), rules);
     if half_width > widest.0 {
         *widest = (half_width, of);
     }
+}
+
+/// Of fewer than two rounds nothing is known.
+fn half_width(values: &[f64], rules: &Rules) -> f64 {
+    contrast(values, rules.confidence).map_or(f64::INFINITY, |contrast| contrast.half_width())
 }
 
 /// Said where one of these cells stalled.

@@ -204,7 +204,7 @@ impl Problems {
                 self.add("mount", format!("`{option}` is no option of a filesystem: it would have no effect"));
             } else if name == "ro" {
                 self.add("mount", "`ro`: no load can be written to a read-only filesystem");
-            } else if matches!(name, "logdev" | "rtdev" | "journal_path" | "journal_dev" | "device") {
+            } else if options::names_a_device(option) {
                 self.add("mount", format!("`{option}` names a device; `external_log` gives a log its own"));
             } else if name == "discard" && !settings.discard {
                 self.add("mount", "`discard` contradicts discard = false; say discard = true");

@@ -16,7 +16,7 @@ use std::path::Path;
 pub fn durability(settings: &StorageSettings) -> Durability {
     match settings.device {
         Device::Tmpfs => judge(settings.mount_type(), &[], &[]),
-        Device::Dir => settings.path.as_deref().map_or_else(Durability::full, of_path),
+        Device::Dir => settings.path.as_deref().map_or_else(Durability::full, |path| of_path(path, mounted_features)),
         Device::Virtual => of_virtual(settings),
         Device::Loop | Device::Block => {
             let mut found = judge(settings.mount_type(), &settings.mount_asked(), &settings.features());
@@ -50,29 +50,31 @@ fn of_virtual(settings: &StorageSettings) -> Durability {
     found
 }
 
-/// The durability of what a path lies on, as it is mounted now.
-pub(crate) fn of_path(path: &Path) -> Durability {
+/// The durability of what a path lies on, as it is mounted now, with these of its features.
+fn of_path(path: &Path, features: fn(&MountType, &Mount) -> Vec<String>) -> Durability {
     let path = path.canonicalize().unwrap_or_else(|_| path.into());
     let mounts = mountinfo::read();
-    mountinfo::mount_of(&mounts, &path).map_or_else(|| of_unknown("an unknown mount"), of_mount)
+    let Some(mount) = mountinfo::mount_of(&mounts, &path) else { return of_unknown("an unknown mount") };
+    let options: Vec<String> = mount.options.iter().chain(&mount.super_options).cloned().collect();
+    filesystems::mount_type(&mount.filesystem)
+        .map_or_else(|| of_unknown(&mount.filesystem), |kind| judge(kind, &options, &features(kind, mount)))
+}
+
+fn mounted_features(kind: &MountType, mount: &Mount) -> Vec<String> {
+    (kind.mounted_features)(mount)
 }
 
 /// What lies below image files in a folder: its class counts only when it is worse than the filesystem's under test; its
 /// notes say nothing about that.
 #[must_use]
 pub fn under_images(folder: &Path) -> Durability {
-    let mut host = of_path(folder);
+    // An image is allocated and written before: it needs no journal of its host's.
+    let mut host = of_path(folder, |_, _| Vec::new());
     if host.class == Class::KeepsAcknowledged {
         host.reasons.clear();
     }
     host.reasons = host.reasons.iter().map(|reason| format!("the image file lies on: {reason}")).collect();
     host
-}
-
-fn of_mount(mount: &Mount) -> Durability {
-    let options: Vec<String> = mount.options.iter().chain(&mount.super_options).cloned().collect();
-    filesystems::mount_type(&mount.filesystem)
-        .map_or_else(|| of_unknown(&mount.filesystem), |kind| judge(kind, &options, &[]))
 }
 
 /// Of what is mounted with these options, and was made with these features.
@@ -109,7 +111,7 @@ mod tests {
 
     #[test]
     fn classes() {
-        use Class::{KeepsAcknowledged, LosesRecent, MayCorrupt};
+        use Class::{KeepsAcknowledged, LosesAll, LosesRecent, MayCorrupt};
         check("ext4", None, &[], KeepsAcknowledged, "loop device");
         check("xfs", None, &["noatime"], KeepsAcknowledged, "loop device");
         check("ext2", None, &[], MayCorrupt, "no journal");
@@ -121,6 +123,16 @@ mod tests {
         check("btrfs", None, &["nobarrier"], MayCorrupt, "no flushes");
         check("jfs", None, &[], MayCorrupt, "no flushes");
         check("f2fs", None, &[], KeepsAcknowledged, "posix");
+        check(
+            "f2fs",
+            None,
+            &["checkpoint=disable:10%", "fsync_mode=strict"],
+            LosesAll,
+            "as it was when it was mounted",
+        );
+        check("f2fs", None, &["disable_roll_forward"], LosesRecent, "does not come back");
+        check("ext4", None, &["norecovery"], MayCorrupt, "without the journal");
+        check("ext3", None, &["noload"], MayCorrupt, "without the journal");
         check("bcachefs", None, &["journal_flush_disabled"], LosesRecent, "does not flush");
     }
 

@@ -1,5 +1,6 @@
 //! What a filesystem is: all that the rest of this crate must know of one. The filesystems themselves are `filesystems/`.
 
+use crate::mountinfo::Mount;
 use crate::signature::Signature;
 use observe::durability::Durability;
 use std::collections::BTreeMap;
@@ -156,6 +157,8 @@ pub(crate) struct MountType {
     pub(crate) flushless: Words,
     /// What fsync promises, by mount options and by features asked of mkfs, with flushes.
     pub(crate) durability: fn(&[String], &[String]) -> Durability,
+    /// What the kernel tells of the features of one that is mounted, as words for mkfs.
+    pub(crate) mounted_features: fn(&Mount) -> Vec<String>,
 }
 
 /// Options of which none goes with any of the others, by their names or as a whole, and why.
@@ -263,4 +266,5 @@ pub(crate) const PLAIN_MOUNT: MountType = MountType {
     conflicts: &[],
     flushless: &["nobarrier"],
     durability: |_, _| Durability::full(),
+    mounted_features: |_| Vec::new(),
 };

@@ -38,8 +38,10 @@ pub const VIRTUAL_SOURCE: &str = "surefoot-disk";
 pub(crate) struct Cleared {
     path: PathBuf,
     held: Option<Held>,
-    /// The number of a block device that was given to mkfs: before that, nothing on it is ours.
+    /// The number of a block device that was given to mkfs.
     given: Option<u64>,
+    /// Whether mkfs did its work: before that, nothing on it is ours.
+    is_formatted: bool,
 }
 
 /// A block device that nobody else can mount, or open as the only one, while this lives.
@@ -54,7 +56,7 @@ struct Held {
 impl Cleared {
     /// A device of our own making.
     fn own(path: PathBuf) -> Cleared {
-        Cleared { path, held: None, given: None }
+        Cleared { path, held: None, given: None, is_formatted: false }
     }
 
     /// The device.
@@ -78,6 +80,11 @@ impl Cleared {
         }
         self.given = Some(number);
         Ok(Some(held.device).filter(|_| !row.mkfs_opens_exclusively))
+    }
+
+    /// mkfs has ended well. One that failed may have written nothing, and what is there may be a stranger's.
+    pub(crate) fn formatted(&mut self) {
+        self.is_formatted = true;
     }
 }
 
@@ -196,7 +203,7 @@ pub(crate) fn clear_block(settings: &StorageSettings, images: &Path) -> Result<C
     // What was read for this must not lie in memory when something is measured.
     loop_device::forget(&device, &real)?;
     let glance = glance(&device, bytes).map_err(Error::file("read", path))?;
-    Ok(Cleared { path: real, held: Some(Held { device, bytes, glance }), given: None })
+    Ok(Cleared { path: real, held: Some(Held { device, bytes, glance }), given: None, is_formatted: false })
 }
 
 /// Why no filesystem can be made on a device, whoever may need it.
@@ -221,10 +228,11 @@ fn why_unusable(device: &File, bytes: u64, row: &Filesystem) -> Option<String> {
 
 /// Takes our own marks away again, and notes what else is left, so that this study's next trial knows it.
 ///
-/// `cleared` shows that the guard let it be formatted; the device must not be mounted any more. One that was refused on the way to mkfs
-/// holds what a stranger wrote, and is not touched.
+/// `cleared` shows that the guard let it be formatted; the device must not be mounted any more. One that was refused on the way to mkfs, or
+/// that mkfs failed on, may hold what a stranger wrote, and is not touched.
 pub(crate) fn leave(cleared: &Cleared, images: &Path) -> Result<(), Error> {
-    let (path, Some(number)) = (cleared.path(), cleared.given) else { return Ok(()) };
+    let path = cleared.path();
+    let Some(number) = cleared.given.filter(|_| cleared.is_formatted) else { return Ok(()) };
     let failed = |error| Error::file("erase the filesystem's marks on", path)(error);
     let device = OpenOptions::new().read(true).write(true).custom_flags(libc::O_EXCL).open(path).map_err(failed)?;
     if device.metadata().map_err(failed)?.rdev() != number {
@@ -261,13 +269,40 @@ mod tests {
         let device = File::options().read(true).write(true).open(&path).expect("opened");
         let (bytes, seen) = (1 << 20, glance(&device, 1 << 20).expect("read"));
         let stranger = device.try_clone().expect("opened");
-        let mut cleared = Cleared { path: path.clone(), held: Some(Held { device, bytes, glance: seen }), given: None };
+        let mut cleared = Cleared {
+            path: path.clone(),
+            held: Some(Held { device, bytes, glance: seen }),
+            given: None,
+            is_formatted: false,
+        };
         // The magic number of ext4.
         stranger.write_all_at(&[0x53, 0xef], 1024 + 56).expect("written");
         let row = crate::filesystems::filesystem("ext4").expect("it is known");
         assert!(matches!(cleared.hand_over(row), Err(Error::Refused(_))));
         leave(&cleared, folder.path()).expect("nothing to do");
         assert_eq!(std::fs::read(&path).expect("read")[1024 + 56..1024 + 58], [0x53, 0xef]);
+    }
+
+    /// mkfs may have refused an option: what was there is still there, and still the user's.
+    #[test]
+    fn a_device_that_mkfs_failed_on_is_left_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("device");
+        std::fs::write(&path, vec![0; 1 << 20]).expect("written");
+        let device = File::options().read(true).write(true).open(&path).expect("opened");
+        device.write_all_at(&[0x53, 0xef], 1024 + 56).expect("written");
+        let (bytes, seen) = (1 << 20, glance(&device, 1 << 20).expect("read"));
+        let held = Some(Held { device, bytes, glance: seen });
+        let mut cleared = Cleared { path: path.clone(), held, given: None, is_formatted: false };
+        let row = crate::filesystems::filesystem("ext4").expect("it is known");
+        drop(cleared.hand_over(row).expect("as it was"));
+        leave(&cleared, folder.path()).expect("nothing to do");
+        assert_eq!(std::fs::read(&path).expect("read")[1024 + 56..1024 + 58], [0x53, 0xef]);
+        cleared.formatted();
+        let images = folder.path().join("images");
+        image::claim(&images).expect("a folder of ours");
+        leave(&cleared, &images).expect("ours");
+        assert_eq!(std::fs::read(&path).expect("read")[1024 + 56..1024 + 58], [0, 0]);
     }
 
     #[test]

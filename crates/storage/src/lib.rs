@@ -49,6 +49,7 @@ pub use filesystems::{filesystem, filesystems, version_commands};
 pub use guard::{VIRTUAL_SOURCE, check_device};
 pub use guest_disk::{below_images, prepare_cache, put_disk, settle_image};
 pub use image::{free_bytes, images, images_bytes, prepare_image, prepare_images};
+pub use loop_device::restore_caches;
 pub use mountinfo::{Mount, parse_mountinfo};
 pub use places::Part;
 pub use program::search_path;

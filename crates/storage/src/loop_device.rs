@@ -120,6 +120,22 @@ impl Drop for LoopDevice {
     }
 }
 
+/// Loop devices that nothing is attached to are taken to have a volatile cache again: a trial that was killed could not say so, and whoever gets
+/// its device next would go without flushes.
+pub fn restore_caches() {
+    for device in Path::new("/sys/block").read_dir().into_iter().flatten().flatten() {
+        let name = device.file_name();
+        let is_free = name.to_string_lossy().starts_with("loop") && !device.path().join("loop").exists();
+        let path = Path::new("/dev").join(&name);
+        if is_free
+            && std::fs::read_to_string(cache_description(&path)).is_ok_and(|words| words.trim() == NO_VOLATILE_CACHE)
+        {
+            // Others' devices are not ours to write to without root, and then nor was this one.
+            let _ = describe_cache(&path, VOLATILE_CACHE);
+        }
+    }
+}
+
 /// Opens what is to be attached.
 pub(crate) fn open(image: &Path) -> Result<File, Error> {
     OpenOptions::new().read(true).write(true).open(image).map_err(Error::file("open", image))
@@ -275,6 +291,10 @@ mod tests {
             assert_eq!(left, "write back\n", "whoever attaches it");
             assert_eq!(lasting_holder(&image), None);
             // As of a trial that was killed.
+            describe_cache(Path::new(&name), NO_VOLATILE_CACHE).expect("written");
+            restore_caches();
+            let left = std::fs::read_to_string(cache_description(Path::new(&name))).expect("readable");
+            assert_eq!(left, "write back\n", "whoever looks for it");
             describe_cache(Path::new(&name), NO_VOLATILE_CACHE).expect("written");
             let next = attach(&image, None).expect("attached");
             if next.name == name {

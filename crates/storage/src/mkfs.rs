@@ -26,6 +26,7 @@ pub(crate) fn make(settings: &StorageSettings, device: &mut Cleared, log: Option
     for (name, arguments) in commands(settings, &device.path().to_string_lossy(), log.as_deref()) {
         program::run(name, &arguments, settings.row().package)?.success()?;
     }
+    device.formatted();
     Ok(())
 }
 

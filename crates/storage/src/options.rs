@@ -33,6 +33,13 @@ pub(crate) const NOT_THE_KERNELS: &[&str] = &[
     "move",
 ];
 
+/// Whether an option gives a filesystem another device, which nobody has looked at: by its name, or by what it says.
+pub(crate) fn names_a_device(option: &str) -> bool {
+    let names = ["logdev", "rtdev", "journal_path", "journal_dev", "jdev", "device"];
+    let (name, value) = option.split_once('=').unwrap_or((option, ""));
+    names.contains(&name) || value.contains("/dev/") || ["UUID=", "LABEL="].iter().any(|begin| value.contains(begin))
+}
+
 /// Mount options, as mount(2) wants them.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Split {
@@ -182,6 +189,16 @@ mod tests {
 
     fn of(name: &str) -> &'static MountType {
         crate::filesystems::mount_type(name).expect("it is known")
+    }
+
+    #[test]
+    fn options_that_could_name_a_device() {
+        for option in ["jdev=/dev/sdb", "logdev=loop1", "device", "journal=/dev/sdb", "log=UUID=1-2"] {
+            assert!(names_a_device(option), "{option}");
+        }
+        for option in ["noatime", "subvol=/data", "data=journal", "usrjquota=aquota.user"] {
+            assert!(!names_a_device(option), "{option}");
+        }
     }
 
     /// `asked` against what the kernel shows of the mount and of the filesystem.

@@ -13,13 +13,13 @@ use crate::fill;
 use crate::guard::{self, Cleared};
 use crate::image;
 use crate::layer::Layer;
-use crate::loop_device::{self, LoopDevice};
+use crate::loop_device::{self, LoopDevice, NO_VOLATILE_CACHE};
 use crate::mkfs;
 use crate::mount::{self, Mounting};
 use crate::mountinfo;
 use crate::program;
 use crate::readback;
-use crate::settings::StorageSettings;
+use crate::settings::{DiskCache, StorageSettings};
 use crate::settle;
 use crate::trial_folder::{DATA_FOLDER, TrialFolder};
 use crate::virtual_disk::{self, Attached};
@@ -129,8 +129,10 @@ fn provision_by(settings: &StorageSettings, places: &Places, seed: u64, steps: &
     if settings.device == Device::Loop && !mounted.devices.attached.is_empty() {
         mounted.durability = mounted.durability.and(durability::under_images(places.images));
     }
-    // From here on the mount alone holds the loop devices, and they go with it.
-    mounted.devices.attached.clear();
+    // From here on the mount alone holds the loop devices, and they go with it; a virtual disk's is told of its cache as long as we hold it.
+    if settings.device != Device::Virtual {
+        mounted.devices.attached.clear();
+    }
     steps.run("read back", || mounted.read_back(places.mount_point))?;
     mounted.prepare(places.mount_point, seed, steps)?;
     Ok(mounted)
@@ -313,6 +315,7 @@ impl Mounted {
         let all = readback::listed_options(&mount);
         self.facts.insert("filesystem_options".into(), all.join(","));
         self.ineffective = readback::ineffective_mount(&self.settings, &mount);
+        self.ineffective.extend(self.ineffective_device());
         self.read_back_layers()?;
         if let Some(device) = &self.devices.device {
             let made = readback::superblock(&self.settings, device.path(), mount_point)?;
@@ -320,6 +323,19 @@ impl Mounted {
             self.facts.extend(made);
         }
         Ok(())
+    }
+
+    /// What was asked of the device below, and the kernel does not do.
+    fn ineffective_device(&self) -> Option<String> {
+        let name = self.device_name.as_deref()?;
+        let of_queue = |attribute: &str| observe::disk::attribute(name, &format!("queue/{attribute}"));
+        let cache = of_queue("write_cache").filter(|_| self.settings.device == Device::Virtual);
+        if self.settings.cache == DiskCache::WriteThrough && cache.is_some_and(|words| words != NO_VOLATILE_CACHE) {
+            return Some("cache = \"write-through\" did not take effect: the kernel sends the disk flushes".into());
+        }
+        let takes_none = of_queue("discard_max_bytes").is_some_and(|bytes| bytes == "0");
+        (self.settings.discard && takes_none)
+            .then(|| "discard = true did not take effect: the device takes no discards".into())
     }
 
     /// Of each layer, the table that the kernel works by.
@@ -393,6 +409,7 @@ impl Mounted {
         }
         let said = if self.settings.check { self.check()? } else { None };
         drop(held);
+        self.devices.attached.clear();
         self.devices.leave()?;
         for mapped in std::mem::take(&mut self.devices.mapped).into_iter().rev() {
             mapped.device.remove()?;

@@ -101,6 +101,9 @@ impl Up<'_> {
 
     /// A trial of which the kernel ended processes for want of memory has failed, and by that.
     fn judged(&self, end: End) -> End {
+        if end != End::Finished {
+            storage::restore_caches();
+        }
         let Some(limit) = &self.limit else { return end };
         let killed = limit.processes_killed();
         if killed == 0 || end == End::Interrupted {

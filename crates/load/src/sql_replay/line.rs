@@ -131,7 +131,13 @@ impl Line {
 
     /// It has no statement left. One that the log does not see end stays open, as there.
     fn over(&mut self, session: &Session, part: &Part<'_>) -> Progress {
-        let Some(ended) = session.ended.filter(|_| self.connection.is_some()) else { return Progress::Over };
+        let Some(ended) = session.ended.filter(|_| self.connection.is_some()) else {
+            // No more connections at a time than sessions that are at work.
+            if part.pace == Pace::Closed {
+                self.connection = None;
+            }
+            return Progress::Over;
+        };
         if let Some(due) = part.due(ended).filter(|due| *due > Instant::now()) {
             return if part.before == u64::MAX { Progress::Due(due) } else { Progress::Paused };
         }

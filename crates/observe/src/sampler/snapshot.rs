@@ -136,7 +136,7 @@ impl List {
         for (name, unit, grown) in growth(&before, &after) {
             self.add(format!("{prefix}_{name}"), unit, grown);
         }
-        let busy = after.busy_milliseconds.saturating_sub(before.busy_milliseconds) as f64 * 1e-3;
+        let busy = milliseconds_grown(before.busy_milliseconds, after.busy_milliseconds) * 1e-3;
         self.add(format!("{prefix}_busy_share"), "1", busy / seconds);
     }
 }
@@ -159,7 +159,13 @@ pub(super) fn growth(before: &Counters, after: &Counters) -> Vec<(&'static str, 
         list.push(("flushes", "1", grown(before, after)));
     }
     if let (Some(before), Some(after)) = (before.flush_milliseconds, after.flush_milliseconds) {
-        list.push(("flush_seconds", "s", grown(before, after) * 1e-3));
+        list.push(("flush_seconds", "s", milliseconds_grown(before, after) * 1e-3));
     }
     list
+}
+
+/// The kernel prints milliseconds as 32 bits, which are full after 50 days.
+fn milliseconds_grown(before: u64, after: u64) -> f64 {
+    let full = if after < before { 1 << 32 } else { 0 };
+    (after + full).saturating_sub(before) as f64
 }

@@ -141,13 +141,30 @@ impl Open {
             }
         };
         let is_whole = self.versions.iter().all(|version| version.bytes.len() == store.contents.unit_bytes());
-        for version in self.versions.iter().filter(|version| !version.is_durable) {
+        let has_durable = self.versions.iter().any(|version| version.is_durable);
+        // What all versions so far come to, and when the last of them was completed.
+        let (mut all, mut latest) = (self.base, 0);
+        for (place, version) in self.versions.iter().enumerate() {
+            let (this, span) = (version.change, &changes[version.change]);
+            let is_after_all = latest < span.submitted;
+            latest = latest.max(span.done.unwrap_or(u64::MAX));
             if is_whole {
                 // Whatever else is there, it is the whole content.
-                add(version.content);
+                if !version.is_durable {
+                    add(version.content);
+                }
                 continue;
             }
-            let this = version.change;
+            all = store.after(all, std::iter::once(version));
+            let is_before_next = self.versions.get(place + 1).is_none_or(|next| is_before(this, next.change, changes));
+            if is_after_all && is_before_next && !has_durable {
+                // One after the other there is one way only, and a superblock may have been written a thousand times.
+                add(all);
+                continue;
+            }
+            if version.is_durable {
+                continue;
+            }
             add(self.content(store, |other| other <= this));
             let is_along = |other: &&Version| other.is_durable || is_before(other.change, this, changes);
             add(store.after(self.base, self.versions.iter().filter(is_along).chain([version])));

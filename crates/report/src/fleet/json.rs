@@ -78,5 +78,8 @@ fn hole(hole: &Hole) -> Value {
         Hole::Unfinished { member, host, rounds, of } => {
             json!({ "member": member, "host": host, "rounds": rounds, "of": of })
         }
+        Hole::Failed { member, host, trials, scenarios } => {
+            json!({ "member": member, "host": host, "failed_trials": trials, "scenarios": scenarios })
+        }
     }
 }

@@ -22,7 +22,8 @@ use std::path::Path;
 /// When the namespaces were granted and could not be furnished (`/proc`, private mounts, `lo`).
 pub fn enter(network: Network) -> nix::Result<Isolation> {
     die_with_parent()?;
-    if !unshare_all(network) {
+    // Asked first: a user's namespace that is granted and then can't be given its numbers can't be left again.
+    if !available() || !unshare_all(network) {
         return Ok(Isolation::None);
     }
     // Lives as long as its writing end, which is ours alone.

@@ -94,7 +94,7 @@ pub fn pages(seed: u64, sizes: Sizes, host: &'static str) -> Vec<Page> {
     front.into_iter().chain(categories).chain(each).collect()
 }
 
-/// Every post is there and can be read.
+/// Every post is there; what it says is looked at where pages are asked for.
 pub fn verify(sizes: Sizes, places: Places, host: &str) -> Result<(), Error> {
     let refused = refused(DATABASE, "count posts");
     let mut client = Mysql::connect(places.mariadb, "root", label(host)).map_err(&refused)?;

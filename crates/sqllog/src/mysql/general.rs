@@ -65,7 +65,7 @@ pub fn read(text: &str, sessions: &mut Sessions) {
     let mut begun: Option<Entry<'_>> = None;
     let mut now = 0;
     let mut by_name = HashSet::new();
-    for line in text.lines() {
+    for line in crate::lines(text) {
         sessions.lines += 1;
         if let Some(next) = entry(line) {
             end(begun.take(), now, &mut by_name, sessions);

@@ -22,7 +22,7 @@ pub fn is_head(line: &str) -> bool {
 pub fn read(text: &str, sessions: &mut Sessions) {
     let (mut head, mut now, mut is_in_body) = (Head::default(), 0, true);
     let mut body = String::new();
-    for line in text.lines() {
+    for line in crate::lines(text) {
         sessions.lines += 1;
         if is_head(line) || is_header(line) {
             if is_in_body {

@@ -24,7 +24,7 @@ pub fn read(text: &str, prefix: Option<&str>, sessions: &mut Sessions) -> Result
         None => Prefix::guess(text.lines().take(LINES_LOOKED_AT)),
     };
     let mut begun: Option<Begun<'_>> = None;
-    for line in text.lines() {
+    for line in crate::lines(text) {
         sessions.lines += 1;
         match (line.strip_prefix('\t'), &mut begun) {
             (Some(more), Some(begun)) => {

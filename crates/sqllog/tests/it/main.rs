@@ -180,3 +180,79 @@ fn halves_of_transactions_are_left_out() {
     assert_eq!(all, [vec!["SELECT 1 []"], vec!["COMMIT []", "BEGIN []", "SELECT 2 []"]]);
     assert_eq!(log.left_out, [(Reason::CutTransaction, 4), (Reason::ParametersUnknown, 1)].into());
 }
+
+/// PostgreSQL's lines of one session, a second each; what follows a tab belongs to the line before.
+fn stderr_log(messages: &[&str]) -> Log {
+    read_stderr(messages, Options::default())
+}
+
+fn read_stderr(messages: &[&str], options: Options) -> Log {
+    let line = |(second, message): (usize, &&str)| format!("2026-11-26 10:00:{second:02}.000 UTC [7] {message}\n");
+    let text: String = messages.iter().enumerate().map(line).collect();
+    read(&text, &options).expect("a log")
+}
+
+#[test]
+fn parameters_of_a_bind_are_not_those_of_the_statement_before() {
+    let log = stderr_log(&[
+        "LOG:  duration: 0.01 ms  execute <unnamed>: BEGIN",
+        "LOG:  duration: 0.1 ms  bind <unnamed>: UPDATE t SET a = 1 WHERE id = $1",
+        "DETAIL:  parameters: $1 = '5'",
+        "LOG:  duration: 0.1 ms  execute <unnamed>: UPDATE t SET a = 1 WHERE id = $1",
+        "DETAIL:  parameters: $1 = '5'",
+        "LOG:  duration: 0.1 ms  execute <unnamed>: COMMIT",
+    ]);
+    assert_eq!(words(&log, &log.sessions[0]), ["BEGIN []", "UPDATE t SET a = 1 WHERE id = $1 [\"5\"]", "COMMIT []"]);
+}
+
+#[test]
+fn what_a_client_sent_keeps_its_carriage_returns() {
+    let log = stderr_log(&[
+        "LOG:  execute s: INSERT INTO t VALUES ($1)",
+        "DETAIL:  parameters: $1 = 'a\r\n\tb'",
+        "LOG:  statement: SELECT 'c\r\n\td'",
+    ]);
+    let steps = &log.sessions[0].steps;
+    assert_eq!(log.params(&steps[0])[0].as_deref(), Some("a\r\nb"));
+    assert_eq!(&*log.texts()[steps[1].text as usize], "SELECT 'c\r\nd'");
+}
+
+#[test]
+fn a_copy_is_left_out_wherever_it_stands() {
+    let log = stderr_log(&[
+        "LOG:  statement: /* app:etl */ COPY t FROM STDIN",
+        "LOG:  statement: TRUNCATE t; COPY t FROM STDIN",
+        "LOG:  statement: SELECT 'COPY; COPY'",
+    ]);
+    assert_eq!(words(&log, &log.sessions[0]), ["SELECT 'COPY; COPY' []"]);
+    assert_eq!(log.left_out[&Reason::Copy], 2);
+}
+
+#[test]
+fn a_limit_leaves_no_half_of_a_transaction() {
+    let messages = [
+        "LOG:  connection received: host=[local]",
+        "LOG:  statement: SELECT 1",
+        "LOG:  statement: BEGIN",
+        "LOG:  statement: UPDATE t SET a = 1",
+        "LOG:  statement: COMMIT",
+        "LOG:  disconnection: session time: 1:00:00.000 user=a database=b host=[local]",
+    ];
+    let log = read_stderr(&messages, Options { statements_max: 3, ..Options::default() });
+    assert_eq!((words(&log, &log.sessions[0]), log.sessions[0].ended), (vec!["SELECT 1 []".to_string()], None));
+}
+
+/// As Connector/J and Python's drivers begin: without it the first transaction would be taken for half of one.
+#[test]
+fn a_session_that_switches_autocommit_off_is_whole() {
+    let statement = |second: u32, text: &str| {
+        format!(
+            "# Time: 261126 10:00:{second:02}\n# User@Host: a[a] @ localhost []\n# Thread_id: 8  Schema: shop  QC_hit: No\n\
+             # Query_time: 0.001  Lock_time: 0.000  Rows_sent: 0  Rows_examined: 1\nSET timestamp=1795687{second:03};\n{text};\n"
+        )
+    };
+    let texts = ["SET autocommit=0", "UPDATE t SET a=1", "COMMIT", "UPDATE t SET a=2", "COMMIT"];
+    let text: String = (0..).zip(texts).map(|(second, text)| statement(second, text)).collect();
+    let log = read(&text, &Options::default()).expect("a log");
+    assert_eq!(words(&log, &log.sessions[0]), texts.map(|text| format!("{text} []?")));
+}

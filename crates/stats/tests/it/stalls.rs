@@ -137,12 +137,36 @@ fn a_stall_makes_nobody_faster() {
 /// Failed trials leave the last one a single round: of it nothing is known, whatever the others' widths.
 #[test]
 fn a_pair_with_one_round_is_not_known() {
-    let mut met_once = observations(rounds(&[1000.0, 1100.0, 3000.0], &[]), true);
-    assert!(enough(&met_once, &RULES).is_enough() && enough_to_pick(&met_once, &[0, 1, 2], &RULES).is_enough());
-    met_once.rounds[1..].iter_mut().for_each(|row| row[2] = None);
-    assert!(!enough(&met_once, &RULES).is_enough());
-    let said = enough_to_pick(&met_once, &[0, 1, 2], &RULES).to_string();
-    assert_eq!(said, "c0 against c2 is not known within 100 % yet");
-    met_once.rounds[0][2] = None;
-    assert!(enough(&met_once, &RULES).is_enough(), "what never ran is not waited for");
+    let all = [0, 1, 2];
+    let holes = |is_there: &dyn Fn(usize) -> [bool; 3]| {
+        let mut found = observations(rounds(&[1000.0, 1100.0, 3000.0], &[]), true);
+        for (round, row) in found.rounds.iter_mut().enumerate() {
+            row.iter_mut().zip(is_there(round)).for_each(|(value, is_there)| *value = value.filter(|_| is_there));
+        }
+        found
+    };
+    let is_enough =
+        |found: &Observations| (enough(found, &RULES).is_enough(), enough_to_pick(found, &all, &RULES).is_enough());
+    assert_eq!(is_enough(&holes(&|_| [true; 3])), (true, true));
+    let met_once = holes(&|round| [true, true, round == 5]);
+    assert_eq!(is_enough(&met_once), (false, false));
+    assert_eq!(enough_to_pick(&met_once, &all, &RULES).to_string(), "c0 against c2 is not known within 100 % yet");
+    let never_met = holes(&|round| [true, round % 2 == 0, round % 2 == 1]);
+    assert!(!is_enough(&never_met).1, "each is known against the first, and not against the other");
+    assert_eq!(
+        is_enough(&holes(&|round| [true, true, round == 0])),
+        (true, true),
+        "what was given up is not waited for"
+    );
+    assert_eq!(is_enough(&holes(&|_| [true, true, false])), (true, true), "nor what never ran");
+}
+
+#[test]
+fn one_scenario_with_one_round_is_not_known() {
+    let one = |values: &[Option<f64>]| {
+        let mut found = observations(vec![vec![100.0]; values.len()], true);
+        found.rounds = values.iter().map(|value| vec![*value]).collect();
+        enough(&found, &Rules { rounds_min: 2, ..RULES }).is_enough()
+    };
+    assert!(!one(&[Some(100.0), None]) && one(&[Some(100.0), Some(100.1), Some(99.9)]));
 }

@@ -7,6 +7,7 @@ use crate::filesystem::{
     NOBARRIER, ORDERED, PLAIN, PLAIN_MOUNT, Superblock, WRITEBACK, Wanted, made, mounted,
 };
 use crate::mkfs_words::{self, merged, renamed, values};
+use crate::mountinfo::Mount;
 use crate::signature::{Signature, at};
 use observe::durability::{Class, Durability};
 
@@ -112,6 +113,7 @@ fn block_name(at: u64, head: u64) -> Option<&'static str> {
 const REPAIR: &[&str] = &["-f", "-y"];
 
 const MOUNT: MountType = MountType {
+    mounted_features,
     options_folder: Some("/proc/fs/ext4"),
     renamed: &[
         ("barrier=1", "barrier"),
@@ -205,6 +207,11 @@ fn durability(name: &str, options: &[String], features: &[String]) -> Durability
         let why = "without a journal: metadata is written in no order, and fsck may drop or mix files";
         return Durability::because(Class::MayCorrupt, format!("{name} {why}"));
     }
+    // fs/ext4/super.c: a journal that is not loaded is not written, either.
+    if let Some(option) = options.iter().find(|option| ["norecovery", "noload"].contains(&option.as_str())) {
+        let why = "mounted without the journal: metadata is written in no order";
+        return Durability::because(Class::MayCorrupt, format!("`{option}`: {why}"));
+    }
     let notes = options.iter().filter_map(|option| {
         let what = match option.as_str() {
             "data=writeback" => "what fsync flushed is kept; files written since may show old blocks after a crash",
@@ -218,6 +225,16 @@ fn durability(name: &str, options: &[String], features: &[String]) -> Durability
         Some(format!("`{option}`: {what}"))
     });
     Durability { class: Class::KeepsAcknowledged, reasons: notes.collect() }
+}
+
+/// A journal that is not there has no task (fs/ext4/sysfs.c).
+fn mounted_features(mount: &Mount) -> Vec<String> {
+    let (major, minor) = mount.device;
+    let task = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok().and_then(|device| {
+        let name = device.file_name()?.to_str()?.to_string();
+        std::fs::read_to_string(format!("/sys/fs/ext4/{name}/journal_task")).ok()
+    });
+    task.filter(|task| task.trim() == "<none>").map(|_| "^has_journal".into()).into_iter().collect()
 }
 
 fn wanted(asked: &[String]) -> Wanted {

@@ -21,6 +21,14 @@ pub(crate) const F2FS: Filesystem = Filesystem {
         name: "f2fs",
         flushless: &["nobarrier", "fsync_mode=nobarrier"],
         durability: |options, _| {
+            if options.iter().any(|option| option.starts_with("checkpoint=disable")) {
+                let why = "`checkpoint=disable`: after a power cut all is as it was when it was mounted";
+                return Durability::because(Class::LosesAll, why);
+            }
+            if options.iter().any(|option| option == "disable_roll_forward") {
+                let why = "`disable_roll_forward`: what fsync flushed since the last checkpoint does not come back";
+                return Durability::because(Class::LosesRecent, why);
+            }
             if options.iter().any(|option| option == "fsync_mode=strict") {
                 return Durability::full();
             }

@@ -15,6 +15,15 @@ pub fn run(args: &CleanArgs) -> Result<Status, Failure> {
         let bytes = source::images_there(&folder);
         match Work::own(&folder, &Holder::this_process(None)) {
             Ok(work) => {
+                let kept = super::run::unpublished(&folder);
+                if let Some(results) = kept.first() {
+                    let error = anyhow!("{} holds results that are nowhere else", results.display());
+                    let hint = "run the member again, which puts them where they belong, or move them away";
+                    if let Some(earlier) = refused.replace(Failure::new(Status::Refused, error).hint(hint)) {
+                        earlier.report();
+                    }
+                    continue;
+                }
                 groups += sandbox::memory_limit::remove_leftovers(&work);
                 work.remove()?;
             }

@@ -16,6 +16,11 @@ pub fn run(args: &MergeArgs) -> Result<Status, Failure> {
         return Err(Failure::new(Status::BadStudy, error).hint("write it somewhere else with -o FILE"));
     }
     keep_other_results(&args.output)?;
+    let page = args.html.clone().unwrap_or_else(|| args.output.with_extension("html"));
+    if page == args.output || files.iter().any(|file| same_file(file, &page)) {
+        let error = anyhow!("the page would be written over {}", page.display());
+        return Err(Failure::new(Status::BadStudy, error).hint("name another file with --html FILE"));
+    }
     let Merged { members, broken } = ledger::merge(&files, &args.output).map_err(explained)?;
     for error in &broken {
         eprintln!("left out: {error}");
@@ -25,7 +30,6 @@ pub fn run(args: &MergeArgs) -> Result<Status, Failure> {
         println!("{}: member {} alone, so there is no answer over hosts", args.output.display(), members[0].number);
         return Ok(Status::Holes);
     };
-    let page = args.html.clone().unwrap_or_else(|| args.output.with_extension("html"));
     std::fs::write(&page, report.html()).with_context(|| format!("cannot write {}", page.display()))?;
     print!("{}", terminal_of_fleet(&report));
     println!("{} holds all of it; the page: {}", args.output.display(), page.display());
@@ -45,14 +49,14 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// A fleet's answer may be written anew. A study of one machine by the same name may not be written over.
+/// A fleet's answer may be written anew. What one machine measured by the same name may not be written over.
 fn keep_other_results(output: &Path) -> Result<(), Failure> {
     if !output.exists() {
         return Ok(());
     }
     let is_of_fleet = ledger::Reader::open(output)
         .and_then(|reader| reader.contents_with(&[]))
-        .is_ok_and(|contents| !contents.members.is_empty());
+        .is_ok_and(|contents| contents.members.len() > 1);
     if is_of_fleet {
         return Ok(());
     }

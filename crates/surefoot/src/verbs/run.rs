@@ -15,6 +15,7 @@ use lab::conductor::{self, Event, Stop, Summary, What};
 use lab::estimate::{expected_seconds, space_needed};
 use lab::requirements::{by_cause, missing, refused};
 use lab::resume::{self, Opened, Session};
+pub(super) use member::unpublished;
 use sandbox::work::{Holder, Work};
 use settings::quantity::format_seconds;
 use std::hash::{BuildHasher as _, RandomState};
@@ -74,6 +75,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     let holder = Holder::this_process(Some(&loaded.results));
     let work = Work::own(&loaded.work, &holder).map_err(unusable)?;
     let _ = sandbox::memory_limit::remove_leftovers(&work);
+    storage::restore_caches();
     let client = client::reach(args, &loaded, measured)?;
     if let Some(client) = client.as_ref().filter(|_| !(args.quiet || args.json)) {
         live::tell(&client.words().to_string());
@@ -102,6 +104,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
             .machine()
             .into_iter()
             .chain(lab::inputs::facts(&loaded.plan))
+            .chain([("surefoot".to_string(), env!("SUREFOOT_VERSION").to_string())])
             .chain(client.iter().flat_map(|client| client.facts.clone()))
             .collect(),
         accept_changes: args.accept_changes,
@@ -115,7 +118,10 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     let summary = if let Measured::Only(what) = measured {
         conductor::conduct_safety(&loaded.plan, what, opened, &mut bench, interrupted, &mut |event| live.show(&event))?
     } else {
-        prepare_images(&loaded, &work, &mut live)?;
+        if let Err(failure) = prepare_images(&loaded, &work, &mut live) {
+            opened.writer.end_session("interrupted", bench.now()).map_err(anyhow::Error::from)?;
+            return Err(failure);
+        }
         probe(&loaded.plan, &mut opened, &mut bench, &mut live)?;
         place.iter().for_each(member::Place::show);
         conductor::conduct(&loaded.plan, opened, &mut bench, interrupted, &mut |event| {

@@ -16,6 +16,27 @@ fn study(time: &str) -> String {
 }
 
 #[test]
+fn a_disk_without_a_volatile_cache_gets_no_flushes() {
+    let world = World::new();
+    let disks = "\"storage.disk\" = [\"none\", \"sata-7200\"]";
+    let study = study("1s").replace(disks, "\"storage.cache\" = [\"volatile\", \"write-through\"]");
+    world.write("v.toml", study);
+    world.surefoot(&["run", "v.toml"]).status(0);
+    world.assert_nothing_left();
+    let ledger = world.surefoot(&["report", "v.surefoot", "--json"]).json()["ledger"].take();
+    let flushes_per_commit = |cache: &str| {
+        let is_it = |trial: &&Value| trial["scenario"].as_str().is_some_and(|label| label.contains(cache));
+        let trial = ledger["trials"].as_array().expect("trials").iter().find(is_it).expect("a trial");
+        assert_eq!(trial["warnings"], Value::Array(Vec::new()), "{trial:#}");
+        let runs = ledger["runs"].as_array().expect("runs");
+        let run = runs.iter().find(|run| run["trial"] == trial["id"]).expect("a run");
+        run["metrics"]["flushes_per_commit"].as_f64().expect("a figure")
+    };
+    assert!(flushes_per_commit("volatile") >= 0.9);
+    assert!(flushes_per_commit("write-through").abs() < 1e-9);
+}
+
+#[test]
 fn a_load_meets_the_drive_that_is_named_or_there_is_no_figure() {
     let world = World::new();
     world.write("v.toml", format!("{}[safety]\nbudget = \"500ms\"\ntime = \"300ms\"\nsize = \"64MiB\"\n", study("1s")));

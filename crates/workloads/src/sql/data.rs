@@ -33,10 +33,10 @@ pub fn load(
         })?;
     }
     let given: Vec<Value> = parameters.given().into_iter().map(|(_, value)| value).collect();
-    for table in &files.tables {
+    for (place_in_file, table) in files.tables.iter().enumerate() {
         let rows = table.rows(&given).map_err(failed)?;
         let names: Vec<&str> = table.fields.iter().map(|field| field.name.as_str()).collect();
-        let mut generator = table.generator(&given, SEED);
+        let mut generator = table.generator(&given, SEED, place_in_file as u64);
         let (mut number, mut failure) = (0, None);
         database.load(&place, &table.name, &names, &mut |cells| {
             if number == rows || context.interrupted.load(Ordering::Relaxed) {

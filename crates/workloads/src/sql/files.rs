@@ -100,7 +100,7 @@ impl Files {
         }
         let given: Vec<Value> = parameters.given().into_iter().map(|(_, value)| value).collect();
         for table in &self.tables {
-            let first = table.rows(&given).and_then(|_| table.generator(&given, 0).row(1, |_| {}));
+            let first = table.rows(&given).and_then(|_| table.generator(&given, 0, 0).row(1, |_| {}));
             problems.extend(first.err().map(|failure| failure.to_string()));
         }
         problems
@@ -118,7 +118,7 @@ impl Files {
         let given: Vec<Value> = parameters.given().into_iter().map(|(_, value)| value).collect();
         let of_table = |table: &Table| {
             let mut bytes = ROW_BYTES;
-            let row = table.generator(&given, 0).row(1, |value| bytes += value.to_string().len() as u64);
+            let row = table.generator(&given, 0, 0).row(1, |value| bytes += value.to_string().len() as u64);
             table.rows(&given).ok().zip(row.ok()).map_or(0, |(rows, ())| rows * bytes)
         };
         self.dump_bytes * 2 + self.tables.iter().map(of_table).sum::<u64>()
@@ -126,7 +126,7 @@ impl Files {
 
     /// What decides the data, in words.
     pub fn key(&self) -> String {
-        format!("files {}", self.key)
+        format!("files 2 {}", self.key)
     }
 }
 

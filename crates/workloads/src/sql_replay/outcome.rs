@@ -95,6 +95,12 @@ fn notes(log: &Log, tally: &Tally) -> Vec<String> {
     if !left_out.is_empty() {
         notes.push(format!("Statements of the log that are not replayed: {}.", left_out.join("; ")));
     }
+    if log.bad_lines > 0 {
+        notes.push(format!(
+            "{} of {} lines of the log could not be read: their statements are missing.",
+            log.bad_lines, log.lines
+        ));
+    }
     if tally.rows_differ > 0 {
         notes.push("Some answers have another number of rows than in the log: the data, or the order of sessions, are not quite as they were.".into());
     }

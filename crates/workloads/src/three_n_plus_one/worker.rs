@@ -9,8 +9,10 @@ use super::Parameters;
 use super::store::{Shared, Workers};
 use load::sql::Place;
 use load::workload::{Context, Error, Server};
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use serde::{Deserialize, Serialize};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read, Write as _};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -104,15 +106,20 @@ fn start(mut command: Command, orders: &[u8]) -> std::io::Result<Child> {
 
 /// A worker that ended badly, with what it said.
 fn failed(worker: &mut Child, status: &str, said: &str) -> Error {
-    let mut log = said.to_string();
+    let stdout = worker.stdout.take().map(what_is_there).unwrap_or_default();
+    let stderr = worker.stderr.take().map(what_is_there).unwrap_or_default();
+    let log = format!("{said}{stdout}{stderr}").trim().into();
+    Error::Program { program: "a worker of three-n-plus-one".into(), status: status.into(), log }
+}
+
+/// What is in a pipe now: a helper that a database left behind may hold its other end for ever.
+fn what_is_there(mut pipe: impl Read + AsFd) -> String {
+    let mut bytes = Vec::new();
     // What it said is worth showing and nothing more hangs on it.
-    if let Some(mut stdout) = worker.stdout.take() {
-        let _ = stdout.read_to_string(&mut log);
+    if fcntl(pipe.as_fd(), FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).is_ok() {
+        let _ = pipe.read_to_end(&mut bytes);
     }
-    if let Some(mut stderr) = worker.stderr.take() {
-        let _ = stderr.read_to_string(&mut log);
-    }
-    Error::Program { program: "a worker of three-n-plus-one".into(), status: status.into(), log: log.trim().into() }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn wait(workers: &mut Vec<Child>, context: &Context) -> Result<(), Error> {
@@ -231,4 +238,21 @@ pub fn steps_of(start: u64) -> u64 {
         steps += 1;
     }
     steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_worker_left_behind_is_not_waited_for() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "sleep 60 & echo no space left >&2; exit 3"]);
+        let mut worker = start(command, b"").expect("it starts");
+        let status = worker.wait().expect("it ends").to_string();
+        let began = Instant::now();
+        let said = failed(&mut worker, &status, "").to_string();
+        assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+        assert!(said.contains("exit status: 3"), "{said}");
+    }
 }

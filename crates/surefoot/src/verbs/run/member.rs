@@ -15,10 +15,30 @@ use sandbox::work::Work;
 use std::fs::OpenOptions;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// Starts of one member that are looked for a free name.
 const ATTEMPTS_MAX: u32 = 1000;
+
+/// The end of the name of a file beside a ledger, which says where its copy is.
+const COPY: &str = "copy";
+
+/// Results in a work folder that are nowhere else, or not as far.
+pub fn unpublished(folder: &Path) -> Vec<PathBuf> {
+    let trials = |path: &Path| {
+        let contents = ledger::Reader::open_untouched(path).and_then(|reader| reader.contents_with(&[]));
+        contents.map_or(0, |contents| contents.trials.len())
+    };
+    let is_published = |ledger: &Path| {
+        let copy = std::fs::read(ledger.with_extension(COPY)).unwrap_or_default();
+        let copy = Path::new(std::ffi::OsStr::from_bytes(&copy));
+        copy.is_file() && trials(copy) >= trials(ledger)
+    };
+    let files = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+    let ledgers = files.filter(|path| path.extension().is_some_and(|end| end == "surefoot") && path.is_file());
+    ledgers.filter(|ledger| !is_published(ledger)).collect()
+}
 
 /// Where a member measures and where its results go.
 pub(super) struct Place {
@@ -62,7 +82,21 @@ impl Place {
         let begun = if ledger.is_file() { ledger::Writer::create_or_open(&ledger)?.member()? } else { None };
         let stem = format!("{}.member-{}-of-{}", loaded.plan.name, part.number, part.of);
         let named = |attempt: u32| folder.join(format!("{stem}.attempt-{attempt}.surefoot"));
+        let host = lab::host::this(&|name| std::env::var(name).ok());
         let member = match begun {
+            Some(begun) if (&begun.host.name, begun.of) != (&host.name, part.of) => {
+                let error = anyhow!(
+                    "{} holds member {} of {} on {}, and this is member {} of {} on {}",
+                    ledger.display(),
+                    begun.number,
+                    begun.of,
+                    begun.host.name,
+                    part.number,
+                    part.of,
+                    host.name
+                );
+                return Err(Failure::new(Status::BadStudy, error).hint("name a work folder of its own with --work DIR"));
+            }
             // A copy that somebody removed is made again.
             Some(begun) => begun,
             None => Member {
@@ -75,13 +109,18 @@ impl Place {
                 number: part.number,
                 of: part.of,
                 rounds: loaded.plan.design.rounds_min,
-                host: lab::host::this(&|name| std::env::var(name).ok()),
+                host,
                 known_by: part.known_by,
                 others: Vec::new(),
             },
         };
         loaded.results.clone_from(&ledger);
-        Ok(Place { copy: named(member.attempt), member, ledger })
+        let copy = named(member.attempt);
+        // For `clean`, which removes what has been published.
+        let path = ledger.with_extension(COPY);
+        std::fs::write(&path, copy.as_os_str().as_encoded_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Place { copy, member, ledger })
     }
 
     /// Shows how far it is. A folder that can't be reached now may be there at the next round's end.
