@@ -18,13 +18,15 @@ fn member(number: u32, attempt: u32, host: &str) -> Member {
 
 /// A start that measured so many rounds, and ended by itself or not.
 fn started(path: &Path, study: &StudyRecord, member: &Member, rounds: u32, is_ended: bool) {
+    started_at(f64::from(member.number), path, study, member, rounds, is_ended);
+}
+
+fn started_at(now: f64, path: &Path, study: &StudyRecord, member: &Member, rounds: u32, is_ended: bool) {
     let mut writer = Writer::create_or_open(path).expect("a new ledger");
     writer.set_study(study, &scenarios()).expect("written");
     writer.set_member(member).expect("written");
     let name = member.host.name.clone();
-    writer
-        .begin_session(&BTreeMap::from([("kernel".into(), name.clone())]), f64::from(member.number))
-        .expect("written");
+    writer.begin_session(&BTreeMap::from([("kernel".into(), name.clone())]), now).expect("written");
     for round in 0..rounds {
         for (position, scenario) in (0..).zip(SCENARIOS) {
             let seed = u64::from(member.number * 100 + round);
@@ -118,6 +120,22 @@ proptest! {
         prop_assert_eq!(format!("{shown:#?}"), format!("{merged:#?}"));
         Reader::open(&stepwise).and_then(|reader| reader.verify()).expect("whole, by every checksum");
     }
+}
+
+/// A fleet that was measured twice on the same hosts, into two folders.
+#[test]
+fn two_first_starts_on_one_host_are_told_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name);
+    let start = |name: &str, now: f64, rounds: u32| {
+        started_at(now, &file(name), &study(), &member(1, 1, "n1"), rounds, true);
+        file(name)
+    };
+    let (monday, tuesday) = (start("monday", 1.0, 3), start("tuesday", 2.0, 3));
+    let merged = merge(&[monday.clone(), tuesday.clone()], &file("a")).expect("one fleet");
+    assert_eq!(merged.members[0].others.len(), 1, "{:?}", merged.members);
+    merge(&[tuesday, monday], &file("b")).expect("one fleet");
+    assert_eq!(json(&file("a")), json(&file("b")));
 }
 
 #[test]

@@ -55,6 +55,18 @@ fn the_log_of_a_killed_writer_is_read_and_stays() {
 }
 
 #[test]
+fn the_log_of_a_removed_file_does_not_bring_it_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut writer = begun(&folder.path().join("s.surefoot"));
+    trial(&mut writer, SCENARIOS[0], 0, TrialState::Finished, 5.0);
+    // After a kill, and then somebody removes the file to measure anew.
+    let killed = tempfile::tempdir().expect("a folder");
+    std::fs::copy(folder.path().join("s.surefoot-wal"), killed.path().join("s.surefoot-wal")).expect("a copy");
+    let refused = Writer::create_or_open(&killed.path().join("s.surefoot")).map(drop);
+    assert!(matches!(refused, Err(ledger::Error::StrayLog { .. })), "{refused:?}");
+}
+
+#[test]
 fn a_writer_that_leaves_before_its_readers_leaves_all_in_the_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("s.surefoot");

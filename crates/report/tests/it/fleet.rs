@@ -150,6 +150,15 @@ fn kinds_are_told_apart_and_nothing_is_said_of_a_further_machine_of_a_small_one(
 }
 
 #[test]
+fn trials_that_failed_are_named() {
+    let mut contents = fleet(&EIGHT);
+    let failed = |trial: &&mut ledger::model::Trial| trial.member == Some(3) && trial.scenario == "xfs";
+    contents.trials.iter_mut().filter(failed).take(2).for_each(|trial| trial.state = ledger::model::TrialState::Failed);
+    check(&said(&contents), &["2 trials of member 3 on n3 failed (xfs)"]);
+    assert!(report::FleetReport::of(&contents).is_some_and(|report| report.has_holes()));
+}
+
+#[test]
 fn what_is_missing_is_named() {
     let mut contents = fleet(&EIGHT);
     contents.members[0].of = 10;

@@ -115,6 +115,7 @@ fn a_merged_fleet_has_an_answer(world: &World) {
     assert!(server.get("/all-2").contains("on these 3 hosts only"), "a merged file has its page, too");
     assert!(server.get("/").contains("A fleet: 3 of 3 members have all their rounds."));
     drop(server);
+    what_was_measured_is_not_lost(world, member_2);
     // One member is a study of one machine; an answer of one machine over a fleet is refused.
     world.surefoot(&["report", "all.surefoot", "--member", "3"]).says("Too early to choose");
     world.surefoot(&["report", "all.surefoot", "--markdown"]).status(2).says("--member K shows one member");
@@ -123,6 +124,24 @@ fn a_merged_fleet_has_an_answer(world: &World) {
     let mut other = world.command(&["run", "other.toml", "--member", "3/3", "--results", "fleet", "--quiet"]);
     said(&other.output().expect("surefoot starts")).status(0);
     world.surefoot(&["merge", "fleet", "-o", "no.surefoot"]).status(2).says("the hash of the study's settings was");
+}
+
+fn what_was_measured_is_not_lost(world: &World, member_2: &str) {
+    world.surefoot(&["merge", "all.surefoot", "-o", member_2]).status(2).says("is no fleet's answer");
+    let onto = ["merge", "all.surefoot", member_2, "-o", "x.surefoot", "--html", member_2];
+    world.surefoot(&onto).status(2).says("the page would be written over");
+    // Another host does not go on in the first one's work folder.
+    let other = ["run", "small.toml", "--member", "2/3", "--results", "fleet", "--work", "work-n1", "--quiet"];
+    let mut other = world.command(&other);
+    said(&other.env("SUREFOOT_HOST", "n9").output().expect("surefoot starts"))
+        .status(2)
+        .says("holds member 2 of 3 on n1");
+    let copy = world.path().join("fleet/small.member-2-of-3.attempt-2.surefoot");
+    let kept = std::fs::read(&copy).expect("published");
+    std::fs::remove_file(&copy).expect("removed");
+    world.surefoot(&["clean", "--work", "work-n2"]).status(4).says("results that are nowhere else");
+    std::fs::write(&copy, kept).expect("put back");
+    world.surefoot(&["clean", "--work", "work-n2"]).status(0).says("removed");
 }
 
 #[test]
