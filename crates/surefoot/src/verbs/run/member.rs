@@ -10,7 +10,7 @@ use crate::source::Loaded;
 use anyhow::{Context as _, anyhow};
 use lab::conductor::{Stop, Summary};
 use lab::member::{self, Part};
-use ledger::model::Member;
+use ledger::model::{Member, Trial, TrialState};
 use sandbox::work::Work;
 use std::fs::OpenOptions;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -28,7 +28,8 @@ const COPY: &str = "copy";
 pub fn unpublished(folder: &Path) -> Vec<PathBuf> {
     let trials = |path: &Path| {
         let contents = ledger::Reader::open_untouched(path).and_then(|reader| reader.contents_with(&[]));
-        contents.map_or(0, |contents| contents.trials.len())
+        let is_measured = |trial: &&Trial| matches!(trial.state, TrialState::Finished | TrialState::Failed);
+        contents.map_or(0, |contents| contents.trials.iter().filter(is_measured).count())
     };
     let is_published = |ledger: &Path| {
         let copy = std::fs::read(ledger.with_extension(COPY)).unwrap_or_default();
