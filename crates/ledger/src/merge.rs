@@ -11,6 +11,7 @@ use crate::model::{Attempt, Contents, Member, StudyRecord};
 use crate::schema::{self, beside};
 use crate::{Error, Reader};
 use copy::Copier;
+use rusqlite::types::FromSql;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -166,10 +167,6 @@ fn look(path: &Path) -> Result<(StudyRecord, Vec<String>, Vec<Start>), Error> {
     let reader = Reader::open_untouched(path)?;
     let study = reader.study()?;
     let members = reader.members()?;
-    let rows = |sql: &str| -> rusqlite::Result<BTreeMap<u32, u32>> {
-        let mut statement = reader.connection.prepare(sql)?;
-        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
-    };
     let labels = || -> rusqlite::Result<Vec<String>> {
         let mut statement = reader.connection.prepare("SELECT label FROM scenario ORDER BY id")?;
         statement.query_map([], |row| row.get(0))?.collect()
@@ -180,17 +177,13 @@ fn look(path: &Path) -> Result<(StudyRecord, Vec<String>, Vec<Start>), Error> {
         return Ok((study, labels, Vec::new()));
     }
     let counts = "SELECT member, count(*) FROM trial WHERE state IN ('finished', 'failed') AND member IS NOT NULL GROUP BY member";
-    let counts = rows(counts).map_err(failed)?;
+    let counts: BTreeMap<u32, u32> = by_member(&reader, counts).map_err(failed)?;
     // The last session of each says how it ended.
     let ended = "SELECT member, coalesce(reason, 'interrupted') != 'interrupted' FROM session WHERE id IN \
                  (SELECT max(id) FROM session WHERE member IS NOT NULL GROUP BY member)";
-    let ended = rows(ended).map_err(failed)?;
-    let started = || -> rusqlite::Result<BTreeMap<u32, f64>> {
-        let sql = "SELECT member, min(started) FROM session WHERE member IS NOT NULL GROUP BY member";
-        let mut statement = reader.connection.prepare(sql)?;
-        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
-    };
-    let started = started().map_err(failed)?;
+    let ended: BTreeMap<u32, u32> = by_member(&reader, ended).map_err(failed)?;
+    let started = "SELECT member, min(started) FROM session WHERE member IS NOT NULL GROUP BY member";
+    let started: BTreeMap<u32, f64> = by_member(&reader, started).map_err(failed)?;
     let start = |member: Member| {
         let rank = Rank {
             is_finished: ended.get(&member.number) == Some(&1),
@@ -204,6 +197,12 @@ fn look(path: &Path) -> Result<(StudyRecord, Vec<String>, Vec<Start>), Error> {
         Start { member, rank, file: path.into() }
     };
     Ok((study, labels, members.into_iter().map(start).collect()))
+}
+
+/// What a question gives for each member.
+fn by_member<T: FromSql>(reader: &Reader, sql: &str) -> rusqlite::Result<BTreeMap<u32, T>> {
+    let mut statement = reader.connection.prepare(sql)?;
+    statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
 /// What makes files those of two fleets, a phrase each.

@@ -123,9 +123,8 @@ const LADDER: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5,
 /// Makes a new ledger, which has its name only once it is whole: whatever a kill leaves, it is no file that nobody can read.
 pub fn create(path: &Path) -> Result<(), Error> {
     // SQLite would take the log of a file that was removed for the new one's.
-    let log = log_of(path);
     if has_log(path) {
-        return Err(Error::StrayLog { log });
+        return Err(Error::StrayLog { log: log_of(path) });
     }
     let unfinished = beside(path, ".new");
     let failed = |source| Error::Open { path: path.into(), source };

@@ -7,6 +7,9 @@ use crate::metric::Measured;
 use crate::safety::Safety;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
 
 /// One line from a trial.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -145,6 +148,20 @@ impl Failure {
 #[must_use]
 pub fn causes(error: &(dyn std::error::Error + 'static)) -> Vec<String> {
     std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect()
+}
+
+/// The end of a program's log, no more than so many bytes: it may be as long as the program likes. Of one that can't be read nothing.
+#[must_use]
+pub fn log_end(path: &Path, bytes_max: u64) -> String {
+    let read = || {
+        let mut file = File::open(path)?;
+        let bytes = file.metadata()?.len();
+        file.seek(SeekFrom::Start(bytes.saturating_sub(bytes_max)))?;
+        let mut end = Vec::new();
+        file.take(bytes_max).read_to_end(&mut end)?;
+        Ok::<_, std::io::Error>(end)
+    };
+    String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How much of a server's messages is kept with a failure.
-const LOG_BYTES_MAX: usize = 4096;
+const LOG_BYTES_MAX: u64 = 4096;
 
 /// A server answers within this time even when it has to recover; a trial's own time-out comes on top.
 const READY_SECONDS_MAX: u64 = 120;
@@ -299,8 +299,7 @@ fn name(program: &Path) -> String {
 }
 
 fn tail(log: &Path) -> String {
-    let bytes = std::fs::read(log).unwrap_or_default();
-    String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(LOG_BYTES_MAX)..]).trim().to_string()
+    observe::record::log_end(log, LOG_BYTES_MAX).trim().to_string()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What the readers of all forms say, put together: sessions of statements, each text kept once.
 
 use crate::{Form, Options, Problem, transactions};
-use script::Piece;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
@@ -398,19 +398,8 @@ impl Sessions {
 
 /// Whether a message of PostgreSQL's has a COPY, which moves rows that the log does not have.
 fn copies(text: &str) -> bool {
-    let is_copy = |text: &str| script::words(text).next().is_some_and(|word| word == "COPY");
-    if !text.contains(';') {
-        return is_copy(text);
-    }
-    script::statements(text, false).map_or_else(
-        |_| is_copy(text),
-        |pieces| {
-            pieces.iter().any(|piece| match piece {
-                Piece::Statement { texts, .. } => texts.iter().any(|text| is_copy(text)),
-                Piece::Meta { .. } => false,
-            })
-        },
-    )
+    let is_copy = |text: &Cow<str>| script::words(text).next().is_some_and(|word| word == "COPY");
+    transactions::statements(text, false).iter().any(is_copy)
 }
 
 /// The sessions on the one database that is wanted, or is there.

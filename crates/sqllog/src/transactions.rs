@@ -2,6 +2,7 @@
 
 use crate::sessions::{LeftOut, Reason, Session};
 use script::{Piece, Verb};
+use std::borrow::Cow;
 
 /// What a statement's text does to transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,14 +19,8 @@ fn does(text: &str, backslash_escapes: bool) -> Does {
     if makes_program(text) {
         return Does::Neither;
     }
-    let whole = || vec![script::verb(text)];
     // Of several statements in one message, the last word counts.
-    let verbs = if text.contains(';') {
-        script::statements(text, backslash_escapes)
-            .map_or_else(|_| whole(), |pieces| pieces.iter().flat_map(verbs).collect())
-    } else {
-        whole()
-    };
+    let verbs: Vec<Verb> = statements(text, backslash_escapes).iter().map(|text| script::verb(text)).collect();
     let does = |verb: &Verb| match verb {
         Verb::Begin => Some(Does::Begins),
         Verb::Commit | Verb::Rollback => Some(Does::Ends),
@@ -56,11 +51,18 @@ fn makes_program(text: &str) -> bool {
         && text.split(|c: char| !c.is_alphanumeric()).any(|word| is_program(&word.to_ascii_uppercase()))
 }
 
-fn verbs(piece: &Piece) -> Vec<Verb> {
-    match piece {
-        Piece::Statement { texts, .. } => texts.iter().map(|text| script::verb(text)).collect(),
-        Piece::Meta { .. } => Vec::new(),
+/// The statements of a message; one that can't be taken apart is one.
+pub fn statements(text: &str, backslash_escapes: bool) -> Vec<Cow<'_, str>> {
+    let whole = || vec![Cow::Borrowed(text)];
+    if !text.contains(';') {
+        return whole();
     }
+    let texts = |piece: Piece| match piece {
+        Piece::Statement { texts, .. } => texts,
+        Piece::Meta { .. } => Vec::new(),
+    };
+    script::statements(text, backslash_escapes)
+        .map_or_else(|_| whole(), |pieces| pieces.into_iter().flat_map(texts).map(Cow::Owned).collect())
 }
 
 /// Leaves them out. A session whose beginning the log has does not begin amid one; one that the log saw end did not end amid one: what it had

@@ -3,13 +3,12 @@
 use super::{End, Error};
 use crash::plan::TrialSpec;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use observe::record::{Failure, Record};
+use observe::record::{Failure, Record, log_end};
 use sandbox::work::Work;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -60,12 +59,12 @@ impl TrialProcess<'_> {
                 self.failure(format!("the trial did not end within {}", settings::quantity::format_seconds(seconds))),
             ),
             _ if self.interrupted.load(Ordering::Relaxed) => End::Interrupted,
-            _ => End::Failed(self.failure(died(status, &tail(&self.log, SIGNAL_BYTES_MAX)))),
+            _ => End::Failed(self.failure(died(status, &log_end(&self.log, SIGNAL_BYTES_MAX)))),
         }
     }
 
     fn failure(&self, cause: String) -> Failure {
-        Failure { step: "trial".into(), causes: vec![cause], log: tail(&self.log, LOG_BYTES_MAX) }
+        Failure { step: "trial".into(), causes: vec![cause], log: log_end(&self.log, LOG_BYTES_MAX) }
     }
 }
 
@@ -273,19 +272,6 @@ fn signal_in_guest(log: &str) -> Option<i32> {
     // wait(2): the signal is in the lowest seven bits of a status.
     let status = i32::from_str_radix(code.split_whitespace().next()?, 16).ok()?;
     Some(status & 0x7f).filter(|signal| *signal > 0)
-}
-
-/// The end of a log, which may be as long as a program likes.
-fn tail(path: &Path, bytes_max: u64) -> String {
-    let read = || {
-        let mut file = File::open(path)?;
-        let bytes = file.metadata()?.len();
-        file.seek(SeekFrom::Start(bytes.saturating_sub(bytes_max)))?;
-        let mut end = Vec::new();
-        file.take(bytes_max).read_to_end(&mut end)?;
-        Ok::<_, std::io::Error>(end)
-    };
-    String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 
 #[cfg(test)]

@@ -250,19 +250,18 @@ impl<'a> Replay<'a> {
     }
 
     fn add(&mut self, unit: Unit, version: Version) {
-        if !self.open.contains_key(&unit) {
-            let mut open = Open::new(self.durable.get(unit));
-            // Zeros that are under way passed this unit over; from now on they are a version like others.
-            for &zeros in &self.zeros_under_way {
-                if self.units(&self.changes[zeros].bytes).contains(&unit) {
-                    open.add(self.zeroed(zeros, unit));
-                }
-            }
-            self.open.insert(unit, open);
-        }
         if let Some(open) = self.open.get_mut(&unit) {
-            open.add(version);
+            return open.add(version);
         }
+        let mut open = Open::new(self.durable.get(unit));
+        // Zeros that are under way passed this unit over; from now on they are a version like others.
+        for &zeros in &self.zeros_under_way {
+            if self.units(&self.changes[zeros].bytes).contains(&unit) {
+                open.add(self.zeroed(zeros, unit));
+            }
+        }
+        open.add(version);
+        self.open.insert(unit, open);
     }
 
     /// The first so many of the completed changes are durable.
