@@ -69,7 +69,7 @@ pub enum Hole {
         member: u32,
         /// On which machine.
         host: String,
-        /// Rounds in which it finished a trial.
+        /// Rounds that it finished.
         rounds: u32,
         /// Of so many.
         of: u32,
@@ -197,7 +197,7 @@ fn holes(contents: &Contents, members: u32) -> Vec<Hole> {
         let Some(member) = contents.members.iter().find(|member| member.number == number) else {
             return Some(Hole::Missing(number));
         };
-        let rounds = member.rounds_measured(&trials);
+        let rounds = contents.rounds_measured(member, &trials);
         let host = member.host.name.clone();
         if rounds < member.rounds {
             return Some(Hole::Unfinished { member: number, host, rounds, of: member.rounds });

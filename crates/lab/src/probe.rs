@@ -67,13 +67,13 @@ pub fn probe(
             End::Interrupted => return Ok(()),
         };
         let scenarios = family.iter().map(|scenario| scenario.label.clone()).collect();
-        sink(&Probe { scenarios, figures, failure })?;
+        sink(&Probe { scenarios, figures, failure, member: None })?;
     }
     let rest = families.iter().skip(PROBES_MAX).flatten().map(|scenario| scenario.label.clone());
     let scenarios: Vec<String> = rest.collect();
     if !scenarios.is_empty() {
         let failure = Some(format!("only the first {PROBES_MAX} of {} devices are probed", families.len()));
-        sink(&Probe { scenarios, figures: BTreeMap::new(), failure })?;
+        sink(&Probe { scenarios, figures: BTreeMap::new(), failure, member: None })?;
     }
     Ok(())
 }

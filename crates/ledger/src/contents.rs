@@ -3,30 +3,48 @@
 use crate::figure::{self, Rule, Zero};
 use crate::groups::{self, Figure};
 use crate::model::{
-    Contents, Decision, Finalists, MeasuredFaults, MeasuredSafety, Member, Phase, RunRow, Scenario, Screened, Trial,
-    TrialState, Worse,
+    Contents, Decision, Finalists, MeasuredFaults, MeasuredSafety, Member, Phase, RunRow, Scenario, Screened, Session,
+    Trial, TrialState, Worse,
 };
 use observe::metric::{Direction, Metric};
 use observe::safety::Grade;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-impl Member {
-    /// Of the trials that count, the rounds in which it ended one: who is given up is not measured on, and the round is whole without.
-    #[must_use]
-    pub fn rounds_measured(&self, trials: &[&Trial]) -> u32 {
-        let own = trials.iter().filter(|trial| trial.member == Some(self.number));
-        let rounds: HashSet<u32> = own.map(|trial| trial.round).collect();
-        u32::try_from(rounds.len()).unwrap_or(u32::MAX)
-    }
-}
-
 impl Contents {
+    /// The rounds that a member measured to their end, by the trials that count. Who failed in one may have been given up in the next,
+    /// which is whole without; what an interruption left of the last one is no round.
+    #[must_use]
+    pub fn rounds_measured(&self, member: &Member, trials: &[&Trial]) -> u32 {
+        let mut rounds: BTreeMap<u32, Vec<&Trial>> = BTreeMap::new();
+        for trial in trials.iter().filter(|trial| trial.member == Some(member.number)) {
+            rounds.entry(trial.round).or_default().push(trial);
+        }
+        let session = self.sessions.iter().rfind(|session| session.member == Some(member.number));
+        let is_ended = session.is_some_and(Session::came_to_an_end);
+        let mut from_last = rounds.values().rev();
+        let is_whole = from_last.next().is_some_and(|last| {
+            let is_in = |label: &str| last.iter().any(|trial| trial.scenario == label);
+            match from_last.next() {
+                Some(before) => {
+                    let mut finished = before.iter().filter(|trial| trial.state == TrialState::Finished);
+                    finished.all(|trial| is_in(&trial.scenario))
+                }
+                None => self.scenarios.iter().all(|scenario| is_in(&scenario.label)),
+            }
+        });
+        let unfinished = usize::from(!rounds.is_empty() && !is_ended && !is_whole);
+        u32::try_from(rounds.len() - unfinished).unwrap_or(u32::MAX)
+    }
+
     /// What one member of a fleet measured, as if it were alone; none where it is not in it.
     #[must_use]
     pub fn of_member(mut self, number: u32) -> Option<Contents> {
         self.members.retain(|member| member.number == number);
         let own = Some(self.members.first()?.number);
         self.sessions.retain(|session| session.member == own);
+        self.probes.retain(|probe| probe.member == own);
+        self.safety.retain(|measured| measured.member == own);
+        self.faults.retain(|measured| measured.member == own);
         self.trials.retain(|trial| trial.member == own);
         let before = self.trials.iter().map(|trial| trial.round).min().unwrap_or(0);
         self.trials.iter_mut().for_each(|trial| trial.round -= before);
@@ -43,15 +61,21 @@ impl Contents {
         })
     }
 
-    /// The last time that it was measured what a power cut takes from a scenario; the A/A control is its baseline once more. Classes on
-    /// unlike disks are not compared: what was measured as the study asked before it was changed counts only where it was bad.
+    /// The last time that it was measured what a power cut takes from a scenario, on the fleet's worst machine; the A/A control is its
+    /// baseline once more. Classes on unlike disks are not compared: what was measured as the study asked before it was changed counts
+    /// only where it was bad.
     #[must_use]
     pub fn safety_of(&self, scenario: &Scenario) -> Option<&MeasuredSafety> {
         let asked = self.safety.last().map(|last| &last.asked);
         let is_bad = |found: &MeasuredSafety| found.safety.as_ref().is_some_and(|safety| safety.grade >= Grade::E);
         let counts = |found: &&MeasuredSafety| Some(&found.asked) == asked || is_bad(found);
-        let last = |label: &str| self.safety.iter().filter(counts).rfind(|measured| measured.scenario == label);
-        self.last_of(scenario, last)
+        let worst = |label: &str| {
+            let of_it = self.safety.iter().filter(counts).filter(|measured| measured.scenario == label);
+            let last: BTreeMap<Option<u32>, &MeasuredSafety> =
+                of_it.map(|measured| (measured.member, measured)).collect();
+            last.into_values().max_by_key(|measured| measured.safety.as_ref().map(|safety| safety.grade))
+        };
+        self.last_of(scenario, worst)
     }
 
     /// The last time that it was measured what a failing disk does to a scenario, likewise.

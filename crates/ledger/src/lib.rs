@@ -97,6 +97,16 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// No member of a fleet has this number.
+    #[error("member {member} is not in {path}; there are {}", known.join(", "))]
+    NoMember {
+        /// The file.
+        path: PathBuf,
+        /// Which was asked for.
+        member: u32,
+        /// Those that are there.
+        known: Vec<String>,
+    },
     /// An export could not be written.
     #[error("cannot write the export")]
     Export(#[from] std::io::Error),
@@ -105,6 +115,15 @@ pub enum Error {
 const FULL: &str = "make room on its disk, then run the same command again: what was recorded before is kept, and it goes on from there";
 
 impl Error {
+    /// Whether it is what this file holds that can't be read.
+    pub(crate) fn is_of(&self, file: &std::path::Path) -> bool {
+        match self {
+            Error::NotALedger { path } | Error::Damaged { path, .. } | Error::NoStudy { path } => path == file,
+            Error::Newer { path, .. } | Error::Open { path, .. } | Error::Sqlite { path, .. } => path == file,
+            _ => false,
+        }
+    }
+
     /// What to do next, where that is not plain from the message.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
@@ -134,7 +153,7 @@ impl Error {
                 "the run that made it ended before it could record its study; run the same command again, and see that the disk is not \
                  full (`df`)",
             ),
-            Error::Export(_) => None,
+            Error::NoMember { .. } | Error::Export(_) => None,
         }
     }
 }

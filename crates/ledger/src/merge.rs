@@ -96,8 +96,7 @@ impl Start {
 /// # Errors
 /// When a file is of another study, version or design, or the new one can't be written.
 pub fn merge(files: &[PathBuf], target: &Path) -> Result<Merged, MergeError> {
-    let (chosen, broken) = choose(files)?;
-    write(&chosen, target)?;
+    let (chosen, (), broken) = read_whole(files, |chosen| write(chosen, target))?;
     Ok(Merged { members: chosen.into_iter().map(|start| start.member).collect(), broken })
 }
 
@@ -106,8 +105,34 @@ pub fn merge(files: &[PathBuf], target: &Path) -> Result<Merged, MergeError> {
 /// # Errors
 /// As [`merge`].
 pub fn read_merged(files: &[PathBuf], metrics: &[&str]) -> Result<(Contents, Vec<Error>), MergeError> {
-    let (chosen, broken) = choose(files)?;
-    Ok((join::read(&chosen, metrics)?, broken))
+    let (_, contents, broken) = read_whole(files, |chosen| join::read(chosen, metrics))?;
+    Ok((contents, broken))
+}
+
+/// Reads the starts that count. A file of which a row turns out damaged is left out, as one that can't be opened, and the starts are
+/// chosen anew: of its member another may be whole.
+fn read_whole<T>(
+    files: &[PathBuf],
+    read: impl Fn(&[Start]) -> Result<T, Error>,
+) -> Result<(Vec<Start>, T, Vec<Error>), MergeError> {
+    let mut files = files.to_vec();
+    let mut damaged: Vec<Error> = Vec::new();
+    loop {
+        let (chosen, broken) = match choose(&files) {
+            Err(MergeError::Nothing) if !damaged.is_empty() => return Err(damaged.swap_remove(0).into()),
+            chosen => chosen?,
+        };
+        match read(&chosen) {
+            Ok(found) => return Ok((chosen, found, damaged.into_iter().chain(broken).collect())),
+            Err(error) => match files.iter().position(|file| error.is_of(file)) {
+                Some(place) => {
+                    files.remove(place);
+                    damaged.push(error);
+                }
+                None => return Err(error.into()),
+            },
+        }
+    }
 }
 
 /// The start of each member that counts, member after member, and files that can't be read.
@@ -258,7 +283,7 @@ fn differences<'a>(
 }
 
 /// Writes the chosen starts, the study as the first member had it.
-fn write(chosen: &[Start], target: &Path) -> Result<(), MergeError> {
+fn write(chosen: &[Start], target: &Path) -> Result<(), Error> {
     let _lock = Lock::take(target)?;
     let unfinished = beside(target, ".merging");
     let failed = |source| Error::Open { path: target.into(), source };

@@ -471,6 +471,14 @@ pub struct Session {
     pub member: Option<u32>,
 }
 
+impl Session {
+    /// Whether it stopped by itself: it was neither interrupted nor killed, and is not under way.
+    #[must_use]
+    pub fn came_to_an_end(&self) -> bool {
+        self.reason.as_ref().is_some_and(|reason| reason != "interrupted")
+    }
+}
+
 /// What a device and the CPUs could give, measured before the first round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
@@ -480,6 +488,9 @@ pub struct Probe {
     pub figures: BTreeMap<String, f64>,
     /// Why there are none.
     pub failure: Option<String>,
+    /// The fleet's member whose machine it is. None: a study of one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member: Option<u32>,
 }
 
 /// What a power cut was measured to take from a scenario.
@@ -495,6 +506,9 @@ pub struct MeasuredSafety {
     pub safety: Option<Safety>,
     /// Why there is none.
     pub failure: Option<Failure>,
+    /// The fleet's member whose machine it is. None: a study of one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member: Option<u32>,
 }
 
 /// What a failing disk was measured to do to a scenario.
@@ -510,6 +524,9 @@ pub struct MeasuredFaults {
     pub faults: Option<FaultsFound>,
     /// Why there is none.
     pub failure: Option<Failure>,
+    /// The fleet's member whose machine it is. None: a study of one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member: Option<u32>,
 }
 
 /// Everything but histograms and series.

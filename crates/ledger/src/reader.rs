@@ -7,9 +7,10 @@ use crate::checksum::{
 };
 use crate::lock::is_held;
 use crate::model::{
-    Contents, Decision, Member, Phase, RunDetail, RunRow, Scenario, Session, StudyRecord, Trial, TrialState,
+    Contents, Decision, MeasuredFaults, MeasuredSafety, Member, Phase, Probe, RunDetail, RunRow, Scenario, Session,
+    StudyRecord, Trial, TrialState,
 };
-use crate::schema;
+use crate::schema::{self, VERSION_OF_DECISIONS, VERSION_OF_FAULTS, VERSION_OF_MEMBERS, VERSION_OF_SAFETY};
 use observe::latency::Latency;
 use observe::metric::Metric;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
@@ -30,6 +31,8 @@ pub struct Reader {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,
     version: i64,
+    /// The only member of a fleet that is read.
+    member: Option<u32>,
 }
 
 impl Reader {
@@ -73,7 +76,20 @@ impl Reader {
         schema::check_whole(&connection, path)?;
         schema::check_tables(&connection, path)?;
         connection.pragma_update(None, "query_only", true).map_err(failed)?;
-        Ok(Reader { connection, path: path.into(), version })
+        Ok(Reader { connection, path: path.into(), version, member: None })
+    }
+
+    /// What one member of a fleet measured, as if it were alone.
+    ///
+    /// # Errors
+    /// When it is not there, or the file is damaged.
+    pub fn of_member(self, number: u32) -> Result<Reader, Error> {
+        let members: Vec<u32> = self.members()?.iter().map(|member| member.number).collect();
+        if !members.contains(&number) {
+            let known = members.iter().map(u32::to_string).collect();
+            return Err(Error::NoMember { path: self.path, member: number, known });
+        }
+        Ok(Reader { member: Some(number), ..self })
     }
 
     /// Everything but histograms and series.
@@ -105,20 +121,47 @@ impl Reader {
         if members.len() > 1 {
             count_rounds_over_members(&mut trials);
         }
-        Ok(Contents {
+        let sessions = self.sessions()?;
+        let whose: HashMap<i64, Option<u32>> = sessions.iter().map(|(id, session)| (*id, session.member)).collect();
+        let contents = Contents {
             study,
             members,
-            sessions: self.sessions()?,
-            probes: if self.version < schema::VERSION_OF_DECISIONS { Vec::new() } else { self.all_parsed(&PROBE, 2)? },
+            probes: self.of_sessions((&PROBE, VERSION_OF_DECISIONS), &whose, |probe: &mut Probe| &mut probe.member)?,
             scenarios,
-            safety: if self.version < schema::VERSION_OF_SAFETY { Vec::new() } else { self.all_parsed(&SAFETY, 3)? },
-            faults: if self.version < schema::VERSION_OF_FAULTS { Vec::new() } else { self.all_parsed(&FAULTS, 3)? },
+            safety: self.of_sessions((&SAFETY, VERSION_OF_SAFETY), &whose, |of: &mut MeasuredSafety| &mut of.member)?,
+            faults: self.of_sessions((&FAULTS, VERSION_OF_FAULTS), &whose, |of: &mut MeasuredFaults| &mut of.member)?,
+            sessions: sessions.into_iter().map(|(_, session)| session).collect(),
             decisions: self.decisions()?,
             trials,
             runs: self.runs(&ids, wanted)?,
             metrics,
             without_checksum: self.without_checksum()?,
+        };
+        let Some(member) = self.member else { return Ok(contents) };
+        contents.of_member(member).ok_or_else(|| Error::Damaged {
+            path: self.path.clone(),
+            what: format!("member {member} is no longer in it"),
         })
+    }
+
+    /// What a table of this and later versions holds of sessions; each is told which member its session is of.
+    fn of_sessions<T: DeserializeOwned>(
+        &self,
+        (table, since): (&Sealed, i64),
+        whose: &HashMap<i64, Option<u32>>,
+        member: fn(&mut T) -> &mut Option<u32>,
+    ) -> Result<Vec<T>, Error> {
+        if self.version < since {
+            return Ok(Vec::new());
+        }
+        let last = table.width() - 1;
+        let rows = self.sealed(table, "ORDER BY id", |row| Ok((row.get::<_, Option<i64>>(1)?, row.get(last)?)))?;
+        let told = |(session, json): (Option<i64>, String)| {
+            let mut value = self.parsed(&json)?;
+            *member(&mut value) = session.and_then(|session| whose.get(&session).copied().flatten());
+            Ok(value)
+        };
+        rows.into_iter().map(told).collect()
     }
 
     /// Latencies and series of one run.
@@ -168,33 +211,34 @@ impl Reader {
     /// # Errors
     /// When the file is damaged.
     pub fn members(&self) -> Result<Vec<Member>, Error> {
-        if self.version < schema::VERSION_OF_MEMBERS {
+        if self.version < VERSION_OF_MEMBERS {
             return Ok(Vec::new());
         }
         let rows = self.sealed(&MEMBER, "ORDER BY number", |row| row.get::<_, String>(1))?;
         rows.iter().map(|json| self.parsed(json)).collect()
     }
 
-    fn sessions(&self) -> Result<Vec<Session>, Error> {
+    /// Sessions with their numbers.
+    fn sessions(&self) -> Result<Vec<(i64, Session)>, Error> {
         let rows = self.sealed(&SESSION, "ORDER BY id", |row| {
-            Ok((row.get(1)?, row.get(2)?, row.get::<_, String>(3)?, row.get(4)?, row.get(5)?))
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, String>(3)?, row.get(4)?, row.get(5)?))
         })?;
         rows.into_iter()
-            .map(|(started, ended, machine, reason, member)| {
-                Ok(Session { started, ended, machine: self.parsed(&machine)?, reason, member })
+            .map(|(id, started, ended, machine, reason, member)| {
+                Ok((id, Session { started, ended, machine: self.parsed(&machine)?, reason, member }))
             })
             .collect()
     }
 
     fn decisions(&self) -> Result<Vec<Decision>, Error> {
-        if self.version < schema::VERSION_OF_DECISIONS {
+        if self.version < VERSION_OF_DECISIONS {
             return Ok(Vec::new());
         }
         self.all_parsed(&DECISION, 1)
     }
 
     fn trials(&self, labels: &HashMap<i64, String>, scenarios: &[Scenario]) -> Result<Vec<Trial>, Error> {
-        let is_old = self.version < schema::VERSION_OF_DECISIONS;
+        let is_old = self.version < VERSION_OF_DECISIONS;
         // Where the column is not there yet.
         let phase = if is_old { "'main' AS phase" } else { "phase" };
         let columns = TRIAL.selected(self.version).replace("phase", phase);

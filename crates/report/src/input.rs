@@ -53,14 +53,6 @@ pub enum Error {
         /// How many.
         members: usize,
     },
-    /// No member has this number.
-    #[error("member {member} is not in these results; there are {}", known.join(", "))]
-    NoMember {
-        /// What was asked for.
-        member: u32,
-        /// Those that there are.
-        known: Vec<String>,
-    },
     /// There is no finished run of any of these workloads.
     #[error("there is no finished run of the workload `{}` in these results", workloads.join("` or `"))]
     NoRun {
@@ -108,7 +100,7 @@ pub fn load(path: &Path) -> Result<Input, Error> {
     read(&ledger::Reader::open(path)?)
 }
 
-/// Reads an open results file.
+/// Reads an open results file, or what one member of a fleet measured.
 ///
 /// # Errors
 /// When it can't be read.
@@ -117,21 +109,6 @@ pub fn read(reader: &ledger::Reader) -> Result<Input, Error> {
     if contents.members.len() > 1 {
         return Err(Error::Fleet { members: contents.members.len() });
     }
-    with_details(reader, contents)
-}
-
-/// Reads one member of a fleet, as if it were alone.
-///
-/// # Errors
-/// When it is not there, or can't be read.
-pub fn read_member(reader: &ledger::Reader, member: u32) -> Result<Input, Error> {
-    let contents = reader.contents()?;
-    let known = contents.members.iter().map(|known| known.number.to_string()).collect();
-    let contents = contents.of_member(member).ok_or(Error::NoMember { member, known })?;
-    with_details(reader, contents)
-}
-
-fn with_details(reader: &ledger::Reader, contents: Contents) -> Result<Input, Error> {
     let details = Details::read(reader, &contents)?;
     Ok(Input::new(contents, details))
 }

@@ -65,7 +65,7 @@ pub use formats::{Asked, FORMATS, Format, Make};
 pub use full::{html, print, write_html};
 pub use history::History;
 pub use http_forms::{HttpForm, http};
-pub use input::{Error, Input, load, read, read_member};
+pub use input::{Error, Input, load, read};
 pub use json::{JSON_SCHEMA, answer_json};
 pub use knowledge::Knowledge;
 pub use live::{Underway, live, log_ratios};

@@ -10,6 +10,14 @@ fn moment(text: &str) -> Option<(i64, &str)> {
     time::iso(text).or_else(|| time::short(text))
 }
 
+/// The database that `USE name` chooses.
+fn used(statement: &str) -> Option<&str> {
+    let (word, name) = statement.trim().split_at_checked(4)?;
+    let name = name.trim().trim_end_matches(';').trim_end();
+    let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+    (word.trim_end().eq_ignore_ascii_case("use") && is_name).then(|| name.trim_matches('`'))
+}
+
 /// What a server writes when it opens the log.
 fn is_header(line: &str) -> bool {
     line.ends_with("started with:")

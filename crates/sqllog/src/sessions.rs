@@ -2,7 +2,7 @@
 
 use crate::{Form, Options, Problem, transactions};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 /// A log that can be replayed.
@@ -68,8 +68,8 @@ impl Log {
 /// What one connection did.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Session {
-    /// The database that it is on, where the log says it.
-    pub database: Option<String>,
+    /// The databases that it is on one after the other, where the log says it, and how many statements came before each.
+    pub databases: Vec<(usize, String)>,
     /// When it connected, in microseconds since 1970; none: before the log's beginning, or the log does not say it.
     pub began: Option<i64>,
     /// When it ended; none: after the log's end, or the log does not say it.
@@ -79,6 +79,11 @@ pub struct Session {
 }
 
 impl Session {
+    /// The database that a statement of it is sent to.
+    fn database_of(&self, step: usize) -> Option<&str> {
+        self.databases.iter().rfind(|(before, _)| *before <= step).map(|(_, name)| name.as_str())
+    }
+
     /// Its first moment in the log.
     #[must_use]
     pub fn from(&self) -> i64 {
@@ -259,11 +264,12 @@ impl Sessions {
         }
     }
 
-    /// It is on this database.
+    /// It is on this database from now on.
     pub fn database(&mut self, key: u64, name: &str) {
         let session = &mut self.open.entry(key).or_default().session;
-        if session.database.as_deref() != Some(name) && !name.is_empty() {
-            session.database = Some(name.into());
+        let is_known = session.databases.last().is_some_and(|(_, last)| last == name);
+        if !is_known && !name.is_empty() {
+            session.databases.push((session.steps.len(), name.into()));
         }
     }
 
@@ -402,36 +408,44 @@ fn copies(text: &str) -> bool {
     transactions::statements(text, false).iter().any(is_copy)
 }
 
-/// The sessions on the one database that is wanted, or is there.
+/// What sessions did on the one database that is wanted, or is there.
 fn of_database(
     form: Form,
-    sessions: Vec<Session>,
+    mut sessions: Vec<Session>,
     wanted: Option<&str>,
     left_out: &mut LeftOut,
 ) -> Result<Vec<Session>, Problem> {
-    let worked = sessions.iter().filter(|session| !session.steps.is_empty());
-    let mut names: Vec<&str> = worked.filter_map(|session| session.database.as_deref()).collect();
-    names.sort_unstable();
-    names.dedup();
+    let worked_on = |session: &Session| -> Vec<String> {
+        let ends = session.databases.iter().skip(1).map(|(before, _)| *before).chain([session.steps.len()]);
+        let used = session.databases.iter().zip(ends).filter(|((before, _), end)| before < end);
+        used.map(|((_, name), _)| name.clone()).collect()
+    };
+    let names: BTreeSet<String> = sessions.iter().flat_map(worked_on).collect();
+    let all = || names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     match wanted {
-        None if names.len() > 1 => return Err(Problem::Databases(names.join(", "))),
-        Some(wanted) if !names.is_empty() && !names.contains(&wanted) => {
-            return Err(Problem::NoDatabase { wanted: wanted.into(), found: names.join(", ") });
+        None if names.len() > 1 => return Err(Problem::Databases(all())),
+        Some(wanted) if !names.is_empty() && !names.contains(wanted) => {
+            return Err(Problem::NoDatabase { wanted: wanted.into(), found: all() });
         }
         _ => {}
     }
-    let (has_names, wanted) = (!names.is_empty(), wanted.or(names.first().copied()).map(str::to_string));
-    let is_wanted = |session: &Session| match &session.database {
-        Some(database) => wanted.as_ref() == Some(database),
+    let wanted = wanted.or(names.first().map(String::as_str));
+    let is_wanted = |session: &Session, step: usize| match session.database_of(step) {
+        Some(database) => wanted == Some(database),
         // It chose none; or it did before the log's beginning, and only the slow log says it again.
-        None => !has_names || session.began.is_none() && form != Form::Slow,
+        None => names.is_empty() || session.began.is_none() && form != Form::Slow,
     };
-    let (own, others): (Vec<Session>, Vec<Session>) = sessions.into_iter().partition(is_wanted);
-    let count: u64 = others.iter().map(|session| session.steps.len() as u64).sum();
-    if count > 0 {
-        *left_out.entry(Reason::OtherDatabase).or_default() += count;
+    let mut others = 0;
+    for session in &mut sessions {
+        let own: Vec<bool> = (0..session.steps.len()).map(|step| is_wanted(session, step)).collect();
+        others += own.iter().filter(|is_own| !**is_own).count() as u64;
+        let mut own = own.into_iter();
+        session.steps.retain(|_| own.next() == Some(true));
     }
-    Ok(own)
+    if others > 0 {
+        *left_out.entry(Reason::OtherDatabase).or_default() += others;
+    }
+    Ok(sessions)
 }
 
 /// Leaves out statements that have marks of parameters, and no parameters.

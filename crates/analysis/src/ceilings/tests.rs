@@ -22,7 +22,7 @@ fn probe() -> Probe {
         ("random_read_ios_per_second_4096", 40_000.0),
     ];
     let figures = figures.iter().map(|(name, value)| ((*name).to_string(), *value)).collect();
-    Probe { scenarios: Vec::new(), figures, failure: None }
+    Probe { scenarios: Vec::new(), figures, failure: None, member: None }
 }
 
 #[track_caller]

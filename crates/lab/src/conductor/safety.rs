@@ -120,8 +120,12 @@ fn keep(session: &mut Session, what: What, scenario: &str, asked: &Value, now: f
         Ended::Interrupted => return Ok(true),
     };
     match what {
-        What::PowerCuts => session.writer.safety(&MeasuredSafety { scenario, ended, asked, safety, failure })?,
-        What::Faults => session.writer.faults(&MeasuredFaults { scenario, ended, asked, faults, failure })?,
+        What::PowerCuts => {
+            session.writer.safety(&MeasuredSafety { scenario, ended, asked, safety, failure, member: None })?
+        }
+        What::Faults => {
+            session.writer.faults(&MeasuredFaults { scenario, ended, asked, faults, failure, member: None })?
+        }
     }
     Ok(false)
 }

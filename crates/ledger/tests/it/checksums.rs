@@ -10,7 +10,9 @@ use std::path::Path;
 /// A file with a row in each table, folded into one.
 fn made(path: &Path) -> Vec<u8> {
     let mut writer = begun(path);
-    writer.probe(&Probe { scenarios: Vec::new(), figures: [].into(), failure: Some("none".into()) }).expect("written");
+    writer
+        .probe(&Probe { scenarios: Vec::new(), figures: [].into(), failure: Some("none".into()), member: None })
+        .expect("written");
     for round in 0..4 {
         let id = trial(&mut writer, SCENARIOS[round as usize % 2], round, TrialState::Finished, 100.0);
         writer.warning(id, "slow").expect("written");

@@ -96,6 +96,7 @@ pub fn safety(scenario: &str) -> MeasuredSafety {
         asked: serde_json::json!({ "budget": 10.0 }),
         safety: Some(found),
         failure: None,
+        member: None,
     }
 }
 

@@ -1,9 +1,10 @@
 //! A fleet's files as one: which start is taken, what is refused, and that order and repetition of merging change nothing.
 
-use crate::fixture::{SCENARIOS, SPEED, run, scenarios, study};
-use ledger::model::{Contents, Host, Member, Place, StudyRecord, TrialState};
+use crate::fixture::{SCENARIOS, SPEED, run, safety, scenarios, study};
+use ledger::model::{Contents, Host, Member, Place, Probe, StudyRecord, TrialState};
 use ledger::{MergeError, Reader, Writer, export, merge, read_merged};
 use observe::metric::{Direction, Metric};
+use observe::safety::Grade;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -212,4 +213,92 @@ fn a_file_that_is_broken_is_told_and_left_out() {
     let merged = merge(&[empty, POOL.files[0].clone(), cut], &target).expect("one is left");
     assert_eq!((merged.members.len(), merged.broken.len()), (1, 2), "{:?}", merged.broken);
     assert_eq!(contents(&target).members.len(), 1);
+}
+
+#[test]
+fn a_damaged_row_costs_its_file_and_the_next_start_of_its_member_takes_its_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (damaged, target) = (folder.path().join("damaged"), folder.path().join("fleet.surefoot"));
+    std::fs::copy(&POOL.files[3], &damaged).expect("copied");
+    let damage = "UPDATE note SET value = 7 WHERE id = (SELECT max(id) FROM note)";
+    rusqlite::Connection::open(&damaged).and_then(|file| file.execute_batch(damage)).expect("changed");
+    let files = [POOL.files[0].clone(), damaged.clone(), POOL.files[7].clone()];
+    let merged = merge(&files, &target).expect("two are whole");
+    let taken: Vec<(u32, u32)> = merged.members.iter().map(|member| (member.number, member.attempt)).collect();
+    assert_eq!((taken, merged.broken.len()), (vec![(1, 1), (2, 3)], 1));
+    assert!(merged.broken[0].to_string().contains("note"), "{}", merged.broken[0]);
+    let (read, broken) = read_merged(&files, &[SPEED.name.as_ref()]).expect("two are whole");
+    assert_eq!((read.members, broken.len()), (contents(&target).members, 1));
+    let error = merge(&[damaged], &folder.path().join("none")).expect_err("nothing is whole");
+    assert!(error.to_string().contains("note"), "{error}");
+}
+
+#[test]
+fn a_member_has_its_own_probes_and_power_cuts_and_a_fleet_the_worst() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let grades = [Grade::A, Grade::E, Grade::A];
+    let files: Vec<PathBuf> = (1..)
+        .zip(grades)
+        .map(|(number, grade)| {
+            let path = folder.path().join(number.to_string());
+            started(&path, &study(), &member(number, 1, &format!("n{number}")), 1, false);
+            let mut writer = Writer::create_or_open(&path).expect("it opens");
+            writer.begin_session(&BTreeMap::new(), f64::from(number)).expect("written");
+            let figures = [("flushes_per_second".into(), f64::from(number))].into();
+            writer.probe(&Probe { scenarios: Vec::new(), figures, failure: None, member: None }).expect("written");
+            let mut measured = safety(SCENARIOS[0]);
+            measured.safety.as_mut().expect("measured").grade = grade;
+            writer.safety(&measured).expect("written");
+            writer.end_session("all rounds are done", 9.0).expect("written");
+            path
+        })
+        .collect();
+    let target = folder.path().join("fleet.surefoot");
+    merge(&files, &target).expect("one fleet");
+    let (shown, _) = read_merged(&files, &[]).expect("one fleet");
+    let class = |contents: &Contents| {
+        let measured = contents.safety_of(&contents.scenarios[0]).and_then(|measured| measured.safety.as_ref());
+        measured.map(|safety| safety.grade)
+    };
+    for all in [&contents(&target), &shown] {
+        assert_eq!((class(all), all.probes.len()), (Some(Grade::E), 3));
+    }
+    for (number, grade) in (1..).zip(grades) {
+        let reader = Reader::open(&target).and_then(|reader| reader.of_member(number)).expect("it is there");
+        let alone = reader.contents().expect("readable");
+        assert_eq!((class(&alone), alone.safety.len(), alone.probes.len()), (Some(grade), 1, 1));
+        assert_eq!(alone.probes[0].figures.values().copied().collect::<Vec<_>>(), [f64::from(number)]);
+        let mut rows = Vec::new();
+        export::csv(&reader, &mut rows).expect("exported");
+        let rows = String::from_utf8(rows).expect("text");
+        assert!(rows.lines().skip(1).all(|line| line.ends_with(&format!(",{number}"))) && rows.lines().count() > 1);
+    }
+    let error = Reader::open(&target).and_then(|reader| reader.of_member(7)).expect_err("no seventh");
+    assert!(error.to_string().ends_with("there are 1, 2, 3"), "{error}");
+}
+
+#[test]
+fn what_an_interruption_left_of_a_round_is_no_round() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("one");
+    started(&path, &study(), &member(1, 1, "n1"), 2, false);
+    let mut writer = Writer::create_or_open(&path).expect("it opens");
+    let mut rounds = |add: &mut dyn FnMut(&mut Writer)| {
+        add(&mut writer);
+        let contents = contents(&path);
+        contents.rounds_measured(&contents.members[0], &contents.counted_trials())
+    };
+    let trial = |writer: &mut Writer, scenario: usize, state| {
+        let id = writer.begin_trial(SCENARIOS[scenario], Place::main(2, 0), 1, 2.0).expect("written");
+        writer.finish_trial(id, state, None, 3.0).expect("written");
+    };
+    assert_eq!(rounds(&mut |_| ()), 2, "it was killed between two rounds");
+    assert_eq!(rounds(&mut |writer| trial(writer, 1, TrialState::Finished)), 2, "within a round");
+    assert_eq!(rounds(&mut |writer| trial(writer, 0, TrialState::Failed)), 3);
+    let given_up = |writer: &mut Writer| {
+        writer.begin_session(&BTreeMap::new(), 5.0).expect("written");
+        let id = writer.begin_trial(SCENARIOS[1], Place::main(3, 0), 1, 2.0).expect("written");
+        writer.finish_trial(id, TrialState::Finished, None, 3.0).expect("written");
+    };
+    assert_eq!(rounds(&mut |writer| given_up(writer)), 4, "who failed before is not waited for");
 }

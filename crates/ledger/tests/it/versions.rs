@@ -95,6 +95,7 @@ fn an_old_file_is_read_as_it_is_and_climbs_when_it_goes_on() {
         scenarios: SCENARIOS.map(str::to_string).to_vec(),
         figures: [("flushes_per_second".to_string(), 3080.5)].into(),
         failure: None,
+        member: None,
     };
     writer.probe(&probe).expect("written");
     assert_eq!(probes(), [probe]);
@@ -108,7 +109,7 @@ fn a_file_from_before_power_cuts_were_measured_goes_on() {
     let path = folder.path().join("three.surefoot");
     old_file(&path);
     Connection::open(&path).and_then(|file| file.execute_batch(TO_VERSION_3)).expect("version 3");
-    let probe = Probe { scenarios: Vec::new(), figures: [].into(), failure: Some("no io_uring".into()) };
+    let probe = Probe { scenarios: Vec::new(), figures: [].into(), failure: Some("no io_uring".into()), member: None };
     let json = serde_json::to_string(&probe).expect("plain data");
     Connection::open(&path)
         .and_then(|file| file.execute("INSERT INTO probe (json) VALUES (?1)", [json]))
@@ -216,6 +217,7 @@ fn a_file_from_before_disks_failed_goes_on() {
         asked: serde_json::json!({ "faults": ["full"] }),
         faults: None,
         failure: Some(observe::record::Failure { step: "failing disk".into(), ..Default::default() }),
+        member: None,
     };
     let mut writer = Writer::create_or_open(&path).expect("it climbs");
     writer.faults(&measured).expect("written");

@@ -20,6 +20,7 @@ fn study() -> Input {
         scenarios: vec!["ext4".into(), "xfs".into()],
         figures: figures.iter().map(|(name, value)| ((*name).to_string(), *value)).collect(),
         failure: None,
+        member: None,
     }];
     for run in &mut contents.runs {
         let is_xfs = contents.trials.iter().any(|trial| trial.id == run.trial && trial.scenario == "xfs");

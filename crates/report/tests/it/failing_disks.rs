@@ -39,6 +39,7 @@ fn input(all: &[(&str, FaultsFound)]) -> Input {
             asked: Value::Null,
             faults: Some(found.clone()),
             failure: None,
+            member: None,
         });
     }
     fixture::input_of(contents, &table)

@@ -240,6 +240,7 @@ pub fn cut(contents: &mut Contents, label: &str, safety: Safety) {
         asked: serde_json::json!({}),
         safety: Some(safety),
         failure: None,
+        member: None,
     });
 }
 

@@ -68,6 +68,7 @@ fn a_hole_is_seen_by_the_exit_status() {
             asked: serde_json::Value::Null,
             safety,
             failure,
+            member: None,
         });
         report::has_holes(&input)
     };

@@ -1,6 +1,6 @@
 //! The general log: each command when it arrives, with nothing of what came of it. Prepared statements have their values in their texts.
 
-use super::{is_header, moment};
+use super::{is_header, moment, used};
 use crate::sessions::{Expects, Reason, Sessions, Statement, Way};
 use std::collections::HashSet;
 
@@ -98,6 +98,8 @@ fn end(entry: Option<Entry<'_>>, now: i64, by_name: &mut HashSet<u64>, sessions:
             }
         }
         "Init DB" => sessions.database(key, text.trim()),
+        // As text it names the other database, which a replay does not have.
+        "Query" if let Some(name) = used(text) => sessions.database(key, name),
         "Execute" if by_name.remove(&key) => {}
         "Query" | "Execute" => {
             if text.get(..7).is_some_and(|word| word.eq_ignore_ascii_case("execute")) {

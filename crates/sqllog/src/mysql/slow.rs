@@ -1,6 +1,6 @@
 //! The slow log: each statement when it has ended, with how long it took and how many rows it gave.
 
-use super::{is_header, moment};
+use super::{is_header, moment, used};
 use crate::sessions::{Expects, Sessions, Statement, Way};
 use script::Verb;
 
@@ -8,7 +8,7 @@ use script::Verb;
 #[derive(Default)]
 struct Head<'a> {
     key: u64,
-    /// The database, by MariaDB's `Schema:`.
+    /// The database, by MariaDB's `Schema:`; some of nothing: the session has chosen none.
     database: Option<&'a str>,
     seconds: f64,
     rows_sent: Option<u64>,
@@ -22,13 +22,18 @@ pub fn is_head(line: &str) -> bool {
 pub fn read(text: &str, sessions: &mut Sessions) {
     let (mut head, mut now, mut is_in_body) = (Head::default(), 0, true);
     let mut body = String::new();
+    // MySQL names a database where it is another than that of the entry before, whoever sent that (`log.cc`, `write_slow`).
+    let mut last = None;
     for line in crate::lines(text) {
         sessions.lines += 1;
         if is_head(line) || is_header(line) {
             if is_in_body {
-                end(&head, &body, now, sessions);
+                end(&head, &body, now, &mut last, sessions);
                 (head, is_in_body) = (Head::default(), false);
                 body.clear();
+            }
+            if is_header(line) {
+                last = None;
             }
             if let Some((at, _)) = line.strip_prefix("# Time: ").and_then(moment) {
                 now = at;
@@ -42,7 +47,7 @@ pub fn read(text: &str, sessions: &mut Sessions) {
             body.push('\n');
         }
     }
-    end(&head, &body, now, sessions);
+    end(&head, &body, now, &mut last, sessions);
 }
 
 /// `# Thread_id: 8  Schema: shop  QC_hit: No`: each name with what follows it.
@@ -58,25 +63,26 @@ fn take<'a>(head: &mut Head<'a>, line: &'a str) {
         return;
     }
     head.key = number("Thread_id: ").unwrap_or(head.key);
-    head.database = after("Schema: ").filter(|name| *name != "QC_hit:").or(head.database);
+    let schema = after("Schema: ").map(|name| if name == "QC_hit:" { "" } else { name });
+    head.database = schema.or(head.database);
     head.seconds = after("Query_time: ").and_then(|text| text.parse().ok()).unwrap_or(head.seconds);
     head.rows_sent = number("Rows_sent: ").or(head.rows_sent);
 }
 
-fn end(head: &Head<'_>, body: &str, now: i64, sessions: &mut Sessions) {
+fn end(head: &Head<'_>, body: &str, now: i64, last: &mut Option<String>, sessions: &mut Sessions) {
     let mut text = body.trim_end();
-    if let Some(database) = head.database {
-        sessions.database(head.key, database);
-    }
     // What the server itself puts before a statement.
     loop {
         let (line, after) = text.split_once('\n').unwrap_or((text, ""));
-        if let Some(name) = line.strip_prefix("use ").and_then(|rest| rest.strip_suffix(';')) {
-            sessions.database(head.key, name.trim_matches('`'));
+        if let Some(name) = used(line).filter(|_| line.starts_with("use ") && line.ends_with(';')) {
+            *last = Some(name.into());
         } else if !line.starts_with("SET timestamp=") {
             break;
         }
         text = after;
+    }
+    if let Some(database) = head.database.or(last.as_deref()) {
+        sessions.database(head.key, database);
     }
     if text.starts_with("# administrator command: Quit") {
         return sessions.end(head.key, Some(now));

@@ -135,7 +135,46 @@ fn mysql_8_has_its_own_times_and_places_of_numbers() {
         let log = read(text, &Options::default()).expect("a log");
         let step = &log.sessions[0].steps[0];
         assert_eq!((&*log.texts()[0], step.at_microseconds, step.rows), ("SELECT 1", 1_795_482_123_223_456, rows));
-        assert_eq!((log.sessions[0].database.as_deref(), log.bad_lines), (Some("shop"), 0));
+        assert_eq!((&*log.sessions[0].databases, log.bad_lines), (&[(0, "shop".into())][..], 0));
+    }
+}
+
+/// A session's statements are those of the database that it was on when it sent them.
+#[test]
+fn sessions_that_change_their_database_are_taken_apart() {
+    let at = |second: u32| format!("2026-11-24T01:02:{second:02}.000000Z\t    8 ");
+    let general = [
+        "Connect\tjoe@localhost on shop using Socket",
+        "Query\tSELECT 1",
+        "Init DB\tblog",
+        "Query\tSELECT 2",
+        "Query\tuse `shop`;",
+        "Query\tSELECT 3",
+        "Quit\t",
+    ];
+    let general: String = (3..).zip(general).map(|(second, line)| at(second) + line + "\n").collect();
+    // Two sessions of MySQL: the second one's first statement is on the database of the entry before.
+    let entry = |id: u32, rest: &str| {
+        format!(
+            "# Time: 2026-11-24T01:02:03.323456Z\n# User@Host: joe[joe] @ localhost []  Id:     {id}\n\
+             # Query_time: 0.1  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\n{rest};\n"
+        )
+    };
+    let slow = entry(8, "use shop;\nSET timestamp=1;\nSELECT 1")
+        + &entry(9, "use blog;\nSET timestamp=1;\nSELECT 2")
+        + &entry(8, "SET timestamp=1;\nSELECT 4")
+        + &entry(9, "use shop;\nSET timestamp=1;\nSELECT 3");
+    for (text, of_blog) in [(general, vec!["SELECT 2 []?"]), (slow, vec!["SELECT 2 []?", "SELECT 4 []?"])] {
+        let of = |database: &str| {
+            let options = Options { database: Some(database.into()), ..Options::default() };
+            let log = read(&text, &options).unwrap_or_else(|problem| panic!("{database}: {problem}"));
+            let mut all: Vec<String> = log.sessions.iter().flat_map(|session| words(&log, session)).collect();
+            all.sort();
+            (all, log.left_out.get(&Reason::OtherDatabase).copied())
+        };
+        assert_eq!(of("shop"), (vec!["SELECT 1 []?".into(), "SELECT 3 []?".into()], Some(of_blog.len() as u64)));
+        assert_eq!(of("blog").0, of_blog);
+        assert_eq!(read(&text, &Options::default()).expect_err("two"), Problem::Databases("blog, shop".into()));
     }
 }
 

@@ -17,17 +17,20 @@ pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
         return Err(Failure::new(Status::BadStudy, anyhow!("`--full` has no effect on what is exported"))
             .hint("leave it out: every format has all of it"));
     }
-    let open = || ledger::Reader::open(&args.results).map_err(|error| unreadable(error.into()));
+    let open = || {
+        let reader = ledger::Reader::open(&args.results);
+        let of_one = |reader: ledger::Reader| match args.member {
+            Some(member) => reader.of_member(member),
+            None => Ok(reader),
+        };
+        reader.and_then(of_one).map_err(|error| unreadable(error.into()))
+    };
     let of_fleet =
         if args.member.is_some() { None } else { report::FleetReport::read(&open()?).map_err(of_results)? };
     if let Some(report) = of_fleet {
         return fleet(args, &report, &outputs, &open()?);
     }
-    let read_from = |reader: &ledger::Reader| match args.member {
-        Some(member) => report::read_member(reader, member),
-        None => report::read(reader),
-    };
-    let read = || read_from(&open()?).map(knowledge::told).map_err(of_results);
+    let read = || report::read(&open()?).map(knowledge::told).map_err(of_results);
     if outputs.is_empty() {
         let input = read()?;
         let results = args.results.to_string_lossy();

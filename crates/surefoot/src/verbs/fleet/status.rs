@@ -132,7 +132,7 @@ fn start(path: &Path) -> Result<Option<Start>, ledger::Error> {
         of: member.of,
         attempt: member.attempt,
         host: member.host.name.clone(),
-        rounds: member.rounds_measured(&counted),
+        rounds: contents.rounds_measured(member, &counted),
         rounds_of: member.rounds,
         failed: counted.iter().filter(|trial| trial.state == TrialState::Failed).count(),
         ended: contents.sessions.last().and_then(|session| session.reason.clone()),
