@@ -32,7 +32,7 @@ export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER = $(ARM64_COMPILER)
 STATIC = -C target-feature=+crt-static
 
 # What comes along with the command; all of it is in this repository.
-DOCUMENTS = README.md SECURITY.md CHANGELOG.md
+DOCUMENTS = README.md SECURITY.md CHANGELOG.md ARCHITECTURE.md CONTRIBUTING.md docs
 LICENCES = LICENSE-MIT LICENSE-APACHE
 EXAMPLES = studies
 
@@ -78,7 +78,7 @@ install -D -m 755 $(2)/surefoot $(OUT)/root/$(1)/usr/bin/surefoot
 $(call extras,$(call binary,dynamic)/surefoot,$(OUT)/root/$(1)/usr/share)
 mkdir -p $(OUT)/root/$(1)/usr/share/doc/surefoot/examples
 cp -r $(EXAMPLES) $(OUT)/root/$(1)/usr/share/doc/surefoot/examples/
-cp README.md SECURITY.md $(OUT)/root/$(1)/usr/share/doc/surefoot/
+cp -r $(filter-out CHANGELOG.md,$(DOCUMENTS)) $(OUT)/root/$(1)/usr/share/doc/surefoot/
 $(call deb,surefoot,$(1),$(3),$(4))
 endef
 

@@ -192,8 +192,7 @@ impl Disk {
         let open = |flags| OpenOptions::new().read(true).write(true).custom_flags(flags).open(image);
         let buffered = open(0)?;
         // Two kernels on one image would each write over the other's filesystem.
-        // SAFETY: a plain system call on an open file.
-        if unsafe { libc::flock(buffered.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+        if buffered.try_lock().is_err() {
             return Err(io::Error::other(format!("{} is locked: another trial works on it", image.display())));
         }
         // tmpfs and some others have no direct I/O.

@@ -1,9 +1,9 @@
 //! The guest kernel's file, and what it has: looked up on the host, without starting it.
 
 use crate::modules;
+use memchr::memmem;
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Where packages put a User-Mode Linux kernel's modules, by its release (Debian's user-mode-linux: the first).
 const MODULE_FOLDERS: &[&str] = &["/usr/lib/uml/modules", "/lib/modules"];
@@ -23,8 +23,8 @@ pub enum Error {
     /// No such file.
     #[error("there is no guest kernel `{0}`")]
     Missing(String),
-    /// The file does not answer as such a kernel does.
-    #[error("{0} is no User-Mode Linux kernel: it does not answer `--version`")]
+    /// The file has not the words of such a kernel.
+    #[error("{0} is no User-Mode Linux kernel: it does not say `User Mode Linux` and its version")]
     NoKernel(PathBuf),
     /// It can be run and not read.
     #[error("cannot read the guest kernel {path}")]
@@ -50,10 +50,7 @@ impl Kernel {
             folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file())
         };
         let program = found.ok_or_else(|| Error::Missing(name.into()))?;
-        let output = Command::new(&program).arg("--version").output().ok();
-        let release = output.filter(|output| output.status.success());
-        let release = release.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_string());
-        match release.filter(|release| release.starts_with(|c: char| c.is_ascii_digit())) {
+        match release(&read(&program)?) {
             Some(release) => Ok(Kernel { program, release }),
             None => Err(Error::NoKernel(program)),
         }
@@ -64,9 +61,7 @@ impl Kernel {
     /// # Errors
     /// When the file can't be read.
     pub fn digest(&self) -> Result<String, Error> {
-        let bytes =
-            std::fs::read(&self.program).map_err(|source| Error::Unreadable { path: self.program.clone(), source })?;
-        Ok(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+        Ok(Sha256::digest(read(&self.program)?).iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// Whether it has a module of this name (`f2fs`, `dm_mod`), built in or to be loaded. A list of what is built in is not
@@ -81,6 +76,22 @@ impl Kernel {
     }
 }
 
+fn read(program: &Path) -> Result<Vec<u8>, Error> {
+    std::fs::read(program).map_err(|source| Error::Unreadable { path: program.into(), source })
+}
+
+/// The release in the banner that each Linux has in its file (`init/version.c`). Who only plans a study starts no program of it.
+fn release(file: &[u8]) -> Option<String> {
+    memmem::find(file, b"User Mode Linux")?;
+    let after = |place: usize| &file[place + BANNER.len()..];
+    let words =
+        memmem::find_iter(file, BANNER).map(after).find(|words| words.first().is_some_and(u8::is_ascii_digit))?;
+    let end = words.iter().position(|byte| !byte.is_ascii_graphic())?;
+    Some(String::from_utf8_lossy(&words[..end]).into_owned())
+}
+
+const BANNER: &[u8] = b"Linux version ";
+
 /// The folder with a release's modules.
 #[must_use]
 pub fn modules_folder(release: &str) -> Option<PathBuf> {
@@ -90,6 +101,20 @@ pub fn modules_folder(release: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kernel_is_known_by_its_file_and_not_started() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = folder.path().join("linux");
+        let of = |bytes: &[u8]| {
+            std::fs::write(&program, bytes).expect("written");
+            Kernel::find(program.to_str().expect("a name"), &[]).map(|kernel| kernel.release)
+        };
+        let words = b"\0Linux version %s\0User Mode Linux v%s\0Linux version 6.12.3-rc1+ (me@here) #1 SMP\0";
+        assert_eq!(of(words).expect("a kernel"), "6.12.3-rc1+");
+        assert!(matches!(of(b"Linux version 6.12.3 (me@here)"), Err(Error::NoKernel(_))), "of a real machine");
+        assert!(matches!(of(b"User Mode Linux\0Linux version "), Err(Error::NoKernel(_))));
+    }
 
     #[test]
     fn what_is_no_kernel_is_told() {

@@ -6,6 +6,7 @@ use crash::plan::{Plan, PlannedScenario, volumes};
 use services::Wanted;
 use std::collections::BTreeMap;
 use storage::Device;
+use study::Bench;
 
 /// Seconds a trial spends on provisioning, settling and teardown, roughly: 0.4 to 0.5 s on a 1 GiB loop device (2026-11-21,
 /// two cores, all filesystems), and as much again for caution.
@@ -16,6 +17,9 @@ const SERVER_SECONDS: f64 = 0.5;
 
 /// Bytes of a template that are copied a second, about: 300 MB/s of MariaDB's few files, 140 MB/s of a site's 23,000.
 const COPIED_BYTES_PER_SECOND: f64 = 150e6;
+
+/// So many times as long takes in a guest kernel what ends by itself: between 2.5 (sql-bench on MariaDB) and 20 (GT.M) on 2026-11-25.
+const GUEST_SLOWNESS: f64 = 5.0;
 
 /// The length of the rounds that the study has at least, roughly.
 #[must_use]
@@ -43,7 +47,8 @@ pub fn trial_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
     let chosen = plan.drawn.turns.filter(|_| by_time.is_some());
     let of_turns =
         chosen.and_then(|chosen| Some(f64::from(chosen.turns?) * f64::from(chosen.turn_milliseconds) / 1000.0));
-    let measured = of_turns.unwrap_or_else(|| f64::from(plan.design.runs) * run_seconds(scenario));
+    let slowness = if by_time.is_some() { 1.0 } else { slowness(scenario) };
+    let measured = of_turns.unwrap_or_else(|| f64::from(plan.design.runs) * run_seconds(scenario) * slowness);
     unmeasured_seconds(plan, scenario) + measured
 }
 
@@ -59,8 +64,13 @@ pub fn unmeasured_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
         estimate.load_seconds
     };
     let servers_seconds = SERVER_SECONDS * services.len() as f64;
-    let warm_up_seconds = f64::from(plan.design.warm_up_runs) * estimate.run_seconds;
-    PROVISION_SECONDS + servers_seconds + load_seconds + warm_up_seconds
+    let run_slowness = if load.run_seconds().is_some() { 1.0 } else { slowness(scenario) };
+    let warm_up_seconds = f64::from(plan.design.warm_up_runs) * estimate.run_seconds * run_slowness;
+    PROVISION_SECONDS + (servers_seconds + load_seconds) * slowness(scenario) + warm_up_seconds
+}
+
+fn slowness(scenario: &PlannedScenario) -> f64 {
+    if scenario.bench == Bench::Guest { GUEST_SLOWNESS } else { 1.0 }
 }
 
 /// A run's length, roughly; 0 where nothing is known of it.

@@ -70,7 +70,7 @@ pub use json::{JSON_SCHEMA, answer_json};
 pub use knowledge::Knowledge;
 pub use live::{Underway, live, log_ratios};
 pub use openmetrics::openmetrics;
-pub use reproduce::reproduce;
+pub use reproduce::{quoted, reproduce};
 pub use sql_bench::sql_bench;
 pub use standing::Standing;
 pub use summary::{LINES_MAX, Place, summary};

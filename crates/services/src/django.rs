@@ -4,7 +4,6 @@
 
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_name};
 use crate::web::{self, Launch, WebServer};
-use nix::sys::signal::Signal;
 use serde::Deserialize;
 use settings::configuration::Configuration;
 use settings::{Kind as Is, Setting};
@@ -157,11 +156,11 @@ impl WebServer for Django {
     fn launch(&self, place: &Place, address: SocketAddr) -> Result<Launch<'_>, Error> {
         let mut effects = web::effects(KIND.name, &self.version, &self.settings);
         effects.facts.insert("django.server".into(), self.server.word().into());
-        // The development server ends by a signal's default on SIGTERM, and in order on an interrupt.
-        let stop = if self.server == DjangoServer::Runserver { Signal::SIGINT } else { Signal::SIGTERM };
         let arguments = self.arguments(&place.data.join(web::SITE), &address.to_string());
         let environment = web::environment(place);
-        Ok(Launch { arguments, environment, stop, ..Launch::new(&self.program, [], effects) })
+        // The development server has no answer to SIGTERM but its default, which ends it. An interrupt would be an exception in whatever
+        // its main thread does, and is lost where that is one that Python ignores.
+        Ok(Launch { arguments, environment, ..Launch::new(&self.program, [], effects) })
     }
 
     /// What Python compiled.

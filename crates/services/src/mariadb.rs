@@ -203,6 +203,12 @@ impl MariaDb {
         self.settings.iter().filter(|(name, _)| FORMAT.contains(&plain(name).as_str()))
     }
 
+    /// MySQL keeps a binary log unless it is told otherwise, MariaDB keeps none.
+    fn logs_by_default(&self) -> bool {
+        let is_mysql = self.programs.install.is_none();
+        is_mysql && self.settings.keys().all(|name| plain(name) != "log_bin")
+    }
+
     /// The binary log's files without their numbers.
     fn binary_log(&self, place: &Place) -> PathBuf {
         place.log.as_ref().unwrap_or(&place.data).join("binary-log")
@@ -243,6 +249,8 @@ impl MariaDb {
         if self.binary_log {
             line("log_bin", &self.binary_log(place).to_string_lossy());
             line("server_id", "1");
+        } else if self.logs_by_default() {
+            text.push_str("skip-log-bin\n");
         }
         text
     }
@@ -391,6 +399,8 @@ impl Service for MariaDb {
         let mut words: Vec<String> = self.settings.iter().map(|(name, value)| format!("--{name}={value}")).collect();
         if self.binary_log {
             words.push("--log-bin --server-id=1".into());
+        } else if self.logs_by_default() {
+            words.push("--skip-log-bin".into());
         }
         if has_log_volume {
             words.push("--innodb-log-group-home-dir=\"$WAL\"".into());

@@ -136,7 +136,7 @@ pub enum Problem {
     },
 }
 
-/// Reads a whole log.
+/// Reads a whole log. Bytes that are not UTF-8 stand in the text as U+FFFD.
 ///
 /// # Errors
 /// When it has nothing to replay, or too much that is no log.

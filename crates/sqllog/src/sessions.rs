@@ -149,6 +149,8 @@ pub enum Reason {
     ParametersUnknown,
     /// More rows of an answer that was asked for in pieces.
     Fetch,
+    /// Bytes that are not UTF-8, which a text can't have: another statement would be sent.
+    NotUtf8,
     /// A command of the protocol that is no statement.
     Command,
     /// After `statements`.
@@ -166,6 +168,7 @@ impl Reason {
             Reason::Copy => "that are COPY, whose rows no log has",
             Reason::ParametersUnknown => "with parameters that the log does not have",
             Reason::Fetch => "that fetch more rows of an answer, which comes as a whole here",
+            Reason::NotUtf8 => "with bytes that are not UTF-8",
             Reason::Command => "that are commands of the protocol",
             Reason::AfterLimit => "after the first that are wanted",
             Reason::OtherDatabase => "on other databases",
@@ -278,6 +281,8 @@ impl Sessions {
         let is_copy = self.form.is_postgres() && copies(statement.text);
         let reason = if is_copy {
             Some(Reason::Copy)
+        } else if statement.text.contains(char::REPLACEMENT_CHARACTER) {
+            Some(Reason::NotUtf8)
         } else {
             (self.statements >= self.statements_max).then_some(Reason::AfterLimit)
         };

@@ -15,7 +15,6 @@ use crate::settings::StorageSettings;
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Write as _;
-use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -143,8 +142,7 @@ pub(crate) fn open(image: &Path) -> Result<File, Error> {
 /// Waits for a trial that was killed, whose loop device takes a moment to go.
 pub(crate) fn lock(file: &File, image: &Path) -> Result<(), Error> {
     let began = Instant::now();
-    // SAFETY: a plain system call on an open file.
-    while unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+    while file.try_lock().is_err() {
         if began.elapsed() > LOCK_PATIENCE {
             let holder = loop_device::holder(image).map_or_else(String::new, |holder| format!(" as /dev/{holder}"));
             let reason = format!("is in use{holder}: another trial has it locked");

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// Name of the workload's folder on a filesystem that was made for it.
@@ -28,7 +28,7 @@ impl TrialFolder {
             match std::fs::create_dir(&path) {
                 Ok(()) => {
                     let lock = File::open(&path).map_err(Error::file("open", &path))?;
-                    lock_now(&lock);
+                    let _ = lock.try_lock();
                     return Ok(TrialFolder { path, _lock: lock });
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -51,14 +51,13 @@ impl Drop for TrialFolder {
 /// Removes folders of trials that live no more.
 fn remove_leftovers(parent: &Path) {
     for entry in parent.read_dir().into_iter().flatten().flatten() {
-        let ours = entry.file_name().to_string_lossy().starts_with(TRIAL_FOLDER);
-        if ours && File::open(entry.path()).is_ok_and(|folder| lock_now(&folder)) {
+        if !entry.file_name().to_string_lossy().starts_with(TRIAL_FOLDER) {
+            continue;
+        }
+        // In a folder where others may write, a link or a pipe may have such a name.
+        let folder = File::options().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(entry.path());
+        if folder.is_ok_and(|folder| folder.try_lock().is_ok()) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
-}
-
-fn lock_now(folder: &File) -> bool {
-    // SAFETY: a plain system call on an open file.
-    unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
 }

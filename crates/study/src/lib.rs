@@ -46,7 +46,7 @@ pub use change::Override;
 pub use check::{Study, read};
 pub use limit::{Bound, Limit};
 pub use matrix::SCENARIOS_MAX;
-pub use own_settings::{Design, GUEST, Mode, Order, Parity, ROUNDS_MAX, Screening, VOLUMES};
+pub use own_settings::{CPUS, DESIGN, Design, GUEST, Mode, Order, Parity, ROUNDS_MAX, Screening, TOP, VOLUMES};
 pub use plan::{ChosenTurns, Drawn, Parsed, Plan, PlannedScenario, plan};
 pub use problem::{Problem, position};
 pub use safety::{AtomicUnit, FAULTS, Load, SAFETY, Safety};

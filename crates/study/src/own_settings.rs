@@ -101,7 +101,7 @@ pub const DESIGN: &[Setting] = &[
         name: "rounds_min",
         kind: Kind::Integer { min: 1, max: 10_000 },
         default: Some("6"),
-        help: "At least so many rounds. Below six, nothing is claimed with confidence.",
+        help: "At least so many rounds. Below four, no difference is claimed.",
     },
     Setting {
         name: "rounds_max",

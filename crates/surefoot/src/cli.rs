@@ -382,7 +382,8 @@ pub struct DoctorArgs {
 /// `list`.
 #[derive(Args)]
 pub struct ListArgs {
-    /// `studies`, `workloads`, `filesystems`, `devices`, or the name of one of them to explain it
+    /// `studies`, `workloads`, `services`, `filesystems`, `devices`, the name of one of them to explain it, or a table of a study
+    /// file (`study`, `design`, `cpus`, `storage`, `guest`, `safety`) for its settings
     pub what: Option<String>,
     /// Print it as JSON
     #[arg(long)]

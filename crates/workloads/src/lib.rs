@@ -27,6 +27,7 @@ pub mod tree;
 
 mod ack_log;
 mod flush;
+mod lmdb;
 mod source_archive;
 mod tpcb;
 #[cfg(test)]

@@ -4,7 +4,6 @@ use super::Error;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, Write as _};
-use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -73,7 +72,7 @@ pub(super) fn take(folder: &Path, holder: &Holder) -> Result<Option<File>, Error
         if is_at(&file, folder) { Err(error) } else { Ok(()) }
     })?;
     let began = Instant::now();
-    while !try_lock(&file) {
+    while file.try_lock().is_err() {
         let found = read(&mut file);
         let lives = found.as_ref().is_none_or(Holder::lives);
         if began.elapsed() > if lives { PATIENCE_WITH_THE_LIVING } else { PATIENCE } {
@@ -108,16 +107,11 @@ pub(super) fn is_at(lock: &File, folder: &Path) -> bool {
 /// Takes a lock that killed processes may still have.
 pub(super) fn wait(file: &File) -> bool {
     let began = Instant::now();
-    while !try_lock(file) {
+    while file.try_lock().is_err() {
         if began.elapsed() > PATIENCE {
             return false;
         }
         std::thread::sleep(Duration::from_millis(20));
     }
     true
-}
-
-fn try_lock(file: &File) -> bool {
-    // SAFETY: a plain system call on an open file.
-    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
 }

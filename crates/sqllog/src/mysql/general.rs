@@ -98,10 +98,12 @@ fn end(entry: Option<Entry<'_>>, now: i64, by_name: &mut HashSet<u64>, sessions:
             }
         }
         "Init DB" => sessions.database(key, text.trim()),
-        // As text it names the other database, which a replay does not have.
-        "Query" if let Some(name) = used(text) => sessions.database(key, name),
         "Execute" if by_name.remove(&key) => {}
         "Query" | "Execute" => {
+            // It names a database of that server, which a replay does not have.
+            if let Some(name) = used(text) {
+                return sessions.database(key, name);
+            }
             if text.get(..7).is_some_and(|word| word.eq_ignore_ascii_case("execute")) {
                 by_name.insert(key);
             } else {

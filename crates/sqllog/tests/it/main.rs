@@ -178,6 +178,18 @@ fn sessions_that_change_their_database_are_taken_apart() {
     }
 }
 
+/// A blob as the general log has it.
+#[test]
+fn bytes_that_are_no_text_are_not_sent_as_others() {
+    let log = b"2026-11-24T01:02:03.000000Z\t    8 Query\tINSERT INTO t VALUES (_binary '\xFF\x00')\n\
+                2026-11-24T01:02:04.000000Z\t    8 Query\tSELECT 'b\xC3\xA4r'\n";
+    let log = read(&String::from_utf8_lossy(log), &Options::default()).expect("a log");
+    assert_eq!(
+        (words(&log, &log.sessions[0]), log.left_out.get(&Reason::NotUtf8)),
+        (vec!["SELECT 'bär' []?".into()], Some(&1))
+    );
+}
+
 #[test]
 fn what_cannot_be_replayed_is_said() {
     let problem = |text: &str, options: &Options| read(text, options).expect_err("no log");

@@ -8,6 +8,18 @@ use serde_json::json;
 use settings::Setting;
 use std::fmt::Write as _;
 
+/// Tables of a study file that are neither a workload's nor a service's: name, what it is, settings.
+fn tables() -> [(&'static str, &'static str, &'static [Setting]); 6] {
+    [
+        ("study", "the study itself, above all tables", study::TOP),
+        ("design", "[design], how often and in which order", study::DESIGN),
+        ("cpus", "[cpus], who runs where", study::CPUS),
+        ("storage", "[storage], and of [storage.wal]", storage::settings()),
+        ("guest", "[guest], for bench = \"guest\"", study::GUEST),
+        ("safety", "[safety], what a power cut takes and a failing disk does", study::SAFETY),
+    ]
+}
+
 /// Prints the lists, one of them, or one thing.
 pub fn run(args: &ListArgs) -> Result<Status, Failure> {
     if args.json {
@@ -20,7 +32,11 @@ pub fn run(args: &ListArgs) -> Result<Status, Failure> {
             .join("\n"),
         Some(what) => list(what).or_else(|| explain(what)).ok_or_else(|| unknown(what))?,
     };
-    print!("{text}");
+    let more = args.what.is_none().then(|| {
+        let names = tables().map(|(name, ..)| name).join(", ");
+        format!("\n`surefoot list NAME` explains one of them, or the settings of {names}.\n")
+    });
+    print!("{text}{}", more.unwrap_or_default());
     Ok(Status::Answered)
 }
 
@@ -54,14 +70,8 @@ fn explain(what: &str) -> Option<String> {
             workloads::kind(name).map(|_| format!("\n# Its workload's settings: surefoot list workload.{name}\n"));
         return Some(format!("{text}{}", more.unwrap_or_default()));
     }
-    if what == "storage" {
-        return Some(format!("settings of [storage]:\n{}", table(storage::settings())));
-    }
-    if what == "guest" {
-        return Some(format!("settings of [guest], for bench = \"guest\":\n{}", table(study::GUEST)));
-    }
-    if what == "safety" {
-        return Some(format!("settings of [safety], what a power cut takes:\n{}", table(study::SAFETY)));
+    if let Some((_, of, settings)) = tables().into_iter().find(|(name, ..)| *name == what) {
+        return Some(format!("settings of {of}:\n{}", table(settings)));
     }
     // Some names are those of a study, too.
     if let Some(kind) = workloads::kind(what.strip_prefix("workload.").unwrap_or(what)) {
@@ -78,6 +88,9 @@ fn explain(what: &str) -> Option<String> {
             kind.name, kind.summary, kind.example, kind.name
         ));
     }
+    if let Some((name, help)) = storage::DEVICES.iter().find(|(name, _)| *name == what) {
+        return Some(format!("device {name}: {help}\nIts settings are those of [storage]: surefoot list storage\n"));
+    }
     let row = storage::filesystems().iter().find(|row| row.name == what)?;
     let check = row.check.as_ref().map_or("none", |check| check.program);
     let mut out = format!("{}: made by {} (Debian package {}), checked by {check}\n", row.name, row.mkfs, row.package);
@@ -86,6 +99,7 @@ fn explain(what: &str) -> Option<String> {
     for preset in presets {
         let _ = writeln!(out, "  preset {:width$}  {}", preset.name, preset.help);
     }
+    out.push_str("Its settings are those of [storage]: surefoot list storage\n");
     Some(out)
 }
 
@@ -133,7 +147,9 @@ fn unknown(what: &str) -> Failure {
         .chain(workloads::kinds().iter().map(|kind| kind.name))
         .chain(services::kinds().iter().map(|kind| kind.name))
         .chain(storage::filesystems().iter().map(|row| row.name))
-        .chain(["studies", "workloads", "services", "filesystems", "devices", "storage", "guest"]);
+        .chain(storage::DEVICES.iter().map(|(name, _)| *name))
+        .chain(["studies", "workloads", "services", "filesystems", "devices"])
+        .chain(tables().map(|(name, ..)| name));
     let hint = match settings::nearest_name(what, names) {
         Some(name) => format!("did you mean `{name}`?"),
         None => "`surefoot list` shows everything".into(),

@@ -120,10 +120,39 @@ fn every_kind_explains_itself() {
         let table = format!("workload.{}", row["name"].as_str().expect("a name"));
         world.surefoot(&["list", &table]).status(0).says(&format!("settings of [{table}]"));
     }
+    for row in listed["devices"].as_array().expect("rows") {
+        let name = row["name"].as_str().expect("a name");
+        world.surefoot(&["list", name]).status(0).says(row["summary"].as_str().expect("words"));
+    }
+    for (table, setting) in [
+        ("study", "parity"),
+        ("design", "time_budget"),
+        ("cpus", "server"),
+        ("storage", "preset"),
+        ("safety", "budget"),
+    ] {
+        world.surefoot(&["list", table]).status(0).says("settings of ").says(&format!("  {setting} = "));
+    }
     // A study and a workload of one name.
     world.surefoot(&["list", "orders"]).status(0).says("name = \"orders\"").says("surefoot list workload.orders");
     world.surefoot(&["list", "workload.orders"]).status(0).says("warehouses = a whole number");
     world.surefoot(&["list", "oltpp"]).status(2).says("did you mean `oltp`?");
+}
+
+/// SECURITY.md: a stranger's study may be planned.
+#[test]
+fn plan_starts_no_program_that_a_study_names() {
+    let world = World::new();
+    let started = world.path().join("started");
+    world.write("kernel", format!("#!/bin/sh\necho started >{}\necho 6.1.0\n", started.display()));
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(world.path().join("kernel"), executable).expect("executable");
+    let kernel = "guest.kernel=./kernel";
+    world
+        .surefoot(&["plan", "quick", "--set", "bench=guest", "--set", kernel])
+        .status(5)
+        .says("no User-Mode Linux kernel");
+    assert!(!started.exists());
 }
 
 #[test]

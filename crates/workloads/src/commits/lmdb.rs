@@ -7,17 +7,17 @@ use super::look::Rows;
 use super::rule::{LOADED_ROWS, LOADED_STREAM, Rule, id};
 use super::target::{Client, CommitTarget, Committed};
 use crate::ack_log::nanoseconds;
+use crate::lmdb::{self, failed};
 use heed::byteorder::BigEndian;
 use heed::types::{Str, U64};
-use heed::{Database, Env, EnvFlags, EnvOpenOptions, RwTxn};
-use load::engines::lmdb::ENGINE;
+use heed::{Database, Env, RwTxn};
 use load::sql::Place;
 use load::workload::Error;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Far more than the rows take.
-const MAP_BYTES: usize = 64 << 20;
+const MAP_BYTES: u64 = 64 << 20;
 
 /// By id: a row's cells, or a stream's counter.
 type Table = Database<U64<BigEndian>, Str>;
@@ -50,29 +50,16 @@ impl Lmdb {
         let folder = folder(place);
         std::fs::create_dir_all(&folder).map_err(|source| Error::file("create", &folder, source))?;
         let open = || -> heed::Result<Opened> {
-            let mut options = EnvOpenOptions::new();
-            options.map_size(MAP_BYTES).max_dbs(2);
-            if !self.is_flushed {
-                // SAFETY: without sync a crash of the machine may damage the file; that is what the study asked for.
-                unsafe { options.flags(EnvFlags::NO_SYNC) };
-            }
-            // SAFETY: the file lies in this trial's own folder, and nobody else maps it.
-            let env = unsafe { options.open(&folder)? };
+            let env = lmdb::open(&folder, MAP_BYTES, 2, self.is_flushed)?;
             let read = env.read_txn()?;
             let known = (env.open_database(&read, Some("rows"))?, env.open_database(&read, Some("counters"))?);
             read.commit()?;
             // Only who fills it writes here.
             let (rows, counters) = match known {
                 (Some(rows), Some(counters)) => (rows, counters),
-                _ => {
-                    let mut write = env.write_txn()?;
-                    let made = (
-                        env.create_database(&mut write, Some("rows"))?,
-                        env.create_database(&mut write, Some("counters"))?,
-                    );
-                    write.commit()?;
-                    made
-                }
+                _ => lmdb::write(&env, |write| {
+                    Ok((env.create_database(write, Some("rows"))?, env.create_database(write, Some("counters"))?))
+                })?,
             };
             Ok(Opened { env, rows, counters })
         };
@@ -84,12 +71,7 @@ impl Lmdb {
 
 impl Opened {
     fn write(&self, action: &'static str, act: impl FnOnce(&mut RwTxn) -> heed::Result<()>) -> Result<(), Error> {
-        let all = || {
-            let mut transaction = self.env.write_txn()?;
-            act(&mut transaction)?;
-            transaction.commit()
-        };
-        all().map_err(failed(action))
+        lmdb::write(&self.env, act).map_err(failed(action))
     }
 
     /// All of a table, its key first.
@@ -179,8 +161,4 @@ impl Client for Session {
 
 fn folder(place: &Place) -> PathBuf {
     place.data_folder.join("lmdb")
-}
-
-fn failed(action: &'static str) -> impl Fn(heed::Error) -> Error {
-    move |error| Error::Engine { engine: ENGINE.name.into(), action: action.into(), source: Box::new(error) }
 }

@@ -1,9 +1,9 @@
 //! LMDB: a record is one value with all its fields, one after the other; each operation is a transaction of its own.
 
 use super::store::{Key, Request, Seen, Session, Shape, Store};
+use crate::lmdb::{self, failed};
 use heed::types::Bytes;
-use heed::{Database, Env, EnvFlags, EnvOpenOptions, RwTxn};
-use load::engines::lmdb::ENGINE;
+use heed::{Database, Env, RwTxn};
 use load::sql::Place;
 use load::workload::Error;
 use std::collections::VecDeque;
@@ -51,28 +51,15 @@ impl Lmdb {
     }
 
     fn open_in(&self, folder: &Path) -> heed::Result<Opened> {
-        let page = 4096;
-        let mut options = EnvOpenOptions::new();
-        options.map_size(usize::try_from(self.map_bytes / page * page).unwrap_or(usize::MAX)).max_readers(2048);
-        if !self.is_flushed {
-            // SAFETY: without sync a crash of the machine may damage the file; that is what the study asked for.
-            unsafe { options.flags(EnvFlags::NO_SYNC) };
-        }
-        // SAFETY: the file lies in this trial's own folder, and nobody else maps it.
-        let env = unsafe { options.open(folder)? };
-        let mut transaction = env.write_txn()?;
-        let table = env.create_database(&mut transaction, None)?;
-        transaction.commit()?;
+        let env = lmdb::open(folder, self.map_bytes, 0, self.is_flushed)?;
+        let table = lmdb::write(&env, |transaction| env.create_database(transaction, None))?;
         Ok(Opened { env, table })
     }
 }
 
 impl Opened {
     fn write<T>(&self, act: impl FnOnce(&mut RwTxn, &Table) -> heed::Result<T>) -> heed::Result<T> {
-        let mut transaction = self.env.write_txn()?;
-        let done = act(&mut transaction, &self.table)?;
-        transaction.commit()?;
-        Ok(done)
+        lmdb::write(&self.env, |transaction| act(transaction, &self.table))
     }
 }
 
@@ -194,8 +181,4 @@ impl Session for LmdbSession {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
-}
-
-fn failed(action: &'static str) -> impl Fn(heed::Error) -> Error {
-    move |error| Error::Engine { engine: ENGINE.name.into(), action: action.into(), source: Box::new(error) }
 }

@@ -3,9 +3,10 @@
 use super::store::{Shared, Store, StoreKind, Totals, Workers};
 use super::words::Spelling;
 use super::{Parameters, folder};
+use crate::lmdb::{self, failed};
 use heed::byteorder::BigEndian;
 use heed::types::{Str, U64, Unit};
-use heed::{Database, Env, EnvFlags, EnvOpenOptions, RwTxn};
+use heed::{Database, Env, RwTxn};
 use load::engines::lmdb::ENGINE;
 use load::workload::Error;
 use observe::durability::{Class, Durability};
@@ -42,45 +43,20 @@ impl Lmdb {
     /// Opens the store in a folder.
     pub fn open(folder: &Path, parameters: &Parameters) -> Result<Lmdb, Error> {
         let open = || -> heed::Result<Lmdb> {
-            let page = 4096;
-            let map = usize::try_from(parameters.map_bytes / page * page).unwrap_or(usize::MAX);
-            let mut options = EnvOpenOptions::new();
-            options.map_size(map).max_dbs(3).max_readers(2048);
-            if parameters.sync != "commit" {
-                // SAFETY: without sync a crash of the machine may lose or damage the file; that is what the study asked for
-                // and what its durability class says.
-                unsafe { options.flags(EnvFlags::NO_SYNC) };
-            }
-            // SAFETY: the file lies in this trial's own folder, and only its workers map it.
-            let env = unsafe { options.open(folder)? };
-            let mut transaction = env.write_txn()?;
-            let step = env.create_database(&mut transaction, Some("step"))?;
-            let block = env.create_database(&mut transaction, Some("block"))?;
-            let total = env.create_database(&mut transaction, Some("total"))?;
-            transaction.commit()?;
-            let spelling = Spelling::new(parameters.words);
-            Ok(Lmdb {
-                env,
-                step,
-                block,
-                total,
-                spelling,
-                key: String::new(),
-                value: String::new(),
-                known: Totals::default(),
-            })
+            let env = lmdb::open(folder, parameters.map_bytes, 3, parameters.sync == "commit")?;
+            let (step, block, total) = lmdb::write(&env, |transaction| {
+                let step = env.create_database(transaction, Some("step"))?;
+                let block = env.create_database(transaction, Some("block"))?;
+                Ok((step, block, env.create_database(transaction, Some("total"))?))
+            })?;
+            let (spelling, known) = (Spelling::new(parameters.words), Totals::default());
+            Ok(Lmdb { env, step, block, total, spelling, key: String::new(), value: String::new(), known })
         };
-        open().map_err(|error| failed("open its file", error))
+        open().map_err(failed("open its file"))
     }
 
     fn write<T>(&self, action: &str, act: impl FnOnce(&mut RwTxn) -> heed::Result<T>) -> Result<T, Error> {
-        let all = || {
-            let mut transaction = self.env.write_txn()?;
-            let value = act(&mut transaction)?;
-            transaction.commit()?;
-            Ok(value)
-        };
-        all().map_err(|error| failed(action, error))
+        lmdb::write(&self.env, act).map_err(failed(action))
     }
 
     /// Raises a shared maximum and gives what it is then.
@@ -116,7 +92,7 @@ impl Store for Lmdb {
             }
             Ok(count)
         };
-        count().map_err(|error| failed("count blocks", error))
+        count().map_err(failed("count blocks"))
     }
 
     fn release_claims(&mut self) -> Result<(), Error> {
@@ -144,7 +120,7 @@ impl Store for Lmdb {
                 updates: number("updates")?,
             })
         };
-        read().map_err(|error| failed("read the totals", error))
+        read().map_err(failed("read the totals"))
     }
 
     fn numbers(&mut self) -> Result<u64, Error> {
@@ -152,7 +128,7 @@ impl Store for Lmdb {
             let transaction = self.env.read_txn()?;
             self.step.remap_data_type::<Unit>().len(&transaction)
         };
-        count().map_err(|error| failed("count numbers", error))
+        count().map_err(failed("count numbers"))
     }
 }
 
@@ -173,7 +149,7 @@ impl Shared for Lmdb {
             let transaction = self.env.read_txn()?;
             Ok(self.step.get(&transaction, &self.key)?.map(|text| self.spelling.read(text)))
         };
-        match find().map_err(|error| failed("look up a number", error))? {
+        match find().map_err(failed("look up a number"))? {
             Some(None) => Err(Error::WrongData {
                 place: format!("steps of {n}"),
                 expected: "a number".into(),
@@ -215,8 +191,4 @@ impl Shared for Lmdb {
             Ok(())
         })
     }
-}
-
-fn failed(action: &str, error: heed::Error) -> Error {
-    Error::Engine { engine: ENGINE.name.into(), action: action.into(), source: Box::new(error) }
 }

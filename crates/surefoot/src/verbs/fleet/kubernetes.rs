@@ -141,14 +141,14 @@ metadata:
 
 fn pod(args: &KubernetesArgs, plan: &Plan, name: &str, carried: bool) -> Result<String, Failure> {
     let (_, folder) = split(&member::work(&args.study, plan)?)?;
-    let work = member::quoted(&format!("{WORK}/{folder}"));
+    let work = report::quoted(&format!("{WORK}/{folder}"));
     let study = match &args.image_study {
         Some(path) => path.as_str(),
         None if carried => STUDY,
         None => &args.study.study,
     };
     let results = if args.claim.is_some() { format!("{RESULTS}/{name}") } else { RESULTS.into() };
-    let mut words = vec!["surefoot".into(), "run".into(), member::quoted(study)];
+    let mut words = vec!["surefoot".into(), "run".into(), report::quoted(study)];
     words.extend(member::changes(&args.study));
     words.extend(["--member auto --results".into(), results, "--work".into(), work.clone(), "--quiet".into()]);
     let script = format!(

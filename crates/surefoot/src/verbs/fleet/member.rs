@@ -44,7 +44,7 @@ pub(super) fn is_built_in(study: &str) -> bool {
 /// What changes the study, as words for a shell.
 pub(super) fn changes(study: &StudyArgs) -> Vec<String> {
     let mut words = Vec::new();
-    let mut option = |option: &str, value: &str| words.extend([option.to_string(), quoted(value)]);
+    let mut option = |option: &str, value: &str| words.extend([option.to_string(), report::quoted(value)]);
     study.set.iter().for_each(|change| option("--set", change));
     study.only.iter().for_each(|word| option("--only", word));
     study.rounds.iter().for_each(|rounds| option("--rounds", rounds));
@@ -52,24 +52,4 @@ pub(super) fn changes(study: &StudyArgs) -> Vec<String> {
     study.seed.iter().for_each(|seed| option("--seed", &seed.to_string()));
     words.extend(study.exhaustive.then(|| "--exhaustive".into()));
     words
-}
-
-/// A word for a shell.
-pub(super) fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+@%".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.into()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn a_shell_reads_what_was_said() {
-        assert_eq!(["a.toml", "a b", "it's", ""].map(quoted), ["a.toml", "'a b'", "'it'\\''s'", "''"]);
-    }
 }

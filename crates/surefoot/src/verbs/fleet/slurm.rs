@@ -2,7 +2,7 @@
 //!
 //! Slurm places, starts again what a node took with it, and stops; the script says only what a member needs.
 
-use super::member::{self, quoted};
+use super::member;
 use crate::cli::StudyArgs;
 use crate::cli::fleet::SlurmArgs;
 use crate::failure::{Failure, Status};
@@ -59,11 +59,11 @@ fn script(args: &SlurmArgs, plan: &Plan, folder: &Path) -> Result<String, Failur
     let minutes = (member::limit_seconds(plan) / 60.0).ceil() as u64;
     let program = std::env::current_exe()?;
     let work = member::work(&args.study, plan)?;
-    let mut words = vec![quoted(&program.to_string_lossy()), "run".into(), study(&args.study)?];
+    let mut words = vec![report::quoted(&program.to_string_lossy()), "run".into(), study(&args.study)?];
     words.extend(member::changes(&args.study));
     // Not `auto`: who fills a hole with `sbatch --array=3` starts a part of the array.
     words.extend(["--member".into(), format!("\"$SLURM_ARRAY_TASK_ID/{}\"", args.nodes)]);
-    words.extend(["--results".into(), quoted(&folder.to_string_lossy())]);
+    words.extend(["--results".into(), report::quoted(&folder.to_string_lossy())]);
     words.extend(["--work".into(), "\"$work\"".into(), "--quiet".into()]);
     let mut text = String::from("#!/bin/bash\n");
     let mut line = |words: &str| writeln!(text, "{words}").expect("a string takes all");
@@ -79,13 +79,16 @@ fn script(args: &SlurmArgs, plan: &Plan, folder: &Path) -> Result<String, Failur
     line(
         "# Images lie on the node's own disk, which is what is measured. A folder each, in case nodes share that path.",
     );
-    line(&format!("work={}-$SLURMD_NODENAME", quoted(&work.to_string_lossy())));
+    line(&format!("work={}-$SLURMD_NODENAME", report::quoted(&work.to_string_lossy())));
     line(&words.join(" "));
     line("status=$?");
     line(
         "# What was measured lies with the results. After a fault the folder stays, and the same node goes on with it.",
     );
-    line(&format!("case $status in 0|3) {} clean --work \"$work\" ;; esac", quoted(&program.to_string_lossy())));
+    line(&format!(
+        "case $status in 0|3) {} clean --work \"$work\" ;; esac",
+        report::quoted(&program.to_string_lossy())
+    ));
     line("exit $status");
     Ok(text)
 }
@@ -94,5 +97,5 @@ fn script(args: &SlurmArgs, plan: &Plan, folder: &Path) -> Result<String, Failur
 fn study(study: &StudyArgs) -> std::io::Result<String> {
     let built_in = member::is_built_in(&study.study).then(|| PathBuf::from(&study.study));
     let path = built_in.map_or_else(|| std::path::absolute(&study.study), Ok)?;
-    Ok(quoted(&path.to_string_lossy()))
+    Ok(report::quoted(&path.to_string_lossy()))
 }

@@ -8,7 +8,11 @@ use ledger::model::TrialState;
 use settings::quantity::format_seconds;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// A controller that is gone lets squeue wait for minutes; what the results say is worth more than what it would.
+const QUEUE_SECONDS_MAX: Duration = Duration::from_secs(10);
 
 /// How far a start of a member is.
 struct Start {
@@ -143,11 +147,10 @@ fn start(path: &Path) -> Result<Option<Start>, ledger::Error> {
 /// What Slurm says of each member whose task is not over; empty without Slurm, or where another scheduler started the fleet.
 fn queue(folder: &Path) -> BTreeMap<u32, String> {
     let Ok(job) = std::fs::read_to_string(folder.join(JOB)) else { return BTreeMap::new() };
-    let output = Command::new("squeue")
-        .args(["--noheader", "--array", "--jobs", job.trim(), "--format", "%K|%T|%N|%r"])
-        .stdin(Stdio::null())
-        .output();
-    let said = output.map_or_else(|_| String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let words = ["squeue", "--noheader", "--array", "--jobs", job.trim(), "--format", "%K|%T|%N|%r"];
+    let never = AtomicBool::new(false);
+    let said = load::process::run(&words.map(String::from), folder, QUEUE_SECONDS_MAX, &never);
+    let said = said.map_or_else(|_| String::new(), |finished| finished.stdout);
     said.lines().filter_map(task).collect()
 }
 

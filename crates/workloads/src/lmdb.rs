@@ -1,0 +1,38 @@
+//! LMDB's environment, as each workload that stores in it opens and writes it.
+
+use heed::{Env, EnvFlags, EnvOpenOptions, RwTxn};
+use load::engines::lmdb::ENGINE;
+use load::workload::Error;
+use std::path::Path;
+
+const PAGE_BYTES: u64 = 4096;
+
+/// More than a load has processes and threads.
+const READERS_MAX: u32 = 2048;
+
+/// Opens the environment in a folder of the trial's own. A process can have it open once.
+pub fn open(folder: &Path, map_bytes: u64, tables: u32, is_flushed: bool) -> heed::Result<Env> {
+    let mut options = EnvOpenOptions::new();
+    options.map_size(usize::try_from(map_bytes / PAGE_BYTES * PAGE_BYTES).unwrap_or(usize::MAX));
+    options.max_dbs(tables).max_readers(READERS_MAX);
+    if !is_flushed {
+        // SAFETY: without sync a crash of the machine may lose or damage the file; that is what the study asked for and what its
+        // durability class says.
+        unsafe { options.flags(EnvFlags::NO_SYNC) };
+    }
+    // SAFETY: the file lies in this trial's own folder, and only its processes map it.
+    unsafe { options.open(folder) }
+}
+
+/// One transaction that writes.
+pub fn write<T>(env: &Env, act: impl FnOnce(&mut RwTxn) -> heed::Result<T>) -> heed::Result<T> {
+    let mut transaction = env.write_txn()?;
+    let done = act(&mut transaction)?;
+    transaction.commit()?;
+    Ok(done)
+}
+
+/// What can't be done.
+pub fn failed(action: &str) -> impl Fn(heed::Error) -> Error {
+    move |error| Error::Engine { engine: ENGINE.name.into(), action: action.into(), source: Box::new(error) }
+}
