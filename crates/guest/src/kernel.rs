@@ -3,6 +3,8 @@
 use crate::modules;
 use memchr::memmem;
 use sha2::{Digest as _, Sha256};
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// Where packages put a User-Mode Linux kernel's modules, by its release (Debian's user-mode-linux: the first).
@@ -23,7 +25,7 @@ pub enum Error {
     /// No such file.
     #[error("there is no guest kernel `{0}`")]
     Missing(String),
-    /// The file has not the words of such a kernel.
+    /// The file does not hold the words of such a kernel.
     #[error("{0} is no User-Mode Linux kernel: it does not say `User Mode Linux` and its version")]
     NoKernel(PathBuf),
     /// It can be run and not read.
@@ -50,7 +52,8 @@ impl Kernel {
             folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file())
         };
         let program = found.ok_or_else(|| Error::Missing(name.into()))?;
-        match release(&read(&program)?) {
+        let unreadable = |source| Error::Unreadable { path: program.clone(), source };
+        match File::open(&program).and_then(release).map_err(unreadable)? {
             Some(release) => Ok(Kernel { program, release }),
             None => Err(Error::NoKernel(program)),
         }
@@ -61,7 +64,9 @@ impl Kernel {
     /// # Errors
     /// When the file can't be read.
     pub fn digest(&self) -> Result<String, Error> {
-        Ok(Sha256::digest(read(&self.program)?).iter().map(|byte| format!("{byte:02x}")).collect())
+        let bytes =
+            std::fs::read(&self.program).map_err(|source| Error::Unreadable { path: self.program.clone(), source })?;
+        Ok(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// Whether it has a module of this name (`f2fs`, `dm_mod`), built in or to be loaded. A list of what is built in is not
@@ -76,21 +81,36 @@ impl Kernel {
     }
 }
 
-fn read(program: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(program).map_err(|source| Error::Unreadable { path: program.into(), source })
+/// The release in the banner that each Linux has in its file (`init/version.c`). Who only plans a study starts no program of it.
+fn release(file: File) -> io::Result<Option<String>> {
+    let (mut file, mut window) = (file.take(FILE_BYTES_MAX), Vec::new());
+    let (mut is_guest, mut release) = (false, None);
+    loop {
+        // What stands across the border of two parts is found in the second.
+        window.drain(..window.len().saturating_sub(BORDER_BYTES));
+        let read = file.by_ref().take(PART_BYTES).read_to_end(&mut window)?;
+        is_guest |= memmem::find(&window, b"User Mode Linux").is_some();
+        release = release.or_else(|| version(&window));
+        if read == 0 || is_guest && release.is_some() {
+            return Ok(release.filter(|_| is_guest));
+        }
+    }
 }
 
-/// The release in the banner that each Linux has in its file (`init/version.c`). Who only plans a study starts no program of it.
-fn release(file: &[u8]) -> Option<String> {
-    memmem::find(file, b"User Mode Linux")?;
-    let after = |place: usize| &file[place + BANNER.len()..];
+fn version(part: &[u8]) -> Option<String> {
+    let after = |place: usize| &part[place + BANNER.len()..];
     let words =
-        memmem::find_iter(file, BANNER).map(after).find(|words| words.first().is_some_and(u8::is_ascii_digit))?;
+        memmem::find_iter(part, BANNER).map(after).find(|words| words.first().is_some_and(u8::is_ascii_digit))?;
     let end = words.iter().position(|byte| !byte.is_ascii_graphic())?;
     Some(String::from_utf8_lossy(&words[..end]).into_owned())
 }
 
 const BANNER: &[u8] = b"Linux version ";
+const PART_BYTES: u64 = 1 << 20;
+const BORDER_BYTES: usize = 1 << 10;
+
+/// Larger than any kernel: a file named by mistake does not keep `plan` busy.
+const FILE_BYTES_MAX: u64 = 2 << 30;
 
 /// The folder with a release's modules.
 #[must_use]
@@ -114,6 +134,9 @@ mod tests {
         assert_eq!(of(words).expect("a kernel"), "6.12.3-rc1+");
         assert!(matches!(of(b"Linux version 6.12.3 (me@here)"), Err(Error::NoKernel(_))), "of a real machine");
         assert!(matches!(of(b"User Mode Linux\0Linux version "), Err(Error::NoKernel(_))));
+        let zeros = PART_BYTES as usize - 5;
+        let across = [b"User Mode Linux", &*vec![0; zeros - 15], b"Linux version 6.13.0 ", &vec![0; zeros]].concat();
+        assert_eq!(of(&across).expect("a kernel"), "6.13.0");
     }
 
     #[test]

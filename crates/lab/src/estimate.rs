@@ -18,7 +18,7 @@ const SERVER_SECONDS: f64 = 0.5;
 /// Bytes of a template that are copied a second, about: 300 MB/s of MariaDB's few files, 140 MB/s of a site's 23,000.
 const COPIED_BYTES_PER_SECOND: f64 = 150e6;
 
-/// So many times as long takes in a guest kernel what ends by itself: between 2.5 (sql-bench on MariaDB) and 20 (GT.M) on 2026-11-25.
+/// A load that ends by itself takes so many times as long in a guest kernel: between 2.5 (sql-bench on MariaDB) and 20 (GT.M) on 2026-11-25.
 const GUEST_SLOWNESS: f64 = 5.0;
 
 /// The length of the rounds that the study has at least, roughly.
@@ -47,7 +47,7 @@ pub fn trial_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
     let chosen = plan.drawn.turns.filter(|_| by_time.is_some());
     let of_turns =
         chosen.and_then(|chosen| Some(f64::from(chosen.turns?) * f64::from(chosen.turn_milliseconds) / 1000.0));
-    let slowness = if by_time.is_some() { 1.0 } else { slowness(scenario) };
+    let slowness = run_slowness(scenario);
     let measured = of_turns.unwrap_or_else(|| f64::from(plan.design.runs) * run_seconds(scenario) * slowness);
     unmeasured_seconds(plan, scenario) + measured
 }
@@ -64,9 +64,14 @@ pub fn unmeasured_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
         estimate.load_seconds
     };
     let servers_seconds = SERVER_SECONDS * services.len() as f64;
-    let run_slowness = if load.run_seconds().is_some() { 1.0 } else { slowness(scenario) };
-    let warm_up_seconds = f64::from(plan.design.warm_up_runs) * estimate.run_seconds * run_slowness;
+    let warm_up_seconds = f64::from(plan.design.warm_up_runs) * estimate.run_seconds * run_slowness(scenario);
     PROVISION_SECONDS + (servers_seconds + load_seconds) * slowness(scenario) + warm_up_seconds
+}
+
+/// What lasts by the clock lasts as long anywhere.
+fn run_slowness(scenario: &PlannedScenario) -> f64 {
+    let load = workloads::settings(&scenario.workload, &scenario.parameters);
+    if load.is_some_and(|load| load.is_by_the_clock()) { 1.0 } else { slowness(scenario) }
 }
 
 fn slowness(scenario: &PlannedScenario) -> f64 {
@@ -136,7 +141,7 @@ fn templates(plan: &Plan) -> BTreeMap<(Vec<&str>, String), Template> {
         let estimate = load.estimate();
         // What only grows in the runs is in no template.
         let rows = if estimate.load_seconds > 0.0 { estimate.data_bytes } else { 0 };
-        let template = Template { bytes: empty + rows, seconds: estimate.load_seconds };
+        let template = Template { bytes: empty + rows, seconds: estimate.load_seconds * slowness(scenario) };
         templates.insert((names, load.data_key()), template);
     }
     templates

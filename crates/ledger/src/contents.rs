@@ -11,8 +11,8 @@ use observe::safety::Grade;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 impl Contents {
-    /// The rounds that a member measured to their end, by the trials that count. Who failed in one may have been given up in the next,
-    /// which is whole without; what an interruption left of the last one is no round.
+    /// The rounds that a member measured to their end, by the trials that count. Who failed in two has been given up, and the next is
+    /// whole without; what an interruption left of the last one is no round.
     #[must_use]
     pub fn rounds_measured(&self, member: &Member, trials: &[&Trial]) -> u32 {
         let mut rounds: BTreeMap<u32, Vec<&Trial>> = BTreeMap::new();
@@ -22,16 +22,16 @@ impl Contents {
         let session = self.sessions.iter().rfind(|session| session.member == Some(member.number));
         let is_ended = session.is_some_and(Session::came_to_an_end);
         let mut from_last = rounds.values().rev();
-        let is_whole = from_last.next().is_some_and(|last| {
-            let is_in = |label: &str| last.iter().any(|trial| trial.scenario == label);
-            match from_last.next() {
-                Some(before) => {
-                    let mut finished = before.iter().filter(|trial| trial.state == TrialState::Finished);
-                    finished.all(|trial| is_in(&trial.scenario))
-                }
-                None => self.scenarios.iter().all(|scenario| is_in(&scenario.label)),
-            }
-        });
+        let [last, before, earlier] = [from_last.next(), from_last.next(), from_last.next()];
+        let state = |round: Option<&Vec<&Trial>>, label: &str| {
+            round?.iter().rfind(|trial| trial.scenario == label).map(|trial| trial.state)
+        };
+        let is_given_up = |label: &str| match state(before, label) {
+            Some(TrialState::Failed) => state(earlier, label) == Some(TrialState::Failed),
+            found => before.is_some() && found.is_none(),
+        };
+        let mut labels = self.scenarios.iter().map(|scenario| scenario.label.as_str());
+        let is_whole = labels.all(|label| is_given_up(label) || state(last, label).is_some());
         let unfinished = usize::from(!rounds.is_empty() && !is_ended && !is_whole);
         u32::try_from(rounds.len() - unfinished).unwrap_or(u32::MAX)
     }
@@ -61,8 +61,8 @@ impl Contents {
         })
     }
 
-    /// The last time that it was measured what a power cut takes from a scenario, on the fleet's worst machine; the A/A control is its
-    /// baseline once more. Classes on unlike disks are not compared: what was measured as the study asked before it was changed counts
+    /// The last time that it was measured what a power cut takes from a scenario, on the fleet's worst machine: none where a machine's
+    /// measurement is missing and no other's data were damaged. The A/A control is its baseline once more. Classes on unlike disks are not compared: what was measured as the study asked before it was changed counts
     /// only where it was bad.
     #[must_use]
     pub fn safety_of(&self, scenario: &Scenario) -> Option<&MeasuredSafety> {
@@ -73,12 +73,18 @@ impl Contents {
             let of_it = self.safety.iter().filter(counts).filter(|measured| measured.scenario == label);
             let last: BTreeMap<Option<u32>, &MeasuredSafety> =
                 of_it.map(|measured| (measured.member, measured)).collect();
-            last.into_values().max_by_key(|measured| measured.safety.as_ref().map(|safety| safety.grade))
+            let is_everywhere = self.members.len() < 2 || last.len() == self.members.len();
+            // Damage on one machine is worse than not to know of another, and that worse than any other class.
+            let rank = |measured: &&MeasuredSafety| {
+                let grade = measured.safety.as_ref().map(|safety| safety.grade);
+                (is_bad(measured), grade.is_none(), grade)
+            };
+            last.into_values().max_by_key(rank).filter(|worst| is_everywhere || is_bad(worst))
         };
         self.last_of(scenario, worst)
     }
 
-    /// The last time that it was measured what a failing disk does to a scenario, likewise.
+    /// The last time that it was measured what a failing disk does to a scenario, by whichever member.
     #[must_use]
     pub fn faults_of(&self, scenario: &Scenario) -> Option<&MeasuredFaults> {
         self.last_of(scenario, |label| self.faults.iter().rfind(|measured| measured.scenario == label))

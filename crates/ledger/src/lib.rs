@@ -98,7 +98,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// No member of a fleet has this number.
-    #[error("member {member} is not in {path}; there are {}", known.join(", "))]
+    #[error("member {member} is not in {path}{}", there_are(known))]
     NoMember {
         /// The file.
         path: PathBuf,
@@ -110,6 +110,13 @@ pub enum Error {
     /// An export could not be written.
     #[error("cannot write the export")]
     Export(#[from] std::io::Error),
+}
+
+fn there_are(known: &[String]) -> String {
+    match known {
+        [] => ": it holds one machine's results, and no fleet's".into(),
+        known => format!("; there are {}", known.join(", ")),
+    }
 }
 
 const FULL: &str = "make room on its disk, then run the same command again: what was recorded before is kept, and it goes on from there";

@@ -96,7 +96,7 @@ impl Start {
 /// # Errors
 /// When a file is of another study, version or design, or the new one can't be written.
 pub fn merge(files: &[PathBuf], target: &Path) -> Result<Merged, MergeError> {
-    let (chosen, (), broken) = read_whole(files, |chosen| write(chosen, target))?;
+    let (chosen, (), broken) = read_whole(files, Some(target), |chosen| write(chosen, target))?;
     Ok(Merged { members: chosen.into_iter().map(|start| start.member).collect(), broken })
 }
 
@@ -105,14 +105,15 @@ pub fn merge(files: &[PathBuf], target: &Path) -> Result<Merged, MergeError> {
 /// # Errors
 /// As [`merge`].
 pub fn read_merged(files: &[PathBuf], metrics: &[&str]) -> Result<(Contents, Vec<Error>), MergeError> {
-    let (_, contents, broken) = read_whole(files, |chosen| join::read(chosen, metrics))?;
+    let (_, contents, broken) = read_whole(files, None, |chosen| join::read(chosen, metrics))?;
     Ok((contents, broken))
 }
 
 /// Reads the starts that count. A file of which a row turns out damaged is left out, as one that can't be opened, and the starts are
-/// chosen anew: of its member another may be whole.
+/// chosen anew: of its member another may be whole. The file that is written anew is never one that is left out.
 fn read_whole<T>(
     files: &[PathBuf],
+    written: Option<&Path>,
     read: impl Fn(&[Start]) -> Result<T, Error>,
 ) -> Result<(Vec<Start>, T, Vec<Error>), MergeError> {
     let mut files = files.to_vec();
@@ -124,15 +125,22 @@ fn read_whole<T>(
         };
         match read(&chosen) {
             Ok(found) => return Ok((chosen, found, damaged.into_iter().chain(broken).collect())),
-            Err(error) => match files.iter().position(|file| error.is_of(file)) {
-                Some(place) => {
-                    files.remove(place);
-                    damaged.push(error);
+            Err(error) => {
+                match files.iter().position(|file| error.is_of(file) && !written.is_some_and(is_same(file))) {
+                    Some(place) => {
+                        files.remove(place);
+                        damaged.push(error);
+                    }
+                    None => return Err(error.into()),
                 }
-                None => return Err(error.into()),
-            },
+            }
         }
     }
+}
+
+fn is_same(file: &Path) -> impl Fn(&Path) -> bool {
+    let file = file.canonicalize().unwrap_or_else(|_| file.into());
+    move |other| other.canonicalize().is_ok_and(|other| other == file) || other == file
 }
 
 /// The start of each member that counts, member after member, and files that can't be read.

@@ -68,6 +68,11 @@ pub trait WorkloadSettings {
         None
     }
 
+    /// Whether a run lasts as long on a slower machine.
+    fn is_by_the_clock(&self) -> bool {
+        self.run_seconds().is_some()
+    }
+
     /// Whether a run that ends by itself is a part of the work, with which the next goes on: such runs are turns as they are.
     fn goes_in_parts(&self) -> bool {
         false

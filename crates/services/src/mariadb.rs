@@ -224,6 +224,9 @@ impl MariaDb {
             listening(place),
         );
         text.push_str(narrow());
+        if !self.binary_log && self.logs_by_default() {
+            text.push_str("skip-log-bin\n");
+        }
         let mut line = |name: &str, value: &str| {
             let _ = writeln!(text, "{name} = {value}");
         };
@@ -249,8 +252,6 @@ impl MariaDb {
         if self.binary_log {
             line("log_bin", &self.binary_log(place).to_string_lossy());
             line("server_id", "1");
-        } else if self.logs_by_default() {
-            text.push_str("skip-log-bin\n");
         }
         text
     }

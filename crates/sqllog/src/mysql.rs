@@ -14,8 +14,11 @@ fn moment(text: &str) -> Option<(i64, &str)> {
 fn used(statement: &str) -> Option<&str> {
     let (word, name) = statement.trim().split_at_checked(4)?;
     let name = name.trim().trim_end_matches(';').trim_end();
-    let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
-    (word.trim_end().eq_ignore_ascii_case("use") && is_name).then(|| name.trim_matches('`'))
+    let name = match name.strip_prefix('`') {
+        Some(quoted) => quoted.strip_suffix('`').filter(|name| !name.contains('`')),
+        None => Some(name).filter(|name| !name.contains(char::is_whitespace)),
+    };
+    name.filter(|name| !name.is_empty() && word.trim_end().eq_ignore_ascii_case("use"))
 }
 
 /// What a server writes when it opens the log.

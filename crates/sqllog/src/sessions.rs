@@ -79,9 +79,12 @@ pub struct Session {
 }
 
 impl Session {
-    /// The database that a statement of it is sent to.
+    /// The database that a statement of it is sent to. What comes before it chose its first one prepares for that; where the log does not
+    /// have its beginning, it may have been on another.
     fn database_of(&self, step: usize) -> Option<&str> {
-        self.databases.iter().rfind(|(before, _)| *before <= step).map(|(_, name)| name.as_str())
+        let chosen = self.databases.partition_point(|(before, _)| *before <= step);
+        let place = if self.began.is_some() { Some(chosen.saturating_sub(1)) } else { chosen.checked_sub(1) };
+        self.databases.get(place?).map(|(_, name)| name.as_str())
     }
 
     /// Its first moment in the log.
@@ -168,7 +171,7 @@ impl Reason {
             Reason::Copy => "that are COPY, whose rows no log has",
             Reason::ParametersUnknown => "with parameters that the log does not have",
             Reason::Fetch => "that fetch more rows of an answer, which comes as a whole here",
-            Reason::NotUtf8 => "with bytes that are not UTF-8",
+            Reason::NotUtf8 => "with bytes that are not UTF-8, or with U+FFFD",
             Reason::Command => "that are commands of the protocol",
             Reason::AfterLimit => "after the first that are wanted",
             Reason::OtherDatabase => "on other databases",
@@ -329,8 +332,15 @@ impl Sessions {
         };
         open.awaits_parameters = false;
         let Some(step) = open.session.steps.last_mut().filter(|step| step.params.is_empty()) else { return };
+        let params: Vec<Option<String>> = params.collect();
+        if params.iter().flatten().any(|value| value.contains(char::REPLACEMENT_CHARACTER)) {
+            open.session.steps.pop();
+            open.is_left_out = true;
+            *self.left_out.entry(Reason::NotUtf8).or_default() += 1;
+            return;
+        }
         let from = self.params.len() as u32;
-        self.params.extend(params.map(|value| value.map(String::into_boxed_str)));
+        self.params.extend(params.into_iter().map(|value| value.map(String::into_boxed_str)));
         step.params = from..self.params.len() as u32;
     }
 
@@ -394,8 +404,11 @@ impl Sessions {
         let mut texts: Vec<(Box<str>, u32)> = self.texts.into_iter().collect();
         texts.sort_unstable_by_key(|(_, number)| *number);
         let texts: Vec<Box<str>> = texts.into_iter().map(|(text, _)| text).collect();
-        let mut sessions = of_database(self.form, self.ended, self.database.as_deref(), &mut self.left_out)?;
-        transactions::leave_out_halves(&mut sessions, &texts, !self.form.is_postgres(), &mut self.left_out);
+        let backslash_escapes = !self.form.is_postgres();
+        let for_all: Vec<bool> = texts.iter().map(|text| transactions::is_for_all(text, backslash_escapes)).collect();
+        let (sessions, wanted) = (self.ended, self.database.as_deref());
+        let mut sessions = of_database(self.form, sessions, &for_all, wanted, &mut self.left_out)?;
+        transactions::leave_out_halves(&mut sessions, &texts, backslash_escapes, &mut self.left_out);
         leave_out_unknown(&mut sessions, &texts, &mut self.left_out);
         sessions.retain(|session| !session.steps.is_empty());
         sessions.sort_by_key(Session::from);
@@ -413,10 +426,11 @@ fn copies(text: &str) -> bool {
     transactions::statements(text, false).iter().any(is_copy)
 }
 
-/// What sessions did on the one database that is wanted, or is there.
+/// What sessions did on the one database that is wanted, or is there, and of these sessions what is for all databases.
 fn of_database(
     form: Form,
     mut sessions: Vec<Session>,
+    for_all: &[bool],
     wanted: Option<&str>,
     left_out: &mut LeftOut,
 ) -> Result<Vec<Session>, Problem> {
@@ -442,10 +456,15 @@ fn of_database(
     };
     let mut others = 0;
     for session in &mut sessions {
-        let own: Vec<bool> = (0..session.steps.len()).map(|step| is_wanted(session, step)).collect();
+        let mut own: Vec<bool> = (0..session.steps.len()).map(|step| is_wanted(session, step)).collect();
+        if own.contains(&true) {
+            own.iter_mut().zip(&session.steps).for_each(|(own, step)| *own |= for_all[step.text as usize]);
+        }
         others += own.iter().filter(|is_own| !**is_own).count() as u64;
         let mut own = own.into_iter();
         session.steps.retain(|_| own.next() == Some(true));
+        session.databases =
+            wanted.filter(|_| !session.databases.is_empty()).map(|name| (0, name.into())).into_iter().collect();
     }
     if others > 0 {
         *left_out.entry(Reason::OtherDatabase).or_default() += others;

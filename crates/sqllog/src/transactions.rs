@@ -29,6 +29,11 @@ fn does(text: &str, backslash_escapes: bool) -> Does {
     verbs.iter().rev().find_map(does).unwrap_or(Does::Neither)
 }
 
+/// Whether a session does it whichever database it is on: begin and end of a transaction, and what it sets for itself.
+pub fn is_for_all(text: &str, backslash_escapes: bool) -> bool {
+    does(text, backslash_escapes) != Does::Neither || script::words(text).next().is_some_and(|word| word == "SET")
+}
+
 /// Without it a transaction begins by itself (MariaDB's and MySQL's manuals, `autocommit`).
 fn sets_autocommit(text: &str) -> Option<bool> {
     let text = text.to_ascii_lowercase();

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[command(name = "surefoot", version = env!("SUREFOOT_VERSION"), max_term_width = 100, disable_help_subcommand = true)]
 #[command(
     after_help = "Exit status: 0 answered, 1 surefoot's own fault, 2 bad study or usage, 3 answered with holes, \
-                        4 refused to touch a device, 5 something missing, 6 worse by what --fail-on names, 130 interrupted"
+                        4 refused (a device, a work folder), 5 something missing, 6 worse by what --fail-on names, 130 interrupted"
 )]
 pub struct Surefoot {
     /// What to do

@@ -24,7 +24,7 @@ pub enum Status {
     BadStudy = 2,
     /// Answered, but some trials failed.
     Holes = 3,
-    /// Refused to touch a device.
+    /// Refused: a device, or a folder.
     Refused = 4,
     /// A program, filesystem or right is missing.
     Missing = 5,

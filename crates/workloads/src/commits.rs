@@ -187,12 +187,15 @@ impl Parameters {
     }
 
     fn target(&self) -> Box<dyn CommitTarget> {
-        match (&self.engine.sql, self.engine.is_embedded) {
-            (Some(sql), _) => Box::new(tables::Tables((sql.open)(&self.pragmas))),
-            (None, true) => Box::new(lmdb::Lmdb::new(self.is_flushed())),
-            (None, false) if self.engine == &engines::redis::ENGINE => Box::new(redis::Redis),
-            (None, false) if self.engine == &engines::etcd::ENGINE => Box::new(etcd::Etcd),
-            (None, false) => Box::new(gtm::Gtm::default()),
+        match &self.engine.sql {
+            Some(sql) => Box::new(tables::Tables((sql.open)(&self.pragmas))),
+            None if self.engine == &engines::lmdb::ENGINE => Box::new(lmdb::Lmdb::new(self.is_flushed())),
+            None if self.engine == &engines::redis::ENGINE => Box::new(redis::Redis),
+            None if self.engine == &engines::etcd::ENGINE => Box::new(etcd::Etcd),
+            None if self.engine == &engines::gtm::ENGINE => Box::new(gtm::Gtm::default()),
+            None => {
+                unreachable!("nobody commits on {}: `CommitTarget` in crates/workloads/src/commits", self.engine.name)
+            }
         }
     }
 

@@ -153,6 +153,10 @@ impl WorkloadSettings for Parameters {
         Estimate { data_bytes: 0, load_seconds: 0.0, run_seconds: figures as f64 * self.time }
     }
 
+    fn is_by_the_clock(&self) -> bool {
+        true
+    }
+
     fn problems(&self) -> Vec<String> {
         let mut problems: Vec<String> = self
             .algorithms

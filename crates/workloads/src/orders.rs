@@ -167,6 +167,10 @@ impl WorkloadSettings for Parameters {
         if self.thinking { None } else { self.load.run_seconds() }
     }
 
+    fn is_by_the_clock(&self) -> bool {
+        self.load.run_seconds().is_some()
+    }
+
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
         Ok(Box::new(Orders::new(*self)))
     }

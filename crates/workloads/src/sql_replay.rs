@@ -202,6 +202,10 @@ impl WorkloadSettings for Parameters {
         Estimate { data_bytes: 2 * dump_bytes, load_seconds: dump_bytes as f64 / LOADED_BYTES_PER_SECOND, run_seconds }
     }
 
+    fn is_by_the_clock(&self) -> bool {
+        matches!(self.pace(), Pace::AsLogged(_))
+    }
+
     fn data_key(&self) -> String {
         let dump = if self.dump.as_os_str().is_empty() { "none".into() } else { stamp(&self.dump) };
         format!("sql-replay on {}, dump {dump}", self.engine.name)

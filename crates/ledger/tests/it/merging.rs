@@ -1,10 +1,10 @@
 //! A fleet's files as one: which start is taken, what is refused, and that order and repetition of merging change nothing.
 
 use crate::fixture::{SCENARIOS, SPEED, run, safety, scenarios, study};
-use ledger::model::{Contents, Host, Member, Place, Probe, StudyRecord, TrialState};
+use ledger::model::{Contents, Host, MeasuredSafety, Member, Place, Probe, StudyRecord, TrialState};
 use ledger::{MergeError, Reader, Writer, export, merge, read_merged};
 use observe::metric::{Direction, Metric};
-use observe::safety::Grade;
+use observe::safety::{Grade, Safety};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -229,6 +229,11 @@ fn a_damaged_row_costs_its_file_and_the_next_start_of_its_member_takes_its_place
     assert!(merged.broken[0].to_string().contains("note"), "{}", merged.broken[0]);
     let (read, broken) = read_merged(&files, &[SPEED.name.as_ref()]).expect("two are whole");
     assert_eq!((read.members, broken.len()), (contents(&target).members, 1));
+    // A file that is written anew is not left out: its members may be nowhere else.
+    let before = std::fs::read(&damaged).expect("readable");
+    let error = merge(&files, &damaged).expect_err("it is damaged");
+    assert!(error.to_string().contains("note"), "{error}");
+    assert_eq!(std::fs::read(&damaged).expect("readable"), before);
     let error = merge(&[damaged], &folder.path().join("none")).expect_err("nothing is whole");
     assert!(error.to_string().contains("note"), "{error}");
 }
@@ -249,6 +254,10 @@ fn a_member_has_its_own_probes_and_power_cuts_and_a_fleet_the_worst() {
             let mut measured = safety(SCENARIOS[0]);
             measured.safety.as_mut().expect("measured").grade = grade;
             writer.safety(&measured).expect("written");
+            if number == 1 {
+                let safe = safety(SCENARIOS[1]).safety.map(|safety| Safety { grade: Grade::A, ..safety });
+                writer.safety(&MeasuredSafety { safety: safe, ..safety(SCENARIOS[1]) }).expect("written");
+            }
             writer.end_session("all rounds are done", 9.0).expect("written");
             path
         })
@@ -262,11 +271,15 @@ fn a_member_has_its_own_probes_and_power_cuts_and_a_fleet_the_worst() {
     };
     for all in [&contents(&target), &shown] {
         assert_eq!((class(all), all.probes.len()), (Some(Grade::E), 3));
+        assert_eq!(all.safety_of(&all.scenarios[1]), None, "two machines are not known");
     }
     for (number, grade) in (1..).zip(grades) {
         let reader = Reader::open(&target).and_then(|reader| reader.of_member(number)).expect("it is there");
         let alone = reader.contents().expect("readable");
-        assert_eq!((class(&alone), alone.safety.len(), alone.probes.len()), (Some(grade), 1, 1));
+        assert_eq!(
+            (class(&alone), alone.safety.len(), alone.probes.len()),
+            (Some(grade), 1 + usize::from(number == 1), 1)
+        );
         assert_eq!(alone.probes[0].figures.values().copied().collect::<Vec<_>>(), [f64::from(number)]);
         let mut rows = Vec::new();
         export::csv(&reader, &mut rows).expect("exported");
@@ -295,10 +308,17 @@ fn what_an_interruption_left_of_a_round_is_no_round() {
     assert_eq!(rounds(&mut |_| ()), 2, "it was killed between two rounds");
     assert_eq!(rounds(&mut |writer| trial(writer, 1, TrialState::Finished)), 2, "within a round");
     assert_eq!(rounds(&mut |writer| trial(writer, 0, TrialState::Failed)), 3);
-    let given_up = |writer: &mut Writer| {
+    let in_the_next = |writer: &mut Writer| {
         writer.begin_session(&BTreeMap::new(), 5.0).expect("written");
         let id = writer.begin_trial(SCENARIOS[1], Place::main(3, 0), 1, 2.0).expect("written");
         writer.finish_trial(id, TrialState::Finished, None, 3.0).expect("written");
     };
-    assert_eq!(rounds(&mut |writer| given_up(writer)), 4, "who failed before is not waited for");
+    assert_eq!(rounds(&mut |writer| in_the_next(writer)), 3, "who failed once is measured again");
+    let failed = |writer: &mut Writer| {
+        let id = writer.begin_trial(SCENARIOS[0], Place::main(3, 1), 1, 2.0).expect("written");
+        writer.finish_trial(id, TrialState::Failed, None, 3.0).expect("written");
+        let id = writer.begin_trial(SCENARIOS[1], Place::main(4, 0), 1, 2.0).expect("written");
+        writer.finish_trial(id, TrialState::Finished, None, 3.0).expect("written");
+    };
+    assert_eq!(rounds(&mut |writer| failed(writer)), 5, "who failed twice is given up");
 }

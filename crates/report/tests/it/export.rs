@@ -1,6 +1,7 @@
 //! The answer for machines, held against its schema whenever a test asks for it: each field must be known there.
 
 use crate::schema::{self, Schema};
+use ledger::model::{MeasuredFaults, MeasuredSafety, Probe};
 use report::input::Input;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -26,4 +27,17 @@ fn a_field_that_the_schema_does_not_know_is_an_error() {
     assert_eq!(ANALYSIS.judge(&answer), Ok(()));
     answer["workloads"][0]["claims"][0]["new"] = json!(1);
     assert!(ANALYSIS.judge(&answer).is_err(), "a new field");
+}
+
+#[test]
+fn what_a_fleets_members_measured_says_whose_it_is() {
+    let judge = |definition: &str, value: Value| schema::read(report::JSON_SCHEMA, Some(definition)).judge(&value);
+    let (scenario, asked, member) = (String::from("ext4"), Value::Null, Some(2));
+    let probe = Probe { scenarios: vec![scenario.clone()], figures: [].into(), failure: None, member };
+    assert_eq!(judge("probe", json!(probe)), Ok(()));
+    let (label, question) = (scenario.clone(), asked.clone());
+    let safety = MeasuredSafety { scenario: label, ended: 1.0, asked: question, safety: None, failure: None, member };
+    assert_eq!(judge("ledger/properties/safety", json!([safety])), Ok(()));
+    let faults = MeasuredFaults { scenario, ended: 1.0, asked, faults: None, failure: None, member };
+    assert_eq!(judge("ledger/properties/faults", json!([faults])), Ok(()));
 }

@@ -92,10 +92,11 @@ fn end(entry: Option<Entry<'_>>, now: i64, by_name: &mut HashSet<u64>, sessions:
         "Connect" if text.starts_with("Access denied") => sessions.end(key, Some(now)),
         "Connect" => {
             sessions.begin(key, now);
-            // `joe@localhost on shop using Socket`
-            if let Some((_, after)) = text.split_once(" on ") {
-                sessions.database(key, after.split(" using ").next().unwrap_or_default().trim());
-            }
+            log_in(key, text, sessions);
+        }
+        "Change user" => {
+            log_in(key, text, sessions);
+            sessions.leave_out(Reason::Command);
         }
         "Init DB" => sessions.database(key, text.trim()),
         "Execute" if by_name.remove(&key) => {}
@@ -118,5 +119,12 @@ fn end(entry: Option<Entry<'_>>, now: i64, by_name: &mut HashSet<u64>, sessions:
         // Each execution is logged whole.
         "Prepare" | "Close stmt" | "Reset stmt" | "Long Data" => {}
         _ => sessions.leave_out(Reason::Command),
+    }
+}
+
+/// `joe@localhost on shop using Socket`.
+fn log_in(key: u64, text: &str, sessions: &mut Sessions) {
+    if let Some((_, after)) = text.split_once(" on ") {
+        sessions.database(key, after.split(" using ").next().unwrap_or_default().trim());
     }
 }

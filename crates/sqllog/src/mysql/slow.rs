@@ -74,8 +74,8 @@ fn end(head: &Head<'_>, body: &str, now: i64, last: &mut Option<String>, session
     // What the server itself puts before a statement.
     loop {
         let (line, after) = text.split_once('\n').unwrap_or((text, ""));
-        if let Some(name) = used(line).filter(|_| line.starts_with("use ") && line.ends_with(';')) {
-            *last = Some(name.into());
+        if let Some(name) = line.strip_prefix("use ").and_then(|rest| rest.strip_suffix(';')) {
+            *last = Some(name.trim_matches('`').into());
         } else if !line.starts_with("SET timestamp=") {
             break;
         }
@@ -88,7 +88,8 @@ fn end(head: &Head<'_>, body: &str, now: i64, last: &mut Option<String>, session
         return sessions.end(head.key, Some(now));
     }
     let text = text.strip_suffix(';').unwrap_or(text);
-    if text.is_empty() || text.starts_with("# administrator command") {
+    // A database that a client chose stands before the next statement.
+    if text.is_empty() || text.starts_with("# administrator command") || used(text).is_some() {
         return;
     }
     // Of a change, a client may have asked for the rows that were found or for those that became others: the log does not say which.

@@ -178,6 +178,45 @@ fn sessions_that_change_their_database_are_taken_apart() {
     }
 }
 
+/// What a session sets before it chooses a database, and where its transactions begin and end, is for each database that it is on.
+#[test]
+fn what_a_session_does_for_all_its_databases_stays() {
+    let asked = [
+        "Connect\tjoe@localhost on  using Socket",
+        "Query\tSET NAMES utf8mb4",
+        "Init DB\tshop",
+        "Query\tBEGIN",
+        "Query\tSELECT 1",
+        "Query\tUSE `my blog`",
+        "Query\tSELECT 2",
+        "Query\tCOMMIT",
+        "Change user\tann@localhost on shop using Socket",
+        "Query\tSELECT 3",
+    ];
+    let line = |(second, asked): (u32, &str)| format!("2026-11-24T01:02:{second:02}.000000Z\t    8 {asked}\n");
+    let log: String = (3..).zip(asked).map(line).collect();
+    let shop = Options { database: Some("shop".into()), ..Options::default() };
+    let log = read(&log, &shop).expect("a log");
+    let expected = ["SET NAMES utf8mb4 []?", "BEGIN []?", "SELECT 1 []?", "COMMIT []?", "SELECT 3 []?"];
+    assert_eq!(words(&log, &log.sessions[0]), expected);
+    assert_eq!(log.left_out.get(&Reason::OtherDatabase), Some(&1));
+}
+
+/// MySQL's own line before a statement has a name as it is; what a client sends is no statement to replay.
+#[test]
+fn use_in_a_slow_log_is_the_servers_or_a_clients() {
+    let entry = |rest: &str| {
+        format!(
+            "# Time: 2026-11-24T01:02:03.323456Z\n# User@Host: joe[joe] @ localhost []  Id:     8\n\
+             # Query_time: 0.1  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\n{rest};\n"
+        )
+    };
+    let log = entry("use my shop;\nSET timestamp=1;\nSELECT 1") + &entry("SET timestamp=1;\nUSE blog");
+    let log = read(&log, &Options::default()).expect("a log");
+    assert_eq!(words(&log, &log.sessions[0]), ["SELECT 1 []?"]);
+    assert_eq!(log.sessions[0].databases, [(0, "my shop".into())]);
+}
+
 /// A blob as the general log has it.
 #[test]
 fn bytes_that_are_no_text_are_not_sent_as_others() {

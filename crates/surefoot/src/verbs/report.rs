@@ -54,8 +54,7 @@ fn fleet(
     reader: &ledger::Reader,
 ) -> Result<Status, Failure> {
     let of_one = |output: &&Output| {
-        let is_of_fleet =
-            |format: &Format| ["html", "json"].contains(&format.name) || matches!(format.make, Make::Ledger(_));
+        let is_of_fleet = |format: &Format| ["html", "json", "csv", "parquet"].contains(&format.name);
         !matches!(output.what, What::Format(format) if is_of_fleet(format))
     };
     let option = outputs.iter().find(of_one).map(Output::option).or_else(|| args.full.then(|| "--full".into()));

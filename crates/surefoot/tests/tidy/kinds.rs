@@ -28,6 +28,16 @@ fn a_database_is_named_in_its_own_files_only() {
     assert!(found.is_empty(), "names of databases outside their files:\n{}", found.join("\n"));
 }
 
+/// One that is left out there would be called bound by its own load.
+#[test]
+fn every_embedded_engine_is_known_as_one() {
+    let text = read(&root().join("crates/analysis/src/ceilings.rs"));
+    let known = text.lines().find(|line| line.starts_with("const EMBEDDED:")).expect("the list");
+    for engine in load::engines::all().iter().filter(|engine| engine.is_embedded) {
+        assert!(known.contains(&format!("\"{}\"", engine.name)), "{} is not in {known}", engine.name);
+    }
+}
+
 /// Lines of code with one of these names in quotes, in files that are not its own. A constant may be called like one: a user, a role.
 fn named_outside(names: &[&str], is_own: impl Fn(&str, &str) -> bool) -> Vec<String> {
     let mut found = Vec::new();

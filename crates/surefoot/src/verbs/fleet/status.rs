@@ -5,6 +5,7 @@ use crate::cli::fleet::FleetStatusArgs;
 use crate::failure::{Failure, Status};
 use crate::verbs::status::results_in;
 use ledger::model::TrialState;
+use load::workload::Error;
 use settings::quantity::format_seconds;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,6 +35,8 @@ pub struct Standing {
     starts: Vec<Start>,
     /// What Slurm says of each member whose task is not over.
     queue: BTreeMap<u32, String>,
+    /// Why Slurm says nothing.
+    silence: Option<Error>,
     /// Files that can't be read: a name that was taken a moment ago, or a file of which there is half.
     pub unreadable: Vec<ledger::Error>,
     /// The last member's number.
@@ -45,6 +48,7 @@ pub fn run(args: &FleetStatusArgs) -> Result<Status, Failure> {
     super::require_folder(&args.folder)?;
     let standing = Standing::of(&args.folder)?;
     standing.unreadable.iter().for_each(|error| eprintln!("not readable yet: {error}"));
+    standing.silence.iter().for_each(|error| eprintln!("Slurm's queue does not answer: {error}"));
     if args.json {
         let all: Vec<serde_json::Value> = (1..=standing.members).map(|member| standing.json(member)).collect();
         println!("{:#}", serde_json::Value::Array(all));
@@ -70,9 +74,9 @@ impl Standing {
                 Err(error) => unreadable.push(error),
             }
         }
-        let queue = queue(folder);
+        let (queue, silence) = queue(folder);
         let numbers = starts.iter().map(|start| start.of.max(start.member)).chain(queue.keys().copied());
-        Ok(Standing { members: numbers.max().unwrap_or(0), starts, queue, unreadable })
+        Ok(Standing { members: numbers.max().unwrap_or(0), starts, queue, silence, unreadable })
     }
 
     /// Members that have all their rounds.
@@ -144,14 +148,18 @@ fn start(path: &Path) -> Result<Option<Start>, ledger::Error> {
     }))
 }
 
-/// What Slurm says of each member whose task is not over; empty without Slurm, or where another scheduler started the fleet.
-fn queue(folder: &Path) -> BTreeMap<u32, String> {
-    let Ok(job) = std::fs::read_to_string(folder.join(JOB)) else { return BTreeMap::new() };
+/// What Slurm says of each member whose task is not over, and why it says nothing; neither without Slurm, or where another scheduler
+/// started the fleet.
+fn queue(folder: &Path) -> (BTreeMap<u32, String>, Option<Error>) {
+    let Ok(job) = std::fs::read_to_string(folder.join(JOB)) else { return (BTreeMap::new(), None) };
     let words = ["squeue", "--noheader", "--array", "--jobs", job.trim(), "--format", "%K|%T|%N|%r"];
     let never = AtomicBool::new(false);
     let said = load::process::run(&words.map(String::from), folder, QUEUE_SECONDS_MAX, &never);
-    let said = said.map_or_else(|_| String::new(), |finished| finished.stdout);
-    said.lines().filter_map(task).collect()
+    match said {
+        Ok(finished) => (finished.stdout.lines().filter_map(task).collect(), None),
+        Err(error @ Error::Program { .. }) => (BTreeMap::new(), Some(error)),
+        Err(_) => (BTreeMap::new(), None),
+    }
 }
 
 /// A task's member, and its state with its node or why it waits.
