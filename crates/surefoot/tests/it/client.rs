@@ -8,7 +8,7 @@ use crate::harness::{Said, World, said, wait_until};
 use agent::{Agent, Pairing, Side};
 use link::{AGENT, Link, SERVER};
 use serde_json::Value;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -351,7 +351,7 @@ fn hostile(address: SocketAddr) {
     }
     drop(silent);
     // A record of 512 bytes, one at a time, does not keep a connection for longer than a handshake may take.
-    let mut slow = connect();
+    let mut slow = let_in(address);
     let begun = Instant::now();
     let mut record = [0x16, 3, 1, 2, 0].into_iter().chain(std::iter::repeat(1));
     while slow.write_all(&[record.next().expect("it has no end")]).is_ok() {
@@ -359,6 +359,19 @@ fn hostile(address: SocketAddr) {
         std::thread::sleep(Duration::from_millis(100));
     }
     assert!(begun.elapsed() > Duration::from_secs(5), "it was a record as far as it came");
+}
+
+/// A connection that is kept: an agent that has not seen yet that others of this address are gone hangs up on it at once.
+fn let_in(address: SocketAddr) -> TcpStream {
+    let mut kept = None;
+    wait_until("an address is let in again", || {
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        stream.set_read_timeout(Some(Duration::from_millis(300))).expect("a time");
+        let is_kept = stream.read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+        kept = Some(stream).filter(|_| is_kept);
+        is_kept
+    });
+    kept.expect("it was let in")
 }
 
 #[test]
