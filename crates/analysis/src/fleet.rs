@@ -10,7 +10,7 @@ mod part;
 
 pub use limits::{FleetLimit, Shown};
 
-use ledger::model::{Contents, Host, TrialState};
+use ledger::model::{Contents, Host, MeasuredSafety, TrialState};
 use observe::metric::Metric;
 use stats::hosts::OverHosts;
 use stats::{Contrast, Verdict};
@@ -82,6 +82,15 @@ pub enum Hole {
         host: String,
         /// How many.
         trials: usize,
+        /// The scenarios, in the study's order.
+        scenarios: Vec<String>,
+    },
+    /// What a power cut takes could not be measured there: these scenarios have no class over the fleet, unless data were damaged elsewhere.
+    Unmeasured {
+        /// Which.
+        member: u32,
+        /// On which machine.
+        host: String,
         /// The scenarios, in the study's order.
         scenarios: Vec<String>,
     },
@@ -206,7 +215,16 @@ fn holes(contents: &Contents, members: u32) -> Vec<Hole> {
         let is_one = |label: &&String| failed().any(|trial| trial.scenario == **label);
         let labels = contents.scenarios.iter().map(|scenario| &scenario.label);
         let scenarios: Vec<String> = labels.filter(is_one).cloned().collect();
-        (!scenarios.is_empty()).then(|| Hole::Failed { member: number, host, trials: failed().count(), scenarios })
+        if !scenarios.is_empty() {
+            return Some(Hole::Failed { member: number, host, trials: failed().count(), scenarios });
+        }
+        let is_unmeasured = |label: &&String| {
+            let of_it = |measured: &&MeasuredSafety| measured.member == Some(number) && measured.scenario == **label;
+            contents.safety.iter().rfind(of_it).is_some_and(|last| last.safety.is_none())
+        };
+        let labels = contents.scenarios.iter().map(|scenario| &scenario.label);
+        let scenarios: Vec<String> = labels.filter(is_unmeasured).cloned().collect();
+        (!scenarios.is_empty()).then_some(Hole::Unmeasured { member: number, host, scenarios })
     };
     (1..=members).filter_map(hole).collect()
 }

@@ -323,6 +323,12 @@ fn hole(hole: &Hole) -> String {
             let trials = if *trials == 1 { "one trial".into() } else { format!("{trials} trials") };
             format!("{trials} of member {member} on {host} failed ({})", scenarios.join(", "))
         }
+        Hole::Unmeasured { member, host, scenarios } => {
+            format!(
+                "what a power cut takes could not be measured by member {member} on {host} ({})",
+                scenarios.join(", ")
+            )
+        }
     }
 }
 

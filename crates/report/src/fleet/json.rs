@@ -81,5 +81,8 @@ fn hole(hole: &Hole) -> Value {
         Hole::Failed { member, host, trials, scenarios } => {
             json!({ "member": member, "host": host, "failed_trials": trials, "scenarios": scenarios })
         }
+        Hole::Unmeasured { member, host, scenarios } => {
+            json!({ "member": member, "host": host, "power_cuts_not_measured": true, "scenarios": scenarios })
+        }
     }
 }

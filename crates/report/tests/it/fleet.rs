@@ -1,7 +1,8 @@
 //! The answer of a study on many machines: what is said of a sample, of a few, of kinds, and of what is missing.
 
 use crate::fixture::{self, Row, Table};
-use ledger::model::{Contents, Host, LimitRecord, Member, Session};
+use ledger::model::{Contents, Host, LimitRecord, MeasuredSafety, Member, Session};
+use observe::safety::Grade;
 use report::FleetReport;
 
 const ROUNDS: usize = 3;
@@ -156,6 +157,26 @@ fn trials_that_failed_are_named() {
     contents.trials.iter_mut().filter(failed).take(2).for_each(|trial| trial.state = ledger::model::TrialState::Failed);
     check(&said(&contents), &["2 trials of member 3 on n3 failed (xfs)"]);
     assert!(report::FleetReport::of(&contents).is_some_and(|report| report.has_holes()));
+}
+
+#[test]
+fn a_power_cut_that_could_not_be_measured_is_a_hole() {
+    let mut contents = fleet(&EIGHT);
+    for number in 1..=8 {
+        let safety = (number != 3).then(|| fixture::found(Grade::A));
+        contents.safety.push(MeasuredSafety {
+            scenario: "xfs".into(),
+            ended: 1.0,
+            asked: serde_json::Value::Null,
+            safety,
+            failure: None,
+            member: Some(number),
+        });
+    }
+    check(&said(&contents), &["could not be measured by member 3 on n3 (xfs)"]);
+    assert!(FleetReport::of(&contents).is_some_and(|report| report.has_holes()));
+    contents.safety.remove(2);
+    assert!(contents.safety_of(&contents.scenarios[1]).is_none(), "of one machine nothing is known");
 }
 
 #[test]
