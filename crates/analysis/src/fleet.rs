@@ -213,8 +213,10 @@ fn holes(contents: &Contents, members: u32) -> Vec<Hole> {
         }
         let failed = || trials.iter().filter(|trial| trial.member == Some(number) && trial.state == TrialState::Failed);
         let is_one = |label: &&String| failed().any(|trial| trial.scenario == **label);
-        let labels = contents.scenarios.iter().map(|scenario| &scenario.label);
-        let scenarios: Vec<String> = labels.filter(is_one).cloned().collect();
+        let among = |is_one: &dyn Fn(&&String) -> bool| -> Vec<String> {
+            contents.scenarios.iter().map(|scenario| &scenario.label).filter(is_one).cloned().collect()
+        };
+        let scenarios = among(&is_one);
         if !scenarios.is_empty() {
             return Some(Hole::Failed { member: number, host, trials: failed().count(), scenarios });
         }
@@ -222,8 +224,7 @@ fn holes(contents: &Contents, members: u32) -> Vec<Hole> {
             let of_it = |measured: &&MeasuredSafety| measured.member == Some(number) && measured.scenario == **label;
             contents.safety.iter().rfind(of_it).is_some_and(|last| last.safety.is_none())
         };
-        let labels = contents.scenarios.iter().map(|scenario| &scenario.label);
-        let scenarios: Vec<String> = labels.filter(is_unmeasured).cloned().collect();
+        let scenarios = among(&is_unmeasured);
         (!scenarios.is_empty()).then_some(Hole::Unmeasured { member: number, host, scenarios })
     };
     (1..=members).filter_map(hole).collect()

@@ -3,6 +3,7 @@
 use crate::bench::guest;
 use crate::groups;
 use crash::plan::{Plan, PlannedScenario, volumes};
+use load::workload::WorkloadSettings;
 use services::Wanted;
 use std::collections::BTreeMap;
 use storage::Device;
@@ -43,12 +44,13 @@ pub fn round_seconds(plan: &Plan) -> f64 {
 /// A trial's length, roughly.
 #[must_use]
 pub fn trial_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
-    let by_time = workloads::settings(&scenario.workload, &scenario.parameters).and_then(|load| load.run_seconds());
+    let load = workloads::settings(&scenario.workload, &scenario.parameters);
+    let by_time = load.as_ref().and_then(|load| load.run_seconds());
     let chosen = plan.drawn.turns.filter(|_| by_time.is_some());
     let of_turns =
         chosen.and_then(|chosen| Some(f64::from(chosen.turns?) * f64::from(chosen.turn_milliseconds) / 1000.0));
-    let slowness = run_slowness(scenario);
-    let measured = of_turns.unwrap_or_else(|| f64::from(plan.design.runs) * run_seconds(scenario) * slowness);
+    let of_run = || load.map_or(0.0, |load| load.estimate().run_seconds * run_slowness(&*load, scenario));
+    let measured = of_turns.unwrap_or_else(|| f64::from(plan.design.runs) * of_run());
     unmeasured_seconds(plan, scenario) + measured
 }
 
@@ -64,14 +66,13 @@ pub fn unmeasured_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
         estimate.load_seconds
     };
     let servers_seconds = SERVER_SECONDS * services.len() as f64;
-    let warm_up_seconds = f64::from(plan.design.warm_up_runs) * estimate.run_seconds * run_slowness(scenario);
+    let warm_up_seconds = f64::from(plan.design.warm_up_runs) * estimate.run_seconds * run_slowness(&*load, scenario);
     PROVISION_SECONDS + (servers_seconds + load_seconds) * slowness(scenario) + warm_up_seconds
 }
 
 /// What lasts by the clock lasts as long anywhere.
-fn run_slowness(scenario: &PlannedScenario) -> f64 {
-    let load = workloads::settings(&scenario.workload, &scenario.parameters);
-    if load.is_some_and(|load| load.is_by_the_clock()) { 1.0 } else { slowness(scenario) }
+fn run_slowness(load: &dyn WorkloadSettings, scenario: &PlannedScenario) -> f64 {
+    if load.is_by_the_clock() { 1.0 } else { slowness(scenario) }
 }
 
 fn slowness(scenario: &PlannedScenario) -> f64 {

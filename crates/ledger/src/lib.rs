@@ -18,7 +18,7 @@ mod stamp;
 mod writer;
 
 pub use lock::is_held;
-pub use merge::{MergeError, Merged, merge, read_merged};
+pub use merge::{MergeError, Merged, merge, read_merged, same_file};
 pub use publish::publish;
 pub use reader::{Reader, Verified};
 pub use stamp::stamp;

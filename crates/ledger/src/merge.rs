@@ -126,7 +126,10 @@ fn read_whole<T>(
         match read(&chosen) {
             Ok(found) => return Ok((chosen, found, damaged.into_iter().chain(broken).collect())),
             Err(error) => {
-                match files.iter().position(|file| error.is_of(file) && !written.is_some_and(is_same(file))) {
+                match files
+                    .iter()
+                    .position(|file| error.is_of(file) && !written.is_some_and(|written| same_file(file, written)))
+                {
                     Some(place) => {
                         files.remove(place);
                         damaged.push(error);
@@ -138,9 +141,10 @@ fn read_whole<T>(
     }
 }
 
-fn is_same(file: &Path) -> impl Fn(&Path) -> bool {
-    let file = file.canonicalize().unwrap_or_else(|_| file.into());
-    move |other| other.canonicalize().is_ok_and(|other| other == file) || other == file
+/// Whether two names are of one file that is there.
+#[must_use]
+pub fn same_file(one: &Path, other: &Path) -> bool {
+    one.canonicalize().ok().is_some_and(|one| other.canonicalize().ok() == Some(one))
 }
 
 /// The start of each member that counts, member after member, and files that can't be read.

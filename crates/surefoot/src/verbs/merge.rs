@@ -11,13 +11,14 @@ use std::path::{Path, PathBuf};
 /// Brings members together, says what was left out, and shows the answer.
 pub fn run(args: &MergeArgs) -> Result<Status, Failure> {
     let files = files(&args.results)?;
-    if files.iter().any(|file| same_file(file, &args.output)) && args.results.iter().any(|given| given.is_dir()) {
+    if files.iter().any(|file| ledger::same_file(file, &args.output)) && args.results.iter().any(|given| given.is_dir())
+    {
         let error = anyhow!("{} lies in a folder that is merged", args.output.display());
         return Err(Failure::new(Status::BadStudy, error).hint("write it somewhere else with -o FILE"));
     }
     keep_other_results(&args.output)?;
     let page = args.html.clone().unwrap_or_else(|| args.output.with_extension("html"));
-    if page == args.output || files.iter().any(|file| same_file(file, &page)) {
+    if page == args.output || files.iter().any(|file| ledger::same_file(file, &page)) {
         let error = anyhow!("the page would be written over {}", page.display());
         return Err(Failure::new(Status::BadStudy, error).hint("name another file with --html FILE"));
     }
@@ -62,10 +63,6 @@ fn keep_other_results(output: &Path) -> Result<(), Failure> {
     }
     let error = anyhow!("{} is there, and is no fleet's answer", output.display());
     Err(Failure::new(Status::BadStudy, error).hint("write it somewhere else with -o FILE"))
-}
-
-fn same_file(one: &Path, other: &Path) -> bool {
-    one.canonicalize().ok().is_some_and(|one| other.canonicalize().ok() == Some(one))
 }
 
 /// What is not of the fleet is the user's to mend, a full disk is the machine's.
