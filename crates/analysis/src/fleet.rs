@@ -10,7 +10,7 @@ mod part;
 
 pub use limits::{FleetLimit, Shown};
 
-use ledger::model::{Contents, Host, MeasuredSafety, TrialState};
+use ledger::model::{Contents, Host, MeasuredFaults, MeasuredSafety, TrialState};
 use observe::metric::Metric;
 use stats::hosts::OverHosts;
 use stats::{Contrast, Verdict};
@@ -85,8 +85,11 @@ pub enum Hole {
         /// The scenarios, in the study's order.
         scenarios: Vec<String>,
     },
-    /// What a power cut takes could not be measured there: these scenarios have no class over the fleet, unless data were damaged elsewhere.
+    /// What a power cut takes, or a failing disk does, could not be measured there: over the fleet it is not known of these scenarios,
+    /// unless data were damaged elsewhere.
     Unmeasured {
+        /// Which of the two.
+        harm: Harm,
         /// Which.
         member: u32,
         /// On which machine.
@@ -94,6 +97,15 @@ pub enum Hole {
         /// The scenarios, in the study's order.
         scenarios: Vec<String>,
     },
+}
+
+/// What is measured beside the speed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Harm {
+    /// What a power cut takes.
+    PowerCut,
+    /// What a failing disk does.
+    FailingDisk,
 }
 
 /// One workload's question and answer.
@@ -220,12 +232,17 @@ fn holes(contents: &Contents, members: u32) -> Vec<Hole> {
         if !scenarios.is_empty() {
             return Some(Hole::Failed { member: number, host, trials: failed().count(), scenarios });
         }
-        let is_unmeasured = |label: &&String| {
+        let no_power_cut = |label: &&String| {
             let of_it = |measured: &&MeasuredSafety| measured.member == Some(number) && measured.scenario == **label;
             contents.safety.iter().rfind(of_it).is_some_and(|last| last.safety.is_none())
         };
-        let scenarios = among(&is_unmeasured);
-        (!scenarios.is_empty()).then_some(Hole::Unmeasured { member: number, host, scenarios })
+        let no_failing_disk = |label: &&String| {
+            let of_it = |measured: &&MeasuredFaults| measured.member == Some(number) && measured.scenario == **label;
+            contents.faults.iter().rfind(of_it).is_some_and(|last| last.faults.is_none())
+        };
+        let unmeasured = [(Harm::PowerCut, among(&no_power_cut)), (Harm::FailingDisk, among(&no_failing_disk))];
+        let (harm, scenarios) = unmeasured.into_iter().find(|(_, scenarios)| !scenarios.is_empty())?;
+        Some(Hole::Unmeasured { member: number, host, harm, scenarios })
     };
     (1..=members).filter_map(hole).collect()
 }

@@ -6,6 +6,7 @@ use crate::model::{
     Contents, Decision, Finalists, MeasuredFaults, MeasuredSafety, Member, Phase, RunRow, Scenario, Screened, Session,
     Trial, TrialState, Worse,
 };
+use observe::faults::{Consequence, FaultsFound};
 use observe::metric::{Direction, Metric};
 use observe::safety::Grade;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -69,25 +70,40 @@ impl Contents {
         let asked = self.safety.last().map(|last| &last.asked);
         let is_bad = |found: &MeasuredSafety| found.safety.as_ref().is_some_and(|safety| safety.grade >= Grade::E);
         let counts = |found: &&MeasuredSafety| Some(&found.asked) == asked || is_bad(found);
-        let worst = |label: &str| {
+        self.last_of(scenario, |label| {
             let of_it = self.safety.iter().filter(counts).filter(|measured| measured.scenario == label);
-            let last: BTreeMap<Option<u32>, &MeasuredSafety> =
-                of_it.map(|measured| (measured.member, measured)).collect();
-            let is_everywhere = self.members.len() < 2 || last.len() == self.members.len();
-            // Damage on one machine is worse than not to know of another, and that worse than any other class.
-            let rank = |measured: &&MeasuredSafety| {
-                let grade = measured.safety.as_ref().map(|safety| safety.grade);
-                (is_bad(measured), grade.is_none(), grade)
-            };
-            last.into_values().max_by_key(rank).filter(|worst| is_everywhere || is_bad(worst))
-        };
-        self.last_of(scenario, worst)
+            let grade = |measured: &MeasuredSafety| measured.safety.as_ref().map(|safety| safety.grade);
+            self.of_worst_machine(of_it.map(|measured| (measured.member, measured)), grade, is_bad)
+        })
     }
 
-    /// The last time that it was measured what a failing disk does to a scenario, by whichever member.
+    /// The last time that it was measured what a failing disk does to a scenario, on the fleet's worst machine: none where a machine's
+    /// measurement is missing and on no other anything was lost or wrong without a word.
     #[must_use]
     pub fn faults_of(&self, scenario: &Scenario) -> Option<&MeasuredFaults> {
-        self.last_of(scenario, |label| self.faults.iter().rfind(|measured| measured.scenario == label))
+        self.last_of(scenario, |label| {
+            let of_it = self.faults.iter().filter(|measured| measured.scenario == label);
+            let worst = |measured: &MeasuredFaults| measured.faults.as_ref().map(FaultsFound::worst);
+            let is_bad = |measured: &MeasuredFaults| worst(measured).flatten().is_some_and(Consequence::is_silent);
+            self.of_worst_machine(of_it.map(|measured| (measured.member, measured)), worst, is_bad)
+        })
+    }
+
+    /// Of what each machine measured last, the worst. What is bad on one machine is worse than not to know of another, and that worse than
+    /// anything else.
+    fn of_worst_machine<'a, T, Badness: Ord>(
+        &self,
+        measured: impl Iterator<Item = (Option<u32>, &'a T)>,
+        badness: impl Fn(&T) -> Option<Badness>,
+        is_bad: impl Fn(&T) -> bool,
+    ) -> Option<&'a T> {
+        let last: BTreeMap<Option<u32>, &T> = measured.collect();
+        let is_everywhere = self.members.len() < 2 || last.len() == self.members.len();
+        let rank = |measured: &&T| {
+            let badness = badness(measured);
+            (is_bad(measured), badness.is_none(), badness)
+        };
+        last.into_values().max_by_key(rank).filter(|worst| is_everywhere || is_bad(worst))
     }
 
     fn last_of<'a, T>(&'a self, scenario: &Scenario, last: impl Fn(&str) -> Option<&'a T>) -> Option<&'a T> {

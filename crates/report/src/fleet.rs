@@ -10,7 +10,7 @@ use crate::document::{self, Block, Column, Fit, Table, head, word_cell, word_hea
 use crate::input::Error;
 use crate::number::{percent, ratio_number};
 use crate::words::{and_list, is_speed, some_of};
-use analysis::fleet::{Against, Fleet, FleetPart, HOSTS_MIN, Hole, MachineKind, OfFleet, Out};
+use analysis::fleet::{Against, Fleet, FleetPart, HOSTS_MIN, Harm, Hole, MachineKind, OfFleet, Out};
 use ledger::MergeError;
 use ledger::model::{Contents, Scenario, StudyRecord};
 use stats::hosts::OverHosts;
@@ -323,11 +323,12 @@ fn hole(hole: &Hole) -> String {
             let trials = if *trials == 1 { "one trial".into() } else { format!("{trials} trials") };
             format!("{trials} of member {member} on {host} failed ({})", scenarios.join(", "))
         }
-        Hole::Unmeasured { member, host, scenarios } => {
-            format!(
-                "what a power cut takes could not be measured by member {member} on {host} ({})",
-                scenarios.join(", ")
-            )
+        Hole::Unmeasured { member, host, harm, scenarios } => {
+            let what = match harm {
+                Harm::PowerCut => "what a power cut takes",
+                Harm::FailingDisk => "what a failing disk does",
+            };
+            format!("{what} could not be measured by member {member} on {host} ({})", scenarios.join(", "))
         }
     }
 }

@@ -1,8 +1,9 @@
 //! A fleet's files as one: which start is taken, what is refused, and that order and repetition of merging change nothing.
 
 use crate::fixture::{SCENARIOS, SPEED, run, safety, scenarios, study};
-use ledger::model::{Contents, Host, MeasuredSafety, Member, Place, Probe, StudyRecord, TrialState};
+use ledger::model::{Contents, Host, MeasuredFaults, MeasuredSafety, Member, Place, Probe, StudyRecord, TrialState};
 use ledger::{MergeError, Reader, Writer, export, merge, read_merged};
+use observe::faults::{Consequence, Example, FaultsFound};
 use observe::metric::{Direction, Metric};
 use observe::safety::{Grade, Safety};
 use proptest::prelude::*;
@@ -15,6 +16,19 @@ const ROUNDS: u32 = 3;
 fn member(number: u32, attempt: u32, host: &str) -> Member {
     let host = Host { name: host.into(), id: String::new() };
     Member { number, of: 4, attempt, rounds: ROUNDS, host, known_by: "the test".into(), others: Vec::new() }
+}
+
+/// What one case on a failing disk came to.
+fn failing_disk(end: Consequence) -> MeasuredFaults {
+    let mut found: FaultsFound = serde_json::from_value(serde_json::json!({
+        "writes": 9, "flushes": 3, "reads": 0, "possible": 48, "cases": 1, "not_struck": 0, "drawn": 1, "is_complete": false,
+        "honest": 8, "honest_bad": 0, "rows": [], "notes": [], "seconds": 1.0,
+    }))
+    .expect("as a trial says it");
+    let (words, client, server, kernel) = (String::new(), Vec::new(), Vec::new(), Vec::new());
+    found.add(["full", "WAL", "restart"], end, || Example { case: "full@1".into(), words, client, server, kernel });
+    let (scenario, asked) = (SCENARIOS[0].into(), serde_json::Value::Null);
+    MeasuredFaults { scenario, ended: 5.0, asked, faults: Some(found), failure: None, member: None }
 }
 
 /// A start that measured so many rounds, and ended by itself or not.
@@ -239,12 +253,14 @@ fn a_damaged_row_costs_its_file_and_the_next_start_of_its_member_takes_its_place
 }
 
 #[test]
-fn a_member_has_its_own_probes_and_power_cuts_and_a_fleet_the_worst() {
+fn a_member_has_its_own_probes_power_cuts_and_failing_disks_and_a_fleet_the_worst() {
     let folder = tempfile::tempdir().expect("a folder");
     let grades = [Grade::A, Grade::E, Grade::A];
+    let ends = [Consequence::Told, Consequence::Lost, Consequence::Nothing];
     let files: Vec<PathBuf> = (1..)
         .zip(grades)
-        .map(|(number, grade)| {
+        .zip(ends)
+        .map(|((number, grade), end)| {
             let path = folder.path().join(number.to_string());
             started(&path, &study(), &member(number, 1, &format!("n{number}")), 1, false);
             let mut writer = Writer::create_or_open(&path).expect("it opens");
@@ -254,6 +270,7 @@ fn a_member_has_its_own_probes_and_power_cuts_and_a_fleet_the_worst() {
             let mut measured = safety(SCENARIOS[0]);
             measured.safety.as_mut().expect("measured").grade = grade;
             writer.safety(&measured).expect("written");
+            writer.faults(&failing_disk(end)).expect("written");
             if number == 1 {
                 let safe = safety(SCENARIOS[1]).safety.map(|safety| Safety { grade: Grade::A, ..safety });
                 writer.safety(&MeasuredSafety { safety: safe, ..safety(SCENARIOS[1]) }).expect("written");
@@ -269,17 +286,22 @@ fn a_member_has_its_own_probes_and_power_cuts_and_a_fleet_the_worst() {
         let measured = contents.safety_of(&contents.scenarios[0]).and_then(|measured| measured.safety.as_ref());
         measured.map(|safety| safety.grade)
     };
+    let end = |contents: &Contents| {
+        contents.faults_of(&contents.scenarios[0]).and_then(|measured| measured.faults.as_ref()?.worst())
+    };
     for all in [&contents(&target), &shown] {
+        assert_eq!(end(all), Some(Consequence::Lost));
         assert_eq!((class(all), all.probes.len()), (Some(Grade::E), 3));
         assert_eq!(all.safety_of(&all.scenarios[1]), None, "two machines are not known");
     }
-    for (number, grade) in (1..).zip(grades) {
+    for ((number, grade), own_end) in (1..).zip(grades).zip(ends) {
         let reader = Reader::open(&target).and_then(|reader| reader.of_member(number)).expect("it is there");
         let alone = reader.contents().expect("readable");
         assert_eq!(
             (class(&alone), alone.safety.len(), alone.probes.len()),
             (Some(grade), 1 + usize::from(number == 1), 1)
         );
+        assert_eq!(end(&alone), Some(own_end));
         assert_eq!(alone.probes[0].figures.values().copied().collect::<Vec<_>>(), [f64::from(number)]);
         let mut rows = Vec::new();
         export::csv(&reader, &mut rows).expect("exported");

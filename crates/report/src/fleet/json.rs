@@ -1,7 +1,7 @@
 //! A fleet's report for machines: ratios, not their logarithms.
 
 use super::FleetReport;
-use analysis::fleet::{Against, Fleet, FleetPart, Hole, OfFleet};
+use analysis::fleet::{Against, Fleet, FleetPart, Harm, Hole, OfFleet};
 use serde_json::{Value, json};
 use stats::hosts::OverHosts;
 
@@ -81,8 +81,12 @@ fn hole(hole: &Hole) -> Value {
         Hole::Failed { member, host, trials, scenarios } => {
             json!({ "member": member, "host": host, "failed_trials": trials, "scenarios": scenarios })
         }
-        Hole::Unmeasured { member, host, scenarios } => {
-            json!({ "member": member, "host": host, "power_cuts_not_measured": true, "scenarios": scenarios })
+        Hole::Unmeasured { member, host, harm, scenarios } => {
+            let what = match harm {
+                Harm::PowerCut => "power_cuts_not_measured",
+                Harm::FailingDisk => "failing_disks_not_measured",
+            };
+            json!({ "member": member, "host": host, what: true, "scenarios": scenarios })
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The answer of a study on many machines: what is said of a sample, of a few, of kinds, and of what is missing.
 
 use crate::fixture::{self, Row, Table};
-use ledger::model::{Contents, Host, LimitRecord, MeasuredSafety, Member, Session};
+use ledger::model::{Contents, Host, LimitRecord, MeasuredFaults, MeasuredSafety, Member, Session};
 use observe::safety::Grade;
 use report::FleetReport;
 
@@ -175,8 +175,17 @@ fn a_power_cut_that_could_not_be_measured_is_a_hole() {
     }
     check(&said(&contents), &["could not be measured by member 3 on n3 (xfs)"]);
     assert!(FleetReport::of(&contents).is_some_and(|report| report.has_holes()));
-    contents.safety.remove(2);
+    let at_third = contents.safety.remove(2);
     assert!(contents.safety_of(&contents.scenarios[1]).is_none(), "of one machine nothing is known");
+    contents.faults.push(MeasuredFaults {
+        scenario: at_third.scenario,
+        ended: 1.0,
+        asked: serde_json::Value::Null,
+        faults: None,
+        failure: None,
+        member: Some(3),
+    });
+    check(&said(&contents), &["what a failing disk does could not be measured by member 3 on n3 (xfs)"]);
 }
 
 #[test]
