@@ -1,14 +1,16 @@
 //! Load on a database's connections: transactions of a script, in a closed or open loop, whatever they are and whoever answers.
 //!
 //! `script.rs` of a workload says what a transaction is; `client.rs` is one connection in one transaction; `drive.rs` has the
-//! threads, the clock and the figures.
+//! threads, the clock and the figures; `work.rs` is what kinds of transactions do alike as workloads.
 
 mod client;
 mod drive;
+mod work;
 
 pub use client::{Class, Next, PARAMS_MAX, Script, Session};
 pub use drive::{drive, thread_cpu_seconds_per_transaction};
 pub use wire::Keep;
+pub use work::{TransactionWorkload, Transactions};
 
 use crate::asked;
 use crate::sql::{COUNTERS, Database, Place};

@@ -3,7 +3,7 @@
 use crate::asked::Asked;
 use observe::durability::Durability;
 use observe::latency::Latency;
-use observe::metric::{Measured, Metric};
+use observe::metric::{Direction, Measured, Metric};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 /// A workload as a row of the list.
 pub struct Kind {
@@ -254,6 +255,12 @@ pub trait Workload {
 
     /// Checks the data once more after the last run. Required where the workload has data.
     fn verify(&mut self, context: &mut Context) -> Result<(), Error>;
+}
+
+/// How long the load of a workload's data took, for [`Workload::prepare`].
+#[must_use]
+pub fn load_seconds(started: Instant) -> Vec<Measured> {
+    vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())]
 }
 
 /// The result of one run. It has no default: each workload says what it asked for.

@@ -12,9 +12,9 @@ pub use sqlite_page::{SQLITE_BUSY_TIMEOUT, SQLITE_JOURNAL, SQLITE_SYNCHRONOUS, S
 use http::request::Request;
 use load::http_client::settings::Sending;
 use load::http_client::{Source, Task};
-use load::workload::{Context, Error, Estimate};
+use load::workload::{self, Context, Error, Estimate};
 use observe::durability::Durability;
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::Measured;
 use random::Random;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
@@ -103,7 +103,7 @@ impl Site {
             Kind::PlainFiles => plain_files::make(context)?,
             Kind::SqlitePage => self.sqlite.make(context)?,
         }
-        Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
+        Ok(workload::load_seconds(started))
     }
 
     /// It is as it was made, or as its pages leave it.

@@ -279,7 +279,7 @@ impl Workload for Commits {
     fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
         let started = std::time::Instant::now();
         self.target.fill(&Place::of(context), self.parameters.rule())?;
-        Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
+        Ok(workload::load_seconds(started))
     }
 
     fn ready(&mut self, context: &mut Context) -> Result<(), Error> {

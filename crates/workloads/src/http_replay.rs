@@ -413,7 +413,7 @@ impl Workload for HttpReplay {
                 files::make(http_log::site::files(&self.parameters.log(String::new()))?.into_iter(), text, context)?;
             }
         }
-        Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
+        Ok(workload::load_seconds(started))
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {

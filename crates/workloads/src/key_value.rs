@@ -206,7 +206,7 @@ impl Workload for KeyValue {
         if context.interrupted.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
+        Ok(workload::load_seconds(started))
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {

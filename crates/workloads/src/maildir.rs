@@ -188,7 +188,7 @@ impl Workload for Maildir {
             self.mailboxes.push(mailbox);
         }
         crate::flush::filesystem_of(&context.data_folder)?;
-        Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
+        Ok(workload::load_seconds(started))
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {

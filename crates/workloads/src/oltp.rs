@@ -12,11 +12,11 @@ use acknowledged::RowId;
 use keys::Distribution;
 use load::engines;
 use load::sql::{self, Cell, Column, ColumnKind, Database, Engine, Place, Pragmas, same};
-use load::sql_load::{self, Load, Sessions};
+use load::sql_load::{self, Load, TransactionWorkload, Transactions};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use mix::{Mix, Mixture, RowsLike};
 use observe::durability::Durability;
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::Metric;
 use random::Random;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
@@ -203,7 +203,9 @@ impl WorkloadSettings for Parameters {
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
-        Ok(Box::new(Oltp::new(*self)))
+        let database = self.engine.database(&self.pragmas);
+        let oltp = Oltp { parameters: *self, rows_added: 0, rows_unknown: 0, possible: BTreeMap::new() };
+        Ok(Box::new(TransactionWorkload::new(oltp, database)))
     }
 }
 
@@ -264,12 +266,9 @@ fn fill(database: &dyn Database, place: &Place, parameters: &Parameters, seed: u
 /// Rows are read back in pieces of so many ids.
 const READ_BACK_IDS: u64 = 10_000;
 
-/// The workload at work.
+/// The transactions at work.
 struct Oltp {
     parameters: Parameters,
-    database: Box<dyn Database>,
-    sessions: Sessions,
-    runs: u64,
     rows_added: i64,
     rows_unknown: i64,
     /// What rows may hold in column c after all runs so far.
@@ -277,22 +276,9 @@ struct Oltp {
 }
 
 impl Oltp {
-    fn new(parameters: Parameters) -> Oltp {
-        let database = parameters.engine.database(&parameters.pragmas);
-        Oltp {
-            parameters,
-            database,
-            sessions: Sessions::default(),
-            runs: 0,
-            rows_added: 0,
-            rows_unknown: 0,
-            possible: BTreeMap::new(),
-        }
-    }
-
-    fn rows(&self, place: &Place) -> Result<(), Error> {
-        let failed = |action: &'static str| sql::failed(self.database.name(), action);
-        let mut connection = self.database.connect(place)?;
+    fn rows(&self, database: &dyn Database, place: &Place) -> Result<(), Error> {
+        let failed = |action: &'static str| sql::failed(database.name(), action);
+        let mut connection = database.connect(place)?;
         let mut total = 0;
         for table in table_names(&self.parameters) {
             let answer = connection
@@ -312,12 +298,12 @@ impl Oltp {
         let expected = (self.parameters.table_size * u64::from(self.parameters.tables)) as i64 + self.rows_added;
         let near = total.clamp(expected - self.rows_unknown, expected + self.rows_unknown);
         same("rows of all tables", &near.to_string(), &total.to_string())?;
-        self.acknowledged_writes(&mut *connection)
+        self.acknowledged_writes(&mut *connection, database.name())
     }
 
     /// Every row that was written holds what one of its last acknowledged writes wrote.
-    fn acknowledged_writes(&self, connection: &mut dyn Connection) -> Result<(), Error> {
-        let failed = |error| sql::failed(self.database.name(), "read rows back")(error);
+    fn acknowledged_writes(&self, connection: &mut dyn Connection, engine: &'static str) -> Result<(), Error> {
+        let failed = |error| sql::failed(engine, "read rows back")(error);
         let mut rows = self.possible.iter().peekable();
         while let Some(((table, first), _)) = rows.peek().copied() {
             let (name, last) = (table_name(*table), first + READ_BACK_IDS);
@@ -343,44 +329,36 @@ impl Oltp {
     }
 }
 
-impl Workload for Oltp {
-    fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
-        let started = std::time::Instant::now();
-        fill(&*self.database, &Place::of(context), &self.parameters, context.seed)?;
-        let seconds = started.elapsed().as_secs_f64();
-        Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(seconds)])
+impl Transactions for Oltp {
+    type Script = script::Oltp;
+
+    fn load(&self) -> &Load {
+        &self.parameters.load
     }
 
-    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
-        // Every run does other transactions than the one before.
-        let place = Place::of(context);
-        self.sessions.begin(&*self.database, context)?;
-        self.runs += 1;
-        let before = self.database.counters(&place)?;
-        let (parameters, seed, run) = (&self.parameters, context.seed, self.runs);
-        let may_miss = self.database.misses_replaced_rows();
-        let script =
-            |number: usize| script::Oltp::new(parameters, Mix::new(parameters, seed, run, number as u64), may_miss);
-        let driven = sql_load::drive(&parameters.load, &*self.database, &mut self.sessions, context, script)?;
-        let mut outcome = driven.outcome;
-        outcome.metrics.extend(self.database.counters(&place)?.since(before, outcome.commits as f64));
-        self.rows_added += driven.scripts.iter().map(|script| script.rows_added).sum::<i64>();
-        self.rows_unknown += driven.scripts.iter().map(|script| script.rows_unknown).sum::<i64>();
+    fn fill(&self, database: &dyn Database, context: &Context) -> Result<(), Error> {
+        fill(database, &Place::of(context), &self.parameters, context.seed)
+    }
+
+    fn script(&self, database: &dyn Database, seed: u64, run: u64, connection: usize) -> script::Oltp {
+        let mix = Mix::new(&self.parameters, seed, run, connection as u64);
+        script::Oltp::new(&self.parameters, mix, database.misses_replaced_rows())
+    }
+
+    fn ran(&mut self, scripts: Vec<script::Oltp>, _: &dyn Database, _: &Place, _: &mut Outcome) -> Result<(), Error> {
+        self.rows_added += scripts.iter().map(|script| script.rows_added).sum::<i64>();
+        self.rows_unknown += scripts.iter().map(|script| script.rows_unknown).sum::<i64>();
         // Every write of this run came after those of the runs before.
-        self.possible.extend(acknowledged::possible(driven.scripts.into_iter().map(|script| script.acknowledged)));
-        Ok(outcome)
-    }
-
-    fn cool(&mut self) -> Result<(), Error> {
-        self.sessions.close();
+        self.possible.extend(acknowledged::possible(scripts.into_iter().map(|script| script.acknowledged)));
         Ok(())
     }
 
-    fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
-        self.sessions.close();
-        let place = Place::of(context);
-        self.database.check(&place, &table_names(&self.parameters))?;
-        self.rows(&place)
+    fn tables(&self, _: &dyn Database, _: &Place) -> Result<Vec<String>, Error> {
+        Ok(table_names(&self.parameters))
+    }
+
+    fn verify(&self, database: &dyn Database, place: &Place) -> Result<(), Error> {
+        self.rows(database, place)
     }
 }
 

@@ -15,14 +15,13 @@ mod transaction;
 
 use load::engines;
 use load::sql::{self, Database, Engine, Place, Pragmas, same};
-use load::sql_load::{self, Load, Sessions};
+use load::sql_load::{self, Load, TransactionWorkload, Transactions};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
 use observe::metric::{Direction, Measured, Metric};
 use random::Random;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
-use std::time::Instant;
 use terminal::{Counts, Shared, Terminal};
 use transaction::{Kind as Of, Mix};
 
@@ -172,7 +171,9 @@ impl WorkloadSettings for Parameters {
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
-        Ok(Box::new(Orders::new(*self)))
+        let database = self.engine.database(&self.pragmas);
+        let orders = Orders { parameters: *self, acknowledged: 0, unknown: 0 };
+        Ok(Box::new(TransactionWorkload::new(orders, database)))
     }
 }
 
@@ -182,50 +183,44 @@ const DATA_SEED: u64 = 1;
 /// Orders that a warehouse has when it is loaded.
 const LOADED_ORDERS: i64 = names::DISTRICTS * names::CUSTOMERS;
 
-/// The workload at work.
+/// The transactions at work.
 struct Orders {
     parameters: Parameters,
-    database: Box<dyn Database>,
-    sessions: Sessions,
-    runs: u64,
     /// New orders over all runs of the trial: acknowledged, and lost at their commit.
     acknowledged: i64,
     unknown: i64,
 }
 
-impl Orders {
-    fn new(parameters: Parameters) -> Orders {
-        let database = parameters.engine.database(&parameters.pragmas);
-        Orders { parameters, database, sessions: Sessions::default(), runs: 0, acknowledged: 0, unknown: 0 }
-    }
-}
+impl Transactions for Orders {
+    type Script = Terminal;
 
-impl Workload for Orders {
-    fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
-        let started = Instant::now();
-        let place = Place::of(context);
-        tables::load(&*self.database, &place, self.parameters.warehouses, DATA_SEED, context.interrupted)?;
-        Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
+    fn load(&self) -> &Load {
+        &self.parameters.load
     }
 
-    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
-        let place = Place::of(context);
-        self.sessions.begin(&*self.database, context)?;
-        self.runs += 1;
-        let before = self.database.counters(&place)?;
-        let (seed, run, parameters) = (context.seed, self.runs, &self.parameters);
+    fn fill(&self, database: &dyn Database, context: &Context) -> Result<(), Error> {
+        tables::load(database, &Place::of(context), self.parameters.warehouses, DATA_SEED, context.interrupted)
+    }
+
+    fn script(&self, database: &dyn Database, seed: u64, run: u64, connection: usize) -> Terminal {
         let shared = Shared {
-            warehouses: parameters.warehouses,
-            mix: parameters.mix(),
-            thinks: parameters.thinking,
-            dialect: self.database.dialect(),
+            warehouses: self.parameters.warehouses,
+            mix: self.parameters.mix(),
+            thinks: self.parameters.thinking,
+            dialect: database.dialect(),
         };
-        let terminal =
-            |number: usize| Terminal::new(&shared, number, Random::of_stream(seed, run << 32 | number as u64));
-        let driven = sql_load::drive(&parameters.load, &*self.database, &mut self.sessions, context, terminal)?;
-        let mut outcome = driven.outcome;
+        Terminal::new(&shared, connection, Random::of_stream(seed, run << 32 | connection as u64))
+    }
+
+    fn ran(
+        &mut self,
+        terminals: Vec<Terminal>,
+        _: &dyn Database,
+        _: &Place,
+        outcome: &mut Outcome,
+    ) -> Result<(), Error> {
         let mut counts = [Counts::default(); 5];
-        for terminal in &driven.scripts {
+        for terminal in &terminals {
             counts.iter_mut().zip(terminal.counts).for_each(|(all, of_terminal)| all.add(of_terminal));
         }
         let orders = counts[Of::NewOrder.number()];
@@ -237,23 +232,18 @@ impl Workload for Orders {
             .chain(by_kind.map(|count| count as f64));
         let own: Vec<Measured> = OWN.iter().zip(values).map(|(metric, value)| metric.at(value)).collect();
         outcome.metrics.splice(0..0, own);
-        outcome.metrics.extend(self.database.counters(&place)?.since(before, outcome.commits as f64));
-        Ok(outcome)
-    }
-
-    fn cool(&mut self) -> Result<(), Error> {
-        self.sessions.close();
         Ok(())
     }
 
-    fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
-        self.sessions.close();
-        let place = Place::of(context);
-        self.database.check(&place, &tables::names())?;
-        conditions::hold(&*self.database, &place)?;
-        let mut connection = self.database.connect(&place)?;
+    fn tables(&self, _: &dyn Database, _: &Place) -> Result<Vec<String>, Error> {
+        Ok(tables::names())
+    }
+
+    fn verify(&self, database: &dyn Database, place: &Place) -> Result<(), Error> {
+        conditions::hold(database, place)?;
+        let mut connection = database.connect(place)?;
         let counted =
-            connection.query("SELECT count(*) FROM orders1").map_err(sql::failed(self.database.name(), "count"))?;
+            connection.query("SELECT count(*) FROM orders1").map_err(sql::failed(database.name(), "count"))?;
         let found = counted.first().and_then(|text| text.parse().ok()).unwrap_or(-1);
         // Those that were lost at their commit are there or not.
         let least = self.parameters.warehouses * LOADED_ORDERS + self.acknowledged;

@@ -13,15 +13,14 @@ use files::Files;
 pub(crate) use files::{dump, weakened};
 use load::engines;
 use load::sql::{self, Database, Engine, Place, Pragmas};
-use load::sql_load::{self, Load, Protocol, Sessions};
+use load::sql_load::{self, Load, Protocol, TransactionWorkload, Transactions};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Texts, Workload, WorkloadSettings};
 use observe::durability::Durability;
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::Metric;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use settings::{Kind as Is, Setting};
 use std::path::PathBuf;
-use std::time::Instant;
 
 /// The row in the list of workloads.
 pub static KIND: Kind = Kind {
@@ -194,13 +193,13 @@ impl WorkloadSettings for Parameters {
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
         let files = Files::read(&self).map_err(wrong)?;
-        Ok(Box::new(Sql::of(*self, files)))
+        Ok(workload(*self, files))
     }
 
     /// To run on data that are there.
     fn open_with_texts(self: Box<Self>, texts: &Texts) -> Result<Box<dyn Workload>, Error> {
         let files = Files::of_texts(&self, texts).map_err(wrong)?;
-        Ok(Box::new(Sql::of(*self, files)))
+        Ok(workload(*self, files))
     }
 }
 
@@ -208,48 +207,47 @@ impl WorkloadSettings for Parameters {
 /// template included (2026-11-23, two cores, beside other work).
 const LOADED_BYTES_PER_SECOND: f64 = 15e6;
 
-/// The workload at work.
+/// The transactions at work.
 struct Sql {
     parameters: Parameters,
-    database: Box<dyn Database>,
     files: Files,
-    sessions: Sessions,
-    runs: u64,
     /// As the data made them; none: not asked yet.
     unsafe_tables: Option<Vec<String>>,
 }
 
-impl Sql {
-    fn of(parameters: Parameters, files: Files) -> Sql {
-        let database = parameters.engine.database(&parameters.pragmas);
-        Sql { parameters, database, files, sessions: Sessions::default(), runs: 0, unsafe_tables: None }
-    }
+fn workload(parameters: Parameters, files: Files) -> Box<dyn Workload> {
+    let database = parameters.engine.database(&parameters.pragmas);
+    Box::new(TransactionWorkload::new(Sql { parameters, files, unsafe_tables: None }, database))
 }
 
 fn wrong(problems: Vec<String>) -> Error {
     Error::Parameter { setting: "scripts", problem: problems.join("; ") }
 }
 
-impl Workload for Sql {
-    fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
-        let started = Instant::now();
-        data::load(&*self.database, &self.files, &self.parameters, context)?;
-        Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
+impl Transactions for Sql {
+    type Script = Connection;
+
+    fn load(&self) -> &Load {
+        &self.parameters.load
     }
 
-    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
-        let place = Place::of(context);
-        self.sessions.begin(&*self.database, context)?;
-        self.runs += 1;
-        let before = self.database.counters(&place)?;
-        let (seed, run, given) = (context.seed, self.runs, self.parameters.given());
-        let (program, load) = (&self.files.program, &self.parameters.load);
-        let connection = |number: usize| Connection::new(program, number, (seed, run), &given);
-        let driven = sql_load::drive(load, &*self.database, &mut self.sessions, context, connection)?;
-        let mut outcome = driven.outcome;
-        outcome.metrics.extend(self.database.counters(&place)?.since(before, outcome.commits as f64));
+    fn fill(&self, database: &dyn Database, context: &Context) -> Result<(), Error> {
+        data::load(database, &self.files, &self.parameters, context)
+    }
+
+    fn script(&self, _: &dyn Database, seed: u64, run: u64, connection: usize) -> Connection {
+        Connection::new(&self.files.program, connection, (seed, run), &self.parameters.given())
+    }
+
+    fn ran(
+        &mut self,
+        _: Vec<Connection>,
+        database: &dyn Database,
+        place: &Place,
+        outcome: &mut Outcome,
+    ) -> Result<(), Error> {
         if self.unsafe_tables.is_none() {
-            self.unsafe_tables = Some(self.database.unsafe_tables(&place)?);
+            self.unsafe_tables = Some(database.unsafe_tables(place)?);
         }
         let tables = self.unsafe_tables.as_deref().unwrap_or_default();
         if !tables.is_empty() {
@@ -258,18 +256,14 @@ impl Workload for Sql {
                 "A crash empties or breaks {tables}, whatever the settings promise: no such table keeps its commits."
             ));
         }
-        Ok(outcome)
-    }
-
-    fn cool(&mut self) -> Result<(), Error> {
-        self.sessions.close();
         Ok(())
     }
 
-    fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
-        self.sessions.close();
-        let place = Place::of(context);
-        self.database.check(&place, &self.database.tables(&place)?)?;
-        checks::hold(&*self.database, &place, &self.parameters.checks)
+    fn tables(&self, database: &dyn Database, place: &Place) -> Result<Vec<String>, Error> {
+        database.tables(place)
+    }
+
+    fn verify(&self, database: &dyn Database, place: &Place) -> Result<(), Error> {
+        checks::hold(database, place, &self.parameters.checks)
     }
 }

@@ -13,7 +13,7 @@ use load::sql_load;
 use load::sql_replay::{Means, Pace, Replay};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::{Measured, Metric};
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
 use sqllog::{Form, Log, Options};
@@ -258,7 +258,7 @@ impl Workload for SqlReplay {
         if !tables.is_empty() {
             self.database.loaded(&place, &tables)?;
         }
-        Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
+        Ok(workload::load_seconds(started))
     }
 
     fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {

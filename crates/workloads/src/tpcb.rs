@@ -5,10 +5,10 @@
 
 use load::engines;
 use load::sql::{self, Cell, Column, ColumnKind, Database, Engine, Place, Pragmas, same};
-use load::sql_load::{self, Class, Load, PARAMS_MAX, Script, Sessions};
+use load::sql_load::{self, Class, Load, PARAMS_MAX, Script, TransactionWorkload, Transactions};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::Durability;
-use observe::metric::{Direction, Measured, Metric};
+use observe::metric::Metric;
 use random::Random;
 use serde::Deserialize;
 use settings::{Kind as Is, Setting};
@@ -121,7 +121,9 @@ impl WorkloadSettings for Parameters {
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
-        Ok(Box::new(Tpcb::new(*self)))
+        let database = self.engine.database(&Pragmas::default());
+        let tpcb = Tpcb { parameters: *self, deltas: 0, acknowledged: 0, unknown: 0 };
+        Ok(Box::new(TransactionWorkload::new(tpcb, database)))
     }
 }
 
@@ -357,12 +359,9 @@ impl Script for Connection {
     }
 }
 
-/// The workload at work.
+/// The transactions at work.
 struct Tpcb {
     parameters: Parameters,
-    database: Box<dyn Database>,
-    sessions: Sessions,
-    runs: u64,
     /// Over all runs of the trial.
     deltas: i64,
     acknowledged: i64,
@@ -370,18 +369,13 @@ struct Tpcb {
 }
 
 impl Tpcb {
-    fn new(parameters: Parameters) -> Tpcb {
-        let database = parameters.engine.database(&Pragmas::default());
-        Tpcb { parameters, database, sessions: Sessions::default(), runs: 0, deltas: 0, acknowledged: 0, unknown: 0 }
-    }
-
     /// Every acknowledged transaction is there, and nothing else.
-    fn balance(&self, place: &Place) -> Result<(), Error> {
-        let mut connection = self.database.connect(place)?;
+    fn balance(&self, database: &dyn Database, place: &Place) -> Result<(), Error> {
+        let mut connection = database.connect(place)?;
         let mut number = |what: &str, table: &str| -> Result<i64, Error> {
             let answer = connection
                 .query(&format!("SELECT coalesce({what}, 0) FROM {table}"))
-                .map_err(sql::failed(self.database.name(), "add up"))?;
+                .map_err(sql::failed(database.name(), "add up"))?;
             answer.first().and_then(|text| text.parse().ok()).ok_or_else(|| Error::WrongData {
                 place: format!("{what} of {table}"),
                 expected: "a number".into(),
@@ -402,23 +396,22 @@ impl Tpcb {
     }
 }
 
-impl Workload for Tpcb {
-    fn prepare(&mut self, context: &mut Context) -> Result<Vec<Measured>, Error> {
-        let started = std::time::Instant::now();
-        fill(&*self.database, &Place::of(context), self.parameters.scale)?;
-        Ok(vec![Metric::new("load_seconds", "s", Direction::Less).at(started.elapsed().as_secs_f64())])
+impl Transactions for Tpcb {
+    type Script = Connection;
+
+    fn load(&self) -> &Load {
+        &self.parameters.load
     }
 
-    fn run(&mut self, context: &mut Context) -> Result<Outcome, Error> {
-        let place = Place::of(context);
-        self.sessions.begin(&*self.database, context)?;
-        self.runs += 1;
-        let before = self.database.counters(&place)?;
-        let (seed, run, parameters) = (context.seed, self.runs, &self.parameters);
-        let script = |number: usize| Connection {
-            random: Random::of_stream(seed, run << 32 | number as u64),
-            mix: parameters.mix,
-            scale: parameters.scale as u64,
+    fn fill(&self, database: &dyn Database, context: &Context) -> Result<(), Error> {
+        fill(database, &Place::of(context), self.parameters.scale)
+    }
+
+    fn script(&self, _: &dyn Database, seed: u64, run: u64, connection: usize) -> Connection {
+        Connection {
+            random: Random::of_stream(seed, run << 32 | connection as u64),
+            mix: self.parameters.mix,
+            scale: self.parameters.scale as u64,
             aid: 0,
             tid: 0,
             bid: 0,
@@ -427,27 +420,24 @@ impl Workload for Tpcb {
             deltas: 0,
             acknowledged: 0,
             unknown: 0,
-        };
-        let driven = sql_load::drive(&parameters.load, &*self.database, &mut self.sessions, context, script)?;
-        let mut outcome = driven.outcome;
-        outcome.metrics.extend(self.database.counters(&place)?.since(before, outcome.commits as f64));
-        self.deltas += driven.scripts.iter().map(|script| script.deltas).sum::<i64>();
-        self.acknowledged += driven.scripts.iter().map(|script| script.acknowledged).sum::<i64>();
-        self.unknown += driven.scripts.iter().map(|script| script.unknown).sum::<i64>();
-        // Whether it adds up is looked at in the end: reading all of it would leave other caches to the run that goes on.
-        Ok(outcome)
+        }
     }
 
-    fn cool(&mut self) -> Result<(), Error> {
-        self.sessions.close();
+    fn ran(&mut self, connections: Vec<Connection>, _: &dyn Database, _: &Place, _: &mut Outcome) -> Result<(), Error> {
+        for connection in connections {
+            self.deltas += connection.deltas;
+            self.acknowledged += connection.acknowledged;
+            self.unknown += connection.unknown;
+        }
         Ok(())
     }
 
-    fn verify(&mut self, context: &mut Context) -> Result<(), Error> {
-        self.sessions.close();
-        let place = Place::of(context);
-        self.database.check(&place, &TABLES.map(|table| table.name.to_string()))?;
-        self.balance(&place)
+    fn tables(&self, _: &dyn Database, _: &Place) -> Result<Vec<String>, Error> {
+        Ok(TABLES.map(|table| table.name.to_string()).to_vec())
+    }
+
+    fn verify(&self, database: &dyn Database, place: &Place) -> Result<(), Error> {
+        self.balance(database, place)
     }
 }
 

@@ -15,7 +15,7 @@ pub fn load(
     database: &dyn Database,
     files: &Files,
     parameters: &Parameters,
-    context: &mut Context,
+    context: &Context,
 ) -> Result<(), Error> {
     let place = Place::of(context);
     database.create(&place)?;
