@@ -3,7 +3,6 @@
 use crate::bench::guest;
 use crate::groups;
 use crash::plan::{Plan, PlannedScenario, volumes};
-use load::workload::WorkloadSettings;
 use services::Wanted;
 use std::collections::BTreeMap;
 use storage::Device;
@@ -49,8 +48,7 @@ pub fn trial_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
     let chosen = plan.drawn.turns.filter(|_| by_time.is_some());
     let of_turns =
         chosen.and_then(|chosen| Some(f64::from(chosen.turns?) * f64::from(chosen.turn_milliseconds) / 1000.0));
-    let of_run = || load.map_or(0.0, |load| load.estimate().run_seconds * run_slowness(&*load, scenario));
-    let measured = of_turns.unwrap_or_else(|| f64::from(plan.design.runs) * of_run());
+    let measured = of_turns.unwrap_or_else(|| f64::from(plan.design.runs) * run_seconds(scenario));
     unmeasured_seconds(plan, scenario) + measured
 }
 
@@ -66,13 +64,8 @@ pub fn unmeasured_seconds(plan: &Plan, scenario: &PlannedScenario) -> f64 {
         estimate.load_seconds
     };
     let servers_seconds = SERVER_SECONDS * services.len() as f64;
-    let warm_up_seconds = f64::from(plan.design.warm_up_runs) * estimate.run_seconds * run_slowness(&*load, scenario);
+    let warm_up_seconds = f64::from(plan.design.warm_up_runs) * run_seconds(scenario);
     PROVISION_SECONDS + (servers_seconds + load_seconds) * slowness(scenario) + warm_up_seconds
-}
-
-/// What lasts by the clock lasts as long anywhere.
-fn run_slowness(load: &dyn WorkloadSettings, scenario: &PlannedScenario) -> f64 {
-    if load.is_by_the_clock() { 1.0 } else { slowness(scenario) }
 }
 
 fn slowness(scenario: &PlannedScenario) -> f64 {
@@ -82,7 +75,10 @@ fn slowness(scenario: &PlannedScenario) -> f64 {
 /// A run's length, roughly; 0 where nothing is known of it.
 #[must_use]
 pub fn run_seconds(scenario: &PlannedScenario) -> f64 {
-    workloads::settings(&scenario.workload, &scenario.parameters).map_or(0.0, |load| load.estimate().run_seconds)
+    let Some(load) = workloads::settings(&scenario.workload, &scenario.parameters) else { return 0.0 };
+    // What lasts by the clock lasts as long anywhere.
+    let slowness = if load.is_by_the_clock() { 1.0 } else { slowness(scenario) };
+    load.estimate().run_seconds * slowness
 }
 
 /// Bytes that the study needs at once in the work folder: image files, and the loaded data that trials copy.

@@ -3,11 +3,11 @@
 use crash::plan::Plan;
 use ledger::model::{
     AnalysisSettings, Asked, ChosenTurns, Decision, LimitRecord, Member, Mode, Order, Phase, Place, Scenario,
-    StudyRecord, TableRecord, TrialState,
+    StudyRecord, TableRecord, Trial, TrialState,
 };
 use observe::safety::Grade;
 use stats::MachineNoise;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use study::Drawn;
 
@@ -108,13 +108,15 @@ pub struct Session<'a> {
 /// Why a study can't go on in this ledger.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The results file holds another study, or this one before it was edited.
-    #[error("{path} holds the study `{name}` as it was before it was changed")]
+    /// The results file holds another study, or this one as it was asked for otherwise.
+    #[error("{path} holds the study `{name}` {difference}")]
     OtherStudy {
         /// The results file.
         path: PathBuf,
         /// The study it holds.
         name: String,
+        /// In what it differs from what is asked for.
+        difference: String,
     },
     /// The machine is not what it was, or a file that the study reads.
     #[error("what is measured has changed since the first trial: {}", changes.join("; "))]
@@ -140,12 +142,32 @@ pub fn open(path: &Path, plan: &Plan, session: &Session) -> Result<Opened, Error
             Done::default()
         }
         Some(study) if study.hash != plan.hash || drawn_for(&study, writer.member()?.as_ref()) != plan.drawn => {
-            return Err(Error::OtherStudy { path: path.into(), name: study.name });
+            let difference = difference(&study, plan, session);
+            return Err(Error::OtherStudy { path: path.into(), name: study.name, difference });
         }
         Some(_) => go_on(path, &mut writer, plan, session)?,
     };
     writer.begin_session(&session.machine, session.now)?;
     Ok(Opened { writer, done })
+}
+
+/// In what a results file's study differs from what is asked for now.
+fn difference(held: &StudyRecord, plan: &Plan, session: &Session) -> String {
+    if held.name != plan.name {
+        return format!("and not `{}`", plan.name);
+    }
+    if held.text != session.text {
+        return "as its file was before it was changed".into();
+    }
+    let words = |asked: &Asked| {
+        let set = asked.overrides.iter().map(|change| format!("--set {change}"));
+        let words: Vec<String> = set.chain(asked.only.iter().map(|word| format!("--only {word}"))).collect();
+        if words.is_empty() { "no changes".to_string() } else { format!("`{}`", words.join(" ")) }
+    };
+    match held.asked.first().map(words).filter(|then| *then != words(&session.asked)) {
+        Some(then) => format!("with {then}, and what is asked for has {}", words(&session.asked)),
+        None => "with other scenarios or orders".into(),
+    }
 }
 
 /// What a study's orders and data are made from: what its results file has, or what the study says, or this new seed.
@@ -213,18 +235,35 @@ fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Sessio
         let all = || [Phase::Screen, Phase::Main, Phase::Confirmation].into_iter().flat_map(of_phase);
         values.entry(metric).or_insert_with(|| all().map(|(trial, value)| (trial.id, value)).collect());
     }
-    for trial in &contents.trials {
+    let counted = contents.counted_trials();
+    let again = if session.retry_failed { rounds_again(&counted) } else { HashSet::new() };
+    for trial in counted.iter().filter(|trial| !again.contains(&(trial.phase, trial.round))) {
         let value = || values[primary[&*trial.scenario]].get(&trial.id).copied();
         let place = Place { phase: trial.phase, round: trial.round, position: trial.position, group: trial.group };
-        match trial.state {
-            TrialState::Finished => done.note(&trial.scenario, place, TrialState::Finished, value()),
-            TrialState::Failed if !session.retry_failed => {
-                done.note(&trial.scenario, place, TrialState::Failed, None);
-            }
-            TrialState::Failed | TrialState::Interrupted | TrialState::Running => {}
-        }
+        let value = if trial.state == TrialState::Finished { value() } else { None };
+        done.note(&trial.scenario, place, trial.state, value);
     }
     Ok(done)
+}
+
+/// Rounds that are measured again, whole: those with a failed trial, and those after which a scenario had been given up. A trial of today among
+/// those of another day would be compared with these.
+fn rounds_again(counted: &[&Trial]) -> HashSet<(Phase, u32)> {
+    let is_failed = |trial: &&&Trial| trial.state == TrialState::Failed;
+    let mut again: HashSet<(Phase, u32)> =
+        counted.iter().filter(is_failed).map(|trial| (trial.phase, trial.round)).collect();
+    let mut last: HashMap<(Phase, &str), &Trial> = HashMap::new();
+    for trial in counted {
+        let of_it = last.entry((trial.phase, &trial.scenario)).or_insert(trial);
+        if trial.round >= of_it.round {
+            *of_it = trial;
+        }
+    }
+    for (phase, given_up) in last.values().filter(is_failed).map(|trial| (trial.phase, trial.round)) {
+        let later = counted.iter().filter(|trial| trial.phase == phase && trial.round > given_up);
+        again.extend(later.map(|trial| (trial.phase, trial.round)));
+    }
+    again
 }
 
 fn study_record(plan: &Plan, session: &Session) -> StudyRecord {

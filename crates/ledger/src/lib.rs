@@ -21,6 +21,7 @@ pub use lock::is_held;
 pub use merge::{MergeError, Merged, merge, read_merged, same_file};
 pub use publish::publish;
 pub use reader::{Reader, Verified};
+pub use schema::has_our_mark;
 pub use stamp::stamp;
 pub use writer::Writer;
 
@@ -32,6 +33,12 @@ pub enum Error {
     /// It is something else.
     #[error("{path} is not a results file of surefoot")]
     NotALedger {
+        /// Which.
+        path: PathBuf,
+    },
+    /// It is a folder.
+    #[error("{path} is a folder, and no results file")]
+    Folder {
         /// Which.
         path: PathBuf,
     },
@@ -125,7 +132,8 @@ impl Error {
     /// Whether it is what this file holds that can't be read.
     pub(crate) fn is_of(&self, file: &std::path::Path) -> bool {
         match self {
-            Error::NotALedger { path } | Error::Damaged { path, .. } | Error::NoStudy { path } => path == file,
+            Error::NotALedger { path } | Error::Folder { path } | Error::NoStudy { path } => path == file,
+            Error::Damaged { path, .. } => path == file,
             Error::Newer { path, .. } | Error::Open { path, .. } | Error::Sqlite { path, .. } => path == file,
             _ => false,
         }
@@ -135,14 +143,18 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Error::NotALedger { .. } => Some("name another file with --results FILE; this one is left as it is"),
+            Error::NotALedger { .. } => Some("name another file; this one is left as it is"),
+            Error::Folder { .. } => Some("name a file; `surefoot history` and `surefoot merge` take a folder of them"),
             Error::Damaged { .. } => {
                 Some("what can be read may be saved by `sqlite3 FILE .recover`; measure anew with --results FILE")
             }
             Error::Newer { .. } => Some("read it with the surefoot that wrote it, or a newer one"),
-            Error::Held { .. } => Some("wait for it to end, or name another file with --results FILE"),
+            Error::Held { .. } => Some("wait for it to end, or name another file"),
             Error::StrayLog { .. } => Some("put the file back that it belongs to, or remove the log"),
-            Error::Open { .. } => Some("name a file in a folder that can be written with --results FILE"),
+            Error::Open { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                Some("see that its folder is there; `surefoot status` lists the results files of this one")
+            }
+            Error::Open { .. } => Some("name a file that you may read, in a folder that you may write to"),
             Error::Gone { .. } => Some(
                 "what was measured is lost with it, unless it lies elsewhere: put it back and run the same command again, or begin anew \
                  with --results FILE in a folder that nobody clears",

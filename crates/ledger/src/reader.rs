@@ -68,6 +68,7 @@ impl Reader {
     }
 
     fn open_as(path: &Path, connect: impl FnOnce() -> rusqlite::Result<Connection>) -> Result<Reader, Error> {
+        schema::require_file(path)?;
         // SQLite's own message for a missing file names neither file nor reason.
         std::fs::File::open(path).map_err(|source| Error::Open { path: path.into(), source })?;
         let failed = |error| schema::unreadable(path, error);

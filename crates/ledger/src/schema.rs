@@ -24,7 +24,7 @@
 
 use crate::Error;
 use rusqlite::Connection;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 /// `application_id` of our files: "sfot".
@@ -155,6 +155,19 @@ fn climb_from(connection: &mut Connection, path: &Path, found: i64) -> Result<()
     transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
     transaction.pragma_update(None, "user_version", VERSION).map_err(failed)?;
     transaction.commit().map_err(failed)
+}
+
+/// Refuses a folder, of which SQLite only says that the disk failed.
+pub fn require_file(path: &Path) -> Result<(), Error> {
+    if path.is_dir() { Err(Error::Folder { path: path.into() }) } else { Ok(()) }
+}
+
+/// Whether a file begins as ours do, whatever its name (sqlite.org/fileformat2.html, 1.3: the header).
+#[must_use]
+pub fn has_our_mark(path: &Path) -> bool {
+    let mut header = [0; 72];
+    let is_read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut header)).is_ok();
+    is_read && header.starts_with(b"SQLite format 3\0") && header[68..] == (APPLICATION_ID as u32).to_be_bytes()
 }
 
 /// Whether a file is ours, and of which version.

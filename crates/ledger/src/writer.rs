@@ -45,6 +45,7 @@ impl Writer {
     /// # Errors
     /// When it is held by another run, is something else, or can't be written.
     pub fn create_or_open(path: &Path) -> Result<Writer, Error> {
+        schema::require_file(path)?;
         let lock = Lock::take(path)?;
         // An empty file is what `touch` or a full disk leaves: as good as none.
         if path.metadata().map_or(true, |metadata| metadata.len() == 0) {

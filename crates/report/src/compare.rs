@@ -21,6 +21,7 @@ use analysis::row::Row;
 use analysis::unpaired::{Change, Level, Sides, parts, primary, scenarios};
 use analysis::view::Part;
 use ledger::figure::{self, Zero};
+use ledger::model::TrialState;
 use observe::metric::{Direction, Metric};
 use stats::Verdict;
 use std::collections::BTreeSet;
@@ -45,6 +46,8 @@ struct Workload {
     lines: Vec<Line>,
     /// Scenarios that only one of them measured.
     left_out: Vec<String>,
+    /// Scenarios that the first measured and whose trials all failed in the second.
+    failed: Vec<String>,
 }
 
 /// One metric of one scenario in both.
@@ -81,7 +84,9 @@ impl Comparison {
     pub fn of_sessions(pairs: &[[Input; 2]]) -> Result<Comparison, Error> {
         let [first, _] = &pairs[0];
         pairs.iter().flatten().try_for_each(|input| check_benches(first, input))?;
-        let level = Level::of(pairs.iter().flatten().map(|input| &input.contents)).expect("a session");
+        let all: Vec<&Input> = pairs.iter().flatten().collect();
+        check_apart(&all)?;
+        let level = Level::of(all.iter().map(|input| &input.contents)).expect("a session");
         let mut all = pairs.iter().map(|[a, b]| workloads(a, b));
         let mut found = all.next().expect("a session");
         found.iter_mut().flat_map(|workload| &mut workload.lines).for_each(Line::become_session);
@@ -100,6 +105,7 @@ impl Comparison {
             said.retain(|line| line != SAME_STUDY && line != EQUAL_FACTS);
         }
         said.extend(unlike);
+        said.extend(out_of_turn(pairs));
         let dates = |side: usize| pairs.iter().map(|pair| date(pair[side].contents.study.created)).collect::<Vec<_>>();
         said.push(format!("Sessions of A: {}; of B: {}.", dates(0).join(", "), dates(1).join(", ")));
         Ok(Comparison::judged(said, found, (level, pairs.len())))
@@ -117,9 +123,11 @@ impl Comparison {
         Comparison { preamble, workloads, level, sessions }
     }
 
-    /// What is shown to be worse, and was measured so by at least this fraction: none where no primary figure has a verdict.
+    /// What is shown to be worse, and was measured so by at least this fraction, or does not work any more: none where no primary figure has
+    /// a verdict.
     #[must_use]
     pub fn worse_by(&self, fraction: f64) -> Option<Vec<String>> {
+        let broken: Vec<String> = self.workloads.iter().flat_map(Workload::broken).collect();
         let lines = self.workloads.iter().flat_map(|workload| workload.lines.iter().map(move |line| (workload, line)));
         let judged = lines.filter(|(_, line)| line.is_primary);
         let judged = judged.filter_map(|(workload, line)| Some((workload, line, line.change?, line.change?.verdict?)));
@@ -131,7 +139,8 @@ impl Comparison {
                 || format!("{}: {} is {} worse: {}", workload.name, line.label, percent(by), unpaired::figures(change));
             (*verdict == Verdict::Slower && by >= fraction).then(said)
         };
-        (!all.is_empty()).then(|| all.iter().filter_map(worse).collect())
+        let is_judged = !all.is_empty() || !broken.is_empty();
+        is_judged.then(|| broken.into_iter().chain(all.iter().filter_map(worse)).collect())
     }
 
     /// What holds for all of it.
@@ -211,9 +220,25 @@ impl Line {
 }
 
 impl Workload {
+    /// What worked in the first and does not in the second, a sentence each.
+    fn broken(&self) -> impl Iterator<Item = String> {
+        let has_stalled = |line: &&Line| {
+            let Sides { earlier, later, more_is_better, .. } = &line.sides;
+            line.is_primary
+                && *more_is_better
+                && earlier.iter().all(|value| *value > 0.0)
+                && later.iter().any(|value| *value <= 0.0)
+        };
+        let failed =
+            self.failed.iter().map(|label| format!("{}: {label} has no figure in B: its trials failed", self.name));
+        let stalled = self.lines.iter().filter(has_stalled);
+        failed.chain(stalled.map(|line| format!("{}: {} stalled in B: a trial's figure is 0", self.name, line.label)))
+    }
+
     /// Adds a session a side; what it did not measure falls out.
     fn add_session(&mut self, session: &[Workload]) {
         let of_session = session.iter().find(|other| other.name == self.name);
+        self.failed.extend(of_session.iter().flat_map(|session| session.failed.clone()));
         let left_out = &mut self.left_out;
         self.lines.retain_mut(|line| {
             let is_same = |other: &&Line| other.label == line.label && other.metric.name == line.metric.name;
@@ -231,7 +256,10 @@ impl Workload {
 
 fn workloads(a: &Input, b: &Input) -> Vec<Workload> {
     let tables = tables(a, b);
-    parts(a.view(), b.view()).into_iter().map(|pair| workload(pair, &tables)).collect()
+    let trials = b.contents.counted_trials();
+    let failed = trials.iter().filter(|trial| trial.state == TrialState::Failed).map(|trial| &*trial.scenario);
+    let failed: BTreeSet<&str> = failed.collect();
+    parts(a.view(), b.view()).into_iter().map(|pair| workload(pair, &tables, &failed)).collect()
 }
 
 /// A metric that has a direction, with its values in both by round and scenario.
@@ -246,7 +274,8 @@ fn tables<'a>(a: &Input, b: &'a Input) -> Vec<Table<'a>> {
     b.contents.metrics.values().filter(is_wanted).map(|metric| (metric, values(metric))).collect()
 }
 
-fn workload(pair: (&Part, &Part), tables: &[Table]) -> Workload {
+/// `failed` are the scenarios with failed trials in the second.
+fn workload(pair: (&Part, &Part), tables: &[Table], failed: &BTreeSet<&str>) -> Workload {
     let (part, other) = pair;
     let only = |which: &str, these: &Part, others: &Part| -> Vec<String> {
         let missing = |row: &&Row| !row.control && !others.measured().any(|other| other.label == row.label);
@@ -260,7 +289,13 @@ fn workload(pair: (&Part, &Part), tables: &[Table]) -> Workload {
     let mut lines: Vec<Line> = rows.iter().map(of_primary).collect();
     let others = tables.iter().filter(|(metric, _)| metric.name != part.metric.name);
     lines.extend(others.flat_map(|table| exploratory(table, &rows)));
-    Workload { name: part.workload.clone(), lines, left_out: [only("A", part, other), only("B", other, part)].concat() }
+    let has_failed = |row: &&Row| {
+        let has_none = !other.measured().any(|other| other.label == row.label);
+        !row.control && has_none && failed.contains(&*row.label)
+    };
+    let failed = part.measured().filter(has_failed).map(|row| row.label.clone()).collect();
+    let left_out = [only("A", part, other), only("B", other, part)].concat();
+    Workload { name: part.workload.clone(), lines, left_out, failed }
 }
 
 /// A metric that is not primary, of the scenarios that have it in both.
@@ -305,6 +340,31 @@ pub(crate) fn check_benches(a: &Input, b: &Input) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// A session counts once.
+fn check_apart(all: &[&Input]) -> Result<(), Error> {
+    let mut known = BTreeSet::new();
+    let again = all
+        .iter()
+        .map(|input| &input.contents.study)
+        .find(|study| !known.insert((study.created.to_bits(), study.seed)));
+    again.map_or(Ok(()), |study| Err(Error::SessionTwice { created: date(study.created) }))
+}
+
+/// A word where the two sessions of a pair are not neighbours in time: what changed from day to day is then a difference between the sides.
+fn out_of_turn(pairs: &[[Input; 2]]) -> Option<String> {
+    let begun = |input: &Input| input.contents.study.created;
+    let is_between = |[a, b]: &[Input; 2], other: &Input| {
+        let (first, last) = (begun(a).min(begun(b)), begun(a).max(begun(b)));
+        first < begun(other) && begun(other) < last
+    };
+    let mut others = pairs.iter().flat_map(|pair| pairs.iter().flatten().map(move |other| (pair, other)));
+    others.any(|(pair, other)| is_between(pair, other)).then(|| {
+        "The sides did not take turns: between the two sessions of a pair lies another one. Name them in the order in which they ran, A1 B1 \
+         A2 B2 …; a pattern such as `before-*` sorts them by side."
+            .into()
+    })
 }
 
 const SAME_STUDY: &str = "Both ran the same study (equal hash).";

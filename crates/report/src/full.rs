@@ -14,7 +14,7 @@ mod tables;
 
 use crate::brief::warning;
 use crate::document::{Block, Document, Medium, page, paper};
-use crate::input::{Error, Input};
+use crate::input::Input;
 use crate::limits;
 use crate::number::date;
 use crate::summary;
@@ -22,15 +22,6 @@ use crate::tails;
 use crate::warnings::warnings;
 use crate::{answer, apply};
 use analysis::view::{Part, View};
-use std::path::Path;
-
-/// Writes the page to a file.
-///
-/// # Errors
-/// When the file can't be written.
-pub fn write_html(input: &Input, path: &Path) -> Result<(), Error> {
-    std::fs::write(path, html(input)).map_err(|source| Error::Write { path: path.into(), source })
-}
 
 /// The page.
 #[must_use]

@@ -5,7 +5,7 @@ pub use analysis::counting::Counting;
 pub use analysis::details::{Details, Line};
 use analysis::view::View;
 use ledger::model::Contents;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// Why there is no report.
@@ -14,15 +14,6 @@ pub enum Error {
     /// The results file can't be read.
     #[error("cannot read the results")]
     Ledger(#[from] ledger::Error),
-    /// The page can't be written.
-    #[error("cannot write {path}")]
-    Write {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
     /// No scenario has this label.
     #[error("there is no scenario `{scenario}`; scenarios are: {}", known.join(", "))]
     NoScenario {
@@ -46,6 +37,12 @@ pub enum Error {
         a: String,
         /// Where it ran in the second.
         b: String,
+    },
+    /// A session is named twice where each is to be one value.
+    #[error("the session of {created} is named twice: each session is one value")]
+    SessionTwice {
+        /// When its study was begun.
+        created: String,
     },
     /// A fleet's results have an answer over machines, and no figure of one of them.
     #[error("{members} members of a fleet are in these results: what is asked for is of one machine")]

@@ -62,7 +62,7 @@ pub use brief::{markdown, terminal};
 pub use compare::Comparison;
 pub use fleet::FleetReport;
 pub use formats::{Asked, FORMATS, Format, Make};
-pub use full::{html, print, write_html};
+pub use full::{html, print};
 pub use history::History;
 pub use http_forms::{HttpForm, http};
 pub use input::{Error, Input, load, read};

@@ -57,7 +57,14 @@ pub enum Warning {
     /// The machine, a server or a file of the user's was another one in later sessions; a phrase each.
     Changed { changes: Vec<String> },
     /// Trials failed.
-    FailedTrials { count: usize },
+    FailedTrials {
+        /// How many.
+        count: usize,
+        /// Whose.
+        scenarios: Vec<String>,
+        /// Why the first of these failed.
+        cause: Option<String>,
+    },
     /// The exact sign-flip test does not bear a claim out.
     SignsDisagree { workload: String, claims: Vec<String> },
     /// Runs too short to hold what a filesystem does now and then.
@@ -117,8 +124,8 @@ impl Warning {
             Warning::Changed { changes } => {
                 format!("what was measured changed while the study went on: {}", changes.join("; "))
             }
-            Warning::FailedTrials { count: 1 } => "one trial failed".into(),
-            Warning::FailedTrials { count } => format!("{count} trials failed"),
+            Warning::FailedTrials { count: 1, .. } => "one trial failed".into(),
+            Warning::FailedTrials { count, .. } => format!("{count} trials failed"),
             Warning::SignsDisagree { workload, claims } => {
                 format!("{workload}: the exact sign-flip test does not bear out: {}", claims.join(", "))
             }
@@ -224,7 +231,9 @@ impl Warning {
                 "Run the same command again with a larger `--rounds` or `--time`: it goes on where it stopped."
             }
             Warning::Changed { .. } => "Measure anew with `--results FILE`, and compare the two.",
-            Warning::FailedTrials { .. } => "Read the failures below, mend the cause and run the same command again.",
+            Warning::FailedTrials { .. } => {
+                "Mend the cause (the page has each failure with its log), and run the same command with `--retry-failed`."
+            }
             Warning::SignsDisagree { .. } => "Run more rounds.",
             Warning::ShortRuns { .. } => "Make each run last at least 30 s.",
             Warning::PrecisionNotReached { .. } => {
@@ -253,7 +262,10 @@ pub fn warnings(view: &View, contents: &Contents) -> Vec<Warning> {
     let mut list = Vec::new();
     list.extend(unfinished(contents));
     if view.failed_total > 0 {
-        list.push(Warning::FailedTrials { count: view.failed_total });
+        let rows = view.parts.iter().flat_map(|part| &part.rows).filter(|row| row.failed > 0);
+        let scenarios: Vec<String> = rows.map(|row| row.label.clone()).collect();
+        let cause = scenarios.iter().find_map(|label| view.failure_of(label)).map(String::from);
+        list.push(Warning::FailedTrials { count: view.failed_total, scenarios, cause });
     }
     list.extend(changed(contents));
     for part in &view.parts {

@@ -22,7 +22,7 @@ const BYTE_UNITS: &[(&str, u64)] = &[
     ("B", 1),
 ];
 
-/// Units of time. Two minutes and a half are `150s` or `2.5min`: one number, one unit.
+/// Units of time. Two minutes and a half are `150s`, `2.5min` or, as they are printed, `2min 30s`.
 const SECOND_UNITS: &[(&str, f64)] = &[("us", 1e-6), ("ms", 1e-3), ("min", 60.0), ("h", 3600.0), ("s", 1.0)];
 
 /// Bytes of `"4GiB"`, `"512 MiB"`, `"4096B"`; a bare number has no unit and is refused.
@@ -34,11 +34,22 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
     (bytes >= 0.0 && bytes < u64::MAX as f64 && bytes.fract() == 0.0).then_some(bytes as u64)
 }
 
-/// Seconds of `"30s"`, `"5min"`, `"1h"`, `"250ms"`.
+/// Seconds of `"30s"`, `"5min"`, `"1h 30min"`, `"250ms"`: the larger unit first.
 #[must_use]
 pub fn parse_seconds(text: &str) -> Option<f64> {
-    let (number, unit) = split_unit(text)?;
-    let seconds = number * SECOND_UNITS.iter().find(|(name, _)| *name == unit)?.1;
+    let (mut seconds, mut last) = (0.0, f64::INFINITY);
+    let mut rest = text.trim();
+    while !rest.is_empty() || last.is_infinite() {
+        let (number, after) = split_unit(rest)?;
+        let is_unit = |(name, _): &&(&str, f64)| after.starts_with(name);
+        let (name, factor) = SECOND_UNITS.iter().filter(is_unit).max_by_key(|(name, _)| name.len())?;
+        seconds += number * factor;
+        if *factor >= last {
+            return None;
+        }
+        last = *factor;
+        rest = after[name.len()..].trim_start();
+    }
     (seconds >= 0.0 && seconds.is_finite()).then_some(seconds)
 }
 

@@ -150,13 +150,17 @@ impl Kind {
                 format!("a size from {} to {}, like \"4GiB\"", format_bytes(min), format_bytes(max))
             }
             Kind::Seconds { min, max } if max >= 1e9 => {
-                format!("a time of {} or more, with its unit, like \"30s\" or \"5min\"", format_seconds(min))
+                format!(
+                    "a time of {} or more, in us, ms, s, min or h, like \"30s\" or \"1h 30min\"",
+                    format_seconds(min)
+                )
             }
             Kind::Seconds { min, max } => {
-                format!("a time from {} to {}, like \"30s\" or \"5min\"", format_seconds(min), format_seconds(max))
+                let (min, max) = (format_seconds(min), format_seconds(max));
+                format!("a time from {min} to {max}, in us, ms, s, min or h, like \"30s\" or \"1h 30min\"")
             }
             Kind::Percent { min, max } => {
-                format!("a share from {} to {}, like \"2%\"", format_percent(min), format_percent(max))
+                format!("a share from {} to {}", format_percent(min), format_percent(max))
             }
             Kind::Integer { min, max: i64::MAX } => format!("a whole number of {min} or more"),
             Kind::Integer { min, max } => format!("a whole number from {min} to {max}"),

@@ -116,6 +116,16 @@ pub fn read(text: &str, overrides: &[Override], catalogue: &dyn Catalogue) -> (O
     (study.filter(|_| problems.is_empty()), problems)
 }
 
+/// What a study's name may be.
+pub const NAME: &str = "up to 100 letters, digits, `-`, `_` and `.`: it names files";
+
+/// Whether a study may have this name.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
+    let are_allowed = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    (1..=100).contains(&name.len()) && are_allowed && !name.starts_with(['.', '-'])
+}
+
 /// Keys of the top of a study file that are tables.
 pub const TABLES: &[&str] = &[
     "factors", "include", "exclude", "baseline", "storage", "service", "workload", "design", "safety", "cpus", "guest",
@@ -346,10 +356,9 @@ impl<'a> Checker<'a> {
     fn name(&mut self, name: &str) {
         if name.is_empty() {
             self.problems.push(Problem::new("the study has no name", None, "name = \"…\" at the top of the file"));
-        } else if !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) || name.starts_with(['.', '-'])
-        {
+        } else if !is_name(name) {
             let span = self.root.get("name").and_then(|node| node.span.clone());
-            let label = "letters, digits, `-`, `_` and `.`: it names files";
+            let label = NAME;
             self.problems.push(Problem::new(format!("{name:?} can't be a study's name"), span, label));
         }
     }

@@ -43,7 +43,7 @@ mod table;
 pub mod trial_spec;
 
 pub use change::Override;
-pub use check::{Study, read};
+pub use check::{NAME, Study, is_name, read};
 pub use limit::{Bound, Limit};
 pub use matrix::SCENARIOS_MAX;
 pub use own_settings::{CPUS, DESIGN, Design, GUEST, Mode, Order, Parity, ROUNDS_MAX, Screening, TOP, VOLUMES};
@@ -57,6 +57,13 @@ pub use trial_spec::Bench;
 use serde_json::{Map, Value};
 use settings::Setting;
 use std::collections::BTreeMap;
+
+/// A study's name as its text has it, whatever else is wrong there.
+#[must_use]
+pub fn name(text: &str) -> Option<String> {
+    let (root, _) = document::parse(text);
+    root.get("name")?.json().as_str().map(String::from)
+}
 
 /// A study file is text by hand: larger than this it is something else. Readers check before they read.
 pub const FILE_BYTES_MAX: u64 = 1 << 20;

@@ -129,11 +129,12 @@ fn table(settings: &[Setting]) -> Value {
 }
 
 fn of(setting: &Setting) -> Value {
-    let quantity =
-        |units: Vec<&str>| json!({ "type": "string", "pattern": format!("^ *[0-9._]+ *({}) *$", units.join("|")) });
+    let part = |units: Vec<&str>| format!(" *[0-9._]+ *({})", units.join("|"));
+    let quantity = |units: Vec<&str>| json!({ "type": "string", "pattern": format!("^{} *$", part(units)) });
+    let times = |units: Vec<&str>| json!({ "type": "string", "pattern": format!("^({})+ *$", part(units)) });
     let mut schema = match setting.kind {
         Kind::Bytes { .. } => quantity(byte_units().collect()),
-        Kind::Seconds { .. } => quantity(second_units().collect()),
+        Kind::Seconds { .. } => times(second_units().collect()),
         Kind::Percent { .. } => quantity(vec!["%"]),
         Kind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Kind::Number { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),

@@ -95,7 +95,7 @@ pub enum Command {
 pub struct StudyArgs {
     /// A study file, or the name of a built-in study (see `surefoot list`)
     pub study: String,
-    /// Change a setting, or fix a factor to one or several levels: storage.filesystem=xfs, workload.oltp.threads=4
+    /// Change a setting, or fix a factor to one or several levels: storage.filesystem=xfs, 'storage.filesystem=["xfs", "ext4"]'
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub set: Vec<String>,
     /// Only scenarios whose label or FACTOR=LEVEL contains this word
@@ -110,7 +110,7 @@ pub struct StudyArgs {
     /// Measure every scenario in every round, whatever the study says
     #[arg(long)]
     pub exhaustive: bool,
-    /// Time budget of the study, like 30min
+    /// Time budget of this session, like 30min
     #[arg(long, value_name = "TIME")]
     pub time: Option<String>,
     /// Seed of orders and data [default: drawn, and kept in the results file]
@@ -140,7 +140,7 @@ pub struct RunArgs {
     /// Leave out scenarios that this machine can't run, instead of refusing
     #[arg(long)]
     pub skip_missing: bool,
-    /// Do failed trials again
+    /// Measure rounds with failed trials again, and power cuts that could not be measured
     #[arg(long)]
     pub retry_failed: bool,
     /// Go on although the machine, surefoot or a file that the study reads has changed since the first trial
@@ -232,7 +232,7 @@ pub struct MergeArgs {
 /// `report`.
 #[derive(Args)]
 pub struct ReportArgs {
-    /// A results file
+    /// A results file, or the study whose results lie in this folder
     pub results: PathBuf,
     /// Of a fleet's results only this member, as of a study of one machine
     #[arg(long, value_name = "K")]

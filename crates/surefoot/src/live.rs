@@ -30,6 +30,8 @@ pub struct Live {
     rounds_max: u32,
     started: Instant,
     trials_here: usize,
+    /// Trials that earlier sessions did.
+    before: Option<usize>,
     number: usize,
     total: usize,
     place: String,
@@ -70,6 +72,7 @@ impl Live {
             rounds_max: plan.design.rounds_max,
             started: Instant::now(),
             trials_here: 0,
+            before: None,
             number: 0,
             total: plan.scenarios.len() * plan.design.rounds_max as usize,
             place: String::new(),
@@ -110,6 +113,7 @@ impl Live {
             }
             Event::TrialStarted { number, total_max, phase, round, scenario } => {
                 (self.number, self.total) = (*number, *total_max);
+                self.before.get_or_insert(*number - 1);
                 self.place = match phase {
                     Phase::Screen => format!("screen {}", round + 1),
                     Phase::Main => format!("round {} of at most {}", round + 1, self.rounds_max),
@@ -185,7 +189,9 @@ impl Live {
             }
             End::Interrupted => "interrupted".into(),
         };
-        let text = format!("trial {}/{}: {scenario}: {how}", self.number, self.total);
+        // Those that take turns have all begun before one ends.
+        let number = self.before.unwrap_or(0) + self.trials_here;
+        let text = format!("trial {number}/{}: {scenario}: {how}", self.total);
         match (&self.mode, end) {
             (Mode::Lines, _) => tell(&text),
             // On a terminal the bar says it; what went wrong must stay readable above it.

@@ -9,6 +9,7 @@ use lab::groups::Room;
 use lab::noise::Measured;
 use ledger::model::Asked;
 use stats::MachineNoise;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use study::{Override, Parity, Problem};
 
@@ -150,7 +151,7 @@ fn require_screen(plan: &Plan) -> Result<(), Failure> {
 }
 
 /// Bytes that image files may have in a work folder, which need not be there yet: what is free, and those that are there.
-fn image_room(work: &Path) -> u64 {
+pub fn image_room(work: &Path) -> u64 {
     let absolute = std::path::absolute(work).unwrap_or_else(|_| work.into());
     let free = absolute.ancestors().find_map(|folder| storage::free_bytes(folder).ok()).unwrap_or(u64::MAX);
     free.saturating_add(images_there(work))
@@ -212,8 +213,8 @@ pub fn text(study: &str) -> Result<(String, String), Failure> {
         return Ok((format!("built-in study {name}"), (*text).to_string()));
     }
     let bad = |error: anyhow::Error| Failure::new(Status::BadStudy, error);
-    let length = match path.metadata() {
-        Ok(metadata) => metadata.len(),
+    let file = match std::fs::File::open(path) {
+        Ok(file) => file,
         Err(error) => {
             let names = STUDIES.iter().map(|(name, _)| *name);
             let hint = match settings::nearest_name(study, names.clone()) {
@@ -223,11 +224,18 @@ pub fn text(study: &str) -> Result<(String, String), Failure> {
             return Err(bad(anyhow!(error).context(format!("cannot read the study `{study}`"))).hint(hint));
         }
     };
-    if length > study::FILE_BYTES_MAX {
-        let limit = settings::quantity::format_bytes(study::FILE_BYTES_MAX);
-        return Err(bad(anyhow!("`{study}` has {length} bytes; a study file has at most {limit}")));
+    if ledger::has_our_mark(path) {
+        let hint = format!("`surefoot report {study}` shows them; `surefoot init FILE --from STUDY` begins a study");
+        return Err(bad(anyhow!("`{study}` holds results, and is no study")).hint(hint));
     }
-    let bytes = std::fs::read(path).map_err(|error| bad(anyhow!(error).context(format!("cannot read `{study}`"))))?;
+    // A device has no length, and no end.
+    let mut bytes = Vec::new();
+    let read = file.take(study::FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(|error| bad(anyhow!(error).context(format!("cannot read `{study}`"))))?;
+    if bytes.len() as u64 > study::FILE_BYTES_MAX {
+        let limit = settings::quantity::format_bytes(study::FILE_BYTES_MAX);
+        return Err(bad(anyhow!("`{study}` is too long: a study file has at most {limit}")));
+    }
     let text = String::from_utf8(bytes).map_err(|error| {
         let offset = error.utf8_error().valid_up_to();
         bad(anyhow!("`{study}` is not UTF-8 text: byte {offset} begins no character"))

@@ -226,6 +226,14 @@ fn what_failed_is_a_hole_in_its_group_and_can_be_done_again() {
         assert_eq!(conduct(&text, &mut bench, &path, true).failed, 0);
         let finished = trials(&path).values().filter(|one| one.0 == TrialState::Finished).count();
         assert_eq!(finished, 6 * 11, "seed {seed}");
+        // What is compared within a round was measured in one session.
+        let contents = contents(&path);
+        let second = contents.sessions[1].started;
+        for round in 0..6 {
+            let of_round = contents.counted_trials().into_iter().filter(|trial| trial.round == round);
+            let sessions: BTreeSet<bool> = of_round.map(|trial| trial.started >= second).collect();
+            assert_eq!(sessions.len(), 1, "seed {seed}, round {round}");
+        }
     }
 }
 

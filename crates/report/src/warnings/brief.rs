@@ -4,6 +4,7 @@
 
 use super::{OfPowerCuts, OfRuns, Warning};
 use crate::number::{figure, percent, ratio_precise};
+use crate::words::some_of;
 
 /// Letters of what a trial said that there is room for.
 const SAID_MAX: usize = 70;
@@ -26,8 +27,11 @@ impl Warning {
                 let changes = cut(&changes.join("; "));
                 format!("something changed while the study went on: {changes}.")
             }
-            Warning::FailedTrials { count: 1 } => "one trial failed; the others are compared.".into(),
-            Warning::FailedTrials { count } => format!("{count} trials failed; the others are compared."),
+            Warning::FailedTrials { count, scenarios, cause } => {
+                let trials = if *count == 1 { "one trial".into() } else { format!("{count} trials") };
+                let cause = cause.as_ref().map_or_else(String::new, |cause| format!(" ({})", cut(cause)));
+                format!("{trials} of {} failed{cause}; the others are compared.", some_of(scenarios))
+            }
             Warning::SignsDisagree { claims, .. } => {
                 let comparisons = if claims.len() == 1 { "comparison" } else { "comparisons" };
                 format!("an exact test does not bear out {} {comparisons}: take it as likely only.", claims.len())

@@ -42,7 +42,7 @@ impl OfPowerCuts {
     #[must_use]
     pub fn remedy(&self) -> &'static str {
         match self {
-            OfPowerCuts::NotMeasured { .. } => "Mend the cause and run the same command again.",
+            OfPowerCuts::NotMeasured { .. } => "Mend the cause and run the same command with `--retry-failed`.",
             OfPowerCuts::Missed { .. } => {
                 "Give it more time (`safety.budget`), and report it: this is a fault of surefoot."
             }

@@ -187,7 +187,13 @@ fn sessions_in_turns_hold_how_days_differ() {
     assert_eq!(one.worse_by(0.04).map(|worse| worse.len()), Some(1));
     assert_eq!(one.worse_by(0.06).map(|worse| worse.len()), Some(0));
     let pairs = |effect: f64, days: &[[f64; 2]]| -> Vec<[Input; 2]> {
-        days.iter().map(|[a, b]| [day(*a), day(b * effect)]).collect()
+        let begun = |mut input: Input, hour: usize| {
+            input.contents.study.created += hour as f64 * 3600.0;
+            input
+        };
+        let pair =
+            |(number, [a, b]): (usize, &[f64; 2])| [begun(day(*a), 2 * number), begun(day(b * effect), 2 * number + 1)];
+        days.iter().enumerate().map(pair).collect()
     };
     let days = [[1.0, 0.95], [0.96, 1.0], [1.05, 1.01], [0.97, 1.03], [1.02, 0.98], [1.0, 1.04]];
     let of = |effect, days: &[[f64; 2]]| Comparison::of_sessions(&pairs(effect, days)).expect("both ran on the host");
@@ -195,6 +201,69 @@ fn sessions_in_turns_hold_how_days_differ() {
     assert!(!flagged(&six) && six.text().contains("Each of the 6 sessions a side is one value"), "{}", six.text());
     assert_eq!(six.worse_by(0.0), Some(Vec::new()));
     assert!(flagged(&of(0.5, &days)));
+    let mut sorted = pairs(1.0, &days);
+    assert!(!six.text().contains("did not take turns"), "{}", six.text());
+    let [a, b] = [sorted[0][1].contents.study.created, sorted[1][0].contents.study.created];
+    (sorted[0][1].contents.study.created, sorted[1][0].contents.study.created) = (b, a);
+    let by_side = Comparison::of_sessions(&sorted).expect("a word, no error").text();
+    assert!(by_side.contains("did not take turns"), "{by_side}");
+    sorted[1][0].contents.study.created = sorted[0][0].contents.study.created;
+    let twice = Comparison::of_sessions(&sorted).err().expect("refused");
+    assert!(twice.to_string().contains("named twice"), "{twice}");
     let few = of(0.5, &days[..2]);
     assert!(few.text().contains("fewer than 4 sessions a side") && few.worse_by(0.05).is_none(), "{}", few.text());
+}
+
+/// What fails altogether has no ratio, and is worse all the same.
+#[test]
+fn what_does_not_work_any_more_is_worse() {
+    let input = |of_xfs: &[f64]| {
+        let rows = vec![Row::new("ext4", &[1000.0, 1010.0, 995.0, 1005.0]), Row::new("xfs", of_xfs)];
+        fixture::input(&Table { rows, ..fixture::filesystems_and_buffers() })
+    };
+    let speeds = [900.0, 905.0, 899.0, 901.0];
+    let before = input(&speeds);
+    let mut failed = input(&speeds).contents;
+    let of_xfs = failed.trials.iter_mut().filter(|trial| trial.scenario == "xfs");
+    of_xfs.for_each(|trial| trial.state = ledger::model::TrialState::Failed);
+    let failed = Input::new(failed, report::input::Details::default());
+    let stalled = input(&[900.0, 905.0, 0.0, 901.0]);
+    for (after, said) in [(&failed, "xfs has no figure in B"), (&stalled, "xfs stalled in B")] {
+        let worse = compared(&before, after).worse_by(0.05).expect("judged");
+        assert!(worse.len() == 1 && worse[0].contains(said), "{worse:?}");
+    }
+    assert_eq!(compared(&before, &before).worse_by(0.05), Some(Vec::new()));
+}
+
+/// An answer that was told counts, an interrupted session's among them; the same trials told twice are one.
+#[test]
+fn each_answer_is_a_look() {
+    let contents = fixture::contents(&fixture::filesystems_and_buffers());
+    let rounds = contents.trials.iter().map(|trial| trial.round).max().expect("trials") + 1;
+    assert!(rounds > 5);
+    let end_of = |round: u32| {
+        let of_round = contents.trials.iter().filter(|trial| trial.round == round);
+        of_round.filter_map(|trial| trial.ended).fold(0.0, f64::max) + 0.5
+    };
+    let looks = |sessions: &[(u32, Option<&str>)]| {
+        let mut contents = contents.clone();
+        let last = contents.sessions.pop().expect("a session");
+        for (round, reason) in sessions {
+            let ended = reason.map(|_| end_of(*round));
+            let reason = reason.map(String::from);
+            contents.sessions.push(ledger::model::Session { ended, reason, ..last.clone() });
+        }
+        contents.sessions.push(last);
+        analysis::looks::looks(&contents)
+    };
+    assert_eq!(looks(&[]), 1);
+    assert_eq!(
+        looks(&[(2, Some("interrupted")), (3, None)]),
+        1,
+        "three rounds claim nothing, and a killed run told nothing"
+    );
+    assert_eq!(looks(&[(3, Some("interrupted"))]), 2);
+    assert_eq!(looks(&[(3, Some("interrupted")), (3, Some("all rounds are done"))]), 2, "the same trials");
+    assert_eq!(looks(&[(1, Some("all rounds are done")), (4, Some("time budget"))]), 3);
+    assert_eq!(looks(&[(rounds - 1, Some("all rounds are done"))]), 1, "nothing came after it");
 }

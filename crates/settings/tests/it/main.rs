@@ -96,8 +96,8 @@ fn what_is_allowed_is_said_in_words() {
     let said: Vec<String> = every_kind().iter().map(|(kind, ..)| kind.allowed()).collect();
     let expected = [
         "a size from 1KiB to 4KiB, like \"4GiB\"",
-        "a time from 500ms to 1min, like \"30s\" or \"5min\"",
-        "a share from 0% to 95%, like \"2%\"",
+        "a time from 500ms to 1min, in us, ms, s, min or h, like \"30s\" or \"1h 30min\"",
+        "a share from 0% to 95%",
         "a whole number from -1 to 3",
         "a number from 0 to 1",
         "one of a, b",
@@ -136,9 +136,11 @@ proptest! {
     }
 
     #[test]
-    fn seconds_survive_being_said(seconds in 0.0_f64..60.0) {
-        let again = parse_seconds(&format_seconds(seconds)).expect("below a minute it is one number with one unit");
-        prop_assert!((again - seconds).abs() <= 0.5, "{} became {}", seconds, again);
+    fn seconds_survive_being_said(seconds in prop_oneof![0.0_f64..60.0, 0.0_f64..1e6]) {
+        let again = parse_seconds(&format_seconds(seconds)).expect("what is printed is read");
+        // From an hour on whole minutes are said.
+        let precision = if again < 3600.0 { 0.5 } else { 60.0 };
+        prop_assert!((again - seconds).abs() <= precision, "{} became {}", seconds, again);
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn what_is_wrong_is_said() {
         "[workload.oltp]\n",
         &[("safety.time", "3"), ("safety.clases", "[]")],
         &expect![[r#"
-        - `safety.time` can't be 3 | expected a time from 100ms to 10min, like "30s" or "5min"
+        - `safety.time` can't be 3 | expected a time from 100ms to 10min, in us, ms, s, min or h, like "30s" or "1h 30min"
         - `clases` is not a setting of `safety` | settings of `safety`: load, files, budget, time, size, unit, cache, disk, log, connections, write_back, faults, fault_budget, fault_blocks, fault_delay, fault_stall, classes (did you mean `classes`?)
     "#]],
     );

@@ -24,9 +24,9 @@ pub struct ReplayArgs {
     /// Replay the sessions on this database, of a log that has several
     #[arg(long, value_name = "NAME")]
     pub database: Option<String>,
-    /// Connections at a time
-    #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=20_000))]
-    pub connections: u32,
+    /// Connections at a time [default: 25]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    pub connections: Option<u32>,
     /// Use a connection again, instead of a new one for each request
     #[arg(long)]
     pub keep_alive: bool,
@@ -44,7 +44,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "PER_SECOND", value_parser = within(1e-3, 1e7), conflicts_with = "speed")]
     pub rate: Option<f64>,
     /// Stop after this many requests, or statements
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub requests: Option<u64>,
     /// Ask for this Host, whatever the log says [default: the log's virtual hosts, else the URL's host]
     #[arg(long, value_name = "NAME")]
@@ -56,9 +56,9 @@ pub struct ReplayArgs {
     /// out
     #[arg(long, value_name = "FILE")]
     pub body: Option<PathBuf>,
-    /// What answers are held against
-    #[arg(long, value_name = "WHAT", default_value = "status")]
-    pub expect: Expect,
+    /// What answers are held against [default: status]
+    #[arg(long, value_name = "WHAT")]
+    pub expect: Option<Expect>,
     /// A text that each page (2xx in the log) must have: an error page may come with status 200
     #[arg(long, value_name = "TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub expect_text: Option<String>,
@@ -68,11 +68,11 @@ pub struct ReplayArgs {
     /// Take any certificate
     #[arg(long, conflicts_with = "ca_file")]
     pub insecure: bool,
-    /// An answer that takes longer is an error; in latencies it counts as the time that was waited
-    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = within(0.01, 1e6))]
-    pub timeout: f64,
+    /// An answer that takes longer is an error; in latencies it counts as the time that was waited [default: 30]
+    #[arg(long, value_name = "SECONDS", value_parser = within(0.01, 1e6))]
+    pub timeout: Option<f64>,
     /// Per cent of lines that may be no requests
-    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = within(0.0, 100.0))]
     pub bad_lines_max: f64,
     /// The most bytes of text that the log may have, decompressed, like 1TiB; a longer one is refused
     #[arg(long, value_name = "SIZE", default_value = "64GiB", value_parser = bytes)]
@@ -80,9 +80,9 @@ pub struct ReplayArgs {
     /// Threads of the load generator
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub threads: u16,
-    /// Drive connections by these calls
-    #[arg(long, value_name = "CALLS", default_value = "auto")]
-    pub engine: HttpEngine,
+    /// Drive connections by these calls [default: auto]
+    #[arg(long, value_name = "CALLS")]
+    pub engine: Option<HttpEngine>,
     /// Print the figures as JSON
     #[arg(long)]
     pub json: bool,

@@ -18,7 +18,7 @@ pub fn run(args: &CleanArgs) -> Result<Status, Failure> {
                 let kept = super::run::unpublished(&folder);
                 if let Some(results) = kept.first() {
                     let error = anyhow!("{} holds results that are nowhere else", results.display());
-                    let hint = "run the member again, which puts them where they belong, or move them away";
+                    let hint = "move them away; a fleet's member puts its own where they belong when it is run again";
                     if let Some(earlier) = refused.replace(Failure::new(Status::Refused, error).hint(hint)) {
                         earlier.report();
                     }
@@ -59,6 +59,12 @@ fn folders(args: &CleanArgs) -> Result<Vec<PathBuf>, Failure> {
         if folder.is_symlink() {
             let error = anyhow!("{} is a symbolic link", folder.display());
             return Err(Failure::new(Status::Refused, error).hint("name the folder itself"));
+        }
+        if !folder.exists() {
+            let error = anyhow!("there is no folder {}", folder.display());
+            return Err(
+                Failure::new(Status::BadStudy, error).hint("`surefoot clean` alone removes those below surefoot-work")
+            );
         }
         if !Work::is_ours(folder) {
             let error = anyhow!("{} was not made by surefoot", folder.display());

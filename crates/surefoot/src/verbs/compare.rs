@@ -27,17 +27,21 @@ pub fn run(args: &CompareArgs) -> Result<Status, Failure> {
         pairs => Comparison::of_sessions(pairs),
     };
     let comparison = compared.map_err(|error| {
-        Failure::new(Status::BadStudy, error).hint(
-            "run both on the same bench, with the same guest kernel and memory; or make what differs, such as `bench` or \
-             `guest.memory`, a factor of one study",
-        )
+        let hint = match error {
+            report::Error::SessionTwice { .. } => "name each results file once",
+            _ => {
+                "run both on the same bench, with the same guest kernel and memory; or make what differs, such as `bench` or \
+                 `guest.memory`, a factor of one study"
+            }
+        };
+        Failure::new(Status::BadStudy, error).hint(hint)
     })?;
     let (html, json) = (args.html.as_deref(), || format!("{:#}", comparison.json()));
     let status = write_page_and_text(html, args.json, || comparison.html(), json, || comparison.text())?;
     limit.map_or(Ok(status), |limit| gate(&comparison, limit))
 }
 
-/// Whether anything is shown to be worse by this fraction.
+/// Whether anything is shown to be worse by this fraction, or does not work any more.
 fn gate(comparison: &Comparison, limit: f64) -> Result<Status, Failure> {
     let Some(worse) = comparison.worse_by(limit) else {
         let error = anyhow!("--fail-on has nothing to judge by: no scenario has a verdict in both");

@@ -2,8 +2,8 @@
 
 use crate::cli::InitArgs;
 use crate::failure::{Failure, Status};
-use anyhow::Context as _;
-use std::io::Write as _;
+use anyhow::{Context as _, anyhow};
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
 /// The file that `init` writes; `NAME` becomes the study's name. A test plans it.
@@ -14,16 +14,30 @@ pub fn run(args: &InitArgs) -> Result<Status, Failure> {
     let name = args.name.trim_end_matches(".toml");
     let path = format!("{name}.toml");
     let stem = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
+    if !study::is_name(&stem) {
+        let error = anyhow!("`{stem}` can't be a study's name");
+        return Err(Failure::new(Status::BadStudy, error).hint(format!("a name has {}", study::NAME)));
+    }
     let text = match &args.from {
         None => TEMPLATE.replace("NAME", &stem),
-        Some(from) => renamed(&crate::source::text(from)?.1, &stem),
+        Some(from) => {
+            let (_, text) = crate::source::text(from)?;
+            if study::name(&text).is_none() {
+                let error = anyhow!("`{from}` is no study: it has no `name = \"…\"`");
+                return Err(
+                    Failure::new(Status::BadStudy, error).hint("`surefoot list studies` names those that are built in")
+                );
+            }
+            renamed(&text, &stem)
+        }
     };
-    let mut file = std::fs::File::options()
-        .write(true)
-        .create_new(true)
-        .open(&path)
-        .with_context(|| format!("cannot create `{path}`"))
-        .map_err(|error| Failure::new(Status::BadStudy, error).hint("choose another name, or remove the file first"))?;
+    let mut file = std::fs::File::options().write(true).create_new(true).open(&path).map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::AlreadyExists => "choose another name, or remove the file first",
+            _ => "choose a folder that is there and that you may write to",
+        };
+        Failure::new(Status::BadStudy, anyhow!(error).context(format!("cannot create `{path}`"))).hint(hint)
+    })?;
     file.write_all(text.as_bytes()).with_context(|| format!("cannot write `{path}`"))?;
     println!("wrote {path}; edit it, then `surefoot plan {path}` and `surefoot run {path}`");
     Ok(Status::Answered)

@@ -23,6 +23,10 @@ fn tables() -> [(&'static str, &'static str, &'static [Setting]); 6] {
 /// Prints the lists, one of them, or one thing.
 pub fn run(args: &ListArgs) -> Result<Status, Failure> {
     if args.json {
+        if let Some(what) = &args.what {
+            let error = anyhow!("`--json` has all lists, and not `{what}` alone");
+            return Err(Failure::new(Status::BadStudy, error).hint("leave one of them out"));
+        }
         println!("{:#}", all_as_json());
         return Ok(Status::Answered);
     }
@@ -70,7 +74,8 @@ fn explain(what: &str) -> Option<String> {
             workloads::kind(name).map(|_| format!("\n# Its workload's settings: surefoot list workload.{name}\n"));
         return Some(format!("{text}{}", more.unwrap_or_default()));
     }
-    if let Some((_, of, settings)) = tables().into_iter().find(|(name, ..)| *name == what) {
+    let table_name = what.trim_matches(['[', ']']);
+    if let Some((_, of, settings)) = tables().into_iter().find(|(name, ..)| *name == table_name) {
         return Some(format!("settings of {of}:\n{}", table(settings)));
     }
     // Some names are those of a study, too.
@@ -81,7 +86,7 @@ fn explain(what: &str) -> Option<String> {
             kind.name, kind.summary, kind.example, kind.name
         ));
     }
-    if let Some(kind) = services::kind(what) {
+    if let Some(kind) = services::kind(what.strip_prefix("service.").unwrap_or(what)) {
         let settings = table(kind.settings);
         return Some(format!(
             "{}: {}\n\n{}\nsettings of [service.{}]:\n{settings}",

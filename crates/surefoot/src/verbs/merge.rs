@@ -1,6 +1,6 @@
 //! `surefoot merge`: a fleet's results as one file, and its answer.
 
-use super::report::{terminal_of_fleet, unreadable};
+use super::report::{require_writable, terminal_of_fleet, unreadable, write_page};
 use super::status::results_in;
 use crate::cli::MergeArgs;
 use crate::failure::{Failure, Status};
@@ -22,6 +22,7 @@ pub fn run(args: &MergeArgs) -> Result<Status, Failure> {
         let error = anyhow!("the page would be written over {}", page.display());
         return Err(Failure::new(Status::BadStudy, error).hint("name another file with --html FILE"));
     }
+    require_writable(&page)?;
     let Merged { members, broken } = ledger::merge(&files, &args.output).map_err(explained)?;
     for error in &broken {
         eprintln!("left out: {error}");
@@ -31,8 +32,8 @@ pub fn run(args: &MergeArgs) -> Result<Status, Failure> {
         println!("{}: member {} alone, so there is no answer over hosts", args.output.display(), members[0].number);
         return Ok(Status::Holes);
     };
-    std::fs::write(&page, report.html()).with_context(|| format!("cannot write {}", page.display()))?;
     print!("{}", terminal_of_fleet(&report));
+    write_page(&page, &report.html())?;
     println!("{} holds all of it; the page: {}", args.output.display(), page.display());
     Ok(if report.has_holes() { Status::Holes } else { Status::Answered })
 }

@@ -31,7 +31,8 @@ pub fn run(args: &PlanArgs) -> Result<Status, Failure> {
     let plan = &loaded.plan;
     let refused = requirements::refused(plan, &loaded.work).into_iter().map(|(label, error)| (label, in_words(&error)));
     let refused: Vec<(String, String)> = refused.collect();
-    let notes: Vec<String> = warnings(plan).into_iter().chain(without_effect(&args.run)).collect();
+    let more = [short_budget(plan), short_room(&loaded), without_effect(&args.run)];
+    let notes: Vec<String> = warnings(plan).into_iter().chain(more.into_iter().flatten()).collect();
     let lists = [("left out", &left_out), ("missing", &missing), ("refused", &refused)];
     if args.run.json {
         println!("{:#}", json(&loaded, source::room(&loaded.work), &lists, &notes));
@@ -78,6 +79,7 @@ fn without_effect(run: &RunArgs) -> Option<String> {
         ("--results", run.study.results.is_some()),
         ("--retry-failed", run.retry_failed),
         ("--accept-changes", run.accept_changes),
+        ("--pairing", run.pairing.is_some()),
         ("--html", run.html.is_some()),
         ("--full", run.full),
         ("--quiet", run.quiet),
@@ -105,9 +107,6 @@ fn print_members(args: &PlanArgs, plan: &Plan) -> Result<(), Failure> {
 fn totals(loaded: &Loaded, room: Room) {
     let plan = &loaded.plan;
     let design = &plan.design;
-    let repeated = groups::repeated(plan).len();
-    let studied = studied_max(plan) + repeated;
-    let trials = |rounds: u32| rounds as usize * studied;
     let (low, high) = (design.rounds_min, design.rounds_max);
     let until = match design.mode {
         Mode::Full => "every primary contrast is known",
@@ -124,27 +123,23 @@ fn totals(loaded: &Loaded, room: Room) {
         println!("            from round 4 on, what is shown to be worse is measured no further");
     }
     let confirmation = design.confirmation_rounds();
-    let finalists = plan.scenarios.iter().filter(|scenario| !scenario.control).count().min(FINALISTS);
     if confirmation > 0 {
         println!("then:       {confirmation} new rounds of pick, runner-up and baseline");
     }
-    let confirmed = confirmation as usize * finalists;
-    let trial_seconds = estimate::round_seconds(plan) / (plan.scenarios.len() + repeated).max(1) as f64;
-    let beside = confirmed + screen_trials(plan);
-    let once = estimate::templates_seconds(plan);
-    let time = |rounds: u32| format_seconds(once + trial_seconds * (trials(rounds) + beside) as f64);
+    let time = |rounds: u32| format_seconds(seconds(plan, rounds));
     if design.mode == Mode::Tune || !plan.screens.is_empty() {
-        println!("trials:     at most {}", trials(high) + beside);
+        println!("trials:     at most {}", trials(plan, high));
         println!("time:       at most about {}", time(high));
     } else {
-        println!("trials:     {} to {}", trials(low) + beside, trials(high) + beside);
-        println!("time:       about {} to {}", time(low), time(high));
+        println!("trials:     {} to {}", trials(plan, low), trials(plan, high));
+        let (least, most) = (time(low), time(high));
+        println!("time:       about {}", if least == most { least } else { format!("{least} to {most}") });
     }
     if let Some(forecast) = forecast(loaded) {
         println!("forecast:   {forecast}");
     }
     if let Some(budget) = design.time_budget_seconds {
-        println!("budget:     {}", format_seconds(budget));
+        println!("budget:     {} a session", format_seconds(budget));
     }
     print_safety(plan);
     if let Some(client) = client(plan) {
@@ -155,6 +150,50 @@ fn totals(loaded: &Loaded, room: Room) {
     if in_memory > 0 {
         println!("memory:     up to {} for virtual disks", format_bytes(in_memory));
     }
+}
+
+/// Those that are confirmed.
+fn finalists(plan: &Plan) -> usize {
+    plan.scenarios.iter().filter(|scenario| !scenario.control).count().min(FINALISTS)
+}
+
+/// Trials of so many rounds, and of what is beside them.
+fn trials(plan: &Plan, rounds: u32) -> usize {
+    let studied = studied_max(plan) + groups::repeated(plan).len();
+    rounds as usize * studied + plan.design.confirmation_rounds() as usize * finalists(plan) + screen_trials(plan)
+}
+
+/// What these take, roughly.
+fn seconds(plan: &Plan, rounds: u32) -> f64 {
+    let of_a_round = (plan.scenarios.len() + groups::repeated(plan).len()).max(1);
+    let trial_seconds = estimate::round_seconds(plan) / of_a_round as f64;
+    estimate::templates_seconds(plan) + trial_seconds * trials(plan, rounds) as f64
+}
+
+/// That a session's budget does not hold the rounds that are asked for.
+fn short_budget(plan: &Plan) -> Option<String> {
+    let (budget, least) = (plan.design.time_budget_seconds?, plan.design.rounds_min);
+    let needed = seconds(plan, least);
+    let held = (1..least).rev().find(|rounds| seconds(plan, *rounds) <= budget).unwrap_or(1);
+    (needed > budget).then(|| {
+        let (budget, needed) = (format_seconds(budget), format_seconds(needed));
+        format!("a session of {budget} holds about {held} of {least} rounds: the same command goes on; all of them take about {needed}")
+    })
+}
+
+/// That the work folder can't be one, or has no room.
+fn short_room(loaded: &Loaded) -> Option<String> {
+    let (work, needed) = (&loaded.work, estimate::space_needed(&loaded.plan));
+    if work.is_file() {
+        return Some(format!("the work folder {} is a file: `run` refuses it", work.display()));
+    }
+    let free = source::image_room(work);
+    (needed > free).then(|| {
+        let (work, needed, free) = (work.display(), format_bytes(needed), format_bytes(free));
+        format!(
+            "{work} needs {needed} for image files, and {free} are free: `run` refuses; --work DIR names another disk"
+        )
+    })
 }
 
 /// When differences will be known, by the machine's noise; of a full study by turns.

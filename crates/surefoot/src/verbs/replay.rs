@@ -19,6 +19,10 @@ use settings::quantity::format_bytes;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
 
+/// What holds where nothing is said, as the help of the options has it.
+const CONNECTIONS: u32 = 25;
+const TIMEOUT_SECONDS: f64 = 30.0;
+
 /// Looks at the log, sends it, says what came of it.
 pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
     interrupt::catch();
@@ -26,6 +30,14 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
         return sql::run(args);
     }
     let url = Url::parse(&args.url).map_err(|why| bad(anyhow!("{}: {why}", args.url)))?;
+    let of_databases = [
+        (args.form.is_some(), "--form"),
+        (args.log_line_prefix.is_some(), "--log-line-prefix"),
+        (args.database.is_some(), "--database"),
+    ];
+    if let Some((_, option)) = of_databases.iter().find(|(is_given, _)| *is_given) {
+        return Err(bad(anyhow!("`{option}` is for a database's log, and {} is no database", args.url)));
+    }
     let log = log(args, &url)?;
     let survey = log.survey().map_err(bad)?;
     if let Some(why) = refuse(&args.log, &survey, args.bad_lines_max / 100.0) {
@@ -95,9 +107,9 @@ fn log(args: &ReplayArgs, url: &Url) -> Result<Log, Failure> {
             map: args.map.iter().map(pair).collect::<Result<_, _>>()?,
         },
         expected: match args.expect {
-            Expect::Nothing => Expected::Nothing,
-            Expect::Status => Expected::Status,
-            Expect::Size => Expected::Size,
+            Some(Expect::Nothing) => Expected::Nothing,
+            Some(Expect::Status) | None => Expected::Status,
+            Some(Expect::Size) => Expected::Size,
         },
         body_text: args.expect_text.as_ref().map(|text| text.as_bytes().into()),
         keep_alive: args.keep_alive || args.calls > 1,
@@ -111,7 +123,7 @@ fn client(args: &ReplayArgs, url: &Url) -> Result<Client, Failure> {
     let unknown = || bad(anyhow!("{} has no address", url.host)).hint("give an address, like http://127.0.0.1:8080");
     let client = Client {
         addresses: vec![address.ok_or_else(unknown)?],
-        connections: args.connections as usize,
+        connections: args.connections.unwrap_or(CONNECTIONS) as usize,
         threads: usize::from(args.threads),
         keep_alive: args.keep_alive || args.calls > 1,
         calls: args.calls,
@@ -123,11 +135,11 @@ fn client(args: &ReplayArgs, url: &Url) -> Result<Client, Failure> {
             (None, None) => Pace::Closed,
         },
         window: None,
-        timeout: duration::of_seconds(args.timeout),
+        timeout: duration::of_seconds(args.timeout.unwrap_or(TIMEOUT_SECONDS)),
         engine: match args.engine {
-            HttpEngine::Auto => Engine::Auto,
-            HttpEngine::Uring => Engine::Uring,
-            HttpEngine::Epoll => Engine::Epoll,
+            Some(HttpEngine::Auto) | None => Engine::Auto,
+            Some(HttpEngine::Uring) => Engine::Uring,
+            Some(HttpEngine::Epoll) => Engine::Epoll,
         },
         tls: tls(args, url)?,
     };

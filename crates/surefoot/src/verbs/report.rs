@@ -3,10 +3,11 @@
 use crate::cli::{FORMAT, ReportArgs, STANDARD};
 use crate::failure::{Failure, Status};
 use crate::knowledge;
-use anyhow::{Context as _, anyhow};
+use crate::verbs::status::results_file;
+use anyhow::anyhow;
 use report::{Asked, Format, Make};
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal as _, Write};
+use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write};
 use std::path::Path;
 
 /// Shows or exports a results file.
@@ -17,8 +18,9 @@ pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
         return Err(Failure::new(Status::BadStudy, anyhow!("`--full` has no effect on what is exported"))
             .hint("leave it out: every format has all of it"));
     }
+    let results = results_file(&args.results);
     let open = || {
-        let reader = ledger::Reader::open(&args.results);
+        let reader = ledger::Reader::open(&results);
         let of_one = |reader: ledger::Reader| match args.member {
             Some(member) => reader.of_member(member),
             None => Ok(reader),
@@ -33,7 +35,7 @@ pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
     let read = || report::read(&open()?).map(knowledge::told).map_err(of_results);
     if outputs.is_empty() {
         let input = read()?;
-        let results = args.results.to_string_lossy();
+        let results = results.to_string_lossy();
         let place = report::Place { results: Some(&results), ..report::Place::default() };
         print!("{}", terminal(&input, &place, args.full));
         return Ok(if report::has_holes(&input) { Status::Holes } else { Status::Answered });
@@ -122,7 +124,10 @@ fn outputs(args: &ReportArgs) -> Vec<Output<'_>> {
 /// Two outputs to one place would be neither.
 fn require_apart(outputs: &[Output]) -> Result<(), Failure> {
     for (index, one) in outputs.iter().enumerate() {
-        if let Some(other) = outputs[index + 1..].iter().find(|other| other.target == one.target) {
+        let is_same = |other: &&Output| {
+            other.target == one.target || std::path::absolute(other.target).ok() == std::path::absolute(one.target).ok()
+        };
+        if let Some(other) = outputs[index + 1..].iter().find(is_same) {
             return Err(one_place(&one.option(), &other.option(), one.target));
         }
     }
@@ -236,14 +241,41 @@ pub fn write_to(
         out.flush()?;
         return Ok(Status::Answered);
     }
-    if target.is_file() && ledger::Reader::open(target).is_ok() {
-        let error = anyhow!("{} is a results file, and is not written over", target.display());
-        return Err(Failure::new(Status::BadStudy, error).hint("name another file"));
-    }
-    let cannot = || format!("cannot write {}", target.display());
-    let mut out = BufWriter::new(File::create(target).with_context(cannot)?);
+    require_writable(target)?;
+    let mut out = BufWriter::new(File::create(target).map_err(|error| cannot_write(target, error))?);
     write(&mut out).map_err(of_ledger)?;
-    out.flush().with_context(cannot)?;
+    out.flush().map_err(|error| cannot_write(target, error))?;
     eprintln!("{}", target.display());
     Ok(Status::Answered)
+}
+
+/// Writes a page, never over results.
+pub fn write_page(target: &Path, page: &str) -> Result<(), Failure> {
+    require_writable(target)?;
+    std::fs::write(target, page).map_err(|error| cannot_write(target, error))
+}
+
+/// Refuses to write over results, and into a folder that is not there.
+pub fn require_writable(target: &Path) -> Result<(), Failure> {
+    let absolute = std::path::absolute(target)?;
+    let has_folder = absolute.parent().is_some_and(Path::is_dir);
+    let error = if ledger::has_our_mark(target) {
+        anyhow!("{} is a results file, and is not written over", target.display())
+    } else if target.is_dir() || !has_folder {
+        let what = if target.is_dir() { "it is a folder" } else { "its folder is not there" };
+        anyhow!("cannot write {}: {what}", target.display())
+    } else {
+        return Ok(());
+    };
+    Err(Failure::new(Status::BadStudy, error).hint("name another file"))
+}
+
+/// A full disk is the machine's, a place where nobody may write the user's.
+fn cannot_write(target: &Path, error: std::io::Error) -> Failure {
+    let is_full = matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
+    let failure = anyhow!(error).context(format!("cannot write {}", target.display()));
+    match is_full {
+        true => Failure::new(Status::Fault, failure).hint("make room on its disk, or name another file"),
+        false => Failure::new(Status::BadStudy, failure).hint("name another file"),
+    }
 }

@@ -7,7 +7,7 @@ use crate::cli::RunArgs;
 use crate::failure::{Failure, Status};
 use crate::source::{self, Loaded};
 use crate::{interrupt, knowledge, live};
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use lab::bench::guest::Guest;
 use lab::bench::host::Host;
 use lab::bench::{Bench as _, OfThisMachine};
@@ -21,6 +21,7 @@ use settings::quantity::format_seconds;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 /// How long a study measures how the machine strays, and which share of its time that may be.
 const NOISE_SECONDS: f64 = 30.0;
@@ -66,10 +67,14 @@ impl Measured {
     }
 }
 
+/// Why a session ended that could not write its image files.
+const NO_IMAGES: &str = "the image files could not be written";
+
 /// From a loaded study to its answer.
 pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) -> Result<Status, Failure> {
     interrupt::catch();
     let part = args.member.as_ref().map(|word| member::part(word, args, measured, &mut loaded)).transpose()?;
+    require_places(args, &loaded)?;
     let left_out = leave_out_missing(&mut loaded, args.skip_missing)?;
     ask_guard(&loaded)?;
     let holder = Holder::this_process(Some(&loaded.results));
@@ -82,7 +87,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
     }
     let place = part.map(|part| member::Place::of(part, &mut loaded, &work)).transpose()?;
     if measured == Measured::Everything && place.is_none() {
-        measure_noise(&mut loaded, &work, args.quiet || args.json);
+        measure_noise(&mut loaded, &work, args.quiet || args.json)?;
     }
     let program = std::env::current_exe()?;
     let mut bench = OfThisMachine {
@@ -94,7 +99,7 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
         guest: Guest::new(program, work.clone(), loaded.plan.scenarios.iter().map(|scenario| &scenario.guest))?,
     };
     let seed = if place.is_some() { loaded.plan.drawn.seed } else { new_seed() };
-    loaded.plan.drawn = resume::drawn(&loaded.results, &loaded.plan, seed).map_err(|error| explained(error, args))?;
+    loaded.plan.drawn = resume::drawn(&loaded.results, &loaded.plan, seed).map_err(explained)?;
     let session = Session {
         text: &loaded.text,
         asked: loaded.asked(measured.verb(), left_out),
@@ -112,14 +117,15 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
         noise: loaded.noise,
         now: bench.now(),
     };
-    let mut opened = resume::open(&loaded.results, &loaded.plan, &session).map_err(|error| explained(error, args))?;
+    let mut opened = resume::open(&loaded.results, &loaded.plan, &session).map_err(explained)?;
     let mut live = live::Live::new(&loaded.plan, args.quiet || args.json);
     let interrupted = &interrupt::INTERRUPTED;
     let summary = if let Measured::Only(what) = measured {
         conductor::conduct_safety(&loaded.plan, what, opened, &mut bench, interrupted, &mut |event| live.show(&event))?
     } else {
         if let Err(failure) = prepare_images(&loaded, &work, &mut live) {
-            opened.writer.end_session("interrupted", bench.now()).map_err(anyhow::Error::from)?;
+            let reason = if failure.status() == Status::Interrupted { "interrupted" } else { NO_IMAGES };
+            opened.writer.end_session(reason, bench.now()).map_err(anyhow::Error::from)?;
             return Err(failure);
         }
         probe(&loaded.plan, &mut opened, &mut bench, &mut live)?;
@@ -140,19 +146,41 @@ pub(super) fn conduct(args: &RunArgs, mut loaded: Loaded, measured: Measured) ->
 
 /// A new study by turns that takes ten minutes or more first measures how the machine strays, where that is not known. One that asks for no probe
 /// is not delayed; where the measurement fails, turns are as the study says.
-fn measure_noise(loaded: &mut Loaded, work: &Work, is_quiet: bool) {
+fn measure_noise(loaded: &mut Loaded, work: &Work, is_quiet: bool) -> Result<(), Failure> {
     let plan = &loaded.plan;
     let is_worth_it = expected_seconds(plan) * NOISE_SHARE >= NOISE_SECONDS && plan.design.probe_seconds != Some(0.0);
     if loaded.results.is_file() || loaded.noise.is_some() || !is_worth_it || !lab::forecast::has_choice(plan) {
-        return;
+        return Ok(());
     }
     if !is_quiet {
         live::tell(&format!("measuring for {} how much this machine strays", format_seconds(NOISE_SECONDS)));
     }
-    if let Ok(found) = lab::noise::measure(work.folder(), NOISE_SECONDS, &interrupt::INTERRUPTED) {
+    let measured = lab::noise::measure(work.folder(), NOISE_SECONDS, &interrupt::INTERRUPTED);
+    // A study that began without would keep other turns for good.
+    if interrupt::INTERRUPTED.load(Ordering::Relaxed) {
+        return Err(Failure::new(Status::Interrupted, anyhow!("interrupted before the study began")));
+    }
+    if let Ok(found) = measured {
         let _ = found.keep(work.folder());
         loaded.choose_turns(Some(&found));
     }
+    Ok(())
+}
+
+/// Refuses, before anything is measured, places that results or page can't have.
+fn require_places(args: &RunArgs, loaded: &Loaded) -> Result<(), Failure> {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.into());
+    let (results, work) = (absolute(&loaded.results), absolute(&loaded.work));
+    if results.starts_with(&work) {
+        let error = anyhow!("the results {} lie in the work folder, which `surefoot clean` removes", results.display());
+        return Err(Failure::new(Status::BadStudy, error).hint("name another place with --results, or with --work"));
+    }
+    let Some(page) = &args.html else { return Ok(()) };
+    if absolute(page) == results {
+        let error = anyhow!("the page would be written over the results {}", page.display());
+        return Err(Failure::new(Status::BadStudy, error).hint("name another file with --html FILE"));
+    }
+    super::report::require_writable(page)
 }
 
 /// Any number that is short enough to be typed.
@@ -165,7 +193,7 @@ pub(super) fn unusable(error: sandbox::work::Error) -> Failure {
     use sandbox::work::Error;
     let (hint, status) = match &error {
         Error::InUse { .. } => (error.hint(), Status::BadStudy),
-        Error::NotPrivate { .. } => (error.hint(), Status::Refused),
+        Error::NotPrivate { .. } | Error::NotOurs(_) => (error.hint(), Status::Refused),
         _ => (error.hint(), Status::Fault),
     };
     Failure::new(status, error).hint(hint)
@@ -191,7 +219,6 @@ fn probe(
 fn tell(args: &RunArgs, loaded: &Loaded, summary: Summary) -> Result<Status, Failure> {
     let input = knowledge::told(report::load(&loaded.results)?);
     let html = html_path(args, &loaded.results);
-    report::write_html(&input, &html).with_context(|| format!("cannot write {}", html.display()))?;
     let answer = if args.json {
         format!("{:#}\n", report::answer_json(&input))
     } else {
@@ -201,10 +228,15 @@ fn tell(args: &RunArgs, loaded: &Loaded, summary: Summary) -> Result<Status, Fai
     };
     // All is measured and kept: that nobody reads on is no failure.
     let _ = std::io::stdout().write_all(answer.as_bytes());
+    let written = super::report::write_page(&html, &report::html(&input));
     if summary.stop == Stop::Interrupted {
+        if let Err(failure) = written {
+            failure.report();
+        }
         live::tell("\ninterrupted: what was measured is kept; the same command goes on where it stopped");
         return Ok(Status::Interrupted);
     }
+    written?;
     if !args.quiet {
         live::tell(&format!("stopped: {}", summary.stop.words()));
     }
@@ -287,14 +319,13 @@ fn of_images(error: storage::Error) -> Failure {
     Failure::new(status, error)
 }
 
-fn explained(error: resume::Error, args: &RunArgs) -> Failure {
+fn explained(error: resume::Error) -> Failure {
     match &error {
         resume::Error::OtherStudy { .. } => Failure::new(Status::BadStudy, error)
-            .hint("name another results file with --results FILE, or change the study back"),
-        resume::Error::OtherMachine { .. } => Failure::new(Status::BadStudy, error).hint(format!(
-            "start anew with --results FILE and compare the two, or go on all the same with `surefoot resume {} --accept-changes`",
-            args.study.study
-        )),
+            .hint("name another results file with --results FILE, or ask for the same as then"),
+        resume::Error::OtherMachine { .. } => Failure::new(Status::BadStudy, error).hint(
+            "start anew with --results FILE and compare the two, or go on all the same by the same command with --accept-changes",
+        ),
         // A disk that is full or fails is the machine's.
         resume::Error::Ledger(ledger::Error::Sqlite { .. }) => Failure::new(Status::Fault, error),
         resume::Error::Ledger(_) => super::report::unreadable(error.into()),

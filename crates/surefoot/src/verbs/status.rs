@@ -12,12 +12,19 @@ use std::path::{Path, PathBuf};
 /// Prints a line or two a results file.
 pub fn run(args: &StatusArgs) -> Result<Status, Failure> {
     let files = files(args)?;
+    let is_named = args.what.is_some();
     let mut all = Vec::new();
+    let mut damaged = None;
     for path in &files {
-        let reader = ledger::Reader::open(path).map_err(|error| unreadable(error.into()))?;
-        let verified = if args.verify { Some(reader.verify()) } else { None };
-        let verified = verified.transpose().map_err(|error| unreadable(error.into()))?;
-        let contents = reader.contents().map_err(|error| unreadable(error.into()))?;
+        let (contents, verified) = match read(path, args.verify) {
+            Ok(found) => found,
+            Err(error) if is_named => return Err(unreadable(error.into())),
+            Err(error) => {
+                eprintln!("left out: {error}");
+                damaged = damaged.or(args.verify.then_some(error));
+                continue;
+            }
+        };
         let standing = Standing::of(&contents, ledger::is_held(path));
         if args.json {
             let mut found = json(&standing, path, &contents);
@@ -35,16 +42,18 @@ pub fn run(args: &StatusArgs) -> Result<Status, Failure> {
     if args.json {
         println!("{:#}", serde_json::Value::Array(all));
     }
-    Ok(Status::Answered)
+    // Who asks whether all is whole is told by the status, too.
+    damaged.map_or(Ok(Status::Answered), |error| Err(unreadable(error.into())))
+}
+
+fn read(path: &Path, is_verified: bool) -> Result<(Contents, Option<ledger::Verified>), ledger::Error> {
+    let reader = ledger::Reader::open(path)?;
+    let verified = if is_verified { Some(reader.verify()?) } else { None };
+    Ok((reader.contents()?, verified))
 }
 
 fn files(args: &StatusArgs) -> Result<Vec<PathBuf>, Failure> {
-    let results_of = |study: &str| -> PathBuf {
-        let stem = Path::new(study).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        format!("{stem}.surefoot").into()
-    };
     match &args.what {
-        // A study's own name decides its results file; its file's stem is the usual case.
         Some(what) if what.ends_with(".toml") || !Path::new(what).is_file() => {
             let path = results_of(what);
             if path.is_file() {
@@ -62,6 +71,19 @@ fn files(args: &StatusArgs) -> Result<Vec<PathBuf>, Failure> {
             Ok(files)
         }
     }
+}
+
+/// Where a study's results are by default: its own name says it, or that of its file, which is the usual case.
+pub fn results_of(study: &str) -> PathBuf {
+    let stem = || Path::new(study).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let named = std::fs::read_to_string(study).ok().and_then(|text| study::name(&text));
+    format!("{}.surefoot", named.unwrap_or_else(stem)).into()
+}
+
+/// A results file, which may be named by its study.
+pub fn results_file(named: &Path) -> PathBuf {
+    let of_study = || results_of(&named.to_string_lossy());
+    if named.exists() { named.into() } else { Some(of_study()).filter(|path| path.is_file()).unwrap_or(named.into()) }
 }
 
 /// The results files of a folder, by name.

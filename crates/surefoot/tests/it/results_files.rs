@@ -57,6 +57,55 @@ fn every_output_that_is_asked_for_is_written() {
     }
 }
 
+/// What is no results file, or is one where something else is wanted.
+#[test]
+fn names_of_the_wrong_kind_are_told_apart() {
+    let world = measured();
+    let refuse = |words: &[&str], status: i32, says: &str| {
+        world.surefoot(words).status(status).says(says).says("hint: ");
+    };
+    std::fs::create_dir(world.path().join("folder")).expect("made");
+    for verb in ["report", "status", "history"] {
+        let words = [verb, "folder"];
+        let said = world.surefoot(&words);
+        assert!(!said.stderr.contains("disk I/O"), "{verb}: {}", said.stderr);
+    }
+    refuse(&["report", "folder"], 2, "folder is a folder");
+    refuse(&["run", "s.toml", "--results", "folder"], 2, "folder is a folder");
+    refuse(&["report", "nowhere"], 2, "nowhere");
+    world.surefoot(&["report", "s"]).status(0);
+    refuse(&["plan", "s.surefoot"], 2, "holds results");
+    refuse(&["plan", "/dev/zero"], 2, "too long");
+    // A page is never written over results, and where it can't be written nothing is measured first.
+    refuse(&["run", "s.toml", "--html", "s.surefoot"], 2, "written over the results");
+    refuse(&["run", "s.toml", "--results", "new.surefoot", "--html", "s.surefoot"], 2, "is a results file");
+    refuse(&["run", "s.toml", "--results", "new.surefoot", "--html", "none/page.html"], 2, "its folder is not there");
+    refuse(&["report", "s.surefoot", "--html", "none/page.html"], 2, "its folder is not there");
+    assert!(!world.path().join("new.surefoot").exists());
+    refuse(&["report", "s.surefoot", "--html", "x", "--csv", "./x"], 2, "both write to");
+    // Another study, and the same asked for otherwise.
+    refuse(&["run", "quick", "--results", "s.surefoot"], 2, "and not `quick`");
+    refuse(&["run", "s.toml", "--set", "workload.null.time=20ms"], 2, "--set workload.null.time=20ms");
+    // Nobody names it: it is left out, and the others are shown.
+    world.write("a.surefoot", "");
+    world.surefoot(&["status"]).status(0).says("s.surefoot: s");
+    refuse(&["status", "--verify"], 2, "a.surefoot");
+}
+
+#[test]
+fn clean_keeps_results_of_any_name_at_any_depth() {
+    let world = measured();
+    let run = |words: &[&str]| world.surefoot(&[&["run", "s.toml", "--quiet"], words].concat());
+    run(&["--work", "w", "--results", "w/s.surefoot"]).status(2).says("lie in the work folder");
+    run(&["--work", "w", "--results", "other.db"]).status(0);
+    std::fs::create_dir_all(world.path().join("w/a/b")).expect("made");
+    std::fs::rename(world.path().join("other.db"), world.path().join("w/a/b/other.db")).expect("moved");
+    world.surefoot(&["clean", "--work", "w"]).status(4).says("w/a/b/other.db holds results that are nowhere else");
+    std::fs::remove_file(world.path().join("w/a/b/other.db")).expect("removed");
+    world.surefoot(&["clean", "--work", "w"]).status(0);
+    world.surefoot(&["clean", "--work", "w"]).status(2).says("there is no folder w");
+}
+
 #[test]
 fn damage_ends_every_verb_in_a_sentence_with_a_remedy() {
     let world = measured();

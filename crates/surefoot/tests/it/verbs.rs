@@ -166,6 +166,35 @@ fn a_study_begins_as_a_copy_of_a_built_in_one() {
 }
 
 #[test]
+fn what_can_have_no_effect_is_refused() {
+    let world = World::new();
+    world.write("log", "127.0.0.1 - - [21/Nov/2026:00:00:00 +0000] \"GET / HTTP/1.1\" 200 5\n");
+    for (words, says) in [
+        (&["replay", "log", "http://127.0.0.1:9/", "--requests", "0"][..], "--requests"),
+        (&["replay", "log", "http://127.0.0.1:9/", "--bad-lines-max", "NaN"], "--bad-lines-max"),
+        (&["replay", "log", "http://127.0.0.1:9/", "--form", "csv"], "`--form` is for a database's log"),
+        (&["replay", "log", "postgres://a@127.0.0.1:9/b", "--timeout", "3"], "`--timeout` is for http://"),
+        (&["list", "oltp", "--json"], "not `oltp` alone"),
+        (&["init", "a b"], "can't be a study's name"),
+        (&["init", "none/a"], "cannot create"),
+        (&["init", "copy", "--from", "log"], "is no study"),
+    ] {
+        world.surefoot(words).status(2).says(says);
+    }
+    world.surefoot(&["list", "service.postgres"]).status(0).says("[service.postgres]");
+}
+
+#[test]
+fn plan_says_what_a_budget_and_a_disk_do_not_hold() {
+    let world = World::new();
+    let plan = |more: &[&str]| world.surefoot(&[&["plan", "quick"], more].concat()).status(0);
+    plan(&["--rounds", "1001", "--time", "3min 50s"]).says("holds about").says("budget:     3min 50s a session");
+    plan(&["--set", "storage.size=900TiB"]).says("for image files, and");
+    world.write("file", "");
+    plan(&["--work", "file"]).says("is a file");
+}
+
+#[test]
 fn the_template_of_init_plans() {
     let world = World::new();
     world.surefoot(&["init", "mine"]).status(0).says("mine.toml");

@@ -74,7 +74,9 @@ fn script(args: &SlurmArgs, plan: &Plan, folder: &Path) -> Result<String, Failur
     line("#SBATCH --requeue");
     line("#SBATCH --open-mode=append");
     line(&format!("#SBATCH --time={minutes}"));
-    line(&format!("#SBATCH --output={}/slurm-%A_%a.log", folder.display()));
+    // Slurm reads these lines itself: words by quotes, and `%` in a file's name as a pattern.
+    let log = folder.to_string_lossy().replace('%', "%%");
+    line(&format!("#SBATCH --output=\"{log}/slurm-%A_%a.log\""));
     args.options.iter().for_each(|option| line(&format!("#SBATCH {option}")));
     line(
         "# Images lie on the node's own disk, which is what is measured. A folder each, in case nodes share that path.",

@@ -144,6 +144,10 @@ pub fn run(args: &ReplayArgs) -> Result<Status, Failure> {
 /// Options that say how HTTP is asked.
 fn refuse_others(args: &ReplayArgs) -> Result<(), Failure> {
     let given = [
+        (args.connections.is_some(), "--connections"),
+        (args.timeout.is_some(), "--timeout"),
+        (args.expect.is_some(), "--expect"),
+        (args.engine.is_some(), "--engine"),
         (args.keep_alive, "--keep-alive"),
         (args.calls > 0, "--calls"),
         (args.think_time.is_some(), "--think-time"),

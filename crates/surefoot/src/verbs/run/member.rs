@@ -31,14 +31,28 @@ pub fn unpublished(folder: &Path) -> Vec<PathBuf> {
         let is_measured = |trial: &&Trial| matches!(trial.state, TrialState::Finished | TrialState::Failed);
         contents.map_or(0, |contents| contents.trials.iter().filter(is_measured).count())
     };
+    let whole = folder.canonicalize().unwrap_or_else(|_| folder.into());
     let is_published = |ledger: &Path| {
         let copy = std::fs::read(ledger.with_extension(COPY)).unwrap_or_default();
         let copy = Path::new(std::ffi::OsStr::from_bytes(&copy));
-        copy.is_file() && trials(copy) >= trials(ledger)
+        let is_outside = copy.canonicalize().is_ok_and(|copy| !copy.starts_with(&whole));
+        is_outside && copy.is_file() && trials(copy) >= trials(ledger)
     };
-    let files = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
-    let ledgers = files.filter(|path| path.extension().is_some_and(|end| end == "surefoot") && path.is_file());
-    ledgers.filter(|ledger| !is_published(ledger)).collect()
+    let mut found = Vec::new();
+    results_below(folder, &mut found);
+    found.retain(|ledger| !is_published(ledger));
+    found
+}
+
+/// Results at any depth, whatever their names; links are not followed.
+fn results_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in folder.read_dir().into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => results_below(&entry.path(), found),
+            Ok(kind) if kind.is_file() && ledger::has_our_mark(&entry.path()) => found.push(entry.path()),
+            _ => {}
+        }
+    }
 }
 
 /// Where a member measures and where its results go.
