@@ -296,7 +296,8 @@ fn risk(row: &Row, part: &Part) -> String {
     }
 }
 
-const UNFLUSHED: &str = "a power cut may take acknowledged commits";
+/// What commits without flushes mean.
+pub const UNFLUSHED: &str = "a power cut may take acknowledged commits";
 
 fn centre_words(row: &Row, part: &Part, confidence: f64) -> String {
     let selected = || part.centre_of_pick(row).map(|centre| (centre, part.beside(row).count()));
@@ -462,7 +463,9 @@ pub fn durability(view: &View) -> Vec<String> {
     lines
 }
 
-fn consequence(class: Class) -> &'static str {
+/// What a power cut takes by the settings.
+#[must_use]
+pub fn consequence(class: Class) -> &'static str {
     match class {
         Class::KeepsAcknowledged => "every acknowledged commit is kept",
         Class::LosesRecent => "the last seconds of acknowledged commits may be lost",

@@ -1,16 +1,17 @@
-//! A scenario as an administrator puts it in place: mkfs, a line of fstab, the servers' settings as files, what to check, and what was
-//! not measured. Words only: nothing is executed, and devices are placeholders.
+//! A scenario as an administrator puts it in place: what speaks against it, mkfs, a line of fstab, the servers' settings with the way to
+//! them, what to check, and what was not measured. Words only: nothing is executed, and devices are placeholders.
 //!
 //! From what a results file recorded. What a server's file looks like, and what reads a filesystem back, is told by whoever knows them
 //! (`knowledge.rs`).
 
+mod warnings;
+
 use crate::document::{Block, printable};
 use crate::input::{Error, Input};
 use crate::number::{span, words};
-use crate::reproduce::commands_of;
-use ledger::model::{Contents, RunRow, Scenario, Trial};
+use ledger::model::{Contents, RunRow, Scenario, Trial, TrialState};
 use serde_json::Value;
-use settings::configuration::Configuration;
+use settings::configuration::{Configuration, Setup};
 use settings::quantity::format_bytes;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,15 +21,23 @@ const DEVICE: &str = "/dev/DEVICE";
 /// Stands for where it is mounted.
 const MOUNT_POINT: &str = "/MOUNTPOINT";
 
+/// Stands for a server's version that no trial told.
+const VERSION: &str = "VERSION";
+
+/// The volume that a server's log has to itself.
+const LOG_VOLUME: &str = "wal";
+
 /// A scenario, ready to be put in place.
 #[derive(Debug, Default, PartialEq)]
 struct Installation {
+    /// What speaks against it, a sentence each.
+    warnings: Vec<String>,
     /// Commands that make the filesystems, in order.
     make: Vec<String>,
     /// Lines of /etc/fstab.
     fstab: Vec<String>,
-    /// The servers' files.
-    files: Vec<Configuration>,
+    /// Each file with its server.
+    files: Vec<(String, Configuration)>,
     /// Servers whose settings this version can't write.
     unknown: Vec<String>,
     /// Commands that check it all.
@@ -48,11 +57,13 @@ pub fn apply(input: &Input, scenario: &str) -> Result<String, Error> {
         return Err(Error::NoScenario { scenario: scenario.into(), known });
     };
     let made = installation(input, found).ok_or_else(|| Error::NoCommands { scenario: scenario.into() })?;
-    let mut text = format!("# {} of study {}: how to put it in place\n", printable(scenario), contents.study.name);
-    let _ = writeln!(
-        text,
-        "# Nothing was executed. {DEVICE} and {MOUNT_POINT} are placeholders; mkfs destroys what a device holds."
-    );
+    let mut text = String::new();
+    for warning in &made.warnings {
+        let _ = writeln!(text, "# WARNING: {}.", printable(warning));
+    }
+    let study = printable(&contents.study.name);
+    let _ = writeln!(text, "# {} of study {study}: how to put it in place", printable(scenario));
+    let _ = writeln!(text, "# Nothing was executed. {}", made.placeholders());
     for (title, lines) in made.sections() {
         let _ = write!(text, "\n# {title}\n{lines}");
     }
@@ -64,23 +75,45 @@ pub(crate) fn on_page(input: &Input, scenario: &str) -> Vec<Block> {
     let found = input.contents.scenarios.iter().find(|known| known.label == scenario);
     let Some(made) = found.and_then(|scenario| installation(input, scenario)) else { return Vec::new() };
     let heading = Block::Heading(2, format!("To put {scenario} in place"));
-    let note = format!("{DEVICE} and {MOUNT_POINT} are placeholders; mkfs destroys what a device holds.");
+    let warnings = made.warnings.iter().map(|warning| Block::Warning(format!("Warning: {warning}."), Vec::new()));
     let sections = made.sections().into_iter().flat_map(|(title, lines)| [Block::Label(title), Block::Code(lines)]);
-    [heading, Block::Note(note)].into_iter().chain(sections).collect()
+    let blocks = std::iter::once(heading).chain(warnings).chain([Block::Note(made.placeholders())]);
+    blocks.chain(sections).collect()
 }
 
 impl Installation {
+    /// What stands for what in the lines.
+    fn placeholders(&self) -> String {
+        let servers = if self.files.is_empty() || self.fstab.is_empty() {
+            String::new()
+        } else {
+            format!(" Servers had their data in {MOUNT_POINT}/data; stop one before its data are moved there.")
+        };
+        let has_version = self.files.iter().any(|(_, file)| file.path.contains(VERSION));
+        let version = if has_version { format!(" {VERSION} is that of what is installed.") } else { String::new() };
+        format!("{DEVICE} and {MOUNT_POINT} are placeholders; mkfs destroys what a device holds.{servers}{version}")
+    }
+
+    /// What is asked of each device before anything is made on it.
+    fn are_empty(&self) -> Vec<String> {
+        let words = self.make.iter().flat_map(|command| command.split([' ', '=']));
+        let devices: BTreeSet<&str> = words.filter(|word| word.starts_with("/dev/")).collect();
+        devices.into_iter().map(|device| format!("wipefs --no-act {device}  # must say nothing: it is empty")).collect()
+    }
+
     /// Titles and lines, in the order in which they are done.
     fn sections(&self) -> Vec<(String, String)> {
         let lines = |lines: &[String]| lines.iter().fold(String::new(), |text, line| text + &printable(line) + "\n");
         let commented = |text: &[String]| text.iter().map(|line| format!("# - {line}")).collect::<Vec<_>>();
         let mut sections = vec![
-            ("Make the filesystem".to_string(), lines(&self.make)),
+            ("Make the filesystem".to_string(), lines(&[self.are_empty(), self.make.clone()].concat())),
             ("/etc/fstab".to_string(), lines(&self.fstab)),
         ];
-        for file in &self.files {
+        for (server, file) in &self.files {
             let text: Vec<String> = file.text.lines().map(String::from).collect();
+            sections.push((format!("First, for {server}"), lines(&file.before)));
             sections.push((file.path.clone(), lines(&text)));
+            sections.push((format!("Then, for {server}"), lines(&file.after)));
         }
         sections.push((
             "Of these servers the settings stand in the results file only".into(),
@@ -96,19 +129,19 @@ impl Installation {
 fn installation(input: &Input, scenario: &Scenario) -> Option<Installation> {
     let contents = &input.contents;
     let trial = trial_of(contents, scenario)?;
-    let mut made = storage(commands_of(contents, &scenario.label)?);
+    let mut made = Installation { warnings: warnings::warnings(input, scenario), ..storage(&trial.commands) };
     if let Some(filesystem) = trial.facts.get("filesystem").filter(|_| !made.fstab.is_empty()) {
         made.checks.extend((input.knowledge.reads_back)(filesystem, DEVICE, MOUNT_POINT));
     }
     for service in services(scenario, trial) {
         let recorded = scenario.settings["services"].get(&service).and_then(Value::as_object);
-        match (input.knowledge.files)(&service, recorded) {
+        match (input.knowledge.files)(&service, recorded, &setup(scenario, trial, &service)) {
             Some(files) => {
                 for file in files {
                     let new: Vec<String> =
                         file.checks.iter().filter(|check| !made.checks.contains(check)).cloned().collect();
                     made.checks.extend(new);
-                    made.files.push(file);
+                    made.files.push((service.clone(), file));
                 }
             }
             None => made.unknown.push(service),
@@ -118,10 +151,25 @@ fn installation(input: &Input, scenario: &Scenario) -> Option<Installation> {
     Some(made)
 }
 
-/// The last trial of it that recorded commands.
+/// The last trial of it that recorded commands, of those that finished if any did: others may lack what a server said.
 fn trial_of<'a>(contents: &'a Contents, scenario: &Scenario) -> Option<&'a Trial> {
-    let mut trials = contents.trials.iter().rev();
-    trials.find(|trial| trial.scenario == scenario.label && !trial.commands.is_empty())
+    let is_of_it = |trial: &&Trial| trial.scenario == scenario.label && !trial.commands.is_empty();
+    let mut trials = contents.trials.iter().rev().filter(is_of_it);
+    let last = trials.next()?;
+    let mut all = std::iter::once(last).chain(trials);
+    Some(all.find(|trial| trial.state == TrialState::Finished).unwrap_or(last))
+}
+
+/// How a server was set up. One of several has folders of its own, made by a command that is recorded.
+fn setup(scenario: &Scenario, trial: &Trial, service: &str) -> Setup {
+    let is_one_of_several = trial.commands.contains(&format!("mkdir -p $MOUNT/data/{service}"));
+    let under = if is_one_of_several { format!("/{service}") } else { String::new() };
+    let has_log_volume = scenario.settings["volumes"].get(LOG_VOLUME).is_some();
+    Setup {
+        version: trial.facts.get(&format!("{service}.version")).cloned().unwrap_or_default(),
+        data: format!("{MOUNT_POINT}/data{under}"),
+        log: has_log_volume.then(|| format!("{MOUNT_POINT}-{LOG_VOLUME}{under}")),
+    }
 }
 
 /// Servers that have settings of their own, or said their version.
@@ -206,7 +254,10 @@ fn unmeasured(contents: &Contents, scenario: &Scenario, trial: &Trial) -> Vec<St
         };
         all.push(format!("a load of longer than {} at a time{data}", span(longest)));
     }
-    all.push(format!("any other load than {}, and any other machine", words(&scenario.workload)));
+    let mut machines = contents.sessions.iter().rev().map(|session| &session.machine);
+    let memory = machines.find_map(|machine| machine.get("memory_bytes")?.parse::<u64>().ok());
+    let memory = memory.map_or_else(String::new, |bytes| format!(": this one had {} of memory", format_bytes(bytes)));
+    all.push(format!("any other load than {}, and any other machine{memory}", words(&scenario.workload)));
     if contents.safety_of(scenario).is_none_or(|measured| measured.safety.is_none()) {
         all.push("what a power cut takes: only the settings were read".into());
     }

@@ -3,12 +3,13 @@
 //! The document root `site`, the access log and PHP's sessions lie on the filesystem under test; configuration and messages do
 //! not. PHP is a module of it (with `mpm = "prefork"`: Debian's module is not made for threads) or the service `php-fpm`.
 
+use crate::effect::Effects;
 use crate::php::{self, Php};
 use crate::php_fpm;
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_name};
 use crate::web::{self, Launch, WebServer, WebSettings};
 use serde::Deserialize;
-use settings::configuration::Configuration;
+use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -88,6 +89,10 @@ const OF_PREFORK: &[(&str, &str)] = &[
 const OLDER_NAMES: &[(&str, &str)] =
     &[("MaxClients", "MaxRequestWorkers"), ("MaxRequestsPerChild", "MaxConnectionsPerChild")];
 
+/// How Apache says in a warning that it takes another value than it was told: "MaxRequestWorkers of 1000 would require 40 servers and would
+/// exceed ServerLimit of 16, decreasing to 400."
+const CHANGES: &[&str] = &["decreasing", "increasing", "using default"];
+
 /// Directives that must stand before others, whatever their names.
 const FIRST: &[&str] = &["ServerLimit", "ThreadLimit", "ThreadsPerChild"];
 
@@ -129,6 +134,21 @@ fn directives(settings: &BTreeMap<String, String>) -> String {
     let (first, others): (Vec<_>, Vec<_>) =
         settings.iter().partition(|(name, _)| FIRST.iter().any(|first| first.eq_ignore_ascii_case(name)));
     first.into_iter().chain(others).map(|(name, value)| format!("{name} {value}\n")).collect()
+}
+
+/// A directive's name since 2.4.
+fn newer_name(name: &str) -> &str {
+    OLDER_NAMES.iter().find(|(older, _)| older.eq_ignore_ascii_case(name)).map_or(name, |(_, newer)| newer)
+}
+
+/// A directive that Apache changes, by a line of its messages: its name, the value that it takes, where it says it, and its words.
+fn change(line: &str) -> Option<(&str, Option<&str>, &str)> {
+    let words = line.split_once("AH0")?.1.split_once(": ")?.1.trim();
+    let words = words.trim_start_matches("WARNING: ");
+    let (name, rest) = words.split_once(" of ")?;
+    let (_, after) = CHANGES.iter().find_map(|change| rest.split_once(change))?;
+    let value = after.split(|c: char| !c.is_ascii_digit()).find(|number| !number.is_empty());
+    is_name(name).then_some((name, value, words))
 }
 
 #[derive(Deserialize)]
@@ -186,14 +206,30 @@ impl ServiceSettings for ApacheSettings {
         self.web.tls
     }
 
-    fn files(&self) -> Vec<Configuration> {
+    fn files(&self, _setup: &Setup) -> Vec<Configuration> {
         let mpm = &self.mpm;
-        let text = format!("# With the module mpm_{mpm}: a2enmod mpm_{mpm}\n{}", directives(&self.settings));
-        let checks =
-            vec!["apache2ctl -t".into(), "apache2ctl -t -D DUMP_RUN_CFG".into(), "apache2ctl -M | grep mpm_".into()];
-        let path = "/etc/apache2/conf-enabled/surefoot.conf".into();
-        let php = self.runs_php().then(|| self.php.file("apache2", "apache2ctl -M | grep php"));
-        std::iter::once(Configuration { path, text, checks }).chain(php).collect()
+        let mut before = vec![format!(
+            "apache2ctl -M | grep mpm_  # mpm_{mpm} was measured; in place of another: a2dismod mpm_OTHER && a2enmod mpm_{mpm}"
+        )];
+        if mpm != "prefork" {
+            before.push(format!("# Apache does not start with mpm_{mpm} beside PHP's module, which needs mpm_prefork."));
+        }
+        let names: Vec<&str> = self.settings.keys().map(String::as_str).collect();
+        let found = format!(
+            "grep -rniE '^\\s*({})\\s' /etc/apache2/  # what stands in a virtual host holds there",
+            names.join("|")
+        );
+        let own = Configuration {
+            path: "/etc/apache2/conf-enabled/surefoot.conf".into(),
+            before,
+            text: directives(&self.settings),
+            after: vec!["apache2ctl -t  # before it is reloaded or started again".into()],
+            checks: std::iter::once("apache2ctl -M | grep mpm_".into())
+                .chain((!names.is_empty()).then_some(found))
+                .collect(),
+        };
+        let php = self.runs_php().then(|| self.php.file("apache2", "VERSION", "php"));
+        std::iter::once(own).chain(php.flatten()).collect()
     }
 
     fn problems(&self) -> Vec<String> {
@@ -215,6 +251,7 @@ impl ServiceSettings for ApacheSettings {
             version,
             mpm: self.mpm.clone(),
             settings: self.settings_over(&[DEFAULTS, defaults].concat()),
+            asked: self.settings.clone(),
             module: php_module().filter(|_| self.runs_php()).map(|(module, _)| module),
             php: self.php.clone(),
             web: self.web,
@@ -227,7 +264,10 @@ struct Apache {
     program: PathBuf,
     version: String,
     mpm: String,
+    /// Those of the study over Debian's.
     settings: BTreeMap<String, String>,
+    /// Those of the study.
+    asked: FreeSettings,
     /// PHP's module, where it runs PHP itself.
     module: Option<PathBuf>,
     php: Php,
@@ -303,12 +343,22 @@ impl WebServer for Apache {
         let configuration = web::write(place, "apache.conf", &text)?;
         let mut effects = web::effects(KIND.name, &self.version, &self.settings);
         effects.facts.insert("apache.mpm".into(), self.mpm.clone());
-        // The module itself can't be asked; PHP's other programs read the same files.
         let program = php::newest("/usr/bin", "php-cgi", "").or_else(|| php::newest("/usr/bin", "php", ""));
         let program = program.map(|found| found.0).filter(|_| self.module.is_some());
-        let effects = effects.and(self.php.effects(KIND.name, program.as_deref(), &environment));
+        // The module itself can't be asked. A program of PHP can be, and here it reads the module's files.
+        let of_module = php_module().map_or(Vec::new(), |(_, version)| php::reading("apache2", &version, &environment));
+        let effects = effects.and(self.php.effects(KIND.name, program.as_deref(), &of_module));
         let arguments = ["-f", &configuration, "-D", "FOREGROUND"];
         Ok(Launch { environment, ..Launch::new(&self.program, arguments, effects) })
+    }
+
+    fn heed(&self, messages: &str, effects: &mut Effects) {
+        for (name, value, words) in messages.lines().filter_map(change) {
+            let is_it = |known: &&String| known.eq_ignore_ascii_case(name) || newer_name(known) == name;
+            let missed = self.asked.keys().find(is_it).map(|asked| format!("apache changed {asked}: {words}"));
+            let fact = self.settings.keys().find(is_it).map_or(name, String::as_str);
+            effects.mend(format!("{}.{fact}", KIND.name), value, missed);
+        }
     }
 
     fn commands(&self) -> Vec<String> {
@@ -345,6 +395,52 @@ mod tests {
                             "php_settings": { "session.save_path": "/", "memory_limit": "64M" } });
         let problems = parameters(asked).problems();
         assert_eq!(problems.len(), 4, "{problems:?}");
+    }
+
+    /// The words are those of Apache 2.4.
+    #[test]
+    fn a_directive_that_apache_changes_is_seen() {
+        let said = |line: &'static str| change(line).map(|(name, value, _)| (name, value));
+        let limited = "AH00515: WARNING: MaxRequestWorkers of 1000 would require 40 servers and would exceed ServerLimit of 16, \
+                       decreasing to 400. To increase, please see the ServerLimit directive.";
+        assert_eq!(said(limited), Some(("MaxRequestWorkers", Some("400"))));
+        let nearest = "AH00513: WARNING: MaxRequestWorkers of 150 is not an integer multiple of ThreadsPerChild of 64, \
+                       decreasing to nearest multiple 128, for a maximum of 2 servers.";
+        assert_eq!(said(nearest), Some(("MaxRequestWorkers", Some("128"))));
+        let matching =
+            "[mpm_event:warn] [pid 7] AH00508: ThreadsPerChild of 100 exceeds ThreadLimit of 64, decreasing to match";
+        assert_eq!(said(matching), Some(("ThreadsPerChild", None)));
+        let size = "AH02436: WARNING: ThreadStackSize of 7 is inappropriate, using default";
+        assert_eq!(said(size), Some(("ThreadStackSize", None)));
+        for other in ["AH00489: Apache/2.4.71 (Debian) configured -- resuming normal operations", "decreasing to 4", ""]
+        {
+            assert_eq!(change(other), None);
+        }
+    }
+
+    /// An older name is asked for, and Apache speaks of the newer one; a default that had to give way is a fact and no failure.
+    #[test]
+    fn only_what_was_asked_fails_and_every_fact_is_true() {
+        let asked = FreeSettings::from(json!({ "MaxClients": 1000 }).as_object().expect("a table").clone());
+        let settings =
+            [("MaxClients", "1000"), ("ThreadsPerChild", "25")].map(|(name, value)| (name.into(), value.into()));
+        let apache = Apache {
+            program: PathBuf::new(),
+            version: String::new(),
+            mpm: "event".into(),
+            settings: settings.into(),
+            asked,
+            module: None,
+            php: settings::typed(&settings::defaults(SETTINGS)),
+            web: settings::typed(&settings::defaults(SETTINGS)),
+        };
+        let mut effects = Effects::default();
+        let said = "AH00318: WARNING: MaxRequestWorkers of 1000 would require 40 servers and would exceed ServerLimit of 16, decreasing to 400.\n\
+                    AH00507: WARNING: ThreadsPerChild of 25 exceeds ThreadLimit of 20 threads, decreasing to 20.\n";
+        apache.heed(said, &mut effects);
+        assert_eq!(effects.ineffective.len(), 1, "{effects:?}");
+        assert!(effects.ineffective[0].contains("apache changed MaxClients") && effects.ineffective[0].contains("400"));
+        assert_eq!((&*effects.facts["apache.MaxClients"], &*effects.facts["apache.ThreadsPerChild"]), ("400", "20"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::php_fpm;
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_name};
 use crate::web::{self, Launch, WebServer, WebSettings};
 use serde::Deserialize;
-use settings::configuration::Configuration;
+use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -70,10 +70,13 @@ impl ServiceSettings for CaddySettings {
         self.web.tls
     }
 
-    fn files(&self) -> Vec<Configuration> {
+    fn files(&self, _setup: &Setup) -> Vec<Configuration> {
         let (path, text) = ("a site's block of /etc/caddy/Caddyfile".into(), directives(&self.settings));
-        let checks = vec!["caddy validate --config /etc/caddy/Caddyfile".into()];
-        Some(Configuration { path, text, checks }).filter(|own| !own.text.is_empty()).into_iter().collect()
+        let after =
+            vec!["caddy validate --config /etc/caddy/Caddyfile  # before it is reloaded or started again".into()];
+        let checks = vec!["caddy adapt --config /etc/caddy/Caddyfile".into()];
+        let own = Configuration { path, text, after, checks, ..Configuration::default() };
+        Some(own).filter(|own| !own.text.is_empty()).into_iter().collect()
     }
 
     fn problems(&self) -> Vec<String> {

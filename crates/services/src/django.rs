@@ -5,7 +5,7 @@
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_name};
 use crate::web::{self, Launch, WebServer};
 use serde::Deserialize;
-use settings::configuration::Configuration;
+use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -96,13 +96,16 @@ impl ServiceSettings for DjangoSettings {
     }
 
     /// gunicorn reads its options from the environment, too.
-    fn files(&self) -> Vec<Configuration> {
+    fn files(&self, _setup: &Setup) -> Vec<Configuration> {
         let options: Vec<String> = options(&self.settings).collect();
         let text = format!("GUNICORN_CMD_ARGS=\"{}\"\n", options.join(" "));
-        let checks = vec!["gunicorn --print-config wsgi:application".into()];
-        let path = "/etc/default/gunicorn, as the EnvironmentFile of its unit".into();
+        let checks = vec!["tr '\\0' '\\n' < /proc/$(pgrep -o gunicorn)/environ | grep ^GUNICORN_CMD_ARGS".into()];
+        let path = "added to the EnvironmentFile of gunicorn's unit".into();
+        let before =
+            vec!["# Options of the unit's command line stand above these; of two such lines the last holds.".into()];
         let is_asked = !options.is_empty();
-        is_asked.then_some(Configuration { path, text, checks }).into_iter().collect()
+        let file = Configuration { path, before, text, checks, ..Configuration::default() };
+        is_asked.then_some(file).into_iter().collect()
     }
 
     fn problems(&self) -> Vec<String> {

@@ -12,6 +12,15 @@ pub struct Effects {
 }
 
 impl Effects {
+    /// Puts a setting of a server right that runs otherwise than it was told: the value that it took, where it is known, and its words,
+    /// where the study asked for the setting and did not get it.
+    pub fn mend(&mut self, fact: String, value: Option<&str>, missed: Option<String>) {
+        if let Some(value) = value {
+            self.facts.insert(fact, value.into());
+        }
+        self.ineffective.extend(missed.filter(|missed| !self.ineffective.contains(missed)));
+    }
+
     /// These and those.
     pub fn and(mut self, other: Effects) -> Effects {
         self.facts.extend(other.facts);

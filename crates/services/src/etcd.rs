@@ -9,9 +9,10 @@ use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Running, S
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
 use serde::Deserialize;
-use settings::configuration::Configuration;
+use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use wire::etcd::{Etcd as Client, Pair, Request, behind};
 
@@ -121,17 +122,35 @@ impl ServiceSettings for EtcdSettings {
         Durability::full()
     }
 
-    fn files(&self) -> Vec<Configuration> {
-        if self.settings.is_empty() {
-            return Vec::new();
-        }
-        // Each option is a variable, too (etcd.io, "Configuration options").
+    /// Each option is a variable, too; of a name that etcd does not know it only says so (etcd.io, "Configuration options").
+    fn files(&self, setup: &Setup) -> Vec<Configuration> {
         let variable = |option: String| {
             let (name, value) = option.split_once('=').unwrap_or((&option, ""));
             format!("ETCD_{}={value}\n", name.trim_start_matches('-').replace('-', "_").to_uppercase())
         };
-        let text = options(&self.settings).into_iter().map(variable).collect();
-        vec![Configuration { path: "/etc/default/etcd".into(), text, checks: vec!["etcdctl endpoint status".into()] }]
+        let mut text: String = options(&self.settings).into_iter().map(variable).collect();
+        let mut before =
+            vec!["# etcd reads no variable where it is given a file with its configuration (--config-file).".into()];
+        if self.settings.contains_key("quota-backend-bytes") {
+            before.push(
+                "etcdctl endpoint status  # with more data than quota-backend-bytes etcd takes no changes".into(),
+            );
+        }
+        if let Some(log) = &setup.log {
+            let _ = writeln!(text, "ETCD_WAL_DIR={log}/wal");
+            before.push("# While etcd is stopped, as a member that does not find its log begins anew:".into());
+            before.push(format!("chown etcd: {log} && mv {}/member/wal {log}/wal", setup.data));
+        }
+        if text.is_empty() {
+            return Vec::new();
+        }
+        let checks = [
+            "tr '\\0' '\\n' < /proc/$(pidof -s etcd)/environ | grep ^ETCD_",
+            "journalctl -u etcd -b | grep -E 'unrecognized environment|shadowed'  # must say nothing",
+            "etcdctl endpoint status",
+        ];
+        let path = "added to /etc/default/etcd, below the lines that are there".into();
+        vec![Configuration { path, before, text, after: Vec::new(), checks: checks.map(String::from).into() }]
     }
 
     fn problems(&self) -> Vec<String> {
@@ -330,11 +349,24 @@ mod tests {
         assert_ne!(arguments(json!({ "quota-backend-bytes": 8 }), true), arguments(json!({}), true));
     }
 
+    /// Debian's file has the member's name and folder; with another file in its place the member would begin anew.
+    #[test]
+    fn its_file_is_added_to_and_its_log_is_moved() {
+        let setup = Setup { data: "/MOUNTPOINT/data".into(), log: Some("/MOUNTPOINT-wal".into()), ..Setup::default() };
+        let file = parameters(json!({})).files(&setup).remove(0);
+        assert!(file.path.starts_with("added to /etc/default/etcd"), "{}", file.path);
+        assert_eq!(file.text, "ETCD_WAL_DIR=/MOUNTPOINT-wal/wal\n");
+        assert_eq!(file.before[2], "chown etcd: /MOUNTPOINT-wal && mv /MOUNTPOINT/data/member/wal /MOUNTPOINT-wal/wal");
+        assert!(file.checks.iter().any(|check| check.contains("environ")), "{:?}", file.checks);
+        assert!(parameters(json!({})).files(&Setup::default()).is_empty());
+    }
+
     #[test]
     fn settings_are_options_and_nothing_slips_out_of_them() {
         let set = parameters(json!({ "backend-batch-interval": "10ms", "pre-vote": true }));
         assert_eq!(options(&set.settings), ["--backend-batch-interval=10ms", "--pre-vote=true"]);
-        assert_eq!(set.files()[0].text, "ETCD_BACKEND_BATCH_INTERVAL=10ms\nETCD_PRE_VOTE=true\n");
+        let file = set.files(&Setup::default()).remove(0);
+        assert_eq!(file.text, "ETCD_BACKEND_BATCH_INTERVAL=10ms\nETCD_PRE_VOTE=true\n");
         let problems = |settings: Value| parameters(settings).problems();
         assert_eq!(problems(json!({ "data-dir": "/tmp" })), ["settings.data-dir: surefoot sets it itself"]);
         assert_eq!(problems(json!({ "--name": "a", "snapshot_count": 1, "logger": "zap --force" })).len(), 3);

@@ -3,6 +3,7 @@
 //! What a load is given instead of a socket is a program that enters it: it sets GT.M's environment, becomes the service's
 //! user, and runs one of GT.M's programs (`gtm mumps -run X`, `gtm mupip integ …`). A load puts its routines into `r` beside it.
 
+mod applied;
 mod recovered;
 
 use crate::effect::{self, Effects};
@@ -10,7 +11,7 @@ use crate::recovered::{Answers, deadline};
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Running, Service, ServiceSettings, User};
 use observe::durability::{Class, Durability};
 use serde::Deserialize;
-use settings::configuration::Configuration;
+use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -183,19 +184,8 @@ impl ServiceSettings for GtmSettings {
         }
     }
 
-    /// What the global directory editor is told of qualifiers, and how the journal is switched on.
-    fn files(&self) -> Vec<Configuration> {
-        let settings = self.settings.over(DEFAULTS);
-        let of = |of_segment: bool| qualifiers(&settings, of_segment);
-        let text = format!("change -segment DEFAULT{}\nchange -region DEFAULT{}\nexit\n", of(true), of(false));
-        let journaling = journaling(&settings, &self.journal, "/MOUNTPOINT");
-        let journaling = journaling.map(|text| format!("mupip set \"{text}\" -region DEFAULT"));
-        let checks = journaling.into_iter().chain(["mupip dumpfhead -region DEFAULT".into()]).collect();
-        vec![Configuration {
-            path: "surefoot.gde, given to `mumps -run GDE` before `mupip create`".into(),
-            text,
-            checks,
-        }]
+    fn files(&self, setup: &Setup) -> Vec<Configuration> {
+        applied::files(&self.settings.over(DEFAULTS), &self.journal, setup)
     }
 
     fn problems(&self) -> Vec<String> {

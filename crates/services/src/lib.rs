@@ -3,6 +3,7 @@
 //! Driven by `lab::served`. A service does not know its workload, nor the filesystem below its data, and never runs as root.
 
 mod apache;
+mod applied;
 mod caddy;
 mod django;
 mod effect;
@@ -23,7 +24,7 @@ mod web;
 
 use serde_json::{Map, Value};
 use service::{Kind, ServiceSettings};
-use settings::configuration::Configuration;
+use settings::configuration::{Configuration, Setup};
 use std::collections::BTreeMap;
 
 /// Every service there is.
@@ -57,10 +58,10 @@ pub struct Wanted {
     pub loads_anew: bool,
 }
 
-/// A service's settings as files that an administrator includes, from what a results file recorded of it; none recorded: its defaults.
+/// A service's settings as an administrator puts them in place, from what a results file recorded of it; none recorded: its defaults.
 /// None where this version knows neither the service nor such settings.
 #[must_use]
-pub fn files(name: &str, recorded: Option<&Map<String, Value>>) -> Option<Vec<Configuration>> {
+pub fn files(name: &str, recorded: Option<&Map<String, Value>>, setup: &Setup) -> Option<Vec<Configuration>> {
     let kind = kind(name)?;
     // What an older version recorded may lack a setting that there is now, and have one that is gone.
     let mut all = settings::defaults(kind.settings);
@@ -68,7 +69,7 @@ pub fn files(name: &str, recorded: Option<&Map<String, Value>>) -> Option<Vec<Co
     all.extend(known.map(|(name, value)| (name.clone(), value.clone())));
     settings::check_plain(kind.settings, &all).ok()?;
     let all = (kind.read)(&all);
-    all.problems().is_empty().then(|| all.files())
+    all.problems().is_empty().then(|| all.files(setup))
 }
 
 /// A scenario's services in the order of their start: those that `names` says, each with what it needs before it. `settings` are

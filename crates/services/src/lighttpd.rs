@@ -2,11 +2,12 @@
 //!
 //! The document root `site`, the access log and PHP's sessions lie on the filesystem under test.
 
+use crate::effect::Effects;
 use crate::php::{self, Php};
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_name};
 use crate::web::{self, Launch, WebServer, WebSettings};
 use serde::Deserialize;
-use settings::configuration::Configuration;
+use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -120,14 +121,18 @@ impl ServiceSettings for LighttpdSettings {
         find().err().or_else(|| self.missing_php())
     }
 
-    fn files(&self) -> Vec<Configuration> {
-        let lines = self.settings.iter().map(|(name, value)| format!("{name} = {}\n", written(value)));
-        let checks = ["-tt", "-p"].map(|how| format!("lighttpd {how} -f /etc/lighttpd/lighttpd.conf")).into();
-        let path = "/etc/lighttpd/conf-enabled/90-surefoot.conf".into();
-        let own = Configuration { path, text: lines.collect(), checks };
-        let php = (self.php_form != PhpForm::None)
-            .then(|| self.php.file("cgi", "php-cgi -i | grep -E 'opcache.enable|apc.enabled'"));
-        Some(own).filter(|own| !own.text.is_empty()).into_iter().chain(php).collect()
+    /// With `:=` a directive may stand there already; with `=` lighttpd refuses the second one.
+    fn files(&self, _setup: &Setup) -> Vec<Configuration> {
+        let lines = self.settings.iter().map(|(name, value)| format!("{name} := {}\n", written(value)));
+        let own = Configuration {
+            path: "/etc/lighttpd/conf-enabled/90-surefoot.conf".into(),
+            text: lines.collect(),
+            after: vec!["lighttpd -tt -f /etc/lighttpd/lighttpd.conf  # before it is started again".into()],
+            checks: vec!["lighttpd -p -f /etc/lighttpd/lighttpd.conf".into()],
+            ..Configuration::default()
+        };
+        let php = (self.php_form != PhpForm::None).then(|| self.php.file("cgi", "VERSION", "php-cgi"));
+        Some(own).filter(|own| !own.text.is_empty()).into_iter().chain(php.flatten()).collect()
     }
 
     fn problems(&self) -> Vec<String> {
@@ -246,8 +251,8 @@ impl WebServer for Lighttpd {
         Ok(Launch::new(&self.program, ["-D", "-f", &configuration], effects))
     }
 
-    fn ignored(&self, messages: &str) -> Vec<String> {
-        ignored(messages)
+    fn heed(&self, messages: &str, effects: &mut Effects) {
+        effects.ineffective.extend(ignored(messages));
     }
 
     fn commands(&self) -> Vec<String> {

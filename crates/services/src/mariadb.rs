@@ -1,17 +1,20 @@
 //! MariaDB, and MySQL where that is installed instead, as a service: check, configure, start, ready, stop.
 
+mod applied;
 mod binary_log;
+mod effects;
+mod options;
 
-use crate::effect::{self, Effects};
 use crate::process::{AtWork, Start};
 use crate::recovered::{self, Answers, SECONDS_MAX};
 use crate::service::{
     self, Error, FreeSettings, Kind, Missing, Network, Place, Running, Service, ServiceSettings, User,
 };
 use nix::sys::signal::Signal;
-use observe::durability::{Class, Durability};
+use observe::durability::Durability;
+use options::plain;
 use serde::Deserialize;
-use settings::configuration::Configuration;
+use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -52,25 +55,8 @@ const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// Settings that surefoot itself needs.
-const OURS: &[&str] =
-    &["datadir", "socket", "skip_networking", "pid_file", "log_error", "innodb_log_group_home_dir", "log_bin", "user"];
-
-/// Settings that decide how files are laid out, and so belong to a template.
-const FORMAT: &[&str] = &[
-    "innodb_page_size",
-    "innodb_file_per_table",
-    "innodb_checksum_algorithm",
-    "innodb_compression_default",
-    "innodb_compression_algorithm",
-    "innodb_data_file_path",
-    "innodb_undo_tablespaces",
-    "innodb_log_file_size",
-    "lower_case_table_names",
-    "default_storage_engine",
-    "innodb_default_row_format",
-    "innodb_encrypt_tables",
-];
+/// The folder of MySQL's redo log since 8.0.30; MariaDB's is a file beside the data, as it was before.
+const MYSQL_LOG: &str = "#innodb_redo";
 
 /// Lines of one that is only asked what it recovered: little memory to set up, and a temporary file that is soon written full.
 /// What decides a recovery's result (log, doublewrite, flush method, binary log) stays as asked.
@@ -100,11 +86,6 @@ fn find() -> Result<Programs, Missing> {
     Ok(Programs { server, install, version })
 }
 
-/// `-` and `_` are one in option files.
-fn plain(name: &str) -> String {
-    name.replace('-', "_").to_ascii_lowercase()
-}
-
 #[derive(Deserialize)]
 struct MariaDbSettings {
     settings: FreeSettings,
@@ -116,68 +97,16 @@ impl ServiceSettings for MariaDbSettings {
         find().err()
     }
 
-    /// MariaDB's knowledge base, "InnoDB system variables" and "Replication and binary log system variables".
     fn durability(&self) -> Durability {
-        let value = |wanted: &str| {
-            self.settings.iter().find(|(name, _)| plain(name) == wanted).map(|(_, value)| value.as_str())
-        };
-        if let Some(engine) = value("default_storage_engine").filter(|engine| !engine.eq_ignore_ascii_case("innodb")) {
-            return Durability::because(
-                Class::MayCorrupt,
-                format!(
-                    "default_storage_engine = {engine}: tables without an engine of their own have no log of InnoDB's"
-                ),
-            );
-        }
-        if value("innodb_doublewrite").is_some_and(|value| effect::same(value, "off", 1.0)) {
-            return Durability::because(
-                Class::MayCorrupt,
-                "innodb_doublewrite = off: a page torn by a power cut is not repaired",
-            );
-        }
-        if let Some(method) = value("innodb_flush_method")
-            .filter(|method| method.eq_ignore_ascii_case("nosync") || method.eq_ignore_ascii_case("O_DIRECT_NO_FSYNC"))
-        {
-            return Durability::because(
-                Class::MayCorrupt,
-                format!("innodb_flush_method = {method}: data files are not flushed"),
-            );
-        }
-        if self.binary_log && value("sync_binlog") != Some("1") {
-            return Durability::because(
-                Class::LosesRecent,
-                "sync_binlog is not 1: commits wait for no flush of the binary log, which recovery and replicas go by",
-            );
-        }
-        if let Some(at) = value("innodb_flush_log_at_trx_commit").filter(|at| ["0", "2"].contains(at)) {
-            return Durability::because(
-                Class::LosesRecent,
-                format!("innodb_flush_log_at_trx_commit = {at}: the log is flushed once a second"),
-            );
-        }
-        Durability::full()
+        options::durability(&self.settings, self.binary_log)
     }
 
-    fn files(&self) -> Vec<Configuration> {
-        let mut text: String = self.settings.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
-        if self.binary_log {
-            text.push_str("log_bin\nserver_id = 1\n");
-        }
-        if text.is_empty() {
-            return Vec::new();
-        }
-        let names: Vec<String> = self.settings.keys().map(|name| format!("'{}'", plain(name))).collect();
-        let ask = format!("mariadb -e \"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})\"", names.join(", "));
-        vec![Configuration {
-            path: "/etc/mysql/mariadb.conf.d/90-surefoot.cnf".into(),
-            text: format!("[mysqld]\n{text}"),
-            checks: if names.is_empty() { Vec::new() } else { vec![ask] },
-        }]
+    fn files(&self, setup: &Setup) -> Vec<Configuration> {
+        applied::files(&self.settings, self.binary_log, setup)
     }
 
     fn problems(&self) -> Vec<String> {
-        let ours = self.settings.keys().filter(|name| OURS.contains(&plain(name).as_str()));
-        ours.map(|name| format!("settings.{name}: surefoot sets it itself")).collect()
+        self.settings.iter().filter_map(|(name, value)| options::problem(name, value)).collect()
     }
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
@@ -200,7 +129,7 @@ struct MariaDb {
 
 impl MariaDb {
     fn format_settings(&self) -> impl Iterator<Item = (&String, &String)> {
-        self.settings.iter().filter(|(name, _)| FORMAT.contains(&plain(name).as_str()))
+        self.settings.iter().filter(|(name, _)| options::is_format(name))
     }
 
     /// MySQL keeps a binary log unless it is told otherwise, MariaDB keeps none.
@@ -276,8 +205,13 @@ fn listening(place: &Place) -> String {
 fn let_in(client: &mut Client, network: &Network) -> Result<(), Error> {
     let failed = |source| Error::Asked { server: "mariadb", action: "take a password".into(), source };
     let user = format!("'root'@'{}'", network.client);
-    let made = client.query(&format!("CREATE OR REPLACE USER {user} IDENTIFIED BY '{}'", network.password));
-    made.and_then(|_| client.query(&format!("GRANT ALL ON *.* TO {user} WITH GRANT OPTION"))).map(drop).map_err(failed)
+    // MySQL can't replace a user.
+    let statements = [
+        format!("DROP USER IF EXISTS {user}"),
+        format!("CREATE USER {user} IDENTIFIED BY '{}'", network.password),
+        format!("GRANT ALL ON *.* TO {user} WITH GRANT OPTION"),
+    ];
+    statements.iter().try_for_each(|statement| client.query(statement).map(drop)).map_err(failed)
 }
 
 /// Newer servers reserve 8 TiB of addresses for a buffer pool that may grow, which is more than a User-Mode Linux process
@@ -333,8 +267,11 @@ impl Service for MariaDb {
     fn move_log(&self, place: &Place) -> Result<(), Error> {
         let Some(log) = &place.log else { return Ok(()) };
         for entry in place.data.read_dir().map_err(Error::file("read", &place.data))?.flatten() {
-            if entry.file_name().to_string_lossy().starts_with("ib_logfile") {
-                crate::template::move_file(&entry.path(), &log.join(entry.file_name()))?;
+            let (name, path) = (entry.file_name(), entry.path());
+            if name == MYSQL_LOG {
+                crate::template::move_folder(&path, &log.join(name))?;
+            } else if name.to_string_lossy().starts_with("ib_logfile") {
+                crate::template::move_file(&path, &log.join(name))?;
             }
         }
         Ok(())
@@ -344,15 +281,15 @@ impl Service for MariaDb {
         let file = place.run.join("mariadb.cnf");
         std::fs::write(&file, self.configuration(place)).map_err(Error::file("write", &file))?;
         let arguments = vec![format!("--defaults-file={}", file.display())];
-        let socket = place.run.join("mariadb.sock");
-        let mut server =
-            self.to_run(place, &self.programs.server, arguments, place.run.join("mariadb.log")).server()?;
+        let [socket, log] = ["mariadb.sock", "mariadb.log"].map(|name| place.run.join(name));
+        let mut server = self.to_run(place, &self.programs.server, arguments, log.clone()).server()?;
         let mut client = server.wait_ready(|| Client::connect(&socket, "root", ""))?;
         if let Some(network) = &place.network {
             let_in(&mut client, network)?;
         }
         let none = BTreeMap::new();
-        let effects = effects(&mut client, if place.skip_fsync { &none } else { &self.settings })?;
+        let messages = String::from_utf8_lossy(&std::fs::read(&log).unwrap_or_default()).into_owned();
+        let effects = effects::ask(&mut client, if place.skip_fsync { &none } else { &self.settings }, &messages)?;
         Ok(Box::new(AtWork::new(server, socket, effects, Signal::SIGTERM)))
     }
 
@@ -426,53 +363,25 @@ impl Service for MariaDb {
     }
 }
 
-/// What is in effect.
-fn effects(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effects, Error> {
-    let failed = |source| Error::Asked { server: "mariadb", action: "say its settings".into(), source };
-    let rows = client.query("SHOW GLOBAL VARIABLES").map_err(failed)?.rows;
-    let mut all: BTreeMap<String, String> = BTreeMap::new();
-    for mut row in rows {
-        if let [Some(name), Some(value)] = &mut row[..] {
-            all.insert(std::mem::take(name), std::mem::take(value));
-        }
-    }
-    let mut facts = BTreeMap::new();
-    let shown = [
-        "version",
-        "innodb_flush_log_at_trx_commit",
-        "innodb_flush_method",
-        "innodb_doublewrite",
-        "innodb_buffer_pool_size",
-        "innodb_page_size",
-        "log_bin",
-        "sync_binlog",
-        "tmpdir",
-    ];
-    for name in shown {
-        if let Some(value) = all.get(name) {
-            facts.insert(format!("mariadb.{name}"), value.clone());
-        }
-    }
-    let mut ineffective = Vec::new();
-    for (name, value) in asked {
-        match all.get(&plain(name)) {
-            // An option of the program that is no variable: the server took it, or it would not have started.
-            None => {}
-            Some(found) => {
-                if !effect::same(value, found, 1.0) {
-                    ineffective.push(format!("mariadb runs with {name} = {found}, where {value} was asked"));
-                }
-                facts.insert(format!("mariadb.{}", plain(name)), found.clone());
-            }
-        }
-    }
-    Ok(Effects { facts, ineffective })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use observe::durability::Class;
     use serde_json::{Value, json};
+
+    #[test]
+    fn the_redo_log_moves_whatever_its_form() {
+        let [data, log] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+        std::fs::create_dir(data.path().join(MYSQL_LOG)).expect("a folder");
+        let files = ["#innodb_redo/#ib_redo0", "ib_logfile0", "ibdata1"];
+        files.iter().for_each(|file| std::fs::write(data.path().join(file), "x").expect("written"));
+        let place = Place { log: Some(log.path().into()), ..Place::new(data.path().into(), data.path().into()) };
+        let programs = Programs { server: PathBuf::new(), install: None, version: String::new() };
+        let server = MariaDb { programs, user: None, settings: FreeSettings::default(), binary_log: false };
+        server.move_log(&place).expect("moved");
+        let is_moved = files.map(|file| (log.path().join(file).exists(), data.path().join(file).exists()));
+        assert_eq!(is_moved, [(true, false), (true, false), (false, true)]);
+    }
 
     #[test]
     fn settings_decide_durability() {

@@ -3,12 +3,14 @@
 //! The document root `site` and the access log lie on the filesystem under test; configuration and temporary files do not. What
 //! a load is given instead of a socket is a file with the address that it listens on, a free port of loopback.
 
+use crate::effect::Effects;
 use crate::php_fpm;
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings};
 use crate::web::{self, Launch, WebServer, WebSettings};
+use nix::sys::resource::{Resource, getrlimit, rlim_t};
 use nix::sys::signal::Signal;
 use serde::Deserialize;
-use settings::configuration::Configuration;
+use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -51,6 +53,9 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("types_hash_max_size", "2048"),
 ];
 
+/// What a connection takes of a worker's descriptors: its own, and that of the file or of PHP.
+const DESCRIPTORS_OF_CONNECTION: rlim_t = 2;
+
 /// Directives outside of all blocks (nginx's documentation, "Core functionality").
 const OF_MAIN: &[&str] = &[
     "worker_processes",
@@ -75,6 +80,13 @@ fn find() -> Result<(PathBuf, String), Missing> {
     let program = service::installed("nginx").ok_or_else(|| Missing::package("nginx", "nginx"))?;
     let version = service::said(&program, "-v").rsplit('/').next().unwrap_or_default().trim().to_string();
     Ok((program, version))
+}
+
+/// The descriptors that a worker is to have, where its connections need more than it begins with; as many as it may, where it may have fewer.
+fn room(settings: &BTreeMap<String, String>, (begins_with, may_have): (rlim_t, rlim_t)) -> Option<rlim_t> {
+    let connections: rlim_t = settings.get("worker_connections")?.parse().ok()?;
+    let needed = connections.saturating_mul(DESCRIPTORS_OF_CONNECTION).min(may_have);
+    (needed > begins_with && !settings.contains_key("worker_rlimit_nofile")).then_some(needed)
 }
 
 /// Directives outside of all blocks, those of `events` and those of `http`, a line each.
@@ -113,17 +125,33 @@ impl ServiceSettings for NginxSettings {
         self.web.tls
     }
 
-    /// Debian includes a file in the context of all, of events in none, and of `http`; nginx refuses a directive that stands twice.
-    fn files(&self) -> Vec<Configuration> {
-        let [of_main, of_events, of_http] = directives(&self.settings);
-        let all = [
-            ("/etc/nginx/modules-enabled/90-surefoot.conf", of_main),
-            ("events { … } of /etc/nginx/nginx.conf", of_events),
-            ("/etc/nginx/conf.d/surefoot.conf", of_http),
-        ];
-        let all = all.into_iter().filter(|(_, text)| !text.is_empty());
-        let checks = || vec!["nginx -t".into(), "nginx -T".into()];
-        all.map(|(path, text)| Configuration { path: path.into(), text, checks: checks() }).collect()
+    /// nginx refuses a directive that stands twice in a block, and Debian's file, or the administrator's, has many: a file beside it is no way.
+    fn files(&self, _setup: &Setup) -> Vec<Configuration> {
+        let blocks =
+            ["outside of all blocks", "events { … }", "http { … }"].into_iter().zip(directives(&self.settings));
+        let file = |(block, text)| Configuration {
+            path: format!("{block} of /etc/nginx/nginx.conf"),
+            text,
+            ..Configuration::default()
+        };
+        let mut all: Vec<Configuration> = blocks.filter(|(_, text)| !text.is_empty()).map(file).collect();
+        if let Some(first) = all.first_mut() {
+            first.before.push(
+                "# Each line takes the place of the one of its name, there or in an included file: nginx does not start with both."
+                    .into(),
+            );
+            if self.settings.contains_key("worker_connections") && !self.settings.contains_key("worker_rlimit_nofile") {
+                first.before.push(
+                    "# A worker has as many connections as descriptors: worker_rlimit_nofile, or LimitNOFILE of its unit.".into(),
+                );
+            }
+        }
+        if let Some(last) = all.last_mut() {
+            let names: Vec<&str> = self.settings.keys().map(String::as_str).collect();
+            last.after.push("nginx -t  # before it is reloaded or started again".into());
+            last.checks.push(format!("nginx -T 2> /dev/null | grep -E '^\\s*({})\\s'", names.join("|")));
+        }
+        all
     }
 
     fn problems(&self) -> Vec<String> {
@@ -133,8 +161,10 @@ impl ServiceSettings for NginxSettings {
 
     fn open(&self) -> Result<Box<dyn Service>, Error> {
         let (program, version) = find()?;
-        let settings = self.settings.over(DEFAULTS);
-        Ok(Box::new(Nginx { program, version, settings, web: self.web, php: self.php }))
+        let mut settings = self.settings.over(DEFAULTS);
+        let room = getrlimit(Resource::RLIMIT_NOFILE).ok().and_then(|limits| room(&settings, limits));
+        settings.extend(room.map(|descriptors| ("worker_rlimit_nofile".to_string(), descriptors.to_string())));
+        Ok(Box::new(Nginx { program, version, settings, asked: self.settings.clone(), web: self.web, php: self.php }))
     }
 }
 
@@ -142,7 +172,10 @@ impl ServiceSettings for NginxSettings {
 struct Nginx {
     program: PathBuf,
     version: String,
+    /// Those of the study over the defaults.
     settings: BTreeMap<String, String>,
+    /// Those of the study.
+    asked: FreeSettings,
     web: WebSettings,
     php: php_fpm::Behind,
 }
@@ -211,6 +244,18 @@ impl WebServer for Nginx {
         Ok(Launch { stop: Signal::SIGQUIT, ..launch })
     }
 
+    /// A worker that has fewer descriptors than connections takes no more when they are gone.
+    fn heed(&self, messages: &str, effects: &mut Effects) {
+        const LIMITED: &str = " worker_connections exceed open file resource limit: ";
+        let limits = messages.lines().filter_map(|line| Some(line.split_once(LIMITED)?.1.trim()));
+        for limit in limits {
+            let missed = self.asked.get("worker_connections").map(|asked| {
+                format!("nginx has descriptors for {limit} connections a worker, where worker_connections = {asked} was asked")
+            });
+            effects.mend(format!("{}.worker_connections", KIND.name), Some(limit), missed);
+        }
+    }
+
     fn commands(&self) -> Vec<String> {
         let text = self.configuration("$MOUNT/data", "/tmp", web::BY_HAND, self.php.socket_by_hand(), &[]);
         let mut commands = vec!["mkdir -p $MOUNT/data/site".into(), web::file_command("/tmp/nginx.conf", &text)];
@@ -236,6 +281,52 @@ mod tests {
     }
 
     #[test]
+    fn workers_have_descriptors_for_their_connections() {
+        let settings = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+            pairs.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string())).collect()
+        };
+        let of = |connections: &str| settings(&[("worker_connections", connections)]);
+        assert_eq!(room(&of("4096"), (1024, 524_288)), Some(8192));
+        assert_eq!(room(&of("4096"), (1024, 4096)), Some(4096), "no more than it may have");
+        assert_eq!(room(&of("4096"), (1 << 20, 1 << 20)), None, "it has enough");
+        assert_eq!(room(&of("auto"), (1024, 4096)), None);
+        let asked = settings(&[("worker_connections", "4096"), ("worker_rlimit_nofile", "100")]);
+        assert_eq!(room(&asked, (1024, 524_288)), None, "the study says it");
+    }
+
+    /// The words are nginx' own (ngx_event.c, 1.22).
+    #[test]
+    fn connections_beyond_the_descriptors_are_no_connections() {
+        let nginx = |asked: serde_json::Value| Nginx {
+            program: PathBuf::new(),
+            version: String::new(),
+            settings: BTreeMap::new(),
+            asked: FreeSettings::from(asked.as_object().expect("a table").clone()),
+            web: WebSettings { access_log: false, virtual_hosts: false, tls: false },
+            php: php_fpm::Behind::None,
+        };
+        let said = "2026/12/01 10:00:00 [warn] 7#7: 4096 worker_connections exceed open file resource limit: 1024\n";
+        let heeded = |asked| {
+            let mut effects = Effects::default();
+            nginx(asked).heed(said, &mut effects);
+            (effects.facts["nginx.worker_connections"].clone(), effects.ineffective.len())
+        };
+        assert_eq!(heeded(json!({ "worker_connections": 4096 })), ("1024".into(), 1));
+        assert_eq!(heeded(json!({})), ("1024".into(), 0), "a default that gives way is a fact");
+    }
+
+    /// Debian's nginx.conf has both already, and nginx refuses a directive that stands twice.
+    #[test]
+    fn no_file_beside_nginx_conf_has_directives() {
+        let asked = parameters(json!({ "settings": { "worker_processes": 2, "sendfile": "on" } }));
+        let all = asked.files(&Setup::default());
+        let paths: Vec<&str> = all.iter().map(|file| file.path.as_str()).collect();
+        let expected = ["outside of all blocks of /etc/nginx/nginx.conf", "http { … } of /etc/nginx/nginx.conf"];
+        assert_eq!(paths, expected);
+        assert!(all[0].before[0].contains("takes the place") && all[1].after[0].starts_with("nginx -t"), "{all:?}");
+    }
+
+    #[test]
     fn directives_go_where_they_belong() {
         let settings = [("worker_processes", "2"), ("worker_connections", "9"), ("sendfile", "off")];
         let settings = settings.map(|(name, value)| (name.to_string(), value.to_string())).into();
@@ -244,6 +335,7 @@ mod tests {
             program,
             version,
             settings,
+            asked: FreeSettings::default(),
             web: WebSettings { access_log: false, virtual_hosts: true, tls: true },
             php: php_fpm::Behind::Fpm,
         };

@@ -40,6 +40,18 @@ pub const SETTINGS: Setting = Setting {
 /// Settings that surefoot itself needs.
 const OURS: &[&str] = &["session.save_path", "opcache.enable", "apc.enabled"];
 
+/// The variable that names the folders of PHP's configuration.
+const SCANNED: &str = "PHP_INI_SCAN_DIR";
+
+/// The variable that names the folder of its php.ini.
+const RC: &str = "PHPRC";
+
+/// A setting of PHP's that a study has as one of its own.
+struct Switch {
+    name: &'static str,
+    is_on_by_default: bool,
+}
+
 /// PHP as a study wants it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Php {
@@ -66,24 +78,43 @@ impl Php {
         self.settings.problems(SETTINGS.name, OURS, is_plain)
     }
 
-    /// As a file for one of Debian's forms of PHP; where sessions lie is the site's own affair.
-    pub fn file(&self, form: &str, check: &str) -> Configuration {
-        Configuration {
-            path: format!("/etc/php/VERSION/{form}/conf.d/90-surefoot.ini"),
-            text: self.lines(),
-            checks: vec![check.into()],
-        }
+    /// As a file for one of Debian's forms of PHP, with a program that tells what is in effect; none where all is as PHP and the study have
+    /// it by themselves. Where sessions lie is the site's own affair, and so is a cache that the site's programs use.
+    pub fn file(&self, form: &str, version: &str, program: &str) -> Option<Configuration> {
+        let asked = self.switches().into_iter().filter(|(switch, is_on)| *is_on != switch.is_on_by_default);
+        let asked: Vec<(&str, bool)> = asked.map(|(switch, is_on)| (switch.name, is_on)).collect();
+        let text = self.lines(&asked);
+        let switches = asked.into_iter().map(|(name, _)| name);
+        let names: Vec<&str> = switches.chain(self.settings.keys().map(String::as_str)).collect();
+        let folder = format!("/etc/php/{version}/{form}");
+        let ask = format!(
+            "{RC}={folder} {SCANNED}={folder}/conf.d {program} -i | grep -E '^({})\\b'",
+            names.join("|").replace('.', "\\.")
+        );
+        let path = format!("{folder}/conf.d/90-surefoot.ini");
+        let file = Configuration { path, text, checks: vec![ask], ..Configuration::default() };
+        (!names.is_empty()).then_some(file)
+    }
+
+    /// What PHP keeps in shared memory.
+    fn switches(&self) -> [(Switch, bool); 2] {
+        [
+            (Switch { name: "opcache.enable", is_on_by_default: true }, self.opcache),
+            (Switch { name: "apc.enabled", is_on_by_default: false }, self.apcu),
+        ]
     }
 
     /// What php.ini says beyond Debian's own.
     pub fn ini(&self, data: &str) -> String {
-        format!("session.save_path = \"{data}/sessions\"\n{}", self.lines())
+        let switches = self.switches().map(|(switch, is_on)| (switch.name, is_on));
+        format!("session.save_path = \"{data}/sessions\"\n{}", self.lines(&switches))
     }
 
-    fn lines(&self) -> String {
-        let on = |is_on: bool| if is_on { "1" } else { "0" };
+    fn lines(&self, switches: &[(&str, bool)]) -> String {
         let mut text = String::new();
-        let _ = writeln!(text, "opcache.enable = {}\napc.enabled = {}", on(self.opcache), on(self.apcu));
+        for (name, is_on) in switches {
+            let _ = writeln!(text, "{name} = {}", u8::from(*is_on));
+        }
         for (name, value) in &*self.settings {
             let _ = writeln!(text, "{name} = \"{}\"", value.replace('"', "\\\""));
         }
@@ -105,7 +136,7 @@ impl Php {
         std::fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
         std::fs::write(&ini, self.ini(&place.data.to_string_lossy())).map_err(Error::file("write", &ini))?;
         // The empty part is the folder that PHP was built with.
-        Ok(vec![("PHP_INI_SCAN_DIR".into(), format!(":{}", folder.display()))])
+        Ok(vec![(SCANNED.into(), format!(":{}", folder.display()))])
     }
 
     /// What is in effect, asked from a program of PHP that reads the same files (`php-cgi -i`).
@@ -123,8 +154,7 @@ impl Php {
             .filter_map(|line| line.split_once(" => "))
             .map(|(name, values)| (name, values.split(" => ").next().unwrap_or_default()))
             .collect();
-        let switches = [("opcache.enable", self.opcache), ("apc.enabled", self.apcu)];
-        let switches = switches.map(|(name, is_on)| (name, if is_on { "On" } else { "Off" }));
+        let switches = self.switches().map(|(switch, is_on)| (switch.name, if is_on { "On" } else { "Off" }));
         for (setting, value) in self.settings.iter().map(|(name, value)| (&**name, &**value)).chain(switches) {
             match known.get(setting) {
                 Some(found) if effect::same(value, found, 1.0) => {
@@ -140,6 +170,21 @@ impl Php {
     }
 }
 
+/// The environment in which a program of PHP reads the files of another of Debian's forms (`apache2`, `fpm`), and then what an
+/// environment adds to them; that environment, where Debian's files are not there.
+pub fn reading(form: &str, version: &str, environment: &[(String, String)]) -> Vec<(String, String)> {
+    let folder = format!("/etc/php/{version}/{form}");
+    if !Path::new(&folder).is_dir() {
+        return environment.to_vec();
+    }
+    let of_form = |(name, value): &(String, String)| match &**name {
+        // Its empty part stands for the program's own folder.
+        SCANNED => (name.clone(), format!("{folder}/conf.d{value}")),
+        _ => (name.clone(), value.clone()),
+    };
+    environment.iter().map(of_form).chain([(RC.to_string(), folder.clone())]).collect()
+}
+
 /// The newest of a program or module of PHP, like `/usr/sbin/php-fpm8.2`, with its version.
 pub fn newest(folder: &str, before: &str, after: &str) -> Option<(PathBuf, String)> {
     let version = |entry: std::fs::DirEntry| {
@@ -150,4 +195,34 @@ pub fn newest(folder: &str, before: &str, after: &str) -> Option<(PathBuf, Strin
     };
     let found = Path::new(folder).read_dir().into_iter().flatten().flatten().filter_map(version).max()?;
     Some((found.1, found.2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::applied::tests::printed;
+    use serde_json::{Value, json};
+    use settings::configuration::Setup;
+
+    fn texts(recorded: Value) -> Vec<String> {
+        let setup = Setup { version: "8.2".into(), ..Setup::default() };
+        let of_php = |file: &Configuration| file.path.ends_with("/fpm/conf.d/90-surefoot.ini");
+        printed("php-fpm", recorded, &setup).into_iter().filter(of_php).map(|file| file.text).collect()
+    }
+
+    /// Programs that keep their data in APCu, as Nextcloud does, end with an error where it is switched off.
+    #[test]
+    fn a_cache_of_which_the_study_says_nothing_is_left_alone() {
+        assert!(texts(json!({})).is_empty() && texts(json!({ "apcu": false, "opcache": true })).is_empty());
+        let memory = json!({ "php_settings": { "memory_limit": "64M" } });
+        assert_eq!(texts(memory), ["memory_limit = \"64M\"\n"]);
+        assert_eq!(texts(json!({ "apcu": true })), ["apc.enabled = 1\n"]);
+        assert_eq!(texts(json!({ "opcache": false })), ["opcache.enable = 0\n"]);
+    }
+
+    #[test]
+    fn each_trial_is_told_of_both_caches() {
+        let php: Php = settings::typed(&settings::defaults(&[OPCACHE, APCU, SETTINGS]));
+        assert_eq!(php.ini("/d"), "session.save_path = \"/d/sessions\"\nopcache.enable = 1\napc.enabled = 0\n");
+    }
 }

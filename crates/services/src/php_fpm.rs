@@ -8,7 +8,7 @@ use crate::service::{
 use crate::web;
 use nix::sys::signal::Signal;
 use serde::Deserialize;
-use settings::configuration::Configuration;
+use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -103,15 +103,20 @@ impl ServiceSettings for PhpFpmSettings {
         self.php.missing(find().as_ref(), "PHP-FPM", "php-fpm")
     }
 
-    fn files(&self) -> Vec<Configuration> {
+    fn files(&self, setup: &Setup) -> Vec<Configuration> {
         let lines: String = self.settings.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
+        let version = if setup.version.is_empty() { "VERSION" } else { &setup.version };
         let pool = Configuration {
-            path: "/etc/php/VERSION/fpm/pool.d/zz-surefoot.conf".into(),
+            path: format!("/etc/php/{version}/fpm/pool.d/zz-surefoot.conf"),
+            before: vec![
+                "# www is Debian's pool; PHP-FPM does not start with a pool of a name that has no address yet.".into(),
+            ],
             text: format!("[www]\n{lines}"),
-            checks: vec!["php-fpmVERSION -tt".into()],
+            after: vec![format!("php-fpm{version} -t  # before it is reloaded or started again")],
+            checks: vec![format!("php-fpm{version} -tt")],
         };
-        let php = self.php.file("fpm", "php-fpmVERSION -i | grep -E 'opcache.enable|apc.enabled'");
-        Some(pool).filter(|_| !lines.is_empty()).into_iter().chain([php]).collect()
+        let php = self.php.file("fpm", version, &format!("php-fpm{version}"));
+        Some(pool).filter(|_| !lines.is_empty()).into_iter().chain(php).collect()
     }
 
     fn problems(&self) -> Vec<String> {

@@ -1,10 +1,11 @@
 //! PostgreSQL as a service: check, configure, start, ready, stop.
 //!
-//! Every installed version of Debian's layout (`/usr/lib/postgresql/15/bin`) is known, and what is on the PATH besides.
+//! Every installed version of Debian's layout (`/usr/lib/postgresql/15/bin`) is known, and none beside these.
 
+mod applied;
+mod effects;
 mod single;
 
-use crate::effect::{self, Effects};
 use crate::process::{AtWork, Start};
 use crate::recovered::{self, Answers};
 use crate::service::{
@@ -13,10 +14,9 @@ use crate::service::{
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
 use serde::Deserialize;
-use settings::configuration::Configuration;
+use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use wire::Connection as _;
 use wire::postgres::Postgres as Client;
@@ -56,7 +56,7 @@ const SETTINGS: &[Setting] = &[
         name: "checksums",
         kind: Is::Boolean,
         default: Some("false"),
-        help: "Whether pages carry checksums (initdb --data-checksums).",
+        help: "Whether pages carry checksums (initdb --data-checksums, or --no-data-checksums from version 18 on, which has them by itself).",
     },
     Setting {
         name: "wal_segment_size",
@@ -98,6 +98,26 @@ fn let_in(place: &Place, network: &Network) -> Result<PathBuf, Error> {
 
 /// What initdb takes unless it is told otherwise.
 const WAL_SEGMENT_BYTES: u64 = 16 << 20;
+
+/// Settings that decide what a load leaves in the files, and without which some data do not load: libraries that extensions need, the form
+/// of tables and of their large values, and how much of a table its statistics are made from.
+const OF_LOADING: &[&str] = &[
+    "shared_preload_libraries",
+    "session_preload_libraries",
+    "default_table_access_method",
+    "default_toast_compression",
+    "default_statistics_target",
+];
+
+/// The first version whose initdb makes checksums by itself (its release notes, "Migration").
+const HAS_CHECKSUMS: u32 = 18;
+
+/// What initdb is told of checksums, where it needs to be told.
+fn checksums_word(version: Option<&str>, wanted: bool) -> Option<&'static str> {
+    let has_them =
+        version.and_then(|version| version.parse().ok()).is_some_and(|version: u32| version >= HAS_CHECKSUMS);
+    if wanted { Some("--data-checksums") } else { has_them.then_some("--no-data-checksums") }
+}
 
 /// An installed version.
 struct Bin {
@@ -142,11 +162,13 @@ struct PostgresSettings {
 }
 
 impl PostgresSettings {
-    /// What a data directory is made with that is not the default.
-    fn initdb_words(&self) -> Vec<String> {
+    /// What a data directory is made with that is not the default. `told` is the version that the server told, "18.1 (Debian …)".
+    fn initdb_words(&self, told: &str) -> Vec<String> {
         let segment = (self.wal_segment_bytes != WAL_SEGMENT_BYTES).then_some(self.wal_segment_bytes >> 20);
         let segment = segment.map(|mebibytes| format!("--wal-segsize={mebibytes}"));
-        segment.into_iter().chain(self.checksums.then(|| "--data-checksums".into())).collect()
+        let major = told.split(|c: char| !c.is_ascii_digit()).next();
+        let checksums = checksums_word(self.version.as_deref().or(major), self.checksums);
+        segment.into_iter().chain(checksums.map(String::from)).collect()
     }
 }
 
@@ -182,24 +204,8 @@ impl ServiceSettings for PostgresSettings {
         Durability::full()
     }
 
-    fn files(&self) -> Vec<Configuration> {
-        let made = self.initdb_words();
-        let mut text = String::new();
-        if !made.is_empty() {
-            let _ = writeln!(text, "# The data directory was made with: initdb {}", made.join(" "));
-        }
-        text.push_str(&lines(&self.settings));
-        if text.is_empty() {
-            return Vec::new();
-        }
-        let names: Vec<String> = self.settings.keys().map(|name| format!("'{}'", name.replace('\'', "''"))).collect();
-        let ask = format!(
-            "psql -c \"SELECT name, setting, unit, pending_restart FROM pg_settings WHERE name IN ({})\"",
-            names.join(", ")
-        );
-        let version = self.version.as_deref().unwrap_or("VERSION");
-        let path = format!("/etc/postgresql/{version}/main/conf.d/surefoot.conf");
-        vec![Configuration { path, text, checks: if names.is_empty() { Vec::new() } else { vec![ask] } }]
+    fn files(&self, setup: &Setup) -> Vec<Configuration> {
+        applied::files(&self.settings, &self.initdb_words(&setup.version), self.version.as_deref(), setup)
     }
 
     fn problems(&self) -> Vec<String> {
@@ -238,10 +244,23 @@ impl Postgres {
         let mut words: Vec<String> =
             ["--auth=trust", "--encoding=UTF8", "--locale=C", "--username=postgres"].map(String::from).into();
         words.push(format!("--wal-segsize={}", self.wal_segment_bytes >> 20));
-        if self.checksums {
-            words.push("--data-checksums".into());
-        }
+        words.extend(checksums_word(Some(&self.version), self.checksums).map(String::from));
         words
+    }
+
+    /// Settings that a load is made with, whatever else is asked.
+    fn of_loading(&self) -> BTreeMap<String, String> {
+        let is_of_loading = |name: &str| OF_LOADING.iter().any(|known| known.eq_ignore_ascii_case(name));
+        let found = self.settings.iter().filter(|(name, _)| is_of_loading(name));
+        found.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    /// What is asked back from the server: its settings, and what its data directory was made with.
+    fn asked_back(&self) -> BTreeMap<String, String> {
+        let mut asked = (*self.settings).clone();
+        asked.insert("data_checksums".into(), if self.checksums { "on" } else { "off" }.into());
+        asked.insert("wal_segment_size".into(), format!("{}MB", self.wal_segment_bytes >> 20));
+        asked
     }
 
     /// The lines of postgresql.conf that the study asked for.
@@ -255,6 +274,7 @@ impl Postgres {
             place.run.display()
         );
         if place.skip_fsync {
+            text.push_str(&lines(&self.of_loading()));
             // WAL files that a load would leave to be used again are no part of a template.
             text.push_str("fsync = off\nfull_page_writes = off\nsynchronous_commit = off\nautovacuum = off\nmax_wal_size = '4GB'\nwal_recycle = off\n");
         } else {
@@ -282,7 +302,7 @@ impl Service for Postgres {
     }
 
     fn format(&self) -> String {
-        self.initdb_words().join(" ")
+        [self.initdb_words().join(" "), lines(&self.of_loading())].join("\n").trim_end().into()
     }
 
     fn create(&self, place: &Place) -> Result<(), Error> {
@@ -321,8 +341,8 @@ impl Service for Postgres {
             let failed = |source| Error::Asked { server: "postgres", action: "take a password".into(), source };
             client.query(&format!("ALTER ROLE postgres PASSWORD '{}'", network.password)).map_err(failed)?;
         }
-        let none = BTreeMap::new();
-        let effects = effects(&mut client, if place.skip_fsync { &none } else { &self.settings })?;
+        let asked = if place.skip_fsync { BTreeMap::new() } else { self.asked_back() };
+        let effects = effects::ask(&mut client, &asked)?;
         // "Fast": connections are ended, what is dirty is written out.
         Ok(Box::new(AtWork::new(server, socket, effects, Signal::SIGINT)))
     }
@@ -374,43 +394,6 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// What is in effect.
-fn effects(client: &mut Client, asked: &BTreeMap<String, String>) -> Result<Effects, Error> {
-    let ask = |client: &mut Client, sql: &str| {
-        let failed = |source| Error::Asked { server: "postgres", action: "say its settings".into(), source };
-        client.query(sql).map(|answer| answer.rows).map_err(failed)
-    };
-    let column = |row: &[Option<String>], index: usize| row.get(index).cloned().flatten().unwrap_or_default();
-    let mut facts = BTreeMap::new();
-    let changed = "SELECT name, current_setting(name) FROM pg_settings WHERE setting IS DISTINCT FROM boot_val \
-                   AND source IN ('configuration file', 'command line', 'override') \
-                   AND name NOT IN ('listen_addresses', 'port', 'hba_file')";
-    let version = ask(client, "SHOW server_version")?;
-    facts.insert("postgres.version".into(), version.first().map(|row| column(row, 0)).unwrap_or_default());
-    for row in ask(client, changed)? {
-        facts.insert(format!("postgres.{}", column(&row, 0)), column(&row, 1));
-    }
-    let mut ineffective = Vec::new();
-    for (name, value) in asked {
-        let name_quoted = name.replace('\'', "''");
-        let sql = format!(
-            "SELECT current_setting(name), coalesce(unit, '') FROM pg_settings WHERE lower(name) = lower('{name_quoted}')"
-        );
-        let rows = ask(client, &sql)?;
-        // A name of an extension that is not loaded is in effect for nobody.
-        let Some(row) = rows.first() else {
-            ineffective.push(format!("postgres has no setting {name}: it was asked to be {value}"));
-            continue;
-        };
-        let (found, unit) = (column(row, 0), column(row, 1));
-        if !effect::same(value, &found, effect::unit(&unit)) {
-            ineffective.push(format!("postgres runs with {name} = {found}, where {value} was asked"));
-        }
-        facts.insert(format!("postgres.{name}"), found);
-    }
-    Ok(Effects { facts, ineffective })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -428,6 +411,35 @@ mod tests {
         assert_eq!(class(serde_json::json!({ "synchronous_commit": false })), Class::LosesRecent);
         assert_eq!(class(serde_json::json!({ "synchronous_commit": "off", "fsync": "no" })), Class::MayCorrupt);
         assert_eq!(class(serde_json::json!({ "full_page_writes": 0 })), Class::MayCorrupt);
+    }
+
+    fn installed(version: &str, settings: serde_json::Value) -> Postgres {
+        let PostgresSettings { settings, checksums, wal_segment_bytes, .. } = parameters(settings);
+        Postgres { bin: PathBuf::new(), version: version.into(), user: None, settings, checksums, wal_segment_bytes }
+    }
+
+    /// PostgreSQL 18's release notes: initdb makes checksums unless it is told not to.
+    #[test]
+    fn without_checksums_is_without_them_on_every_version() {
+        let words = |version| installed(version, serde_json::json!({})).initdb_words().concat();
+        assert!(!words("15").contains("checksums"));
+        assert!(words("18").contains("--no-data-checksums"));
+        let made_with = |told| parameters(serde_json::json!({})).initdb_words(told);
+        assert_eq!((made_with("18.1 (Debian)"), made_with("")), (vec!["--no-data-checksums".to_string()], vec![]));
+        let asked = installed("18", serde_json::json!({ "work_mem": "8MB" })).asked_back();
+        let pairs: Vec<String> = asked.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        assert_eq!(pairs, ["data_checksums off", "wal_segment_size 16MB", "work_mem 8MB"]);
+    }
+
+    #[test]
+    fn a_template_is_loaded_with_what_decides_its_files() {
+        let asked = serde_json::json!({ "Shared_Preload_Libraries": "timescaledb", "default_toast_compression": "lz4", "work_mem": "8MB" });
+        let (loading, plain) = (installed("15", asked), installed("15", serde_json::json!({ "work_mem": "8MB" })));
+        let place = Place { skip_fsync: true, ..Place::new("/d".into(), "/r".into()) };
+        let text = loading.configuration(&place);
+        assert!(text.contains("Shared_Preload_Libraries = 'timescaledb'") && text.contains("= 'lz4'"), "{text}");
+        assert!(!text.contains("work_mem"), "{text}");
+        assert!(loading.format().contains("lz4") && !plain.format().contains("work_mem"));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! It has all its data in memory; what lies on the filesystem under test is its append-only file, its snapshots, or both, as its settings say.
 
+mod applied;
+
 use crate::effect::{self, Effects};
 use crate::process::{AtWork, Start};
 use crate::recovered::{self, Answers};
@@ -11,7 +13,7 @@ use crate::service::{
 use nix::sys::signal::Signal;
 use observe::durability::{Class, Durability};
 use serde::Deserialize;
-use settings::configuration::Configuration;
+use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -133,7 +135,8 @@ impl ServiceSettings for RedisSettings {
             };
             return Durability::because(Class::LosesAll, why);
         }
-        let policy = settings.get("appendfsync").map_or("everysec", String::as_str);
+        // Words are the same in any case.
+        let policy = settings.get("appendfsync").map_or("everysec".into(), |policy| policy.trim().to_lowercase());
         if policy == "no" {
             return Durability::because(
                 Class::MayCorrupt,
@@ -152,13 +155,8 @@ impl ServiceSettings for RedisSettings {
         Durability::because(Class::LosesRecent, "appendfsync = everysec: the last second or two are not flushed")
     }
 
-    fn files(&self) -> Vec<Configuration> {
-        let settings = self.asked();
-        if settings.is_empty() {
-            return Vec::new();
-        }
-        let checks = settings.keys().map(|name| format!("redis-cli CONFIG GET {name}")).collect();
-        vec![Configuration { path: "/etc/redis/surefoot.conf".into(), text: lines(&settings), checks }]
+    fn files(&self, setup: &Setup) -> Vec<Configuration> {
+        applied::files(&self.asked(), setup)
     }
 
     fn problems(&self) -> Vec<String> {
@@ -381,6 +379,7 @@ mod tests {
         assert_eq!(class(json!({ "appendonly": true })), Class::LosesRecent);
         assert_eq!(class(json!({ "appendonly": "yes", "appendfsync": "always" })), Class::KeepsAcknowledged);
         assert_eq!(class(json!({ "APPENDONLY": "yes", "appendfsync": "no" })), Class::MayCorrupt);
+        assert_eq!(class(json!({ "appendonly": "YES", "appendfsync": "NO" })), Class::MayCorrupt);
         let unflushed = json!({ "appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": true });
         assert_eq!(class(unflushed), Class::MayCorrupt);
     }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use settings::Setting;
-use settings::configuration::Configuration;
+use settings::configuration::{Configuration, Setup};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Deref;
@@ -51,8 +51,9 @@ pub trait ServiceSettings {
         Durability::full()
     }
 
-    /// As files that an administrator includes; none where the study leaves its defaults.
-    fn files(&self) -> Vec<Configuration>;
+    /// As an administrator puts them in place on a server that has data, replicas and settings of its own: nothing of it may take these
+    /// away. None where the study leaves its defaults.
+    fn files(&self, setup: &Setup) -> Vec<Configuration>;
 
     /// Problems of the settings as a whole.
     fn problems(&self) -> Vec<String>;

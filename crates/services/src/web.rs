@@ -125,7 +125,7 @@ pub fn environment(place: &Place) -> Vec<(String, String)> {
     place.sockets.iter().map(named).collect()
 }
 
-/// A server's version and settings under its name. Unless it says that it ignores one, what it started with is in effect.
+/// A server's version and settings under its name. Unless it says that it ignores or changes one, what it started with is in effect.
 pub fn effects(name: &str, version: &str, settings: &BTreeMap<String, String>) -> Effects {
     let settings = settings.iter().map(|(setting, value)| (format!("{name}.{setting}"), value.clone()));
     let facts = settings.chain([(format!("{name}.version"), version.to_string())]).collect();
@@ -167,10 +167,8 @@ pub trait WebServer {
     /// Writes its configuration, for this address, and says how it is started with it.
     fn launch(&self, place: &Place, address: SocketAddr) -> Result<Launch<'_>, Error>;
 
-    /// What its messages say of settings that it ignores; most refuse what they do not know.
-    fn ignored(&self, _messages: &str) -> Vec<String> {
-        Vec::new()
-    }
+    /// Heeds what its messages say of settings that it ignores or changes; most refuse what they do not know.
+    fn heed(&self, _messages: &str, _effects: &mut Effects) {}
 
     /// As [`Service::commands`].
     fn commands(&self) -> Vec<String>;
@@ -201,7 +199,8 @@ impl<T: WebServer> Service for T {
         let start = Start { program, arguments, user: user.as_ref(), cpus: &place.cpus, log, environment };
         let mut server = start.server()?;
         server.wait_ready(|| TcpStream::connect(door.address).map(drop).map_err(wire::Error::Lost))?;
-        effects.ineffective.extend(self.ignored(&std::fs::read_to_string(messages).unwrap_or_default()));
+        let said = std::fs::read(messages).unwrap_or_default();
+        self.heed(&String::from_utf8_lossy(&said), &mut effects);
         let told = place.run.join("address");
         std::fs::write(&told, door.url()).map_err(Error::file("write", &told))?;
         Ok(Box::new(AtWork::new(server, told, effects, stop)))

@@ -55,8 +55,8 @@ pub static ENGINE: Engine = Engine {
     unmeasured: |_| None,
     opens_once: false,
     file_kind: |file| match file {
-        redo if redo.contains("ib_logfile") => "redo log",
-        log if log.contains("-bin.") => "binary log",
+        redo if redo.contains("ib_logfile") || redo.contains("#innodb_redo/") => "redo log",
+        log if log.contains("-bin.") || log.contains("binary-log.") => "binary log",
         system if system.contains("ibdata") => "system tablespace",
         table if table.ends_with(".ibd") => "table",
         undo if undo.contains("undo") => "undo log",
@@ -81,6 +81,9 @@ const DIALECT: Dialect = Dialect {
 
 /// sysbench's own name for it.
 const DATABASE: &str = "sbtest";
+
+/// The client, as MariaDB's packages and as MySQL's have it.
+const CLIENTS: [&str; 2] = ["mariadb", "mysql"];
 
 /// An INSERT of about this size: well below `max_allowed_packet`.
 const PIECE_BYTES: usize = 256 << 10;
@@ -193,8 +196,9 @@ impl Database for MariaDb {
     /// By its own client, which says the line of what it refuses.
     fn load_dump(&self, place: &Place, dump: &Path, interrupted: &AtomicBool) -> Result<(), Error> {
         let socket = socket(place, NAME)?;
+        let client = CLIENTS.into_iter().find(|client| process::find(client).is_some()).unwrap_or(CLIENTS[0]);
         let (socket, source) = (format!("--socket={}", socket.display()), format!("source {}", dump.display()));
-        let arguments = ["mariadb", "--no-defaults", &socket, "--user=root", DATABASE, "--execute", &source];
+        let arguments = [client, "--no-defaults", &socket, "--user=root", DATABASE, "--execute", &source];
         process::succeed(&arguments.map(String::from), Path::new("/"), interrupted)
     }
 
@@ -284,5 +288,27 @@ impl Database for MariaDb {
 
     fn qualified(&self, table: &str) -> String {
         format!("{DATABASE}.{table}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// MariaDB 10.11's files, as surefoot names the binary log, and MySQL 8.4's.
+    #[test]
+    fn files_are_known_by_their_names() {
+        for (file, kind) in [
+            ("ib_logfile0", "redo log"),
+            ("#innodb_redo/#ib_redo6", "redo log"),
+            ("binary-log.000001", "binary log"),
+            ("mysql-bin.000007", "binary log"),
+            ("ibdata1", "system tablespace"),
+            ("sbtest/rows.ibd", "table"),
+            ("undo001", "undo log"),
+            ("ib_buffer_pool", "other file"),
+        ] {
+            assert_eq!((ENGINE.file_kind)(file), kind, "{file}");
+        }
     }
 }

@@ -118,6 +118,19 @@ const ARCHIVE_MAGIC: &[u8] = b"PGDMP";
 /// SQLSTATE of a role that is there already (the manual's appendix A: duplicate_object).
 const DUPLICATE: &str = "42710";
 
+/// Has amcheck look at the indexes of tables. It refuses all but B-trees with pages of their own that are whole: other access methods,
+/// those of partitioned tables, which have none, those that were never finished, and other sessions' temporary ones (the manual, "amcheck").
+fn index_check(tables: &[String]) -> String {
+    let tables: Vec<String> = tables.iter().map(|table| format!("'{}'::regclass", table.replace('\'', "''"))).collect();
+    format!(
+        "SELECT count(bt_index_check(entry.indexrelid, true)) FROM pg_index entry \
+         JOIN pg_class relation ON relation.oid = entry.indexrelid JOIN pg_am method ON method.oid = relation.relam \
+         WHERE method.amname = 'btree' AND relation.relkind = 'i' AND relation.relpersistence <> 't' \
+         AND entry.indisvalid AND entry.indisready AND entry.indrelid IN ({})",
+        tables.join(", ")
+    )
+}
+
 /// The role that a line of a dump's text needs: `ALTER TABLE … OWNER TO app;`, `GRANT … TO app;`, `REVOKE … FROM app;`.
 fn role(line: &str) -> Option<&str> {
     let words = [("ALTER ", " OWNER TO "), ("GRANT ", " TO "), ("REVOKE ", " FROM ")];
@@ -236,17 +249,14 @@ impl Database for Postgres {
         self.client(place)?.query("CHECKPOINT").map(drop).map_err(failed(NAME, "checkpoint"))
     }
 
-    /// amcheck looks at every B-tree index, and that each row of its table is in it.
+    /// amcheck looks at every whole B-tree index, and that each row of its table is in it.
     fn check(&self, place: &Place, tables: &[String]) -> Result<(), Error> {
         let mut client = self.client(place)?;
         client
             .query("CREATE EXTENSION IF NOT EXISTS amcheck")
             .map_err(failed(NAME, "load amcheck, of its contrib modules"))?;
         for table in tables {
-            let sql = format!(
-                "SELECT count(bt_index_check(indexrelid, true)) FROM pg_index WHERE indrelid = '{table}'::regclass"
-            );
-            client.query(&sql).map_err(failed(NAME, "find its indexes whole"))?;
+            client.query(&index_check(std::slice::from_ref(table))).map_err(failed(NAME, "find its indexes whole"))?;
         }
         let checksums = "SELECT coalesce(sum(checksum_failures), 0) FROM pg_stat_database";
         let answer = client.query(checksums).map_err(failed(NAME, "say its checksum failures"))?;
@@ -255,11 +265,7 @@ impl Database for Postgres {
 
     /// As [`Database::check`], of all tables in one answer. It complains by an error.
     fn question_of_health(&self, tables: &[String]) -> String {
-        let tables: Vec<String> = tables.iter().map(|table| format!("'{table}'::regclass")).collect();
-        format!(
-            "SELECT count(bt_index_check(indexrelid, true)) FROM pg_index WHERE indrelid IN ({})",
-            tables.join(", ")
-        )
+        index_check(tables)
     }
 
     fn is_well(&self, _row: &[Option<String>]) -> bool {

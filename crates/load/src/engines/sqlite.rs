@@ -77,6 +77,38 @@ impl Sqlite {
         };
         open().map_err(refused).map_err(failed(NAME, "open the database"))
     }
+
+    /// Opens it for a load, which a pragma that is not in effect would mislead.
+    fn open_as_asked(&self, place: &Place) -> Result<rusqlite::Connection, Error> {
+        let connection = self.open(place)?;
+        ask_back(&connection, &self.0).map_err(failed(NAME, "open the database"))?;
+        Ok(connection)
+    }
+}
+
+/// Pragmas that SQLite can't follow are no errors to it (sqlite.org/pragma.html).
+fn ask_back(connection: &rusqlite::Connection, asked: &Pragmas) -> Result<(), wire::Error> {
+    // Until the file is read, SQLite believes that it can have any page size.
+    connection.pragma_query_value(None, "schema_version", |_| Ok(())).map_err(refused)?;
+    let synchronous = ["off", "normal", "full", "extra"].iter().position(|level| *level == asked.synchronous);
+    let all = [
+        ("page_size", asked.page_bytes.to_string()),
+        ("journal_mode", asked.journal_mode.clone()),
+        ("synchronous", synchronous.unwrap_or_default().to_string()),
+        ("mmap_size", asked.mmap_bytes.to_string()),
+    ];
+    for (name, asked) in all {
+        let answer = connection.pragma_query_value(None, name, |row| Ok(as_text(row.get_ref(0)?)));
+        // A build without memory mapping has no such pragma, and maps nothing.
+        let answer = answer.or_else(|error| not_a_row(error).map(|()| None)).map_err(refused)?;
+        let found = answer.unwrap_or_else(|| "0".into());
+        if found != asked {
+            let why = if name == "page_size" { ": a file keeps the size that it was made with" } else { "" };
+            let message = format!("{name} is {found}, where {asked} was asked{why}");
+            return Err(wire::Error::Refused { code: "SQLite".into(), message });
+        }
+    }
+    Ok(())
 }
 
 impl Database for Sqlite {
@@ -93,7 +125,7 @@ impl Database for Sqlite {
     }
 
     fn connect(&self, place: &Place) -> Result<Box<dyn Connection>, Error> {
-        let connection = Box::new(self.open(place)?);
+        let connection = Box::new(self.open_as_asked(place)?);
         Ok(Box::new(SqliteConnection { statements: Vec::new(), connection, keeping: Keeping::default() }))
     }
 
@@ -134,8 +166,8 @@ impl Database for Sqlite {
     /// A database file, which is copied, or the text that `.dump` writes.
     fn load_dump(&self, place: &Place, dump: &Path, _interrupted: &AtomicBool) -> Result<(), Error> {
         if process::begins_with(dump, MAGIC)? {
-            let copied = std::fs::copy(dump, file(&place.data_folder));
-            return copied.map(drop).map_err(|source| Error::file("copy", dump, source));
+            std::fs::copy(dump, file(&place.data_folder)).map_err(|source| Error::file("copy", dump, source))?;
+            return self.open_as_asked(place).map(drop);
         }
         let text = std::fs::read_to_string(dump).map_err(|source| Error::file("read", dump, source))?;
         self.open(place)?.execute_batch(&text).map_err(refused).map_err(failed(NAME, "load the dump"))
@@ -325,4 +357,44 @@ fn not_a_row(error: rusqlite::Error) -> rusqlite::Result<()> {
 /// Where the tables are.
 pub fn file(folder: &Path) -> PathBuf {
     folder.join("oltp.sqlite")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(folder: &Path, pragmas: Pragmas) -> Result<rusqlite::Connection, Error> {
+        let place = Place { data_folder: folder.into(), server: None };
+        Sqlite(pragmas).open_as_asked(&place)
+    }
+
+    #[test]
+    fn a_pragma_without_effect_is_an_error() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let made = Pragmas { page_bytes: 8192, ..Pragmas::default() };
+        open(folder.path(), made.clone())
+            .expect("a new file has what is asked")
+            .execute_batch("CREATE TABLE t (a)")
+            .expect("made");
+        for journal_mode in ["delete", "truncate", "persist", "memory", "off", "wal"] {
+            let asked = Pragmas { journal_mode: journal_mode.into(), mmap_bytes: 1 << 20, ..made.clone() };
+            open(folder.path(), asked).expect(journal_mode);
+        }
+        let refused = |asked: Pragmas| {
+            let error = open(folder.path(), asked).expect_err("it can't have that");
+            std::error::Error::source(&error).expect("a cause").to_string()
+        };
+        for journal_mode in ["wal", "delete"] {
+            let said = refused(Pragmas { journal_mode: journal_mode.into(), page_bytes: 4096, ..made.clone() });
+            assert!(said.contains("page_size is 8192, where 4096 was asked"), "{said}");
+        }
+        let said = refused(Pragmas { mmap_bytes: 8 << 30, ..made.clone() });
+        assert!(said.contains("mmap_size is 2147418112, where 8589934592 was asked"), "{said}");
+        let other = tempfile::tempdir().expect("a folder");
+        let place = Place { data_folder: other.path().into(), server: None };
+        let dump = file(folder.path());
+        let load = |pragmas| Sqlite(pragmas).load_dump(&place, &dump, &AtomicBool::new(false));
+        load(Pragmas::default()).expect_err("the file has other pages");
+        load(made).expect("the file has these");
+    }
 }

@@ -48,7 +48,7 @@ pub const PAGE_SIZE: Setting = Setting {
     name: "page_size",
     kind: Is::Choice(&["4KiB", "512B", "1KiB", "2KiB", "8KiB", "16KiB", "32KiB", "64KiB"]),
     default: Some("4KiB"),
-    help: "SQLite's page.",
+    help: "SQLite's page. A database file that is loaded as it is must have been made with it.",
 };
 /// `cache_size`.
 pub const CACHE_SIZE: Setting = Setting {
@@ -57,12 +57,15 @@ pub const CACHE_SIZE: Setting = Setting {
     default: Some("2MiB"),
     help: "SQLite's page cache, for each connection.",
 };
+/// The most that SQLite maps as it is built (sqlite.org/mmap.html, SQLITE_MAX_MMAP_SIZE).
+const MMAP_BYTES_MAX: u64 = 0x7fff_0000;
+
 /// `mmap_size`.
 pub const MMAP_SIZE: Setting = Setting {
     name: "mmap_size",
-    kind: Is::Bytes { min: 0, max: 1 << 46 },
+    kind: Is::Bytes { min: 0, max: MMAP_BYTES_MAX },
     default: Some("0B"),
-    help: "How much of the file SQLite maps into memory.",
+    help: "How much of the file SQLite maps into memory; it maps no more than 2 GiB less 64 KiB.",
 };
 /// `busy_timeout`.
 pub const BUSY_TIMEOUT: Setting = Setting {

@@ -1,6 +1,7 @@
 //! Whole reports of studies made by hand.
 
 mod answers;
+mod apply;
 mod benches;
 mod ceilings;
 mod compared;

@@ -47,6 +47,8 @@ fn postgres_runs_with_its_log_on_a_volume_of_its_own() {
         };
         assert_eq!(trial["facts"]["postgres.shared_buffers"], buffers);
         assert_eq!(trial["facts"]["wal.filesystem"], "xfs");
+        let made = ["postgres.data_checksums", "postgres.wal_segment_size"].map(|name| &trial["facts"][name]);
+        assert_eq!(made, ["off", "16MB"]);
         assert!(trial["commands"].to_string().contains("ln -s"), "the log's volume is in the commands");
     }
     // The second trial starts from the first one's template.
@@ -339,6 +341,26 @@ fn a_value_that_the_server_changes_fails_the_trial() {
     world.surefoot(&["run", "s.toml"]).status(3);
     let failure = json(&world)["ledger"]["trials"][0]["failure"].to_string();
     assert!(failure.contains("max_connections = 10, where 5 was asked"), "{failure}");
+}
+
+/// MariaDB 10.6 removed the one and still starts with it; of the other a beginning is enough for it.
+#[test]
+fn an_option_that_does_nothing_or_is_not_named_in_full_fails_the_trial() {
+    let world = World::new();
+    for (setting, words) in [
+        ("innodb_buffer_pool_instances = 8", "takes innodb_buffer_pool_instances for nothing"),
+        ("innodb_flush_log_at_trx = 2", "has no variable innodb_flush_log_at_trx"),
+    ] {
+        let _ = std::fs::remove_file(world.path().join("s.surefoot"));
+        let more = format!("[service.mariadb.settings]\n{setting}");
+        world.write("s.toml", study("mariadb", "\"workload.oltp.mix\" = [\"read-only\"]", &more, "", ""));
+        world.surefoot(&["run", "s.toml"]).status(3);
+        let failure = json(&world)["ledger"]["trials"][0]["failure"].to_string();
+        assert!(failure.contains(words), "{failure}");
+    }
+    let turned = "service.mariadb.settings.skip_innodb_doublewrite=1";
+    world.surefoot(&["run", "s.toml", "--set", turned]).status(2).says("no part of a setting's name");
+    world.assert_nothing_left();
 }
 
 #[test]

@@ -113,6 +113,21 @@ fn what_nginx_refuses_is_in_its_words() {
     world.assert_nothing_left();
 }
 
+/// Its manual: ServerLimit is 16 where nobody sets it, and a server has ThreadsPerChild threads, of which Debian has 25.
+#[test]
+fn a_directive_that_apache_changes_fails_the_trial() {
+    let world = World::new();
+    let load = "[workload.http-load]\nserver = \"apache\"\ntime = \"200ms\"\n";
+    let text = study("\"service.apache.settings.MaxRequestWorkers\" = [1000]", load)
+        .replace("[service.nginx]\nsettings = { worker_processes = 1 }\n", "");
+    world.write("s.toml", text);
+    world.surefoot(&["run", "s.toml"]).status(3);
+    let json = world.surefoot(&["report", "s.surefoot", "--json"]).json();
+    let failure = json["ledger"]["trials"][0]["failure"].to_string();
+    assert!(failure.contains("apache changed MaxRequestWorkers") && failure.contains("decreasing to 400"), "{failure}");
+    world.assert_nothing_left();
+}
+
 #[test]
 fn every_stack_answers_its_site() {
     let world = World::new();

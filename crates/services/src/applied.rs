@@ -1,0 +1,39 @@
+//! What the instructions of several servers share: lines that are shown and not put in place.
+
+/// Lines behind a `#`, below the reason why they are; nothing where there are none.
+pub fn held_back(why: &str, lines: &[String]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let all = std::iter::once(why).chain(lines.iter().map(String::as_str));
+    all.map(|line| format!("# {line}\n")).collect()
+}
+
+#[cfg(test)]
+pub mod tests {
+    use crate::kinds;
+    use serde_json::{Map, Value, json};
+    use settings::configuration::{Configuration, Setup};
+
+    /// What is printed of a service with these settings.
+    pub fn printed(service: &str, recorded: Value, setup: &Setup) -> Vec<Configuration> {
+        let recorded: Map<String, Value> = serde_json::from_value(recorded).expect("a table");
+        crate::files(service, Some(&recorded), setup).expect("it is known")
+    }
+
+    #[test]
+    fn lines_that_are_held_back_are_comments_all() {
+        assert_eq!(super::held_back("why", &[]), "");
+        assert_eq!(super::held_back("why", &["a = 1".into(), "b = 2".into()]), "# why\n# a = 1\n# b = 2\n");
+    }
+
+    /// Who leaves all defaults is told to change nothing. A database without a server is made anew, by a file of its own.
+    #[test]
+    fn defaults_change_no_file() {
+        for kind in kinds().iter().filter(|kind| kind.listens || !kind.is_database) {
+            let all = printed(kind.name, json!({}), &Setup::default());
+            let texts: Vec<&str> = all.iter().map(|file| file.text.as_str()).collect();
+            assert!(texts.iter().all(|text| text.is_empty()), "{}: {texts:?}", kind.name);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Options of MariaDB and MySQL by their names: whose they are, what they decide, and what they do to durability.
+//!
+//! No server is asked here.
+
+use crate::service::is_name;
+use observe::durability::{Class, Durability};
+use std::collections::BTreeMap;
+
+/// Settings that surefoot itself needs.
+const OURS: &[&str] =
+    &["datadir", "socket", "skip_networking", "pid_file", "log_error", "innodb_log_group_home_dir", "log_bin", "user"];
+
+/// Settings that decide what a load leaves in the files, and so belong to a template: the layout of files and pages, what tables are
+/// made with where they do not say it themselves, and the statistics that are stored with them.
+const FORMAT: &[&str] = &[
+    "innodb_page_size",
+    "innodb_file_per_table",
+    "innodb_checksum_algorithm",
+    "innodb_compression_default",
+    "innodb_compression_algorithm",
+    "innodb_compression_level",
+    "innodb_data_file_path",
+    "innodb_undo_tablespaces",
+    "innodb_log_file_size",
+    "innodb_redo_log_capacity",
+    "innodb_default_row_format",
+    "innodb_strict_mode",
+    "innodb_fill_factor",
+    "innodb_encrypt_tables",
+    "innodb_encrypt_log",
+    "innodb_stats_persistent",
+    "innodb_stats_persistent_sample_pages",
+    "lower_case_table_names",
+    "default_storage_engine",
+    "character_set_server",
+    "character_set_collations",
+    "collation_server",
+    "explicit_defaults_for_timestamp",
+    "sql_mode",
+    "use_stat_tables",
+    "plugin_load",
+    "plugin_load_add",
+];
+
+/// How the names of the settings of MariaDB's key file begin, without which nothing is encrypted.
+const OF_KEYS: &str = "file_key_management";
+
+/// Beginnings that are no part of a name: with one, a server takes a setting the other way round, for a limit, or for nothing where it
+/// does not know it (MySQL's manual, "Program Option Modifiers").
+const MODIFIERS: &[&str] = &["loose_", "skip_", "disable_", "enable_", "maximum_"];
+
+/// Names that begin so by themselves.
+const WHOLE_NAMES: &[&str] = &[
+    "skip_external_locking",
+    "skip_grant_tables",
+    "skip_name_resolve",
+    "skip_replica_start",
+    "skip_show_database",
+    "skip_slave_start",
+];
+
+/// Flush methods that leave data files unflushed.
+const UNFLUSHED: &[&str] = &["nosync", "O_DIRECT_NO_FSYNC"];
+
+/// A log that is flushed within this time has lost the last seconds; what waits longer is not called so.
+const LAST_SECONDS_MAX: f64 = 10.0;
+
+/// `-` and `_` are one in option files.
+pub fn plain(name: &str) -> String {
+    name.replace('-', "_").to_ascii_lowercase()
+}
+
+/// Whether it decides what a load leaves in the files.
+pub fn is_format(name: &str) -> bool {
+    let name = plain(name);
+    FORMAT.contains(&&*name) || name.starts_with(OF_KEYS)
+}
+
+/// What is wrong with a setting as a line of an option file.
+pub fn problem(name: &str, value: &str) -> Option<String> {
+    let known = plain(name);
+    if OURS.contains(&&*known) {
+        return Some(format!("settings.{name}: surefoot sets it itself"));
+    }
+    if !is_name(name) || value.contains(['\n', '\r']) {
+        return Some(format!("settings.{name}: {value:?} is not one setting's value"));
+    }
+    let modifier = MODIFIERS.iter().find(|modifier| known.starts_with(**modifier))?;
+    let is_whole = WHOLE_NAMES.contains(&&*known);
+    (!is_whole).then(|| {
+        format!("settings.{name}: `{modifier}` is no part of a setting's name: write the setting itself, and its value")
+    })
+}
+
+/// MariaDB's knowledge base, "InnoDB system variables" and "Replication and binary log system variables"; MySQL's manual, "InnoDB
+/// startup options and system variables". Only a value that is known to keep a promise has it.
+pub fn durability(settings: &BTreeMap<String, String>, has_binary_log: bool) -> Durability {
+    let value = |wanted: &str| {
+        settings.iter().find(|(name, _)| plain(name) == wanted).map(|(_, value)| value.trim().to_string())
+    };
+    let is_one = |value: &str, known: &[&str]| known.iter().any(|known| known.eq_ignore_ascii_case(value));
+    let other_than = |name: &str, safe: &[&str]| value(name).filter(|value| !is_one(value, safe));
+    let may_corrupt = |reason: String| Durability::because(Class::MayCorrupt, reason);
+    if let Some(engine) = other_than("default_storage_engine", &["innodb"]) {
+        return may_corrupt(format!(
+            "default_storage_engine = {engine}: tables without an engine of their own have no log of InnoDB's"
+        ));
+    }
+    if let Some(value) = other_than("debug_no_sync", &["off", "false", "0"]) {
+        return may_corrupt(format!("debug_no_sync = {value}: the server never flushes"));
+    }
+    // MySQL's DETECT_ONLY keeps no copy of a page.
+    if let Some(value) = other_than("innodb_doublewrite", &["on", "true", "1", "detect_and_recover"]) {
+        let is_fast = value.eq_ignore_ascii_case("fast");
+        let why = if is_fast { "data files are not flushed" } else { "a page torn by a power cut is not repaired" };
+        return may_corrupt(format!("innodb_doublewrite = {value}: {why}"));
+    }
+    if let Some(method) = value("innodb_flush_method").filter(|method| is_one(method, UNFLUSHED)) {
+        return may_corrupt(format!("innodb_flush_method = {method}: data files are not flushed"));
+    }
+    // 3 flushes once more than 1.
+    if let Some(at) = other_than("innodb_flush_log_at_trx_commit", &["1", "3"]) {
+        let seconds = value("innodb_flush_log_at_timeout").unwrap_or("1".into());
+        let is_soon = seconds.parse().is_ok_and(|seconds: f64| seconds <= LAST_SECONDS_MAX);
+        let class = if is_soon { Class::LosesRecent } else { Class::LosesAll };
+        return Durability::because(
+            class,
+            format!(
+                "innodb_flush_log_at_trx_commit = {at}: the log is flushed every {seconds} s (innodb_flush_log_at_timeout)"
+            ),
+        );
+    }
+    if has_binary_log && value("sync_binlog").as_deref() != Some("1") {
+        return Durability::because(
+            Class::LosesRecent,
+            "sync_binlog is not 1: commits wait for no flush of the binary log, which recovery and replicas go by",
+        );
+    }
+    Durability::full()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(text: &str) -> BTreeMap<String, String> {
+        let pairs = text.split(", ").filter_map(|pair| pair.split_once(" = "));
+        pairs.map(|(name, value)| (name.to_string(), value.to_string())).collect()
+    }
+
+    fn class(text: &str) -> Class {
+        durability(&settings(text), false).class
+    }
+
+    #[test]
+    fn settings_decide_durability() {
+        assert_eq!(class(""), Class::KeepsAcknowledged);
+        assert_eq!(class("innodb_flush_log_at_trx_commit = 2"), Class::LosesRecent);
+        assert_eq!(class("innodb_flush_log_at_trx_commit = 3"), Class::KeepsAcknowledged);
+        assert_eq!(class("innodb_flush_method = nosync"), Class::MayCorrupt);
+        assert_eq!(class("innodb_flush_method = O_DIRECT_NO_FSYNC"), Class::MayCorrupt);
+        assert_eq!(class("default-storage-engine = Aria"), Class::MayCorrupt);
+        assert_eq!(class("debug_no_sync = ON"), Class::MayCorrupt);
+        let with_log = |text: &str| durability(&settings(text), true).class;
+        assert_eq!(with_log(""), Class::LosesRecent);
+        assert_eq!(with_log("sync-binlog = 1"), Class::KeepsAcknowledged);
+    }
+
+    /// MySQL's manual of `innodb_doublewrite`, and MariaDB's.
+    #[test]
+    fn only_a_full_doublewrite_keeps_pages_whole() {
+        for whole in ["ON", "true", "1", "DETECT_AND_RECOVER"] {
+            assert_eq!(class(&format!("innodb_doublewrite = {whole}")), Class::KeepsAcknowledged, "{whole}");
+        }
+        for torn in ["OFF", "0", "DETECT_ONLY", "fast", "2"] {
+            assert_eq!(class(&format!("innodb-doublewrite = {torn}")), Class::MayCorrupt, "{torn}");
+        }
+    }
+
+    #[test]
+    fn minutes_are_not_the_last_seconds() {
+        let of = |seconds: u32| {
+            let text = format!("innodb_flush_log_at_trx_commit = 0, innodb_flush_log_at_timeout = {seconds}");
+            durability(&settings(&text), true)
+        };
+        assert_eq!((of(1).class, of(10).class), (Class::LosesRecent, Class::LosesRecent));
+        assert_eq!((of(11).class, of(2700).class), (Class::LosesAll, Class::LosesAll));
+        assert!(of(600).reasons[0].contains("every 600 s"), "{:?}", of(600));
+    }
+
+    #[test]
+    fn a_beginning_that_turns_a_name_round_is_refused() {
+        let turned = ["skip_innodb_doublewrite", "loose-datadir", "Disable-log-bin", "maximum_sort_buffer_size"];
+        for name in turned {
+            let problem = problem(name, "1").expect(name);
+            assert!(problem.contains("no part of a setting's name"), "{problem}");
+        }
+        assert_eq!(problem("pid-file", "x"), Some("settings.pid-file: surefoot sets it itself".into()));
+        assert!(problem("max_connections", "5\nloose_innodb_doublewrite = 0").is_some());
+        assert!(problem("!include", "/etc/my.cnf").is_some());
+        for name in ["skip_name_resolve", "skip-external-locking", "innodb_doublewrite", "enabled"] {
+            assert_eq!(problem(name, "1"), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_tables_are_made_with_belongs_to_a_template() {
+        for name in ["character-set-server", "collation_server", "sql_mode", "file_key_management_filename"] {
+            assert!(is_format(name), "{name}");
+        }
+        assert!(!is_format("innodb_buffer_pool_size"));
+    }
+}
