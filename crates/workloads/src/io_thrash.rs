@@ -68,7 +68,7 @@ const SETTINGS: &[Setting] = &[
         name: "sync",
         kind: Is::Choice(&["none", "epoch", "commit"]),
         default: Some("none"),
-        help: "`commit` flushes the journal (without one: the file) after every `commit_ios` I/Os of a stream; `epoch` \
+        help: "`commit` flushes the journal (without one: the file) after every `commit_ios` I/Os of a stream, and after its last; `epoch` \
                flushes journal, then file, every `sync_interval`; `none` leaves it to the kernel.",
     },
     Setting {
@@ -81,7 +81,7 @@ const SETTINGS: &[Setting] = &[
         name: "commit_ios",
         kind: Is::Integer { min: 1, max: i64::MAX },
         default: Some("100"),
-        help: "I/Os in a commit with `sync = \"commit\"`.",
+        help: "I/Os in a commit with `sync = \"commit\"`; no more than each stream has (`ios` / `streams`).",
     },
 ];
 
@@ -122,6 +122,11 @@ impl Parameters {
         self.ios * self.block_size as u64
     }
 
+    /// I/Os of the stream that has the fewest.
+    fn share_min(&self) -> u64 {
+        self.ios / self.streams
+    }
+
     fn journal_bytes(&self) -> u64 {
         match self.journal {
             JournalMode::Off => 0,
@@ -150,7 +155,7 @@ impl WorkloadSettings for Parameters {
     /// Time from the talk's machine, page-cache bound (6 µs an I/O); a flush is put at 2 ms, a disk's revolution being 8.
     fn estimate(&self) -> Estimate {
         let flushes = match self.sync {
-            SyncMode::Commit => self.ios / self.commit_ios,
+            SyncMode::Commit => self.streams * self.share_min().div_ceil(self.commit_ios),
             SyncMode::Epoch | SyncMode::None => 1,
         };
         Estimate {
@@ -158,6 +163,16 @@ impl WorkloadSettings for Parameters {
             load_seconds: 0.0,
             run_seconds: self.ios as f64 * 6e-6 + flushes as f64 * 2e-3,
         }
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let (share, commit) = (self.share_min(), self.commit_ios);
+        if self.sync != SyncMode::Commit || commit <= share {
+            return Vec::new();
+        }
+        vec![format!(
+            "`commit_ios` = {commit} is above the {share} I/Os of a stream (`ios` / `streams`): no commit would have so many"
+        )]
     }
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
@@ -292,6 +307,15 @@ mod tests {
         {
             assert_eq!(class(text), Class::MayCorrupt, "{text}");
         }
+    }
+
+    #[test]
+    fn commits_larger_than_a_streams_share_are_refused() {
+        let problems = |text| (KIND.read)(&parameters(text)).problems();
+        let refused = problems(r#"{"sync": "commit", "streams": 256}"#);
+        assert!(refused.len() == 1 && refused[0].contains("above the 78 I/Os of a stream"), "{refused:?}");
+        assert_eq!(problems(r#"{"sync": "commit", "streams": 200}"#), Vec::<String>::new());
+        assert_eq!(problems(r#"{"sync": "epoch", "streams": 256}"#), Vec::<String>::new());
     }
 
     #[test]

@@ -163,7 +163,8 @@ impl Shared<'_> {
             tally.ended = self.io(file, random.below(ios), &mut record, &mut tally)?;
             self.counts[stream as usize].0.store(done, Ordering::Relaxed);
             match sync {
-                SyncMode::Commit if done % commit_ios == 0 => self.commit(file, &mut tally)?,
+                // What is left at the end of a share is a commit, too: none of it would be flushed while it is measured.
+                SyncMode::Commit if done % commit_ios == 0 || done == share => self.commit(file, &mut tally)?,
                 SyncMode::Epoch if self.epoch.claim(tally.ended) => {
                     if self.journal.is_some() {
                         self.commit(file, &mut tally)?;

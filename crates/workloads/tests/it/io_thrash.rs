@@ -51,6 +51,15 @@ fn a_commit_flushes_once_for_its_ios_and_an_epoch_in_its_time() {
 }
 
 #[test]
+fn what_is_left_of_a_share_is_committed_too() {
+    for (streams, commits) in [(1, 8), (7, 14)] {
+        // One stream: 7 times 400 and 200 more. Seven: 428 or 429 each.
+        let written = small(json!({"sync": "commit", "commit_ios": 400, "streams": streams}));
+        assert_eq!(Desk::new().trial(&KIND, &written).unwrap().commits, commits);
+    }
+}
+
+#[test]
 fn a_flipped_byte_in_the_file_or_the_journal_is_wrong_data() {
     for (name, at) in [("io-thrash.data", 300), ("io-thrash.journal", 5), ("io-thrash.journal", 700 * 536 + 100)] {
         let desk = Desk::new();
