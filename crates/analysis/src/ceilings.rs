@@ -6,11 +6,10 @@
 use crate::counting::Counting;
 use crate::telemetry::{metric, of_devices};
 use ledger::model::{Contents, Probe, RunRow, Scenario};
+use observe::cpu;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// From here on CPUs are full: what is left goes by between wake-ups.
-const CPU_FULL: f64 = 0.85;
 /// The part of the busy CPUs that must be the trial's own; else others fill them.
 const CPU_OWN_MIN: f64 = 0.5;
 /// A generator that takes at least this part of full CPUs leaves its server the smaller one.
@@ -197,6 +196,8 @@ struct Use {
     connections: f64,
     /// Threads that drive a server's load.
     driver_threads: Option<f64>,
+    /// The part of the time for which these were busy where a load that looks for the highest rate met one too high.
+    driver_busy_at_knee: Option<f64>,
     /// Cores that the load had on a machine of its own.
     client_cores: Option<f64>,
     /// Round trips that the load made, and those that all its connections have time for.
@@ -238,6 +239,7 @@ impl Use {
             pauses: number("think_time").or(number("speed")).is_some(),
             connections,
             driver_threads: driver_threads(workload).map(|threads| threads.min(connections)),
+            driver_busy_at_knee: mean("generator_busy_share_at_lowest_failing_rate"),
         })
     }
 
@@ -322,7 +324,7 @@ fn bound(used: &Use, shares: &[Share]) -> Option<By> {
             share(Of::Writes) + share(Of::Reads) >= IOS_MIN
                 || used.device_busy.is_some_and(|busy| busy >= DEVICE_BUSY_MIN),
         ),
-        (By::OthersCpu, used.cpu_busy >= CPU_FULL),
+        (By::OthersCpu, used.cpu_busy >= cpu::FULL),
         (By::Locks, is_locks(used)),
     ];
     rules.into_iter().find(|(_, fits)| *fits).map(|(by, _)| by)
@@ -330,22 +332,26 @@ fn bound(used: &Use, shares: &[Share]) -> Option<By> {
 
 /// Its threads are full, or it has the larger part of full CPUs.
 fn is_generator(used: &Use) -> bool {
+    // Most of the rates that it tries are low ones, so that the mean says nothing.
+    if used.driver_busy_at_knee.is_some_and(|busy| busy >= cpu::FULL) {
+        return true;
+    }
     if let Some(cores) = used.client_cores {
-        return used.driver_threads.is_some_and(|threads| cores >= CPU_FULL * threads);
+        return used.driver_threads.is_some_and(|threads| cores >= cpu::FULL * threads);
     }
     let Some(threads) = used.generator_threads() else { return false };
     let part = used.driver_cores / used.own_cores();
-    used.driver_cores >= CPU_FULL * threads.min(used.cpus)
-        || (used.cpu_busy >= CPU_FULL && own_part(used) >= CPU_OWN_MIN && part >= GENERATOR_PART)
+    used.driver_cores >= cpu::FULL * threads.min(used.cpus)
+        || (used.cpu_busy >= cpu::FULL && own_part(used) >= CPU_OWN_MIN && part >= GENERATOR_PART)
 }
 
 /// All CPUs are full of the trial's own work, or those are that its server has, or as many as an embedded engine has threads.
 fn is_cpu(used: &Use) -> bool {
-    let all = used.cpu_busy >= CPU_FULL && own_part(used) >= CPU_OWN_MIN;
+    let all = used.cpu_busy >= cpu::FULL && own_part(used) >= CPU_OWN_MIN;
     let of_server = match (used.generator_threads(), used.others_cores) {
-        (Some(_), Some(cores)) if used.cpus >= CPUS_TO_SHARE_OUT => cores >= CPU_FULL * (used.cpus - 1.0),
+        (Some(_), Some(cores)) if used.cpus >= CPUS_TO_SHARE_OUT => cores >= cpu::FULL * (used.cpus - 1.0),
         (Some(_), _) => false,
-        (None, _) => used.own_cores() >= CPU_FULL * used.connections.min(used.cpus),
+        (None, _) => used.own_cores() >= cpu::FULL * used.connections.min(used.cpus),
     };
     all || of_server
 }

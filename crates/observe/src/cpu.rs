@@ -3,6 +3,9 @@
 /// Kinds of time, in the order of [`Ticks`].
 pub const KINDS: [&str; 6] = ["user", "system", "iowait", "irq", "steal", "idle"];
 
+/// From this share on a CPU, or a thread on one, is full: what is left goes by between wake-ups.
+pub const FULL: f64 = 0.85;
+
 /// Clock ticks by kind, in the order of [`KINDS`]. `user` has the niced and the guests' time, `irq` both kinds of interrupt.
 pub type Ticks = [u64; 6];
 

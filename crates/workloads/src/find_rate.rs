@@ -1,15 +1,18 @@
 //! `find-rate`: the highest rate of requests that a server keeps up with: no errors, or few, and the slowest hundredth within a limit.
 //!
-//! Each rate is tried in an open loop, so that a server that falls behind is seen to. The rate doubles until it fails, then the
-//! gap is halved, on a scale of ratios, down to the precision; the rate that is left is tried once more, because one lucky try is
-//! no proof. All tries are in the result: its latencies by rate are the curve, the last that held is the knee.
+//! Each rate is tried in an open loop, so that a server that falls behind is seen to: answers must come as fast as requests, however long
+//! the latencies may be. The rate doubles until it fails, then the gap is halved, on a scale of ratios, down to the precision; the rate
+//! that is left is tried once more, because one lucky try is no proof. All tries are in the result: its latencies by rate are the curve,
+//! the last that held is the knee.
 
 use load::asked::{self, Asked};
 use load::duration;
 use load::http_client::settings::{self as sending, Sending};
 use load::http_client::{self, Client, Fault, Pace, Tally};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
+use observe::cpu;
 use observe::durability::Durability;
+use observe::latency::Latency;
 use observe::metric::{Direction, Measured, Metric};
 use random::Random;
 use serde::Deserialize;
@@ -60,13 +63,13 @@ const SETTINGS: &[Setting] = &[
         name: "precision",
         kind: Is::Percent { min: 0.001, max: 1.0 },
         default: Some("5%"),
-        help: "How near the rate that fails must be to the one that holds.",
+        help: "How near the rate that fails must be to the one that holds; and by how much answers may come more slowly than requests.",
     },
     Setting {
         name: "probe_time",
         kind: Is::Seconds { min: 0.1, max: 1e6 },
         default: Some("3s"),
-        help: "How long each rate is tried.",
+        help: "How long each rate is tried. Where single latencies lie further apart than `precision` times this, it is too short: a slow answer at its end looks like a server that falls behind.",
     },
     Setting { default: Some("500"), ..sending::CONNECTIONS },
     sending::KEEP_ALIVE,
@@ -82,11 +85,13 @@ const SETTINGS: &[Setting] = &[
 
 const HIGHEST_RATE: Metric = Metric::new("highest_rate_per_second", "1/s", Direction::More);
 
-const METRICS: [Metric; 4] = [
+const METRICS: [Metric; 5] = [
     HIGHEST_RATE,
     Metric::new("latency_p99_at_highest_rate_microseconds", "µs", Direction::Less),
     Metric::new("lowest_failing_rate_per_second", "1/s", Direction::Neither),
     Metric::new("rates_tried", "1", Direction::Neither),
+    // `analysis` calls the highest rate a lower bound where it is high.
+    Metric::new("generator_busy_share_at_lowest_failing_rate", "1", Direction::Neither),
 ];
 
 #[derive(Debug, Clone, Deserialize)]
@@ -103,13 +108,24 @@ struct Parameters {
 }
 
 impl Parameters {
-    /// Why a try failed; none: it held.
-    fn objection(&self, tally: &Tally, asked: &Asked) -> Option<String> {
+    /// Why this rate failed; none: it held.
+    fn objection(&self, rate: f64, tally: &Tally, asked: &Asked) -> Option<String> {
         let p99_seconds = tally.total.microseconds_at(0.99) / 1e6;
         if let Err(wrong) = asked.judge() {
             return Some(wrong.to_string());
         }
-        (p99_seconds > self.latency_max).then(|| format!("99th percentile {:.1} ms", p99_seconds * 1e3))
+        if p99_seconds > self.latency_max {
+            return Some(format!("99th percentile {:.1} ms", p99_seconds * 1e3));
+        }
+        let answered = self.answered_per_second(tally);
+        (answered < rate * (1.0 - self.precision)).then(|| format!("answers came at {answered:.0} a second"))
+    }
+
+    /// All answers of a try are waited for: where they come more slowly than requests, the last one is late by all that has piled up. What an
+    /// answer takes by itself, as the fastest hundredth do, has not piled up.
+    fn answered_per_second(&self, tally: &Tally) -> f64 {
+        let by_itself = tally.total.microseconds_at(0.01) / 1e6;
+        tally.requests as f64 / (tally.seconds - by_itself).max(self.probe_time)
     }
 }
 
@@ -179,41 +195,28 @@ impl Workload for FindRate {
             sending::probe(&client, 1, &mut source, context)?;
         }
         let started = Instant::now();
-        let (mut number, mut latencies, mut notes) = (0, BTreeMap::new(), Vec::new());
-        // Of the last rate that held.
-        let mut asked = Asked::all_right();
+        let mut tries = Tries::of(&client);
         let found = search(&parameters, |rate| {
-            number += 1;
-            let tally = self.probe(&client, rate, number, context)?;
-            // Each rate has the limit of a closed loop, though it is driven in an open one: errors are how it fails.
-            let of_try = tally.asked(parameters.sending.limit(Pace::Closed));
-            let objection = parameters.objection(&tally, &of_try);
-            if objection.is_none() {
-                asked = of_try;
-            }
+            tries.number += 1;
+            let tally = self.probe(&client, rate, tries.number, context)?;
             (context.progress)(started.elapsed().as_secs_f64(), rate);
-            notes.extend(objection.as_ref().map(|why| format!("at {rate:.0} requests a second: {why}")));
-            let p99 = tally.total.microseconds_at(0.99);
-            // A rate that is tried twice counts by its last try.
-            latencies.insert(format!("request at {rate:.0}/s"), tally.total);
-            Ok(objection.is_none().then_some(p99))
+            Ok(tries.add(&parameters, rate, tally))
         })?;
         if found.rate == 0.0 {
-            let why = notes.last().cloned().unwrap_or_default();
+            let why = tries.notes.last().cloned().unwrap_or_default();
             return Err(Error::Parameter {
                 setting: "rate_min",
                 problem: format!("no rate holds, from this one on: {why}"),
             });
         }
-        let values = [found.rate, found.p99_microseconds, found.failing, number as f64];
-        // The curve is in the latencies; of the tries that failed, the lowest says where the knee is.
-        notes.truncate(NOTES_MAX);
+        let values =
+            [found.rate, found.p99_microseconds, found.failing, tries.number as f64, tries.generator_busy_share];
         Ok(Outcome {
             seconds: started.elapsed().as_secs_f64(),
             metrics: METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect(),
-            latencies,
-            notes,
-            ..Outcome::of(asked)
+            notes: tries.notes(),
+            latencies: tries.latencies,
+            ..Outcome::of(tries.asked)
         })
     }
 
@@ -224,6 +227,65 @@ impl Workload for FindRate {
 
 /// Reasons that are told of one run.
 const NOTES_MAX: usize = 3;
+
+/// What all tries of a run came to.
+struct Tries {
+    number: u64,
+    latencies: BTreeMap<String, Latency>,
+    /// Why rates failed.
+    notes: Vec<String>,
+    /// Of the last rate that held.
+    asked: Asked,
+    /// Threads of the load generator.
+    threads: usize,
+    /// The part of the time for which these were busy at the lowest rate that failed; 0: none did.
+    generator_busy_share: f64,
+}
+
+impl Tries {
+    fn of(client: &Client) -> Tries {
+        Tries {
+            number: 0,
+            latencies: BTreeMap::new(),
+            notes: Vec::new(),
+            asked: Asked::all_right(),
+            threads: client.threads.clamp(1, client.connections),
+            generator_busy_share: 0.0,
+        }
+    }
+
+    /// Adds one; gives its 99th percentile in microseconds where the rate held.
+    fn add(&mut self, parameters: &Parameters, rate: f64, tally: Tally) -> Option<f64> {
+        // Each rate has the limit of a closed loop, though it is driven in an open one: errors are how it fails.
+        let asked = tally.asked(parameters.sending.limit(Pace::Closed));
+        let objection = parameters.objection(rate, &tally, &asked);
+        match &objection {
+            None => self.asked = asked,
+            Some(why) => {
+                self.notes.push(format!("at {rate:.0} requests a second: {why}"));
+                // Each rate that fails is lower than those that failed before.
+                self.generator_busy_share = tally.cpu_seconds / (tally.seconds * self.threads as f64);
+            }
+        }
+        let p99_microseconds = tally.total.microseconds_at(0.99);
+        // A rate that is tried twice counts by its last try.
+        self.latencies.insert(format!("request at {rate:.0}/s"), tally.total);
+        objection.is_none().then_some(p99_microseconds)
+    }
+
+    /// The curve is in the latencies; of the tries that failed, the lowest say where the knee is, and what made it.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.notes[self.notes.len().saturating_sub(NOTES_MAX)..].to_vec();
+        if self.generator_busy_share >= cpu::FULL {
+            let percent = self.generator_busy_share * 100.0;
+            notes.push(format!(
+                "At the lowest rate that failed the load generator's threads were {percent:.0} % busy: the server may keep up with more. Give the load more \
+                 `driver_threads`, or a machine of its own."
+            ));
+        }
+        notes
+    }
+}
 
 /// Where the search ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -272,12 +334,21 @@ fn search(parameters: &Parameters, mut probe: impl FnMut(f64) -> Result<Option<f
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload_tests::with_context;
+    use load::workload::{At, Server};
     use proptest::prelude::*;
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::net::{SocketAddr, TcpListener};
+    use std::time::Duration;
+
+    fn with(settings: &[(&str, serde_json::Value)]) -> Parameters {
+        let mut map = settings::defaults(SETTINGS);
+        map.extend(settings.iter().map(|(name, value)| ((*name).to_string(), value.clone())));
+        settings::typed(&map)
+    }
 
     fn parameters(rate_max: f64) -> Parameters {
-        let mut map = settings::defaults(SETTINGS);
-        map.insert("rate_max".into(), rate_max.into());
-        settings::typed(&map)
+        with(&[("rate_max", rate_max.into())])
     }
 
     fn found(rate_max: f64, capacity: f64) -> (Found, usize) {
@@ -314,5 +385,106 @@ mod tests {
         };
         let found = search(&parameters(1e6), probe).expect("searched");
         assert!(found.rate <= 100.0 && found.rate > 90.0, "{found:?}");
+    }
+
+    /// A try of 3 s at this rate, with these seconds for each answer after its request.
+    fn tally(rate: u64, latency: impl Fn(f64) -> f64) -> Tally {
+        let mut tally =
+            Tally { requests: rate * 3, right: rate * 3, seconds: 3.0, cpu_seconds: 2.9, ..Tally::default() };
+        for at in (0..rate * 3).map(|number| number as f64 / rate as f64) {
+            tally.total.record(Duration::from_secs_f64(latency(at)));
+            tally.seconds = tally.seconds.max(at + latency(at));
+        }
+        tally
+    }
+
+    #[test]
+    fn a_rate_holds_where_answers_keep_up_with_requests() {
+        let parameters = with(&[("latency_max", 1.0.into()), ("probe_time", 3.0.into())]);
+        let objection = |rate: u64, tally: &Tally| parameters.objection(rate as f64, tally, &Asked::all_right());
+        // A server that answers 10,000 a second: what has piled up in 3 s takes it less than a second.
+        let behind = |rate: u64| tally(rate, |at| 0.001 + (rate as f64 / 10_000.0 - 1.0) * at);
+        let why = objection(12_000, &behind(12_000)).unwrap_or_default();
+        assert!(why.starts_with("answers came at 100") && why.ends_with(" a second"), "{why}");
+        assert_eq!(objection(10_300, &behind(10_300)), None);
+        // Slow is not behind.
+        assert_eq!(objection(10_000, &tally(10_000, |_| 0.9)), None);
+        assert_eq!(objection(10, &tally(10, |_| 0.9)), None);
+        let why = objection(100, &tally(100, |_| 1.2)).unwrap_or_default();
+        assert!(why.starts_with("99th percentile 1"), "{why}");
+    }
+
+    #[test]
+    fn a_load_that_was_full_where_a_rate_failed_says_so() {
+        let parameters = with(&[("latency_max", 0.01.into()), ("probe_time", 3.0.into())]);
+        let client = |threads| Client {
+            threads,
+            ..parameters.sending.client(&server(([127, 0, 0, 1], 1).into()), Pace::Closed, None)
+        };
+        for (threads, says) in [(1, true), (2, false)] {
+            let mut tries = Tries::of(&client(threads));
+            assert!(tries.add(&parameters, 50.0, tally(50, |_| 0.001)).is_some());
+            assert!(tries.notes().is_empty());
+            for rate in [400, 300, 200, 100] {
+                assert!(tries.add(&parameters, rate as f64, tally(rate, |_| 0.02)).is_none());
+            }
+            assert_eq!(tries.generator_busy_share >= cpu::FULL, says);
+            let notes = tries.notes();
+            assert!(notes[NOTES_MAX - 1].starts_with("at 100 requests a second: "), "the lowest are kept: {notes:?}");
+            assert_eq!(notes.len(), NOTES_MAX + usize::from(says));
+            assert!(!says || notes[NOTES_MAX].contains("96 % busy"), "{notes:?}");
+        }
+    }
+
+    fn server(address: SocketAddr) -> sending::Server {
+        let folder = tempfile::tempdir().expect("a folder");
+        with_context(folder.path(), |context| {
+            context.server = Some(Server { at: At::Network { address, is_secure: false }, password: None });
+            sending::server(context).expect("it is known")
+        })
+    }
+
+    /// Answers one request after the other, each after so long or longer.
+    fn slow_server(each: Duration, body: Vec<u8>) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("bound");
+        std::thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let (reader, mut writer) = (BufReader::new(&connection), &connection);
+                for _ in reader.lines().map_while(Result::ok).filter(String::is_empty) {
+                    std::thread::sleep(each);
+                    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+                    if writer.write_all(&[head.as_bytes(), &body].concat()).is_err() {
+                        break;
+                    }
+                }
+            }
+        });
+        address
+    }
+
+    #[test]
+    fn no_rate_is_found_that_a_server_cannot_sustain() {
+        let settings: [(&str, serde_json::Value); 6] = [
+            ("connections", 1.into()),
+            ("rate_min", 20.into()),
+            ("rate_max", 400.into()),
+            ("latency_max", 10.0.into()),
+            ("probe_time", 0.3.into()),
+            ("precision", 0.1.into()),
+        ];
+        let parameters = with(&settings);
+        let address = slow_server(Duration::from_millis(10), vec![b'x'; 590]);
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = with_context(folder.path(), |context| {
+            context.server = Some(Server { at: At::Network { address, is_secure: false }, password: None });
+            Box::new(parameters).open().expect("it opens").run(context)
+        });
+        match run {
+            // 100 a second, two precisions and a request of a try's 30; what piles up in a try would be within the limit at 400, too.
+            Ok(outcome) => assert!(outcome.metrics[0].value < 125.0, "{:?}", outcome.metrics),
+            // On a machine that stalls.
+            Err(error) => assert!(error.to_string().contains("no rate holds"), "{error}"),
+        }
     }
 }

@@ -52,6 +52,13 @@ fn a_generator_with_full_threads_binds() {
 }
 
 #[test]
+fn a_generator_that_was_full_at_the_rate_that_failed_binds_though_it_mostly_idled() {
+    check(&Use { driver_busy_at_knee: Some(0.97), ..served() }, Some(By::Generator));
+    check(&Use { driver_busy_at_knee: Some(0.97), client_cores: Some(0.4), ..served() }, Some(By::Generator));
+    check(&Use { driver_busy_at_knee: Some(0.4), ..served() }, Some(By::Locks));
+}
+
+#[test]
 fn a_generator_with_most_of_the_full_processors_binds() {
     let full = Use { cpu_busy: 0.97, driver_cores: 1.1, others_cores: Some(0.7), ..served() };
     check(&full, Some(By::Generator));

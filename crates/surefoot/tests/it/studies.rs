@@ -241,7 +241,7 @@ const SMALLEST: &[(&str, &str)] = &[
     ("http-replay", "log = \"site.log\"\nconnections = 2"),
     (
         "find-rate",
-        "files = 10\nconnections = 2\nrate_min = 50\nrate_max = 100\nprobe_time = \"200ms\"\nlatency_max = \"10s\"",
+        "files = 10\nconnections = 2\nrate_min = 50\nrate_max = 100\nprobe_time = \"200ms\"\nlatency_max = \"10s\"\nprecision = \"100%\"",
     ),
     ("sql-bench", "engine = \"sqlite\"\nscale = 0.0001"),
     ("compile", "files = 3"),
