@@ -179,12 +179,12 @@ pub fn install(seed: u64, sizes: Sizes, places: Places, interrupted: &AtomicBool
     site.end()
 }
 
-/// What was made is still there: every article in its database or file, every file with its size.
+/// What was made is still there: every article in its database or file (a blog's with its text), every file with its size.
 ///
 /// # Errors
 /// [`Error::WrongData`] when something is not; others when a server can't be asked.
 pub fn verify(seed: u64, sizes: Sizes, places: Places) -> Result<(), Error> {
-    hosts(Cms::WordPress).try_for_each(|host| wordpress::verify(sizes, places, host))?;
+    hosts(Cms::WordPress).try_for_each(|host| wordpress::verify(seed, sizes, places, host))?;
     hosts(Cms::MediaWiki).try_for_each(|host| mediawiki::verify(sizes, places, host))?;
     hosts(Cms::DokuWiki).try_for_each(|host| dokuwiki::verify(seed, sizes, places, host))?;
     hosts(Cms::Files).try_for_each(|host| files::verify(seed, sizes, places, host))

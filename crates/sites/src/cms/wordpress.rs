@@ -34,6 +34,9 @@ const ASSETS: [&str; 3] = [
 /// Number of a blog's first article; the numbers below are those of what an installation makes itself.
 const FIRST: usize = 101;
 
+/// Characters that are told of a text that is not what was loaded.
+const EXCERPT: usize = 60;
+
 /// The first of 2007, in Unix time: when the first article came. The others follow by the hour.
 const BEGINNING: usize = 1_167_609_600;
 
@@ -61,17 +64,21 @@ fn leaves_out(path: &Path) -> bool {
 }
 
 fn line(number: usize, article: &Article) -> Value {
-    let paragraph = |text: &String| format!("<!-- wp:paragraph -->\n<p>{text}</p>\n<!-- /wp:paragraph -->\n");
-    let links = article.links.iter().map(|link| format!("<a href=\"{}\">{}</a>", target(*link), link + 1));
-    let text: String = article.parts.iter().flatten().map(paragraph).collect();
     json!({
         "id": FIRST + number,
         "title": article.title,
-        "text": text + &paragraph(&links.collect::<Vec<_>>().join(" ")),
+        "text": text(article),
         "category": content::capital(article.category),
         "time": BEGINNING + number * 3600,
         "comments": article.comments,
     })
+}
+
+fn text(article: &Article) -> String {
+    let paragraph = |text: &String| format!("<!-- wp:paragraph -->\n<p>{text}</p>\n<!-- /wp:paragraph -->\n");
+    let links = article.links.iter().map(|link| format!("<a href=\"{}\">{}</a>", target(*link), link + 1));
+    let text: String = article.parts.iter().flatten().map(paragraph).collect();
+    text + &paragraph(&links.collect::<Vec<_>>().join(" "))
 }
 
 fn target(number: usize) -> String {
@@ -94,11 +101,55 @@ pub fn pages(seed: u64, sizes: Sizes, host: &'static str) -> Vec<Page> {
     front.into_iter().chain(categories).chain(each).collect()
 }
 
-/// Every post is there; what it says is looked at where pages are asked for.
-pub fn verify(sizes: Sizes, places: Places, host: &str) -> Result<(), Error> {
-    let refused = refused(DATABASE, "count posts");
+/// Every post is there with its title and its text.
+pub fn verify(seed: u64, sizes: Sizes, places: Places, host: &str) -> Result<(), Error> {
+    let refused = refused(DATABASE, "read posts");
     let mut client = Mysql::connect(places.mariadb, "root", label(host)).map_err(&refused)?;
-    let sql = "SELECT COUNT(*) FROM wp_posts WHERE post_type = 'post' AND post_status = 'publish'";
-    let found = client.query(sql).map_err(&refused)?.first().and_then(|count| count.parse().ok());
-    compare("posts", host, sizes.posts as u64, found.unwrap_or(0))
+    let sql = "SELECT ID, post_title, post_content FROM wp_posts WHERE post_type = 'post' AND post_status = 'publish' ORDER BY ID";
+    let rows = client.query(sql).map_err(&refused)?.rows;
+    compare("posts", host, sizes.posts as u64, rows.len() as u64)?;
+    let articles = content::articles(seed, host, sizes.posts);
+    articles.iter().zip(&rows).enumerate().try_for_each(|(number, (article, row))| check(number, article, row, host))
+}
+
+/// A post's number, title and text, as they were loaded.
+fn check(number: usize, article: &Article, row: &[Option<String>], host: &str) -> Result<(), Error> {
+    let expected = [(FIRST + number).to_string(), article.title.clone(), text(article)];
+    for ((expected, found), what) in expected.iter().zip(row).zip(["number", "title", "text"]) {
+        let found = found.as_deref().unwrap_or_default();
+        if found != expected {
+            let same = expected.chars().zip(found.chars()).take_while(|(one, other)| one == other).count();
+            let excerpt = |text: &str| text.chars().skip(same).take(EXCERPT).collect();
+            let place = format!("the {what} of post {} of {host}, from character {same} on", FIRST + number);
+            return Err(Error::WrongData { place, expected: excerpt(expected), found: excerpt(found) });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_post_with_another_title_or_text_is_wrong_data() {
+        let host = hosts(Cms::WordPress).next().expect("there is one");
+        let articles = content::articles(7, host, 3);
+        let row =
+            |number: usize, title: &str, text: String| [Some(number.to_string()), Some(title.to_string()), Some(text)];
+        let told = |row: &[Option<String>]| check(1, &articles[1], row, host).map_err(|error| error.to_string());
+        let (title, whole) = (&articles[1].title, text(&articles[1]));
+        assert_eq!(told(&row(102, title, whole.clone())), Ok(()));
+        let half = whole.split_at(whole.len() / 2).0;
+        for (wrong, what) in [
+            (row(103, title, whole.clone()), "number"),
+            (row(102, &articles[0].title, whole.clone()), "title"),
+            (row(102, title, half.into()), "text"),
+            (row(102, title, String::new()), "text"),
+            (row(102, title, text(&articles[2])), "text"),
+        ] {
+            let told = told(&wrong).unwrap_err();
+            assert!(told.starts_with(&format!("wrong data in the {what} of post 102 of {host}, ")), "{told}");
+        }
+    }
 }
