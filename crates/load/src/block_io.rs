@@ -102,8 +102,8 @@ pub fn lay_out(job: &BlockIo) -> Result<(), Error> {
 /// # Errors
 /// When an I/O fails, or a block that was read is not what was written.
 pub fn measure(job: &BlockIo) -> Result<BlockIoResult, Error> {
-    let mut serials = file::serials_after_lay_out(job);
-    drive::drive(job, &mut serials, &AtomicBool::new(false), &mut |_, _| {})
+    let mut state = file::state_after_lay_out(job);
+    drive::drive(job, &mut state, &AtomicBool::new(false), &mut |_, _| {})
 }
 
 impl BlockIo {

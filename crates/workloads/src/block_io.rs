@@ -3,7 +3,8 @@
 //! The loop is `load::block_io`. Driven by `lab::trial`.
 
 use load::asked::Asked;
-use load::block_io::{BlockIo, Engine, Pattern, drive, file};
+use load::block_io::file::{self, FileState};
+use load::block_io::{BlockIo, Engine, Pattern, drive};
 use load::workload::{self, Context, Elsewhere, Error, Estimate, Kind, Outcome, Workload, WorkloadSettings};
 use observe::durability::{Class, Durability};
 use observe::metric::{Direction, Measured, Metric};
@@ -49,7 +50,8 @@ const SETTINGS: &[Setting] = &[
         kind: Is::Choice(&["randwrite", "randread", "write", "read"]),
         default: Some("randwrite"),
         help: "Random or sequential, writing or reading. Random places are drawn anew each time, so that a block may \
-               come twice before another comes once (fio's `norandommap`).",
+               come twice before another comes once (fio's `norandommap`). A sequence goes on in the next run where the last one ended, but \
+               for a file that is `allocated` anew.",
     },
     Setting {
         name: "engine",
@@ -157,7 +159,7 @@ impl WorkloadSettings for Parameters {
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
         let is_allocated = self.file == "allocated";
-        Ok(Box::new(BlockIoWorkload { job: self.job, is_allocated, serials: Vec::new(), runs: 0 }))
+        Ok(Box::new(BlockIoWorkload { job: self.job, is_allocated, state: FileState::default(), runs: 0 }))
     }
 }
 
@@ -166,8 +168,7 @@ struct BlockIoWorkload {
     job: BlockIo,
     /// Whether each run finds room without blocks.
     is_allocated: bool,
-    /// The serial of each block's last write; empty without `verify`.
-    serials: Vec<u64>,
+    state: FileState,
     /// Runs so far: each draws other places.
     runs: u64,
 }
@@ -181,7 +182,7 @@ impl Workload for BlockIoWorkload {
             return Ok(Vec::new());
         }
         file::lay_out(&job, context.interrupted)?;
-        self.serials = file::serials_after_lay_out(&job);
+        self.state = file::state_after_lay_out(&job);
         Ok(Vec::new())
     }
 
@@ -191,9 +192,9 @@ impl Workload for BlockIoWorkload {
         self.runs += 1;
         if self.is_allocated {
             file::allocate(&job)?;
-            self.serials = file::serials_after_allocate(&job);
+            self.state = file::state_after_allocate(&job);
         }
-        let done = drive::drive(&job, &mut self.serials, context.interrupted, context.progress)?;
+        let done = drive::drive(&job, &mut self.state, context.interrupted, context.progress)?;
         if self.is_allocated && done.ios > job.blocks() {
             let problem = format!(
                 "all {} blocks were written before the run was over: make it larger, or `time` shorter",
@@ -226,7 +227,7 @@ impl Workload for BlockIoWorkload {
         if !self.job.verify {
             return Ok(());
         }
-        file::verify(&at(&self.job, context), &self.serials, context.interrupted)
+        file::verify(&at(&self.job, context), &self.state.serials, context.interrupted)
     }
 }
 

@@ -21,6 +21,15 @@ const ALIGNMENT: usize = 4096;
 /// Bytes written or read at a time while laying out and reading back.
 const PIECE_BYTES: usize = 1 << 20;
 
+/// What goes on from run to run.
+#[derive(Debug, Clone, Default)]
+pub struct FileState {
+    /// The serial of each block's last write; empty without `verify`.
+    pub serials: Vec<u64>,
+    /// The next block of a sequence: a run that began at the file's start again would meet what the one before left in memory.
+    pub next: u64,
+}
+
 /// Writes all blocks, stamped, and flushes.
 pub fn lay_out(job: &BlockIo, interrupted: &AtomicBool) -> Result<(), Error> {
     let mut file = File::create(&job.path).map_err(|source| Error::file("create", &job.path, source))?;
@@ -55,8 +64,8 @@ pub fn allocate(job: &BlockIo) -> Result<(), Error> {
 }
 
 /// What [`allocate`] leaves: no block was written.
-pub fn serials_after_allocate(job: &BlockIo) -> Vec<u64> {
-    if job.verify { vec![0; job.blocks() as usize] } else { Vec::new() }
+pub fn state_after_allocate(job: &BlockIo) -> FileState {
+    FileState::with_serials(job, 0)
 }
 
 /// Asks the kernel to drop its cached copy. A hint: tmpfs keeps its own.
@@ -65,9 +74,15 @@ fn forget_cached(job: &BlockIo, file: &File) -> Result<(), Error> {
         .map_err(|errno| Error::file("drop the cached copy of", &job.path, errno.into()))
 }
 
-/// What [`lay_out`] leaves; nothing where blocks are not verified.
-pub fn serials_after_lay_out(job: &BlockIo) -> Vec<u64> {
-    if job.verify { vec![FIRST_SERIAL; job.blocks() as usize] } else { Vec::new() }
+/// What [`lay_out`] leaves.
+pub fn state_after_lay_out(job: &BlockIo) -> FileState {
+    FileState::with_serials(job, FIRST_SERIAL)
+}
+
+impl FileState {
+    fn with_serials(job: &BlockIo, serial: u64) -> FileState {
+        FileState { serials: if job.verify { vec![serial; job.blocks() as usize] } else { Vec::new() }, next: 0 }
+    }
 }
 
 /// The file as the job wants it.

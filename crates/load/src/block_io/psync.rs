@@ -1,18 +1,18 @@
 //! One `pread` or `pwrite` at a time.
 
-use super::drive::Load;
-use super::file::Aligned;
+use super::BlockIoResult;
+use super::drive::Setup;
 use crate::workload::Error;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
 /// Runs the job to its end.
-pub fn run(load: &mut Load, file: &File) -> Result<(), Error> {
-    let block_size = load.job.block_size;
-    let mut buffer = Aligned::new(block_size);
+pub fn run(setup: Setup, file: &File) -> Result<BlockIoResult, Error> {
+    let mut buffer = setup.buffer(0);
     let buffer = buffer.bytes();
-    load.first_fill(buffer, 0);
+    let mut load = setup.begin();
+    let block_size = load.job.block_size;
     let writes = load.job.pattern.writes();
     let mut began = Instant::now();
     loop {
@@ -20,7 +20,7 @@ pub fn run(load: &mut Load, file: &File) -> Result<(), Error> {
         let offset = block * block_size as u64;
         let result = if writes {
             load.fill(buffer, block);
-            began = if load.job.verify { Instant::now() } else { began };
+            began = Instant::now();
             file.write_all_at(buffer, offset)
         } else {
             file.read_exact_at(buffer, offset)
@@ -38,7 +38,7 @@ pub fn run(load: &mut Load, file: &File) -> Result<(), Error> {
             began = Instant::now();
         }
         if !load.goes_on(began) {
-            return Ok(());
+            return Ok(load.result());
         }
     }
 }

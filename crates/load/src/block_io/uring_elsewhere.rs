@@ -1,12 +1,13 @@
 //! In place of `io_uring` on systems without it.
 
-use super::drive::Load;
+use super::BlockIoResult;
+use super::drive::Setup;
 use crate::workload::Error;
 use std::fs::File;
 use std::io;
 
 /// Refuses.
-pub fn run(_load: &mut Load, _file: &File) -> Result<(), Error> {
+pub fn run(_setup: Setup, _file: &File) -> Result<BlockIoResult, Error> {
     Err(Error::Engine {
         engine: "io_uring".into(),
         action: "start: this system has none; use `engine = \"psync\"`".into(),

@@ -31,6 +31,49 @@ fn both_engines_write_and_read_back_every_pattern() {
     }
 }
 
+/// The serial of each block's last write.
+fn serials(desk: &Desk) -> Vec<u64> {
+    let bytes = std::fs::read(desk.data.path().join("block-io.data")).unwrap();
+    bytes.chunks(4096).map(|block| u64::from_le_bytes(block[8..16].try_into().unwrap())).collect()
+}
+
+#[test]
+fn a_sequence_goes_on_in_the_next_run_where_the_last_one_ended() {
+    const BLOCKS: usize = (16 << 20) / 4096;
+    for engine in [json!({}), json!({"engine": "io_uring", "depth": 8})] {
+        let desk = Desk::new();
+        let mut written = json!({"size": "16MiB", "pattern": "write", "time": "10ms"});
+        written.as_object_mut().unwrap().extend(engine.as_object().unwrap().clone());
+        let mut workload = open(&KIND, &written).unwrap();
+        desk.act(|context| workload.prepare(context)).unwrap();
+        let mut expected = vec![1; BLOCKS];
+        // Write after write, block after block; the file has serial 1 at first.
+        let mut writes = 0;
+        for _ in 0..3 {
+            let ios = desk.act(|context| workload.run(context)).unwrap().latencies["write"].count();
+            for write in writes..writes + ios {
+                expected[write as usize % BLOCKS] = write + 2;
+            }
+            writes += ios;
+            assert!(serials(&desk) == expected, "{written}, after {writes}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_allocated_anew_is_written_from_its_start() {
+    let desk = Desk::new();
+    let written = json!({"size": "64MiB", "pattern": "write", "time": "10ms", "file": "allocated", "fdatasync_ios": 1});
+    let mut workload = open(&KIND, &written).unwrap();
+    desk.act(|context| workload.prepare(context)).unwrap();
+    for _ in 0..2 {
+        let ios = desk.act(|context| workload.run(context)).unwrap().latencies["write"].count() as usize;
+        let found = serials(&desk);
+        assert!(found[..ios].iter().all(|serial| *serial > 0) && found[ios..].iter().all(|serial| *serial == 0));
+    }
+    desk.act(|context| workload.verify(context)).unwrap();
+}
+
 #[test]
 fn flushes_come_after_so_many_writes() {
     for engine in [json!({"fdatasync_ios": 4}), json!({"engine": "io_uring", "depth": 8, "fdatasync_ios": 4})] {
