@@ -158,6 +158,7 @@ fn entry(load: &mut Load, slot: &mut Slot) -> squeue::Entry {
     let buffer = slot.buffer.bytes();
     if load.job.pattern.writes() {
         load.fill(buffer, slot.block);
+        load.stamp(buffer, slot.block);
         opcode::Write::new(file, buffer.as_ptr(), length).offset(offset).build()
     } else {
         opcode::Read::new(file, buffer.as_mut_ptr(), length).offset(offset).build()
