@@ -246,6 +246,44 @@ fn expected(rows: &[Option<Vec<u8>>], changed: usize) -> Seen {
     seen
 }
 
+/// What a client that has logged in is told when it asks; the server closes behind these bytes.
+fn told<C: Connection>(connect: Connect<C>, greeting: &[u8], bytes: &[u8]) -> Error {
+    let (ours, mut theirs) = UnixStream::pair().expect("a pair of sockets");
+    theirs.write_all(&[greeting, bytes].concat()).expect("it fits the socket's buffer");
+    let mut client = connect(ours).expect("the greeting is right");
+    client.query("SELECT 1").expect_err("it is refused")
+}
+
+#[test]
+fn a_refusal_that_ends_the_connection_is_a_loss_whatever_its_code() {
+    let of_postgres = |severity: &str, code: &str| {
+        let body = format!("S{severity}\0V{severity}\0C{code}\0Mno longer\0\0");
+        let message =
+            [&b"E"[..], &(body.len() as i32 + 4).to_be_bytes()[..], body.as_bytes(), b"Z\0\0\0\x05I"].concat();
+        told(postgres, POSTGRES[0], &message)
+    };
+    for code in ["25P03", "25P04", "57P01", "57P05", "XX000"] {
+        for severity in ["FATAL", "PANIC"] {
+            let error = of_postgres(severity, code);
+            assert!(error.is_lost(), "{severity} {code}: {error:?}");
+            let words = std::error::Error::source(&error).map(ToString::to_string);
+            assert_eq!(words, Some(format!("the database says: no longer ({code})")));
+        }
+    }
+    assert!(!of_postgres("ERROR", "25P02").is_lost(), "the connection goes on");
+    // 4031 is one thing of MySQL's and another of MariaDB's.
+    let of_mysql = |version: &str, number: u16| {
+        let packet = |sequence: u8, body: &[u8]| [&[body.len() as u8, 0, 0, sequence][..], body].concat();
+        let hello = [packet(0, format!("\x0a{version}\0").as_bytes()), packet(2, &[0; 7])].concat();
+        let refusal = [&[0xff][..], &number.to_le_bytes(), b"#HY000no longer"].concat();
+        told(mysql, &hello, &packet(1, &refusal)).is_lost()
+    };
+    let [of_mysql_8, of_mariadb] =
+        ["8.0.36", "5.5.5-10.11.6-MariaDB"].map(|version| move |number| of_mysql(version, number));
+    assert_eq!([4031, 1927, 1064].map(of_mysql_8), [true, true, false]);
+    assert_eq!([4031, 1927, 1064].map(of_mariadb), [false, true, false]);
+}
+
 proptest! {
     #[test]
     fn what_a_redis_server_sends_is_what_is_seen(rows in values(), numbers in prop::collection::vec(any::<i64>(), 0..9), seed in any::<u64>()) {

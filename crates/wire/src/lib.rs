@@ -284,8 +284,13 @@ pub enum Conflict {
 }
 
 impl Error {
-    /// Whether the connection is gone: broken, or ended by the server. Codes: PostgreSQL's classes 08 and 57P; MySQL's 1053,
-    /// 1927 (and its client's 2006, 2013).
+    /// A refusal behind which the server closes the connection, by its own word and whatever the code.
+    pub(crate) fn last_words(refusal: Error) -> Error {
+        Error::Lost(io::Error::new(io::ErrorKind::ConnectionAborted, refusal))
+    }
+
+    /// Whether the connection is gone: broken, or ended by the server. Codes of servers that refuse who connects, and of those that don't say
+    /// which refusals end a connection: PostgreSQL's classes 08 and 57P; MySQL's 1053, 1927 (and its client's 2006, 2013).
     #[must_use]
     pub fn is_lost(&self) -> bool {
         match self {

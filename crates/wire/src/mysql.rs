@@ -35,6 +35,10 @@ const COLUMNS_MAX: u64 = 0xffff;
 /// SERVER_STATUS_IN_TRANS.
 const IN_TRANSACTION: u16 = 1;
 
+/// MySQL's last words on a connection that was idle for too long (its server error reference, ER_CLIENT_INTERACTION_TIMEOUT, from 8.0.24 on).
+/// MariaDB has another error with this number, behind which the connection goes on.
+const IDLE_FOR_TOO_LONG: u16 = 4031;
+
 const QUIT: u8 = 0x01;
 const QUERY: u8 = 0x03;
 const PREPARE: u8 = 0x16;
@@ -64,6 +68,7 @@ pub struct Mysql {
     sequence: u8,
     /// By statement, in order of preparing: the server's id, and the types of the parameters that it was told last.
     prepared: Vec<(u32, Vec<u8>)>,
+    is_mariadb: bool,
     phase: Phase,
     /// Whether the answer's rows are binary, as those of prepared statements are.
     binary: bool,
@@ -141,6 +146,7 @@ impl Mysql {
             output,
             sequence: 0,
             prepared,
+            is_mariadb: false,
             phase: Phase::Head,
             binary: false,
             status: 0,
@@ -152,7 +158,10 @@ impl Mysql {
             Some(0xff) => return Err(refusal(greeting)),
             _ => return Err(Error::Protocol("its greeting is not of version 10".into())),
         }
+        let version = greeting[1..].split(|byte| *byte == 0).next().unwrap_or_default();
+        let is_mariadb = String::from_utf8_lossy(version).contains("MariaDB");
         let proof = scramble::answer(NATIVE, password, &scramble_of(greeting)).unwrap_or_default();
+        client.is_mariadb = is_mariadb;
         let no_database = if database.is_empty() { 0x8 } else { 0 };
         client.begin();
         client.output.extend_from_slice(&(CAPABILITIES & !no_database).to_le_bytes());
@@ -252,7 +261,10 @@ impl Mysql {
                         return Ok(Some(changed));
                     }
                 }
-                (Phase::Head | Phase::Rows(_), Some(0xff)) => return Err(refusal(body)),
+                (Phase::Head | Phase::Rows(_), Some(0xff)) => {
+                    let is_last = code(body) == IDLE_FOR_TOO_LONG && !self.is_mariadb;
+                    return Err(if is_last { Error::last_words(refusal(body)) } else { refusal(body) });
+                }
                 (Phase::Head, _) => {
                     // Of several answers to one call the last is kept.
                     self.keeping = Keeping { is_on: self.keeping.is_on, ..Keeping::default() };
@@ -649,12 +661,16 @@ fn short() -> Error {
     Error::Protocol("a packet is cut off".into())
 }
 
+/// The number of a refusal.
+fn code(refusal: &[u8]) -> u16 {
+    refusal.get(1..3).map_or(0, |code| u16::from_le_bytes([code[0], code[1]]))
+}
+
 /// 0xff, number (2), `#` and SQLSTATE (6), words.
 fn refusal(body: &[u8]) -> Error {
-    let code = body.get(1..3).map_or(0, |code| u16::from_le_bytes([code[0], code[1]]));
     let words = body.get(3..).unwrap_or_default();
     let words = if words.first() == Some(&b'#') { words.get(6..).unwrap_or_default() } else { words };
-    Error::Refused { code: code.to_string(), message: String::from_utf8_lossy(words).into_owned() }
+    Error::Refused { code: code(body).to_string(), message: String::from_utf8_lossy(words).into_owned() }
 }
 
 #[cfg(test)]

@@ -236,6 +236,7 @@ impl Postgres {
                     return self.refusal.take().map_or(Ok(Some(End::Ready)), Err);
                 }
                 b'G' => return Ok(Some(End::Copy)),
+                b'E' if is_fatal(body) && self.is_logged_in => return Err(Error::last_words(refusal(body))),
                 b'E' if is_fatal(body) => return Err(refusal(body)),
                 b'E' => Err(refusal(body)),
                 b'R' if body != [0, 0, 0, 0] && !self.is_logged_in => {
