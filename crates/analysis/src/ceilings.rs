@@ -254,10 +254,11 @@ impl Use {
     }
 }
 
-/// The rate that a load reached: of connections where each makes several calls, else of transactions, requests or operations.
+/// The rate that a load reached: of sessions where each makes several calls, else of transactions, requests or operations. Older files have
+/// connections, one for each session.
 fn done(scenario: &Scenario, mean: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
     if scenario.settings["workload"]["calls"].as_f64().is_some_and(|calls| calls > 1.0) {
-        return mean("connections_per_second");
+        return mean("sessions_per_second").or_else(|| mean("connections_per_second"));
     }
     ["transactions_per_second", "requests_per_second", "operations_per_second"].into_iter().find_map(mean)
 }

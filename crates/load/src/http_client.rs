@@ -6,7 +6,6 @@
 
 #[cfg(target_os = "linux")]
 mod batch;
-mod descriptors;
 mod drive;
 mod line;
 mod network;

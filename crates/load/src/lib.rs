@@ -15,6 +15,8 @@ pub mod sql;
 pub mod sql_load;
 pub mod sql_replay;
 
+pub mod deadline;
+mod descriptors;
 pub mod duration;
 pub mod event_loop;
 pub mod noise;

@@ -268,7 +268,7 @@ pub fn load_seconds(started: Instant) -> Vec<Measured> {
 pub struct Outcome {
     /// What was asked for, and what of it went wrong.
     pub asked: Asked,
-    /// Length of the measured window.
+    /// The time that its rates are over: the measured window, with what the last answers took beyond it (`deadline.rs`).
     pub seconds: f64,
     /// Figures; the primary metric of [`WorkloadSettings::metrics`] must be among them.
     pub metrics: Vec<Measured>,

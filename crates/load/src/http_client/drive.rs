@@ -9,7 +9,9 @@ use super::polled::Polled;
 use super::secured::Secured;
 use super::tally::Tally;
 use super::uring::Uring;
-use super::{Client, Engine, Pace, Source, Task, descriptors};
+use super::{Client, Engine, Pace, Source, Task};
+use crate::deadline::Ends;
+use crate::descriptors::{self, Connections};
 use crate::duration;
 use crate::threads::Control;
 use crate::workload::Error;
@@ -53,7 +55,8 @@ pub fn drive(
     interrupted: &AtomicBool,
     progress: &mut dyn FnMut(f64, f64),
 ) -> Result<(Tally, Vec<f64>), Error> {
-    descriptors::make_room(client.connections)?;
+    let (least, most) = (client.connections, client.connections);
+    descriptors::make_room(&Connections { setting: "connections", words: "of them", least, most })?;
     let threads = client.threads.clamp(1, client.connections);
     let control = Control::new(interrupted);
     let shared = Shared { client, source: Mutex::new((source, 0)), started: Instant::now(), control };
@@ -62,6 +65,7 @@ pub fn drive(
     let ended = shared.control.run(lines, |_, lines| Ok(lines), |lines| run(&shared, lines), progress)?;
     let mut all = Tally::default();
     ended.parts.into_iter().for_each(|tally| all.merge(tally));
+    all.seconds = all.ends.mean_seconds().unwrap_or(all.seconds);
     let mut rates = ended.rates;
     rates.truncate(all.seconds as usize);
     Ok((all, rates))
@@ -112,15 +116,17 @@ fn run(shared: &Shared, lines: usize) -> Result<Tally, Error> {
         action: "be used here".into(),
         source: source.into(),
     };
+    let mut without_uring = None;
     if client.engine != Engine::Epoll {
         match Uring::new(&client.addresses, lines, client.reuses()) {
-            Ok(ring) => return run_over(shared, ring, lines),
+            Ok(ring) => return Ok(Tally { uring_threads: 1, ..run_over(shared, ring, lines)? }),
             Err(source) if client.engine == Engine::Uring => return Err(refused("io_uring", source)),
-            Err(_) => {}
+            // Other systems have none at all.
+            Err(source) => without_uring = cfg!(target_os = "linux").then(|| source.to_string()),
         }
     }
     let polled = Polled::new(&client.addresses, lines).map_err(|source| refused("epoll", source))?;
-    run_over(shared, polled, lines)
+    Ok(Tally { polled_threads: 1, without_uring, ..run_over(shared, polled, lines)? })
 }
 
 fn run_over(shared: &Shared, network: impl Network, lines: usize) -> Result<Tally, Error> {
@@ -188,13 +194,25 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
             }
         }
         self.tally.seconds = self.elapsed().as_secs_f64();
+        self.tally.ends = self.ends();
         self.tally.cpu_seconds = observe::cpu::thread_seconds() - cpu_before;
         (0..self.lines.len()).for_each(|index| self.close(index));
         Ok(self.tally)
     }
 
-    /// What rates are over: the window, and what its last answer took beyond it. A request that is waited for until its time-out is an error,
-    /// and no time in which the others were slow.
+    /// When the connections of a closed loop ended that ends by its window. A time-out is the time of its connection alone.
+    fn ends(&self) -> Ends {
+        let (started, mut ends) = (self.shared.started, Ends::default());
+        if let (Pace::Closed, Some(window)) = (self.shared.client.pace, self.shared.client.window) {
+            // The source may have ended before.
+            let window = window.min(started.elapsed());
+            self.lines.iter().for_each(|line| ends.add(window, line.ended.saturating_duration_since(started)));
+        }
+        ends
+    }
+
+    /// What the rates of other loops are over: the window, and what its last answer took beyond it. A request that is waited for until its
+    /// time-out is an error, and no time in which the others were slow.
     fn elapsed(&self) -> Duration {
         let (started, all) = (self.shared.started, self.shared.started.elapsed());
         let answered = self.last_answer.map(|at| at.saturating_duration_since(started));
@@ -208,14 +226,14 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
     /// Starts what is due and has a connection; gives when the next one is due that could have one.
     fn start_due(&mut self) -> Result<Option<Instant>, Error> {
         loop {
-            if self.upcoming.is_none() && !self.is_exhausted {
+            let has_line = !self.open.is_empty() || !self.closed.is_empty();
+            // In an open loop another thread may have a connection for it now.
+            let may_draw = has_line || self.shared.client.pace == Pace::Closed;
+            if self.upcoming.is_none() && !self.is_exhausted && may_draw {
                 self.upcoming = self.shared.draw(&mut self.upcoming_request)?;
                 self.is_exhausted = self.upcoming.is_none();
             }
-            let Some(drawn) = &self.upcoming else { return Ok(None) };
-            if self.open.is_empty() && self.closed.is_empty() {
-                return Ok(None);
-            }
+            let Some(drawn) = self.upcoming.as_ref().filter(|_| has_line) else { return Ok(None) };
             let now = Instant::now();
             match drawn.intended {
                 Some(intended) if intended > now => return Ok(Some(intended)),
@@ -229,9 +247,8 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
             // The connection that was used last is the one whose memory is still at hand.
             let index = self.open.pop().or_else(|| self.closed.pop()).expect("one of them is not empty");
             let Drawn { task, intended, calls } = self.upcoming.take().expect("it is there");
-            if let Some(calls) = calls {
-                self.lines[index].calls = calls;
-            }
+            let line = &mut self.lines[index];
+            (line.is_first_call, line.calls_left) = (calls.is_some(), calls.unwrap_or(0).saturating_sub(1));
             std::mem::swap(self.network.request(index), &mut self.upcoming_request);
             self.start(index, task, intended, now);
         }
@@ -249,12 +266,13 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
             }
             self.thinking.pop_front();
             let is_closed = self.lines[index].state == State::Closed;
-            if is_closed || is_session && is_over {
+            if is_session && is_over || !is_session && is_closed {
                 self.end(index);
             } else if !is_session {
                 self.lines[index].state = State::Open;
                 self.open.push(index);
             } else if let Some(task) = shared.draw_call(self.network.request(index))? {
+                self.lines[index].calls_left -= 1;
                 self.start(index, task, Some(until), now);
             } else {
                 self.end(index);
@@ -338,14 +356,20 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
         match what {
             Happened::Answered { answer, .. } => {
                 let (client, line) = (self.shared.client, &mut self.lines[index]);
-                if !client.reuses() || !answer.keep_alive || line.answered >= line.calls {
+                let is_session = client.session_calls().is_some();
+                let is_kept = client.reuses() && answer.keep_alive && line.answered < line.calls;
+                if is_session && line.calls_left == 0 || !is_session && !is_kept {
                     self.end(index);
-                } else if client.think_time.is_zero() && client.session_calls().is_none() {
+                } else if client.think_time.is_zero() && !is_session {
                     line.state = State::Open;
                     self.open.push(index);
                 } else {
                     line.state = State::Thinking;
                     self.thinking.push_back((Instant::now() + client.think_time, index));
+                    if !is_kept {
+                        // As a browser does, the session goes on with a new connection.
+                        self.close(index);
+                    }
                 }
             }
             // Only of a line that still waits: its end may have come in the same batch.
@@ -368,7 +392,7 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
                 self.open.retain(|open| *open != index);
                 self.end(index);
             }
-            // It would have thought on: no other takes its time.
+            // It would have thought on: no other takes its time, and a session goes on with a new connection.
             Happened::Gone if self.lines[index].state == State::Thinking => self.close(index),
             Happened::Gone => {}
         }
@@ -394,7 +418,7 @@ impl<'a, 's, N: Network> Driver<'a, 's, N> {
             let line = &mut self.lines[index];
             let since = line.first_byte.unwrap_or(line.since);
             if line.state == State::Asked && now.saturating_duration_since(since) > self.shared.client.timeout {
-                line.state = State::Told;
+                (line.state, line.ended) = (State::Told, now);
                 let (fault, why) = line.waited_for(self.shared.client.timeout);
                 self.look_at(index, Happened::Failed(fault, why));
             }

@@ -20,6 +20,10 @@ pub struct Line {
     pub answered: u64,
     /// After so many it is closed.
     pub calls: u64,
+    /// Calls that its session has still to make, where the schedule starts sessions, on whatever connection.
+    pub calls_left: u64,
+    /// Whether its session waits for the answer to its first call.
+    pub is_first_call: bool,
     pub is_connected: bool,
     /// When the open loop wants it to have started; else when it did.
     pub intended: Instant,
@@ -31,6 +35,8 @@ pub struct Line {
     /// Bytes of the answer so far.
     pub received: u64,
     pub is_resent: bool,
+    /// When its last request ended, answered or not.
+    pub ended: Instant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +83,8 @@ impl Line {
             head: Vec::new(),
             answered: 0,
             calls: if calls == 0 { u64::MAX } else { calls },
+            calls_left: 0,
+            is_first_call: false,
             is_connected: false,
             intended: now,
             opened: now,
@@ -84,6 +92,7 @@ impl Line {
             first_byte: None,
             received: 0,
             is_resent: false,
+            ended: now,
         }
     }
 
@@ -130,7 +139,7 @@ impl Line {
             Event::Failed(step, error) => Happened::Failed(Fault::of(step, &error), error.to_string()),
         };
         if !matches!(happened, Happened::More) {
-            self.state = State::Told;
+            (self.state, self.ended) = (State::Told, now);
         }
         Some(happened)
     }
@@ -169,6 +178,7 @@ impl Line {
         let first_byte = self.first_byte.unwrap_or(now);
         self.answered += 1;
         tally.answers += 1;
+        tally.sessions += u64::from(std::mem::take(&mut self.is_first_call));
         tally.classes[usize::from(answer.status / 100 - 1).min(4)] += 1;
         let fault = self.fault(&answer);
         match fault {

@@ -78,7 +78,7 @@ pub const CALLS: Setting = Setting {
     name: "calls",
     kind: Is::Integer { min: 0, max: 1_000_000_000 },
     default: Some("0"),
-    help: "Requests that one connection makes, one after the other, before it is closed. 0: with `keep_alive` as many as the server lets it, else one.",
+    help: "Requests that one connection makes, one after the other, before it is closed. With a `rate` they are a session: where the server closes the connection sooner, it goes on with a new one, and a call without an answer ends it. 0: with `keep_alive` as many as the server lets it, else one.",
 };
 /// `think_time`.
 pub const THINK_TIME: Setting = Setting {
@@ -113,7 +113,7 @@ pub const ENGINE: Setting = Setting {
     name: "engine",
     kind: Is::Choice(&["auto", "io_uring", "epoll"]),
     default: Some("auto"),
-    help: "How the load generator talks to the kernel; `auto`: io_uring where there is one, else epoll.",
+    help: "How the load generator talks to the kernel; `auto`: io_uring where there is one, else epoll (`client_io_uring_threads` is 0 then, and a note says why). In a closed loop io_uring takes answers that come fast in batches, and their times are those of the batch's end: usually within 0.2 ms, at most 4 ms late.",
 };
 
 const REQUESTS_PER_SECOND: Metric = Metric::new("requests_per_second", "1/s", Direction::More);
@@ -130,6 +130,7 @@ const METRICS: &[Metric] = &[
     Metric::new("answers", "1", Direction::Neither),
     Metric::new("connections_per_second", "1/s", Direction::Neither),
     Metric::new("connections_made", "1", Direction::Neither),
+    Metric::new("sessions_per_second", "1/s", Direction::Neither),
     Metric::new("received_bytes_per_second", "B/s", Direction::More),
     Metric::new("body_bytes_per_second", "B/s", Direction::More),
     Metric::new("body_bytes_mean", "B", Direction::Neither),
@@ -141,6 +142,7 @@ const METRICS: &[Metric] = &[
     Metric::new("late_requests", "1", Direction::Less),
     Metric::new("resent_requests", "1", Direction::Neither),
     Metric::new("client_cpu_microseconds_per_request", "µs", Direction::Less),
+    Metric::new("client_io_uring_threads", "1", Direction::Neither),
 ];
 
 impl Sending {
@@ -278,6 +280,8 @@ pub fn outcome(tally: Tally, rates: Vec<f64>, limit: Limit) -> Outcome {
         tally.answers as f64,
         tally.connections as f64 / seconds,
         tally.connections as f64,
+        // There are none where requests have a schedule.
+        if tally.sessions > 0 { tally.sessions as f64 / seconds } else { f64::NAN },
         tally.received_bytes as f64 / seconds,
         tally.body_bytes as f64 / seconds,
         tally.body_bytes as f64 / tally.right.max(1) as f64,
@@ -289,12 +293,14 @@ pub fn outcome(tally: Tally, rates: Vec<f64>, limit: Limit) -> Outcome {
         tally.late as f64,
         tally.resent as f64,
         tally.cpu_seconds / tally.requests.max(1) as f64 * 1e6,
+        tally.uring_threads as f64,
     ];
     let mut metrics: Vec<Measured> = METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect();
     metrics.retain(|measured| measured.value.is_finite());
     Outcome {
         seconds,
         metrics,
+        notes: tally.engine_note().into_iter().collect(),
         latencies: BTreeMap::from([
             ("connect".into(), tally.connect),
             ("connection".into(), tally.connection),

@@ -2,6 +2,7 @@
 
 use super::network::Step;
 use crate::asked::{Asked, Limit, Wrong};
+use crate::deadline::Ends;
 use observe::latency::Latency;
 use std::io;
 use std::time::Duration;
@@ -129,6 +130,8 @@ pub struct Tally {
     pub received_bytes: u64,
     /// Connections that were made.
     pub connections: u64,
+    /// Sessions whose first call was answered, where the schedule starts sessions.
+    pub sessions: u64,
     /// Requests sent again, because a kept connection had been closed before any answer.
     pub resent: u64,
     /// Requests that began more than a millisecond after their time.
@@ -143,10 +146,19 @@ pub struct Tally {
     pub transfer: Latency,
     /// From the intended start to the last byte; of a time-out, which took at least as long as was waited, to its end.
     pub total: Latency,
-    /// Length of the window.
+    /// The time that rates are over: the window, and what the last answer took beyond it. In a closed loop that ends by its window each
+    /// connection has its own end, and this is their mean.
     pub seconds: f64,
     /// CPU time of the load's threads.
     pub cpu_seconds: f64,
+    /// Threads that drove their connections by `io_uring`.
+    pub uring_threads: u64,
+    /// The others: by epoll, or what the system has in its place.
+    pub polled_threads: u64,
+    /// Why those that were free to choose did not use `io_uring`.
+    pub without_uring: Option<String>,
+    /// When connections ended, of a closed loop that ends by its window.
+    pub(super) ends: Ends,
 }
 
 impl Tally {
@@ -187,7 +199,18 @@ impl Tally {
         Asked { what: "requests".into(), total: self.requests, wrong: Fault::ALL.map(wrong).into(), limit }
     }
 
-    /// Adds another thread's; the window is the longest.
+    /// What a reader must know of how the load talked to the kernel; none: as the study says, or by `io_uring`.
+    pub fn engine_note(&self) -> Option<String> {
+        let why = self.without_uring.as_ref()?;
+        let (polled, all) = (self.polled_threads, self.polled_threads + self.uring_threads);
+        let who = if polled == all { "The load".into() } else { format!("{polled} of {all} threads of the load") };
+        Some(format!(
+            "{who} used epoll, as io_uring could not be used ({why}): it takes more CPU time for a request, and takes each \
+             answer's time by itself. Such runs can't be held against those by io_uring; `engine` sets either."
+        ))
+    }
+
+    /// Adds another thread's; the time is the longest.
     pub fn merge(&mut self, other: Tally) {
         for (mine, theirs) in [
             (&mut self.requests, other.requests),
@@ -196,8 +219,11 @@ impl Tally {
             (&mut self.body_bytes, other.body_bytes),
             (&mut self.received_bytes, other.received_bytes),
             (&mut self.connections, other.connections),
+            (&mut self.sessions, other.sessions),
             (&mut self.resent, other.resent),
             (&mut self.late, other.late),
+            (&mut self.uring_threads, other.uring_threads),
+            (&mut self.polled_threads, other.polled_threads),
         ] {
             *mine += theirs;
         }
@@ -213,5 +239,7 @@ impl Tally {
         self.total.merge(&other.total);
         self.seconds = self.seconds.max(other.seconds);
         self.cpu_seconds += other.cpu_seconds;
+        self.without_uring = self.without_uring.take().or(other.without_uring);
+        self.ends.merge(other.ends);
     }
 }

@@ -30,6 +30,7 @@ fn where_io_uring_is_forbidden_it_goes_without_and_says_so_where_it_was_asked_fo
         forbid_uring();
         let tally = run(&client(server.address, 5, true, Engine::Auto), numbered(100));
         assert_eq!((tally.answers, tally.faults()), (100, 0), "{:?}", tally.first);
+        assert!(tally.engine_note().is_some_and(|note| note.contains("Operation not permitted")), "{tally:?}");
         let mut source = targets(numbered(1), true);
         let asked_for = client(server.address, 5, true, Engine::Uring);
         let error = drive(&asked_for, &mut source, &AtomicBool::new(false), &mut |_, _| {}).expect_err("forbidden");

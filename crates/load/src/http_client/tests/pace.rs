@@ -1,6 +1,8 @@
 //! When requests are sent: rates, pauses, and what a stall does to latencies.
 
 use super::*;
+use crate::asked::Limit;
+use crate::http_client::settings::outcome;
 
 #[test]
 fn a_rate_of_connections_with_calls_is_httperfs() {
@@ -103,4 +105,128 @@ fn a_stall_is_in_the_latencies_of_all_that_it_held_up() {
         assert!(tally.total.microseconds_at(0.70) > 200_000.0, "{}", tally.total.microseconds_at(0.70));
         assert!(tally.late > 100, "{}", tally.late);
     }
+}
+
+/// Requests without end.
+struct Endless;
+
+impl Source for Endless {
+    fn next(&mut self, request: &mut Vec<u8>) -> Result<Option<Task>, Error> {
+        request.extend_from_slice(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+        Ok(Some(Task { is_repeatable: true, status: Status::Class(2), ..Task::default() }))
+    }
+}
+
+#[test]
+fn the_slowest_answer_of_a_closed_loop_takes_no_time_of_the_others() {
+    const CONNECTIONS: usize = 8;
+    const QUIET: Duration = Duration::from_secs(1);
+    for engine in ENGINES {
+        for threads in [1, 2] {
+            let (asked, last) = (AtomicUsize::new(0), Mutex::new(Instant::now()));
+            let server = Server::start(move |stream, target| {
+                *last.lock().expect("no thread panics with it") = Instant::now();
+                if asked.fetch_add(1, Ordering::Relaxed) == 0 {
+                    // Until nobody else has asked for a while.
+                    let quiet_for = || last.lock().expect("no thread panics with it").elapsed();
+                    while quiet_for() < QUIET {
+                        std::thread::sleep(Duration::from_millis(10));
+                    }
+                }
+                well(stream, target)
+            });
+            let window = Some(Duration::from_millis(200));
+            let client = Client { window, threads, ..client(server.address, CONNECTIONS, true, engine) };
+            let began = Instant::now();
+            let (tally, _) = drive(&client, &mut Endless, &AtomicBool::new(false), &mut |_, _| {}).expect("driven");
+            let elapsed = began.elapsed().as_secs_f64();
+            assert_eq!((tally.right, tally.faults()), (tally.requests, 0), "{engine:?}: all count");
+            let least = (CONNECTIONS as f64 * 0.2 + 0.8) / CONNECTIONS as f64;
+            assert!((least..elapsed - 0.25).contains(&tally.seconds), "{engine:?}: {} of {elapsed} s", tally.seconds);
+        }
+    }
+}
+
+#[test]
+fn a_session_that_the_server_cuts_short_makes_its_calls_all_the_same() {
+    let says_so = |stream: &mut TcpStream, target: &str| {
+        let is_last = target.ends_with(['1', '3', '5', '7', '9']);
+        let word = if is_last { "close" } else { "keep-alive" };
+        let text = format!("HTTP/1.1 200 OK\r\nConnection: {word}\r\nContent-Length: 5\r\n\r\nhello");
+        stream.write_all(text.as_bytes()).is_ok() && !is_last
+    };
+    let silently = |stream: &mut TcpStream, target: &str| {
+        well(stream, target);
+        false
+    };
+    for engine in ENGINES {
+        for think_time in [Duration::ZERO, Duration::from_millis(30)] {
+            for (server, is_silent) in [(Server::start(says_so), false), (Server::start(silently), true)] {
+                let client = Client {
+                    calls: 5,
+                    think_time,
+                    requests_max: 20,
+                    pace: Pace::PerSecond(50.0),
+                    ..client(server.address, 10, true, engine)
+                };
+                let tally = run(&client, numbered(1000));
+                assert_eq!(
+                    (tally.answers, tally.faults(), tally.sessions),
+                    (20, 0, 4),
+                    "{engine:?}: {:?}",
+                    tally.first
+                );
+                assert_eq!(server.asked().len(), 20, "{engine:?}");
+                let connections = if is_silent { 20..=20 } else { 8..=20 };
+                assert!(connections.contains(&tally.connections), "{engine:?}: {}", tally.connections);
+                let reached = outcome(tally, Vec::new(), Limit::Open).metrics;
+                assert!(reached.iter().any(|measured| measured.metric.name == "sessions_per_second"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_thread_without_a_free_connection_takes_no_request_from_the_others() {
+    for engine in ENGINES {
+        let count = Arc::new(AtomicUsize::new(0));
+        let server = Server::start(move |stream, target| {
+            // The first one waits until all others have been asked; if one of them waits behind it, for ever.
+            if count.fetch_add(1, Ordering::SeqCst) == 0 {
+                let began = Instant::now();
+                while count.load(Ordering::SeqCst) < 20 && began.elapsed() < Duration::from_secs(15) {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                if count.load(Ordering::SeqCst) < 20 {
+                    return false;
+                }
+            }
+            well(stream, target)
+        });
+        let pace = Pace::PerSecond(200.0);
+        let client = Client { pace, threads: 2, ..client(server.address, 2, true, engine) };
+        let tally = run(&client, numbered(20));
+        assert_eq!((tally.answers, tally.faults()), (20, 0), "{engine:?}: {:?}", tally.first);
+    }
+}
+
+#[test]
+fn a_result_says_which_calls_the_load_was_driven_by() {
+    for (engine, uring_threads) in [(Engine::Uring, 2), (Engine::Epoll, 0)] {
+        let server = Server::start(well);
+        let client = Client { threads: 2, ..client(server.address, 4, true, engine) };
+        let tally = run(&client, numbered(20));
+        assert_eq!((tally.uring_threads, tally.polled_threads), (uring_threads, 2 - uring_threads));
+        assert_eq!(tally.engine_note(), None, "it was asked for");
+        let metrics = outcome(tally, Vec::new(), Limit::Open).metrics;
+        let said = metrics.iter().find(|measured| measured.metric.name == "client_io_uring_threads");
+        assert_eq!(said.map(|measured| measured.value), Some(uring_threads as f64));
+    }
+    let why = Some("Operation not permitted".to_string());
+    let mixed = Tally { uring_threads: 1, polled_threads: 1, without_uring: why, ..Tally::default() };
+    let note = mixed.engine_note().expect("it was not asked for");
+    let begin = "1 of 2 threads of the load used epoll, as io_uring could not be used (Operation not permitted): ";
+    assert!(note.starts_with(begin), "{note}");
+    let all = Tally { uring_threads: 0, ..mixed }.engine_note().expect("it was not asked for");
+    assert!(all.starts_with("The load used epoll, as "), "{all}");
 }
