@@ -5,6 +5,8 @@
 
 mod client;
 mod drive;
+#[cfg(test)]
+mod tests;
 mod work;
 
 pub use client::{Class, Next, PARAMS_MAX, Script, Session};

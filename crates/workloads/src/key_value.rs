@@ -146,7 +146,7 @@ impl KeyValue {
     }
 
     fn outcome(&self, driven: Driven, rewrite_seconds: Option<f64>) -> Outcome {
-        let (counted, seconds) = (driven.counted, driven.seconds);
+        let (counted, seconds) = (driven.counted, driven.rate_seconds);
         let mut all = Latency::default();
         counted.latencies.iter().for_each(|latency| all.merge(latency));
         let counts: Vec<f64> = counted.latencies.iter().map(|latency| latency.count() as f64).collect();
@@ -165,7 +165,7 @@ impl KeyValue {
             counted.scanned as f64,
             counted.late as f64,
             missed,
-            seconds,
+            driven.seconds,
             all.microseconds_mean(),
             all.microseconds_at(0.50),
             all.microseconds_at(0.95),

@@ -6,6 +6,7 @@
 use super::client::{Client, Progress, Script, Session, Statements};
 use super::{Load, METRICS, Sessions};
 use crate::asked::{Asked, Limit, Wrong};
+use crate::deadline::{self, Ends};
 use crate::duration;
 use crate::event_loop::{self, Connections, Next, cannot_wait};
 use crate::one_cpu;
@@ -54,6 +55,8 @@ struct Counted {
     busy_seconds: f64,
     statements: Statements,
     bytes: u64,
+    /// From the run's begin to the end of its last transaction.
+    until_end: Duration,
 }
 
 /// Conflicts by kind.
@@ -160,13 +163,15 @@ struct Line<'a, S> {
     is_sleeping: bool,
     /// Duplicate keys that the transaction under way met.
     duplicates: u32,
+    /// When its last transaction ended.
+    ended: Instant,
     counted: Counted,
 }
 
 impl<'a, S: Script> Line<'a, S> {
     fn new(client: Client<'a, S>) -> Line<'a, S> {
         let (began, counted) = (Instant::now(), Counted::default());
-        Line { client, intended: None, began, is_sleeping: false, duplicates: 0, counted }
+        Line { client, intended: None, began, is_sleeping: false, duplicates: 0, ended: began, counted }
     }
 }
 
@@ -207,7 +212,8 @@ impl<'a, S: Script> Driver<'a, S> {
         let shared = self.shared;
         event_loop::run(&mut self, first, &shared.control)?;
         let ended = self.lines.into_iter().map(|line| {
-            let counted = Counted { statements: line.client.statements, ..line.counted };
+            let until_end = line.ended.saturating_duration_since(self.started);
+            let counted = Counted { statements: line.client.statements, until_end, ..line.counted };
             let (script, session) = line.client.into_parts();
             (counted, script, session)
         });
@@ -217,17 +223,21 @@ impl<'a, S: Script> Driver<'a, S> {
     /// When a line's next transaction is to start; none: it has done all of its own.
     fn next_start(&mut self, index: usize) -> Option<Instant> {
         let (shared, now) = (self.shared, Instant::now());
+        let line = &mut self.lines[index];
+        line.ended = now;
         let limit = shared.load.transactions;
         if shared.control.is_over() || limit > 0 && shared.taken.fetch_add(1, Ordering::Relaxed) >= limit {
             return None;
         }
-        let line = &mut self.lines[index];
         line.intended = shared.intended(self.started);
         let is_first = line.counted.committed == 0;
         let pause = line.client.script.pause_seconds(is_first, shared.load.think_time_seconds);
         let at = line.intended.unwrap_or(now).max(now + duration::of_seconds(pause));
-        // What is due after the end is no part of the run.
-        if self.deadline.is_some_and(|deadline| at >= deadline) { None } else { Some(at) }
+        let is_in_run = self.deadline.is_none_or(|deadline| match line.intended {
+            Some(intended) => deadline::begins(intended, deadline, now),
+            None => at < deadline,
+        });
+        is_in_run.then_some(at)
     }
 
     /// Begins a line's next transaction.
@@ -358,9 +368,10 @@ fn outcome(
     load: &Load,
     counted: &[Counted],
     latencies: BTreeMap<String, Latency>,
-    (rates, seconds): (Vec<f64>, f64),
+    (rates, elapsed_seconds): (Vec<f64>, f64),
 ) -> Outcome {
     let (latency, asked) = (&latencies[TRANSACTION], asked(load, counted));
+    let seconds = rate_seconds(load, counted).unwrap_or(elapsed_seconds);
     let sum = |of: fn(&Counted) -> u64| counted.iter().map(of).sum::<u64>() as f64;
     let committed = sum(|one| one.committed);
     let (reads, writes, others) =
@@ -385,7 +396,7 @@ fn outcome(
         sum(|one| one.statements.missed),
         sum(|one| one.late),
         missed(load, asked.total),
-        seconds,
+        elapsed_seconds,
         latency.microseconds_mean(),
         latency.microseconds_at(0.0),
         latency.microseconds_at(0.50),
@@ -410,8 +421,16 @@ fn outcome(
     }
 }
 
-/// Transactions of an open loop that were due before the run's end and not begun, as all connections were busy: no latency counts how long
-/// they waited. `begun` is how many were.
+/// The time that the rates of a closed loop are over that ends by its time; none: over all of the time until the last transaction's end.
+fn rate_seconds(load: &Load, counted: &[Counted]) -> Option<f64> {
+    let window = duration::of_seconds(load.run_seconds().filter(|_| load.rate == 0.0)?);
+    let mut ends = Ends::default();
+    counted.iter().for_each(|one| ends.add(window, one.until_end));
+    ends.mean_seconds()
+}
+
+/// Transactions of an open loop that were due before the run's end and not begun, as all connections were busy for longer than a backlog
+/// is worked off: no latency counts how long they waited. `begun` is how many were.
 fn missed(load: &Load, begun: u64) -> f64 {
     let due = (load.rate * load.time_seconds).ceil();
     let due = if load.transactions > 0 { due.min(load.transactions as f64) } else { due };

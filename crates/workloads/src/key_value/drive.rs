@@ -9,6 +9,7 @@ use super::mix::{KINDS, Kind, Mix, scan_length};
 use super::store::{Key, Request, Session};
 use super::value;
 use super::versions::Write;
+use load::deadline::{BACKLOG_MAX, Ends};
 use load::duration;
 use load::event_loop::{self, Connections, Next, cannot_wait};
 use load::readiness::{Interest, Readiness};
@@ -60,6 +61,8 @@ pub struct Counted {
     pub late: u64,
     /// Bytes of values that were written.
     pub bytes: u64,
+    /// When connections ended.
+    ends: Ends,
 }
 
 /// What a run came to.
@@ -68,6 +71,8 @@ pub struct Driven {
     pub counted: Counted,
     /// Until the last answer.
     pub seconds: f64,
+    /// The time that rates are over: in a closed loop until each connection's last answer, in the mean.
+    pub rate_seconds: f64,
     /// Operations in each whole second.
     pub rates: Vec<f64>,
     /// The connections.
@@ -93,10 +98,14 @@ pub fn drive(pace: Pace, work: &Work, sessions: Vec<Box<dyn Session>>, context: 
     let ready = |_, lines| Driver::new(&shared, lines);
     let ended = shared.control.run(shares, ready, Driver::run, context.progress)?;
     let (seconds, rates) = (ended.seconds, ended.rates);
-    let mut driven = Driven { counted: Counted::default(), seconds, rates, sessions: Vec::new() };
+    let mut driven =
+        Driven { counted: Counted::default(), seconds, rate_seconds: seconds, rates, sessions: Vec::new() };
     for (counted, sessions) in ended.parts {
         driven.counted.add(&counted);
         driven.sessions.extend(sessions);
+    }
+    if pace.rate == 0.0 {
+        driven.rate_seconds = driven.counted.ends.mean_seconds().unwrap_or(seconds);
     }
     Ok(driven)
 }
@@ -107,6 +116,7 @@ impl Counted {
         self.scanned += other.scanned;
         self.late += other.late;
         self.bytes += other.bytes;
+        self.ends.merge(other.ends);
     }
 }
 
@@ -239,7 +249,9 @@ impl<'a> Driver<'a> {
     fn begin_all(&mut self, index: usize) -> Result<Option<Next>, Error> {
         let Pace { pipeline, rate, .. } = self.shared.pace;
         let (shared, now) = (self.shared, Instant::now());
-        if now >= self.deadline || shared.control.is_over() {
+        let is_at_end = if rate > 0.0 { now >= self.deadline + BACKLOG_MAX } else { now >= self.deadline };
+        if is_at_end || shared.control.is_over() {
+            self.counted.ends.add(self.deadline - self.started, now - self.started);
             return Ok(Some(Next::Ended));
         }
         let mut drawn = 0;
@@ -247,8 +259,8 @@ impl<'a> Driver<'a> {
             let mut began = now;
             if rate > 0.0 {
                 let at = self.lines[index].due.take().unwrap_or_else(|| shared.due(self.started));
-                if at > now {
-                    // Not yet, or not in this run: what is due after the end is no part of it.
+                if at > now || at >= self.deadline {
+                    // Not yet, or not in this run: what is due after the end is no part of it. What was due before is, however late.
                     self.lines[index].due = Some(at);
                     break;
                 }
