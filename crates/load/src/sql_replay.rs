@@ -2,13 +2,16 @@
 //!
 //! As logged (`speed` above 0) each statement is due at its own time; else each begins when the one before it is answered, and a session when all are
 //! over that had ended in the log before it began, so that no more are open at a time than in the log. `schedule.rs` says which session may begin,
-//! `line.rs` is one session, `drive.rs` has the threads and the figures. A run is a part of the log, and the next one goes on where it ended.
+//! `turnout.rs` on which thread, `line.rs` is one session, `drive.rs` has the threads and the figures. A run is a part of the log, and the next one goes on where it ended.
 
 mod connect;
 mod drive;
 mod line;
 mod schedule;
 mod tally;
+#[cfg(test)]
+mod tests;
+mod turnout;
 
 pub use drive::{Means, Replay};
 pub use tally::{Fault, Tally};

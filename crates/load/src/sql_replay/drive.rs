@@ -5,6 +5,8 @@ use super::connect::{self, Connect, Made};
 use super::line::{Line, Part, Progress};
 use super::schedule::Schedule;
 use super::tally::Tally;
+use super::turnout::{Claim, Turnout};
+use crate::descriptors::{self, Connections};
 use crate::event_loop::cannot_wait;
 use crate::one_cpu;
 use crate::readiness::{Interest, Readiness, Ready};
@@ -13,9 +15,8 @@ use crate::workload::Error;
 use sqllog::{Log, Session};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -29,8 +30,11 @@ const LEAD: Duration = Duration::from_secs(1);
 /// Descriptors that are watched at a time.
 const AT_ONCE: usize = 256;
 
-/// The number by which the connecting thread wakes a driver; sessions are never as many.
+/// The number by which a driver is woken, by the thread that connects or by another driver; sessions are never as many.
 const WAKE: usize = usize::MAX;
+
+/// Descriptors of a thread beside its connections: a queue of events, and the ends of what wakes it, one of them twice.
+const OF_THREAD: usize = 4;
 
 /// A log that is replayed in parts, a run each.
 pub struct Replay {
@@ -80,6 +84,10 @@ impl Replay {
         let from = self.runs_done.checked_sub(1).map_or(log.span().start, |last| self.ends[last].1);
         self.runs_done += 1;
         let threads = means.threads.max(1);
+        // As logged, sessions of a slow server are there when they are over in the log.
+        let most = if means.pace == Pace::Closed { log.concurrency() } else { log.sessions.len() };
+        let [least, most] = [log.concurrency(), most].map(|sessions| sessions + threads * OF_THREAD);
+        descriptors::make_room(&Connections { setting: "log", words: "connections at a time", least, most })?;
         let mut shares: Vec<HashMap<usize, Line>> = (0..threads).map(|_| HashMap::new()).collect();
         for (number, line) in self.lines.drain() {
             shares[number % threads].insert(number, line);
@@ -93,12 +101,17 @@ impl Replay {
         }
         let part = Part { log, pace: means.pace, started: Instant::now(), from, before };
         let control = Control::new(means.interrupted);
-        let shared = Shared { means, part, schedule: Mutex::new(&mut self.schedule), control };
-        let keep = |thread, lines| {
+        let wakes = (0..threads).map(|_| UnixStream::pair()).collect::<Result<Vec<_>, _>>().map_err(cannot_wait)?;
+        let (wakes, wakers): (Vec<_>, Vec<_>) = wakes.into_iter().unzip();
+        let turnout = Turnout::new(&mut self.schedule, means.pace, before, threads);
+        let shared = Shared { means, part, turnout, wakers, control };
+        let keep = |thread, (lines, wake)| {
             one_cpu::keep(thread);
-            Ok(lines)
+            Ok((thread, lines, wake))
         };
-        let ended = shared.control.run(shares, keep, |lines| shared.drive(lines), progress)?;
+        let inputs = shares.into_iter().zip(wakes).collect();
+        let drive = |(thread, lines, wake)| shared.drive(thread, lines, wake);
+        let ended = shared.control.run(inputs, keep, drive, progress)?;
         let mut all = Tally { seconds: ended.seconds, rates: ended.rates, ..Tally::default() };
         for (tally, lines) in ended.parts {
             all.add(tally);
@@ -117,7 +130,9 @@ impl Replay {
 struct Shared<'a> {
     means: &'a Means<'a>,
     part: Part<'a>,
-    schedule: Mutex<&'a mut Schedule>,
+    turnout: Turnout<'a>,
+    /// By thread: a byte wakes it.
+    wakers: Vec<UnixStream>,
     control: Control<'a>,
 }
 
@@ -125,9 +140,9 @@ struct Shared<'a> {
 type Left = (Tally, HashMap<usize, Line>);
 
 impl Shared<'_> {
-    /// One thread's sessions, and those that may begin when one of them is over. Connections are made by a second thread.
-    fn drive(&self, lines: HashMap<usize, Line>) -> Result<Left, Error> {
-        let (wake, waker) = UnixStream::pair().map_err(cannot_wait)?;
+    /// One thread's sessions, and its part of those that may begin when others are over. Connections are made by a second thread.
+    fn drive(&self, thread: usize, lines: HashMap<usize, Line>, wake: UnixStream) -> Result<Left, Error> {
+        let waker = self.wakers[thread].try_clone().map_err(cannot_wait)?;
         wake.set_nonblocking(true).map_err(cannot_wait)?;
         let readiness = Readiness::new(AT_ONCE).map_err(cannot_wait)?;
         readiness.add(&wake, WAKE, Interest::Read).map_err(cannot_wait)?;
@@ -136,6 +151,7 @@ impl Shared<'_> {
             scope.spawn(move || connect::make(self.means.connect, &asked, &tell, waker));
             let mut driver = Driver {
                 shared: self,
+                thread,
                 lines,
                 readiness,
                 due: BinaryHeap::new(),
@@ -149,11 +165,20 @@ impl Shared<'_> {
             Ok((driver.tally, driver.lines))
         })
     }
+
+    /// Wakes threads that have been given sessions, or that wait for nothing any more.
+    fn wake(&self, threads: impl IntoIterator<Item = usize>) {
+        for thread in threads {
+            // Who has left needs no waking.
+            let _ = (&self.wakers[thread]).write_all(&[0]);
+        }
+    }
 }
 
 /// One thread of the replay.
 struct Driver<'a, 'b> {
     shared: &'a Shared<'b>,
+    thread: usize,
     /// By the session's number.
     lines: HashMap<usize, Line>,
     readiness: Readiness,
@@ -188,14 +213,28 @@ impl Driver<'_, '_> {
                 self.due.pop();
                 self.go_on(number);
             }
-            if self.open == 0 && self.due.is_empty() || self.shared.control.is_over() {
+            if self.shared.control.is_over() {
                 return Ok(());
+            }
+            if self.open == 0 && self.due.is_empty() {
+                match self.shared.turnout.claim(self.thread) {
+                    Claim::Begin(numbers) => {
+                        self.begin(numbers);
+                        continue;
+                    }
+                    // Sessions of other threads are open, and more may begin when they are over.
+                    Claim::Wait => {}
+                    Claim::Leave(waiting) => {
+                        self.shared.wake(waiting);
+                        return Ok(());
+                    }
+                }
             }
             let left = self.due.peek().map_or(LOOK, |due| due.0.0.saturating_duration_since(Instant::now()).min(LOOK));
             self.readiness.wait(left, &mut ready).map_err(cannot_wait)?;
             for Ready { number, .. } in ready.drain(..) {
                 match number {
-                    WAKE => self.connected()?,
+                    WAKE => self.woken()?,
                     number => self.heard(number),
                 }
             }
@@ -224,10 +263,11 @@ impl Driver<'_, '_> {
         }
     }
 
-    /// Connections were made.
-    fn connected(&mut self) -> Result<(), Error> {
+    /// Connections were made, or another thread has sessions for this one.
+    fn woken(&mut self) -> Result<(), Error> {
         let mut bytes = [0; AT_ONCE];
         while self.wake.read(&mut bytes).is_ok_and(|read| read == bytes.len()) {}
+        self.begin(self.shared.turnout.given(self.thread));
         while let Ok((number, made)) = self.made.try_recv() {
             self.open -= 1;
             let Some(line) = self.lines.get_mut(&number) else { continue };
@@ -278,16 +318,15 @@ impl Driver<'_, '_> {
         if self.lines.get(&number).is_some_and(|line| line.connection.is_none()) {
             self.lines.remove(&number);
         }
-        let mut begin = Vec::new();
-        {
-            let mut schedule = self.shared.schedule.lock().expect("no thread panics with it");
-            schedule.over(number);
-            if self.shared.part.pace == Pace::Closed {
-                begin.extend(std::iter::from_fn(|| schedule.take(self.shared.part.before)));
-            }
-        }
+        let (own, others) = self.shared.turnout.over(number, self.thread);
+        self.shared.wake(others);
+        self.begin(own);
+    }
+
+    /// Begins sessions, now.
+    fn begin(&mut self, numbers: Vec<usize>) {
         let now = Instant::now();
-        for number in begin {
+        for number in numbers {
             self.lines.insert(number, Line::default());
             self.due.push(Reverse((now, number)));
         }

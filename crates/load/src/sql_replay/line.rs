@@ -112,7 +112,7 @@ impl Line {
     pub fn lose(&mut self, session: &Session, tally: &mut Tally, why: &(dyn std::error::Error + 'static)) {
         let left = session.steps.len().saturating_sub(self.at);
         if left > 0 {
-            tally.fault(Fault::Lost, left as u64, || observe::record::causes(why).join(": "));
+            tally.fault(Fault::of_connection(why), left as u64, || observe::record::causes(why).join(": "));
         }
         self.at = session.steps.len();
         self.connection = None;

@@ -40,6 +40,11 @@ impl Schedule {
         Some(self.next - 1)
     }
 
+    /// Whether there is a session left with a statement before this one, whether it may begin or not.
+    pub fn has_left(&self, before: u64) -> bool {
+        self.begins.get(self.next).is_some_and(|(_, first)| *first < before)
+    }
+
     /// The next session that may begin, with a statement before this one; none: not now.
     pub fn take(&mut self, before: u64) -> Option<usize> {
         let (begins, _) = *self.begins.get(self.next).filter(|(_, first)| *first < before)?;

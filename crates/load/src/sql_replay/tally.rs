@@ -2,6 +2,8 @@
 
 use observe::latency::Latency;
 use sqllog::Expects;
+use std::error::Error;
+use std::io;
 
 /// What went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,11 +14,28 @@ pub enum Fault {
     Unlogged,
     /// Its connection was lost, or could not be made.
     Lost,
+    /// Its connection could not be made, as this process, or the system, has no descriptors left.
+    NoDescriptors,
+    /// Its connection could not be made, as all local ports to the server are taken.
+    NoPorts,
 }
 
 impl Fault {
     /// All, in the order of [`Tally::faults`].
-    pub const ALL: [Fault; 3] = [Fault::New, Fault::Unlogged, Fault::Lost];
+    pub const ALL: [Fault; 5] = [Fault::New, Fault::Unlogged, Fault::Lost, Fault::NoDescriptors, Fault::NoPorts];
+
+    /// Of a connection that is gone, or was not made: what the load's own machine lacks is no fault of the server's.
+    pub(super) fn of_connection(why: &(dyn Error + 'static)) -> Fault {
+        let mut cause = Some(why);
+        while let Some(error) = cause {
+            match error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error) {
+                Some(libc::EMFILE | libc::ENFILE) => return Fault::NoDescriptors,
+                Some(libc::EADDRNOTAVAIL) => return Fault::NoPorts,
+                _ => cause = error.source(),
+            }
+        }
+        Fault::Lost
+    }
 
     /// The metric that counts it.
     #[must_use]
@@ -25,6 +44,8 @@ impl Fault {
             Fault::New => "errors_not_in_the_log",
             Fault::Unlogged => "errors_of_which_the_log_says_nothing",
             Fault::Lost => "errors_lost_connection",
+            Fault::NoDescriptors => "errors_no_descriptors",
+            Fault::NoPorts => "errors_no_ports",
         }
     }
 
@@ -35,6 +56,8 @@ impl Fault {
             Fault::New => "refused, where the log has an answer",
             Fault::Unlogged => "refused (this form of log does not say what there was)",
             Fault::Lost => "lost with their connection",
+            Fault::NoDescriptors => "without a connection, as the load was out of descriptors",
+            Fault::NoPorts => "without a connection, as the load was out of local ports",
         }
     }
 }
@@ -55,9 +78,9 @@ pub struct Tally {
     /// Of these, the ones with another number.
     pub rows_differ: u64,
     /// What went wrong.
-    pub faults: [u64; 3],
+    pub faults: [u64; Fault::ALL.len()],
     /// The first of each, in words.
-    pub first: [Option<String>; 3],
+    pub first: [Option<String>; Fault::ALL.len()],
     /// Sessions that began in this run.
     pub sessions: u64,
     /// Statements that began more than a millisecond after their time.
@@ -138,6 +161,20 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sql::failed;
+
+    #[test]
+    fn what_the_loads_own_machine_lacks_is_no_loss_of_the_servers() {
+        let of = |error: io::Error| {
+            let connecting = wire::Error::Connect("/run/server".into(), error);
+            Fault::of_connection(&failed("postgres", "be reached")(connecting))
+        };
+        let of_number = |number| of(io::Error::from_raw_os_error(number));
+        assert_eq!([libc::EMFILE, libc::ENFILE].map(of_number), [Fault::NoDescriptors; 2]);
+        assert_eq!(of_number(libc::EADDRNOTAVAIL), Fault::NoPorts);
+        assert_eq!([libc::ECONNREFUSED, libc::ECONNRESET].map(of_number), [Fault::Lost; 2]);
+        assert_eq!(of(io::ErrorKind::UnexpectedEof.into()), Fault::Lost);
+    }
 
     #[test]
     fn errors_are_told_apart_by_what_the_log_has() {
@@ -153,7 +190,7 @@ mod tests {
         tally.answered(&Expects::Answer, Some(2), 2);
         let counts = (tally.right, tally.refused_as_logged, tally.refused_otherwise, tally.answered_now);
         assert_eq!(counts, (6, 2, 1, 1));
-        assert_eq!((tally.rows_known, tally.rows_differ, tally.faults, tally.asked()), (2, 1, [1, 1, 0], 8));
+        assert_eq!((tally.rows_known, tally.rows_differ, tally.faults, tally.asked()), (2, 1, [1, 1, 0, 0, 0], 8));
         assert_eq!(tally.first[0].as_deref(), Some("no such table"));
     }
 }

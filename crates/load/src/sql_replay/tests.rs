@@ -1,0 +1,105 @@
+//! A log on a database that answers at once: which thread drives which session.
+
+use super::*;
+use crate::workload::Error;
+use sqllog::{Log, Options};
+use std::collections::HashMap;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
+use wire::{Answer, Connection, Keep, NamedRow, Param, Statement, Value};
+
+/// Statements by the thread that sent them.
+type Sent = Arc<Mutex<HashMap<ThreadId, u64>>>;
+
+/// Answers at once, and notes who asked.
+struct Answering(Sent);
+
+impl Connection for Answering {
+    fn prepare(&mut self, _sql: &str) -> Result<Statement, wire::Error> {
+        Ok(Statement::numbered(0))
+    }
+
+    fn start(
+        &mut self,
+        _statement: Statement,
+        _params: &[Param],
+        _row: &mut dyn FnMut(Value),
+    ) -> Result<Option<u64>, wire::Error> {
+        self.start_text("", &mut |_| {})
+    }
+
+    fn start_text(&mut self, _sql: &str, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
+        let mut sent = self.0.lock().expect("no thread panics with it");
+        *sent.entry(std::thread::current().id()).or_default() += 1;
+        Ok(Some(0))
+    }
+
+    fn keep_row(&mut self, _keep: Keep) {}
+
+    fn kept(&mut self) -> Result<Option<NamedRow>, wire::Error> {
+        Ok(None)
+    }
+
+    fn is_in_transaction(&self) -> bool {
+        false
+    }
+
+    fn advance(&mut self, _row: &mut dyn FnMut(Value)) -> Result<Option<u64>, wire::Error> {
+        Ok(Some(0))
+    }
+
+    fn query(&mut self, _sql: &str) -> Result<Answer, wire::Error> {
+        Ok(Answer::default())
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
+
+/// So many sessions of one statement each, one after the other, in PostgreSQL's own form.
+fn one_after_the_other(sessions: usize) -> Log {
+    let line = |number: usize| {
+        let (minute, second) = (number / 60, number % 60);
+        format!("2026-11-24 01:{minute:02}:{second:02}.000 UTC [{}] joe@shop LOG:  statement: SELECT 1\n", number + 100)
+    };
+    let text: String = (0..sessions).map(line).collect();
+    sqllog::read(&text, &Options::default()).expect("it is a log")
+}
+
+#[test]
+fn no_thread_has_all_of_a_log_that_comes_one_session_after_the_other() {
+    const SESSIONS: usize = 48;
+    let log = one_after_the_other(SESSIONS);
+    assert_eq!((log.sessions.len(), log.concurrency()), (SESSIONS, 1));
+    for threads in [1, 2, 4] {
+        for runs in [1, 4] {
+            let (sent, interrupted) = (Sent::default(), AtomicBool::new(false));
+            let connect = || Ok::<Box<dyn Connection>, Error>(Box::new(Answering(sent.clone())));
+            let means = Means { connect: &connect, pace: Pace::Closed, threads, interrupted: &interrupted };
+            let mut replay = Replay::new(&log, runs);
+            for _ in 0..runs {
+                let tally = replay.run(&log, &means, &mut |_, _| {}).expect("it runs").expect("there is a part");
+                assert_eq!((tally.right, tally.sessions), ((SESSIONS / runs) as u64, (SESSIONS / runs) as u64));
+            }
+            let sent = sent.lock().expect("no thread panics with it");
+            let expected = (SESSIONS / threads / runs) as u64;
+            assert_eq!(sent.values().copied().collect::<Vec<_>>(), vec![expected; threads * runs], "{threads} threads");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_no_fault_of_a_thread() {
+    let log = one_after_the_other(6);
+    let interrupted = AtomicBool::new(false);
+    let refused = |number| wire::Error::Connect("/run/server".into(), std::io::Error::from_raw_os_error(number));
+    for (number, fault) in [(libc::ECONNREFUSED, Fault::Lost), (libc::EMFILE, Fault::NoDescriptors)] {
+        let connect = || Err::<Box<dyn Connection>, _>(crate::sql::failed("postgres", "be reached")(refused(number)));
+        let means = Means { connect: &connect, pace: Pace::Closed, threads: 2, interrupted: &interrupted };
+        let tally = Replay::new(&log, 1).run(&log, &means, &mut |_, _| {}).expect("it runs").expect("a part");
+        assert_eq!((tally.asked(), tally.faults[fault as usize]), (6, 6), "{:?}", tally.first);
+    }
+}
