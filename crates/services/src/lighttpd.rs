@@ -6,6 +6,7 @@ use crate::effect::Effects;
 use crate::php::{self, Php};
 use crate::service::{self, Error, FreeSettings, Kind, Missing, Place, Service, ServiceSettings, is_name};
 use crate::web::{self, Launch, WebServer, WebSettings};
+use nix::sys::signal::Signal;
 use serde::Deserialize;
 use settings::configuration::{Configuration, Setup};
 use settings::{Kind as Is, Setting};
@@ -248,7 +249,9 @@ impl WebServer for Lighttpd {
         effects.facts.insert("lighttpd.php".into(), self.form.word().into());
         let program = php_cgi().map(|found| found.0).filter(|_| self.form != PhpForm::None);
         let effects = effects.and(self.php.effects(KIND.name, program.as_deref(), &environment));
-        Ok(Launch::new(&self.program, ["-D", "-f", &configuration], effects))
+        // By SIGTERM it leaves connections that are still open, and then ends with status 1.
+        let stop = Signal::SIGINT;
+        Ok(Launch { stop, ..Launch::new(&self.program, ["-D", "-f", &configuration], effects) })
     }
 
     fn heed(&self, messages: &str, effects: &mut Effects) {

@@ -158,7 +158,7 @@ pub struct Tally {
     /// Why those that were free to choose did not use `io_uring`.
     pub without_uring: Option<String>,
     /// When connections ended, of a closed loop that ends by its window.
-    pub(super) ends: Ends,
+    pub ends: Ends,
 }
 
 impl Tally {
