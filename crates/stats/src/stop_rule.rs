@@ -28,6 +28,8 @@ pub enum StopDecision {
     },
     /// Of those that compete, one is left: every other is shown to be worse.
     OneLeft,
+    /// What was to be compared failed and is measured no more: more rounds would tell nothing.
+    NothingLeft,
     /// Every declared contrast is narrow enough.
     PrecisionReached {
         /// The widest half-width, a fraction.
@@ -39,7 +41,7 @@ impl StopDecision {
     /// Whether to stop.
     #[must_use]
     pub fn is_enough(&self) -> bool {
-        matches!(self, StopDecision::PrecisionReached { .. } | StopDecision::OneLeft)
+        matches!(self, StopDecision::PrecisionReached { .. } | StopDecision::OneLeft | StopDecision::NothingLeft)
     }
 }
 
@@ -55,6 +57,7 @@ impl fmt::Display for StopDecision {
                 write!(f, "{of} stalled in a trial: a difference to 0 has no width, so all rounds are measured")
             }
             StopDecision::OneLeft => write!(f, "every other scenario is shown to be worse"),
+            StopDecision::NothingLeft => write!(f, "nothing is left to compare: what failed is measured no more"),
             StopDecision::PrecisionReached { half_width } => {
                 write!(f, "every difference is known within {:.1} %", half_width * 100.0)
             }
@@ -72,19 +75,32 @@ pub fn enough(observations: &Observations, rules: &Rules) -> StopDecision {
     if let Some(stalled) = first_stalled(observations, &observations.candidates()) {
         return stalled;
     }
-    let mut widest = (0.0, String::new());
-    for declared in observations.family() {
-        let of = format!("{} against {}", declared.a, declared.b);
-        widen(&mut widest, observations, &declared, rules, of);
-    }
     // A study of one scenario is about its own speed.
     if let [only] = observations.candidates()[..] {
         let half_width = half_width(&observations.complete(&[only])[0], rules);
-        if observations.is_measured_yet(only) {
-            widest = (half_width, observations.cells[only].label.clone());
-        }
+        return match observations.is_measured_yet(only) {
+            true => by_width((half_width, observations.cells[only].label.clone()), rules),
+            false => StopDecision::NothingLeft,
+        };
     }
-    by_width(widest, rules)
+    // An average over levels has every scenario of them in it: without this, one that was given up would leave no width of any.
+    let measured = still_measured(observations);
+    let mut widest = None;
+    for declared in measured.family() {
+        let of = format!("{} against {}", declared.a, declared.b);
+        widen(&mut widest, &measured, &declared, rules, of);
+    }
+    widest.map_or(StopDecision::NothingLeft, |widest| by_width(widest, rules))
+}
+
+/// Without scenarios that are measured no more: no more rounds will tell of them.
+fn still_measured(observations: &Observations) -> Observations {
+    let kept: Vec<usize> = (0..observations.cells.len()).filter(|cell| observations.is_measured_yet(*cell)).collect();
+    Observations {
+        cells: kept.iter().map(|cell| observations.cells[*cell].clone()).collect(),
+        rounds: observations.rounds.iter().map(|row| kept.iter().map(|cell| row[*cell]).collect()).collect(),
+        more_is_better: observations.more_is_better,
+    }
 }
 
 /// Looks at the widths of all pairs of those that may still be picked: the rule where only the best is asked for.
@@ -102,26 +118,28 @@ pub fn enough_to_pick(observations: &Observations, standing: &[usize], rules: &R
     if standing.len() < 2 {
         return StopDecision::OneLeft;
     }
-    let mut widest = (0.0, String::new());
+    let standing: Vec<usize> = standing.into_iter().filter(|cell| observations.is_measured_yet(*cell)).collect();
+    let mut widest = None;
     let pairs = standing.iter().enumerate().flat_map(|(place, a)| standing[place + 1..].iter().map(move |b| (*a, *b)));
     for (a, b) in pairs {
         let declared = observations.pair(a, b);
         let of = format!("{} against {}", declared.a, declared.b);
         widen(&mut widest, observations, &declared, rules, of);
     }
-    by_width(widest, rules)
+    widest.map_or(StopDecision::NothingLeft, |widest| by_width(widest, rules))
 }
 
-/// Takes a contrast's half-width for the widest where it is. No more rounds will tell of one that is measured no more.
-fn widen(widest: &mut (f64, String), observations: &Observations, declared: &Declared, rules: &Rules, of: String) {
-    if observations.is_undecided(declared)
-        || declared.weights.iter().any(|(cell, _)| !observations.is_measured_yet(*cell))
-    {
-        return;
-    }
+/// Takes a contrast's half-width for the widest where it is.
+fn widen(
+    widest: &mut Option<(f64, String)>,
+    observations: &Observations,
+    declared: &Declared,
+    rules: &Rules,
+    of: String,
+) {
     let half_width = half_width(&observations.differences(declared), rules);
-    if half_width > widest.0 {
-        *widest = (half_width, of);
+    if widest.as_ref().is_none_or(|widest| half_width > widest.0) {
+        *widest = Some((half_width, of));
     }
 }
 

@@ -124,6 +124,8 @@ pub enum Stop {
     Interrupted,
     /// Every scenario has been given up.
     NothingLeft,
+    /// Of every workload so many scenarios have been given up that nothing is left to compare.
+    NothingToCompare,
     /// All but one scenario are shown to be worse.
     OneLeft,
     /// A screened scenario has no value, or stalled.
@@ -148,6 +150,7 @@ impl Stop {
             Stop::TimeBudget => "the next round would not fit into the time budget",
             Stop::Interrupted => "interrupted",
             Stop::NothingLeft => "every scenario failed",
+            Stop::NothingToCompare => "so many scenarios failed that nothing is left to compare",
             Stop::ScreenFailed => {
                 "a screened scenario has no value or stalled, so that the screen can't tell factors apart"
             }

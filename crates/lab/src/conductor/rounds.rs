@@ -47,14 +47,18 @@ fn decide(session: &mut Session, round: u32) -> Result<(Option<Stop>, String), E
         Mode::Tune => look(session, round, &rules)?,
     };
     let enough = decisions.iter().all(stats::StopDecision::is_enough);
-    let one_left = decisions.iter().all(|decision| *decision == stats::StopDecision::OneLeft);
+    let are_all = |wanted: &stats::StopDecision| decisions.iter().all(|decision| decision == wanted);
     let dropped = found.iter().map(|worse| {
         let what = if worse.stays { "is shown to be worse" } else { "is dropped" };
         let behind = worse.behind_at_least * 100.0;
         format!("{} {what}: at least {behind:.1} % behind {}", worse.scenario, worse.than)
     });
     let words = decisions.iter().map(ToString::to_string).chain(dropped).collect::<Vec<_>>().join("; ");
-    let stop = if one_left { Stop::OneLeft } else { Stop::PrecisionReached };
+    let stop = match () {
+        () if are_all(&stats::StopDecision::OneLeft) => Stop::OneLeft,
+        () if are_all(&stats::StopDecision::NothingLeft) => Stop::NothingToCompare,
+        () => Stop::PrecisionReached,
+    };
     Ok((enough.then_some(stop), words))
 }
 

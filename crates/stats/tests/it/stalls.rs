@@ -170,3 +170,46 @@ fn one_scenario_with_one_round_is_not_known() {
     };
     assert!(!one(&[Some(100.0), None]) && one(&[Some(100.0), Some(100.1), Some(99.9)]));
 }
+
+/// Filesystems and ways of reading, all combinations, in six rounds that stray by `noise`; `failing` never has a value.
+fn factorial(noise: f64, failing: &[usize]) -> Observations {
+    let mut random = Noise(5);
+    let rows = (0..6).map(|_| (0..4).map(|_| 1000.0 * (noise * random.normal()).exp()).collect()).collect();
+    let mut found = observations(rows, true);
+    for (cell, levels) in found.cells.iter_mut().zip([
+        ["ext4", "direct"],
+        ["ext4", "buffered"],
+        ["btrfs", "direct"],
+        ["btrfs", "buffered"],
+    ]) {
+        cell.levels =
+            [("fs", levels[0]), ("io", levels[1])].map(|(factor, level)| (factor.into(), level.into())).into();
+    }
+    found.rounds.iter_mut().for_each(|row| failing.iter().for_each(|cell| row[*cell] = None));
+    found
+}
+
+/// Each average over levels has the failing combination in it; the others are no better known for that.
+#[test]
+fn one_that_fails_is_no_precision_of_the_others() {
+    let noisy = enough(&factorial(0.1, &[2]), &RULES);
+    assert!(matches!(noisy, StopDecision::Continue { half_width, .. } if half_width > 0.05), "{noisy}");
+    let quiet = enough(&factorial(0.004, &[2]), &RULES);
+    assert!(matches!(quiet, StopDecision::PrecisionReached { half_width } if half_width > 0.001), "{quiet}");
+    // The baseline, which all pairs are against.
+    let mut pairs = factorial(0.1, &[0]);
+    pairs.cells.iter_mut().for_each(|cell| cell.levels.clear());
+    assert!(!enough(&pairs, &RULES).is_enough());
+    assert!(!enough_to_pick(&pairs, &[0, 1, 2], &RULES).is_enough());
+}
+
+#[test]
+fn where_nothing_is_left_to_compare_no_precision_is_reached() {
+    let alone = factorial(0.1, &[0, 1, 2]);
+    assert_eq!(enough(&alone, &RULES), StopDecision::NothingLeft);
+    let mut given_up = factorial(0.1, &[]);
+    given_up.rounds[4..].iter_mut().for_each(|row| row[1..].fill(None));
+    assert_eq!(enough(&given_up, &RULES), StopDecision::NothingLeft);
+    assert_eq!(enough_to_pick(&given_up, &[0, 1], &RULES), StopDecision::NothingLeft, "nobody was shown to be worse");
+    assert!(StopDecision::NothingLeft.is_enough());
+}
