@@ -49,17 +49,45 @@ pub fn over_hosts(rounds: &[Vec<f64>], confidence: f64) -> Option<OverHosts> {
     })
 }
 
-/// A contrast over these hosts and no other: their mean, each counted once, and its interval by how rounds stray on them. Its count of
-/// rounds is one more than its degrees of freedom. None where no host has two rounds.
+/// Where every round of a further host of this kind lies: of as many rounds as the host with most of them had, all together (Bonferroni). None
+/// below four hosts.
+///
+/// A round strays by more than the mean of a host's rounds does: what the mean takes off its variance comes back. That part is known by the
+/// rounds and not by the hosts; with the hosts' degrees of freedom for both the limits are rather too wide.
+#[must_use]
+pub fn further_rounds(rounds: &[Vec<f64>], confidence: f64) -> Option<(f64, f64)> {
+    let most = rounds.iter().map(Vec::len).max()?;
+    let level = 1.0 - (1.0 - confidence) / most.max(1) as f64;
+    let (low, high) = over_hosts(rounds, level)?.prediction;
+    let hosts: Vec<&Vec<f64>> = rounds.iter().filter(|rounds| !rounds.is_empty()).collect();
+    // Without a second round anywhere a host's figure is that of a round.
+    let variance = pooled_variance(rounds).map_or(0.0, |(variance, _)| variance);
+    let of_means = hosts.iter().map(|rounds| variance / rounds.len() as f64).sum::<f64>() / hosts.len() as f64;
+    let t = t_quantile(0.5 + level / 2.0, hosts.len() - 1);
+    let half = ((high - low) / 2.0).hypot(t * (variance - of_means).max(0.0).sqrt());
+    let middle = f64::midpoint(low, high);
+    Some((middle - half, middle + half))
+}
+
+/// A contrast over these hosts and no other: their mean, each counted once, and its interval by how rounds stray on them. Each host has a
+/// spread of its own, and degrees of freedom are Satterthwaite's (1946; Welch's, for more than two): a host that strays and has few rounds must
+/// not be taken for as quiet as one that has many. Its count of rounds is one more than these, rounded down. None where a host has a single
+/// round, which says nothing of how it strays.
 #[must_use]
 pub fn these_hosts(rounds: &[Vec<f64>], confidence: f64) -> Option<Contrast> {
     let measured: Vec<&Vec<f64>> = rounds.iter().filter(|rounds| !rounds.is_empty()).collect();
-    let (variance, degrees) = pooled_variance(rounds)?;
+    if measured.is_empty() || measured.iter().any(|rounds| rounds.len() < 2) {
+        return None;
+    }
     let count = measured.len() as f64;
-    let shares: f64 = measured.iter().map(|rounds| 1.0 / rounds.len() as f64).sum();
-    let deviation = variance.sqrt().max(RESOLUTION);
+    // Of each host's mean, and by its degrees of freedom.
+    let variance = |rounds: &Vec<f64>| standard_deviation(rounds).max(RESOLUTION).powi(2) / rounds.len() as f64;
+    let sum: f64 = measured.iter().map(|rounds| variance(rounds)).sum();
+    let squares: f64 = measured.iter().map(|rounds| variance(rounds).powi(2) / (rounds.len() as f64 - 1.0)).sum();
+    // Equal variances make a whole number of it, but for the last bits.
+    let degrees = (sum * sum / squares * (1.0 + 1e-9)).floor() as usize;
     let mean = measured.iter().map(|rounds| mean(rounds)).sum::<f64>() / count;
-    Some(contrast(mean, deviation * shares.sqrt() / count, degrees + 1, confidence))
+    Some(contrast(mean, sum.sqrt() / count, degrees + 1, confidence))
 }
 
 /// How rounds stray on a host, over all hosts, with its degrees of freedom.

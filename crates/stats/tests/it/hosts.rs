@@ -4,7 +4,7 @@ use crate::fleets::{Kind, shares};
 use crate::vectors::{near, numbers, vector};
 use proptest::prelude::*;
 use stats::contrast;
-use stats::hosts::{HOSTS_MIN, OverHosts, RandomEffects, half_width, over_hosts, these_hosts};
+use stats::hosts::{HOSTS_MIN, OverHosts, RandomEffects, further_rounds, half_width, over_hosts, these_hosts};
 
 fn rounds(id: &str) -> Vec<Vec<f64>> {
     vector(id)["in"]["rounds"].as_array().expect("hosts").iter().map(numbers).collect()
@@ -24,9 +24,13 @@ fn random_effects_are_those_of_statsmodels() {
         near(found.prediction.1, &out["predict_hi"]);
         near(found.tau.expect("several rounds"), &out["tau"]);
         near(found.i_squared.expect("several rounds"), &out["i2"]);
-        let fixed = these_hosts(&rounds, 0.95).expect("several rounds");
-        near(fixed.mean, &out["unweighted_mean"]);
-        near(fixed.half_width(), &out["these_hosts_half_width"]);
+        // In H2 a host has a single round.
+        let fixed = these_hosts(&rounds, 0.95);
+        assert_eq!(fixed.is_none(), id == "H2.");
+        if let Some(fixed) = fixed {
+            near(fixed.mean, &out["unweighted_mean"]);
+            near(fixed.half_width(), &out["these_hosts_half_width"]);
+        }
         // Equal rounds: the plain t over hosts.
         assert_eq!(found.is_equal, id == "H1.");
         if found.is_equal {
@@ -186,5 +190,84 @@ fn a_published_set_has_metafor_s_values() {
     ];
     for (ours, theirs) in pairs {
         assert!((ours / theirs - 1.0).abs() < 1e-9, "{ours} is not {theirs}");
+    }
+}
+
+/// Rounds of a host that stray by this much.
+fn host(random: &mut crate::noise::Noise, rounds: usize, deviation: f64, truth: f64) -> Vec<f64> {
+    (0..rounds).map(|_| truth + deviation * random.normal()).collect()
+}
+
+/// By hand: variances of the means 0.01 and 0.0001 / 3, together 0.010033; of Satterthwaite's 1.007 degrees of freedom one, whose t is 12.706.
+#[test]
+fn a_host_that_strays_and_has_few_rounds_is_not_taken_for_a_quiet_one() {
+    let found = these_hosts(&[vec![0.0, 0.2], vec![0.0, 0.02, 0.0, 0.02]], 0.95).expect("two rounds each");
+    assert!((found.mean - 0.055).abs() < 1e-12 && found.rounds == 2, "{found:?}");
+    assert!((found.half_width() - 12.7062 * 0.010_033_333_f64.sqrt() / 2.0).abs() < 1e-5, "{found:?}");
+    // Equal spreads and rounds have all degrees of freedom.
+    assert_eq!(these_hosts(&[vec![0.0, 0.2, 0.1], vec![0.3, 0.5, 0.4]], 0.95).map(|found| found.rounds), Some(5));
+    assert!(these_hosts(&[vec![0.0, 0.2], vec![0.1]], 0.95).is_none(), "nothing is known of how the second strays");
+}
+
+#[test]
+fn intervals_of_these_hosts_hold_where_hosts_stray_unequally() {
+    const FLEETS: u64 = 4000;
+    let covered = |kinds: &[(usize, f64)]| {
+        let holds = |seed: &u64| {
+            let mut random = crate::noise::Noise(seed * 7919 + 11);
+            let hosts: Vec<Vec<f64>> =
+                kinds.iter().map(|(rounds, deviation)| host(&mut random, *rounds, *deviation, 0.0)).collect();
+            these_hosts(&hosts, 0.95).is_some_and(|found| found.low <= 0.0 && found.high >= 0.0)
+        };
+        (0..FLEETS).filter(holds).count() as f64 / FLEETS as f64
+    };
+    // A disk that was cut after two of six rounds, and an NVMe drive: by a pooled variance 57 %.
+    for kinds in [
+        &[(2, 0.1), (6, 0.01)][..],
+        &[(6, 0.1), (2, 0.01)],
+        &[(4, 0.03), (4, 0.03)],
+        &[(3, 0.05), (3, 0.02), (6, 0.01)],
+    ] {
+        let share = covered(kinds);
+        println!("{kinds:?}: {:.1} %", share * 100.0);
+        assert!(share > 0.94 - 0.0103, "{kinds:?}: {share}");
+    }
+}
+
+/// By hand: hosts' means stray by a variance of 0.000667, a further one by 1.25 times that; of a round half of 0.0002 comes on top. With two
+/// rounds each is at 97.5 %, whose t with 3 degrees of freedom is 4.1765.
+#[test]
+fn a_further_round_strays_by_more_than_a_further_mean() {
+    let rounds: Vec<Vec<f64>> = [0.0, 0.02, 0.04, 0.06].map(|mean| vec![mean - 0.01, mean + 0.01]).into();
+    let (low, high) = further_rounds(&rounds, 0.95).expect("four hosts");
+    let half = 4.1765 * (0.002 / 3.0 * 1.25 + 0.0001_f64).sqrt();
+    assert!((low - 0.03 + half).abs() < 1e-5 && (high - 0.03 - half).abs() < 1e-5, "{low} {high}, {half}");
+    let (mean_low, mean_high) = over_hosts(&rounds, 0.95).expect("four hosts").prediction;
+    assert!(low < mean_low && high > mean_high);
+    // Of one round each that is the same thing.
+    let single: Vec<Vec<f64>> = [0.0, 0.02, 0.04, 0.06].map(|value| vec![value]).into();
+    let found = further_rounds(&single, 0.95).expect("four hosts");
+    let predicted = over_hosts(&single, 0.95).expect("four hosts").prediction;
+    assert!((found.0 - predicted.0).abs() < 1e-12 && (found.1 - predicted.1).abs() < 1e-12);
+    assert!(further_rounds(&rounds[..3], 0.95).is_none());
+}
+
+#[test]
+fn every_round_of_a_further_host_lies_where_it_is_said_to() {
+    const FLEETS: u64 = 2000;
+    for (hosts, tau) in [(4, 0.0), (8, 0.0), (4, 0.05), (8, 0.05)] {
+        let holds = |seed: &u64| {
+            let mut random = crate::noise::Noise(seed * 104_729 + 7);
+            let mut one = || {
+                let truth = tau * random.normal();
+                host(&mut random, 6, 0.05, truth)
+            };
+            let fleet: Vec<Vec<f64>> = (0..hosts).map(|_| one()).collect();
+            let (low, high) = further_rounds(&fleet, 0.95).expect("hosts enough");
+            one().iter().all(|round| (low..=high).contains(round))
+        };
+        let share = (0..FLEETS).filter(holds).count() as f64 / FLEETS as f64;
+        println!("{hosts} hosts that differ by {tau}: {:.1} %", share * 100.0);
+        assert!(share > 0.95 - 0.0147, "{hosts} {tau}: {share}");
     }
 }

@@ -478,7 +478,6 @@ def over_hosts(rounds):
     # A further host's figure: what hosts differ by, what its rounds leave, and what is not known of the mean.
     spread = math.sqrt(found.scale * (tau2 + v.mean()) + found.bse[0] ** 2)
     known = combine_effects(d, v, method_re="iterated", use_t=True)
-    error_on_these = math.sqrt(v.sum()) / count
     return {"rounds": rounds}, {
         "mean": found.params[0],
         "se": found.bse[0],
@@ -491,8 +490,17 @@ def over_hosts(rounds):
         "predict_hi": found.params[0] + t_crit * spread,
         "unweighted_mean": d.mean(),
         "unweighted_half_width": interval(d)[0]["half_width"],
-        "these_hosts_half_width": stats.t.ppf(0.975, degrees) * error_on_these,
+        "these_hosts_half_width": these_hosts(rounds),
     }
+
+
+def these_hosts(rounds):
+    """Half the width over these hosts only: a variance a host, Satterthwaite's degrees of freedom, rounded down; none with a single round."""
+    if any(len(values) < 2 for values in rounds):
+        return None
+    v = np.array([values.var(ddof=1) / len(values) for values in rounds])
+    degrees = v.sum() ** 2 / (v**2 / np.array([len(values) - 1 for values in rounds])).sum()
+    return stats.t.ppf(0.975, math.floor(degrees)) * math.sqrt(v.sum()) / len(rounds)
 
 
 def fleet(seed, counts, tau, deviation):
