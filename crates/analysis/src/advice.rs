@@ -63,8 +63,8 @@ pub struct Against {
     pub high: f64,
 }
 
-/// Differences that are worth more rounds where the wanted precision takes too long: as fractions.
-const DIFFERENCES: [f64; 3] = [0.05, 0.1, 0.2];
+/// Half-widths that are worth more rounds where the wanted precision takes too long: as fractions.
+const HALF_WIDTHS: [f64; 3] = [0.05, 0.1, 0.2];
 /// More seconds than this are too long.
 const SECONDS_MAX: f64 = 3600.0;
 
@@ -73,8 +73,8 @@ const SECONDS_MAX: f64 = 3600.0;
 pub struct MoreRounds {
     /// In all.
     pub rounds: usize,
-    /// Differences of this size, a fraction; none: a first verdict.
-    pub difference: Option<f64>,
+    /// Intervals that are narrowed to ± this fraction; none: a first verdict.
+    pub half_width: Option<f64>,
     /// Seconds that those still to be measured take, at the pace so far; none where no trial has ended.
     pub seconds: Option<f64>,
 }
@@ -104,6 +104,8 @@ impl Part {
         // Without a bound it stands alone: all others were shown to be worse, or are no choice.
         let bound = self.bound(pick).unwrap_or(0.0);
         match (rivals.is_empty(), bound > BOUND_MAX) {
+            // Each was shown to be worse than another, over other rounds: nothing is shown.
+            (true, _) if self.goes_in_circles() => Advice::Open { bound },
             (true, _) => Advice::Best,
             (false, true) => Advice::Open { bound },
             (false, false) => Advice::Among { rivals, bound },
@@ -116,12 +118,18 @@ impl Part {
         let is_choice = |row: &&Row| row.is_choice_in(safest) && row.dropped_after().is_none();
         let of_pick = |pick: &Row| {
             let others = self.beside(pick).filter(|row| row.label != pick.label).filter(is_choice);
-            let shared =
-                |row: &Row| row.values.iter().zip(&pick.values).filter(|(a, b)| a.is_some() && b.is_some()).count();
-            let (rounds, rival) = others.map(|row| (shared(row), row)).min_by_key(|(rounds, _)| *rounds)?;
+            let (rounds, rival) = others.map(|row| (row.rounds_beside(pick), row)).min_by_key(|(rounds, _)| *rounds)?;
             (rounds < 2).then(|| Advice::HardlyMet { rival: rival.label.clone(), pick: pick.label.clone(), rounds })
         };
         self.picks().into_iter().find_map(of_pick)
+    }
+
+    /// Whether nobody is left that may be the best, although several were compared.
+    fn goes_in_circles(&self) -> bool {
+        match &self.choice {
+            Some(choice) => choice.picks.iter().any(|pick| pick.best_set.is_empty()),
+            None => self.judgement.pick.is_some() && self.judgement.best_set.is_empty(),
+        }
     }
 
     /// Those that could be as good as what is picked, under its condition where there are conditions; the best first.
@@ -163,15 +171,15 @@ impl Part {
         open.map(|claim| claim.visible).filter(|visible| visible.is_finite()).reduce(f64::max)
     }
 
-    /// What more rounds would tell: the wanted precision, or the smallest difference that takes no more than an hour. None where it is
+    /// What more rounds would tell: the wanted precision, or the narrowest intervals that take no more than an hour. None where it is
     /// reached, or no number of rounds is known.
     #[must_use]
     pub fn more_rounds(&self, contents: &Contents) -> Option<MoreRounds> {
         let (done, settings) = (self.rounds_compared(), &contents.study.analysis);
         let each = seconds_a_round(contents);
-        let more = |rounds: usize, difference: Option<f64>| {
+        let more = |rounds: usize, half_width: Option<f64>| {
             let more = rounds.checked_sub(done).filter(|more| *more > 0)?;
-            Some(MoreRounds { rounds, difference, seconds: each.map(|seconds| seconds * more as f64) })
+            Some(MoreRounds { rounds, half_width, seconds: each.map(|seconds| seconds * more as f64) })
         };
         if done < ROUNDS_FOR_CLAIMS {
             // Before any claim nothing is known of the spread.
@@ -180,12 +188,12 @@ impl Part {
         let now = self.judgement.half_width_max.filter(|half_width| *half_width > settings.precision)?;
         let needed = self.judgement.rounds_needed?;
         // An interval's width goes with the root of the rounds.
-        let rounds = |difference: f64| {
-            let share = settings.precision.ln_1p() / difference.ln_1p();
-            more((needed as f64 * share * share).ceil() as usize, Some(difference))
+        let rounds = |half_width: f64| {
+            let share = settings.precision.ln_1p() / half_width.ln_1p();
+            more((needed as f64 * share * share).ceil() as usize, Some(half_width))
         };
-        let is_of_use = |difference: &f64| *difference > settings.precision && *difference < now;
-        let coarser = DIFFERENCES.into_iter().filter(is_of_use).filter_map(rounds);
+        let is_of_use = |half_width: &f64| *half_width > settings.precision && *half_width < now;
+        let coarser = HALF_WIDTHS.into_iter().filter(is_of_use).filter_map(rounds);
         let mut all: Vec<MoreRounds> = more(needed, Some(settings.precision)).into_iter().chain(coarser).collect();
         let soon = all.iter().position(|more| more.seconds.is_none_or(|seconds| seconds <= SECONDS_MAX));
         match soon {

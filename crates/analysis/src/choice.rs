@@ -44,7 +44,8 @@ pub struct Rules {
     pub more_is_better: bool,
 }
 
-/// The pick by condition, among those of the measured `rows` that share the safest class and have the fewest errors; none where no factor is a condition.
+/// The pick by condition, among those of the measured `rows` that share the safest class and are behind none of them by errors or failures; none
+/// where no factor is a condition.
 #[must_use]
 pub fn choice(
     conditions: Vec<String>,

@@ -2,7 +2,8 @@
 //!
 //! The conductor asks it, too.
 
-use ledger::model::{Contents, RunRow, TrialState};
+use ledger::model::{Contents, Phase, RunRow, Trial, TrialState};
+use stats::Counted;
 use std::collections::{BTreeMap, HashMap};
 
 /// The metrics by which scenarios are told apart; the kinds are [`KIND`] and a name.
@@ -28,6 +29,8 @@ pub struct Errors {
     pub kinds: Vec<(String, f64)>,
     /// Whether speed and latencies count wrong answers, too, as versions before this rule had it.
     pub is_in_figures: bool,
+    /// The same by phase and round.
+    pub rounds: BTreeMap<(Phase, u32), Counted>,
 }
 
 impl Errors {
@@ -37,11 +40,23 @@ impl Errors {
         if self.asked > 0.0 { self.wrong / self.asked } else { 0.0 }
     }
 
-    fn add(&mut self, run: &RunRow) {
+    /// In the rounds that both were measured in, in their order.
+    #[must_use]
+    pub fn beside(&self, other: &Errors) -> Vec<[Counted; 2]> {
+        let both = self.rounds.iter().filter_map(|(round, own)| Some([*own, *other.rounds.get(round)?]));
+        both.collect()
+    }
+
+    fn add(&mut self, trial: &Trial, run: &RunRow) {
         let value = |name: &str| run.metrics.get(name).copied();
         let Some(wrong) = value(ERRORS) else { return };
-        self.asked += value(ASKED).or_else(|| value(REQUESTS)).unwrap_or(0.0);
-        self.wrong += wrong;
+        let asked = value(ASKED).or_else(|| value(REQUESTS)).unwrap_or(0.0);
+        let round = self.rounds.entry((trial.phase, trial.round)).or_default();
+        for (sum, count) in
+            [(&mut self.asked, asked), (&mut self.wrong, wrong), (&mut round.asked, asked), (&mut round.wrong, wrong)]
+        {
+            *sum += count;
+        }
         self.is_in_figures |= wrong > 0.0 && value(ASKED).is_none();
         for (name, count) in &run.metrics {
             let Some(kind) = name.strip_prefix(KIND).filter(|_| *count > 0.0) else { continue };
@@ -57,11 +72,11 @@ impl Errors {
 #[must_use]
 pub fn errors(contents: &Contents) -> BTreeMap<String, Errors> {
     let finished = contents.counted_trials().into_iter().filter(|trial| trial.state == TrialState::Finished);
-    let scenarios: HashMap<i64, &str> = finished.map(|trial| (trial.id, trial.scenario.as_str())).collect();
+    let trials: HashMap<i64, &Trial> = finished.map(|trial| (trial.id, trial)).collect();
     let mut errors: BTreeMap<String, Errors> = BTreeMap::new();
     for run in contents.runs.iter().filter(|run| !run.warm_up && run.metrics.contains_key(ERRORS)) {
-        if let Some(scenario) = scenarios.get(&run.trial) {
-            errors.entry((*scenario).into()).or_default().add(run);
+        if let Some(trial) = trials.get(&run.trial) {
+            errors.entry(trial.scenario.clone()).or_default().add(trial, run);
         }
     }
     errors.values_mut().for_each(|errors| errors.kinds.sort_by(|a, b| b.1.total_cmp(&a.1)));

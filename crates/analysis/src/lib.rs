@@ -15,6 +15,7 @@ pub mod counting;
 pub mod details;
 pub mod errors;
 pub mod exported;
+pub mod failures;
 pub mod fleet;
 pub mod flushing;
 pub mod health;

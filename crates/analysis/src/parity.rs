@@ -1,8 +1,9 @@
-//! Which scenarios may win: by what their settings promise, the flushes that were counted, what power cuts were measured to take, and
-//! how much of what was asked of them went wrong.
+//! Which scenarios may win: by what their settings promise, the flushes that were counted, what power cuts were measured to take, how
+//! much of what was asked of them went wrong, and in how many rounds they failed.
 //!
 //! The one place that says so. The conductor asks it, too.
 
+use crate::errors::Errors;
 use crate::flushing::Flushing;
 use ledger::model::{Contents, Scenario};
 use observe::durability::Class;
@@ -56,27 +57,59 @@ impl Rule<'_> {
     }
 }
 
-/// What comes before speed where scenarios are compared: what a power cut may take, then how much went wrong.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// What comes before speed where scenarios are compared: what a power cut may take, then how much went wrong, then how often it failed.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Standing {
     /// The class that it competes in.
     pub class: Class,
-    /// The share of what was asked of it that went wrong.
-    pub errors: f64,
+    /// What went wrong of what was asked of it.
+    pub errors: Errors,
+    /// Main rounds in which it failed.
+    pub failed: usize,
 }
 
 impl Standing {
-    /// Whether it may beat another by its speed: it is no less safe, and no larger share went wrong.
+    /// Whether it may make another fall out by its speed, which is for good: it is no less safe, no larger share went wrong so far, by
+    /// chance or not, and it failed no more often.
     #[must_use]
     pub fn may_beat(&self, other: &Standing) -> bool {
-        self.class <= other.class && self.errors <= other.errors
+        self.class <= other.class && self.errors.share() <= other.errors.share() && self.failed <= other.failed
     }
 }
 
-/// The smallest share of errors among those of this class: whoever had more of them is not picked.
+/// Why a scenario is no choice beside an equally safe one, which is named by its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behind {
+    /// A larger share of what was asked of it went wrong, which is shown.
+    Errors(usize),
+    /// It failed in more rounds.
+    Failed(usize),
+}
+
+/// Which of these are behind another, all of one class and measured under the same conditions; none: it is not, or does not compete.
+/// Of equals none is ruled out by its errors in more than `alpha` of studies (Bonferroni over the others).
 #[must_use]
-pub fn fewest_errors(standings: impl Iterator<Item = Standing>, class: Class) -> Option<f64> {
-    standings.filter(|standing| standing.class == class).map(|standing| standing.errors).min_by(f64::total_cmp)
+pub fn behind(competing: &[Option<&Standing>], alpha: f64) -> Vec<Option<Behind>> {
+    let all = || competing.iter().enumerate().filter_map(|(place, standing)| Some((place, (*standing)?)));
+    let level = alpha / all().count().saturating_sub(1).max(1) as f64;
+    let has_more = |one: &Standing, other: &Standing| {
+        one.errors.share() > other.errors.share() && stats::shares::is_larger(&one.errors.beside(&other.errors), level)
+    };
+    // Who had the smallest share is behind nobody, so that not all are out.
+    let by_errors = |one: &Standing| {
+        let fewer = all().filter(|(_, other)| has_more(one, other));
+        let least = fewer.min_by(|a, b| a.1.errors.share().total_cmp(&b.1.errors.share()));
+        least.map(|(place, _)| Behind::Errors(place))
+    };
+    let mut found: Vec<Option<Behind>> = competing.iter().map(|standing| standing.and_then(&by_errors)).collect();
+    let left = all().filter(|(place, _)| found[*place].is_none());
+    let fewest = left.min_by_key(|(_, standing)| standing.failed);
+    if let Some((fewest, least)) = fewest {
+        for (place, _) in all().filter(|(_, standing)| standing.failed > least.failed) {
+            found[place].get_or_insert(Behind::Failed(fewest));
+        }
+    }
+    found
 }
 
 /// Whether a scenario was measured to keep less than its settings promise.
@@ -92,6 +125,8 @@ pub fn is_broken(promised: Class, measured: Grade) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ledger::model::Phase;
+    use stats::Counted;
 
     const ALL: [Class; 4] = [Class::KeepsAcknowledged, Class::LosesRecent, Class::MayCorrupt, Class::LosesAll];
 
@@ -135,14 +170,42 @@ mod tests {
         assert_eq!([Grade::A, Grade::C].map(class), [Some(Class::LosesRecent); 2]);
     }
 
+    /// Six rounds with 1,000 requests each.
+    fn errors(wrong: [f64; 6]) -> Errors {
+        let rounds = (0..).zip(wrong).map(|(round, wrong)| ((Phase::Main, round), Counted { asked: 1000.0, wrong }));
+        Errors { asked: 6000.0, wrong: wrong.iter().sum(), rounds: rounds.collect(), ..Errors::default() }
+    }
+
+    fn standing(class: Class, wrong: [f64; 6], failed: usize) -> Standing {
+        Standing { class, errors: errors(wrong), failed }
+    }
+
     #[test]
-    fn more_errors_never_beat_fewer_however_safe_or_fast() {
-        let of = |class, errors| Standing { class, errors };
+    fn more_errors_or_failures_make_nobody_fall_out_who_has_fewer() {
         let (safe, unsafe_one) = (Class::KeepsAcknowledged, Class::LosesAll);
-        assert!(of(safe, 0.0).may_beat(&of(safe, 0.0)) && of(safe, 0.0).may_beat(&of(unsafe_one, 0.1)));
-        assert!(!of(safe, 1e-9).may_beat(&of(safe, 0.0)) && !of(safe, 0.1).may_beat(&of(unsafe_one, 0.0)));
-        let all = [of(safe, 0.2), of(safe, 0.1), of(unsafe_one, 0.0)];
-        assert_eq!(fewest_errors(all.into_iter(), safe), Some(0.1), "safety comes first");
+        let of = |class, wrong, failed| standing(class, [wrong; 6], failed);
+        assert!(of(safe, 0.0, 0).may_beat(&of(safe, 0.0, 0)) && of(safe, 0.0, 0).may_beat(&of(unsafe_one, 1.0, 0)));
+        assert!(!of(safe, 1.0, 0).may_beat(&of(safe, 0.0, 0)) && !of(safe, 1.0, 0).may_beat(&of(unsafe_one, 0.0, 0)));
+        assert!(!of(safe, 0.0, 1).may_beat(&of(safe, 0.0, 0)) && of(safe, 0.0, 1).may_beat(&of(safe, 0.0, 1)));
+    }
+
+    #[test]
+    fn an_accident_rules_nobody_out_and_a_shown_difference_does() {
+        let safe = Class::KeepsAcknowledged;
+        let found = |all: &[Standing]| behind(&all.iter().map(Some).collect::<Vec<_>>(), 0.025);
+        let few = [[2.0, 1.0, 3.0, 2.0, 2.0, 2.0], [1.0, 2.0, 2.0, 1.0, 2.0, 1.0], [2.0, 2.0, 1.0, 3.0, 1.0, 2.0]];
+        assert_eq!(found(&few.map(|wrong| standing(safe, wrong, 0))), [None; 3], "12, 9 and 11 errors of 6,000");
+        let many = standing(safe, [31.0, 29.0, 35.0, 28.0, 33.0, 30.0], 0);
+        assert_eq!(
+            found(&[standing(safe, [0.0; 6], 0), many.clone(), standing(safe, [1.0, 0.0, 1.0, 0.0, 1.0, 0.0], 0)]),
+            [None, Some(Behind::Errors(0)), None]
+        );
+        // Who is out by its errors does not set how many failures are allowed.
+        assert_eq!(
+            found(&[many, standing(safe, few[0], 2), standing(safe, few[1], 1), standing(safe, few[2], 1)]),
+            [Some(Behind::Errors(2)), Some(Behind::Failed(2)), None, None]
+        );
+        assert_eq!(behind(&[None, Some(&standing(safe, [0.0; 6], 3))], 0.025), [None, None]);
     }
 
     #[test]

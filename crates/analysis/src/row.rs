@@ -38,8 +38,10 @@ pub struct Row {
     pub flushing: Option<Flushing>,
     /// What went wrong of what was asked of it; none: its load's first error ends a run.
     pub errors: Option<Errors>,
-    /// Label of the scenario that is picked before it, being as safe and having fewer errors; none: there is none.
+    /// Label of the scenario that is picked before it, being as safe and shown to have fewer errors; none: there is none.
     pub has_more_errors_than: Option<String>,
+    /// Label of the scenario that is picked before it, being as safe and having failed in fewer rounds; none: there is none.
+    pub fails_more_than: Option<String>,
     /// What it used of what its device and CPUs can give; none: its runs have no telemetry.
     pub ceiling: Option<Ceiling>,
     /// A value a round; none: not done, or failed; 0 where a run stalled.
@@ -52,6 +54,8 @@ pub struct Row {
     pub centre: Option<Centre>,
     /// Trials that failed.
     pub failed: usize,
+    /// Main rounds in which it failed, with those that it had no more trial in for that.
+    pub failed_rounds: usize,
     /// That it was shown to be worse than another, and how far.
     pub worse: Option<Worse>,
     /// What new rounds measured; none where there were none.
@@ -127,11 +131,17 @@ impl Row {
         self.ceiling.as_ref().is_some_and(Ceiling::is_lower_bound)
     }
 
-    /// Whether it is among those to pick from: in this class, which is the safest, without more errors than others of it, and without a
-    /// stall.
+    /// Whether it is among those to pick from: in this class, which is the safest, neither with more errors nor with more failures than
+    /// others of it, and without a stall.
     #[must_use]
     pub fn is_choice_in(&self, safest: Class) -> bool {
-        self.competes_in == Some(safest) && self.has_more_errors_than.is_none() && self.stalls.is_none()
+        self.competes_in == Some(safest) && !self.is_behind() && self.stalls.is_none()
+    }
+
+    /// Whether another that is as safe had fewer errors, or failed less often.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        self.has_more_errors_than.is_some() || self.fails_more_than.is_some()
     }
 
     /// The share of what was asked of it that went wrong.
@@ -140,10 +150,16 @@ impl Row {
         self.errors.as_ref().map_or(0.0, Errors::share)
     }
 
+    /// Main rounds in which both have a value.
+    #[must_use]
+    pub fn rounds_beside(&self, other: &Row) -> usize {
+        self.values.iter().zip(&other.values).filter(|(own, others)| own.is_some() && others.is_some()).count()
+    }
+
     /// Whether it is no choice beside this one, however fast.
     #[must_use]
     pub fn is_out_beside(&self, pick: &Row) -> bool {
-        self.competes_in.is_none() || self.competes_in > pick.competes_in || self.has_more_errors_than.is_some()
+        self.competes_in.is_none() || self.competes_in > pick.competes_in || self.is_behind()
     }
 
     /// Whether its picture carries a sign of warning: it may lose more than the last moments, or was seen to.

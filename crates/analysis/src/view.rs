@@ -19,6 +19,7 @@ use ledger::model::{Mode, Screened};
 use observe::durability::Class;
 use observe::metric::Metric;
 use observe::safety::Grade;
+use stats::{Swing, Verdict};
 use std::collections::BTreeMap;
 
 /// All parts of a study.
@@ -119,7 +120,7 @@ impl Part {
         }
         if let Some(confirmation) = self.confirmations.first() {
             let confirmed = self.row(&confirmation.pick);
-            if confirmed.is_none_or(|row| row.has_more_errors_than.is_none()) {
+            if confirmed.is_none_or(|row| !row.is_behind()) {
                 return confirmed.filter(|row| row.competes_in.is_some() && row.stalls.is_none());
             }
         }
@@ -180,6 +181,36 @@ impl Part {
     #[must_use]
     pub fn rounds_compared(&self) -> usize {
         self.judgement.claims.iter().map(|claim| claim.rounds).max().unwrap_or(self.rounds_complete)
+    }
+
+    /// How many rounds the choice rests on: the fewest that a pick has in common with one that could be picked in its place.
+    #[must_use]
+    pub fn rounds_of_choice(&self) -> usize {
+        let safest = self.safest();
+        let is_choice =
+            |row: &&Row| safest.is_some_and(|safest| row.is_choice_in(safest)) && row.dropped_after().is_none();
+        let of_pick = |pick: &Row| {
+            let others = self.beside(pick).filter(|row| row.label != pick.label).filter(is_choice);
+            let shared = others.map(|row| row.rounds_beside(pick)).min();
+            shared.unwrap_or_else(|| pick.values.iter().flatten().count())
+        };
+        self.picks().into_iter().map(of_pick).min().unwrap_or_else(|| self.rounds_compared())
+    }
+
+    /// Whether a factor's swing is shown: by the declared comparison of the two levels, with Holm's correction and at this answer's level. Where
+    /// the family has none, as p is corrected over the levels of one factor only, by Bonferroni over the factors.
+    #[must_use]
+    pub fn shows(&self, swing: &Swing) -> bool {
+        let is_it = |claim: &&Claim| match &claim.subject {
+            Subject::Level { factor, .. } => {
+                *factor == swing.factor && claim.names_one(&swing.high) && claim.names_one(&swing.low)
+            }
+            Subject::Scenario { .. } | Subject::Control { .. } => false,
+        };
+        match self.judgement.claims.iter().find(is_it) {
+            Some(claim) => claim.verdict.is_some_and(Verdict::is_claim),
+            None => swing.contrast.p * (self.judgement.swings.len() as f64) < self.alpha,
+        }
     }
 
     /// Whether there is anything to compare.

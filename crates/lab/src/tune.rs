@@ -1,10 +1,11 @@
 //! Which scenarios compete, which of them are shown to be worse, and which are measured once more when all rounds are done.
 //!
 //! Driven by the conductor at round ends. Scenarios compete under the same conditions of the load only, and none is beaten by one
-//! that a power cut may take more from, or of whose requests a larger share went wrong. What earlier sessions decided stands, so that a study goes on as it would have.
+//! that a power cut may take more from, of whose requests a larger share went wrong, or that failed in more rounds. What earlier sessions decided
+//! stands, so that a study goes on as it would have.
 
 use crate::values::{Values, primary};
-use analysis::parity::{Standing, fewest_errors};
+use analysis::parity::{Behind, Standing, behind};
 use crash::plan::Plan;
 use ledger::model::{Decision, Finalists, Scenario, Worse};
 use observe::durability::Class;
@@ -87,9 +88,8 @@ impl Tune {
             return found;
         }
         for group in &self.groups {
-            let alike = self.groups.iter().filter(|other| other.workload == group.workload).count();
             let looks = Looks {
-                alpha: (1.0 - rules.confidence) / alike as f64,
+                alpha: (1.0 - rules.confidence) / self.alike(group) as f64,
                 rounds_max: rules.rounds_max,
                 candidates: group.members.len(),
             };
@@ -121,7 +121,12 @@ impl Tune {
     pub fn enough(&self, values: &Values, standings: &[Standing], rules: &Rules) -> Vec<StopDecision> {
         let decide = |group: &Group| {
             let safest = self.safest(&group.workload, values, standings);
-            let choices = safest.map(|safest| group.choices(values, standings, safest));
+            // A failure need not be the last: who failed is waited for as long as it is measured.
+            let choices = safest.map(|safest| {
+                let all = self.choices((group, values), standings, (safest, rules));
+                all.into_iter().filter(|(_, behind)| !matches!(behind, Some(Behind::Errors(_)))).map(|(it, _)| it)
+            });
+            let choices: Option<Vec<usize>> = choices.map(Iterator::collect);
             let may_be_picked = |scenario: usize| {
                 !self.worse[scenario] && choices.as_ref().is_none_or(|choices| choices.contains(&scenario))
             };
@@ -137,7 +142,9 @@ impl Tune {
         let of_group = |group: &Group| {
             let safest = self.safest(&group.workload, values, standings)?;
             let observations = group.observations(values);
-            let choices = group.choices(values, standings, safest);
+            let choices = self.choices((group, values), standings, (safest, rules));
+            let choices: Vec<usize> =
+                choices.into_iter().filter(|(_, behind)| behind.is_none()).map(|(it, _)| it).collect();
             let safe = |cell: &usize| choices.contains(&group.members[*cell]) && has_value(&observations, *cell);
             let (standing, fallen): (Vec<usize>, Vec<usize>) =
                 (0..group.members.len()).filter(safe).partition(|cell| !self.worse[group.members[*cell]]);
@@ -179,6 +186,32 @@ impl Tune {
         self.groups.iter().map(|group| group.members.len().min(3)).sum()
     }
 
+    /// Groups of a group's workload, itself among them: they share a level.
+    fn alike(&self, group: &Group) -> usize {
+        self.groups.iter().filter(|other| other.workload == group.workload).count()
+    }
+
+    /// A group's members of the safest class, each with why it is no choice beside another of them; none where it is behind nobody.
+    fn choices(
+        &self,
+        (group, values): (&Group, &Values),
+        standings: &[Standing],
+        (safest, rules): (Class, &Rules),
+    ) -> Vec<(usize, Option<Behind>)> {
+        let figures = |scenario: usize| values.rounds.iter().filter_map(move |row| row[scenario]);
+        // Who stalled, or was measured no further, is not picked, however few its errors.
+        let competes = |scenario: &usize| {
+            let is_steady = figures(*scenario).next().is_some() && figures(*scenario).all(|value| value > 0.0);
+            standings[*scenario].class == safest && is_steady && !self.is_dropped(*scenario)
+        };
+        let competing: Vec<Option<&Standing>> =
+            group.members.iter().map(|scenario| competes(scenario).then(|| &standings[*scenario])).collect();
+        // As the report has it of a study's first answer.
+        let found = behind(&competing, rules.alpha() / self.alike(group) as f64);
+        let all = group.members.iter().copied().zip(found);
+        all.filter(|(scenario, _)| standings[*scenario].class == safest).collect()
+    }
+
     /// The safest class of a workload's scenarios that have a value: speed bought with safety is no pick.
     fn safest(&self, workload: &str, values: &Values, standings: &[Standing]) -> Option<Class> {
         let members = self.groups.iter().filter(|group| group.workload == workload).flat_map(|group| &group.members);
@@ -188,21 +221,6 @@ impl Tune {
 }
 
 impl Group {
-    /// Those that may be picked before speed is looked at: of the safest class, and of them those of which least went wrong.
-    fn choices(&self, values: &Values, standings: &[Standing], safest: Class) -> Vec<usize> {
-        // Who stalled is not picked, however few of its errors.
-        let is_steady = |scenario: &&usize| {
-            let mut known = values.rounds.iter().filter_map(|row| row[**scenario]).peekable();
-            known.peek().is_some() && known.all(|value| value > 0.0)
-        };
-        let measured = self.members.iter().filter(is_steady);
-        let fewest = fewest_errors(measured.map(|scenario| standings[*scenario]), safest);
-        let is_choice = |scenario: &usize| {
-            standings[*scenario].class == safest && fewest.is_none_or(|fewest| standings[*scenario].errors <= fewest)
-        };
-        self.members.iter().copied().filter(is_choice).collect()
-    }
-
     fn observations(&self, values: &Values) -> Observations {
         let cell = |scenario: &usize| Cell {
             label: values.scenarios[*scenario].clone(),

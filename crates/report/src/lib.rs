@@ -17,6 +17,7 @@ mod compare;
 mod document;
 mod errors;
 mod factors;
+mod failed;
 mod faults;
 mod fleet;
 mod flushing;

@@ -8,7 +8,8 @@ use std::cell::OnceCell;
 pub struct BestSet {
     /// Index of the pick: of the members the least behind another, over the rounds that both have; without holes the best mean.
     pub pick: usize,
-    /// Indices of all that may be the best.
+    /// Indices of all that may be the best. With holes each may be shown to be worse than another, over other rounds: then empty, and nothing
+    /// is shown.
     pub members: Vec<usize>,
     /// At most so far behind the best, log scale, for each.
     pub regret: Vec<f64>,

@@ -8,13 +8,14 @@ use crate::confirmation::confirmations;
 use crate::counting::Counting;
 use crate::details::Details;
 use crate::errors::{Errors, errors};
+use crate::failures::failed_rounds;
 use crate::flushing::{Flushing, flushing};
 use crate::health::{self, Without};
 use crate::judge::{self, Judgement, Scenarios, judge};
 use crate::limits::limits;
 use crate::looks::looks;
 use crate::orders::orders;
-use crate::parity::{Rule, Standing, fewest_errors};
+use crate::parity::{Behind, Rule, Standing, behind};
 use crate::row::{Row, Stalls, centre};
 use crate::screening::Progress;
 use crate::shapes::hold_back;
@@ -25,7 +26,7 @@ use ledger::model::{Contents, Order, RunRow, Scenario};
 use observe::durability::Class;
 use observe::metric::Direction;
 use stats::slow::SlowMode;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl View {
     /// Works out everything from a study's contents, and how its runs went from their details.
@@ -37,8 +38,12 @@ impl View {
             let failure = trial.failure.as_ref()?;
             Some((trial.scenario.clone(), format!("{}: {}", failure.step, failure.causes.last()?)))
         });
-        let machine =
-            Machine { errors: errors(contents), flushing: flushing(contents), ceilings: ceilings(contents, &counting) };
+        let machine = Machine {
+            errors: errors(contents),
+            failed_rounds: failed_rounds(contents),
+            flushing: flushing(contents),
+            ceilings: ceilings(contents, &counting),
+        };
         let screen = Progress::of(contents);
         let read = Read { contents, counting: &counting, details, is_choice, screen: screen.as_ref() };
         let parts: Vec<Part> =
@@ -57,9 +62,10 @@ impl View {
     }
 }
 
-/// What the machine's counters and the loads' errors say, by scenario.
+/// What the machine's counters, the loads' errors and failed trials say, by scenario.
 struct Machine {
     errors: BTreeMap<String, Errors>,
+    failed_rounds: BTreeMap<String, usize>,
     flushing: BTreeMap<String, Flushing>,
     ceilings: BTreeMap<String, Ceiling>,
 }
@@ -112,9 +118,10 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
         .collect();
     let largest = rows.iter().filter_map(|row| row.centre).map(|centre| centre.max).fold(0.0, f64::max);
     let conditions = conditions(&plain, read.is_choice);
-    mark_more_errors(&mut rows, &conditions);
+    let alpha = judge::rules(&contents.study.analysis, looks(contents)).alpha();
+    mark_behind(&mut rows, &conditions, alpha);
     let classes: Vec<Option<Class>> = rows.iter().map(|row| row.competes_in).collect();
-    let may_be_picked = rows.iter().map(|row| row.competes_in.filter(|_| row.has_more_errors_than.is_none()));
+    let may_be_picked = rows.iter().map(|row| row.competes_in.filter(|_| !row.is_behind()));
     let may_be_picked: Vec<Option<Class>> = may_be_picked.collect();
     let dropped: Vec<bool> = rows.iter().map(|row| row.dropped_after().is_some()).collect();
     let judged = Scenarios { all: &plain, classes: &may_be_picked, baseline: baseline.as_deref(), dropped: &dropped };
@@ -129,7 +136,6 @@ fn part(read: &Read, machine: &Machine, workload: &str) -> Part {
         rows.retain(|row| row.centre.is_some());
     }
     let to_pick: Vec<&Row> = rows.iter().filter(|row| row.centre.is_some() && !row.control).collect();
-    let alpha = judge::rules(&contents.study.analysis, looks(contents)).alpha();
     let held = choice::Rules { alpha, more_is_better };
     Part {
         without_disturbed: without.map(|without| Without::of(&judgement, &without)),
@@ -201,12 +207,14 @@ fn row(read: &Read, machine: &Machine, scenario: &Scenario, values: Vec<Option<f
         flushing,
         errors: machine.errors.get(&label).cloned(),
         has_more_errors_than: None,
+        fails_more_than: None,
         ceiling: machine.ceilings.get(&label).cloned(),
         centre: centre(values.iter().copied().flatten().collect(), contents.study.analysis.confidence),
         values,
         stalls: None,
         slow: None,
         failed: counting.failed_of(&label),
+        failed_rounds: machine.failed_rounds.get(&label).copied().unwrap_or(0),
         worse: contents.worse().find(|worse| worse.scenario == label).cloned(),
         confirmed: None,
         health: health::health(counting, details, contents.study.analysis.order, scenario),
@@ -214,22 +222,35 @@ fn row(read: &Read, machine: &Machine, scenario: &Scenario, values: Vec<Option<f
     }
 }
 
-/// Marks whoever is as safe as the safest and had more errors than another under the same conditions: it is not picked over that one.
-fn mark_more_errors(rows: &mut [Row], conditions: &[String]) {
+/// Marks whoever is as safe as the safest and had more errors, or failed more often, than another under the same conditions: it is not picked
+/// over that one.
+fn mark_behind(rows: &mut [Row], conditions: &[String], alpha: f64) {
     let is_measured = |row: &&Row| row.centre.is_some() && !row.control && row.dropped_after().is_none();
     let Some(safest) = rows.iter().filter(is_measured).filter_map(|row| row.competes_in).min() else { return };
     let given = |row: &Row| conditions.iter().map(|factor| row.levels.get(factor).cloned()).collect::<Vec<_>>();
-    let better_than = |row: &Row| {
-        let alike =
-            || rows.iter().filter(is_measured).filter(|other| other.stalls.is_none() && given(other) == given(row));
-        let standing = |other: &Row| Some(Standing { class: other.competes_in?, errors: other.error_share() });
-        let fewest = fewest_errors(alike().filter_map(standing), safest)?;
-        let has_more = row.competes_in == Some(safest) && !row.control && row.error_share() > fewest;
-        let is_best = |other: &&Row| other.competes_in == Some(safest) && other.error_share() <= fewest;
-        has_more.then(|| alike().find(is_best).map(|other| other.label.clone())).flatten()
+    let competes = |row: &Row| is_measured(&row) && row.competes_in == Some(safest) && row.stalls.is_none();
+    let standing = |row: &Row| {
+        let errors = row.errors.clone().unwrap_or_default();
+        competes(row).then_some(Standing { class: safest, errors, failed: row.failed_rounds })
     };
-    let marks: Vec<Option<String>> = rows.iter().map(better_than).collect();
-    rows.iter_mut().zip(marks).for_each(|(row, mark)| row.has_more_errors_than = mark);
+    let standings: Vec<Option<Standing>> = rows.iter().map(standing).collect();
+    let all: BTreeSet<Vec<Option<String>>> = rows.iter().map(given).collect();
+    let mut marks: Vec<(usize, Behind)> = Vec::new();
+    for condition in &all {
+        let alike = |(row, standing): (&Row, &'_ Option<Standing>)| standing.is_some() && given(row) == *condition;
+        let of_condition: Vec<bool> = rows.iter().zip(&standings).map(alike).collect();
+        let competing: Vec<Option<&Standing>> =
+            standings.iter().zip(&of_condition).map(|(of, is_it)| of.as_ref().filter(|_| *is_it)).collect();
+        let found = behind(&competing, alpha / all.len() as f64);
+        marks.extend(found.into_iter().enumerate().filter_map(|(place, behind)| Some((place, behind?))));
+    }
+    let labels: Vec<String> = rows.iter().map(|row| row.label.clone()).collect();
+    for (place, behind) in marks {
+        match behind {
+            Behind::Errors(other) => rows[place].has_more_errors_than = Some(labels[other].clone()),
+            Behind::Failed(other) => rows[place].fails_more_than = Some(labels[other].clone()),
+        }
+    }
 }
 
 /// The best first; then who stalled, whose mean is 0; then who was dropped on the way, whose means over fewer rounds of a machine that

@@ -32,6 +32,8 @@ pub struct Simulated {
     pub spell: f64,
     /// Share of trials that fail.
     pub failures: f64,
+    /// Scenarios whose label contains this word fail in this round.
+    pub fails_in: Option<(String, u32)>,
     /// Share of trials in which the first measured run stalls, of scenarios whose label contains a word.
     pub stalls: (String, f64),
     /// The user interrupts after this many trials.
@@ -59,6 +61,7 @@ impl Simulated {
             drift: 0.0,
             spell: 0.0,
             failures: 0.0,
+            fails_in: None,
             stalls: (String::new(), 0.0),
             interrupt_after: None,
             metric: metric.to_string(),
@@ -111,7 +114,9 @@ impl Simulated {
         self.trials += 1;
         self.clock += self.trial_seconds;
         sink(Record::Step { name: "mkfs".into(), seconds: 0.1 });
-        if self.uniform(spec, 3) < self.failures {
+        let fails =
+            self.fails_in.as_ref().is_some_and(|(word, round)| spec.scenario.contains(word) && spec.round == *round);
+        if fails || self.uniform(spec, 3) < self.failures {
             return End::Failed(Failure {
                 step: "run".into(),
                 causes: vec!["a simulated failure".into()],

@@ -225,19 +225,21 @@ impl<'a> Session<'a> {
     }
 
     /// What comes before each scenario's speed: what a power cut may take, by its settings, the flushes that its trials had so far and
-    /// what was measured; and how much of what was asked of it went wrong.
+    /// what was measured; how much of what was asked of it went wrong; and in how many rounds it failed.
     pub(super) fn standings(&self) -> Result<Vec<Standing>, Error> {
         let metrics = [analysis::flushing::METRICS, analysis::errors::METRICS].concat();
         let contents = self.writer.reader()?.contents_with(&metrics)?;
         let flushing = analysis::flushing::flushing(&contents);
         let errors = analysis::errors::errors(&contents);
+        let failed = analysis::failures::failed_rounds(&contents);
         let standing = |scenario: &ledger::model::Scenario| {
             let rule = Rule::of(&contents, &scenario.workload);
             let measured = contents.safety_of(scenario).and_then(|measured| measured.safety.as_ref());
             let class = rule.competes_in(scenario.durability.class, flushing.get(&scenario.label), measured);
-            let errors = errors.get(&scenario.label).map_or(0.0, analysis::errors::Errors::share);
+            let errors = errors.get(&scenario.label).cloned().unwrap_or_default();
+            let failed = failed.get(&scenario.label).copied().unwrap_or(0);
             // Who is never picked beats nobody.
-            Standing { class: class.unwrap_or(Class::LosesAll), errors }
+            Standing { class: class.unwrap_or(Class::LosesAll), errors, failed }
         };
         Ok(contents.scenarios.iter().map(standing).collect())
     }

@@ -158,6 +158,20 @@ fn a_scenario_with_more_errors_beats_none_with_fewer() {
     assert_eq!(finalists(&contents(&without))[0].pick, "xfs", "it is the errors that decide");
 }
 
+/// XFS is twice as fast as the others and fails once: it makes nobody fall out who did not, and is not picked.
+#[test]
+fn a_scenario_that_failed_is_not_confirmed_before_those_that_did_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = folder.path().join("s.surefoot");
+    let mut machine = spread();
+    machine.speeds[3].1 = 2000.0;
+    machine.fails_in = Some(("xfs".into(), 2));
+    run(&tune("rounds_min = 6\nrounds_max = 8\nprecision = \"0.1%\""), &mut machine, &results);
+    let found = contents(&results);
+    assert!(worse(&found).iter().all(|worse| worse.than != "xfs"), "{:?}", found.decisions);
+    assert_ne!(finalists(&found)[0].pick, "xfs");
+}
+
 /// Each rate is a question of its own: what is slow under one is not dropped under the other.
 #[test]
 fn scenarios_compete_under_the_same_condition_only() {

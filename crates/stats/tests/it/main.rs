@@ -8,6 +8,7 @@ mod machine_noise;
 mod noise;
 mod properties;
 mod screening;
+mod shares;
 mod simulations;
 mod stalls;
 mod tune;

@@ -1,0 +1,48 @@
+//! What is said of scenarios that failed in some rounds: why one is no choice, and that the pick is one of them.
+
+use crate::flushing::Marked as _;
+use crate::words::some_of;
+use analysis::row::Row;
+use analysis::view::Part;
+
+/// "4 of 10 rounds".
+#[must_use]
+pub fn rounds(row: &Row) -> String {
+    format!("{} of {} rounds", row.failed_rounds, row.failed_rounds + row.values.iter().flatten().count())
+}
+
+/// Why a scenario is no choice beside one that failed less often.
+#[must_use]
+pub fn risk(row: &Row, part: &Part) -> Option<String> {
+    let other = part.row(row.fails_more_than.as_ref()?)?;
+    let fewer = if other.failed_rounds == 0 { "none".into() } else { other.failed_rounds.to_string() };
+    Some(format!("it failed in {}, and {} in {fewer}", rounds(row), other.label))
+}
+
+/// Who else failed more often, so that it is not picked, however fast.
+#[must_use]
+pub fn others(part: &Part) -> Option<String> {
+    let pick = part.pick()?;
+    let said = part.beside(pick).next().filter(|row| row.is_out_beside(pick)).map(|row| &row.label);
+    let fails_more = |row: &&Row| row.fails_more_than.is_some() && Some(&row.label) != said;
+    let all = part.measured().filter(fails_more).map(|row| format!("{} ({})", row.marked(), rounds(row)));
+    let all: Vec<String> = all.collect();
+    (!all.is_empty()).then(|| format!("Not picked, as others failed in fewer rounds: {}.", some_of(&all)))
+}
+
+/// That what is picked failed, too. `name` is what a scenario is called.
+#[must_use]
+pub fn of_picks(part: &Part, name: impl Fn(&Row) -> String) -> Option<String> {
+    let picks = part.picks();
+    let failed: Vec<&&Row> = picks.iter().filter(|row| row.failed_rounds > 0).collect();
+    let said = failed.iter().map(|row| format!("{} failed in {}", name(row), rounds(row)));
+    let said: Vec<String> = said.collect();
+    let seldom = if part.has_choice() { ", and no other that could be picked in fewer" } else { "" };
+    (!said.is_empty()).then(|| format!("{}{seldom}.", some_of(&said)))
+}
+
+/// Behind "the scenarios measured", where some are left out for their failures.
+#[must_use]
+pub fn seldom(part: &Part) -> &'static str {
+    if part.measured().any(|row| row.fails_more_than.is_some()) { " that failed no more often" } else { "" }
+}
