@@ -4,12 +4,14 @@
 //! fewer are these machines and no other. No figure of one host is ever held against one of another: all that is compared are ratios within
 //! rounds, and a round lies on one host.
 
+mod groups;
 mod hosts;
 mod limits;
 mod part;
 
 pub use limits::{FleetLimit, Shown};
 
+use crate::conditions::IsChoice;
 use ledger::model::{Contents, Host, MeasuredFaults, MeasuredSafety, TrialState};
 use observe::metric::Metric;
 use stats::hosts::OverHosts;
@@ -30,7 +32,7 @@ pub struct Fleet {
     pub kinds: Vec<MachineKind>,
     /// Members of whom something is missing.
     pub holes: Vec<Hole>,
-    /// One a workload, in plan order.
+    /// One a workload, in plan order; of one whose load has conditions, one a combination of their levels.
     pub parts: Vec<FleetPart>,
     /// The study's limits with each scenario, in the order of the file.
     pub limits: Vec<FleetLimit>,
@@ -108,11 +110,17 @@ pub enum Harm {
     FailingDisk,
 }
 
-/// One workload's question and answer.
+/// One workload's question and answer; where its load has conditions, under one combination of their levels.
 #[derive(Debug)]
 pub struct FleetPart {
     /// The workload.
     pub workload: String,
+    /// Paths of the factors that are conditions of the load.
+    pub conditions: Vec<String>,
+    /// Their levels here; empty where there are none, or where they are all there is.
+    pub levels: Vec<String>,
+    /// Whether conditions are all there is, so that nothing can be picked.
+    pub is_given: bool,
     /// Its primary metric.
     pub metric: Metric,
     /// Whether more of it is better.
@@ -123,11 +131,13 @@ pub struct FleetPart {
     pub baseline: Option<usize>,
     /// Those that may be the best of the ones that may be picked, the best first; empty: nothing can be said.
     pub picks: Vec<usize>,
+    /// Hosts that the choice rests on: the fewest on which the first of these has rounds in common with another that may be picked.
+    pub hosts: usize,
     /// So far may the first of these be behind the true best, as a fraction.
     pub regret: Option<f64>,
     /// Who is ahead on each host, of those that may be picked.
     pub ahead: Vec<Option<usize>>,
-    /// The level of the claims.
+    /// The level of the claims: of several conditions each has its share.
     pub alpha: f64,
 }
 
@@ -151,9 +161,11 @@ pub struct OfFleet {
 pub enum Out {
     /// No trial of it has a figure.
     Unmeasured,
+    /// It has figures on so few hosts that they are no sample, and the fleet is one.
+    FewHosts(usize),
     /// Others are safer in a power cut.
     LessSafe,
-    /// More of what was asked of it went wrong.
+    /// More of what was asked of it went wrong, which is shown.
     Errors,
     /// A run did nothing at all.
     Stalled,
@@ -166,11 +178,13 @@ pub enum Out {
 pub struct Against {
     /// Log scale.
     pub contrast: Contrast,
+    /// On how many hosts both have rounds in common.
+    pub hosts: usize,
     /// How hosts differ, where they are a sample; none: these hosts only.
     pub sample: Option<OverHosts>,
     /// p, corrected over the scenarios that are compared with the baseline.
     pub p: f64,
-    /// The verdict; none from too few rounds on these hosts.
+    /// The verdict; none from too few rounds on these hosts, or too few hosts of a fleet that is a sample.
     pub verdict: Option<Verdict>,
     /// The same of each kind of machine that has hosts enough, where there are several kinds: its place, and what its hosts show.
     pub by_kind: Vec<(usize, OverHosts)>,
@@ -179,13 +193,13 @@ pub struct Against {
 impl Fleet {
     /// Of a results file that holds more than one member; none of a study of one machine.
     #[must_use]
-    pub fn of(contents: &Contents) -> Option<Fleet> {
+    pub fn of(contents: &Contents, is_choice: IsChoice) -> Option<Fleet> {
         if contents.members.len() < 2 {
             return None;
         }
         let (hosts, kinds) = hosts::hosts(contents);
         let members = contents.members.iter().map(|member| member.of.max(member.number)).max().unwrap_or(0);
-        let parts = part::parts(contents, &hosts, &kinds);
+        let parts = part::parts(contents, (&hosts, &kinds), is_choice);
         Some(Fleet {
             members,
             holes: holes(contents, members),

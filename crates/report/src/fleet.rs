@@ -9,8 +9,10 @@ mod page;
 use crate::document::{self, Block, Column, Fit, Table, head, word_cell, word_head};
 use crate::input::Error;
 use crate::number::{percent, ratio_number};
-use crate::words::{and_list, is_speed, some_of};
+use crate::words::{and_list, is_speed, some_of, with_factor};
+use analysis::conditions::IsChoice;
 use analysis::fleet::{Against, Fleet, FleetPart, HOSTS_MIN, Harm, Hole, MachineKind, OfFleet, Out};
+use analysis::judge::short_factor;
 use ledger::MergeError;
 use ledger::model::{Contents, Scenario, StudyRecord};
 use stats::hosts::OverHosts;
@@ -27,40 +29,41 @@ pub struct FleetReport {
 }
 
 impl FleetReport {
-    /// Of a results file that holds more than one member; none of a study of one machine.
+    /// Of a results file that holds more than one member; none of a study of one machine. `is_choice`: whether a workload's setting is a
+    /// choice, or a condition of the load.
     #[must_use]
-    pub fn of(contents: &Contents) -> Option<FleetReport> {
+    pub fn of(contents: &Contents, is_choice: IsChoice) -> Option<FleetReport> {
         let again = contents.members.iter().filter(|member| !member.others.is_empty());
         let restarted =
             again.map(|member| (member.number, member.host.name.clone(), member.others.len() + 1)).collect();
-        Some(FleetReport { study: contents.study.clone(), fleet: Fleet::of(contents)?, restarted })
+        Some(FleetReport { study: contents.study.clone(), fleet: Fleet::of(contents, is_choice)?, restarted })
     }
 
     /// Reads a results file, where it is a fleet's.
     ///
     /// # Errors
     /// When it can't be read.
-    pub fn read(reader: &ledger::Reader) -> Result<Option<FleetReport>, Error> {
+    pub fn read(reader: &ledger::Reader, is_choice: IsChoice) -> Result<Option<FleetReport>, Error> {
         if reader.members()?.len() < 2 {
             return Ok(None);
         }
         let metrics = metrics(&reader.study()?, &reader.scenarios()?);
         let metrics: Vec<&str> = metrics.iter().map(String::as_str).collect();
-        Ok(FleetReport::of(&reader.contents_with(&metrics)?))
+        Ok(FleetReport::of(&reader.contents_with(&metrics)?, is_choice))
     }
 
     /// What members' files would be merged to, for a fleet that is under way; none of one member alone. Files that can't be read are left out.
     ///
     /// # Errors
     /// When files are not of one fleet.
-    pub fn of_files(files: &[PathBuf]) -> Result<Option<FleetReport>, MergeError> {
+    pub fn of_files(files: &[PathBuf], is_choice: IsChoice) -> Result<Option<FleetReport>, MergeError> {
         let wanted = |path: &PathBuf| {
             let reader = ledger::Reader::open_untouched(path).ok()?;
             Some(metrics(&reader.study().ok()?, &reader.scenarios().ok()?))
         };
         let metrics = files.iter().find_map(wanted).unwrap_or_default();
         let metrics: Vec<&str> = metrics.iter().map(String::as_str).collect();
-        Ok(FleetReport::of(&ledger::read_merged(files, &metrics)?.0))
+        Ok(FleetReport::of(&ledger::read_merged(files, &metrics)?.0, is_choice))
     }
 
     /// Whether a member is missing, did not come to its end, or has trials that failed.
@@ -83,9 +86,24 @@ impl FleetReport {
     }
 
     fn of_part(&self, part: &FleetPart) -> Vec<Block> {
-        let is_one = self.fleet.parts.len() == 1;
-        let lead = if is_one { self.lead(part) } else { format!("{}: {}", part.workload, self.lead(part)) };
-        vec![Block::Lead(lead), Block::Table(self.table(part)), Block::List(self.of_answer(part))]
+        vec![Block::Lead(self.lead_of(part)), Block::Table(self.table(part)), Block::List(self.of_answer(part))]
+    }
+
+    /// What to do, and in what.
+    fn lead_of(&self, part: &FleetPart) -> String {
+        let heading = self.heading(part);
+        if heading.is_empty() { self.lead(part) } else { format!("{heading}: {}", self.lead(part)) }
+    }
+
+    /// "oltp with threads 16": what there are several of.
+    fn heading(&self, part: &FleetPart) -> String {
+        let is_other = |other: &FleetPart| other.workload != part.workload;
+        let workload = if self.fleet.parts.iter().any(is_other) { &*part.workload } else { "" };
+        match (part.levels.is_empty(), workload.is_empty()) {
+            (true, _) => workload.into(),
+            (false, true) => format!("With {}", under(part)),
+            (false, false) => format!("{workload} with {}", under(part)),
+        }
     }
 
     /// What to do.
@@ -94,7 +112,12 @@ impl FleetReport {
         let choices = part.scenarios.iter().filter(|scenario| !scenario.control).count();
         let may = part.scenarios.iter().filter(|scenario| scenario.out.is_none()).count();
         let of = if may == choices { format!("the {may} scenarios") } else { format!("the {may} that may be picked") };
-        let over = self.over();
+        let over = self.over(part.hosts);
+        if part.is_given {
+            let names: Vec<String> = part.conditions.iter().map(|factor| short_factor(factor)).collect();
+            let are = if names.len() > 1 { "are conditions" } else { "is a condition" };
+            return format!("Nothing to choose: {} {are} of the load.", and_list(&names));
+        }
         let names: Vec<String> = part.picks.iter().map(|place| part.scenarios[*place].label.clone()).collect();
         match &names[..] {
             [] if self.fleet.hosts.is_empty() || self.fleet.is_sample() => {
@@ -107,14 +130,17 @@ impl FleetReport {
         }
     }
 
-    /// "on these 3 hosts only", "over 20 hosts".
-    fn over(&self) -> String {
-        let count = self.fleet.hosts.len();
-        match (count, self.fleet.is_sample()) {
-            (0, _) => "so far".into(),
-            (1, _) => "on this host only".into(),
-            (count, false) => format!("on these {count} hosts only"),
-            (count, true) => format!("over {count} hosts"),
+    /// "on these 3 hosts only", "over 20 hosts"; of what was measured on some of them "over 12 of 20 hosts", "on 3 of 20 hosts only".
+    fn over(&self, count: usize) -> String {
+        let all = self.fleet.hosts.len();
+        match (self.fleet.is_sample(), count < all) {
+            _ if all == 0 => "so far".into(),
+            (false, false) if all == 1 => "on this host only".into(),
+            (false, false) => format!("on these {all} hosts only"),
+            (false, true) => format!("on {count} of these {all} hosts only"),
+            (true, false) => format!("over {all} hosts"),
+            (true, true) if count < HOSTS_MIN => format!("on {count} of {all} hosts only"),
+            (true, true) => format!("over {count} of {all} hosts"),
         }
     }
 
@@ -129,7 +155,7 @@ impl FleetReport {
             head("ahead on"),
             word_head("verdict"),
         ];
-        let mut table = Table::new(format!("fleet-{}", part.workload), columns);
+        let mut table = Table::new(format!("fleet-{}", id(part)), columns);
         let ratio = |log: f64| ratio_number(log.exp());
         let ends = |(low, high): (f64, f64)| format!("{}–{}", ratio(low), ratio(high));
         for (place, scenario) in part.scenarios.iter().enumerate() {
@@ -151,12 +177,12 @@ impl FleetReport {
                         .map_or_else(String::new, |sample| ends(sample.prediction)),
                 ),
                 word_cell(&tau.unwrap_or_default()),
-                word_cell(&if scenario.out.is_none() {
+                word_cell(&if scenario.out.is_none() && !part.is_given {
                     format!("{ahead} of {}", part.ahead.len())
                 } else {
                     String::new()
                 }),
-                word_cell(&verdict(scenario, is_baseline)),
+                word_cell(&verdict(scenario, (is_baseline, self.fleet.is_sample()))),
             ]);
         }
         table.without_empty_columns()
@@ -188,7 +214,7 @@ impl FleetReport {
         let confidence = percent(self.fleet.confidence);
         let said = |ends: (f64, f64)| words.range((one, other), ends);
         let contrast = (against.contrast.low, against.contrast.high);
-        let over = self.over();
+        let over = self.over(against.hosts);
         let mut lines = vec![format!("{} {} ({confidence}).", capital(&over), said(contrast))];
         let further = |kind: &str, found: &OverHosts| {
             format!("On a further machine of {kind} {} ({confidence}).", said(found.prediction))
@@ -242,7 +268,7 @@ impl FleetReport {
         }
         let mut hosts: Vec<(usize, Vec<String>)> = hosts.into_iter().collect();
         hosts.sort_by_key(|(_, hosts)| std::cmp::Reverse(hosts.len()));
-        if part.scenarios.iter().filter(|scenario| scenario.out.is_none()).count() < 2 {
+        if part.is_given || part.scenarios.iter().filter(|scenario| scenario.out.is_none()).count() < 2 {
             return None;
         }
         let all = part.ahead.len();
@@ -297,9 +323,10 @@ fn next_to_baseline(part: &FleetPart) -> Option<&OfFleet> {
     others.max_by(|a, b| merit(a).total_cmp(&merit(b)))
 }
 
-fn verdict(scenario: &OfFleet, is_baseline: bool) -> String {
+fn verdict(scenario: &OfFleet, (is_baseline, is_sample): (bool, bool)) -> String {
     let of_stats = || match scenario.against.as_ref().map(|found| found.verdict) {
         Some(Some(verdict)) => verdict.words().to_string(),
+        Some(None) if is_sample => "too few hosts".into(),
         Some(None) => "too few rounds".into(),
         None if is_baseline => "baseline".into(),
         None => String::new(),
@@ -309,6 +336,12 @@ fn verdict(scenario: &OfFleet, is_baseline: bool) -> String {
         Some(Out::Errors) => format!("{}; more errors", of_stats()),
         Some(Out::Stalled) => "stalled".into(),
         Some(Out::Unmeasured) => "not measured".into(),
+        Some(Out::FewHosts(hosts)) => {
+            let noun = if hosts == 1 { "host" } else { "hosts" };
+            let of_stats = of_stats();
+            let join = if of_stats.is_empty() { "" } else { "; " };
+            format!("{of_stats}{join}measured on {hosts} {noun} only")
+        }
         Some(Out::Control) | None => of_stats(),
     }
 }
@@ -343,6 +376,19 @@ fn differing(kind: &MachineKind, kinds: &[MachineKind]) -> String {
         .map(|(name, value)| format!("{} {value}", name.replace('_', " ")))
         .collect();
     if own.is_empty() { "less known of it".into() } else { and_list(&own) }
+}
+
+/// "threads 16".
+fn under(part: &FleetPart) -> String {
+    let levels = part.conditions.iter().zip(&part.levels).map(|(factor, level)| with_factor(factor, level));
+    and_list(&levels.collect::<Vec<_>>())
+}
+
+/// For ids on a page.
+fn id(part: &FleetPart) -> String {
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+    let levels: Vec<String> = part.levels.iter().map(|level| level.chars().map(plain).collect()).collect();
+    [vec![part.workload.clone()], levels].concat().join("-")
 }
 
 fn capital(text: &str) -> String {

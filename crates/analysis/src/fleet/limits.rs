@@ -5,7 +5,7 @@ use super::part::{host_of_rounds, places};
 use crate::row::simultaneous;
 use ledger::model::{Contents, LimitRecord};
 use observe::metric::{Direction, Metric};
-use stats::hosts::over_hosts;
+use stats::hosts::further_rounds;
 
 /// One limit held against one scenario on all hosts.
 #[derive(Debug)]
@@ -18,7 +18,9 @@ pub struct FleetLimit {
     pub metric: Metric,
     /// The figures of each host's rounds.
     pub rounds: Vec<Vec<f64>>,
-    /// Where the figure of a further machine of this kind lies, for all limits of the study together; none: hosts are too few, or of several
+    /// How many of each host's rounds were measured and have no figure of this: in some run of them nothing was done.
+    pub without: Vec<usize>,
+    /// Where every round of a further machine of this kind lies, for all limits of the study together; none: hosts are too few, or of several
     /// kinds, or a figure is 0, which is no measurement.
     pub further: Option<(f64, f64)>,
 }
@@ -26,7 +28,7 @@ pub struct FleetLimit {
 /// What hosts show of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
-    /// A host has no figure: a rule that nobody looked at is not kept.
+    /// A host has no figure, or none of some rounds: a rule that nobody looked at is not kept.
     Unmeasured,
     /// Rounds were beyond it.
     Beyond,
@@ -34,7 +36,7 @@ pub enum Shown {
     MayBeBeyond,
     /// Every round kept it, and nothing is known of a further machine.
     KeptHere,
-    /// Every round kept it, and so would a further machine.
+    /// Every round kept it, and so would every round of a further machine.
     Kept,
 }
 
@@ -45,6 +47,7 @@ impl FleetLimit {
         match self.further_worst() {
             _ if self.rounds.is_empty() || self.rounds.iter().any(Vec::is_empty) => Shown::Unmeasured,
             _ if !self.broken().is_empty() => Shown::Beyond,
+            _ if self.without.iter().any(|rounds| *rounds > 0) => Shown::Unmeasured,
             None => Shown::KeptHere,
             Some(worst) if self.is_beyond(worst) => Shown::MayBeBeyond,
             Some(_) => Shown::Kept,
@@ -88,11 +91,17 @@ pub(super) fn limits(contents: &Contents, hosts: &[FleetHost], is_one_kind: bool
     let confidence = simultaneous(contents.study.analysis.confidence, count);
     let of_limit = |limit: &LimitRecord| -> Vec<FleetLimit> {
         let values = contents.values(&limit.metric);
+        let columns = of_workload(limit);
+        let primary = columns.first().map_or("", |column| &*contents.scenarios[*column].primary_metric);
+        let measured = contents.values(primary);
         let held = |column: usize| {
-            let mut rounds = vec![Vec::new(); hosts.len()];
-            for (round, values) in values.iter().enumerate() {
-                if let (Some(host), Some(value)) = (host_of.get(&(round as u32)), values[column]) {
-                    rounds[*host].push(value);
+            let (mut rounds, mut without) = (vec![Vec::new(); hosts.len()], vec![0; hosts.len()]);
+            for round in 0..values.len().max(measured.len()) {
+                let Some(host) = host_of.get(&(round as u32)) else { continue };
+                let figure = |of: &[Vec<Option<f64>>]| of.get(round).and_then(|row| row[column]);
+                match figure(&values) {
+                    Some(value) => rounds[*host].push(value),
+                    None => without[*host] += usize::from(figure(&measured).is_some()),
                 }
             }
             FleetLimit {
@@ -101,9 +110,10 @@ pub(super) fn limits(contents: &Contents, hosts: &[FleetHost], is_one_kind: bool
                 limit: limit.clone(),
                 further: is_one_kind.then(|| further(&rounds, confidence)).flatten(),
                 rounds,
+                without,
             }
         };
-        of_workload(limit).into_iter().map(held).collect()
+        columns.iter().map(|column| held(*column)).collect()
     };
     all.iter().flat_map(of_limit).collect()
 }
@@ -114,5 +124,5 @@ fn further(rounds: &[Vec<f64>], confidence: f64) -> Option<(f64, f64)> {
     }
     let logarithms: Vec<Vec<f64>> =
         rounds.iter().map(|rounds| rounds.iter().map(|value| value.ln()).collect()).collect();
-    over_hosts(&logarithms, confidence).map(|found| (found.prediction.0.exp(), found.prediction.1.exp()))
+    further_rounds(&logarithms, confidence).map(|(low, high)| (low.exp(), high.exp()))
 }

@@ -1,32 +1,72 @@
 //! One workload over a fleet's machines: ratios within rounds, what they show over hosts, and the pick.
 
-use super::{Against, FleetHost, FleetPart, MachineKind, OfFleet, Out};
+use super::groups::{Group, groups};
+use super::{Against, FleetHost, FleetPart, HOSTS_MIN, MachineKind, OfFleet, Out};
+use crate::conditions::IsChoice;
+use crate::errors::Errors;
 use crate::judge::{ROUNDS_FOR_CLAIMS, rules};
-use crate::parity::{Rule, Standing, fewest_errors};
-use ledger::model::{Contents, Scenario};
+use crate::parity::{Behind, Rule, Standing, behind};
+use ledger::model::{Contents, Phase, Scenario};
+use observe::durability::Class;
 use observe::metric::Direction;
 use stats::Held;
 use stats::hosts::{over_hosts, these_hosts};
 use std::collections::BTreeMap;
 
 /// The answers of all workloads, in plan order.
-pub(super) fn parts(contents: &Contents, hosts: &[FleetHost], kinds: &[MachineKind]) -> Vec<FleetPart> {
-    let standings = standings(contents);
-    contents.workloads().into_iter().map(|workload| part(contents, workload, (hosts, kinds), &standings)).collect()
+pub(super) fn parts(
+    contents: &Contents,
+    (hosts, kinds): (&[FleetHost], &[MachineKind]),
+    is_choice: IsChoice,
+) -> Vec<FleetPart> {
+    let standings = standings(contents, hosts);
+    let of_workload = |workload: &str| -> Vec<FleetPart> {
+        let columns = places(contents, workload, |_| true);
+        let primary = columns.first().map_or("", |column| &*contents.scenarios[*column].primary_metric);
+        let figures = figures(contents, hosts, &columns, primary);
+        let measured = columns.iter().enumerate().filter(|(place, _)| figures.is_measured(*place));
+        let compete = measured.filter(|(_, column)| !contents.scenarios[**column].control);
+        // Where no safe one ran under a condition, an unsafe one is no pick for it.
+        let safest = compete.filter_map(|(_, column)| Some(standings[*column].as_ref()?.class)).min();
+        let groups = groups(contents, &columns, is_choice);
+        let count = groups.len();
+        let of_group = |group: Group| {
+            let places = |column: &usize| columns.iter().position(|other| other == column);
+            let figures = figures.of(&group.columns.iter().filter_map(places).collect::<Vec<usize>>());
+            let asked = Asked { contents, workload, kinds, group, figures, count, safest };
+            asked.answer(&standings)
+        };
+        groups.into_iter().map(of_group).collect()
+    };
+    contents.workloads().into_iter().flat_map(of_workload).collect()
 }
 
 /// What comes before each scenario's speed; none: it is never picked.
-fn standings(contents: &Contents) -> Vec<Option<Standing>> {
+fn standings(contents: &Contents, hosts: &[FleetHost]) -> Vec<Option<Standing>> {
     let flushing = crate::flushing::flushing(contents);
     let errors = crate::errors::errors(contents);
+    let host_of = host_of_rounds(contents, hosts);
     let standing = |scenario: &Scenario| {
         let measured = contents.safety_of(scenario).and_then(|measured| measured.safety.as_ref());
         let rule = Rule::of(contents, &scenario.workload);
         let class = rule.competes_in(scenario.durability.class, flushing.get(&scenario.label), measured)?;
-        let errors = errors.get(&scenario.label).map_or(0.0, crate::errors::Errors::share);
-        Some(Standing { class, errors })
+        let errors = errors.get(&scenario.label).cloned().unwrap_or_default();
+        let errors = if hosts.len() < HOSTS_MIN { errors } else { by_host(errors, &host_of) };
+        // What failed is a hole of the fleet, which is named: over hosts a pick is of those on which it ran.
+        Some(Standing { class, errors, failed: 0 })
     };
     contents.scenarios.iter().map(standing).collect()
+}
+
+/// With hosts for rounds: where hosts are a sample they are the unit, of errors as well.
+fn by_host(errors: Errors, host_of: &BTreeMap<u32, usize>) -> Errors {
+    let mut hosts: BTreeMap<(Phase, u32), stats::Counted> = BTreeMap::new();
+    for ((phase, round), counted) in &errors.rounds {
+        let Some(host) = host_of.get(round) else { continue };
+        let sum = hosts.entry((*phase, *host as u32)).or_default();
+        *sum = stats::Counted { asked: sum.asked + counted.asked, wrong: sum.wrong + counted.wrong };
+    }
+    Errors { rounds: hosts, ..errors }
 }
 
 /// A workload's figures: `[host][round][scenario]`, the logarithm, more is better; none: a hole, or a run that did nothing.
@@ -38,64 +78,131 @@ struct Figures {
 
 impl Figures {
     fn is_measured(&self, scenario: usize) -> bool {
-        self.stalled[scenario] || self.rounds.iter().flatten().any(|round| round[scenario].is_some())
+        self.stalled[scenario] || self.hosts_with(&[scenario]) > 0
+    }
+
+    /// On how many hosts there is a round in which all of these have a figure.
+    fn hosts_with(&self, scenarios: &[usize]) -> usize {
+        let is_shared = |round: &Vec<Option<f64>>| scenarios.iter().all(|scenario| round[*scenario].is_some());
+        self.rounds.iter().filter(|rounds| rounds.iter().any(is_shared)).count()
+    }
+
+    /// Whether hosts that measured anything are a sample.
+    fn is_sample(&self) -> bool {
+        self.rounds.len() >= HOSTS_MIN
+    }
+
+    /// Of these scenarios only.
+    fn of(&self, scenarios: &[usize]) -> Figures {
+        let of_round = |round: &Vec<Option<f64>>| scenarios.iter().map(|scenario| round[*scenario]).collect();
+        Figures {
+            rounds: self.rounds.iter().map(|rounds| rounds.iter().map(of_round).collect()).collect(),
+            stalled: scenarios.iter().map(|scenario| self.stalled[*scenario]).collect(),
+        }
     }
 }
 
-fn part(
-    contents: &Contents,
-    workload: &str,
-    (hosts, kinds): (&[FleetHost], &[MachineKind]),
-    standings: &[Option<Standing>],
-) -> FleetPart {
-    let columns = places(contents, workload, |_| true);
-    let scenarios: Vec<&Scenario> = columns.iter().map(|column| &contents.scenarios[*column]).collect();
-    let primary = scenarios.first().map_or("", |scenario| &*scenario.primary_metric);
-    let metric = contents.metric(primary, Direction::More);
-    let more_is_better = metric.direction != Direction::Less;
-    let figures = figures(contents, hosts, &columns, primary);
-    let baseline = scenarios.iter().position(|scenario| scenario.baseline);
-    let rules = rules(&contents.study.analysis, 1);
-    let out = outs(&scenarios, &columns.iter().map(|column| standings[*column]).collect::<Vec<_>>(), &figures);
-    // Of a ratio to or of a standstill nothing is known; it stays a member of the family all the same.
-    let is_steady = |scenario: usize| (!figures.stalled[scenario]).then_some(scenario);
-    let ratios = |scenario: usize| -> Vec<Vec<f64>> {
-        let of = |round: &Vec<Option<f64>>| Some(round[is_steady(scenario)?]? - round[is_steady(baseline?)?]?);
-        figures.rounds.iter().map(|rounds| rounds.iter().filter_map(of).collect()).collect()
-    };
-    let is_asked = |scenario: &usize| Some(*scenario) != baseline && figures.is_measured(*scenario);
-    let family = (0..scenarios.len()).filter(is_asked).filter(|scenario| !scenarios[*scenario].control).count();
-    let held = Held { alpha: rules.alpha(), family, margin: rules.margin, more_is_better };
-    let mut against: Vec<Option<Against>> = (0..scenarios.len())
-        .map(|scenario| {
-            is_asked(&scenario).then(|| self::against(&ratios(scenario), kinds, rules.confidence)).flatten()
-        })
-        .collect();
-    judge(&mut against, &scenarios, &held);
-    let all: Vec<OfFleet> = against
-        .into_iter()
-        .enumerate()
-        .map(|(place, against)| OfFleet {
-            label: scenarios[place].label.clone(),
-            control: scenarios[place].control,
-            out: out[place],
-            ratios: ratios(place).iter().map(|rounds| mean(rounds)).collect(),
-            against,
-        })
-        .collect();
-    let candidates: Vec<usize> = (0..all.len()).filter(|place| all[*place].out.is_none()).collect();
-    let (picks, regret) = picks(&figures, &candidates, more_is_better, held.alpha);
-    FleetPart {
-        workload: workload.into(),
-        ahead: figures.rounds.iter().map(|rounds| ahead(rounds, &candidates, more_is_better)).collect(),
-        scenarios: all,
-        metric,
-        more_is_better,
-        baseline,
-        picks,
-        regret,
-        alpha: held.alpha,
+/// What is asked of scenarios that compete.
+struct Asked<'a> {
+    contents: &'a Contents,
+    workload: &'a str,
+    kinds: &'a [MachineKind],
+    group: Group,
+    figures: Figures,
+    /// Groups that share the level.
+    count: usize,
+    /// The safest class of the whole workload.
+    safest: Option<Class>,
+}
+
+impl Asked<'_> {
+    fn answer(self, standings: &[Option<Standing>]) -> FleetPart {
+        let Asked { contents, kinds, figures, group, .. } = &self;
+        let scenarios: Vec<&Scenario> = group.columns.iter().map(|column| &contents.scenarios[*column]).collect();
+        let primary = scenarios.first().map_or("", |scenario| &*scenario.primary_metric);
+        let metric = contents.metric(primary, Direction::More);
+        let more_is_better = metric.direction != Direction::Less;
+        let baseline = group.baseline;
+        let rules = rules(&contents.study.analysis, 1);
+        let alpha = rules.alpha() / self.count as f64;
+        // Of a ratio to or of a standstill nothing is known; it stays a member of the family all the same.
+        let is_steady = |scenario: usize| (!figures.stalled[scenario]).then_some(scenario);
+        let ratios = |scenario: usize| -> Vec<Vec<f64>> {
+            let of = |round: &Vec<Option<f64>>| Some(round[is_steady(scenario)?]? - round[is_steady(baseline?)?]?);
+            figures.rounds.iter().map(|rounds| rounds.iter().filter_map(of).collect()).collect()
+        };
+        let is_asked = |scenario: &usize| Some(*scenario) != baseline && figures.is_measured(*scenario);
+        let family = (0..scenarios.len()).filter(is_asked).filter(|scenario| !scenarios[*scenario].control).count();
+        let held = Held { alpha, family, margin: rules.margin, more_is_better };
+        let found = |scenario: usize| against(&ratios(scenario), kinds, rules.confidence, figures.is_sample());
+        let mut against: Vec<Option<Against>> =
+            (0..scenarios.len()).map(|scenario| is_asked(&scenario).then(|| found(scenario)).flatten()).collect();
+        judge(&mut against, (&scenarios, figures.is_sample()), &held);
+        let out = self.outs(&scenarios, standings, alpha);
+        let all: Vec<OfFleet> = against
+            .into_iter()
+            .enumerate()
+            .map(|(place, against)| OfFleet {
+                label: scenarios[place].label.clone(),
+                control: scenarios[place].control,
+                out: out[place],
+                ratios: ratios(place).iter().map(|rounds| mean(rounds)).collect(),
+                against,
+            })
+            .collect();
+        let may_be_picked = |place: &usize| all[*place].out.is_none() && !group.is_given;
+        let candidates: Vec<usize> = (0..all.len()).filter(may_be_picked).collect();
+        let (picks, regret) = picks(figures, &candidates, more_is_better, alpha);
+        FleetPart {
+            workload: self.workload.into(),
+            ahead: figures.rounds.iter().map(|rounds| ahead(rounds, &candidates, more_is_better)).collect(),
+            hosts: hosts_of_choice(figures, &picks, &candidates),
+            conditions: group.conditions.clone(),
+            levels: group.levels.clone(),
+            is_given: group.is_given,
+            scenarios: all,
+            metric,
+            more_is_better,
+            baseline,
+            picks,
+            regret,
+            alpha,
+        }
     }
+
+    /// Why each scenario is never picked.
+    fn outs(&self, scenarios: &[&Scenario], standings: &[Option<Standing>], alpha: f64) -> Vec<Option<Out>> {
+        let (figures, columns) = (&self.figures, &self.group.columns);
+        let standing = |place: usize| standings[columns[place]].as_ref();
+        let before_errors = |place: usize| {
+            let hosts = figures.hosts_with(&[place]);
+            match standing(place).map(|standing| standing.class) {
+                _ if scenarios[place].control => Some(Out::Control),
+                _ if !figures.is_measured(place) => Some(Out::Unmeasured),
+                _ if figures.stalled[place] => Some(Out::Stalled),
+                class if class.is_none() || class != self.safest => Some(Out::LessSafe),
+                _ if figures.is_sample() && hosts < HOSTS_MIN => Some(Out::FewHosts(hosts)),
+                _ => None,
+            }
+        };
+        let mut out: Vec<Option<Out>> = (0..scenarios.len()).map(before_errors).collect();
+        let competing: Vec<Option<&Standing>> =
+            out.iter().enumerate().map(|(place, out)| standing(place).filter(|_| out.is_none())).collect();
+        for (out, behind) in out.iter_mut().zip(behind(&competing, alpha)) {
+            if let Some(Behind::Errors(_)) = behind {
+                *out = Some(Out::Errors);
+            }
+        }
+        out
+    }
+}
+
+/// On how many hosts the first pick has rounds in common with each other candidate, at least; all of its own where there is none.
+fn hosts_of_choice(figures: &Figures, picks: &[usize], candidates: &[usize]) -> usize {
+    let Some(pick) = picks.first() else { return figures.rounds.len() };
+    let others = candidates.iter().filter(|other| *other != pick);
+    let shared = others.map(|other| figures.hosts_with(&[*pick, *other])).min();
+    shared.unwrap_or_else(|| figures.hosts_with(&[*pick]))
 }
 
 /// The places of a workload's scenarios in the plan.
@@ -131,24 +238,9 @@ fn figures(contents: &Contents, hosts: &[FleetHost], columns: &[usize], primary:
     found
 }
 
-/// Why each scenario is never picked.
-fn outs(scenarios: &[&Scenario], standings: &[Option<Standing>], figures: &Figures) -> Vec<Option<Out>> {
-    let measured = || (0..scenarios.len()).filter(|place| !scenarios[*place].control && figures.is_measured(*place));
-    let safest = measured().filter_map(|place| standings[place]).map(|standing| standing.class).min();
-    let steady = || measured().filter(|place| !figures.stalled[*place]).filter_map(|place| standings[place]);
-    let fewest = safest.and_then(|safest| fewest_errors(steady(), safest)).unwrap_or(0.0);
-    let out = |place: usize| match standings[place] {
-        _ if scenarios[place].control => Some(Out::Control),
-        _ if !figures.is_measured(place) => Some(Out::Unmeasured),
-        _ if figures.stalled[place] => Some(Out::Stalled),
-        Some(standing) if Some(standing.class) == safest => (standing.errors > fewest).then_some(Out::Errors),
-        _ => Some(Out::LessSafe),
-    };
-    (0..scenarios.len()).map(out).collect()
-}
-
-/// What rounds of ratios by host show; p and verdict are the family's.
-fn against(rounds: &[Vec<f64>], kinds: &[MachineKind], confidence: f64) -> Option<Against> {
+/// What rounds of ratios by host show; p and verdict are the family's. Of too few hosts of a sample nothing is claimed of its kind: rounds there
+/// do not tell how hosts differ.
+fn against(rounds: &[Vec<f64>], kinds: &[MachineKind], confidence: f64, is_sample: bool) -> Option<Against> {
     let sample = over_hosts(rounds, confidence);
     let contrast = match &sample {
         Some(sample) => sample.contrast,
@@ -161,11 +253,13 @@ fn against(rounds: &[Vec<f64>], kinds: &[MachineKind], confidence: f64) -> Optio
         Some((place, stats::hosts::OverHosts { apart, ..found }))
     };
     let by_kind = if kinds.len() > 1 { kinds.iter().enumerate().filter_map(of_kind).collect() } else { Vec::new() };
-    Some(Against { contrast, sample, p: contrast.p, verdict: None, by_kind })
+    let hosts = rounds.iter().filter(|rounds| !rounds.is_empty()).count();
+    let p = if is_sample && sample.is_none() { 1.0 } else { contrast.p };
+    Some(Against { contrast, hosts, sample, p, verdict: None, by_kind })
 }
 
 /// Holm's correction over the scenarios; the control is a family of its own.
-fn judge(against: &mut [Option<Against>], scenarios: &[&Scenario], held: &Held) {
+fn judge(against: &mut [Option<Against>], (scenarios, is_sample): (&[&Scenario], bool), held: &Held) {
     let places: Vec<usize> =
         (0..against.len()).filter(|place| against[*place].is_some() && !scenarios[*place].control).collect();
     let mut raw: Vec<f64> = places.iter().filter_map(|place| Some(against[*place].as_ref()?.p)).collect();
@@ -177,7 +271,7 @@ fn judge(against: &mut [Option<Against>], scenarios: &[&Scenario], held: &Held) 
     for (found, scenario) in against.iter_mut().zip(scenarios) {
         let Some(found) = found else { continue };
         let held = if scenario.control { Held { family: 1, ..*held } } else { *held };
-        let is_enough = found.sample.is_some() || found.contrast.rounds >= ROUNDS_FOR_CLAIMS;
+        let is_enough = found.sample.is_some() || (!is_sample && found.contrast.rounds >= ROUNDS_FOR_CLAIMS);
         found.verdict = is_enough.then(|| stats::verdict(&found.contrast, found.p, &held));
     }
 }
@@ -194,9 +288,9 @@ fn picks(figures: &Figures, candidates: &[usize], more_is_better: bool, alpha: f
         let of = |round: &Vec<Option<f64>>| Some(round[one]? - round[other]?);
         let rounds: Vec<Vec<f64>> =
             figures.rounds.iter().map(|rounds| rounds.iter().filter_map(of).collect()).collect();
-        let found = over_hosts(&rounds, confidence).map(|found| found.contrast);
-        let found =
-            found.or_else(|| these_hosts(&rounds, confidence)).filter(|found| found.rounds >= ROUNDS_FOR_CLAIMS)?;
+        let of_sample = over_hosts(&rounds, confidence).map(|found| found.contrast);
+        let of_these = || these_hosts(&rounds, confidence).filter(|_| !figures.is_sample());
+        let found = of_sample.or_else(of_these).filter(|found| found.rounds >= ROUNDS_FOR_CLAIMS)?;
         Some(if more_is_better { (found.mean, found.high) } else { (-found.mean, -found.low) })
     };
     let others = |place: &usize| candidates.iter().copied().filter(move |other| other != place).collect::<Vec<_>>();

@@ -22,7 +22,7 @@ impl FleetReport {
             "confidence": confidence,
             "parts": parts.iter().map(|part| self.json_of(part)).collect::<Vec<_>>(),
             "limits": self.json_of_limits(),
-            "answer": parts.iter().map(|part| self.lead(part)).chain(parts.iter().flat_map(|part| self.of_answer(part)))
+            "answer": parts.iter().map(|part| self.lead_of(part)).chain(parts.iter().flat_map(|part| self.of_answer(part)))
                 .chain(self.of_limits()).chain(self.of_machines()).collect::<Vec<_>>(),
         })
     }
@@ -31,6 +31,9 @@ impl FleetReport {
         let label = |place: &usize| part.scenarios[*place].label.clone();
         json!({
             "workload": part.workload,
+            "conditions": part.conditions.iter().zip(&part.levels).collect::<std::collections::BTreeMap<_, _>>(),
+            "nothing_to_choose": part.is_given,
+            "hosts": part.hosts,
             "metric": part.metric.name,
             "unit": part.metric.unit,
             "more_is_better": part.more_is_better,
@@ -66,7 +69,7 @@ impl FleetReport {
         };
         let kinds = against.by_kind.iter().map(|(kind, found)| json!({ "kind": kind, "over_hosts": sample(found) }));
         json!({
-            "ratio": contrast.ratio(), "low": contrast.ratio_low(), "high": contrast.ratio_high(), "p": against.p,
+            "hosts": against.hosts, "ratio": contrast.ratio(), "low": contrast.ratio_low(), "high": contrast.ratio_high(), "p": against.p,
             "verdict": against.verdict, "over_hosts": against.sample.as_ref().map(sample), "by_kind": kinds.collect::<Vec<_>>(),
         })
     }

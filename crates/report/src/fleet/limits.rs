@@ -21,13 +21,14 @@ impl FleetReport {
         let name = |host: usize| self.fleet.hosts[host].host.name.clone();
         let worst = held.worst().map_or_else(String::new, shown);
         let further = held.further_worst().map_or_else(String::new, shown);
-        let (over, confidence) = (self.over(), percent(self.fleet.confidence));
+        let (over, confidence) = (self.over(self.fleet.hosts.len()), percent(self.fleet.confidence));
         match held.shown() {
             Shown::Unmeasured => {
-                let without = (0..rounds.len()).filter(|host| rounds[*host].is_empty()).map(name);
-                let without: Vec<String> = without.collect();
+                let missing = |host: &usize| rounds[*host].is_empty() || held.without[*host] > 0;
+                let without: Vec<String> = (0..rounds.len()).filter(missing).map(name).collect();
                 let on = if without.is_empty() { String::new() } else { format!(" on {}", some_of(&without)) };
-                format!("Not known: {what} was not measured{on} (limit: {allowed}).")
+                let in_all = if rounds.iter().any(Vec::is_empty) { "" } else { " in every round" };
+                format!("Not known: {what} was not measured{in_all}{on} (limit: {allowed}).")
             }
             Shown::Beyond => {
                 let each = held.broken().into_iter();
@@ -40,13 +41,13 @@ impl FleetReport {
                 )
             }
             Shown::MayBeBeyond => format!(
-                "Not shown to be kept: {what} was {bound} {worst} in every round {over}, but may be {further} on a further machine of this kind ({confidence}; limit: {allowed})."
+                "Not shown to be kept: {what} was {bound} {worst} in every round {over}, but may be {further} in a round on a further machine of this kind ({confidence}; limit: {allowed})."
             ),
             Shown::KeptHere => format!(
                 "Kept {over}: {what} was {bound} {worst} in every round, and nothing is said of another machine (limit: {allowed})."
             ),
             Shown::Kept => format!(
-                "Kept: {what} was {bound} {worst} in every round {over}, and is {bound} {further} on a further machine of this kind ({confidence}; limit: {allowed})."
+                "Kept: {what} was {bound} {worst} in every round {over}, and in every round on a further machine of this kind it is {bound} {further} ({confidence}; limit: {allowed})."
             ),
         }
     }

@@ -10,7 +10,8 @@ use analysis::fleet::Fleet;
 const METHOD: &str = "A host is a block of rounds: what is compared are ratios within rounds, each of which lies on one host. Where four hosts or \
     more were measured they are taken as a sample of machines of their kind, and the interval is over hosts: random effects, the spread between \
     hosts by Paule and Mandel, the interval by Hartung and Knapp with hosts − 1 degrees of freedom, which is the plain t over hosts where all \
-    have equally many rounds. Fewer hosts are these hosts only. Verdicts have Holm's correction over the scenarios.";
+    have equally many rounds. Fewer hosts are these hosts only, and their interval is by how rounds \
+    stray on each. Verdicts have Holm's correction over the scenarios.";
 
 impl FleetReport {
     /// The page.
@@ -32,7 +33,8 @@ impl FleetReport {
         let answer = Block::Answer(answer.chain(self.lists()).collect());
         let pictures = self.fleet.parts.iter().enumerate().flat_map(|(index, part)| {
             let picture = hosts::draw(&format!("hosts-{index}"), part, hosts)?;
-            let heading = Block::Heading(2, format!("{}: who is ahead on which host", part.workload));
+            let under = if part.levels.is_empty() { String::new() } else { format!(" with {}", super::under(part)) };
+            let heading = Block::Heading(2, format!("{}{under}: who is ahead on which host", part.workload));
             let caption = "The filled mark is who is ahead on a host, of those that may be picked.";
             Some([heading, Block::Charts(Layout::Below, vec![Chart::new(picture, caption)])])
         });

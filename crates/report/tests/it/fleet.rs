@@ -44,8 +44,13 @@ fn fleet(hosts: &[(f64, f64)]) -> Contents {
     contents
 }
 
+/// The number of threads is a condition of the load.
+fn is_choice(_workload: &str, setting: &str) -> bool {
+    setting != "threads"
+}
+
 fn said(contents: &Contents) -> String {
-    FleetReport::of(contents).expect("a fleet").terminal(160, false)
+    FleetReport::of(contents, is_choice).expect("a fleet").terminal(160, false)
 }
 
 #[track_caller]
@@ -72,7 +77,7 @@ fn a_sample_speaks_of_a_further_machine() {
         ],
     );
     assert!(!said.contains("Missing") && !said.contains("hosts only"), "{said}");
-    let report = FleetReport::of(&contents).expect("a fleet");
+    let report = FleetReport::of(&contents, is_choice).expect("a fleet");
     let json = report.json();
     let of = |scenario: usize| &json["parts"][0]["scenarios"][scenario]["against_baseline"];
     assert_eq!((of(1)["verdict"].as_str(), of(2)["verdict"].as_str()), (Some("faster"), Some("slower")));
@@ -96,7 +101,7 @@ fn three_hosts_are_these_hosts_only() {
         &["on these 3 hosts only", "Fewer than 4 hosts: these hosts only, and nothing is said of another machine."],
     );
     assert!(!said.contains("On a further machine"), "{said}");
-    let json = FleetReport::of(&contents).expect("a fleet").json();
+    let json = FleetReport::of(&contents, is_choice).expect("a fleet").json();
     assert_eq!(
         (json["these_hosts_only"].as_bool(), json["parts"][0]["may_be_best"][0].as_str()),
         (Some(true), Some("xfs"))
@@ -112,7 +117,7 @@ fn a_member_that_has_just_begun_is_no_host() {
     check(&said, &["on these 3 hosts only", "xfs is ahead on 3 of 3 hosts.", "member 4 on n4 measured 0 of 3 rounds"]);
     contents.trials.clear();
     check(
-        &FleetReport::of(&contents).expect("a fleet").terminal(160, false),
+        &FleetReport::of(&contents, is_choice).expect("a fleet").terminal(160, false),
         &["Too little was measured so far to choose."],
     );
 }
@@ -156,7 +161,7 @@ fn trials_that_failed_are_named() {
     let failed = |trial: &&mut ledger::model::Trial| trial.member == Some(3) && trial.scenario == "xfs";
     contents.trials.iter_mut().filter(failed).take(2).for_each(|trial| trial.state = ledger::model::TrialState::Failed);
     check(&said(&contents), &["2 trials of member 3 on n3 failed (xfs)"]);
-    assert!(report::FleetReport::of(&contents).is_some_and(|report| report.has_holes()));
+    assert!(report::FleetReport::of(&contents, is_choice).is_some_and(|report| report.has_holes()));
 }
 
 #[test]
@@ -174,7 +179,7 @@ fn a_power_cut_that_could_not_be_measured_is_a_hole() {
         });
     }
     check(&said(&contents), &["could not be measured by member 3 on n3 (xfs)"]);
-    assert!(FleetReport::of(&contents).is_some_and(|report| report.has_holes()));
+    assert!(FleetReport::of(&contents, is_choice).is_some_and(|report| report.has_holes()));
     let at_third = contents.safety.remove(2);
     assert!(contents.safety_of(&contents.scenarios[1]).is_none(), "of one machine nothing is known");
     contents.faults.push(MeasuredFaults {
@@ -212,7 +217,7 @@ fn what_is_missing_is_named() {
             "Not shown to be kept: enough of ext4 was at least ",
         ],
     );
-    assert!(FleetReport::of(&contents).expect("a fleet").has_holes());
+    assert!(FleetReport::of(&contents, is_choice).expect("a fleet").has_holes());
 }
 
 /// Two members on one machine are no two machines.
@@ -256,7 +261,9 @@ fn limits_are_held_against_every_host_and_a_further_one() {
     };
     check(
         &said(&with_limit(8, 10.0, true)),
-        &["Kept: Its speed of ext4 was at least 986 1/s in every round over 8 hosts, and is at least "],
+        &[
+            "Kept: Its speed of ext4 was at least 986 1/s in every round over 8 hosts, and in every round on a further machine of this kind it is at least ",
+        ],
     );
     check(
         &said(&with_limit(8, 900.0, true)),
@@ -275,7 +282,7 @@ fn limits_are_held_against_every_host_and_a_further_one() {
     let mut hole = with_limit(4, 10.0, true);
     hole.trials.retain(|trial| trial.member != Some(2) || trial.scenario != "xfs");
     check(&said(&hole), &["Kept: Its speed of ext4", "Not known: Its speed of xfs was not measured on n2"]);
-    let json = FleetReport::of(&with_limit(8, 2500.0, true)).expect("a fleet").json();
+    let json = FleetReport::of(&with_limit(8, 2500.0, true), is_choice).expect("a fleet").json();
     let of_xfs = &json["limits"][1];
     assert_eq!(
         (&of_xfs["hosts"][1], &of_xfs["kept"]),
@@ -312,4 +319,93 @@ fn no_ratio_to_a_baseline_that_stalled_is_claimed() {
     check(&text, &["stalled"]);
     assert!(!text.contains("faster than ext4") && !text.contains("slower than ext4"), "{text}");
     assert!(!text.contains("of ext4's"), "{text}");
+}
+
+/// xfs and btrfs under 1 and 16 threads; `ratio` of 16 threads to 1.
+fn with_threads(filesystems: &[(&str, f64)], ratio: f64) -> Contents {
+    let scenarios: Vec<(&str, u32, f64)> =
+        filesystems.iter().flat_map(|(name, speed)| [(*name, 1, *speed), (*name, 16, *speed * ratio)]).collect();
+    let row = |(place, (name, threads, speed)): (usize, &(&str, u32, f64))| {
+        let values = (0..5 * ROUNDS).map(|round| 1000.0 * speed * [1.0, 1.004, 0.996][(round + place) % 3]);
+        let levels = vec![("storage.filesystem", (*name).to_string()), ("workload.oltp.threads", threads.to_string())];
+        Row { label: format!("{name} · {threads} threads"), levels, ..Row::new(name, &values.collect::<Vec<_>>()) }
+    };
+    let rows = scenarios.iter().enumerate().map(row).collect();
+    let mut contents = fixture::contents(&Table { workload: "oltp", metric: fixture::transactions(), rows });
+    contents.scenarios[0].baseline = true;
+    let members = fleet(&EIGHT[..5]);
+    (contents.members, contents.sessions) = (members.members, members.sessions);
+    contents.trials.iter_mut().for_each(|trial| trial.member = Some(trial.round / ROUNDS as u32 + 1));
+    contents
+}
+
+/// A number of threads is given: with more of them everything is faster, and nobody may choose it.
+#[test]
+fn a_condition_of_the_load_is_no_choice() {
+    let contents = with_threads(&[("ext4", 1.0), ("xfs", 1.1)], 3.0);
+    let text = said(&contents);
+    check(
+        &text,
+        &[
+            "With threads 1: Use xfs · 1 threads: over 5 hosts it is the fastest of the 2 scenarios.",
+            "With threads 16: Use xfs · 16 threads: over 5 hosts it is the fastest of the 2 scenarios.",
+            "xfs · 16 threads is ",
+            "faster than ext4 · 16 threads",
+        ],
+    );
+    let json = FleetReport::of(&contents, is_choice).expect("a fleet").json();
+    let of = |part: usize, key: &str| json["parts"][part][key].clone();
+    assert_eq!(of(1, "conditions"), serde_json::json!({ "workload.oltp.threads": "16" }));
+    // Both share the level of a first answer.
+    assert!([0, 1].iter().all(|part| (of(*part, "alpha").as_f64().expect("a level") - 0.0125).abs() < 1e-12));
+    assert_eq!(of(1, "baseline"), "ext4 · 16 threads");
+    let page = FleetReport::of(&contents, is_choice).expect("a fleet").html();
+    check(&page, &["oltp with threads 16: who is ahead on which host", "fleet-oltp-16"]);
+    // Where conditions are all there is, nothing is picked.
+    let given = with_threads(&[("ext4", 1.0)], 3.0);
+    let text = said(&given);
+    check(&text, &["Nothing to choose: threads is a condition of the load."]);
+    assert!(!text.contains("Use "), "{text}");
+}
+
+/// Errors of a higher rate throw out nothing that is measured at a lower one.
+#[test]
+fn errors_are_held_against_others_under_the_same_condition() {
+    let mut contents = with_threads(&[("ext4", 1.0), ("xfs", 1.1)], 3.0);
+    let crowded: Vec<i64> =
+        contents.trials.iter().filter(|trial| trial.scenario.contains("16")).map(|trial| trial.id).collect();
+    for run in &mut contents.runs {
+        let wrong = if crowded.contains(&run.trial) { 50.0 } else { 0.0 };
+        run.metrics.extend([("asked".into(), 1000.0), ("errors".into(), wrong)]);
+    }
+    let text = said(&contents);
+    check(&text, &["With threads 16: Use xfs · 16 threads: over 5 hosts it is the fastest of the 2 scenarios."]);
+    assert!(!text.contains("more errors"), "{text}");
+}
+
+/// btrfs runs on three of eight hosts, and is fast there: rounds do not tell how hosts differ.
+#[test]
+fn what_ran_on_few_hosts_is_not_picked_over_all() {
+    let mut hosts = EIGHT;
+    hosts.iter_mut().for_each(|host| host.1 = 1.5);
+    let mut contents = fleet(&hosts);
+    contents.trials.retain(|trial| trial.scenario != "btrfs" || trial.member <= Some(3));
+    let text = said(&contents);
+    check(
+        &text,
+        &[
+            "Use xfs: over 8 hosts it is the fastest of the 2 that may be picked.",
+            "too few hosts; measured on 3 hosts only",
+        ],
+    );
+    let json = FleetReport::of(&contents, is_choice).expect("a fleet").json();
+    let against = &json["parts"][0]["scenarios"][2]["against_baseline"];
+    assert_eq!((&against["verdict"], &against["hosts"]), (&serde_json::Value::Null, &3.into()), "{against}");
+    // On five it competes, and the answer says over how many it is.
+    let mut contents = fleet(&hosts);
+    contents.trials.retain(|trial| trial.scenario != "btrfs" || trial.member <= Some(5));
+    check(
+        &said(&contents),
+        &["Use btrfs: over 5 of 8 hosts it is the fastest of the 3 scenarios.", "Over 5 of 8 hosts btrfs is "],
+    );
 }

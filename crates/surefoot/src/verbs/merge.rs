@@ -28,7 +28,9 @@ pub fn run(args: &MergeArgs) -> Result<Status, Failure> {
         eprintln!("left out: {error}");
     }
     let reader = ledger::Reader::open(&args.output)?;
-    let Some(report) = report::FleetReport::read(&reader).map_err(|error| unreadable(error.into()))? else {
+    let Some(report) =
+        report::FleetReport::read(&reader, workloads::is_choice).map_err(|error| unreadable(error.into()))?
+    else {
         println!("{}: member {} alone, so there is no answer over hosts", args.output.display(), members[0].number);
         return Ok(Status::Holes);
     };

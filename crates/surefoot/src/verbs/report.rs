@@ -27,8 +27,10 @@ pub fn run(args: &ReportArgs) -> Result<Status, Failure> {
         };
         reader.and_then(of_one).map_err(|error| unreadable(error.into()))
     };
-    let of_fleet =
-        if args.member.is_some() { None } else { report::FleetReport::read(&open()?).map_err(of_results)? };
+    let of_fleet = match args.member {
+        Some(_) => None,
+        None => report::FleetReport::read(&open()?, workloads::is_choice).map_err(of_results)?,
+    };
     if let Some(report) = of_fleet {
         return fleet(args, &report, &outputs, &open()?);
     }

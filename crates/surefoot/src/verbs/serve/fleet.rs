@@ -63,7 +63,7 @@ pub fn read(folder: &Path, name: &str, has_siblings: bool) -> Reading {
 /// A merged file's page; none: it is of one machine, or can't be read.
 pub fn read_merged(path: &Path, name: &str, has_siblings: bool) -> Option<Reading> {
     let version = ledger::stamp(path);
-    let report = FleetReport::read(&ledger::Reader::open_untouched(path).ok()?).ok()??;
+    let report = FleetReport::read(&ledger::Reader::open_untouched(path).ok()?, workloads::is_choice).ok()??;
     let version_path = format!("/{name}/version");
     let page = served::merged(&report, has_siblings, Source { version_path: &version_path, version: &version });
     Some(Reading { version, results: Err("A fleet's results.".into()), page, is_readable: true, is_over: true })
@@ -71,7 +71,7 @@ pub fn read_merged(path: &Path, name: &str, has_siblings: bool) -> Option<Readin
 
 fn answer(folder: &Path) -> Result<FleetReport, String> {
     let files = results_in(folder).map_err(|error| error.to_string())?;
-    match FleetReport::of_files(&files) {
+    match FleetReport::of_files(&files, workloads::is_choice) {
         Ok(Some(report)) => Ok(report),
         Ok(None) => Err("One member alone has no answer over hosts yet.".into()),
         Err(ledger::MergeError::Nothing) => Err("No member has shown a round yet.".into()),
