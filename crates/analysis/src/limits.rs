@@ -18,6 +18,8 @@ pub struct Held {
     pub centre: Option<Centre>,
     /// Rounds whose figure was beyond the limit.
     pub broken: usize,
+    /// Rounds that were measured and have no figure of this: in some run of them nothing was done.
+    pub without: usize,
     /// What is shown.
     pub verdict: Verdict,
 }
@@ -31,7 +33,7 @@ pub enum Verdict {
     Unmeasured,
     /// The interval keeps it, and single rounds did not.
     NotAlways,
-    /// The interval holds the limit, or there are too few rounds to claim anything.
+    /// The interval holds the limit, a round has no figure, or there are too few rounds to claim anything.
     Open,
     /// The interval and every round keep it.
     Kept,
@@ -73,28 +75,43 @@ pub fn limits(contents: &Contents, alpha: f64) -> Vec<Held> {
     let confidence = simultaneous(1.0 - alpha, all.iter().map(|limit| of_workload(limit).len()).sum());
     let of_limit = |limit: &LimitRecord| {
         let rounds = contents.values(&limit.metric);
-        let values = |column: usize| rounds.iter().filter_map(|round| round[column]).collect();
-        let columns = of_workload(limit).into_iter();
-        columns.map(|column| held(contents, limit, column, (values(column), confidence))).collect::<Vec<_>>()
+        let columns = of_workload(limit);
+        let primary = columns.first().map_or("", |column| &*contents.scenarios[*column].primary_metric);
+        let measured = contents.values(primary);
+        let figures = |column: usize| {
+            let values: Vec<f64> = rounds.iter().filter_map(|round| round[column]).collect();
+            let is_without = |(round, row): &(usize, &Vec<Option<f64>>)| {
+                row[column].is_some() && rounds.get(*round).is_none_or(|figures| figures[column].is_none())
+            };
+            (values, measured.iter().enumerate().filter(is_without).count())
+        };
+        let columns = columns.into_iter();
+        columns.map(|column| held(contents, limit, column, (figures(column), confidence))).collect::<Vec<_>>()
     };
     all.iter().flat_map(of_limit).collect()
 }
 
-fn held(contents: &Contents, limit: &LimitRecord, column: usize, (values, confidence): (Vec<f64>, f64)) -> Held {
+fn held(
+    contents: &Contents,
+    limit: &LimitRecord,
+    column: usize,
+    ((values, without), confidence): ((Vec<f64>, usize), f64),
+) -> Held {
     let is_beyond = |value: f64| if limit.is_least { value < limit.value } else { value > limit.value };
     let broken = values.iter().filter(|value| is_beyond(**value)).count();
     let centre = centre(values, confidence);
     Held {
         label: contents.scenarios[column].label.clone(),
         metric: contents.metric(&limit.metric, Direction::Neither),
-        verdict: verdict(centre, limit, broken),
+        verdict: verdict(centre, limit, (broken, without)),
         limit: limit.clone(),
         centre,
         broken,
+        without,
     }
 }
 
-fn verdict(centre: Option<Centre>, limit: &LimitRecord, broken: usize) -> Verdict {
+fn verdict(centre: Option<Centre>, limit: &LimitRecord, (broken, without): (usize, usize)) -> Verdict {
     let Some(centre) = centre else { return Verdict::Unmeasured };
     // A time or a rate of 0 was not measured, and has no interval.
     if centre.count < ROUNDS_FOR_CLAIMS || centre.min <= 0.0 {
@@ -106,6 +123,8 @@ fn verdict(centre: Option<Centre>, limit: &LimitRecord, broken: usize) -> Verdic
         () if farthest > bound => Verdict::Broken,
         () if nearest > bound => Verdict::Open,
         () if broken > 0 => Verdict::NotAlways,
+        // What was not measured in a round was not kept in it.
+        () if without > 0 => Verdict::Open,
         () => Verdict::Kept,
     }
 }

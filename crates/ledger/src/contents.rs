@@ -201,12 +201,34 @@ impl Contents {
         self.scenarios[column].primary_metric == metric
     }
 
+    /// Whether a metric is a time that operations took.
+    fn is_latency(&self, metric: &str) -> bool {
+        self.metrics.get(metric).is_some_and(|metric| metric.unit == "µs" && metric.direction == Direction::Less)
+    }
+
+    /// Trials with a measured run in which the load did nothing: its primary figure, where less is not better, is 0.
+    fn standstills(&self) -> HashSet<i64> {
+        let scenarios: HashMap<&str, &Scenario> =
+            self.scenarios.iter().map(|scenario| (&*scenario.label, scenario)).collect();
+        let primary = |trial: &Trial| {
+            let name = &*scenarios.get(&*trial.scenario)?.primary_metric;
+            self.metrics.get(name).filter(|metric| metric.direction == Direction::More).map(|_| (trial.id, name))
+        };
+        let primaries: HashMap<i64, &str> = self.trials.iter().filter_map(primary).collect();
+        let stands = |run: &&RunRow| {
+            let value = primaries.get(&run.trial).and_then(|primary| run.metrics.get(*primary));
+            !run.warm_up && value.is_some_and(|value| *value <= 0.0)
+        };
+        self.runs.iter().filter(stands).map(|run| run.trial).collect()
+    }
+
     fn columns(&self) -> HashMap<&str, usize> {
         self.scenarios.iter().enumerate().map(|(column, scenario)| (&*scenario.label, column)).collect()
     }
 
     fn trial_figures(&self, phase: Phase, metric: &str, figure: &dyn Fn(&RunRow) -> Option<f64>) -> Vec<(&Trial, f64)> {
         let columns = self.columns();
+        let standstills = if self.is_latency(metric) { self.standstills() } else { HashSet::new() };
         let mut of_trial: HashMap<i64, Vec<(f64, f64)>> = HashMap::new();
         for run in self.runs.iter().filter(|run| !run.warm_up) {
             if let Some(value) = figure(run) {
@@ -215,7 +237,12 @@ impl Contents {
         }
         let of_phase = |trial: &&Trial| trial.state == TrialState::Finished && trial.phase == phase;
         let value = |trial: &Trial| {
-            let zero = if self.is_claimed(*columns.get(&*trial.scenario)?, metric) { Zero::Stall } else { Zero::Count };
+            let is_claimed = self.is_claimed(*columns.get(&*trial.scenario)?, metric);
+            // Of a run that did nothing there is no latency, and without it the others' would make the trial a fast one.
+            if standstills.contains(&trial.id) && !is_claimed {
+                return None;
+            }
+            let zero = if is_claimed { Zero::Stall } else { Zero::Count };
             figure::of_runs(of_trial.get(&trial.id)?, self.rule(metric, zero))
         };
         self.counted_trials().into_iter().filter(of_phase).filter_map(|trial| Some((trial, value(trial)?))).collect()

@@ -67,6 +67,11 @@ pub fn lead(view: &View) -> Option<String> {
             "Not always: {title}{of} is {mean} (limit: {allowed}), but was beyond it in {} of {} rounds.{others}",
             held.broken, centre.count
         ),
+        Verdict::Open if held.without > 0 => format!(
+            "Not known: {title}{of} has no figure in {} of {} rounds; in the others it is {mean} (limit: {allowed}).{others}",
+            held.without,
+            held.without + centre.count
+        ),
         Verdict::Open | Verdict::Unmeasured => {
             format!("Too early to say: {title}{of} is {mean} so far (limit: {allowed}).{others}")
         }
@@ -85,7 +90,9 @@ pub fn how_sure(view: &View) -> Option<String> {
 /// What would change it: of what is open, rounds that may decide it.
 #[must_use]
 pub fn what_would_change_it(view: &View, more: impl FnOnce(usize) -> String) -> String {
-    let rounds = view.limits.iter().filter(|held| held.verdict == Verdict::Open).filter_map(|held| held.centre);
+    // What has no figure in a round will not have one for more of them.
+    let is_open = |held: &&Held| held.verdict == Verdict::Open && held.without == 0;
+    let rounds = view.limits.iter().filter(is_open).filter_map(|held| held.centre);
     match rounds.map(|centre| centre.count).max() {
         Some(rounds) => format!("What would change it: more rounds: {}.", more(rounds * 2)),
         None => "What would change it: another machine, load or version.".into(),
@@ -133,6 +140,7 @@ fn kept(held: &Held) -> String {
         Verdict::NotAlways => {
             format!("not in {} of {} rounds", held.broken, held.centre.map_or(0, |centre| centre.count))
         }
+        Verdict::Open if held.without > 0 => format!("no figure in {} rounds", held.without),
         Verdict::Open => "open".into(),
         Verdict::Broken => "no".into(),
         Verdict::Unmeasured => "not measured".into(),
@@ -168,7 +176,7 @@ pub fn json(view: &View) -> Vec<Value> {
             "source": held.limit.source,
             "geometric_mean": held.centre.map(|centre| centre.mean), "low": held.centre.map(|centre| centre.low),
             "high": held.centre.map(|centre| centre.high), "worst_round": held.worst(),
-            "rounds": held.centre.map_or(0, |centre| centre.count), "rounds_beyond": held.broken,
+            "rounds": held.centre.map_or(0, |centre| centre.count), "rounds_beyond": held.broken, "rounds_without": held.without,
             "verdict": match held.verdict {
                 Verdict::Kept => "kept",
                 Verdict::NotAlways => "not_always",

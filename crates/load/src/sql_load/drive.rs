@@ -376,6 +376,8 @@ fn outcome(
     let committed = sum(|one| one.committed);
     let (reads, writes, others) =
         (sum(|one| one.statements.reads), sum(|one| one.statements.writes), sum(|one| one.statements.others));
+    // No transaction is not a fast one: without any there is no latency.
+    let known = |microseconds: f64| if latency.count() > 0 { microseconds } else { f64::NAN };
     let (transactions_mean, transactions_stddev) = mean_and_stddev(counted, |one| one.committed as f64);
     let (seconds_mean, seconds_stddev) = mean_and_stddev(counted, |one| one.busy_seconds);
     let values = [
@@ -397,19 +399,20 @@ fn outcome(
         sum(|one| one.late),
         missed(load, asked.total),
         elapsed_seconds,
-        latency.microseconds_mean(),
-        latency.microseconds_at(0.0),
-        latency.microseconds_at(0.50),
-        latency.microseconds_at(0.95),
-        latency.microseconds_at(0.99),
-        latency.microseconds_at(0.999),
-        latency.microseconds_at(1.0),
+        known(latency.microseconds_mean()),
+        known(latency.microseconds_at(0.0)),
+        known(latency.microseconds_at(0.50)),
+        known(latency.microseconds_at(0.95)),
+        known(latency.microseconds_at(0.99)),
+        known(latency.microseconds_at(0.999)),
+        known(latency.microseconds_at(1.0)),
         transactions_mean,
         transactions_stddev,
         seconds_mean,
         seconds_stddev,
     ];
-    let metrics: Vec<Measured> = METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect();
+    let mut metrics: Vec<Measured> = METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect();
+    metrics.retain(|measured| !measured.value.is_nan());
     Outcome {
         seconds,
         metrics,
@@ -488,4 +491,23 @@ pub fn thread_cpu_seconds_per_transaction<S: Script>(
     let before = observe::cpu::thread_seconds();
     driver.run()?;
     Ok((observe::cpu::thread_seconds() - before) / load.transactions as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A database that stood still for a whole run is not one that answers in no time.
+    #[test]
+    fn without_a_transaction_there_is_no_latency() {
+        let load = serde_json::json!({
+            "threads": 1, "driver_threads": 1, "time": 1.0, "transactions": 0, "prepared": true, "rate": 0.0,
+            "think_time": 0.0, "retry": true, "reconnect": false, "errors_max": 0.0,
+        });
+        let load: Load = serde_json::from_value(load).expect("all settings");
+        let latencies = BTreeMap::from([(TRANSACTION.to_string(), Latency::default())]);
+        let empty = outcome(&load, &[Counted::default()], latencies, (vec![0.0], 1.0));
+        assert!(empty.metrics.iter().all(|measured| !measured.metric.name.starts_with("latency_")));
+        assert_eq!(empty.metrics[0].value, 0.0, "it stood still");
+    }
 }

@@ -174,3 +174,50 @@ fn of_several_scenarios_the_worst_is_said() {
         "#]],
     );
 }
+
+/// By turns: in one of them nothing was committed. The others' latency keeps the limit, and the trial's does not for it.
+#[test]
+fn a_limit_is_not_kept_by_standing_still() {
+    let metric = Metric::new("transactions_per_second", "1/s", Direction::More);
+    let rows = vec![Row::new("ext4", &[100.0, 101.0, 99.0, 100.5, 99.5, 100.0])];
+    let table = Table { workload: "oltp", metric, rows };
+    let said = |stands: Option<Option<f64>>| {
+        let mut contents = fixture::contents(&table);
+        contents.study.analysis.order = ledger::model::Order::Turns;
+        contents.study.limits = vec![LimitRecord {
+            title: String::new(),
+            workload: "oltp".into(),
+            metric: "latency_microseconds_p99".into(),
+            value: 10_000.0,
+            is_least: false,
+            source: String::new(),
+        }];
+        let whole = std::mem::take(&mut contents.runs);
+        for run in whole {
+            for turn in 0..10_u32 {
+                let mut of_turn = ledger::model::RunRow {
+                    id: run.id * 100 + i64::from(turn),
+                    run: turn,
+                    seconds: 1.0,
+                    ..run.clone()
+                };
+                let latency = 9_000.0 + 10.0 * f64::from((turn + run.id as u32) % 5);
+                of_turn.metrics.insert("latency_microseconds_p99".into(), latency);
+                if let (Some(latency), 3, 4) = (stands, turn, run.id) {
+                    of_turn.metrics.insert("transactions_per_second".into(), 0.0);
+                    of_turn.metrics.remove("latency_microseconds_p99");
+                    of_turn.metrics.extend(latency.map(|latency| ("latency_microseconds_p99".into(), latency)));
+                }
+                contents.runs.push(of_turn);
+            }
+        }
+        report::summary(&report::input::Input::new(contents, Default::default()), &Place::default(), 100, false)
+    };
+    assert!(said(None).starts_with("Yes: the limit is kept"), "{}", said(None));
+    // As it is now, and as older files have it.
+    for latency in [None, Some(0.0)] {
+        let said = said(Some(latency)).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.starts_with("Not known: ") && said.contains("has no figure in 1 of 6 rounds"), "{said}");
+        assert!(!said.contains("more rounds"), "{said}");
+    }
+}

@@ -279,3 +279,18 @@ fn what_does_not_go_together_is_refused() {
     let small = json!({ "engine": "lmdb", "map_size": "100MiB" });
     assert_eq!(problems(small), "`map_size`: the records take about 0.2 GB; make it larger, or load fewer `records`");
 }
+
+/// A store that stood still for a whole run is not one that answers in no time.
+#[test]
+fn without_an_operation_there_is_no_latency() {
+    let workload = KeyValue::new(parameters(json!({ "engine": "lmdb", "time": "1s" })));
+    let outcome = |counted: drive::Counted| {
+        workload.outcome(Driven { counted, seconds: 1.0, rates: vec![0.0], sessions: Vec::new() }, None)
+    };
+    let has_latency = |outcome: &Outcome| outcome.metrics.iter().any(|one| one.metric.name.starts_with("latency_"));
+    let empty = outcome(drive::Counted::default());
+    assert!(!has_latency(&empty) && figure(&empty, "operations_per_second") == 0.0);
+    let mut one = drive::Counted::default();
+    one.latencies[0].record(Duration::from_micros(700));
+    assert!(has_latency(&outcome(one)));
+}
