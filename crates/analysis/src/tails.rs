@@ -51,7 +51,11 @@ pub fn tails(read: &Read, asked: &Scenarios, more_is_better: bool) -> Vec<Tail> 
     let primary = first.primary_metric.as_str();
     let operation = operation(read, asked);
     let order = read.contents.study.analysis.order;
-    let latency = |_: &Trial, tail: &TailOfTrial, _: &[&RunRow]| {
+    let latency = |_: &Trial, tail: &TailOfTrial, runs: &[&RunRow]| {
+        // A run that did nothing has no latency. The others' would make its trial a fast one, so nothing is decided (0).
+        if more_is_better && turns(runs, primary).into_iter().any(|figure| figure <= 0.0) {
+            return Some(0.0);
+        }
         let runs: Vec<(f64, f64)> = tail.p99.get(operation.as_ref()?)?.iter().map(|value| (*value, 1.0)).collect();
         figure::of_runs(&runs, Rule::of(order, "µs", Zero::Stall))
     };
@@ -134,16 +138,17 @@ fn distribution(read: &Read, asked: &Scenarios, (primary, order): (&str, Order),
                 Order::Turns => turns(runs, primary),
                 Order::Blocks => tail.seconds.get(primary).cloned().unwrap_or_default(),
             };
-            // Of times the slow end is the upper one.
-            let share = if more_is_better || order == Order::Blocks { share } else { 1.0 - share };
-            (pieces.len() >= PIECES_MIN).then(|| quantile(&pieces, share)).flatten()
+            // A piece's time says how fast it was: percentiles are of speeds, whose slow end is the lower one. A time of 0 was not measured.
+            let is_time = !more_is_better && order == Order::Turns;
+            let speed = |piece: f64| if piece > 0.0 { 1.0 / piece } else { 0.0 };
+            let speeds: Vec<f64> = pieces.iter().map(|piece| if is_time { speed(*piece) } else { *piece }).collect();
+            (speeds.len() >= PIECES_MIN).then(|| quantile(&speeds, share)).flatten()
         };
         rounds(read, asked, &figure)
     };
-    // Seconds have rates, whatever the figure of the runs is.
-    let more_is_better = more_is_better || order == Order::Blocks;
     let quantiles = QUANTILES.map(at);
-    let found = families((settings, read.looks), asked, &quantiles, more_is_better);
+    // Seconds have rates, whatever the figure of the runs is, and turns have speeds.
+    let found = families((settings, read.looks), asked, &quantiles, true);
     let what = [What::Hundredth, What::Tenth, What::Median];
     what.into_iter().zip(found).map(|(what, claims)| Tail { what, operation: None, claims }).collect()
 }

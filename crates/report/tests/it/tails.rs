@@ -212,3 +212,59 @@ fn a_slow_round_is_no_slow_mode() {
     stalled.metrics.values_mut().for_each(|value| *value = 0.0);
     assert_eq!(slow(contents), 1);
 }
+
+/// Jobs that are timed, a turn each: of xfs one in twelve takes much longer, and its mean is the other's.
+fn jobs() -> Contents {
+    let metric = observe::metric::Metric::new("compile_seconds", "s", observe::metric::Direction::Less);
+    let seconds = |mean: f64| (0..12).map(|round| mean * (1.0 + 0.001 * f64::from(round % 5))).collect::<Vec<f64>>();
+    let rows = vec![Row::new("ext4", &seconds(1.0)), Row::new("xfs", &seconds(1.001))];
+    let mut contents = fixture::contents(&Table { workload: "compile", metric, rows });
+    contents.study.analysis.order = Order::Turns;
+    let (trials, whole) = (contents.trials.clone(), std::mem::take(&mut contents.runs));
+    for (trial, run) in trials.iter().zip(whole) {
+        for turn in 0..12_u32 {
+            let wobble = 1.0 + 0.002 * f64::from((turn * 7 + trial.round) % 5);
+            let slow = if trial.scenario == "xfs" { if turn == 4 { 1.42 } else { 0.962 } } else { 1.0 };
+            let mut turn = RunRow { id: run.id * 100 + i64::from(turn), run: turn, seconds: 1.0, ..run.clone() };
+            turn.metrics.insert("compile_seconds".into(), wobble * slow);
+            contents.runs.push(turn);
+        }
+    }
+    contents
+}
+
+/// What takes longer is slower: of speeds it has the smaller part.
+#[test]
+fn a_percentile_of_speed_is_smaller_where_turns_take_longer() {
+    let json = export::json(&Input::new(jobs(), report::input::Details::default()));
+    let tails = json["workloads"][0]["tails"].as_array().expect("a list");
+    let slow = tails.iter().find(|tail| tail["figure"] == "hundredth").expect("the slow end");
+    let claim = &slow["claims"][0];
+    let ratio = claim["ratio"].as_f64().expect("a ratio");
+    assert_eq!((&claim["verdict"], ratio < 1.0), (&"slower".into(), true), "{claim}");
+    assert!((0.68..0.8).contains(&ratio), "between the slowest turn and the next: {claim}");
+    let median = tails.iter().find(|tail| tail["figure"] == "median").expect("the middle");
+    let claim = &median["claims"][0];
+    assert!((claim["ratio"].as_f64().expect("a ratio") - 1.0 / 0.962).abs() < 0.01, "{claim}");
+    let said = report::answer(&Input::new(jobs(), report::input::Details::default())).join("\n");
+    assert!(said.contains("the 1st percentile of speed of xfs is 0."), "{said}");
+}
+
+/// In a run that did nothing nothing took long: no tail is the shorter for it.
+#[test]
+fn a_standstill_makes_no_tail_shorter() {
+    let table = two(&EXT4, &times(1.1));
+    let mut input = with_tail(&table, 0.5);
+    let latency = |input: &Input| {
+        let json = export::json(input);
+        let tails = json["workloads"][0]["tails"].as_array().expect("a list").clone();
+        tails.into_iter().find(|tail| tail["figure"] == "latency_p99")
+    };
+    assert!(latency(&input).is_some());
+    let stalled = input.contents.trials.iter().find(|trial| trial.scenario == "xfs").map(|trial| trial.id);
+    for run in input.contents.runs.iter_mut().filter(|run| Some(run.trial) == stalled) {
+        run.metrics.insert("transactions_per_second".into(), 0.0);
+    }
+    let input = Input::new(input.contents, input.details);
+    assert_eq!(latency(&input), None, "nothing is decided of it");
+}
