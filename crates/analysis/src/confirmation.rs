@@ -5,7 +5,7 @@ use crate::claim::{Claim, Subject};
 use crate::judge::claim;
 use crate::row::{Centre, centre};
 use ledger::model::{AnalysisSettings, Contents, Phase};
-use stats::{Cell, Held, Observations};
+use stats::{Cell, Held, Observations, Verdict};
 use std::collections::BTreeMap;
 
 /// Pick, runner-up and baseline in new rounds.
@@ -15,6 +15,8 @@ pub struct Confirmation {
     pub pick: String,
     /// Main rounds that it was picked from.
     pub chosen_in: u32,
+    /// How many scenarios were to be measured, the pick among them.
+    pub asked: usize,
     /// New rounds in which the pick has a value.
     pub rounds: usize,
     /// Label → its values in the new rounds.
@@ -24,6 +26,14 @@ pub struct Confirmation {
 }
 
 impl Confirmation {
+    /// Whether the pick is shown to be better than each of the others here, or as good within the margin: to have been ahead is no proof.
+    #[must_use]
+    pub fn is_borne_out(&self) -> bool {
+        let is_shown =
+            |claim: &Claim| matches!(claim.verdict, Some(Verdict::Faster | Verdict::Negligible | Verdict::Equivalent));
+        !self.claims.is_empty() && self.claims.len() + 1 == self.asked && self.claims.iter().all(is_shown)
+    }
+
     /// Another that did better than the pick here.
     #[must_use]
     pub fn ahead(&self, more_is_better: bool) -> Option<&str> {
@@ -64,6 +74,7 @@ pub fn confirmations(contents: &Contents, workload: &str, primary: &str, more_is
         found.push(Confirmation {
             pick: finalists.pick.clone(),
             chosen_in: finalists.round + 1,
+            asked: labels.len(),
             rounds: values[0].iter().flatten().count(),
             centres: centres.collect(),
             claims: Vec::new(),

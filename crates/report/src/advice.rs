@@ -3,6 +3,7 @@
 //! The situations are `analysis::advice`. Whoever is named is called as the short answer's table calls it.
 
 use crate::answer;
+use crate::failed;
 use crate::flushing::Marked as _;
 use crate::number::{about, percent, ratio, rounded};
 use crate::safety;
@@ -42,7 +43,11 @@ pub fn what_to_do(part: &Part, view: &View, names: &Names) -> String {
         }
         Advice::Unmeasured | Advice::NoneAllowed | Advice::Given => None,
     };
-    [Some(first), second].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    let has_failed = match part.advice() {
+        Advice::Best | Advice::Among { .. } | Advice::Open { .. } => failed::of_picks(part, |row| name(names, row)),
+        _ => None,
+    };
+    [Some(first), second, has_failed].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 fn decision(part: &Part, view: &View, names: &Names) -> String {
@@ -114,9 +119,18 @@ pub fn hardly_met(rival: &str, pick: &str, rounds: usize) -> String {
 /// Those that it was the best of: "the 3 scenarios", "the equally safe scenarios".
 fn competitors(part: &Part, pick: &Row) -> String {
     let out: Vec<&Row> = part.beside(pick).filter(|row| row.is_out_beside(pick)).collect();
-    match out.iter().all(|row| row.has_more_errors_than.is_some()) {
+    let has_failed = out.iter().any(|row| row.fails_more_than.is_some());
+    let has_erred = out.iter().any(|row| row.has_more_errors_than.is_some());
+    let few = match (has_erred, has_failed) {
+        (true, true) => " with as few errors and failures",
+        (true, false) => " with as few errors",
+        (false, true) => " that failed no more often",
+        (false, false) => "",
+    };
+    match out.iter().all(|row| row.is_behind()) {
         true if out.is_empty() => format!("the {} scenarios", part.beside(pick).count()),
-        true => "the scenarios with as few errors".into(),
+        true => format!("the scenarios{few}"),
+        false if has_failed => format!("the {}{few}", safety::competitors(part)),
         false => format!("the {}", safety::competitors(part)),
     }
 }
@@ -217,6 +231,7 @@ fn unsafe_but_faster(part: &Part, names: &Names) -> Option<String> {
     let speed = speed(part, first, pick)?;
     let why = match (&first.has_more_errors_than, &first.power_cut) {
         (Some(_), _) => "more of what was asked for went wrong".into(),
+        _ if first.fails_more_than.is_some() => format!("it failed in {}", failed::rounds(first)),
         (None, Some(found)) => format!("after a power cut {}", safety::cell(found)),
         (None, None) if first.breaks_promise() => "no flush reached the device".into(),
         (None, None) => format!("after a power cut {}", consequence(first.durability)),
@@ -237,7 +252,7 @@ fn consequence(class: Class) -> &'static str {
 #[must_use]
 pub fn how_sure(part: &Part, view: &View) -> Option<String> {
     let sure = percent(view.confidence);
-    let rounds = part.rounds_compared();
+    let rounds = part.rounds_of_choice();
     let confirmed = tuning::standing(part);
     Some(match part.advice() {
         Advice::Unmeasured | Advice::NoneAllowed => return None,
@@ -280,7 +295,7 @@ pub fn what_would_change_it(
         return None;
     }
     let is_settled = |part: &&Part| matches!(part.advice(), Advice::Best | Advice::Alone | Advice::Given);
-    let Some(MoreRounds { rounds, difference, seconds }) = more.filter(|_| !parts.iter().all(is_settled)) else {
+    let Some(MoreRounds { rounds, half_width, seconds }) = more.filter(|_| !parts.iter().all(is_settled)) else {
         let is_open = |part: &&Part| match part.advice() {
             Advice::Open { .. } | Advice::Direction { .. } | Advice::HardlyMet { .. } => true,
             // Rounds go on until one is left.
@@ -294,9 +309,9 @@ pub fn what_would_change_it(
         };
         return Some(format!("What would change it: another machine, load or version. {more_rounds}"));
     };
-    let what = difference.map_or_else(
+    let what = half_width.map_or_else(
         || "gives a first verdict".into(),
-        |difference| format!("tells differences of {}", percent(difference)),
+        |half_width| format!("narrows intervals to ±{}", percent(half_width)),
     );
     let time = seconds.map_or_else(String::new, |seconds| format!(" in {} more", about(seconds)));
     Some(format!("What would change it: {} {what}{time}.", command(rounds)))

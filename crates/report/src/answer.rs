@@ -3,6 +3,7 @@
 use crate::claims::{centre_in_words, claim_sentence, cost_of_default, interval_words};
 use crate::errors;
 use crate::factors;
+use crate::failed;
 use crate::faults;
 use crate::flushing::Marked;
 use crate::health;
@@ -85,6 +86,8 @@ pub fn part_answer(part: &Part, view: &View) -> Vec<String> {
     lines.extend(regret(part, view));
     lines.extend(unsafe_but_faster(part));
     lines.extend(errors::others(part));
+    lines.extend(failed::others(part));
+    lines.extend(failed::of_picks(part, Marked::marked));
     lines.extend(safety::sentences(part));
     lines.extend(faults::sentences(part));
     lines.extend(bound_by(part));
@@ -200,7 +203,7 @@ fn regret(part: &Part, view: &View) -> Option<String> {
     let best = part.pick().filter(|_| part.has_choice() && part.rounds_compared() >= ROUNDS_FOR_CLAIMS)?;
     let sure = percent(view.confidence);
     let steady = if part.rows.iter().any(|row| row.stalls.is_some()) { " that did not stall" } else { "" };
-    let measured = format!("the {} measured{steady}", safety::competitors(part));
+    let measured = format!("the {} measured{steady}{}", safety::competitors(part), failed::seldom(part));
     let has_dropped = part.rows.iter().any(|row| row.dropped_after().is_some());
     if let Advice::HardlyMet { rival, pick, rounds } = part.advice() {
         return Some(format!("Too few rounds to pick: {}.", advice::hardly_met(&rival, &pick, rounds)));
@@ -280,10 +283,13 @@ fn bound_by(part: &Part) -> Option<String> {
     (!said.is_empty()).then(|| said.join(" "))
 }
 
-/// What speaks against a scenario: its errors, what a power cut was measured to take, its settings, or what its device got.
+/// What speaks against a scenario: its errors, its failures, what a power cut was measured to take, its settings, or what its device got.
 fn risk(row: &Row, part: &Part) -> String {
     if let Some(errors) = errors::risk(row, part) {
         return errors;
+    }
+    if let Some(failures) = failed::risk(row, part) {
+        return failures;
     }
     if let Some(measured) = safety::risk(row, part) {
         return measured;

@@ -35,7 +35,9 @@ pub fn cost_of_default(claim: &Claim, part: &Part, confidence: f64) -> Option<St
     let sure = percent(confidence);
     let (baseline, pick) = (baseline.marked(), pick.marked());
     let than = if size.ends_with('×') { "what" } else { "than" };
-    Some(format!("The baseline, {baseline}, measured {size} {than} {pick} ({sure} interval {low}–{high})."))
+    // Of several the one that measured best is the pick, so that its ratio is too good on average; in new rounds it is not.
+    let picked = if claim.exploratory { "; exploratory, of the rounds by which it was picked" } else { "" };
+    Some(format!("The baseline, {baseline}, measured {size} {than} {pick} ({sure} interval {low}–{high}{picked})."))
 }
 
 /// A claim as a sentence: who, how much, how sure, and the verdict.

@@ -125,7 +125,7 @@ impl Factor<'_> {
             format!("explains {}{whole}", percent_whole(share))
         });
         let swing = self.swing.map(|swing| {
-            if swing.contrast.low <= 0.0 {
+            if !part.shows(swing) {
                 let limit = match swing.bound {
                     Some(bound) => format!(", at most {}", size(bound.exp())),
                     None => " between the levels that could be compared".into(),

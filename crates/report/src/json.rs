@@ -97,7 +97,7 @@ fn part_json(part: &Part, input: &Input) -> Value {
         "importance_missing": part.judgement.shares.as_ref().err().and_then(factors::no_shares),
         "noise_share": shares.map(|shares| shares.noise_share),
         "drift_share": shares.map(|shares| shares.drift_share),
-        "swings": part.judgement.swings.iter().map(swing_json).collect::<Vec<_>>(),
+        "swings": part.judgement.swings.iter().map(|swing| swing_json(swing, part)).collect::<Vec<_>>(),
         "interactions": part.judgement.interactions.iter().map(interaction_json).collect::<Vec<_>>(),
         "drift_over_study": part.judgement.drift,
         "steps": part.judgement.steps.iter().map(|(round, change)| json!({ "from_round": round, "change": change })).collect::<Vec<_>>(),
@@ -149,12 +149,12 @@ fn pick_json(pick: &Pick) -> Value {
 }
 
 /// The largest level against the smallest, with an interval for all pairs of the factor's levels together.
-fn swing_json(swing: &Swing) -> Value {
+fn swing_json(swing: &Swing, part: &Part) -> Value {
     let contrast = &swing.contrast;
     json!({
         "factor": swing.factor, "high": swing.high, "low": swing.low, "ratio": contrast.ratio(),
         "ratio_low": contrast.ratio_low(), "ratio_high": contrast.ratio_high(), "ratio_at_most": swing.bound.map(f64::exp),
-        "rounds": contrast.rounds,
+        "shown": part.shows(swing), "rounds": contrast.rounds,
     })
 }
 
@@ -186,6 +186,8 @@ fn row_json(row: &Row, part: &Part, input: &Input) -> Value {
         object.insert("errors".into(), errors::as_json(errors));
         object.insert("has_more_errors_than".into(), json!(row.has_more_errors_than));
     }
+    object.insert("failed_rounds".into(), json!(row.failed_rounds));
+    object.insert("fails_more_than".into(), json!(row.fails_more_than));
     if let Some(flushing) = &row.flushing {
         object.insert("does_not_flush".into(), json!(flushing.is_missing));
         object.insert("flushes".into(), json!(flushing.flushes));

@@ -20,13 +20,17 @@ const NAMES_MAX: usize = 4;
 pub fn standing(part: &Part) -> String {
     let rounds = part.confirmations.iter().map(|confirmation| confirmation.rounds).min();
     let wanted = part.confirmation_rounds;
-    let is_borne_out = part.confirmations.iter().all(|confirmation| confirmation.ahead(part.more_is_better).is_none());
+    let claims = || part.confirmations.iter().flat_map(|confirmation| &confirmation.claims);
+    let is_against = claims().any(|claim| claim.verdict == Some(Verdict::Slower));
     match rounds.and_then(|rounds| u32::try_from(rounds).ok()) {
         None if wanted == 0 => String::new(),
         None => "; not confirmed in new rounds yet".into(),
         Some(rounds) if rounds < wanted => format!(", in {rounds} of {wanted} new rounds so far"),
-        Some(rounds) if is_borne_out => format!(", confirmed in {rounds} new rounds"),
-        Some(rounds) => format!(", in {rounds} new rounds, which do not confirm it"),
+        Some(rounds) if is_against => format!(", in {rounds} new rounds, which speak against it"),
+        Some(rounds) if part.confirmations.iter().all(Confirmation::is_borne_out) => {
+            format!(", confirmed in {rounds} new rounds")
+        }
+        Some(rounds) => format!(", in {rounds} new rounds, which leave it open"),
     }
 }
 

@@ -212,7 +212,8 @@ impl ServiceSettings for ApacheSettings {
             "apache2ctl -M | grep mpm_  # mpm_{mpm} was measured; in place of another: a2dismod mpm_OTHER && a2enmod mpm_{mpm}"
         )];
         if mpm != "prefork" {
-            before.push(format!("# Apache does not start with mpm_{mpm} beside PHP's module, which needs mpm_prefork."));
+            before
+                .push(format!("# Apache does not start with mpm_{mpm} beside PHP's module, which needs mpm_prefork."));
         }
         let names: Vec<&str> = self.settings.keys().map(String::as_str).collect();
         let found = format!(

@@ -209,7 +209,7 @@ fn a_runner_up_that_wins_the_new_rounds_is_said() {
     check(
         tuned(&[("xfs", 1390.0), ("f2fs", 1440.0), ("ext4", 1004.0)], 6),
         expect![[r#"
-            No winner yet: xfs can't be told apart from f2fs. xfs was ahead: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), in 6 new rounds, which do not confirm it. To compare, use the
+            No winner yet: xfs can't be told apart from f2fs. xfs was ahead: 1,390 transactions per second (95 % interval 1,378–1,403, 6 trials), in 6 new rounds, which speak against it. To compare, use the
               ratios below, not these means.
             It was picked from 8 rounds before them, in which it was at most 0.5 % behind the best of the scenarios measured (95 % confidence): 1,420 transactions per second (95 % interval 1,404–1,436 for the
               pick of 5, 8 trials).

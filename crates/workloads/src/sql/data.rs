@@ -11,12 +11,7 @@ use std::sync::atomic::Ordering;
 const SEED: u64 = 1;
 
 /// Loads them in this order: dump, schema, rules.
-pub fn load(
-    database: &dyn Database,
-    files: &Files,
-    parameters: &Parameters,
-    context: &Context,
-) -> Result<(), Error> {
+pub fn load(database: &dyn Database, files: &Files, parameters: &Parameters, context: &Context) -> Result<(), Error> {
     let place = Place::of(context);
     database.create(&place)?;
     if files.has_dump {
