@@ -285,7 +285,8 @@ fn what_does_not_go_together_is_refused() {
 fn without_an_operation_there_is_no_latency() {
     let workload = KeyValue::new(parameters(json!({ "engine": "lmdb", "time": "1s" })));
     let outcome = |counted: drive::Counted| {
-        workload.outcome(Driven { counted, seconds: 1.0, rates: vec![0.0], sessions: Vec::new() }, None)
+        workload
+            .outcome(Driven { counted, seconds: 1.0, rate_seconds: 1.0, rates: vec![0.0], sessions: Vec::new() }, None)
     };
     let has_latency = |outcome: &Outcome| outcome.metrics.iter().any(|one| one.metric.name.starts_with("latency_"));
     let empty = outcome(drive::Counted::default());
