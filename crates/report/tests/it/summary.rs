@@ -115,8 +115,7 @@ fn two_are_open() {
             xfs                          1,028      967–1,092                  1  keeps all
             ext4 (baseline)                998      939–1,060  0.97× (0.90–1.05)  keeps all
             How sure: 95 %, over 8 rounds; a true difference of 13.7 % would be found in 8 of 10 such studies.
-            What would change it: `surefoot run fs.toml --rounds 43` narrows the intervals to ±3 % in 41 min
-              more.
+            What would change it: `surefoot run fs.toml --rounds 43` narrows intervals to ±3 % in 41 min more.
             2 minor warnings and more: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`,
               filesystems.html
         "#]],
@@ -136,8 +135,7 @@ fn it_is_too_early() {
             ext4 (baseline)                906      604–1,360  0.97× (0.54–1.74)  keeps all
             How sure: not yet, after 8 rounds; a true difference of 2.5 times would be found in 8 of 10 such
               studies.
-            What would change it: `surefoot run fs.toml --rounds 56` narrows the intervals to ±20 % in 56 min
-              more.
+            What would change it: `surefoot run fs.toml --rounds 56` narrows intervals to ±20 % in 56 min more.
             2 minor warnings and more: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`,
               filesystems.html
         "#]],
@@ -385,10 +383,10 @@ fn two_dozen_scenarios_with_long_names() {
             ext4 · O…C · 8192 · 23                1,022      984–1,061                  1  keeps all
             ext4 · O…C · 8192 · 0 (baseline)        999      962–1,038  0.98× (0.92–1.04)  keeps all
             ext4 · O…C · 8192 · 22                1,021      983–1,060  1.00× (0.94–1.07)  keeps all
+            ext4 · O…C · 8192 · 21                1,020      982–1,059  1.00× (0.94–1.06)  keeps all
             How sure: 95 %, over 8 rounds; a true difference of 34.4 % would be found in 8 of 10 such studies.
-            What would change it: `surefoot run fs.toml --rounds 12` narrows the intervals to ±5 % in 56 min
-              more.
-            21 more rows, 1 minor warning and more: `surefoot report filesystems.surefoot --full`, `--apply
+            What would change it: `surefoot run fs.toml --rounds 12` narrows intervals to ±5 % in 56 min more.
+            20 more rows, 1 minor warning and more: `surefoot report filesystems.surefoot --full`, `--apply
               SCENARIO`, filesystems.html
         "#]],
     );
@@ -413,7 +411,7 @@ fn warnings_that_change_what_may_be_believed() {
         xfs                          1,051    1,042–1,060  1.05× (1.04–1.07)  keeps all
         How sure: 95 %, over 8 rounds, that none of the scenarios that failed no more often is faster.
         What would change it: another machine, load or version. More rounds only narrow the figures.
-        Warning: one trial failed; the others are compared.
+        Warning: one trial of xfs failed (load: No space left on device); the others are compared.
         Warning: two copies of the baseline differ by 6.0 %: differences of this size may be false.
         1 more warning, 1 minor warning and more: `surefoot report filesystems.surefoot --full`, `--apply
           SCENARIO`, filesystems.html
@@ -455,14 +453,13 @@ fn more_rounds_are_asked_for_as_the_study_was() {
         line(|_| (), &Place::default()),
     ];
     expect![[r#"
-        What would change it: `surefoot run fs.toml --rounds 43 --results '/srv/a b.surefoot'` narrows the
+        What would change it: `surefoot run fs.toml --rounds 43 --results '/srv/a b.surefoot'` narrows
           intervals to ±3 % in 41 min more.
-        What would change it: `surefoot run fs.toml --rounds 43 --time 49min` narrows the intervals to ±3 %
-          in 41 min more.
-        What would change it: the same command with `--rounds 43` narrows the intervals to ±3 % in 41 min
-          more.
-        What would change it: the same command with `--rounds 43` narrows the intervals to ±3 % in 41 min
-          more.
+        What would change it: `surefoot run fs.toml --rounds 43 --time 49min` narrows intervals to ±3 % in
+          41 min more.
+        What would change it: the same command with `--rounds 43` narrows intervals to ±3 % in 41 min more.
+        2 minor warnings and more: `surefoot report filesystems.surefoot --full`, `--apply SCENARIO`,
+        What would change it: the same command with `--rounds 43` narrows intervals to ±3 % in 41 min more.
     "#]]
     .assert_eq(&shown.concat());
 }
