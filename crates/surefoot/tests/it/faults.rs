@@ -197,7 +197,7 @@ fn a_folder_that_is_not_ours_is_left_alone() {
     let precious = world.path().join("precious");
     std::fs::create_dir(&precious).expect("a folder");
     std::fs::write(precious.join("letter"), "dear").expect("a file");
-    world.surefoot(&["run", "small.toml", "--work", "precious"]).status(1).says("not made by surefoot");
+    world.surefoot(&["run", "small.toml", "--work", "precious"]).status(4).says("not made by surefoot");
     world.surefoot(&["clean", "--work", "precious"]).status(4);
     assert!(Path::new(&precious.join("letter")).exists());
 }
