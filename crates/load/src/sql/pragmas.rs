@@ -76,21 +76,6 @@ pub const BUSY_TIMEOUT: Setting = Setting {
 };
 
 impl Pragmas {
-    /// Names of those that are not as they are by default.
-    #[must_use]
-    pub fn changed(&self) -> Vec<&'static str> {
-        let usual = Pragmas::default();
-        let all = [
-            (JOURNAL_MODE.name, self.journal_mode != usual.journal_mode),
-            (SYNCHRONOUS.name, self.synchronous != usual.synchronous),
-            (PAGE_SIZE.name, self.page_bytes != usual.page_bytes),
-            (CACHE_SIZE.name, self.cache_bytes != usual.cache_bytes),
-            (MMAP_SIZE.name, self.mmap_bytes != usual.mmap_bytes),
-            (BUSY_TIMEOUT.name, self.busy_timeout_seconds.total_cmp(&usual.busy_timeout_seconds).is_ne()),
-        ];
-        all.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name).collect()
-    }
-
     /// What they do to durability.
     pub fn durability(&self) -> Durability {
         durability(&self.journal_mode, &self.synchronous)

@@ -22,10 +22,6 @@ const ENGINES: &[&str] = &[
     engines::mariadb::ENGINE.name,
 ];
 
-/// LMDB's `sync` and `map_size` by default.
-const SYNC: &str = "commit";
-const MAP_BYTES: u64 = 16 << 30;
-
 /// Its settings.
 pub const SETTINGS: &[Setting] = &[
     Setting {
@@ -92,8 +88,8 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "sync",
-        kind: Is::Choice(&[SYNC, "none"]),
-        default: Some(SYNC),
+        kind: Is::Choice(&["commit", "none"]),
+        default: Some("commit"),
         help: "Whether LMDB flushes each write.",
     },
     Setting {
@@ -177,7 +173,7 @@ impl Parameters {
             return Box::new(etcd::Etcd::new(self.shape()));
         }
         if self.is_lmdb() {
-            return Box::new(lmdb::Lmdb::new(self.shape(), self.map_bytes, self.sync == SYNC));
+            return Box::new(lmdb::Lmdb::new(self.shape(), self.map_bytes, self.sync == "commit"));
         }
         Box::new(tables::Tables::new(self.engine.database(&self.pragmas), self.shape()))
     }
@@ -194,24 +190,10 @@ impl Parameters {
         self.records * (of_fields + of_keys)
     }
 
-    /// Settings of other stores that are not as they are by default, each with its store. One that is given with the value of its default can't
-    /// be told from one that is not given.
-    fn without_effect(&self) -> Vec<String> {
-        let of_lmdb = [("sync", self.sync != SYNC), ("map_size", self.map_bytes != MAP_BYTES)];
-        let of_lmdb = of_lmdb.into_iter().filter(|(_, is_changed)| *is_changed && !self.is_lmdb());
-        let is_sqlite = self.engine == &engines::sqlite::ENGINE;
-        let of_sqlite = self.pragmas.changed().into_iter().filter(|_| !is_sqlite);
-        let lmdb = of_lmdb.map(|(name, _)| (name, engines::lmdb::ENGINE.name));
-        let sqlite = of_sqlite.map(|name| (name, engines::sqlite::ENGINE.name));
-        let say =
-            |(name, of)| format!("`{name}` has no effect with `engine` = \"{}\": it is of {of}", self.engine.name);
-        lmdb.chain(sqlite).map(say).collect()
-    }
-
     /// What does not go together, or does not fit a machine with so many bytes of memory; 0: nobody knows.
     pub fn problems_with(&self, memory: u64) -> Vec<String> {
         let name = self.engine.name;
-        let mut problems = self.without_effect();
+        let mut problems = Vec::new();
         if self.pipeline > 1 && !self.is_redis() {
             problems.push(format!("`pipeline` is of redis: {name} answers each connection's operations one by one"));
         }
@@ -290,37 +272,5 @@ impl WorkloadSettings for Parameters {
 
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
         Ok(Box::new(KeyValue::new(*self)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::{Value, json};
-
-    fn parameters(written: &Value) -> Parameters {
-        let written = written.as_object().expect("a table");
-        settings::typed(&settings::check_all(SETTINGS, written).expect("each is allowed"))
-    }
-
-    #[test]
-    fn settings_of_other_stores_are_refused() {
-        for engine in ENGINES {
-            assert_eq!(parameters(&json!({ "engine": engine })).without_effect(), Vec::<String>::new(), "the defaults");
-        }
-        let of_lmdb = json!({ "sync": "none", "map_size": "1GiB" });
-        let of_sqlite = json!({
-            "journal_mode": "delete", "synchronous": "normal", "page_size": "8KiB", "cache_size": "4MiB", "mmap_size": "1MiB",
-            "busy_timeout": "1s",
-        });
-        for (settings, store) in [(of_lmdb, "lmdb"), (of_sqlite, "sqlite")] {
-            for (name, value) in settings.as_object().expect("a table") {
-                for engine in ENGINES {
-                    let found = parameters(&json!({ "engine": engine, name: value })).without_effect();
-                    let told = format!("`{name}` has no effect with `engine` = \"{engine}\": it is of {store}");
-                    assert_eq!(found, if *engine == store { Vec::new() } else { vec![told] });
-                }
-            }
-        }
     }
 }
