@@ -101,6 +101,12 @@ pub enum Subject {
 }
 
 impl Claim {
+    /// Whether it holds a scenario against this one.
+    #[must_use]
+    pub fn is_against(&self, label: &str) -> bool {
+        matches!(&self.subject, Subject::Scenario { against, .. } if against == label)
+    }
+
     /// Whether it shows a difference that matters.
     #[must_use]
     pub fn is_shown(&self) -> bool {

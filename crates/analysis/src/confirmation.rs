@@ -15,8 +15,6 @@ pub struct Confirmation {
     pub pick: String,
     /// Main rounds that it was picked from.
     pub chosen_in: u32,
-    /// How many scenarios were to be measured, the pick among them.
-    pub asked: usize,
     /// New rounds in which the pick has a value.
     pub rounds: usize,
     /// Label → its values in the new rounds.
@@ -26,12 +24,23 @@ pub struct Confirmation {
 }
 
 impl Confirmation {
-    /// Whether the pick is shown to be better than each of the others here, or as good within the margin: to have been ahead is no proof.
+    /// Whether the pick is shown to be better than each of the others here that is a choice, or as good within the margin: to have been ahead is
+    /// no proof.
     #[must_use]
-    pub fn is_borne_out(&self) -> bool {
+    pub fn is_borne_out(&self, is_choice: impl Fn(&str) -> bool) -> bool {
         let is_shown =
             |claim: &Claim| matches!(claim.verdict, Some(Verdict::Faster | Verdict::Negligible | Verdict::Equivalent));
-        !self.claims.is_empty() && self.claims.len() + 1 == self.asked && self.claims.iter().all(is_shown)
+        let is_beaten = |label: &String| self.claims.iter().any(|claim| is_shown(claim) && claim.is_against(label));
+        // Who has no value here does not run any more.
+        let mut others = self.centres.keys().filter(|label| **label != self.pick && is_choice(label)).peekable();
+        others.peek().is_some() && others.all(is_beaten)
+    }
+
+    /// Whether another one that is a choice is shown to be better here.
+    #[must_use]
+    pub fn speaks_against(&self, is_choice: impl Fn(&str) -> bool) -> Option<&Claim> {
+        let mut slower = self.claims.iter().filter(|claim| claim.verdict == Some(Verdict::Slower));
+        slower.find(|claim| self.centres.keys().any(|label| is_choice(label) && claim.is_against(label)))
     }
 
     /// Another that did better than the pick here.
@@ -74,7 +83,6 @@ pub fn confirmations(contents: &Contents, workload: &str, primary: &str, more_is
         found.push(Confirmation {
             pick: finalists.pick.clone(),
             chosen_in: finalists.round + 1,
-            asked: labels.len(),
             rounds: values[0].iter().flatten().count(),
             centres: centres.collect(),
             claims: Vec::new(),

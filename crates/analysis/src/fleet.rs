@@ -228,14 +228,14 @@ impl FleetPart {
 
 fn holes(contents: &Contents, members: u32) -> Vec<Hole> {
     let trials = contents.counted_trials();
-    let hole = |number: u32| {
+    let hole = |number: u32| -> Vec<Hole> {
         let Some(member) = contents.members.iter().find(|member| member.number == number) else {
-            return Some(Hole::Missing(number));
+            return vec![Hole::Missing(number)];
         };
         let rounds = contents.rounds_measured(member, &trials);
         let host = member.host.name.clone();
         if rounds < member.rounds {
-            return Some(Hole::Unfinished { member: number, host, rounds, of: member.rounds });
+            return vec![Hole::Unfinished { member: number, host, rounds, of: member.rounds }];
         }
         let failed = || trials.iter().filter(|trial| trial.member == Some(number) && trial.state == TrialState::Failed);
         let is_one = |label: &&String| failed().any(|trial| trial.scenario == **label);
@@ -244,7 +244,7 @@ fn holes(contents: &Contents, members: u32) -> Vec<Hole> {
         };
         let scenarios = among(&is_one);
         if !scenarios.is_empty() {
-            return Some(Hole::Failed { member: number, host, trials: failed().count(), scenarios });
+            return vec![Hole::Failed { member: number, host, trials: failed().count(), scenarios }];
         }
         let no_power_cut = |label: &&String| {
             let of_it = |measured: &&MeasuredSafety| measured.member == Some(number) && measured.scenario == **label;
@@ -255,8 +255,9 @@ fn holes(contents: &Contents, members: u32) -> Vec<Hole> {
             contents.faults.iter().rfind(of_it).is_some_and(|last| last.faults.is_none())
         };
         let unmeasured = [(Harm::PowerCut, among(&no_power_cut)), (Harm::FailingDisk, among(&no_failing_disk))];
-        let (harm, scenarios) = unmeasured.into_iter().find(|(_, scenarios)| !scenarios.is_empty())?;
-        Some(Hole::Unmeasured { member: number, host, harm, scenarios })
+        let unmeasured = unmeasured.into_iter().filter(|(_, scenarios)| !scenarios.is_empty());
+        let hole = |(harm, scenarios)| Hole::Unmeasured { member: number, host: host.clone(), harm, scenarios };
+        unmeasured.map(hole).collect()
     };
-    (1..=members).filter_map(hole).collect()
+    (1..=members).flat_map(hole).collect()
 }

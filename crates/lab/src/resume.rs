@@ -2,7 +2,7 @@
 
 use crash::plan::Plan;
 use ledger::model::{
-    AnalysisSettings, Asked, ChosenTurns, Decision, LimitRecord, Member, Mode, Order, Phase, Place, Scenario,
+    AnalysisSettings, Asked, ChosenTurns, Contents, Decision, LimitRecord, Member, Mode, Order, Phase, Place, Scenario,
     StudyRecord, TableRecord, Trial, TrialState,
 };
 use observe::safety::Grade;
@@ -236,7 +236,7 @@ fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Sessio
         values.entry(metric).or_insert_with(|| all().map(|(trial, value)| (trial.id, value)).collect());
     }
     let counted = contents.counted_trials();
-    let again = if session.retry_failed { rounds_again(&counted) } else { HashSet::new() };
+    let again = if session.retry_failed { rounds_again(&contents, &counted) } else { HashSet::new() };
     for trial in counted.iter().filter(|trial| !again.contains(&(trial.phase, trial.round))) {
         let value = || values[primary[&*trial.scenario]].get(&trial.id).copied();
         let place = Place { phase: trial.phase, round: trial.round, position: trial.position, group: trial.group };
@@ -246,24 +246,26 @@ fn go_on(path: &Path, writer: &mut ledger::Writer, plan: &Plan, session: &Sessio
     Ok(done)
 }
 
-/// Rounds that are measured again, whole: those with a failed trial, and those after which a scenario had been given up. A trial of today among
-/// those of another day would be compared with these.
-fn rounds_again(counted: &[&Trial]) -> HashSet<(Phase, u32)> {
-    let is_failed = |trial: &&&Trial| trial.state == TrialState::Failed;
-    let mut again: HashSet<(Phase, u32)> =
-        counted.iter().filter(is_failed).map(|trial| (trial.phase, trial.round)).collect();
-    let mut last: HashMap<(Phase, &str), &Trial> = HashMap::new();
+/// Rounds that are measured again, whole: those with a failed trial, those that lack a scenario which is in others and was not dropped (it had been
+/// given up), and those with trials of several sessions. A trial of today among those of another day would be compared with these.
+fn rounds_again(contents: &Contents, counted: &[&Trial]) -> HashSet<(Phase, u32)> {
+    let dropped: HashSet<&str> = contents.worse().map(|worse| &*worse.scenario).collect();
+    let session = |trial: &Trial| contents.sessions.iter().rposition(|session| session.started <= trial.started);
+    let mut studied: HashMap<Phase, HashSet<&str>> = HashMap::new();
+    let mut rounds: HashMap<(Phase, u32), Vec<&Trial>> = HashMap::new();
     for trial in counted {
-        let of_it = last.entry((trial.phase, &trial.scenario)).or_insert(trial);
-        if trial.round >= of_it.round {
-            *of_it = trial;
+        rounds.entry((trial.phase, trial.round)).or_default().push(trial);
+        if !dropped.contains(&*trial.scenario) {
+            studied.entry(trial.phase).or_default().insert(&trial.scenario);
         }
     }
-    for (phase, given_up) in last.values().filter(is_failed).map(|trial| (trial.phase, trial.round)) {
-        let later = counted.iter().filter(|trial| trial.phase == phase && trial.round > given_up);
-        again.extend(later.map(|trial| (trial.phase, trial.round)));
-    }
-    again
+    let is_whole = |(phase, _): &(Phase, u32), trials: &[&Trial]| {
+        let there: HashSet<&str> = trials.iter().map(|trial| &*trial.scenario).collect();
+        let sessions: HashSet<Option<usize>> = trials.iter().map(|trial| session(trial)).collect();
+        let has_failed = trials.iter().any(|trial| trial.state == TrialState::Failed);
+        !has_failed && sessions.len() == 1 && studied.get(phase).is_none_or(|studied| studied.is_subset(&there))
+    };
+    rounds.into_iter().filter(|(round, trials)| !is_whole(round, trials)).map(|(round, _)| round).collect()
 }
 
 fn study_record(plan: &Plan, session: &Session) -> StudyRecord {

@@ -165,8 +165,10 @@ pub fn require_file(path: &Path) -> Result<(), Error> {
 /// Whether a file begins as ours do, whatever its name (sqlite.org/fileformat2.html, 1.3: the header).
 #[must_use]
 pub fn has_our_mark(path: &Path) -> bool {
+    // Of a pipe what is read is gone.
+    let is_file = path.metadata().is_ok_and(|found| found.is_file());
     let mut header = [0; 72];
-    let is_read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut header)).is_ok();
+    let is_read = is_file && std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut header)).is_ok();
     is_read && header.starts_with(b"SQLite format 3\0") && header[68..] == (APPLICATION_ID as u32).to_be_bytes()
 }
 

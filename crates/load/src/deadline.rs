@@ -8,14 +8,20 @@
 
 use std::time::{Duration, Instant};
 
-/// What was due in an open loop before the deadline is begun until so long after it: as long as a request of HTTP is waited for, where nobody says
-/// otherwise. A server far below the rate would have no end of it.
-pub const BACKLOG_MAX: Duration = Duration::from_secs(30);
+/// Limits of how long after the deadline of an open loop that is begun which was due before it: as long again as the run, and no longer than a
+/// request of HTTP is waited for, where nobody says otherwise. A server far below the rate would have no end of it.
+const BACKLOG: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 
-/// Whether an open loop begins now what was due then. All that was due before the deadline is part of the run, however late it begins: the wait is its latency.
+/// How long after the deadline of a run of this length.
 #[must_use]
-pub fn begins(due: Instant, deadline: Instant, now: Instant) -> bool {
-    due < deadline && now < deadline + BACKLOG_MAX
+pub fn backlog_max(window: Duration) -> Duration {
+    window.clamp(BACKLOG[0], BACKLOG[1])
+}
+
+/// Whether an open loop of a run of this length begins now what was due then. All that was due before the deadline is part of the run, however late it begins: the wait is its latency.
+#[must_use]
+pub fn begins(due: Instant, (deadline, window): (Instant, Duration), now: Instant) -> bool {
+    due < deadline && now < deadline + backlog_max(window)
 }
 
 /// When the connections of a closed loop ended.
@@ -103,9 +109,12 @@ mod tests {
     #[test]
     fn what_was_due_before_the_deadline_is_begun_after_it_and_not_for_ever() {
         let deadline = Instant::now() + Duration::from_secs(100);
+        let run = (deadline, Duration::from_secs(10));
         let [before, after] = [Duration::from_secs(1), Duration::from_secs(2)].map(|by| (deadline - by, deadline + by));
-        assert!(begins(before.0, deadline, before.0) && begins(after.0, deadline, after.1));
-        assert!(!begins(deadline, deadline, before.1) && !begins(before.1, deadline, after.1));
-        assert!(!begins(before.0, deadline, deadline + BACKLOG_MAX));
+        assert!(begins(before.0, run, before.0) && begins(after.0, run, after.1));
+        assert!(!begins(deadline, run, before.1) && !begins(before.1, run, after.1));
+        assert!(!begins(before.0, run, deadline + run.1));
+        let seconds = [0.2, 5.0, 600.0].map(|seconds| backlog_max(Duration::from_secs_f64(seconds)).as_secs_f64());
+        assert_eq!(seconds, [1.0, 5.0, 30.0]);
     }
 }

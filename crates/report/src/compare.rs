@@ -24,7 +24,7 @@ use ledger::figure::{self, Zero};
 use ledger::model::TrialState;
 use observe::metric::{Direction, Metric};
 use stats::Verdict;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Machine facts shown before the rest is counted.
 const FACTS_MAX: usize = 20;
@@ -46,8 +46,8 @@ struct Workload {
     lines: Vec<Line>,
     /// Scenarios that only one of them measured.
     left_out: Vec<String>,
-    /// Scenarios that the first measured and whose trials all failed in the second.
-    failed: Vec<String>,
+    /// Scenarios that the first measured and whose trials all failed in the second: in so many sessions.
+    failed: BTreeMap<String, usize>,
 }
 
 /// One metric of one scenario in both.
@@ -127,7 +127,7 @@ impl Comparison {
     /// a verdict.
     #[must_use]
     pub fn worse_by(&self, fraction: f64) -> Option<Vec<String>> {
-        let broken: Vec<String> = self.workloads.iter().flat_map(Workload::broken).collect();
+        let broken: Vec<String> = self.workloads.iter().flat_map(|workload| workload.broken(self.sessions)).collect();
         let lines = self.workloads.iter().flat_map(|workload| workload.lines.iter().map(move |line| (workload, line)));
         let judged = lines.filter(|(_, line)| line.is_primary);
         let judged = judged.filter_map(|(workload, line)| Some((workload, line, line.change?, line.change?.verdict?)));
@@ -221,7 +221,7 @@ impl Line {
 
 impl Workload {
     /// What worked in the first and does not in the second, a sentence each.
-    fn broken(&self) -> impl Iterator<Item = String> {
+    fn broken(&self, sessions: usize) -> impl Iterator<Item = String> {
         let has_stalled = |line: &&Line| {
             let Sides { earlier, later, more_is_better, .. } = &line.sides;
             line.is_primary
@@ -229,8 +229,10 @@ impl Workload {
                 && earlier.iter().all(|value| *value > 0.0)
                 && later.iter().any(|value| *value <= 0.0)
         };
-        let failed =
-            self.failed.iter().map(|label| format!("{}: {label} has no figure in B: its trials failed", self.name));
+        let failed = self.failed.iter().map(move |(label, count)| {
+            let of = if sessions > 1 { format!("{count} of {sessions} sessions of B") } else { "B".into() };
+            format!("{}: {label} has no figure in {of}: its trials failed", self.name)
+        });
         let stalled = self.lines.iter().filter(has_stalled);
         failed.chain(stalled.map(|line| format!("{}: {} stalled in B: a trial's figure is 0", self.name, line.label)))
     }
@@ -238,7 +240,9 @@ impl Workload {
     /// Adds a session a side; what it did not measure falls out.
     fn add_session(&mut self, session: &[Workload]) {
         let of_session = session.iter().find(|other| other.name == self.name);
-        self.failed.extend(of_session.iter().flat_map(|session| session.failed.clone()));
+        for label in of_session.iter().flat_map(|session| session.failed.keys()) {
+            *self.failed.entry(label.clone()).or_default() += 1;
+        }
         let left_out = &mut self.left_out;
         self.lines.retain_mut(|line| {
             let is_same = |other: &&Line| other.label == line.label && other.metric.name == line.metric.name;
@@ -293,7 +297,7 @@ fn workload(pair: (&Part, &Part), tables: &[Table], failed: &BTreeSet<&str>) -> 
         let has_none = !other.measured().any(|other| other.label == row.label);
         !row.control && has_none && failed.contains(&*row.label)
     };
-    let failed = part.measured().filter(has_failed).map(|row| row.label.clone()).collect();
+    let failed = part.measured().filter(has_failed).map(|row| (row.label.clone(), 1)).collect();
     let left_out = [only("A", part, other), only("B", other, part)].concat();
     Workload { name: part.workload.clone(), lines, left_out, failed }
 }

@@ -37,7 +37,13 @@ pub fn of_picks(part: &Part, name: impl Fn(&Row) -> String) -> Option<String> {
     let failed: Vec<&&Row> = picks.iter().filter(|row| row.failed_rounds > 0).collect();
     let said = failed.iter().map(|row| format!("{} failed in {}", name(row), rounds(row)));
     let said: Vec<String> = said.collect();
-    let seldom = if part.has_choice() { ", and no other that could be picked in fewer" } else { "" };
+    let is_beaten =
+        |pick: &&&Row| part.beside(pick).any(|row| !row.is_out_beside(pick) && row.failed_rounds < pick.failed_rounds);
+    let seldom = match part.has_choice() {
+        true if failed.iter().any(is_beaten) => ", and others in one less, which may be an accident",
+        true => ", and no other that could be picked in fewer",
+        false => "",
+    };
     (!said.is_empty()).then(|| format!("{}{seldom}.", some_of(&said)))
 }
 

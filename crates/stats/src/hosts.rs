@@ -71,19 +71,20 @@ pub fn further_rounds(rounds: &[Vec<f64>], confidence: f64) -> Option<(f64, f64)
 
 /// A contrast over these hosts and no other: their mean, each counted once, and its interval by how rounds stray on them. Each host has a
 /// spread of its own, and degrees of freedom are Satterthwaite's (1946; Welch's, for more than two): a host that strays and has few rounds must
-/// not be taken for as quiet as one that has many. Its count of rounds is one more than these, rounded down. None where a host has a single
-/// round, which says nothing of how it strays.
+/// not be taken for as quiet as one that has many. Its count of rounds is one more than these, rounded down. A host with a single round says nothing
+/// of how it strays: it is taken to stray as the one does that strays most, with one degree of freedom. None where all have a single one.
 #[must_use]
 pub fn these_hosts(rounds: &[Vec<f64>], confidence: f64) -> Option<Contrast> {
     let measured: Vec<&Vec<f64>> = rounds.iter().filter(|rounds| !rounds.is_empty()).collect();
-    if measured.is_empty() || measured.iter().any(|rounds| rounds.len() < 2) {
-        return None;
-    }
+    let spread = |rounds: &&&Vec<f64>| rounds.len() > 1;
+    let most = measured.iter().filter(spread).map(|rounds| standard_deviation(rounds)).reduce(f64::max)?;
     let count = measured.len() as f64;
     // Of each host's mean, and by its degrees of freedom.
-    let variance = |rounds: &Vec<f64>| standard_deviation(rounds).max(RESOLUTION).powi(2) / rounds.len() as f64;
+    let deviation = |rounds: &Vec<f64>| if rounds.len() > 1 { standard_deviation(rounds) } else { most };
+    let variance = |rounds: &Vec<f64>| deviation(rounds).max(RESOLUTION).powi(2) / rounds.len() as f64;
     let sum: f64 = measured.iter().map(|rounds| variance(rounds)).sum();
-    let squares: f64 = measured.iter().map(|rounds| variance(rounds).powi(2) / (rounds.len() as f64 - 1.0)).sum();
+    let squares: f64 =
+        measured.iter().map(|rounds| variance(rounds).powi(2) / (rounds.len() as f64 - 1.0).max(1.0)).sum();
     // Equal variances make a whole number of it, but for the last bits.
     let degrees = (sum * sum / squares * (1.0 + 1e-9)).floor() as usize;
     let mean = measured.iter().map(|rounds| mean(rounds)).sum::<f64>() / count;

@@ -117,13 +117,13 @@ pub fn read(text: &str, overrides: &[Override], catalogue: &dyn Catalogue) -> (O
 }
 
 /// What a study's name may be.
-pub const NAME: &str = "up to 100 letters, digits, `-`, `_` and `.`: it names files";
+pub const NAME: &str = "up to 200 letters, digits, `-`, `_` and `.`: it names files";
 
 /// Whether a study may have this name.
 #[must_use]
 pub fn is_name(name: &str) -> bool {
     let are_allowed = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-    (1..=100).contains(&name.len()) && are_allowed && !name.starts_with(['.', '-'])
+    (1..=200).contains(&name.len()) && are_allowed && !name.starts_with(['.', '-'])
 }
 
 /// Keys of the top of a study file that are tables.

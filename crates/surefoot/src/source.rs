@@ -234,7 +234,8 @@ pub fn text(study: &str) -> Result<(String, String), Failure> {
     read.map_err(|error| bad(anyhow!(error).context(format!("cannot read `{study}`"))))?;
     if bytes.len() as u64 > study::FILE_BYTES_MAX {
         let limit = settings::quantity::format_bytes(study::FILE_BYTES_MAX);
-        return Err(bad(anyhow!("`{study}` is too long: a study file has at most {limit}")));
+        return Err(bad(anyhow!("`{study}` is too long: a study file has at most {limit}"))
+            .hint("name a study file, or a built-in study (`surefoot list studies`)"));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let offset = error.utf8_error().valid_up_to();

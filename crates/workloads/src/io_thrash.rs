@@ -165,16 +165,6 @@ impl WorkloadSettings for Parameters {
         }
     }
 
-    fn problems(&self) -> Vec<String> {
-        let (share, commit) = (self.share_min(), self.commit_ios);
-        if self.sync != SyncMode::Commit || commit <= share {
-            return Vec::new();
-        }
-        vec![format!(
-            "`commit_ios` = {commit} is above the {share} I/Os of a stream (`ios` / `streams`): no commit would have so many"
-        )]
-    }
-
     fn open(self: Box<Self>) -> Result<Box<dyn Workload>, Error> {
         Ok(Box::new(IoThrash { parameters: *self, laid_out: None, has_run: false }))
     }
@@ -307,15 +297,6 @@ mod tests {
         {
             assert_eq!(class(text), Class::MayCorrupt, "{text}");
         }
-    }
-
-    #[test]
-    fn commits_larger_than_a_streams_share_are_refused() {
-        let problems = |text| (KIND.read)(&parameters(text)).problems();
-        let refused = problems(r#"{"sync": "commit", "streams": 256}"#);
-        assert!(refused.len() == 1 && refused[0].contains("above the 78 I/Os of a stream"), "{refused:?}");
-        assert_eq!(problems(r#"{"sync": "commit", "streams": 200}"#), Vec::<String>::new());
-        assert_eq!(problems(r#"{"sync": "epoch", "streams": 256}"#), Vec::<String>::new());
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub(super) fn parts(
         let figures = figures(contents, hosts, &columns, primary);
         let measured = columns.iter().enumerate().filter(|(place, _)| figures.is_measured(*place));
         let compete = measured.filter(|(_, column)| !contents.scenarios[**column].control);
+        // What few hosts of a sample have run is no choice for the others.
+        let compete = compete.filter(|(place, _)| !figures.is_on_few_hosts(*place));
         // Where no safe one ran under a condition, an unsafe one is no pick for it.
         let safest = compete.filter_map(|(_, column)| Some(standings[*column].as_ref()?.class)).min();
         let groups = groups(contents, &columns, is_choice);
@@ -90,6 +92,11 @@ impl Figures {
     /// Whether hosts that measured anything are a sample.
     fn is_sample(&self) -> bool {
         self.rounds.len() >= HOSTS_MIN
+    }
+
+    /// Whether a scenario ran on too few hosts of a sample.
+    fn is_on_few_hosts(&self, scenario: usize) -> bool {
+        self.is_sample() && self.hosts_with(&[scenario]) < HOSTS_MIN
     }
 
     /// Of these scenarios only.
@@ -180,8 +187,8 @@ impl Asked<'_> {
                 _ if scenarios[place].control => Some(Out::Control),
                 _ if !figures.is_measured(place) => Some(Out::Unmeasured),
                 _ if figures.stalled[place] => Some(Out::Stalled),
+                _ if figures.is_on_few_hosts(place) => Some(Out::FewHosts(hosts)),
                 class if class.is_none() || class != self.safest => Some(Out::LessSafe),
-                _ if figures.is_sample() && hosts < HOSTS_MIN => Some(Out::FewHosts(hosts)),
                 _ => None,
             }
         };

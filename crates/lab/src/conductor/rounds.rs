@@ -47,7 +47,10 @@ fn decide(session: &mut Session, round: u32) -> Result<(Option<Stop>, String), E
         Mode::Tune => look(session, round, &rules)?,
     };
     let enough = decisions.iter().all(stats::StopDecision::is_enough);
-    let are_all = |wanted: &stats::StopDecision| decisions.iter().all(|decision| decision == wanted);
+    let is_any = |wanted: &stats::StopDecision| decisions.iter().any(|decision| decision == wanted);
+    let are_none_known = decisions
+        .iter()
+        .all(|decision| matches!(decision, stats::StopDecision::OneLeft | stats::StopDecision::NothingLeft));
     let dropped = found.iter().map(|worse| {
         let what = if worse.stays { "is shown to be worse" } else { "is dropped" };
         let behind = worse.behind_at_least * 100.0;
@@ -55,8 +58,8 @@ fn decide(session: &mut Session, round: u32) -> Result<(Option<Stop>, String), E
     });
     let words = decisions.iter().map(ToString::to_string).chain(dropped).collect::<Vec<_>>().join("; ");
     let stop = match () {
-        () if are_all(&stats::StopDecision::OneLeft) => Stop::OneLeft,
-        () if are_all(&stats::StopDecision::NothingLeft) => Stop::NothingToCompare,
+        () if are_none_known && is_any(&stats::StopDecision::NothingLeft) => Stop::NothingToCompare,
+        () if are_none_known => Stop::OneLeft,
         () => Stop::PrecisionReached,
     };
     Ok((enough.then_some(stop), words))

@@ -158,9 +158,9 @@ fn a_scenario_with_more_errors_beats_none_with_fewer() {
     assert_eq!(finalists(&contents(&without))[0].pick, "xfs", "it is the errors that decide");
 }
 
-/// XFS is twice as fast as the others and fails once: it makes nobody fall out who did not, and is not picked.
+/// XFS is twice as fast as the others and fails once: it makes nobody fall out who did not.
 #[test]
-fn a_scenario_that_failed_is_not_confirmed_before_those_that_did_not() {
+fn a_scenario_that_failed_drops_nobody_who_did_not() {
     let folder = tempfile::tempdir().expect("a folder");
     let results = folder.path().join("s.surefoot");
     let mut machine = spread();
@@ -169,7 +169,7 @@ fn a_scenario_that_failed_is_not_confirmed_before_those_that_did_not() {
     run(&tune("rounds_min = 6\nrounds_max = 8\nprecision = \"0.1%\""), &mut machine, &results);
     let found = contents(&results);
     assert!(worse(&found).iter().all(|worse| worse.than != "xfs"), "{:?}", found.decisions);
-    assert_ne!(finalists(&found)[0].pick, "xfs");
+    assert_eq!(finalists(&found)[0].pick, "xfs", "one failure may be an accident");
 }
 
 /// Each rate is a question of its own: what is slow under one is not dropped under the other.

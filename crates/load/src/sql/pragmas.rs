@@ -57,13 +57,10 @@ pub const CACHE_SIZE: Setting = Setting {
     default: Some("2MiB"),
     help: "SQLite's page cache, for each connection.",
 };
-/// The most that SQLite maps as it is built (sqlite.org/mmap.html, SQLITE_MAX_MMAP_SIZE).
-const MMAP_BYTES_MAX: u64 = 0x7fff_0000;
-
 /// `mmap_size`.
 pub const MMAP_SIZE: Setting = Setting {
     name: "mmap_size",
-    kind: Is::Bytes { min: 0, max: MMAP_BYTES_MAX },
+    kind: Is::Bytes { min: 0, max: 1 << 46 },
     default: Some("0B"),
     help: "How much of the file SQLite maps into memory; it maps no more than 2 GiB less 64 KiB.",
 };

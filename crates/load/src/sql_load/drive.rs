@@ -234,7 +234,7 @@ impl<'a, S: Script> Driver<'a, S> {
         let pause = line.client.script.pause_seconds(is_first, shared.load.think_time_seconds);
         let at = line.intended.unwrap_or(now).max(now + duration::of_seconds(pause));
         let is_in_run = self.deadline.is_none_or(|deadline| match line.intended {
-            Some(intended) => deadline::begins(intended, deadline, now),
+            Some(intended) => deadline::begins(intended, (deadline, deadline - self.started), now),
             None => at < deadline,
         });
         is_in_run.then_some(at)

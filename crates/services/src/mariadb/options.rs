@@ -51,12 +51,17 @@ const MODIFIERS: &[&str] = &["loose_", "skip_", "disable_", "enable_", "maximum_
 
 /// Names that begin so by themselves.
 const WHOLE_NAMES: &[&str] = &[
+    "skip_character_set_client_handshake",
     "skip_external_locking",
     "skip_grant_tables",
+    "skip_host_cache",
     "skip_name_resolve",
     "skip_replica_start",
     "skip_show_database",
     "skip_slave_start",
+    "skip_ssl",
+    "skip_stack_trace",
+    "skip_symbolic_links",
 ];
 
 /// Flush methods that leave data files unflushed.

@@ -83,7 +83,12 @@ pub fn results_of(study: &str) -> PathBuf {
 /// A results file, which may be named by its study.
 pub fn results_file(named: &Path) -> PathBuf {
     let of_study = || results_of(&named.to_string_lossy());
-    if named.exists() { named.into() } else { Some(of_study()).filter(|path| path.is_file()).unwrap_or(named.into()) }
+    let is_study = named.extension().is_some_and(|end| end == "toml");
+    if named.exists() && !is_study {
+        named.into()
+    } else {
+        Some(of_study()).filter(|path| path.is_file()).unwrap_or(named.into())
+    }
 }
 
 /// The results files of a folder, by name.

@@ -74,6 +74,9 @@ fn names_of_the_wrong_kind_are_told_apart() {
     refuse(&["run", "s.toml", "--results", "folder"], 2, "folder is a folder");
     refuse(&["report", "nowhere"], 2, "nowhere");
     world.surefoot(&["report", "s"]).status(0);
+    world.surefoot(&["report", "s.toml"]).status(0);
+    // Who looks into a pipe before it is written to waits for ever.
+    world.surefoot(&["report", "s.surefoot", "--csv", "/dev/stdout"]).status(0);
     refuse(&["plan", "s.surefoot"], 2, "holds results");
     refuse(&["plan", "/dev/zero"], 2, "too long");
     // A page is never written over results, and where it can't be written nothing is measured first.

@@ -9,7 +9,7 @@ use super::mix::{KINDS, Kind, Mix, scan_length};
 use super::store::{Key, Request, Session};
 use super::value;
 use super::versions::Write;
-use load::deadline::{BACKLOG_MAX, Ends};
+use load::deadline::{Ends, backlog_max};
 use load::duration;
 use load::event_loop::{self, Connections, Next, cannot_wait};
 use load::readiness::{Interest, Readiness};
@@ -249,7 +249,8 @@ impl<'a> Driver<'a> {
     fn begin_all(&mut self, index: usize) -> Result<Option<Next>, Error> {
         let Pace { pipeline, rate, .. } = self.shared.pace;
         let (shared, now) = (self.shared, Instant::now());
-        let is_at_end = if rate > 0.0 { now >= self.deadline + BACKLOG_MAX } else { now >= self.deadline };
+        let backlog = if rate > 0.0 { backlog_max(self.deadline - self.started) } else { Duration::ZERO };
+        let is_at_end = now >= self.deadline + backlog;
         if is_at_end || shared.control.is_over() {
             self.counted.ends.add(self.deadline - self.started, now - self.started);
             return Ok(Some(Next::Ended));
