@@ -22,6 +22,41 @@ pub fn conditions(scenarios: &[&Scenario], is_choice: IsChoice) -> Vec<String> {
     varied.filter(|factor| is_condition(factor, scenarios, is_choice)).map(str::to_string).collect()
 }
 
+/// Scenarios under the same conditions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// The conditions' levels.
+    pub levels: Vec<String>,
+    /// Places in the plan.
+    pub members: Vec<usize>,
+    /// Whom these are held against: the member with the levels of the workload's baseline, but for the conditions.
+    pub baseline: Option<usize>,
+}
+
+/// One workload's scenarios, by their places among `scenarios`, in groups by the levels of these conditions; in plan order.
+#[must_use]
+pub fn groups(scenarios: &[Scenario], places: &[usize], conditions: &[String]) -> Vec<Group> {
+    let level = |place: usize, factor: &String| scenarios[place].levels.get(factor).cloned().unwrap_or_default();
+    let chosen = |place: usize| {
+        let levels = scenarios[place].levels.iter().filter(|(factor, _)| !conditions.contains(factor));
+        levels.collect::<Vec<_>>()
+    };
+    let baseline = places.iter().copied().find(|place| scenarios[*place].baseline);
+    let mut groups: Vec<Group> = Vec::new();
+    for place in places.iter().copied() {
+        let levels: Vec<String> = conditions.iter().map(|factor| level(place, factor)).collect();
+        let at = groups.iter().position(|group| group.levels == levels).unwrap_or_else(|| {
+            groups.push(Group { levels, members: Vec::new(), baseline: None });
+            groups.len() - 1
+        });
+        groups[at].members.push(place);
+        if !scenarios[place].control && baseline.is_some_and(|baseline| chosen(baseline) == chosen(place)) {
+            groups[at].baseline = Some(place);
+        }
+    }
+    groups
+}
+
 /// A setting's path tells by itself; of a named factor the settings that its levels change.
 fn is_condition(factor: &str, scenarios: &[&Scenario], is_choice: IsChoice) -> bool {
     let workload = scenarios.first().map_or("", |scenario| scenario.workload.as_str());

@@ -5,6 +5,7 @@
 //! stands, so that a study goes on as it would have.
 
 use crate::values::{Values, primary};
+use analysis::conditions;
 use analysis::parity::{Behind, Standing, behind};
 use crash::plan::Plan;
 use ledger::model::{Decision, Finalists, Scenario, Worse};
@@ -241,32 +242,14 @@ fn groups(plan: &Plan, (scenarios, left_out): (&[Scenario], &[bool]), workload: 
     let is_studied = |index: &usize| scenarios[*index].workload == workload && !left_out[*index];
     let of: Vec<usize> = (0..scenarios.len()).filter(is_studied).collect();
     let all: Vec<&Scenario> = of.iter().map(|index| &scenarios[*index]).collect();
-    let conditions = analysis::conditions::conditions(&all, workloads::is_choice);
-    let given = |index: usize| conditions.iter().map(|factor| scenarios[index].levels.get(factor)).collect::<Vec<_>>();
-    let chosen = |index: usize| {
-        let levels = scenarios[index].levels.iter().filter(|(factor, _)| !conditions.contains(factor));
-        levels.collect::<Vec<_>>()
+    let conditions = conditions::conditions(&all, workloads::is_choice);
+    let competing: Vec<usize> = of.into_iter().filter(|index| !scenarios[*index].control).collect();
+    let group = |conditions::Group { members, baseline, .. }: conditions::Group| {
+        let metric = primary(workload, &plan.scenarios[members[0]].parameters);
+        let more_is_better = metric.is_none_or(|metric| metric.direction != Direction::Less);
+        Group { workload: workload.into(), members, more_is_better, baseline }
     };
-    let baseline = of.iter().copied().find(|index| scenarios[*index].baseline);
-    let mut groups: Vec<Group> = Vec::new();
-    for index in of.into_iter().filter(|index| !scenarios[*index].control) {
-        let place = groups.iter().position(|group| given(group.members[0]) == given(index));
-        let place = place.unwrap_or_else(|| {
-            let metric = primary(workload, &plan.scenarios[index].parameters);
-            groups.push(Group {
-                workload: workload.into(),
-                members: Vec::new(),
-                more_is_better: metric.is_none_or(|metric| metric.direction != Direction::Less),
-                baseline: None,
-            });
-            groups.len() - 1
-        });
-        groups[place].members.push(index);
-        if baseline.is_some_and(|baseline| chosen(baseline) == chosen(index)) {
-            groups[place].baseline = Some(index);
-        }
-    }
-    groups
+    conditions::groups(scenarios, &competing, &conditions).into_iter().map(group).collect()
 }
 
 fn has_value(observations: &Observations, cell: usize) -> bool {

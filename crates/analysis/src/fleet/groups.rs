@@ -1,7 +1,7 @@
 //! A workload's scenarios by the conditions of its load: a rate or a number of connections is given, so scenarios compete, and are held
 //! against a baseline, under the same conditions only.
 
-use crate::conditions::{IsChoice, conditions};
+use crate::conditions::{self, IsChoice};
 use ledger::model::{Contents, Scenario};
 
 /// Scenarios under the same conditions.
@@ -22,33 +22,22 @@ pub(super) struct Group {
 pub(super) fn groups(contents: &Contents, columns: &[usize], is_choice: IsChoice) -> Vec<Group> {
     let scenario = |column: usize| &contents.scenarios[column];
     let all: Vec<&Scenario> = columns.iter().map(|column| scenario(*column)).collect();
-    let conditions = conditions(&all, is_choice);
-    let level = |column: usize, factor: &String| scenario(column).levels.get(factor).cloned().unwrap_or_default();
-    let given = |column: usize| conditions.iter().map(|factor| level(column, factor)).collect::<Vec<String>>();
-    let chosen = |column: usize| {
-        let levels = scenario(column).levels.iter().filter(|(factor, _)| !conditions.contains(factor));
-        levels.collect::<Vec<_>>()
+    let given = conditions::conditions(&all, is_choice);
+    let by_conditions = conditions::groups(&contents.scenarios, columns, &given);
+    let position = |columns: &[usize], baseline: Option<usize>| columns.iter().position(|it| Some(*it) == baseline);
+    let group = |conditions::Group { levels, members, baseline }| Group {
+        conditions: given.clone(),
+        levels,
+        baseline: position(&members, baseline),
+        columns: members,
+        is_given: false,
     };
-    let baseline = columns.iter().copied().find(|column| scenario(*column).baseline);
-    let mut groups: Vec<Group> = Vec::new();
-    for column in columns.iter().copied() {
-        let levels = given(column);
-        let place = groups.iter().position(|group| group.levels == levels).unwrap_or_else(|| {
-            let conditions = conditions.clone();
-            groups.push(Group { conditions, levels, columns: Vec::new(), baseline: None, is_given: false });
-            groups.len() - 1
-        });
-        let group = &mut groups[place];
-        if baseline.is_some_and(|baseline| chosen(baseline) == chosen(column)) && !scenario(column).control {
-            group.baseline = Some(group.columns.len());
-        }
-        group.columns.push(column);
-    }
+    let groups: Vec<Group> = by_conditions.into_iter().map(group).collect();
     let competing = |group: &Group| group.columns.iter().filter(|column| !scenario(**column).control).count();
-    if !conditions.is_empty() && groups.iter().all(|group| competing(group) < 2) {
+    if !given.is_empty() && groups.iter().all(|group| competing(group) < 2) {
         let columns = columns.to_vec();
-        let baseline = baseline.and_then(|baseline| columns.iter().position(|column| *column == baseline));
-        return vec![Group { conditions, levels: Vec::new(), columns, baseline, is_given: true }];
+        let baseline = columns.iter().position(|column| scenario(*column).baseline);
+        return vec![Group { conditions: given, levels: Vec::new(), columns, baseline, is_given: true }];
     }
     groups
 }
