@@ -257,6 +257,18 @@ pub trait Workload {
     fn verify(&mut self, context: &mut Context) -> Result<(), Error>;
 }
 
+/// Figures of these times, NaN where nothing was timed: no operation is not a fast one. [`figures`] leaves them out.
+pub fn known(times: &Latency) -> impl Fn(f64) -> f64 + use<> {
+    let is_known = times.count() > 0;
+    move |microseconds| if is_known { microseconds } else { f64::NAN }
+}
+
+/// The values of `metrics`, in their order; without those that are not known, which are NaN.
+pub fn figures(metrics: &[Metric], values: impl IntoIterator<Item = f64>) -> Vec<Measured> {
+    let all = metrics.iter().zip(values).filter(|(_, value)| !value.is_nan());
+    all.map(|(metric, value)| metric.at(value)).collect()
+}
+
 /// How long the load of a workload's data took, for [`Workload::prepare`].
 #[must_use]
 pub fn load_seconds(started: Instant) -> Vec<Measured> {

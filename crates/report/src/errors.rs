@@ -53,12 +53,17 @@ pub fn risk(row: &Row, part: &Part) -> Option<String> {
 /// Who else had errors, so that it is not picked, however fast.
 #[must_use]
 pub fn others(part: &Part) -> Option<String> {
+    let all = not_picked(part, |row| row.has_more_errors_than.is_some(), cell)?;
+    Some(format!("Not picked, as others had fewer errors: {all}."))
+}
+
+/// Who is no choice for this reason, each with a word on it; without the one that the answer says more of. None: nobody.
+pub fn not_picked(part: &Part, is_out: fn(&Row) -> bool, word: fn(&Row) -> String) -> Option<String> {
     let pick = part.pick()?;
     let said = part.beside(pick).next().filter(|row| row.is_out_beside(pick)).map(|row| &row.label);
-    let has_more = |row: &&Row| row.has_more_errors_than.is_some() && Some(&row.label) != said;
-    let with = part.measured().filter(has_more).map(|row| format!("{} ({})", row.marked(), cell(row)));
-    let with: Vec<String> = with.collect();
-    (!with.is_empty()).then(|| format!("Not picked, as others had fewer errors: {}.", some_of(&with)))
+    let out = part.measured().filter(|row| is_out(row) && Some(&row.label) != said);
+    let out: Vec<String> = out.map(|row| format!("{} ({})", row.marked(), word(row))).collect();
+    (!out.is_empty()).then(|| some_of(&out))
 }
 
 /// Plain values for machines.

@@ -1,6 +1,6 @@
 //! What is said of scenarios that failed in some rounds: why one is no choice, and that the pick is one of them.
 
-use crate::flushing::Marked as _;
+use crate::errors;
 use crate::words::some_of;
 use analysis::row::Row;
 use analysis::view::Part;
@@ -22,12 +22,8 @@ pub fn risk(row: &Row, part: &Part) -> Option<String> {
 /// Who else failed more often, so that it is not picked, however fast.
 #[must_use]
 pub fn others(part: &Part) -> Option<String> {
-    let pick = part.pick()?;
-    let said = part.beside(pick).next().filter(|row| row.is_out_beside(pick)).map(|row| &row.label);
-    let fails_more = |row: &&Row| row.fails_more_than.is_some() && Some(&row.label) != said;
-    let all = part.measured().filter(fails_more).map(|row| format!("{} ({})", row.marked(), rounds(row)));
-    let all: Vec<String> = all.collect();
-    (!all.is_empty()).then(|| format!("Not picked, as others failed in fewer rounds: {}.", some_of(&all)))
+    let all = errors::not_picked(part, |row| row.fails_more_than.is_some(), rounds)?;
+    Some(format!("Not picked, as others failed in fewer rounds: {all}."))
 }
 
 /// That what is picked failed, too. `name` is what a scenario is called.

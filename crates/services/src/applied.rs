@@ -21,6 +21,13 @@ pub mod tests {
         crate::files(service, Some(&recorded), setup).expect("it is known")
     }
 
+    /// Of a service that has one file.
+    pub fn file(service: &str, recorded: Value, setup: &Setup) -> Configuration {
+        let mut all = printed(service, recorded, setup);
+        assert_eq!(all.len(), 1, "{all:?}");
+        all.remove(0)
+    }
+
     #[test]
     fn lines_that_are_held_back_are_comments_all() {
         assert_eq!(super::held_back("why", &[]), "");

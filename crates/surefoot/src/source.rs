@@ -122,13 +122,18 @@ fn load_as_said(args: &StudyArgs) -> Result<Loaded, Failure> {
     }
     require_screen(&plan)?;
     require_parity(&plan).map_err(|problem| failed(vec![problem]))?;
-    let results = args.results.clone().unwrap_or_else(|| format!("{}.surefoot", plan.name).into());
+    let results = args.results.clone().unwrap_or_else(|| results_of(&plan.name));
     let work = args.work.clone().unwrap_or_else(|| Path::new("surefoot-work").join(&plan.name));
     choose_order(&mut plan, &work)?;
     let noise = lab::noise::kept(&work).filter(|_| plan.drawn.order == study::Order::Turns);
     let mut loaded = Loaded { text, overrides, only: args.only.clone(), plan, results, work, noise: None };
     loaded.choose_turns(noise.as_ref());
     Ok(loaded)
+}
+
+/// Where the results of a study of this name are, unless another place is said.
+pub fn results_of(name: &str) -> PathBuf {
+    format!("{name}.surefoot").into()
 }
 
 /// Leaves out scenarios that this machine can't run, each with what it lacks.

@@ -154,8 +154,7 @@ impl KeyValue {
         let operations = all.count() as f64;
         let Parameters { rate, time_seconds, .. } = self.parameters;
         let missed = if rate > 0.0 { ((rate * time_seconds).ceil() - operations).max(0.0) } else { 0.0 };
-        // No operation is not a fast one: without any there is no latency.
-        let known = |microseconds: f64| if all.count() > 0 { microseconds } else { f64::NAN };
+        let known = workload::known(&all);
         let values = [
             operations / seconds,
             operations,
@@ -175,8 +174,7 @@ impl KeyValue {
             known(all.microseconds_at(0.999)),
             known(all.microseconds_at(1.0)),
         ];
-        let mut metrics: Vec<Measured> = METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect();
-        metrics.retain(|measured| !measured.value.is_nan());
+        let mut metrics = workload::figures(METRICS, values);
         metrics.extend(rewrite_seconds.map(|seconds| AOF_REWRITE_SECONDS.at(seconds)));
         let by_kind = KINDS.iter().zip(counted.latencies).filter(|(_, latency)| latency.count() > 0);
         let mut latencies: BTreeMap<String, Latency> =

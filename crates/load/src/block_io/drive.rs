@@ -64,7 +64,7 @@ impl<'a> Setup<'a> {
 
     /// The time begins.
     pub fn begin(self) -> Load<'a> {
-        let Setup { job, state, interrupted, progress, noise } = self;
+        let Setup { job, state, .. } = &self;
         // Serials go on from run to run, so that a block left from an earlier run is stale and not right.
         let serial = state.serials.iter().copied().max().unwrap_or(1);
         let cpu_before = thread_cpu_seconds();
@@ -72,7 +72,6 @@ impl<'a> Setup<'a> {
         let ticker = Ticker::start(started);
         Load {
             random: Random::new(job.seed),
-            noise,
             blocks: job.blocks(),
             serial,
             started,
@@ -86,22 +85,15 @@ impl<'a> Setup<'a> {
             ios: 0,
             io: Latency::default(),
             fdatasync: Latency::default(),
-            job,
-            state,
-            interrupted,
-            progress,
+            setup: self,
         }
     }
 }
 
 /// The state of a running job.
 pub struct Load<'a> {
-    pub(super) job: &'a BlockIo,
-    state: &'a mut FileState,
-    interrupted: &'a AtomicBool,
-    progress: &'a mut dyn FnMut(f64, f64),
+    pub(super) setup: Setup<'a>,
     random: Random,
-    noise: Noise,
     blocks: u64,
     serial: u64,
     started: Instant,
@@ -120,11 +112,11 @@ pub struct Load<'a> {
 impl Load<'_> {
     /// The block of the next I/O.
     pub fn next_block(&mut self) -> u64 {
-        if self.job.pattern.is_random() {
+        if self.setup.job.pattern.is_random() {
             return self.random.below(self.blocks);
         }
-        let block = self.state.next;
-        self.state.next = if block + 1 == self.blocks { 0 } else { block + 1 };
+        let block = self.setup.state.next;
+        self.setup.state.next = if block + 1 == self.blocks { 0 } else { block + 1 };
         block
     }
 
@@ -133,16 +125,16 @@ impl Load<'_> {
     /// together keep what they have.
     pub fn fill(&self, buffer: &mut [u8], block: u64) {
         if buffer.len() < COMPRESSED_BYTES {
-            self.noise.fill(buffer, block);
+            self.setup.noise.fill(buffer, block);
         }
     }
 
     /// Makes the buffer the new content of `block`.
     pub fn stamp(&mut self, buffer: &mut [u8], block: u64) {
         self.serial += 1;
-        if self.job.verify {
+        if self.setup.job.verify {
             stamp(buffer, block, self.serial);
-            self.state.serials[block as usize] = self.serial;
+            self.setup.state.serials[block as usize] = self.serial;
         } else {
             label(buffer, block, self.serial);
         }
@@ -150,10 +142,10 @@ impl Load<'_> {
 
     /// Checks a block that was read.
     pub fn check(&self, buffer: &[u8], block: u64) -> Result<(), Error> {
-        if !self.job.verify {
+        if !self.setup.job.verify {
             return Ok(());
         }
-        check_block(self.job, buffer, block, self.state.serials[block as usize])
+        check_block(self.setup.job, buffer, block, self.setup.state.serials[block as usize])
     }
 
     /// Counts an I/O that began and ended so.
@@ -165,14 +157,14 @@ impl Load<'_> {
     /// Whether the job goes on at `now`; reports once a second. Once it does not, `now` is the end until it is asked again.
     pub fn goes_on(&mut self, now: Instant) -> bool {
         self.ended = now;
-        if self.job.direct {
+        if self.setup.job.direct {
             self.wakeful.keep(now);
         }
         if now >= self.ticker_due {
-            self.ticker.tick(now, self.ios, self.progress);
+            self.ticker.tick(now, self.ios, self.setup.progress);
             self.ticker_due = self.ticker.due();
         }
-        let goes_on = now < self.deadline && !self.interrupted.load(Ordering::Relaxed);
+        let goes_on = now < self.deadline && !self.setup.interrupted.load(Ordering::Relaxed);
         if !goes_on {
             // Here and not later, when buffers have been given back.
             self.cpu_seconds = thread_cpu_seconds() - self.cpu_before;
@@ -182,13 +174,13 @@ impl Load<'_> {
 
     /// Whether it is time to flush, after `self.ios` writes.
     pub fn flush_is_due(&self) -> bool {
-        self.job.fdatasync_ios > 0 && self.ios.is_multiple_of(self.job.fdatasync_ios)
+        self.setup.job.fdatasync_ios > 0 && self.ios.is_multiple_of(self.setup.job.fdatasync_ios)
     }
 
     /// Flushes.
     pub fn flush(&mut self, file: &std::fs::File) -> Result<(), Error> {
         let flushing = Instant::now();
-        file.sync_data().map_err(|source| Error::file("flush", &self.job.path, source))?;
+        file.sync_data().map_err(|source| Error::file("flush", &self.setup.job.path, source))?;
         self.fdatasync.record(flushing.elapsed());
         Ok(())
     }
@@ -196,7 +188,7 @@ impl Load<'_> {
     /// What it came to.
     pub fn result(self) -> BlockIoResult {
         let flushes = self.fdatasync.count();
-        let io = if self.job.pattern.writes() { "write" } else { "read" };
+        let io = if self.setup.job.pattern.writes() { "write" } else { "read" };
         let mut latencies = [(io.to_string(), self.io)].into_iter().collect::<std::collections::BTreeMap<_, _>>();
         if flushes > 0 {
             latencies.insert("fdatasync".into(), self.fdatasync);

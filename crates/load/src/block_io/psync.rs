@@ -12,9 +12,9 @@ pub fn run(setup: Setup, file: &File) -> Result<BlockIoResult, Error> {
     // Which buffer is a matter of the block's number, so that blocks that lie together differ and nothing is copied.
     let mut buffers = setup.buffers_of_neighbours();
     let mut load = setup.begin();
-    let block_size = load.job.block_size;
+    let block_size = load.setup.job.block_size;
     let count = (buffers.bytes().len() / block_size) as u64;
-    let writes = load.job.pattern.writes();
+    let writes = load.setup.job.pattern.writes();
     let mut began = Instant::now();
     loop {
         let block = load.next_block();
@@ -23,19 +23,19 @@ pub fn run(setup: Setup, file: &File) -> Result<BlockIoResult, Error> {
         let buffer = &mut buffers.bytes()[at..at + block_size];
         let result = if writes {
             load.stamp(buffer, block);
-            began = if load.job.verify { Instant::now() } else { began };
+            began = if load.setup.job.verify { Instant::now() } else { began };
             file.write_all_at(buffer, offset)
         } else {
             file.read_exact_at(buffer, offset)
         };
         let ended = Instant::now();
         let action = if writes { "write" } else { "read" };
-        result.map_err(|source| Error::file(action, &load.job.path, source))?;
+        result.map_err(|source| Error::file(action, &load.setup.job.path, source))?;
         load.count(began, ended);
         began = ended;
         if !writes {
             load.check(buffer, block)?;
-            began = if load.job.verify { Instant::now() } else { ended };
+            began = if load.setup.job.verify { Instant::now() } else { ended };
         } else if load.flush_is_due() {
             load.flush(file)?;
             began = Instant::now();

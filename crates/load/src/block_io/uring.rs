@@ -51,7 +51,7 @@ fn fly(load: &mut Load, ring: &mut IoUring, mut flight: Flight, file: &File) -> 
         if let Err(source) = entered {
             // The ring itself is broken: nothing more can be waited for, and the buffers must outlive the process.
             std::mem::forget(flight);
-            return Err(Error::file("submit I/O to", &load.job.path, source));
+            return Err(Error::file("submit I/O to", &load.setup.job.path, source));
         }
         let now = Instant::now();
         let ended = flight.end_all(load, ring, now);
@@ -99,12 +99,12 @@ impl Flight {
 
     /// Starts an I/O in every idle slot, or as many as may come before the next flush.
     fn start_all(&mut self, load: &mut Load, ring: &mut IoUring) -> io::Result<()> {
-        let until_flush = match load.job.fdatasync_ios {
+        let until_flush = match load.setup.job.fdatasync_ios {
             0 => usize::MAX,
             between => (between - (self.started % between)) as usize,
         };
         // With `in_flight` above 0 a flush may be due already, when the last write before it has been started.
-        if until_flush as u64 == load.job.fdatasync_ios && self.in_flight > 0 {
+        if until_flush as u64 == load.setup.job.fdatasync_ios && self.in_flight > 0 {
             return Ok(());
         }
         for _ in 0..self.idle.len().min(until_flush) {
@@ -128,7 +128,7 @@ impl Flight {
     fn free_block(&self, load: &mut Load) -> u64 {
         loop {
             let block = load.next_block();
-            if !load.job.verify || self.slots.iter().all(|slot| slot.block != block) {
+            if !load.setup.job.verify || self.slots.iter().all(|slot| slot.block != block) {
                 return block;
             }
         }
@@ -152,11 +152,11 @@ impl Flight {
 }
 
 fn entry(load: &mut Load, slot: &mut Slot) -> squeue::Entry {
-    let offset = slot.block * load.job.block_size as u64;
-    let length = load.job.block_size as u32;
+    let offset = slot.block * load.setup.job.block_size as u64;
+    let length = load.setup.job.block_size as u32;
     let file = types::Fixed(0);
     let buffer = slot.buffer.bytes();
-    if load.job.pattern.writes() {
+    if load.setup.job.pattern.writes() {
         load.fill(buffer, slot.block);
         load.stamp(buffer, slot.block);
         opcode::Write::new(file, buffer.as_ptr(), length).offset(offset).build()
@@ -166,14 +166,15 @@ fn entry(load: &mut Load, slot: &mut Slot) -> squeue::Entry {
 }
 
 fn checked(load: &Load, slot: &mut Slot, result: i32) -> Result<(), Error> {
-    let writes = load.job.pattern.writes();
+    let writes = load.setup.job.pattern.writes();
     let action = if writes { "write" } else { "read" };
-    let fail = |source| Error::file(action, &load.job.path, source);
+    let fail = |source| Error::file(action, &load.setup.job.path, source);
     match usize::try_from(result) {
         Err(_) => Err(fail(io::Error::from_raw_os_error(-result))),
-        Ok(bytes) if bytes != load.job.block_size => {
-            Err(fail(io::Error::new(io::ErrorKind::UnexpectedEof, format!("{bytes} of {} bytes", load.job.block_size))))
-        }
+        Ok(bytes) if bytes != load.setup.job.block_size => Err(fail(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            format!("{bytes} of {} bytes", load.setup.job.block_size),
+        ))),
         Ok(_) if writes => Ok(()),
         Ok(_) => load.check(slot.buffer.bytes(), slot.block),
     }

@@ -13,9 +13,8 @@ use crate::one_cpu;
 use crate::readiness::{Interest, Readiness};
 use crate::sql::{Database, Place};
 use crate::threads::{Control, Ended};
-use crate::workload::{Context, Error, Outcome};
+use crate::workload::{self, Context, Error, Outcome};
 use observe::latency::Latency;
-use observe::metric::Measured;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -376,8 +375,7 @@ fn outcome(
     let committed = sum(|one| one.committed);
     let (reads, writes, others) =
         (sum(|one| one.statements.reads), sum(|one| one.statements.writes), sum(|one| one.statements.others));
-    // No transaction is not a fast one: without any there is no latency.
-    let known = |microseconds: f64| if latency.count() > 0 { microseconds } else { f64::NAN };
+    let known = workload::known(latency);
     let (transactions_mean, transactions_stddev) = mean_and_stddev(counted, |one| one.committed as f64);
     let (seconds_mean, seconds_stddev) = mean_and_stddev(counted, |one| one.busy_seconds);
     let values = [
@@ -411,11 +409,9 @@ fn outcome(
         seconds_mean,
         seconds_stddev,
     ];
-    let mut metrics: Vec<Measured> = METRICS.iter().zip(values).map(|(metric, value)| metric.at(value)).collect();
-    metrics.retain(|measured| !measured.value.is_nan());
     Outcome {
         seconds,
-        metrics,
+        metrics: workload::figures(METRICS, values),
         latencies,
         series: BTreeMap::from([("transactions_per_second".to_string(), rates)]),
         bytes_written: counted.iter().map(|one| one.bytes).sum(),

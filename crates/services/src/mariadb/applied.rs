@@ -148,14 +148,12 @@ fn begins(name: &str, beginnings: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::applied::tests::printed;
+    use crate::applied;
     use serde_json::{Value, json};
     use settings::configuration::{Configuration, Setup};
 
     fn file(recorded: Value, setup: &Setup) -> Configuration {
-        let mut all = printed("mariadb", recorded, setup);
-        assert_eq!(all.len(), 1, "{all:?}");
-        all.remove(0)
+        applied::tests::file("mariadb", recorded, setup)
     }
 
     /// A replica whose primary has the number 1 skips all that comes from there, or is refused; a log of another name is a gap.

@@ -103,14 +103,12 @@ fn move_log(setup: &Setup) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::applied::tests::printed;
+    use crate::applied;
     use serde_json::{Value, json};
     use settings::configuration::{Configuration, Setup};
 
     fn file(recorded: Value, setup: &Setup) -> Configuration {
-        let mut all = printed("postgres", recorded, setup);
-        assert_eq!(all.len(), 1, "{all:?}");
-        all.remove(0)
+        applied::tests::file("postgres", recorded, setup)
     }
 
     /// With `wal_level = minimal` a server that has standbys or an archive does not start; a list of libraries replaces the one before.

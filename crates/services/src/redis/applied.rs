@@ -80,15 +80,13 @@ fn after(name: &str, path: &str, active: &BTreeMap<String, String>) -> Vec<Strin
 
 #[cfg(test)]
 mod tests {
-    use crate::applied::tests::printed;
+    use crate::applied;
     use serde_json::{Value, json};
     use settings::configuration::{Configuration, Setup};
 
     fn file(settings: Value, version: &str) -> Configuration {
         let setup = Setup { version: version.into(), ..Setup::default() };
-        let mut all = printed("redis", json!({ "settings": settings }), &setup);
-        assert_eq!(all.len(), 1, "{all:?}");
-        all.remove(0)
+        applied::tests::file("redis", json!({ "settings": settings }), &setup)
     }
 
     fn at(lines: &[String], words: &str) -> Option<usize> {

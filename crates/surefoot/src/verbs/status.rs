@@ -2,6 +2,7 @@
 
 use crate::cli::StatusArgs;
 use crate::failure::{Failure, Status};
+use crate::source;
 use crate::verbs::report::unreadable;
 use anyhow::anyhow;
 use ledger::model::Contents;
@@ -77,7 +78,7 @@ fn files(args: &StatusArgs) -> Result<Vec<PathBuf>, Failure> {
 pub fn results_of(study: &str) -> PathBuf {
     let stem = || Path::new(study).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let named = std::fs::read_to_string(study).ok().and_then(|text| study::name(&text));
-    format!("{}.surefoot", named.unwrap_or_else(stem)).into()
+    source::results_of(&named.unwrap_or_else(stem))
 }
 
 /// A results file, which may be named by its study.
